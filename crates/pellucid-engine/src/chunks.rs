@@ -1,0 +1,100 @@
+//! Bytes that only grow, shared with everybody who was given a view of them.
+//!
+//! A view of everything so far costs a handful of reference counts however much there is: chunks
+//! double in size, so there are few of them, and a chunk is added to in place while nobody else
+//! holds it. When somebody does, the next bytes go to a new chunk; nothing is ever copied.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+
+/// The least size of a chunk.
+const CHUNK_BYTES_MIN: usize = 64 * 1024;
+
+/// Bytes that only grow.
+#[derive(Debug, Clone, Default)]
+pub struct Chunks {
+    chunks: Vec<Arc<Vec<u8>>>,
+    len: usize,
+}
+
+/// Lets a [`Bytes`] keep a chunk alive.
+struct View(Arc<Vec<u8>>);
+
+impl AsRef<[u8]> for View {
+    fn as_ref(&self) -> &[u8] {
+        &self.0
+    }
+}
+
+impl Chunks {
+    /// How many bytes there are.
+    pub fn len(&self) -> usize {
+        self.len
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// Adds bytes at the end.
+    pub fn append(&mut self, bytes: &[u8]) {
+        if bytes.is_empty() {
+            return;
+        }
+        self.len += bytes.len();
+        let mut grow = CHUNK_BYTES_MIN;
+        if let Some(tail) = self.chunks.last_mut()
+            && let Some(tail) = Arc::get_mut(tail)
+        {
+            if tail.capacity() - tail.len() >= bytes.len() {
+                tail.extend_from_slice(bytes);
+                return;
+            }
+            // The tail is full and ours alone: double, so that the number of chunks stays small.
+            grow = grow.max(self.len);
+        }
+        let mut chunk = Vec::with_capacity(grow.max(bytes.len()));
+        chunk.extend_from_slice(bytes);
+        self.chunks.push(Arc::new(chunk));
+    }
+
+    /// Everything so far, as shared pieces in order.
+    pub fn view(&self) -> Vec<Bytes> {
+        self.chunks.iter().map(|chunk| Bytes::from_owner(View(chunk.clone()))).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn whole(chunks: &Chunks) -> Vec<u8> {
+        chunks.view().concat()
+    }
+
+    #[test]
+    fn a_view_stays_as_it_was_when_more_is_added() {
+        let mut chunks = Chunks::default();
+        chunks.append(b"one");
+        let view = chunks.view();
+        chunks.append(b"two");
+        assert_eq!(view.concat(), b"one");
+        assert_eq!(whole(&chunks), b"onetwo");
+    }
+
+    #[test]
+    fn chunks_stay_few_when_views_are_let_go() {
+        let mut chunks = Chunks::default();
+        let mut expected = Vec::new();
+        for n in 0..20_000_u32 {
+            let bytes = vec![b'a' + (n % 26) as u8; 100];
+            chunks.append(&bytes);
+            expected.extend(bytes);
+        }
+        assert!(chunks.chunks.len() <= 8, "{} chunks", chunks.chunks.len());
+        assert_eq!(whole(&chunks), expected);
+        assert_eq!(chunks.len(), expected.len());
+    }
+}

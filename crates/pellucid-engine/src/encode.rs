@@ -1,0 +1,164 @@
+//! Writing JSON while keeping account of where every byte came from.
+//!
+//! The bytes are those that `serde_json` writes in compact form. The spans cover them without gap
+//! or overlap, because nothing can be written without saying its origin.
+
+use std::sync::Arc;
+
+use serde::Serialize;
+
+use crate::fragment::Fragment;
+use crate::fragment::Origin;
+
+/// Encoded bytes and their origins.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Encoded {
+    /// The bytes.
+    pub bytes: Vec<u8>,
+    /// Who they came from, in order.
+    ///
+    /// Invariant: the lengths add up to the number of bytes.
+    pub spans: Vec<Span>,
+}
+
+/// A run of bytes of one origin.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Span {
+    /// The slot or part it belongs to.
+    pub part: Arc<str>,
+    /// Where it came from.
+    pub origin: Origin,
+    /// How many encoded bytes.
+    pub len: usize,
+    /// How many bytes the text had before it was escaped.
+    pub raw_len: usize,
+}
+
+/// Writes parts of a request.
+#[derive(Debug)]
+pub struct Encoder {
+    encoded: Encoded,
+    part: Arc<str>,
+}
+
+impl Encoder {
+    /// Starts with what belongs to `part`.
+    pub fn new(part: &Arc<str>) -> Self {
+        Self { encoded: Encoded::default(), part: part.clone() }
+    }
+
+    /// What follows belongs to another part.
+    pub fn set_part(&mut self, part: &Arc<str>) {
+        self.part = part.clone();
+    }
+
+    /// Writes notation of the wire.
+    pub fn wire(&mut self, notation: &str) {
+        self.raw(notation.as_bytes(), &Origin::Wire);
+    }
+
+    /// Writes ready bytes of this origin.
+    pub fn raw(&mut self, bytes: &[u8], origin: &Origin) {
+        self.encoded.bytes.extend_from_slice(bytes);
+        self.account(bytes.len(), bytes.len(), origin);
+    }
+
+    /// Writes a value as JSON.
+    pub fn value(&mut self, value: &impl Serialize, origin: &Origin) {
+        let before = self.encoded.bytes.len();
+        write_json(&mut self.encoded.bytes, value);
+        let len = self.encoded.bytes.len() - before;
+        self.account(len, len, origin);
+    }
+
+    /// Writes the inside of a JSON string; the quotes around it are the wire's.
+    pub fn text(&mut self, fragment: &Fragment) {
+        self.escaped(&fragment.text, &fragment.origin);
+    }
+
+    /// Writes escaped text of this origin, without quotes.
+    pub fn escaped(&mut self, text: &str, origin: &Origin) {
+        if text.is_empty() {
+            return;
+        }
+        let before = self.encoded.bytes.len();
+        push_escaped(&mut self.encoded.bytes, text);
+        self.account(self.encoded.bytes.len() - before, text.len(), origin);
+    }
+
+    /// Writes a whole JSON string made of fragments.
+    pub fn string(&mut self, fragments: &[Fragment]) {
+        self.wire("\"");
+        for fragment in fragments {
+            self.text(fragment);
+        }
+        self.wire("\"");
+    }
+
+    /// The result.
+    pub fn finish(self) -> Encoded {
+        debug_assert_eq!(self.encoded.bytes.len(), self.encoded.spans.iter().map(|span| span.len).sum::<usize>());
+        self.encoded
+    }
+
+    fn account(&mut self, len: usize, raw_len: usize, origin: &Origin) {
+        if len == 0 {
+            return;
+        }
+        if let Some(last) = self.encoded.spans.last_mut()
+            && last.origin == *origin
+            && last.part == self.part
+        {
+            last.len += len;
+            last.raw_len += raw_len;
+            return;
+        }
+        self.encoded.spans.push(Span { part: self.part.clone(), origin: origin.clone(), len, raw_len });
+    }
+}
+
+/// A value as compact JSON.
+pub fn to_json(value: &impl Serialize) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    write_json(&mut bytes, value);
+    bytes
+}
+
+fn write_json(bytes: &mut Vec<u8>, value: &impl Serialize) {
+    serde_json::to_writer(bytes, value).expect("our types have string keys, and a vector takes every write");
+}
+
+/// Escapes as `serde_json` does, without the quotes and without a second buffer: the opening
+/// quote is written over the byte before it, which is then put back.
+fn push_escaped(bytes: &mut Vec<u8>, text: &str) {
+    let kept = bytes.pop();
+    let start = bytes.len();
+    write_json(bytes, &text);
+    bytes.pop();
+    match kept {
+        Some(byte) => bytes[start] = byte,
+        None => {
+            bytes.remove(start);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn escaped_pieces_make_the_same_string_as_serde_json() {
+        let pieces = ["plain ", "quo\"te\n", "", "tab\t\u{1}", "日本", "\\"];
+        let part: Arc<str> = "test".into();
+        let mut encoder = Encoder::new(&part);
+        encoder.string(&pieces.map(Fragment::layout));
+        let encoded = encoder.finish();
+        assert_eq!(encoded.bytes, serde_json::to_vec(&pieces.concat()).unwrap());
+        assert_eq!(encoded.spans.len(), 3, "neighbours of one origin become one span");
+
+        let mut bare = Encoder::new(&part);
+        bare.text(&Fragment::layout("\"x"));
+        assert_eq!(bare.finish().bytes, br#"\"x"#);
+    }
+}

@@ -1,0 +1,190 @@
+//! What is true for a turn: the engine's only input besides the pack and the transcript.
+//!
+//! Facts are gathered at the edges (configuration, disk, environment) and never change while a
+//! request is put together. Paths are text here: the engine shows them, it does not follow them.
+//!
+//! Not here: where the facts come from.
+
+use pellucid_protocol::feature::Features;
+use pellucid_protocol::model::ModelInfo;
+use pellucid_protocol::settings::ApprovalPolicy;
+use pellucid_protocol::settings::CollaborationMode;
+use pellucid_protocol::settings::Personality;
+use pellucid_protocol::settings::ReasoningEffort;
+use pellucid_protocol::settings::ReasoningSummary;
+use pellucid_protocol::settings::SandboxPolicy;
+use pellucid_protocol::settings::Verbosity;
+use pellucid_protocol::settings::WebSearchMode;
+
+/// Everything a layout may ask for.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Facts {
+    /// The working directory, as given.
+    pub cwd: String,
+    /// The family of the user's shell: `bash`, `zsh`, `sh`, `powershell` or `cmd`.
+    pub shell: String,
+    /// Domains that managed requirements name; absent without such a section.
+    pub network: Option<NetworkRules>,
+    /// When a person is asked.
+    pub approval_policy: ApprovalPolicy,
+    /// What commands may touch.
+    pub sandbox_policy: SandboxPolicy,
+    /// Where commands may write under a workspace policy, in the order to be shown.
+    pub writable_roots: Vec<String>,
+    /// Command prefixes that rules allow.
+    pub approved_prefixes: Vec<Vec<PrefixToken>>,
+    /// The model.
+    pub model: ModelInfo,
+    /// How long it may think, if configured.
+    pub effort: Option<ReasoningEffort>,
+    /// How its thoughts are summarised.
+    pub summary: ReasoningSummary,
+    /// How much it says, if configured.
+    pub verbosity: Option<Verbosity>,
+    /// Its tone.
+    pub personality: Option<Personality>,
+    /// Which features are on.
+    pub features: Features,
+    /// Base instructions that replace the model's own.
+    pub base_instructions: Option<Provided>,
+    /// Instructions of the developer who runs the agent.
+    pub developer_instructions: Option<Provided>,
+    /// The way of working together.
+    pub collaboration_mode: CollaborationMode,
+    /// The user's own instruction file in the home folder.
+    pub home_document: Option<Document>,
+    /// The project's instruction files, from its root to the working directory.
+    pub project_documents: Vec<Document>,
+    /// How many bytes of them are used.
+    pub project_document_bytes_max: usize,
+    /// Every file that was looked for, used or not.
+    pub candidates: Vec<Candidate>,
+    /// What earlier sessions left to remember.
+    pub memory: Option<Memory>,
+    /// Whether the hosted web search is offered.
+    pub web_search: WebSearchMode,
+    /// Whose name goes into commit messages; blank for nobody's.
+    pub commit_attribution: Option<String>,
+    /// Whether any MCP server is configured.
+    pub has_mcp_servers: bool,
+    /// Roles for other agents that the user defined, by name.
+    pub agent_roles: Vec<AgentRole>,
+}
+
+/// A text that configuration or a caller gives.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Provided {
+    /// Where it was given: a configuration key, a flag or a file.
+    pub place: String,
+    /// The text.
+    pub text: String,
+}
+
+/// What earlier sessions left to remember.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Memory {
+    /// The folder it lies in.
+    pub folder: String,
+    /// Its summary.
+    pub summary: Document,
+}
+
+/// An instruction file, as read from disk.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Document {
+    /// Where it lies.
+    pub path: String,
+    /// Its first bytes, at most as many as the budget could use.
+    pub bytes: Vec<u8>,
+    /// How many bytes it has in all.
+    pub size: u64,
+}
+
+/// A file that was looked for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Candidate {
+    /// Where.
+    pub path: String,
+    /// What became of it.
+    pub fate: Fate,
+}
+
+/// What became of a file that was looked for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Fate {
+    /// It was read.
+    Read,
+    /// It is not there.
+    Absent,
+    /// It is there, but another file of its folder comes first.
+    Shadowed {
+        /// That file.
+        by: String,
+    },
+    /// It is there, but is no file that can be read.
+    NotAFile,
+    /// It could not be read.
+    Unreadable {
+        /// Why.
+        error: String,
+    },
+    /// It is blank.
+    Blank,
+}
+
+/// Domains of managed requirements.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct NetworkRules {
+    /// Reachable ones.
+    pub allowed_domains: Vec<String>,
+    /// Unreachable ones.
+    pub denied_domains: Vec<String>,
+}
+
+/// One word of an approved command prefix.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub enum PrefixToken {
+    /// This word.
+    Word(String),
+    /// One of these.
+    OneOf(Vec<String>),
+}
+
+/// A role for another agent.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AgentRole {
+    /// Its name.
+    pub name: String,
+    /// What it is for.
+    pub description: Option<String>,
+}
+
+/// A picture on disk, as the edge could load it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum LoadedImage {
+    /// It was read and fits.
+    Ready {
+        /// The picture as a `data:` URL.
+        data_url: String,
+    },
+    /// The file cannot be read.
+    Unreadable {
+        /// Why.
+        error: String,
+    },
+    /// The format was recognised but the data is broken.
+    Invalid {
+        /// Why.
+        error: String,
+    },
+    /// It is no picture, by its name's MIME type.
+    NotAnImage {
+        /// The type, if one could be guessed.
+        mime: Option<String>,
+    },
+    /// It is a picture of a format that cannot be read.
+    Unsupported {
+        /// Its type.
+        mime: String,
+    },
+}

@@ -1,0 +1,167 @@
+//! Pieces of text the model may see, each with the reason it is there.
+//!
+//! A fragment is made in one place and never edited afterwards. Whatever is left out or cut on
+//! the way becomes an [`Omission`]: the engine drops nothing in silence.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+/// A piece of text with its origin.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Fragment {
+    /// Where it came from.
+    pub origin: Origin,
+    /// The exact text.
+    pub text: String,
+}
+
+/// Where bytes of a request came from. Every byte has exactly one.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Origin {
+    /// A file of the pack.
+    Pack {
+        /// Which, relative to the pack.
+        file: Arc<str>,
+    },
+    /// A file on the user's disk.
+    File {
+        /// Where.
+        path: Arc<str>,
+        /// Which of its bytes.
+        range: Range<u64>,
+        /// How many bytes it has in all.
+        size: u64,
+    },
+    /// A value that configuration, a flag or a caller gave.
+    Provided {
+        /// Where it was given.
+        place: Arc<str>,
+    },
+    /// Worked out from a fact, such as the working directory.
+    Fact {
+        /// Which.
+        name: &'static str,
+    },
+    /// Put between or around fragments by the layout.
+    Layout,
+    /// The model catalogue, for models whose entry carries its own texts.
+    Catalogue,
+    /// The person.
+    User,
+    /// The model.
+    Model,
+    /// A tool.
+    Tool {
+        /// Which.
+        name: Arc<str>,
+    },
+    /// The notation of the wire itself: braces, keys, settings.
+    Wire,
+}
+
+impl Origin {
+    /// One word for the kind, as reports show it.
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Self::Pack { .. } => "pack",
+            Self::File { .. } => "file",
+            Self::Provided { .. } => "provided",
+            Self::Fact { .. } => "fact",
+            Self::Layout => "layout",
+            Self::Catalogue => "catalogue",
+            Self::User => "user",
+            Self::Model => "model",
+            Self::Tool { .. } => "tool",
+            Self::Wire => "wire",
+        }
+    }
+
+    /// What exactly, as reports show it; empty where the kind says all.
+    pub fn detail(&self) -> &str {
+        match self {
+            Self::Pack { file } => file,
+            Self::File { path, .. } => path,
+            Self::Provided { place } => place,
+            Self::Fact { name } => name,
+            Self::Tool { name } => name,
+            Self::Layout | Self::Catalogue | Self::User | Self::Model | Self::Wire => "",
+        }
+    }
+}
+
+impl Fragment {
+    /// Text of a pack file.
+    pub fn pack(file: &Arc<str>, text: impl Into<String>) -> Self {
+        Self { origin: Origin::Pack { file: file.clone() }, text: text.into() }
+    }
+
+    /// Text worked out from a fact.
+    pub fn fact(name: &'static str, text: impl Into<String>) -> Self {
+        Self { origin: Origin::Fact { name }, text: text.into() }
+    }
+
+    /// Text that was given.
+    pub fn provided(place: &str, text: impl Into<String>) -> Self {
+        Self { origin: Origin::Provided { place: place.into() }, text: text.into() }
+    }
+
+    /// Text that the layout adds.
+    pub fn layout(text: impl Into<String>) -> Self {
+        Self { origin: Origin::Layout, text: text.into() }
+    }
+}
+
+/// The texts of fragments, put together.
+pub fn concat(fragments: &[Fragment]) -> String {
+    let mut text = String::with_capacity(fragments.iter().map(|fragment| fragment.text.len()).sum());
+    for fragment in fragments {
+        text.push_str(&fragment.text);
+    }
+    text
+}
+
+/// Something that the model does not see though it might have.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Omission {
+    /// The slot it would have been in.
+    pub slot: Arc<str>,
+    /// What it is: a path or a name.
+    pub what: String,
+    /// Why, and how much.
+    pub why: Why,
+}
+
+/// Why something is not seen.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Why {
+    /// The budget was spent within it.
+    Cut {
+        /// Bytes that are seen.
+        kept: u64,
+        /// Bytes it has.
+        of: u64,
+    },
+    /// The budget was spent before it.
+    OverBudget {
+        /// Bytes it has.
+        of: u64,
+    },
+    /// It is blank.
+    Blank,
+    /// It could not be read, or not used.
+    Unusable {
+        /// Why not.
+        error: String,
+    },
+}
+
+impl Why {
+    /// How many bytes are not seen.
+    pub fn bytes(&self) -> u64 {
+        match self {
+            Self::Cut { kept, of } => of - kept,
+            Self::OverBudget { of } => *of,
+            Self::Blank | Self::Unusable { .. } => 0,
+        }
+    }
+}

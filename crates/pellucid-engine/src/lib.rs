@@ -1,0 +1,36 @@
+//! The pure core of Pellucid: facts in, request bytes out, and an account of every byte.
+//!
+//! - [`facts`]: what is true for a turn
+//! - [`pack`], [`template`], [`gate`], [`source`]: how model input is put together, as data
+//! - [`fragment`], [`encode`]: text with its origin, and bytes with theirs
+//! - [`assemble`]: the first context
+//! - [`transcript`], [`chunks`], [`user_message`]: the conversation, encoded once
+//! - [`request`], [`tool_list`]: a request in shared pieces
+//! - [`report`]: what a request is made of
+//! - [`turn`], [`call`], [`turn_item`], [`meter`]: the turn as a state machine
+//! - [`truncate`]: cutting texts
+//!
+//! Not here: files, clocks, environment, network, waiting. Whatever varies arrives as an argument,
+//! so the same facts always give the same bytes. A lint holds it (`clippy.toml` in this folder).
+
+#![warn(missing_docs)]
+
+pub mod assemble;
+pub mod call;
+pub mod chunks;
+pub mod encode;
+pub mod facts;
+pub mod fragment;
+pub mod gate;
+pub mod meter;
+pub mod pack;
+pub mod report;
+pub mod request;
+pub mod source;
+pub mod template;
+pub mod tool_list;
+pub mod transcript;
+pub mod truncate;
+pub mod turn;
+pub mod turn_item;
+pub mod user_message;

@@ -1,0 +1,289 @@
+//! The layout of a pack: `pack.toml` as values.
+//!
+//! Everything a layout names (sources, gates, budgets) is looked up while it is read, so that
+//! a wrong name is found before anything is sent.
+
+use std::sync::Arc;
+
+use serde::Deserialize;
+use toml::Spanned;
+
+use super::PackError;
+use super::position;
+use super::syntax_error;
+use crate::gate::Gate;
+use crate::source;
+
+/// The layout's file in a pack.
+pub(super) const FILE: &str = "pack.toml";
+
+/// How the first context is laid out, and which tools are offered.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Layout {
+    /// The pack's name.
+    pub name: String,
+    /// The slots, in order.
+    pub slots: Vec<Slot>,
+    /// The tools, in order.
+    pub tools: Vec<ToolSlot>,
+    /// When the list of tools shrinks to a few.
+    pub tools_only: Option<ToolsOnly>,
+    /// Texts for particular models.
+    pub models: Vec<ModelTexts>,
+}
+
+/// A place in the layout.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Slot {
+    /// Its name in reports.
+    pub id: Arc<str>,
+    /// Where it goes.
+    pub target: Target,
+    /// When it is there at all.
+    pub gates: Vec<Gate>,
+    /// A template around it.
+    pub template: Option<String>,
+    /// What it is made of.
+    pub parts: Vec<Part>,
+}
+
+/// Where a slot goes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Target {
+    /// The request's own field for instructions.
+    Instructions,
+    /// A message of role `developer`.
+    Developer,
+    /// A message of role `user`.
+    User,
+}
+
+/// What a slot is made of.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Part {
+    /// Who gives the text.
+    pub source: &'static source::Source,
+    /// When.
+    pub gates: Vec<Gate>,
+    /// What comes before it, if something stands there already.
+    pub before: String,
+    /// How much of it is used.
+    pub budget: Option<Budget>,
+}
+
+/// How much of a source is used.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Budget {
+    /// How many bytes.
+    pub bytes: usize,
+    /// Which of them.
+    pub keep: Keep,
+}
+
+/// Which bytes a budget keeps.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Keep {
+    /// The first ones.
+    Head,
+}
+
+/// A tool that is offered when its gates are open.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ToolSlot {
+    /// Its file in `tools/`, without the extension.
+    pub file: Arc<str>,
+    /// When it is offered.
+    pub gates: Vec<Gate>,
+    /// Whether calls of it may run beside others.
+    pub parallel: bool,
+}
+
+/// A gate that leaves only some tools.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ToolsOnly {
+    /// When.
+    pub gates: Vec<Gate>,
+    /// Which stay.
+    pub tools: Vec<Arc<str>>,
+}
+
+/// Base instructions for particular models.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ModelTexts {
+    /// The models, by the beginning of their names.
+    pub slugs: Vec<String>,
+    /// Files joined by an empty line; `{{ personality }}` in them, or in place of a file, stands
+    /// for the tone.
+    pub template: Vec<String>,
+    /// The tone when nobody chose one.
+    pub default: String,
+    /// The warm tone.
+    pub friendly: String,
+    /// The tone that is to the point.
+    pub pragmatic: String,
+}
+
+impl ModelTexts {
+    /// Where the tone goes. Other spacings are ordinary text.
+    pub const TONE: &str = "{{ personality }}";
+
+    pub(super) fn files(&self) -> impl Iterator<Item = &str> {
+        let tones = [&self.default, &self.friendly, &self.pragmatic];
+        self.template.iter().filter(|file| *file != Self::TONE).chain(tones).map(String::as_str)
+    }
+
+    pub(super) fn longest_prefix(&self, slug: &str) -> Option<usize> {
+        self.slugs.iter().filter(|prefix| slug.starts_with(prefix.as_str())).map(String::len).max()
+    }
+}
+
+impl Layout {
+    pub(super) fn parse(file: &str, text: &str) -> Result<Self, PackError> {
+        let raw: RawLayout = toml::from_str(text).map_err(|error| syntax_error(file, text, &error))?;
+        let reader = Reader { file, text };
+        Ok(Self {
+            name: raw.name,
+            slots: raw.slot.into_iter().map(|slot| reader.slot(slot)).collect::<Result<_, _>>()?,
+            tools: raw.tool.into_iter().map(|tool| reader.tool(tool)).collect::<Result<_, _>>()?,
+            tools_only: raw.tools_only.map(|only| reader.tools_only(only)).transpose()?,
+            models: raw.model,
+        })
+    }
+
+    /// The budget of the first part that this source gives.
+    pub fn budget_of(&self, source: &str) -> Option<Budget> {
+        let mut parts = self.slots.iter().flat_map(|slot| &slot.parts);
+        parts.find(|part| part.source.name == source).and_then(|part| part.budget)
+    }
+}
+
+/// `pack.toml` as it is written.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RawLayout {
+    name: String,
+    #[serde(default)]
+    slot: Vec<RawSlot>,
+    #[serde(default)]
+    tool: Vec<RawTool>,
+    tools_only: Option<RawToolsOnly>,
+    #[serde(default)]
+    model: Vec<ModelTexts>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RawSlot {
+    id: Spanned<String>,
+    target: Target,
+    source: Option<Spanned<String>>,
+    #[serde(default)]
+    gate: Vec<Spanned<String>>,
+    template: Option<String>,
+    budget: Option<Budget>,
+    #[serde(default)]
+    parts: Vec<RawPart>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RawPart {
+    source: Spanned<String>,
+    #[serde(default)]
+    gate: Vec<Spanned<String>>,
+    #[serde(default)]
+    before: String,
+    budget: Option<Budget>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RawTool {
+    file: String,
+    #[serde(default)]
+    gate: Vec<Spanned<String>>,
+    #[serde(default)]
+    parallel: bool,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RawToolsOnly {
+    gate: Vec<Spanned<String>>,
+    tools: Vec<String>,
+}
+
+/// Turns what is written into what is meant, and knows where it was written.
+struct Reader<'a> {
+    file: &'a str,
+    text: &'a str,
+}
+
+impl Reader<'_> {
+    fn slot(&self, raw: RawSlot) -> Result<Slot, PackError> {
+        let parts = match (raw.source, raw.parts.is_empty()) {
+            (Some(source), true) => {
+                vec![Part {
+                    source: self.source(&source)?,
+                    gates: Vec::new(),
+                    before: String::new(),
+                    budget: raw.budget,
+                }]
+            }
+            (None, false) => raw.parts.into_iter().map(|part| self.part(part)).collect::<Result<_, _>>()?,
+            _ => {
+                let message = format!("slot `{}` needs either `source` or `parts`", raw.id.get_ref());
+                return Err(self.syntax(&raw.id, message));
+            }
+        };
+        Ok(Slot {
+            id: raw.id.get_ref().as_str().into(),
+            target: raw.target,
+            gates: self.gates(&raw.gate)?,
+            template: raw.template,
+            parts,
+        })
+    }
+
+    fn part(&self, raw: RawPart) -> Result<Part, PackError> {
+        Ok(Part {
+            source: self.source(&raw.source)?,
+            gates: self.gates(&raw.gate)?,
+            before: raw.before,
+            budget: raw.budget,
+        })
+    }
+
+    fn tool(&self, raw: RawTool) -> Result<ToolSlot, PackError> {
+        Ok(ToolSlot { file: raw.file.into(), gates: self.gates(&raw.gate)?, parallel: raw.parallel })
+    }
+
+    fn tools_only(&self, raw: RawToolsOnly) -> Result<ToolsOnly, PackError> {
+        Ok(ToolsOnly { gates: self.gates(&raw.gate)?, tools: raw.tools.into_iter().map(Into::into).collect() })
+    }
+
+    fn source(&self, name: &Spanned<String>) -> Result<&'static source::Source, PackError> {
+        source::find(name.get_ref()).ok_or_else(|| self.unknown("source", name, source::names()))
+    }
+
+    fn gates(&self, names: &[Spanned<String>]) -> Result<Vec<Gate>, PackError> {
+        names
+            .iter()
+            .map(|name| Gate::parse(name.get_ref()).ok_or_else(|| self.unknown("gate", name, Gate::known())))
+            .collect()
+    }
+
+    fn unknown(&self, kind: &'static str, name: &Spanned<String>, known: Vec<String>) -> PackError {
+        let (line, _) = position(self.text, name.span().start);
+        PackError::UnknownName { file: self.file.to_owned(), line, kind, name: name.get_ref().clone(), known }
+    }
+
+    fn syntax(&self, at: &Spanned<String>, message: String) -> PackError {
+        let (line, column) = position(self.text, at.span().start);
+        PackError::Syntax { file: self.file.to_owned(), line, column, message }
+    }
+}

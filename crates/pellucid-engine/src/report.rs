@@ -1,0 +1,196 @@
+//! The report: what a request is made of, byte by byte.
+//!
+//! Rows cover the request from its first byte to its last without gap or overlap; what the model
+//! does not see stands beside them as omissions and candidates. The report is made from the same
+//! spans that were written with the bytes, so it cannot disagree with what is sent.
+
+use std::sync::Arc;
+
+use serde_json::Value;
+use serde_json::json;
+
+use crate::encode::Span;
+use crate::facts::Candidate;
+use crate::facts::Fate;
+use crate::fragment::Omission;
+use crate::fragment::Origin;
+use crate::fragment::Why;
+use crate::request::Frame;
+use crate::transcript::Transcript;
+use crate::truncate::tokens_of_bytes;
+
+/// What a request is made of.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Report {
+    /// The parts, in the order of their bytes.
+    pub rows: Vec<Row>,
+    /// What was left out or cut.
+    pub omissions: Vec<Omission>,
+    /// Every file that was looked for.
+    pub candidates: Vec<Candidate>,
+}
+
+/// A run of bytes of one origin.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Row {
+    /// The slot or part.
+    pub part: Arc<str>,
+    /// Which item of the input, for those that are in it.
+    pub item: Option<usize>,
+    /// The role of that item.
+    pub role: Option<Arc<str>>,
+    /// Where it came from.
+    pub origin: Origin,
+    /// Its first byte in the request.
+    pub start: usize,
+    /// How many bytes.
+    pub bytes: usize,
+    /// How many bytes its text has before it is escaped.
+    pub raw_bytes: usize,
+    /// How many tokens, estimated; rows add up to the estimate of the whole.
+    pub tokens: usize,
+}
+
+impl Row {
+    /// `full`, or `truncated` when only a part of its file is there.
+    pub fn status(&self) -> &'static str {
+        match &self.origin {
+            Origin::File { range, size, .. } if range.end < *size => "truncated",
+            _ => "full",
+        }
+    }
+}
+
+impl Report {
+    /// Accounts for the request that this frame and transcript make.
+    pub fn new(frame: &Frame, transcript: &Transcript, omissions: Vec<Omission>, candidates: Vec<Candidate>) -> Self {
+        let mut rows = Rows::default();
+        for span in frame.head_spans() {
+            rows.push(span, None, None);
+        }
+        let comma = Span { part: "input".into(), origin: Origin::Wire, len: 1, raw_len: 1 };
+        for (n, entry) in transcript.entries().iter().enumerate() {
+            if n > 0 {
+                rows.push(&comma, None, None);
+            }
+            for span in &entry.spans {
+                rows.push(span, Some(n), entry.role.as_ref());
+            }
+        }
+        for span in frame.tail_spans() {
+            rows.push(span, None, None);
+        }
+        Self { rows: rows.rows, omissions, candidates }
+    }
+
+    /// How many bytes the request has.
+    pub fn bytes(&self) -> usize {
+        self.rows.last().map_or(0, |row| row.start + row.bytes)
+    }
+
+    /// How many tokens it has, estimated.
+    pub fn tokens(&self) -> usize {
+        tokens_of_bytes(self.bytes())
+    }
+
+    /// The report as JSON.
+    pub fn to_json(&self) -> Value {
+        json!({
+            "bytes": self.bytes(),
+            "tokens": self.tokens(),
+            "rows": self.rows.iter().map(row_json).collect::<Vec<_>>(),
+            "omissions": self.omissions.iter().map(omission_json).collect::<Vec<_>>(),
+            "candidates": self.candidates.iter().map(candidate_json).collect::<Vec<_>>(),
+        })
+    }
+}
+
+#[derive(Default)]
+struct Rows {
+    rows: Vec<Row>,
+    end: usize,
+}
+
+impl Rows {
+    fn push(&mut self, span: &Span, item: Option<usize>, role: Option<&Arc<str>>) {
+        let start = self.end;
+        self.end += span.len;
+        self.rows.push(Row {
+            part: span.part.clone(),
+            item,
+            role: role.cloned(),
+            origin: span.origin.clone(),
+            start,
+            bytes: span.len,
+            raw_bytes: span.raw_len,
+            tokens: tokens_of_bytes(self.end) - tokens_of_bytes(start),
+        });
+    }
+}
+
+fn row_json(row: &Row) -> Value {
+    let mut value = json!({
+        "part": row.part,
+        "item": row.item,
+        "role": row.role,
+        "source": row.origin.kind(),
+        "origin": row.origin.detail(),
+        "start": row.start,
+        "bytes": row.bytes,
+        "raw_bytes": row.raw_bytes,
+        "tokens": row.tokens,
+        "status": row.status(),
+    });
+    if let Origin::File { range, size, .. } = &row.origin {
+        value["file_range"] = json!([range.start, range.end]);
+        value["file_bytes"] = json!(size);
+    }
+    value
+}
+
+fn omission_json(omission: &Omission) -> Value {
+    let status = match omission.why {
+        Why::Cut { .. } => "truncated",
+        Why::OverBudget { .. } | Why::Blank | Why::Unusable { .. } => "omitted",
+    };
+    json!({
+        "part": omission.slot,
+        "what": omission.what,
+        "status": status,
+        "why": why_text(&omission.why),
+        "bytes": omission.why.bytes(),
+    })
+}
+
+fn candidate_json(candidate: &Candidate) -> Value {
+    let status = match candidate.fate {
+        Fate::Read => "read",
+        Fate::Absent => "missing",
+        Fate::Shadowed { .. } => "shadowed",
+        Fate::NotAFile | Fate::Unreadable { .. } => "unusable",
+        Fate::Blank => "blank",
+    };
+    json!({ "path": candidate.path, "status": status, "why": fate_text(&candidate.fate) })
+}
+
+/// Why something is not seen, in a few words.
+pub fn why_text(why: &Why) -> String {
+    match why {
+        Why::Cut { kept, of } => format!("cut after {kept} of {of} bytes, the budget is spent"),
+        Why::OverBudget { of } => format!("all {of} bytes left out, the budget is spent"),
+        Why::Blank => "blank".to_owned(),
+        Why::Unusable { error } => error.clone(),
+    }
+}
+
+/// What became of a file, in a few words.
+pub fn fate_text(fate: &Fate) -> String {
+    match fate {
+        Fate::Read => "read".to_owned(),
+        Fate::Absent => "not there".to_owned(),
+        Fate::Shadowed { by } => format!("{by} comes first"),
+        Fate::NotAFile => "not a file".to_owned(),
+        Fate::Unreadable { error } => format!("cannot be read: {error}"),
+        Fate::Blank => "blank".to_owned(),
+    }
+}

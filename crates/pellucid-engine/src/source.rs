@@ -1,0 +1,117 @@
+//! Sources: who can give text to a slot.
+//!
+//! What cannot be data is a named function here, one file each, listed in [`SOURCES`]. A source
+//! looks at facts and the pack's templates, and gives fragments with their origins. Giving
+//! nothing means that its slot is not there; giving an empty text means that it is there and empty.
+//!
+//! To add one: write its file, list it below, name it in a layout.
+
+mod apps;
+mod base_instructions;
+mod child_agents;
+mod collaboration;
+mod commit_trailer;
+mod developer_instructions;
+mod environment;
+mod home_document;
+mod js_repl;
+mod memory_summary;
+mod permissions;
+mod personality;
+mod project_docs;
+
+use std::sync::Arc;
+
+pub use base_instructions::instructions_for;
+
+use crate::facts::Facts;
+use crate::fragment::Fragment;
+use crate::fragment::Omission;
+use crate::pack::Budget;
+use crate::pack::Layout;
+use crate::pack::Pack;
+use crate::template::Shape;
+
+/// Somebody who can give text.
+#[derive(Debug)]
+pub struct Source {
+    /// Its name in layouts.
+    pub name: &'static str,
+    /// Templates it uses, with what they may contain.
+    pub templates: &'static [(&'static str, Shape)],
+    /// Gives the text.
+    pub give: fn(&Ask<'_>) -> Given,
+}
+
+impl PartialEq for Source {
+    fn eq(&self, other: &Self) -> bool {
+        self.name == other.name
+    }
+}
+
+/// What a source may look at.
+#[derive(Debug, Clone, Copy)]
+pub struct Ask<'a> {
+    /// What is true.
+    pub facts: &'a Facts,
+    /// Where the templates are.
+    pub pack: &'a Pack,
+    /// For which slot.
+    pub slot: &'a Arc<str>,
+    /// How much may be given.
+    pub budget: Option<Budget>,
+}
+
+/// What a source gave.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Given {
+    /// The text; absent when there is nothing to say.
+    pub fragments: Option<Vec<Fragment>>,
+    /// What was left out.
+    pub omissions: Vec<Omission>,
+}
+
+impl Given {
+    /// Nothing to say.
+    pub fn nothing() -> Self {
+        Self::default()
+    }
+
+    /// This text.
+    pub fn text(fragments: Vec<Fragment>) -> Self {
+        Self { fragments: Some(fragments), omissions: Vec::new() }
+    }
+}
+
+/// Every source.
+static SOURCES: [Source; 13] = [
+    base_instructions::SOURCE,
+    permissions::SOURCE,
+    developer_instructions::SOURCE,
+    memory_summary::SOURCE,
+    collaboration::SOURCE,
+    personality::SOURCE,
+    apps::SOURCE,
+    commit_trailer::SOURCE,
+    home_document::SOURCE,
+    project_docs::SOURCE,
+    js_repl::SOURCE,
+    child_agents::SOURCE,
+    environment::SOURCE,
+];
+
+/// Finds a source by its name.
+pub fn find(name: &str) -> Option<&'static Source> {
+    SOURCES.iter().find(|source| source.name == name)
+}
+
+/// The names of all sources.
+pub fn names() -> Vec<String> {
+    SOURCES.iter().map(|source| source.name.to_owned()).collect()
+}
+
+/// The templates that the sources of a layout use.
+pub fn templates(layout: &Layout) -> impl Iterator<Item = (&'static str, &'static Shape)> {
+    let parts = layout.slots.iter().flat_map(|slot| &slot.parts);
+    parts.flat_map(|part| part.source.templates).map(|(file, shape)| (*file, shape))
+}

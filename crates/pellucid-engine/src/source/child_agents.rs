@@ -1,0 +1,14 @@
+//! A note that instruction files may also lie below the working directory.
+
+use super::Ask;
+use super::Given;
+use super::Source;
+use crate::template::Shape;
+
+const NOTE: &str = "agents/hierarchical.md";
+
+pub(super) const SOURCE: Source = Source { name: "child_agents", templates: &[(NOTE, Shape::VERBATIM)], give };
+
+fn give(ask: &Ask<'_>) -> Given {
+    Given::text(ask.pack.template(NOTE).text())
+}

@@ -1,0 +1,32 @@
+//! How to use the JavaScript tool.
+//!
+//! With only that tool on offer, further lines come before the last one.
+
+use pellucid_protocol::feature::Feature;
+
+use super::Ask;
+use super::Given;
+use super::Source;
+use crate::fragment::Fragment;
+use crate::template::Shape;
+
+const SECTION: &str = "js_repl/section.md";
+const TOOLS_ONLY: &str = "js_repl/section_tools_only.md";
+
+pub(super) const SOURCE: Source =
+    Source { name: "js_repl", templates: &[(SECTION, Shape::VERBATIM), (TOOLS_ONLY, Shape::VERBATIM)], give };
+
+fn give(ask: &Ask<'_>) -> Given {
+    let section = ask.pack.template(SECTION).text();
+    if !ask.facts.features.is_on(Feature::JsReplToolsOnly) {
+        return Given::text(section);
+    }
+    let mut fragments = Vec::new();
+    for Fragment { origin, text } in section {
+        let (head, last) = text.rsplit_once('\n').unwrap_or(("", &text));
+        fragments.push(Fragment { origin: origin.clone(), text: format!("{head}\n") });
+        fragments.extend(ask.pack.template(TOOLS_ONLY).text());
+        fragments.push(Fragment { origin, text: format!("\n{last}") });
+    }
+    Given::text(fragments)
+}

@@ -1,0 +1,55 @@
+//! What earlier sessions left to remember, cut to a few thousand tokens.
+
+use pellucid_protocol::settings::TruncationMode;
+use pellucid_protocol::settings::TruncationPolicy;
+
+use super::Ask;
+use super::Given;
+use super::Source;
+use crate::fragment::Fragment;
+use crate::fragment::Omission;
+use crate::fragment::Origin;
+use crate::fragment::Why;
+use crate::template::Place;
+use crate::template::Shape;
+use crate::template::Trim;
+use crate::truncate::truncate_middle;
+
+const GUIDE: &str = "memory/read_path.md";
+
+/// How much of the summary is used.
+const SUMMARY_MAX: TruncationPolicy = TruncationPolicy { mode: TruncationMode::Tokens, limit: 5_000 };
+
+pub(super) const SOURCE: Source = Source {
+    name: "memory_summary",
+    templates: &[(
+        GUIDE,
+        Shape { trim: Trim::Newline, places: &[Place::may("{{ base_path }}"), Place::must("{{ memory_summary }}")] },
+    )],
+    give,
+};
+
+fn give(ask: &Ask<'_>) -> Given {
+    let Some(memory) = &ask.facts.memory else {
+        return Given::nothing();
+    };
+    let whole = String::from_utf8_lossy(&memory.summary.bytes);
+    let trimmed = whole.trim();
+    if trimmed.is_empty() {
+        return Given::nothing();
+    }
+    let text = truncate_middle(trimmed, SUMMARY_MAX);
+    let path = memory.summary.path.as_str();
+    let omissions = if text.len() < trimmed.len() {
+        let why = Why::Cut { kept: text.len() as u64, of: trimmed.len() as u64 };
+        vec![Omission { slot: ask.slot.clone(), what: path.to_owned(), why }]
+    } else {
+        Vec::new()
+    };
+    let origin = Origin::File { path: path.into(), range: 0..memory.summary.size, size: memory.summary.size };
+    let values = [
+        ("{{ base_path }}", vec![Fragment::fact("memory folder", memory.folder.as_str())]),
+        ("{{ memory_summary }}", vec![Fragment { origin, text }]),
+    ];
+    Given { fragments: Some(ask.pack.template(GUIDE).render(&values)), omissions }
+}

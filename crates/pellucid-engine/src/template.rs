@@ -1,0 +1,210 @@
+//! Templates: text files with named places.
+//!
+//! Each template declares its places, spelled as they stand in the file (`{root}`,
+//! `{{ text }}`). Loading is strict: a `{{ name }}` that is not declared, or a place that carries
+//! content and is missing, is an error with file and line. Rendering cannot fail, and every byte
+//! of the result keeps its origin.
+
+use std::sync::Arc;
+
+use crate::fragment::Fragment;
+use crate::pack::PackError;
+
+/// A place in a template.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Place {
+    /// How it stands in the file.
+    pub mark: &'static str,
+    /// Whether a file without it is refused, because content would be lost.
+    pub need: Need,
+}
+
+impl Place {
+    /// A place that a text may do without.
+    pub const fn may(mark: &'static str) -> Self {
+        Self { mark, need: Need::May }
+    }
+
+    /// A place that carries content.
+    pub const fn must(mark: &'static str) -> Self {
+        Self { mark, need: Need::Must }
+    }
+}
+
+/// Whether a place must be in the file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Need {
+    /// It carries content.
+    Must,
+    /// A text may do without.
+    May,
+}
+
+/// What is done to the end of a file when it is loaded.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Trim {
+    /// Nothing.
+    Keep,
+    /// White space at the end is removed.
+    End,
+    /// One newline at the end is removed.
+    Newline,
+}
+
+/// What code expects of a template.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Shape {
+    /// What is done to its end.
+    pub trim: Trim,
+    /// Its places.
+    pub places: &'static [Place],
+}
+
+impl Shape {
+    /// A text used as it is: braces in it mean nothing.
+    pub const VERBATIM: Self = Self { trim: Trim::Keep, places: &[] };
+
+    /// A text with these places, its end kept.
+    pub const fn with(places: &'static [Place]) -> Self {
+        Self { trim: Trim::Keep, places }
+    }
+}
+
+/// A loaded template.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Template {
+    file: Arc<str>,
+    pieces: Vec<Piece>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Piece {
+    Text(String),
+    Place(&'static str),
+}
+
+impl Template {
+    /// Reads the text of `file` according to its shape.
+    ///
+    /// # Errors
+    /// An undeclared `{{ name }}`, or a missing place that must be there.
+    pub fn parse(file: &str, shape: &Shape, text: &str) -> Result<Self, PackError> {
+        let text = match shape.trim {
+            Trim::Keep => text,
+            Trim::End => text.trim_end(),
+            Trim::Newline => text.strip_suffix('\n').unwrap_or(text),
+        };
+        let mut pieces = Vec::new();
+        let mut rest = text;
+        while let Some((at, place)) = first_place(rest, shape.places) {
+            push_text(&mut pieces, file, shape, text, &rest[..at])?;
+            pieces.push(Piece::Place(place.mark));
+            rest = &rest[at + place.mark.len()..];
+        }
+        push_text(&mut pieces, file, shape, text, rest)?;
+        for place in shape.places {
+            if place.need == Need::Must && !pieces.contains(&Piece::Place(place.mark)) {
+                return Err(PackError::MissingPlace { file: file.to_owned(), place: place.mark.to_owned() });
+            }
+        }
+        Ok(Self { file: file.into(), pieces })
+    }
+
+    /// Fills the places. A place without a value is left empty.
+    pub fn render(&self, values: &[(&str, Vec<Fragment>)]) -> Vec<Fragment> {
+        let mut fragments = Vec::new();
+        for piece in &self.pieces {
+            match piece {
+                Piece::Text(text) => fragments.push(Fragment::pack(&self.file, text.as_str())),
+                Piece::Place(mark) => {
+                    if let Some((_, value)) = values.iter().find(|(name, _)| name == mark) {
+                        fragments.extend(value.iter().cloned());
+                    }
+                }
+            }
+        }
+        fragments
+    }
+
+    /// The text of a template without places.
+    pub fn text(&self) -> Vec<Fragment> {
+        self.render(&[])
+    }
+}
+
+fn first_place<'a>(text: &str, places: &'a [Place]) -> Option<(usize, &'a Place)> {
+    places.iter().filter_map(|place| text.find(place.mark).map(|at| (at, place))).min_by_key(|(at, _)| *at)
+}
+
+fn push_text(pieces: &mut Vec<Piece>, file: &str, shape: &Shape, whole: &str, text: &str) -> Result<(), PackError> {
+    if !shape.places.is_empty()
+        && let Some(at) = unknown_place(text)
+    {
+        let offset = text.as_ptr().addr() - whole.as_ptr().addr() + at;
+        let end = text[at..].find("}}").map_or(text.len(), |end| at + end + 2);
+        return Err(PackError::UnknownPlace {
+            file: file.to_owned(),
+            line: whole[..offset].matches('\n').count() + 1,
+            place: text[at..end].to_owned(),
+            known: shape.places.iter().map(|place| place.mark.to_owned()).collect(),
+        });
+    }
+    if !text.is_empty() {
+        pieces.push(Piece::Text(text.to_owned()));
+    }
+    Ok(())
+}
+
+/// Finds `{{ name }}` with any spacing, where the name is a word.
+fn unknown_place(text: &str) -> Option<usize> {
+    text.match_indices("{{").find_map(|(at, _)| {
+        let inside = &text[at + 2..];
+        let name = inside[..inside.find("}}")?].trim();
+        let is_word = !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
+        is_word.then_some(at)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use expect_test::Expect;
+    use expect_test::expect;
+
+    use super::*;
+    use crate::fragment::concat;
+
+    const SHAPE: Shape = Shape { trim: Trim::Newline, places: &[Place::must("{{ name }}"), Place::may("{mood}")] };
+
+    #[track_caller]
+    fn check_template(text: &str, expected: &Expect) {
+        let actual = match Template::parse("greeting.md", &SHAPE, text) {
+            Ok(template) => concat(&template.render(&[
+                ("{{ name }}", vec![Fragment::fact("name", "Ada")]),
+                ("{mood}", vec![Fragment::fact("mood", "calm")]),
+            ])),
+            Err(error) => format!("error: {error}"),
+        };
+        expected.assert_eq(&actual);
+    }
+
+    #[test]
+    fn fills_every_place_and_leaves_other_braces_alone() {
+        check_template("{{ name }} is {mood}, {{ name }}! {json: 1}\n", &expect!["Ada is calm, Ada! {json: 1}"]);
+    }
+
+    #[test]
+    fn an_unknown_place_is_refused_with_its_line() {
+        check_template(
+            "{{ name }}\nis {{nmae}}\n",
+            &expect!["error: greeting.md:2: unknown variable `{{nmae}}`; known here: `{{ name }}`, `{mood}`"],
+        );
+    }
+
+    #[test]
+    fn a_missing_place_that_carries_content_is_refused() {
+        check_template(
+            "nobody\n",
+            &expect!["error: greeting.md: variable `{{ name }}` is missing, its content would be lost"],
+        );
+    }
+}

@@ -1,0 +1,241 @@
+//! The list of tools that a request offers.
+//!
+//! Which tools, in which order, is the layout's say; their schemas are files of the pack. Keys are
+//! written in a fixed order and properties sorted by name, so the same facts give the same bytes.
+
+use std::sync::Arc;
+
+use pellucid_protocol::settings::WebSearchMode;
+
+use crate::encode::Encoder;
+use crate::facts::AgentRole;
+use crate::facts::Facts;
+use crate::fragment::Fragment;
+use crate::fragment::Origin;
+use crate::gate;
+use crate::pack::Pack;
+use crate::pack::Parameter;
+use crate::pack::ParameterType;
+use crate::pack::ToolFile;
+use crate::pack::ToolKind;
+use crate::pack::ToolSlot;
+use crate::template::Shape;
+
+/// Roles for other agents that every pack describes.
+const BUILT_IN_ROLES: [(&str, &str); 3] = [
+    ("default", "agents/role_default.md"),
+    ("explorer", "agents/role_explorer.md"),
+    ("worker", "agents/role_worker.md"),
+];
+
+/// The templates used here.
+pub(crate) const TEMPLATES: &[(&str, Shape)] = &[
+    ("agents/role_default.md", Shape::VERBATIM),
+    ("agents/role_explorer.md", Shape::VERBATIM),
+    ("agents/role_worker.md", Shape::VERBATIM),
+];
+
+/// A tool that is offered.
+#[derive(Debug, Clone, Copy)]
+pub struct OfferedTool<'a> {
+    /// What the layout says of it.
+    pub slot: &'a ToolSlot,
+    /// Its schema.
+    pub file: &'a ToolFile,
+}
+
+/// The tools that these facts call for.
+pub fn offered<'a>(pack: &'a Pack, facts: &Facts) -> Vec<OfferedTool<'a>> {
+    let only = pack.layout.tools_only.as_ref().filter(|only| gate::all_open(&only.gates, facts));
+    let stays = |slot: &&ToolSlot| only.is_none_or(|only| only.tools.contains(&slot.file));
+    let open = |slot: &&ToolSlot| gate::all_open(&slot.gates, facts);
+    let slots = pack.layout.tools.iter().filter(open).filter(stays);
+    slots.map(|slot| OfferedTool { slot, file: pack.tool_file(&slot.file) }).collect()
+}
+
+/// Writes the list as a JSON array.
+pub fn encode(encoder: &mut Encoder, tools: &[OfferedTool<'_>], pack: &Pack, facts: &Facts) {
+    encoder.wire("[");
+    for (n, tool) in tools.iter().enumerate() {
+        if n > 0 {
+            encoder.wire(",");
+        }
+        encoder.set_part(&format!("tools/{}", tool.file.name).into());
+        let origin = Origin::Pack { file: format!("tools/{}.toml", tool.slot.file).into() };
+        Writer { encoder, origin, pack, facts }.tool(tool.file);
+        encoder.set_part(&"tools".into());
+    }
+    encoder.wire("]");
+}
+
+/// Writes one tool; all of it comes from its file but for what stands in places.
+struct Writer<'a> {
+    encoder: &'a mut Encoder,
+    origin: Origin,
+    pack: &'a Pack,
+    facts: &'a Facts,
+}
+
+impl Writer<'_> {
+    fn tool(&mut self, tool: &ToolFile) {
+        match tool.kind {
+            ToolKind::Function => {
+                self.notation("{\"type\":\"function\",");
+                self.member("name", &tool.name);
+                self.described(&tool.name, tool.description.as_deref());
+                self.notation(",\"strict\":false,\"parameters\":");
+                self.object(&tool.name, &tool.parameters);
+                self.notation("}");
+            }
+            ToolKind::Custom => {
+                self.notation("{\"type\":\"custom\",");
+                self.member("name", &tool.name);
+                self.described(&tool.name, tool.description.as_deref());
+                self.notation(",\"format\":{\"type\":\"grammar\",\"syntax\":\"lark\",");
+                self.member("definition", tool.grammar.as_deref().unwrap_or_default());
+                self.notation("}}");
+            }
+            ToolKind::LocalShell => self.notation("{\"type\":\"local_shell\"}"),
+            ToolKind::WebSearch => {
+                let live = self.facts.web_search == WebSearchMode::Live;
+                self.notation("{\"type\":\"web_search\",\"external_web_access\":");
+                self.encoder.value(&live, &Origin::Fact { name: "web_search" });
+                self.notation("}");
+            }
+        }
+    }
+
+    fn object(&mut self, path: &str, parameters: &[Parameter]) {
+        let mut sorted: Vec<&Parameter> = parameters.iter().collect();
+        sorted.sort_by(|a, b| a.name.cmp(&b.name));
+        self.notation("{\"type\":\"object\",\"properties\":{");
+        for (n, parameter) in sorted.iter().enumerate() {
+            if n > 0 {
+                self.notation(",");
+            }
+            self.string(&parameter.name);
+            self.notation(":");
+            self.schema(&format!("{path}.{}", parameter.name), parameter);
+        }
+        self.notation("}");
+        let required: Vec<&str> = parameters.iter().filter(|it| it.required).map(|it| it.name.as_str()).collect();
+        if !required.is_empty() {
+            self.notation(",\"required\":");
+            self.encoder.value(&required, &self.origin);
+        }
+        self.notation(",\"additionalProperties\":false}");
+    }
+
+    fn schema(&mut self, path: &str, parameter: &Parameter) {
+        match parameter.kind {
+            ParameterType::Object => self.object(path, &parameter.properties),
+            ParameterType::Array => {
+                self.notation("{\"type\":\"array\",\"items\":");
+                match parameter.items.unwrap_or(ParameterType::String) {
+                    ParameterType::Object => self.object(path, &parameter.properties),
+                    kind => {
+                        self.notation("{");
+                        self.member("type", kind.as_str());
+                        self.notation("}");
+                    }
+                }
+                self.described(path, parameter.description.as_deref());
+                self.notation("}");
+            }
+            kind => {
+                self.notation("{");
+                self.member("type", kind.as_str());
+                self.described(path, parameter.description.as_deref());
+                self.notation("}");
+            }
+        }
+    }
+
+    fn described(&mut self, path: &str, description: Option<&str>) {
+        let Some(description) = description else {
+            return;
+        };
+        self.notation(",\"description\":\"");
+        for fragment in fill(&self.origin, description, &places(path, self.pack, self.facts)) {
+            self.encoder.text(&fragment);
+        }
+        self.notation("\"");
+    }
+
+    fn member(&mut self, key: &str, value: &str) {
+        self.string(key);
+        self.notation(":");
+        self.string(value);
+    }
+
+    fn string(&mut self, text: &str) {
+        self.encoder.value(&text, &self.origin);
+    }
+
+    fn notation(&mut self, notation: &str) {
+        self.encoder.raw(notation.as_bytes(), &self.origin);
+    }
+}
+
+/// What stands in a place of a description.
+type Value = (&'static str, Vec<Fragment>);
+
+fn places(path: &str, pack: &Pack, facts: &Facts) -> Vec<Value> {
+    let limit = |mark, milliseconds: &str| (mark, vec![Fragment::fact("wait limits", milliseconds)]);
+    match path {
+        "request_user_input" => vec![("{modes}", vec![Fragment::fact("collaboration modes", "Plan mode")])],
+        "wait.timeout_ms" => vec![limit("{default}", "30000"), limit("{min}", "10000"), limit("{max}", "300000")],
+        "spawn_agent.agent_type" => vec![("{roles}", roles(pack, facts))],
+        "search_tool_bm25" => vec![("{{app_names}}", Vec::new())],
+        _ => Vec::new(),
+    }
+}
+
+/// The roles for other agents, each with what it is for: the user's, then the pack's that the
+/// user did not define anew.
+fn roles(pack: &Pack, facts: &Facts) -> Vec<Fragment> {
+    let mut fragments = Vec::new();
+    let mut role = |name: &str, description: Option<Vec<Fragment>>| {
+        if !fragments.is_empty() {
+            fragments.push(Fragment::layout("\n"));
+        }
+        match description {
+            Some(description) => {
+                fragments.push(Fragment::layout(format!("{name}: {{\n")));
+                fragments.extend(description);
+                fragments.push(Fragment::layout("\n}"));
+            }
+            None => fragments.push(Fragment::layout(format!("{name}: no description"))),
+        }
+    };
+    for AgentRole { name, description } in &facts.agent_roles {
+        let place = format!("agents.{name}.description");
+        role(name, description.as_ref().map(|text| vec![Fragment::provided(&place, text.as_str())]));
+    }
+    for (name, file) in BUILT_IN_ROLES {
+        if !facts.agent_roles.iter().any(|role| role.name == name) {
+            role(name, Some(pack.template(file).text()));
+        }
+    }
+    fragments
+}
+
+fn fill(origin: &Origin, text: &str, values: &[Value]) -> Vec<Fragment> {
+    let mut fragments = Vec::new();
+    let mut rest = text;
+    let first = |text: &str| {
+        values.iter().filter_map(|value| text.find(value.0).map(|at| (at, value))).min_by_key(|(at, _)| *at)
+    };
+    while let Some((at, (mark, value))) = first(rest) {
+        fragments.push(Fragment { origin: origin.clone(), text: rest[..at].to_owned() });
+        fragments.extend(value.iter().cloned());
+        rest = &rest[at + mark.len()..];
+    }
+    fragments.push(Fragment { origin: origin.clone(), text: rest.to_owned() });
+    fragments
+}
+
+/// The part that the brackets of the list belong to.
+pub fn part() -> Arc<str> {
+    "tools".into()
+}

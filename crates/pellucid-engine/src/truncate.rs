@@ -1,0 +1,65 @@
+//! Cutting the middle out of a text that is too long.
+//!
+//! A token counts as four bytes here, as the reference estimates it. Cuts fall between characters
+//! and the marker says how much is gone.
+
+use pellucid_protocol::settings::TruncationMode;
+use pellucid_protocol::settings::TruncationPolicy;
+
+/// How many bytes stand for one token in estimates.
+pub const BYTES_PER_TOKEN: usize = 4;
+
+/// The estimated number of tokens in so many bytes.
+pub fn tokens_of_bytes(bytes: usize) -> usize {
+    bytes.div_ceil(BYTES_PER_TOKEN)
+}
+
+/// Keeps head and tail of `text` within the policy; the marker comes on top.
+pub fn truncate_middle(text: &str, policy: TruncationPolicy) -> String {
+    let limit = usize::try_from(policy.limit).unwrap_or(0);
+    let budget = match policy.mode {
+        TruncationMode::Bytes => limit,
+        TruncationMode::Tokens => limit.saturating_mul(BYTES_PER_TOKEN),
+    };
+    if text.is_empty() || (budget > 0 && text.len() <= budget) {
+        return text.to_owned();
+    }
+    let left = budget / 2;
+    let head_end = text.floor_char_boundary(left);
+    let tail_start = text.ceil_char_boundary(text.len().saturating_sub(budget - left)).max(head_end);
+    let (head, gone, tail) = (&text[..head_end], &text[head_end..tail_start], &text[tail_start..]);
+    let marker = match policy.mode {
+        TruncationMode::Bytes => format!("…{} chars truncated…", gone.chars().count()),
+        TruncationMode::Tokens => format!("…{} tokens truncated…", tokens_of_bytes(text.len() - budget)),
+    };
+    [head, &marker, tail].concat()
+}
+
+#[cfg(test)]
+mod tests {
+    use expect_test::Expect;
+    use expect_test::expect;
+
+    use super::*;
+
+    #[track_caller]
+    fn check_truncation(text: &str, mode: TruncationMode, limit: i64, expected: &Expect) {
+        expected.assert_eq(&truncate_middle(text, TruncationPolicy { mode, limit }));
+    }
+
+    #[test]
+    fn keeps_head_and_tail_and_counts_what_is_gone() {
+        let letters = "abcdefghijklmnopqrst";
+        check_truncation(letters, TruncationMode::Bytes, 10, &expect!["abcde…10 chars truncated…pqrst"]);
+        check_truncation(letters, TruncationMode::Tokens, 2, &expect!["abcd…3 tokens truncated…qrst"]);
+        check_truncation(letters, TruncationMode::Bytes, 20, &expect!["abcdefghijklmnopqrst"]);
+        check_truncation(letters, TruncationMode::Bytes, 0, &expect!["…20 chars truncated…"]);
+        check_truncation("", TruncationMode::Bytes, 0, &expect![""]);
+    }
+
+    #[test]
+    fn never_splits_a_character() {
+        check_truncation("ééééé", TruncationMode::Bytes, 5, &expect!["é…3 chars truncated…é"]);
+        check_truncation("日本語日本語", TruncationMode::Tokens, 1, &expect!["…4 tokens truncated…"]);
+    }
+}

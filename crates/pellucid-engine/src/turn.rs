@@ -1,0 +1,488 @@
+//! The turn: from a person's input to the final answer, as a value.
+//!
+//! It receives [`Fact`]s (a piece of a reply, a tool's output, an interruption) and returns
+//! [`Wish`]es (ask the model, run a tool, record, tell, finish). Whoever drives it does what is
+//! wished, in order, and reports back. So retries, the order of outputs and interruption are
+//! tested without waiting for anything.
+//!
+//! Not here: awaiting, clocks, processes. See `pellucid-agent` for the driver.
+
+use std::time::Duration;
+
+use pellucid_protocol::event::AbortReason;
+use pellucid_protocol::event::ErrorInfo;
+use pellucid_protocol::event::EventMessage;
+use pellucid_protocol::event::TurnItem;
+use pellucid_protocol::id::SessionId;
+use pellucid_protocol::id::TurnId;
+use pellucid_protocol::input::UserInput;
+use pellucid_protocol::item::Item;
+use pellucid_protocol::reply::ReplyError;
+use pellucid_protocol::reply::ReplyErrorKind;
+use pellucid_protocol::reply::ReplyEvent;
+use pellucid_protocol::settings::CollaborationModeKind;
+use sha2::Digest;
+use sha2::Sha256;
+
+use crate::call;
+use crate::call::Reading;
+use crate::call::ToolCall;
+use crate::fragment::Fragment;
+use crate::fragment::Origin;
+use crate::meter::Meter;
+use crate::pack::Pack;
+use crate::template::Shape;
+use crate::transcript::Draft;
+use crate::transcript::DraftPart;
+use crate::turn_item;
+
+const ABORTED: &str = "turn/aborted.md";
+
+/// The templates used here.
+pub(crate) const TEMPLATES: &[(&str, Shape)] = &[(ABORTED, Shape::VERBATIM)];
+
+/// What a turn must know from the start.
+#[derive(Debug, Clone)]
+pub struct TurnSettings {
+    /// The session.
+    pub session_id: SessionId,
+    /// The turn.
+    pub turn_id: TurnId,
+    /// The model's effective window.
+    pub window: Option<i64>,
+    /// The way of working together.
+    pub mode: CollaborationModeKind,
+    /// How often a broken reply is asked for again.
+    pub stream_retries_max: u64,
+}
+
+/// Something that happened outside.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Fact {
+    /// The reply went on.
+    Reply(ReplyEvent),
+    /// The reply broke off, or never began.
+    ReplyFailed(ReplyError),
+    /// A tool answered.
+    ToolFinished {
+        /// Which call, counted within the reply.
+        index: usize,
+        /// Its answer; absent when it broke in a way that leaves none.
+        answer: Option<Item>,
+    },
+    /// The wished pause is over.
+    PauseOver,
+    /// The person broke the turn off.
+    Interrupted {
+        /// For how long each call had run, by its index.
+        running: Vec<(usize, Duration)>,
+    },
+}
+
+/// Something the turn wants done.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Wish {
+    /// Tell the faces.
+    Emit(EventMessage),
+    /// Record what the person said.
+    RecordInput,
+    /// Record an item.
+    Record(Item, Origin),
+    /// Record a message of the runtime.
+    RecordDraft(Draft),
+    /// Send a request with everything that is recorded.
+    AskModel,
+    /// Send the last request once more, as it was.
+    AskAgain,
+    /// Wait before asking again.
+    Pause(Pause),
+    /// Run a tool; its answer goes under this index.
+    RunTool {
+        /// Which call, counted within the reply.
+        index: usize,
+        /// The call.
+        call: ToolCall,
+    },
+    /// Stop all running tools.
+    CancelTools,
+    /// The turn is over.
+    Finish,
+}
+
+/// How long to wait.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Pause {
+    /// As long as the server asked for.
+    Exactly(Duration),
+    /// Longer with each attempt, counted from one; the driver adds jitter.
+    Backoff {
+        /// Which attempt comes next.
+        attempt: u64,
+    },
+}
+
+impl Pause {
+    /// How long without jitter.
+    pub fn base(self) -> Duration {
+        match self {
+            Self::Exactly(duration) => duration,
+            Self::Backoff { attempt } => {
+                let doublings = u32::try_from(attempt.saturating_sub(1)).unwrap_or(u32::MAX).min(20);
+                Duration::from_millis(200) * 2_u32.pow(doublings)
+            }
+        }
+    }
+}
+
+/// A running turn.
+#[derive(Debug)]
+pub struct Turn {
+    settings: TurnSettings,
+    meter: Meter,
+    round: Round,
+    retries: u64,
+    fresh_ids: u64,
+    turn_state: Option<String>,
+    aborted_note: Vec<Fragment>,
+    is_over: bool,
+}
+
+/// What belongs to one request and its reply.
+#[derive(Debug, Default)]
+struct Round {
+    /// The item that deltas belong to.
+    active: Option<TurnItem>,
+    calls: Vec<RunningCall>,
+    n_recorded: usize,
+    answers_needed: bool,
+    is_complete: bool,
+    last_message: Option<String>,
+}
+
+#[derive(Debug)]
+struct RunningCall {
+    call: ToolCall,
+    finished: Option<Option<Item>>,
+}
+
+impl Turn {
+    /// A turn that has not begun.
+    pub fn new(settings: TurnSettings, meter: Meter, pack: &Pack) -> Self {
+        Self {
+            settings,
+            meter,
+            round: Round::default(),
+            retries: 0,
+            fresh_ids: 0,
+            turn_state: None,
+            aborted_note: pack.template(ABORTED).text(),
+            is_over: false,
+        }
+    }
+
+    /// Begins with what the person said.
+    pub fn begin(&mut self, inputs: &[UserInput]) -> Vec<Wish> {
+        let item = TurnItem::UserMessage { id: self.fresh_id(), content: inputs.to_vec() };
+        vec![
+            Wish::Emit(EventMessage::TaskStarted {
+                turn_id: self.settings.turn_id.clone(),
+                model_context_window: self.settings.window,
+                collaboration_mode_kind: self.settings.mode,
+            }),
+            Wish::RecordInput,
+            self.item_started(&item),
+            self.item_completed(item),
+            Wish::AskModel,
+        ]
+    }
+
+    /// Takes a fact and says what to do.
+    pub fn step(&mut self, fact: Fact) -> Vec<Wish> {
+        if self.is_over {
+            return Vec::new();
+        }
+        match fact {
+            Fact::Reply(event) => self.reply(event),
+            Fact::ReplyFailed(error) => self.failed(&error),
+            Fact::ToolFinished { index, answer } => self.tool_finished(index, answer),
+            Fact::PauseOver => vec![Wish::AskAgain],
+            Fact::Interrupted { running } => self.interrupted(&running),
+        }
+    }
+
+    /// What the session has consumed so far.
+    pub fn meter(&self) -> &Meter {
+        &self.meter
+    }
+
+    /// The token to send back with further requests of this turn.
+    pub fn turn_state(&self) -> Option<&str> {
+        self.turn_state.as_deref()
+    }
+
+    fn reply(&mut self, event: ReplyEvent) -> Vec<Wish> {
+        match event {
+            ReplyEvent::ItemAdded(item) => self.item_added(&item),
+            ReplyEvent::ItemDone(item) => self.item_done(item),
+            ReplyEvent::TextDelta(delta) => self.delta(|turn, item_id| EventMessage::AgentMessageContentDelta {
+                thread_id: turn.settings.session_id.clone(),
+                turn_id: turn.settings.turn_id.clone(),
+                item_id,
+                delta,
+            }),
+            ReplyEvent::SummaryPartAdded { summary_index } => {
+                self.delta(|_, item_id| EventMessage::AgentReasoningSectionBreak { item_id, summary_index })
+            }
+            ReplyEvent::SummaryDelta { delta, summary_index } => {
+                self.delta(|turn, item_id| EventMessage::ReasoningContentDelta {
+                    thread_id: turn.settings.session_id.clone(),
+                    turn_id: turn.settings.turn_id.clone(),
+                    item_id,
+                    delta,
+                    summary_index,
+                })
+            }
+            ReplyEvent::RawReasoningDelta { delta, content_index } => {
+                self.delta(|turn, item_id| EventMessage::ReasoningRawContentDelta {
+                    thread_id: turn.settings.session_id.clone(),
+                    turn_id: turn.settings.turn_id.clone(),
+                    item_id,
+                    delta,
+                    content_index,
+                })
+            }
+            ReplyEvent::RateLimits(limits) => {
+                self.meter.limit(limits);
+                vec![Wish::Emit(self.meter.event())]
+            }
+            ReplyEvent::TurnState(state) => {
+                self.turn_state.get_or_insert(state);
+                Vec::new()
+            }
+            ReplyEvent::Completed { usage, .. } => {
+                if let Some(usage) = usage {
+                    self.meter.add(&usage, self.settings.window);
+                }
+                self.round.is_complete = true;
+                let mut wishes = vec![Wish::Emit(self.meter.event())];
+                wishes.extend(self.settle());
+                wishes
+            }
+            ReplyEvent::Created | ReplyEvent::ServerModel(_) | ReplyEvent::ReasoningIncluded => Vec::new(),
+        }
+    }
+
+    fn item_added(&mut self, item: &Item) -> Vec<Wish> {
+        let Some(visible) = turn_item::visible(item, || self.fresh_id()) else {
+            return Vec::new();
+        };
+        let mut wishes = vec![self.item_started(&visible)];
+        let early_text = turn_item::said(item).filter(|text| !text.is_empty());
+        self.round.active = Some(visible);
+        if let Some(text) = early_text {
+            wishes.extend(self.reply(ReplyEvent::TextDelta(text)));
+        }
+        wishes
+    }
+
+    fn item_done(&mut self, item: Item) -> Vec<Wish> {
+        match call::read(&item) {
+            Reading::Call(call) => {
+                self.round.answers_needed = true;
+                let index = self.round.calls.len();
+                self.round.calls.push(RunningCall { call: call.clone(), finished: None });
+                vec![Wish::Record(item, Origin::Model), Wish::RunTool { index, call }]
+            }
+            Reading::Unanswerable(answer) => {
+                self.round.answers_needed = true;
+                vec![
+                    Wish::Record(item, Origin::Model),
+                    Wish::Record(answer, Origin::Tool { name: "local_shell".into() }),
+                ]
+            }
+            Reading::NoCall => self.told(item),
+        }
+    }
+
+    /// Something that is no call: shown first, then recorded.
+    fn told(&mut self, item: Item) -> Vec<Wish> {
+        if matches!(
+            item,
+            Item::FunctionCallOutput { .. }
+                | Item::CustomToolCallOutput { .. }
+                | Item::GhostSnapshot { .. }
+                | Item::Other
+        ) {
+            return Vec::new();
+        }
+        let mut wishes = Vec::new();
+        let active = self.round.active.take();
+        let id = active.as_ref().map(|item| item.id().to_owned());
+        if let Some(visible) = turn_item::visible(&item, || id.unwrap_or_else(|| self.fresh_id())) {
+            if active.is_none() {
+                wishes.push(self.item_started(&visible));
+            }
+            wishes.push(self.item_completed(visible));
+        }
+        if let Some(text) = turn_item::said(&item).filter(|text| !text.is_empty()) {
+            self.round.last_message = Some(text);
+        }
+        wishes.push(Wish::Record(item, Origin::Model));
+        wishes
+    }
+
+    fn tool_finished(&mut self, index: usize, answer: Option<Item>) -> Vec<Wish> {
+        match self.round.calls.get_mut(index) {
+            Some(running) if running.finished.is_none() => running.finished = Some(answer),
+            _ => return Vec::new(),
+        }
+        self.settle()
+    }
+
+    /// Once the reply is complete, records answers in the order of the calls, then goes on or ends.
+    fn settle(&mut self) -> Vec<Wish> {
+        let mut wishes = Vec::new();
+        if !self.round.is_complete {
+            return wishes;
+        }
+        while let Some(running) = self.round.calls.get_mut(self.round.n_recorded) {
+            let Some(answer) = running.finished.take() else {
+                return wishes;
+            };
+            if let Some(answer) = answer {
+                wishes.push(Wish::Record(answer, Origin::Tool { name: running.call.name.as_str().into() }));
+            }
+            running.finished = Some(None);
+            self.round.n_recorded += 1;
+        }
+        let round = std::mem::take(&mut self.round);
+        self.retries = 0;
+        if round.answers_needed {
+            wishes.push(Wish::AskModel);
+        } else {
+            wishes.extend(self.complete(round.last_message));
+        }
+        wishes
+    }
+
+    fn failed(&mut self, error: &ReplyError) -> Vec<Wish> {
+        let mut wishes = Vec::new();
+        if !self.round.calls.is_empty() {
+            wishes.push(Wish::CancelTools);
+        }
+        self.round = Round::default();
+        if let Some(limits) = &error.rate_limits {
+            self.meter.limit(limits.clone());
+            wishes.push(Wish::Emit(self.meter.event()));
+        }
+        if error.is_retryable() && self.retries < self.settings.stream_retries_max {
+            self.retries += 1;
+            wishes.push(Wish::Emit(EventMessage::StreamError {
+                message: format!("Reconnecting... {}/{}", self.retries, self.settings.stream_retries_max),
+                codex_error_info: Some(ErrorInfo::ResponseStreamDisconnected { http_status_code: None }),
+                additional_details: Some(error.message.clone()),
+            }));
+            let backoff = Pause::Backoff { attempt: self.retries };
+            wishes.push(Wish::Pause(error.retry_after.map_or(backoff, Pause::Exactly)));
+            return wishes;
+        }
+        if error.kind == ReplyErrorKind::ContextWindowExceeded
+            && let Some(window) = self.settings.window
+        {
+            self.meter.fill(window);
+            wishes.push(Wish::Emit(self.meter.event()));
+        }
+        wishes.push(Wish::Emit(EventMessage::Error {
+            message: error.message.clone(),
+            codex_error_info: Some(error_info(error.kind)),
+        }));
+        wishes.extend(self.complete(None));
+        wishes
+    }
+
+    fn interrupted(&mut self, running: &[(usize, Duration)]) -> Vec<Wish> {
+        let mut wishes = vec![Wish::CancelTools];
+        for (index, open) in self.round.calls.iter_mut().enumerate().skip(self.round.n_recorded) {
+            let after = running.iter().find(|(n, _)| *n == index).map(|(_, after)| *after);
+            let answer = match open.finished.take() {
+                Some(answer) => answer,
+                None => Some(open.call.answer(open.call.aborted(after.unwrap_or_default()))),
+            };
+            if let Some(answer) = answer {
+                wishes.push(Wish::Record(answer, Origin::Tool { name: open.call.name.as_str().into() }));
+            }
+        }
+        let mut note = vec![Fragment::layout("<turn_aborted>\n")];
+        note.extend(self.aborted_note.iter().cloned());
+        note.push(Fragment::layout("\n</turn_aborted>"));
+        wishes.push(Wish::RecordDraft(Draft {
+            part: "turn_aborted".into(),
+            role: "user",
+            parts: vec![DraftPart::Text(note)],
+        }));
+        wishes.push(Wish::Emit(EventMessage::TurnAborted {
+            turn_id: self.settings.turn_id.clone(),
+            reason: AbortReason::Interrupted,
+        }));
+        wishes.push(Wish::Finish);
+        self.is_over = true;
+        wishes
+    }
+
+    fn complete(&mut self, last_agent_message: Option<String>) -> [Wish; 2] {
+        self.is_over = true;
+        let turn_id = self.settings.turn_id.clone();
+        [Wish::Emit(EventMessage::TaskComplete { turn_id, last_agent_message }), Wish::Finish]
+    }
+
+    fn delta(&self, event: impl FnOnce(&Self, String) -> EventMessage) -> Vec<Wish> {
+        match &self.round.active {
+            Some(item) => vec![Wish::Emit(event(self, item.id().to_owned()))],
+            None => Vec::new(),
+        }
+    }
+
+    fn item_started(&self, item: &TurnItem) -> Wish {
+        Wish::Emit(EventMessage::ItemStarted {
+            thread_id: self.settings.session_id.clone(),
+            turn_id: self.settings.turn_id.clone(),
+            item: item.clone(),
+        })
+    }
+
+    fn item_completed(&self, item: TurnItem) -> Wish {
+        Wish::Emit(EventMessage::ItemCompleted {
+            thread_id: self.settings.session_id.clone(),
+            turn_id: self.settings.turn_id.clone(),
+            item,
+        })
+    }
+
+    /// A new id in the form of a UUID. It follows from the turn, so that a replay gives the same.
+    fn fresh_id(&mut self) -> String {
+        self.fresh_ids += 1;
+        let digest = Sha256::digest(format!("{}/{}", self.settings.turn_id, self.fresh_ids));
+        let hex: String = digest.iter().take(16).map(|byte| format!("{byte:02x}")).collect();
+        format!("{}-{}-4{}-a{}-{}", &hex[..8], &hex[8..12], &hex[13..16], &hex[17..20], &hex[20..32])
+    }
+}
+
+fn error_info(kind: ReplyErrorKind) -> ErrorInfo {
+    match kind {
+        ReplyErrorKind::ContextWindowExceeded => ErrorInfo::ContextWindowExceeded,
+        ReplyErrorKind::UsageLimitReached | ReplyErrorKind::UsageNotIncluded | ReplyErrorKind::QuotaExceeded => {
+            ErrorInfo::UsageLimitExceeded
+        }
+        ReplyErrorKind::ServerOverloaded => ErrorInfo::ServerOverloaded,
+        ReplyErrorKind::InternalServer => ErrorInfo::InternalServerError,
+        ReplyErrorKind::InvalidImage => ErrorInfo::BadRequest,
+        ReplyErrorKind::RetryLimit { status } => {
+            ErrorInfo::ResponseTooManyFailedAttempts { http_status_code: Some(status) }
+        }
+        ReplyErrorKind::Stream
+        | ReplyErrorKind::UnexpectedStatus
+        | ReplyErrorKind::InvalidRequest
+        | ReplyErrorKind::MissingKey
+        | ReplyErrorKind::Local => ErrorInfo::Other,
+    }
+}

@@ -1,0 +1,258 @@
+//! The turn as a state machine: facts in, wishes out.
+
+use std::time::Duration;
+
+use expect_test::Expect;
+use expect_test::expect;
+use pellucid_engine::meter::Meter;
+use pellucid_engine::turn::Fact;
+use pellucid_engine::turn::Turn;
+use pellucid_engine::turn::TurnSettings;
+use pellucid_engine::turn::Wish;
+use pellucid_protocol::event::EventMessage;
+use pellucid_protocol::id::TurnId;
+use pellucid_protocol::input::UserInput;
+use pellucid_protocol::item::Item;
+use pellucid_protocol::item::ToolOutput;
+use pellucid_protocol::reply::ReplyError;
+use pellucid_protocol::reply::ReplyErrorKind;
+use pellucid_protocol::reply::ReplyEvent;
+use pellucid_protocol::settings::CollaborationModeKind;
+use pellucid_protocol::usage::TokenUsage;
+use proptest::prelude::*;
+use serde_json::Value;
+
+use crate::pack;
+use crate::session_id;
+
+fn turn() -> Turn {
+    let settings = TurnSettings {
+        session_id: session_id(),
+        turn_id: TurnId::new("turn"),
+        window: Some(1000),
+        mode: CollaborationModeKind::Default,
+        stream_retries_max: 2,
+    };
+    Turn::new(settings, Meter::default(), pack())
+}
+
+fn call(id: &str) -> Fact {
+    Fact::Reply(ReplyEvent::ItemDone(Item::FunctionCall {
+        id: None,
+        name: "update_plan".to_owned(),
+        arguments: "{}".to_owned(),
+        call_id: id.to_owned(),
+    }))
+}
+
+fn output(index: usize, id: &str) -> Fact {
+    let answer = Item::FunctionCallOutput { call_id: id.to_owned(), output: ToolOutput::Text("ok".to_owned()) };
+    Fact::ToolFinished { index, answer: Some(answer) }
+}
+
+fn say(text: &str) -> Fact {
+    Fact::Reply(ReplyEvent::ItemDone(Item::text("assistant", text)))
+}
+
+fn completed() -> Fact {
+    let usage = TokenUsage { input_tokens: 10, output_tokens: 1, total_tokens: 11, ..TokenUsage::default() };
+    Fact::Reply(ReplyEvent::Completed { response_id: "r".to_owned(), usage: Some(usage) })
+}
+
+fn broken() -> Fact {
+    Fact::ReplyFailed(ReplyError::stream("cut"))
+}
+
+/// Plays facts and shows the wishes, a line for each fact.
+#[track_caller]
+fn check_turn(facts: Vec<Fact>, expected: &Expect) {
+    let mut turn = turn();
+    let mut lines = format!("begin: {}\n", show(&turn.begin(&[UserInput::text("go")])));
+    for fact in facts {
+        lines += &format!("{}\n", show(&turn.step(fact)));
+    }
+    expected.assert_eq(&lines);
+}
+
+fn show(wishes: &[Wish]) -> String {
+    let wish = |wish: &Wish| match wish {
+        Wish::Emit(event) => {
+            let value = serde_json::to_value(event).unwrap();
+            match event {
+                EventMessage::Error { message, .. } => format!("error({message})"),
+                EventMessage::StreamError { message, .. } => format!("stream_error({message})"),
+                EventMessage::TaskComplete { last_agent_message, .. } => {
+                    format!("task_complete({last_agent_message:?})")
+                }
+                EventMessage::ItemStarted { .. } | EventMessage::ItemCompleted { .. } => {
+                    format!("{}({})", word(&value["type"]), word(&value["item"]["type"]))
+                }
+                _ => word(&value["type"]),
+            }
+        }
+        Wish::Record(item, _) => {
+            let value = serde_json::to_value(item).unwrap();
+            let what = value.get("output").or(value.get("call_id")).map(word).unwrap_or_default();
+            format!("record({} {what})", word(&value["type"]))
+        }
+        Wish::RecordDraft(draft) => format!("record({})", draft.part),
+        Wish::RunTool { index, call } => format!("run({index} {})", call.call_id),
+        Wish::Pause(pause) => format!("pause({:?})", pause.base()),
+        other => format!("{other:?}"),
+    };
+    wishes.iter().map(wish).collect::<Vec<_>>().join(", ")
+}
+
+fn word(value: &Value) -> String {
+    value.as_str().unwrap_or("?").to_owned()
+}
+
+#[test]
+fn a_text_ends_the_turn() {
+    check_turn(
+        vec![say("done"), completed()],
+        &expect![[r#"
+            begin: task_started, RecordInput, item_started(UserMessage), item_completed(UserMessage), AskModel
+            item_started(AgentMessage), item_completed(AgentMessage), record(message )
+            token_count, task_complete(Some("done")), Finish
+        "#]],
+    );
+}
+
+#[test]
+fn outputs_are_recorded_after_the_reply_in_the_order_of_the_calls() {
+    check_turn(
+        vec![call("a"), call("b"), output(1, "b"), completed(), output(0, "a"), say("done"), completed()],
+        &expect![[r#"
+            begin: task_started, RecordInput, item_started(UserMessage), item_completed(UserMessage), AskModel
+            record(function_call a), run(0 a)
+            record(function_call b), run(1 b)
+
+            token_count
+            record(function_call_output ok), record(function_call_output ok), AskModel
+            item_started(AgentMessage), item_completed(AgentMessage), record(message )
+            token_count, task_complete(Some("done")), Finish
+        "#]],
+    );
+}
+
+#[test]
+fn a_broken_reply_is_asked_for_again_and_its_tools_are_forgotten() {
+    check_turn(
+        vec![call("a"), broken(), Fact::PauseOver, output(0, "a"), broken(), Fact::PauseOver, broken()],
+        &expect![[r#"
+            begin: task_started, RecordInput, item_started(UserMessage), item_completed(UserMessage), AskModel
+            record(function_call a), run(0 a)
+            CancelTools, stream_error(Reconnecting... 1/2), pause(200ms)
+            AskAgain
+
+            stream_error(Reconnecting... 2/2), pause(400ms)
+            AskAgain
+            error(stream disconnected before completion: cut), task_complete(None), Finish
+        "#]],
+    );
+}
+
+#[test]
+fn a_complete_reply_makes_the_count_of_retries_start_anew() {
+    check_turn(
+        vec![broken(), Fact::PauseOver, call("a"), completed(), output(0, "a"), broken()],
+        &expect![[r#"
+            begin: task_started, RecordInput, item_started(UserMessage), item_completed(UserMessage), AskModel
+            stream_error(Reconnecting... 1/2), pause(200ms)
+            AskAgain
+            record(function_call a), run(0 a)
+            token_count
+            record(function_call_output ok), AskModel
+            stream_error(Reconnecting... 1/2), pause(200ms)
+        "#]],
+    );
+}
+
+#[test]
+fn what_cannot_be_mended_ends_the_turn_at_once() {
+    let error = ReplyError::new(ReplyErrorKind::ContextWindowExceeded, "too long");
+    check_turn(
+        vec![Fact::ReplyFailed(error), say("late")],
+        &expect![[r#"
+            begin: task_started, RecordInput, item_started(UserMessage), item_completed(UserMessage), AskModel
+            token_count, error(too long), task_complete(None), Finish
+
+        "#]],
+    );
+}
+
+#[test]
+fn the_server_may_say_how_long_to_wait() {
+    let mut error = ReplyError::stream("slow down");
+    error.retry_after = Some(Duration::from_millis(1500));
+    check_turn(
+        vec![Fact::ReplyFailed(error)],
+        &expect![[r#"
+            begin: task_started, RecordInput, item_started(UserMessage), item_completed(UserMessage), AskModel
+            stream_error(Reconnecting... 1/2), pause(1.5s)
+        "#]],
+    );
+}
+
+#[test]
+fn an_interruption_answers_open_calls_and_leaves_a_note() {
+    check_turn(
+        vec![
+            call("a"),
+            call("b"),
+            output(1, "b"),
+            Fact::Interrupted { running: vec![(0, Duration::from_millis(1520))] },
+        ],
+        &expect![[r#"
+            begin: task_started, RecordInput, item_started(UserMessage), item_completed(UserMessage), AskModel
+            record(function_call a), run(0 a)
+            record(function_call b), run(1 b)
+
+            CancelTools, record(function_call_output aborted by user after 1.5s), record(function_call_output ok), record(turn_aborted), turn_aborted, Finish
+        "#]],
+    );
+}
+
+fn any_fact() -> impl Strategy<Value = Fact> {
+    prop_oneof![
+        4 => "[ab]".prop_map(|text| say(&text)),
+        4 => "[a-z]".prop_map(|id| call(&id)),
+        4 => (0_usize..4).prop_map(|index| output(index, "x")),
+        3 => Just(completed()),
+        1 => Just(broken()),
+        1 => Just(Fact::PauseOver),
+        1 => Just(Fact::Reply(ReplyEvent::TextDelta("x".to_owned()))),
+        1 => Just(Fact::ReplyFailed(ReplyError::new(ReplyErrorKind::InvalidRequest, "no"))),
+        1 => Just(Fact::Interrupted { running: Vec::new() }),
+    ]
+}
+
+proptest! {
+    #[test]
+    fn whatever_happens_a_turn_ends_once_and_outputs_follow_their_calls(facts in prop::collection::vec(any_fact(), 0..40)) {
+        let mut turn = turn();
+        let mut wishes = turn.begin(&[UserInput::text("go")]);
+        for fact in facts {
+            wishes.extend(turn.step(fact));
+        }
+        let ends = wishes.iter().filter(|wish| {
+            matches!(wish, Wish::Emit(EventMessage::TaskComplete { .. } | EventMessage::TurnAborted { .. }))
+        });
+        let n_ends = ends.count();
+        prop_assert!(n_ends <= 1);
+        prop_assert_eq!(n_ends, wishes.iter().filter(|wish| **wish == Wish::Finish).count());
+        if n_ends == 1 {
+            prop_assert_eq!(wishes.last(), Some(&Wish::Finish));
+        }
+        let (mut n_calls, mut n_outputs) = (0, 0);
+        for wish in &wishes {
+            match wish {
+                Wish::Record(Item::FunctionCall { .. }, _) => n_calls += 1,
+                Wish::Record(Item::FunctionCallOutput { .. }, _) => n_outputs += 1,
+                _ => {}
+            }
+            prop_assert!(n_outputs <= n_calls);
+        }
+    }
+}

@@ -1,0 +1,462 @@
+//! What a session tells its faces, in order.
+//!
+//! An event carries the id of the submission it belongs to. Older clients know some things under
+//! a second name; [`EventMessage::echoes`] gives these, so that both always come together.
+
+use std::path::PathBuf;
+
+use serde::Deserialize;
+use serde::Serialize;
+
+use crate::id::SessionId;
+use crate::id::TurnId;
+use crate::input::TextElement;
+use crate::input::UserInput;
+use crate::item::Item;
+use crate::item::Phase;
+use crate::item::WebSearchAction;
+use crate::settings::ApprovalPolicy;
+use crate::settings::CollaborationModeKind;
+use crate::settings::ReasoningEffort;
+use crate::settings::SandboxPolicy;
+use crate::usage::RateLimitSnapshot;
+use crate::usage::TokenUsageInfo;
+
+/// Something that happened in a session.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Event {
+    /// The submission it belongs to; empty for the session itself.
+    pub id: String,
+    /// What happened.
+    pub msg: EventMessage,
+}
+
+/// What happened.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+pub enum EventMessage {
+    /// The session is ready.
+    SessionConfigured(SessionConfigured),
+    /// A turn began.
+    #[serde(alias = "turn_started")]
+    TaskStarted {
+        /// Which.
+        turn_id: TurnId,
+        /// The model's effective window.
+        model_context_window: Option<i64>,
+        /// The way of working together.
+        collaboration_mode_kind: CollaborationModeKind,
+    },
+    /// A turn ended by itself.
+    #[serde(alias = "turn_complete")]
+    TaskComplete {
+        /// Which.
+        turn_id: TurnId,
+        /// The final answer, if there is one.
+        last_agent_message: Option<String>,
+    },
+    /// A turn was broken off.
+    TurnAborted {
+        /// Which.
+        turn_id: TurnId,
+        /// Why.
+        reason: AbortReason,
+    },
+    /// New token figures or rate limits.
+    TokenCount {
+        /// The figures; absent before the first response.
+        info: Option<TokenUsageInfo>,
+        /// The limits.
+        rate_limits: Option<RateLimitSnapshot>,
+    },
+    /// Something failed; the turn is over.
+    Error {
+        /// What.
+        message: String,
+        /// Which kind.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        codex_error_info: Option<ErrorInfo>,
+    },
+    /// A reply broke off and is asked for again.
+    StreamError {
+        /// What is being done.
+        message: String,
+        /// Which kind.
+        #[serde(default)]
+        codex_error_info: Option<ErrorInfo>,
+        /// What went wrong.
+        #[serde(default)]
+        additional_details: Option<String>,
+    },
+    /// Something a person should know.
+    Warning {
+        /// What.
+        message: String,
+    },
+    /// Something configured is going away.
+    DeprecationNotice {
+        /// What.
+        summary: String,
+        /// What to do instead.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        details: Option<String>,
+    },
+    /// A new state of the plan.
+    PlanUpdate(PlanUpdate),
+    /// An item of the transcript was recorded.
+    RawResponseItem {
+        /// The item.
+        item: Item,
+    },
+    /// Something visible began.
+    ItemStarted {
+        /// In which session.
+        thread_id: SessionId,
+        /// In which turn.
+        turn_id: TurnId,
+        /// What.
+        item: TurnItem,
+    },
+    /// Something visible is complete.
+    ItemCompleted {
+        /// In which session.
+        thread_id: SessionId,
+        /// In which turn.
+        turn_id: TurnId,
+        /// What.
+        item: TurnItem,
+    },
+    /// More of an answer.
+    AgentMessageContentDelta {
+        /// In which session.
+        thread_id: SessionId,
+        /// In which turn.
+        turn_id: TurnId,
+        /// Of which item.
+        item_id: String,
+        /// The text.
+        delta: String,
+    },
+    /// More of a summary of thoughts.
+    ReasoningContentDelta {
+        /// In which session.
+        thread_id: SessionId,
+        /// In which turn.
+        turn_id: TurnId,
+        /// Of which item.
+        item_id: String,
+        /// The text.
+        delta: String,
+        /// Of which paragraph.
+        summary_index: i64,
+    },
+    /// More of the raw thoughts.
+    ReasoningRawContentDelta {
+        /// In which session.
+        thread_id: SessionId,
+        /// In which turn.
+        turn_id: TurnId,
+        /// Of which item.
+        item_id: String,
+        /// The text.
+        delta: String,
+        /// Of which part.
+        content_index: i64,
+    },
+    /// A new paragraph of a summary begins.
+    AgentReasoningSectionBreak {
+        /// Of which item.
+        item_id: String,
+        /// Which paragraph.
+        summary_index: i64,
+    },
+    /// A user's message, for older clients.
+    UserMessage {
+        /// Its texts, put together.
+        message: String,
+        /// Addresses of its pictures.
+        #[serde(default)]
+        images: Vec<String>,
+        /// Paths of its pictures.
+        #[serde(default)]
+        local_images: Vec<PathBuf>,
+        /// Spans that stand for something else.
+        #[serde(default)]
+        text_elements: Vec<TextElement>,
+    },
+    /// An answer, for older clients.
+    AgentMessage {
+        /// The text.
+        message: String,
+    },
+    /// More of an answer, for older clients.
+    AgentMessageDelta {
+        /// The text.
+        delta: String,
+    },
+    /// A summary of thoughts, for older clients.
+    AgentReasoning {
+        /// The text.
+        text: String,
+    },
+    /// More of a summary, for older clients.
+    AgentReasoningDelta {
+        /// The text.
+        delta: String,
+    },
+    /// Raw thoughts, for older clients.
+    AgentReasoningRawContent {
+        /// The text.
+        text: String,
+    },
+    /// More raw thoughts, for older clients.
+    AgentReasoningRawContentDelta {
+        /// The text.
+        delta: String,
+    },
+    /// A search began, for older clients.
+    WebSearchBegin {
+        /// Which.
+        call_id: String,
+    },
+    /// A search ended, for older clients.
+    WebSearchEnd {
+        /// Which.
+        call_id: String,
+        /// What was looked for.
+        query: String,
+        /// What was done.
+        action: WebSearchAction,
+    },
+    /// The session has ended.
+    ShutdownComplete,
+}
+
+/// What a session is like when it is ready.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct SessionConfigured {
+    /// Which session.
+    pub session_id: SessionId,
+    /// Which model.
+    pub model: String,
+    /// From which provider.
+    pub model_provider_id: String,
+    /// When a person is asked.
+    pub approval_policy: ApprovalPolicy,
+    /// What commands may touch.
+    pub sandbox_policy: SandboxPolicy,
+    /// Where it works.
+    pub cwd: PathBuf,
+    /// How long the model may think, if configured.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reasoning_effort: Option<ReasoningEffort>,
+}
+
+/// Why a turn was broken off.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum AbortReason {
+    /// A person said so.
+    Interrupted,
+    /// Another task took its place.
+    Replaced,
+    /// The review it belonged to is over.
+    ReviewEnded,
+}
+
+/// Which kind of failure, for programs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ErrorInfo {
+    /// The prompt is too long.
+    ContextWindowExceeded,
+    /// A limit of the plan.
+    UsageLimitExceeded,
+    /// The model is overloaded.
+    ServerOverloaded,
+    /// A reply broke off.
+    ResponseStreamDisconnected {
+        /// The status, if one came.
+        http_status_code: Option<u16>,
+    },
+    /// Too many attempts.
+    ResponseTooManyFailedAttempts {
+        /// The last status.
+        http_status_code: Option<u16>,
+    },
+    /// The server failed.
+    InternalServerError,
+    /// Not allowed in.
+    Unauthorized,
+    /// The request was wrong.
+    BadRequest,
+    /// Anything else.
+    Other,
+}
+
+/// A plan as the model wrote it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PlanUpdate {
+    /// Why it changed.
+    #[serde(default)]
+    pub explanation: Option<String>,
+    /// Its steps.
+    pub plan: Vec<PlanStep>,
+}
+
+/// A step of a plan.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PlanStep {
+    /// What to do.
+    pub step: String,
+    /// How far it is.
+    pub status: StepStatus,
+}
+
+/// How far a step is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum StepStatus {
+    /// Not begun.
+    Pending,
+    /// Being done.
+    InProgress,
+    /// Done.
+    Completed,
+}
+
+/// Something a person sees in a turn.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "type")]
+pub enum TurnItem {
+    /// What the person said.
+    UserMessage {
+        /// Its id.
+        id: String,
+        /// Its parts.
+        content: Vec<UserInput>,
+    },
+    /// What the model said.
+    AgentMessage {
+        /// Its id.
+        id: String,
+        /// Its texts.
+        content: Vec<AgentContent>,
+        /// Which part of an answer.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        phase: Option<Phase>,
+    },
+    /// What the model thought.
+    Reasoning {
+        /// Its id.
+        id: String,
+        /// Summaries.
+        summary_text: Vec<String>,
+        /// Raw thoughts.
+        raw_content: Vec<String>,
+    },
+    /// A search of the server.
+    WebSearch {
+        /// Its id.
+        id: String,
+        /// What was looked for.
+        query: String,
+        /// What was done.
+        action: WebSearchAction,
+    },
+}
+
+/// Part of what the model said.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "type")]
+pub enum AgentContent {
+    /// Text.
+    Text {
+        /// The text.
+        text: String,
+    },
+}
+
+impl TurnItem {
+    /// Its id.
+    pub fn id(&self) -> &str {
+        match self {
+            Self::UserMessage { id, .. }
+            | Self::AgentMessage { id, .. }
+            | Self::Reasoning { id, .. }
+            | Self::WebSearch { id, .. } => id,
+        }
+    }
+}
+
+/// Whether raw thoughts are shown to older clients.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RawReasoning {
+    /// They are.
+    Shown,
+    /// They are not.
+    Hidden,
+}
+
+impl EventMessage {
+    /// The same event under the names of older clients; they follow it directly.
+    pub fn echoes(&self, raw: RawReasoning) -> Vec<Self> {
+        match self {
+            Self::ItemStarted { item: TurnItem::WebSearch { id, .. }, .. } => {
+                vec![Self::WebSearchBegin { call_id: id.clone() }]
+            }
+            Self::ItemCompleted { item, .. } => item.echoes(raw),
+            Self::AgentMessageContentDelta { delta, .. } => vec![Self::AgentMessageDelta { delta: delta.clone() }],
+            Self::ReasoningContentDelta { delta, .. } => vec![Self::AgentReasoningDelta { delta: delta.clone() }],
+            Self::ReasoningRawContentDelta { delta, .. } => {
+                vec![Self::AgentReasoningRawContentDelta { delta: delta.clone() }]
+            }
+            _ => Vec::new(),
+        }
+    }
+}
+
+impl TurnItem {
+    fn echoes(&self, raw: RawReasoning) -> Vec<EventMessage> {
+        match self {
+            Self::UserMessage { content, .. } => vec![user_message(content)],
+            Self::AgentMessage { content, .. } => content
+                .iter()
+                .map(|AgentContent::Text { text }| EventMessage::AgentMessage { message: text.clone() })
+                .collect(),
+            Self::Reasoning { summary_text, raw_content, .. } => {
+                let summaries = summary_text.iter().map(|text| EventMessage::AgentReasoning { text: text.clone() });
+                let shown = if raw == RawReasoning::Shown { raw_content.as_slice() } else { &[] };
+                let raws = shown.iter().map(|text| EventMessage::AgentReasoningRawContent { text: text.clone() });
+                summaries.chain(raws).collect()
+            }
+            Self::WebSearch { id, query, action } => {
+                vec![EventMessage::WebSearchEnd { call_id: id.clone(), query: query.clone(), action: action.clone() }]
+            }
+        }
+    }
+}
+
+/// Puts the texts together and moves their elements along.
+fn user_message(content: &[UserInput]) -> EventMessage {
+    let (mut message, mut images, mut local_images, mut elements) = (String::new(), Vec::new(), Vec::new(), Vec::new());
+    for input in content {
+        match input {
+            UserInput::Text { text, text_elements } => {
+                let offset = message.len();
+                elements.extend(text_elements.iter().cloned().map(|mut element| {
+                    element.byte_range.start += offset;
+                    element.byte_range.end += offset;
+                    element
+                }));
+                message.push_str(text);
+            }
+            UserInput::Image { image_url } => images.push(image_url.clone()),
+            UserInput::LocalImage { path } => local_images.push(path.clone()),
+            UserInput::Skill { .. } | UserInput::Mention { .. } => {}
+        }
+    }
+    EventMessage::UserMessage { message, images, local_images, text_elements: elements }
+}

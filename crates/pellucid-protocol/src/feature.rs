@@ -1,0 +1,148 @@
+//! Feature switches: one table with key, stage and default.
+//!
+//! The order of the table is the order in listings and in the beta header.
+
+/// How settled a feature is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Stage {
+    /// Here to stay.
+    Stable,
+    /// May change; sent in the beta header when on.
+    Experimental,
+    /// Not for daily use; switching it on warns.
+    UnderDevelopment,
+    /// Going away.
+    Deprecated,
+    /// Gone; the key is accepted and does nothing.
+    Removed,
+}
+
+impl Stage {
+    /// The word in listings.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Stable => "stable",
+            Self::Experimental => "experimental",
+            Self::UnderDevelopment => "under development",
+            Self::Deprecated => "deprecated",
+            Self::Removed => "removed",
+        }
+    }
+}
+
+macro_rules! features {
+    ($($variant:ident $key:literal $stage:ident $default:expr;)+) => {
+        /// A feature switch.
+        #[allow(missing_docs, reason = "the table below is the documentation")]
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+        pub enum Feature { $($variant),+ }
+
+        impl Feature {
+            /// Every feature, in listing order.
+            pub const ALL: &'static [Self] = &[$(Self::$variant),+];
+
+            /// The key in `[features]`.
+            pub const fn key(self) -> &'static str {
+                match self { $(Self::$variant => $key),+ }
+            }
+
+            /// How settled it is.
+            pub const fn stage(self) -> Stage {
+                match self { $(Self::$variant => Stage::$stage),+ }
+            }
+
+            /// Whether it is on when nobody says.
+            pub const fn default_on(self) -> bool {
+                match self { $(Self::$variant => $default),+ }
+            }
+
+            /// Finds a feature by its key.
+            pub fn from_key(key: &str) -> Option<Self> {
+                match key { $($key => Some(Self::$variant),)+ _ => None }
+            }
+        }
+    };
+}
+
+features! {
+    Undo "undo" Stable false;
+    ShellTool "shell_tool" Stable true;
+    UnifiedExec "unified_exec" Stable cfg!(not(windows));
+    ShellSnapshot "shell_snapshot" Stable true;
+    JsRepl "js_repl" UnderDevelopment false;
+    JsReplToolsOnly "js_repl_tools_only" UnderDevelopment false;
+    WebSearchRequest "web_search_request" Deprecated false;
+    WebSearchCached "web_search_cached" Deprecated false;
+    SearchTool "search_tool" Removed false;
+    CodexGitCommit "codex_git_commit" UnderDevelopment false;
+    RuntimeMetrics "runtime_metrics" UnderDevelopment false;
+    Sqlite "sqlite" UnderDevelopment false;
+    MemoryTool "memory_tool" UnderDevelopment false;
+    ChildAgentsMd "child_agents_md" UnderDevelopment false;
+    ApplyPatchFreeform "apply_patch_freeform" UnderDevelopment false;
+    UseLinuxSandboxBwrap "use_linux_sandbox_bwrap" Experimental false;
+    RequestRule "request_rule" Removed false;
+    ExperimentalWindowsSandbox "experimental_windows_sandbox" Removed false;
+    ElevatedWindowsSandbox "elevated_windows_sandbox" Removed false;
+    RemoteModels "remote_models" Removed false;
+    PowershellUtf8 "powershell_utf8" UnderDevelopment false;
+    EnableRequestCompression "enable_request_compression" Stable true;
+    MultiAgent "multi_agent" Experimental false;
+    Apps "apps" Experimental false;
+    AppsMcpGateway "apps_mcp_gateway" UnderDevelopment false;
+    SkillMcpDependencyInstall "skill_mcp_dependency_install" Stable true;
+    SkillEnvVarDependencyPrompt "skill_env_var_dependency_prompt" UnderDevelopment false;
+    Steer "steer" Stable true;
+    CollaborationModes "collaboration_modes" Stable true;
+    Personality "personality" Stable true;
+    PreventIdleSleep "prevent_idle_sleep" UnderDevelopment false;
+    ResponsesWebsockets "responses_websockets" UnderDevelopment false;
+    ResponsesWebsocketsV2 "responses_websockets_v2" UnderDevelopment false;
+}
+
+/// Older spellings that are still accepted in `[features]`, with what they mean now.
+pub const ALIASES: &[(&str, Feature)] = &[
+    ("connectors", Feature::Apps),
+    ("enable_experimental_windows_sandbox", Feature::ExperimentalWindowsSandbox),
+    ("experimental_use_unified_exec_tool", Feature::UnifiedExec),
+    ("experimental_use_freeform_apply_patch", Feature::ApplyPatchFreeform),
+    ("include_apply_patch_tool", Feature::ApplyPatchFreeform),
+    ("web_search", Feature::WebSearchRequest),
+    ("collab", Feature::MultiAgent),
+];
+
+/// Which features are on.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Features {
+    on: std::collections::BTreeSet<Feature>,
+}
+
+impl Default for Features {
+    fn default() -> Self {
+        Self { on: Feature::ALL.iter().copied().filter(|feature| feature.default_on()).collect() }
+    }
+}
+
+impl Features {
+    /// Whether a feature is on.
+    pub fn is_on(&self, feature: Feature) -> bool {
+        self.on.contains(&feature)
+    }
+
+    /// Switches a feature.
+    pub fn set(&mut self, feature: Feature, on: bool) {
+        if on {
+            self.on.insert(feature);
+        } else {
+            self.on.remove(&feature);
+        }
+    }
+
+    /// The keys that the beta header names: experimental features that are on.
+    pub fn beta_keys(&self) -> impl Iterator<Item = &'static str> {
+        Feature::ALL
+            .iter()
+            .filter(|feature| feature.stage() == Stage::Experimental && self.is_on(**feature))
+            .map(|feature| feature.key())
+    }
+}

@@ -1,0 +1,20 @@
+//! The words every room of Pellucid shares: items, inputs, events, settings, usage.
+//!
+//! Plain data and its exact JSON. What is written here is a promise to files, wires and other
+//! programs: key order, what is omitted and what is `null` are part of the type.
+//!
+//! Not here: behaviour. Nothing in this crate decides, reads or waits.
+
+#![warn(missing_docs)]
+
+pub mod event;
+pub mod feature;
+pub mod id;
+pub mod input;
+pub mod item;
+pub mod model;
+pub mod operation;
+pub mod provider;
+pub mod reply;
+pub mod settings;
+pub mod usage;

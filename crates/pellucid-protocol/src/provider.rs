@@ -1,0 +1,95 @@
+//! Where models are reached: one provider, as the configuration describes it.
+
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
+use serde::Serialize;
+
+/// A model provider.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Provider {
+    /// The name for people. `OpenAI` exactly switches that service's own ways on.
+    pub name: String,
+    /// The address without the wire's own path.
+    #[serde(default)]
+    pub base_url: Option<String>,
+    /// The variable that holds the key.
+    #[serde(default)]
+    pub env_key: Option<String>,
+    /// What to tell a person who has not set it.
+    #[serde(default)]
+    pub env_key_instructions: Option<String>,
+    /// A key written into the configuration.
+    #[serde(default)]
+    pub experimental_bearer_token: Option<String>,
+    /// The wire.
+    #[serde(default)]
+    pub wire_api: WireApi,
+    /// Parameters appended to every address.
+    #[serde(default)]
+    pub query_params: Option<BTreeMap<String, String>>,
+    /// Headers of every request.
+    #[serde(default)]
+    pub http_headers: Option<BTreeMap<String, String>>,
+    /// Headers whose value is in a variable.
+    #[serde(default)]
+    pub env_http_headers: Option<BTreeMap<String, String>>,
+    /// How often a request is sent again before a stream begins.
+    #[serde(default)]
+    pub request_max_retries: Option<u64>,
+    /// How often a broken stream is asked for again.
+    #[serde(default)]
+    pub stream_max_retries: Option<u64>,
+    /// How long a stream may be silent.
+    #[serde(default)]
+    pub stream_idle_timeout_ms: Option<u64>,
+    /// Whether a login is needed.
+    #[serde(default)]
+    pub requires_openai_auth: bool,
+    /// Whether the WebSocket transport is there.
+    #[serde(default)]
+    pub supports_websockets: bool,
+}
+
+/// How a provider is spoken to.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum WireApi {
+    /// The Responses wire.
+    #[default]
+    Responses,
+}
+
+impl Provider {
+    /// Retries before a stream begins, with default and cap.
+    pub fn request_retries(&self) -> u64 {
+        self.request_max_retries.unwrap_or(4).min(100)
+    }
+
+    /// Retries of a broken stream, with default and cap.
+    pub fn stream_retries(&self) -> u64 {
+        self.stream_max_retries.unwrap_or(5).min(100)
+    }
+
+    /// How long a stream may be silent, with default.
+    pub fn idle_timeout_ms(&self) -> u64 {
+        self.stream_idle_timeout_ms.unwrap_or(300_000)
+    }
+
+    /// Whether this is an Azure endpoint, which stores responses and wants item ids.
+    pub fn is_azure(&self) -> bool {
+        const MARKS: [&str; 6] = [
+            "openai.azure.",
+            "cognitiveservices.azure.",
+            "aoai.azure.",
+            "azure-api.",
+            "azurefd.",
+            "windows.net/openai",
+        ];
+        self.name.eq_ignore_ascii_case("azure")
+            || self.base_url.as_deref().is_some_and(|url| {
+                let url = url.to_ascii_lowercase();
+                MARKS.iter().any(|mark| url.contains(mark))
+            })
+    }
+}

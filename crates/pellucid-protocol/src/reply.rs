@@ -1,0 +1,128 @@
+//! What comes back from a model: a stream of events, or the reason why not.
+//!
+//! The same for every wire and for the scripted model; only `pellucid-model` knows the bytes.
+
+use std::time::Duration;
+
+use crate::item::Item;
+use crate::usage::RateLimitSnapshot;
+use crate::usage::TokenUsage;
+
+/// One thing a model's stream said.
+#[derive(Debug, Clone, PartialEq)]
+pub enum ReplyEvent {
+    /// The stream begins.
+    Created,
+    /// An item was announced; its text may still be empty.
+    ItemAdded(Item),
+    /// An item is complete.
+    ItemDone(Item),
+    /// More text of the announced message.
+    TextDelta(String),
+    /// A new paragraph of the summary begins.
+    SummaryPartAdded {
+        /// Which.
+        summary_index: i64,
+    },
+    /// More text of the summary.
+    SummaryDelta {
+        /// The text.
+        delta: String,
+        /// Of which paragraph.
+        summary_index: i64,
+    },
+    /// More of the raw thoughts.
+    RawReasoningDelta {
+        /// The text.
+        delta: String,
+        /// Of which part.
+        content_index: i64,
+    },
+    /// The model that really answers.
+    ServerModel(String),
+    /// A rate limit's state.
+    RateLimits(RateLimitSnapshot),
+    /// The server's usage figures already count earlier reasoning.
+    ReasoningIncluded,
+    /// A token to send back for the rest of the turn.
+    TurnState(String),
+    /// The reply is complete; nothing follows.
+    Completed {
+        /// The server's id of the response.
+        response_id: String,
+        /// What it cost, if the server says.
+        usage: Option<TokenUsage>,
+    },
+}
+
+/// Why a reply did not come, or broke off.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ReplyError {
+    /// What kind of trouble.
+    pub kind: ReplyErrorKind,
+    /// The text for people.
+    pub message: String,
+    /// The server's wish how long to wait.
+    pub retry_after: Option<Duration>,
+    /// A rate limit's state that came with it.
+    pub rate_limits: Option<RateLimitSnapshot>,
+}
+
+/// The kinds of trouble with a reply.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ReplyErrorKind {
+    /// The stream broke, timed out or never began.
+    Stream,
+    /// A status that means nothing special.
+    UnexpectedStatus,
+    /// 500.
+    InternalServer,
+    /// The request was refused as wrong.
+    InvalidRequest,
+    /// A picture was refused.
+    InvalidImage,
+    /// The prompt is too long.
+    ContextWindowExceeded,
+    /// A plan's limit is reached.
+    UsageLimitReached,
+    /// The plan has no usage.
+    UsageNotIncluded,
+    /// The account has no money left.
+    QuotaExceeded,
+    /// The model is overloaded.
+    ServerOverloaded,
+    /// Too many requests.
+    RetryLimit {
+        /// The last status.
+        status: u16,
+    },
+    /// A variable with a key is not set.
+    MissingKey,
+    /// Something on this side: the provider's settings or the script.
+    Local,
+}
+
+impl ReplyError {
+    /// An error of this kind without further facts.
+    pub fn new(kind: ReplyErrorKind, message: impl Into<String>) -> Self {
+        Self { kind, message: message.into(), retry_after: None, rate_limits: None }
+    }
+
+    /// A broken stream, in the words that every face shows.
+    pub fn stream(text: impl std::fmt::Display) -> Self {
+        Self::new(ReplyErrorKind::Stream, format!("stream disconnected before completion: {text}"))
+    }
+
+    /// Whether asking again may help.
+    pub fn is_retryable(&self) -> bool {
+        matches!(self.kind, ReplyErrorKind::Stream | ReplyErrorKind::UnexpectedStatus | ReplyErrorKind::InternalServer)
+    }
+}
+
+impl std::fmt::Display for ReplyError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+
+impl std::error::Error for ReplyError {}

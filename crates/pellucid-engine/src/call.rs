@@ -2,37 +2,10 @@
 
 use std::time::Duration;
 
+use pellucid_protocol::call::Payload;
+use pellucid_protocol::call::ToolCall;
 use pellucid_protocol::item::Item;
-use pellucid_protocol::item::LocalShellAction;
 use pellucid_protocol::item::ToolOutput;
-
-/// A call that the model made.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ToolCall {
-    /// Pairs the call with its output.
-    pub call_id: String,
-    /// The tool.
-    pub name: String,
-    /// What it is called with.
-    pub payload: Payload,
-}
-
-/// What a tool is called with.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Payload {
-    /// Text that should be JSON.
-    Function {
-        /// The text.
-        arguments: String,
-    },
-    /// Raw text.
-    Custom {
-        /// The text.
-        input: String,
-    },
-    /// The wire's own shell call.
-    LocalShell(LocalShellAction),
-}
 
 /// What an item means to whoever runs tools.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -73,34 +46,32 @@ pub fn read(item: &Item) -> Reading {
     }
 }
 
-impl ToolCall {
-    /// The item that answers this call with a text.
-    pub fn answer(&self, text: String) -> Item {
-        let call_id = self.call_id.clone();
-        match self.payload {
-            Payload::Custom { .. } => Item::CustomToolCallOutput { call_id, output: text },
-            Payload::Function { .. } | Payload::LocalShell(_) => {
-                Item::FunctionCallOutput { call_id, output: ToolOutput::Text(text) }
-            }
+/// The item that answers a call with a text.
+pub fn answer(call: &ToolCall, text: String) -> Item {
+    let call_id = call.call_id.clone();
+    match call.payload {
+        Payload::Custom { .. } => Item::CustomToolCallOutput { call_id, output: text },
+        Payload::Function { .. } | Payload::LocalShell(_) => {
+            Item::FunctionCallOutput { call_id, output: ToolOutput::Text(text) }
         }
     }
+}
 
-    /// The answer when there is no such tool.
-    pub fn unsupported(&self) -> String {
-        match self.payload {
-            Payload::Custom { .. } => format!("unsupported custom tool call: {}", self.name),
-            Payload::Function { .. } | Payload::LocalShell(_) => format!("unsupported call: {}", self.name),
-        }
+/// What is answered when there is no such tool.
+pub fn unsupported(call: &ToolCall) -> String {
+    match call.payload {
+        Payload::Custom { .. } => format!("unsupported custom tool call: {}", call.name),
+        Payload::Function { .. } | Payload::LocalShell(_) => format!("unsupported call: {}", call.name),
     }
+}
 
-    /// The answer when a person broke the turn off after this time.
-    pub fn aborted(&self, after: Duration) -> String {
-        let seconds = after.as_secs_f64().max(0.1);
-        match self.name.as_str() {
-            "shell" | "container.exec" | "local_shell" | "shell_command" | "unified_exec" => {
-                format!("Wall time: {seconds:.1} seconds\naborted by user")
-            }
-            _ => format!("aborted by user after {seconds:.1}s"),
+/// What is answered when a person broke the turn off after this time.
+pub fn aborted(call: &ToolCall, after: Duration) -> String {
+    let seconds = after.as_secs_f64().max(0.1);
+    match call.name.as_str() {
+        "shell" | "container.exec" | "local_shell" | "shell_command" | "unified_exec" => {
+            format!("Wall time: {seconds:.1} seconds\naborted by user")
         }
+        _ => format!("aborted by user after {seconds:.1}s"),
     }
 }

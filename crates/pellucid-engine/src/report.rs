@@ -16,7 +16,7 @@ use crate::fragment::Omission;
 use crate::fragment::Origin;
 use crate::fragment::Why;
 use crate::request::Frame;
-use crate::transcript::Transcript;
+use crate::transcript::Entry;
 use crate::truncate::tokens_of_bytes;
 
 /// What a request is made of.
@@ -62,14 +62,14 @@ impl Row {
 }
 
 impl Report {
-    /// Accounts for the request that this frame and transcript make.
-    pub fn new(frame: &Frame, transcript: &Transcript, omissions: Vec<Omission>, candidates: Vec<Candidate>) -> Self {
+    /// Accounts for the request that this frame makes around these items.
+    pub fn new(frame: &Frame, items: &[Entry], omissions: Vec<Omission>, candidates: Vec<Candidate>) -> Self {
         let mut rows = Rows::default();
         for span in frame.head_spans() {
             rows.push(span, None, None);
         }
         let comma = Span { part: "input".into(), origin: Origin::Wire, len: 1, raw_len: 1 };
-        for (n, entry) in transcript.entries().iter().enumerate() {
+        for (n, entry) in items.iter().enumerate() {
             if n > 0 {
                 rows.push(&comma, None, None);
             }

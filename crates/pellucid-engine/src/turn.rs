@@ -9,6 +9,7 @@
 
 use std::time::Duration;
 
+use pellucid_protocol::call::ToolCall;
 use pellucid_protocol::event::AbortReason;
 use pellucid_protocol::event::ErrorInfo;
 use pellucid_protocol::event::EventMessage;
@@ -26,7 +27,6 @@ use sha2::Sha256;
 
 use crate::call;
 use crate::call::Reading;
-use crate::call::ToolCall;
 use crate::fragment::Fragment;
 use crate::fragment::Origin;
 use crate::meter::Meter;
@@ -406,7 +406,7 @@ impl Turn {
             let after = running.iter().find(|(n, _)| *n == index).map(|(_, after)| *after);
             let answer = match open.finished.take() {
                 Some(answer) => answer,
-                None => Some(open.call.answer(open.call.aborted(after.unwrap_or_default()))),
+                None => Some(call::answer(&open.call, call::aborted(&open.call, after.unwrap_or_default()))),
             };
             if let Some(answer) = answer {
                 wishes.push(Wish::Record(answer, Origin::Tool { name: open.call.name.as_str().into() }));

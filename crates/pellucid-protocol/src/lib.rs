@@ -7,6 +7,7 @@
 
 #![warn(missing_docs)]
 
+pub mod call;
 pub mod event;
 pub mod feature;
 pub mod id;

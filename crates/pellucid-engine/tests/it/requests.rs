@@ -199,7 +199,7 @@ fn stored_items_carry_their_ids_last() {
 
 fn check_account(session: &mut Session) {
     let body = body(session);
-    let report = Report::new(&session.frame, &session.transcript, Vec::new(), Vec::new());
+    let report = Report::new(&session.frame, session.transcript.entries(), Vec::new(), Vec::new());
     let mut end = 0;
     for row in &report.rows {
         assert_eq!(row.start, end, "no gap, no overlap");

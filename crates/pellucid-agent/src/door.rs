@@ -1,0 +1,107 @@
+//! The door of a session: submissions go in, events come out, in order.
+//!
+//! Both queues are bounded. A face that does not take its events makes the session wait; a face
+//! that goes away ends it.
+
+use std::collections::VecDeque;
+
+use pellucid_protocol::event::Event;
+use pellucid_protocol::event::EventMessage;
+use pellucid_protocol::event::RawReasoning;
+use pellucid_protocol::operation::Operation;
+use pellucid_protocol::operation::Submission;
+use tokio::sync::mpsc;
+
+use crate::drive;
+use crate::session::Session;
+
+/// How many submissions may wait.
+const SUBMISSIONS_MAX: usize = 64;
+
+/// How many events may wait.
+const EVENTS_MAX: usize = 256;
+
+/// A face's end of the door.
+#[derive(Debug)]
+pub struct Door {
+    /// Takes submissions.
+    pub submissions: mpsc::Sender<Submission>,
+    /// Gives events.
+    pub events: mpsc::Receiver<Event>,
+}
+
+/// The session's end of the door.
+#[derive(Debug)]
+pub struct Inside {
+    pub(crate) submissions: mpsc::Receiver<Submission>,
+    pub(crate) events: EventSender,
+    /// Input that came while a turn was running; its own turns follow.
+    pub(crate) waiting: VecDeque<Submission>,
+}
+
+/// Sends events, each followed by its echoes.
+#[derive(Debug, Clone)]
+pub(crate) struct EventSender {
+    sender: mpsc::Sender<Event>,
+    raw: RawReasoning,
+}
+
+/// The face is gone.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct FaceGone;
+
+impl EventSender {
+    pub(crate) async fn send(&self, id: &str, msg: EventMessage) -> Result<(), FaceGone> {
+        let echoes = msg.echoes(self.raw);
+        for msg in std::iter::once(msg).chain(echoes) {
+            self.sender.send(Event { id: id.to_owned(), msg }).await.map_err(|_gone| FaceGone)?;
+        }
+        Ok(())
+    }
+}
+
+/// Opens a door to a session. [`run`] must be awaited beside the face.
+pub fn open(session: &Session) -> (Door, Inside) {
+    let (submissions, receiver) = mpsc::channel(SUBMISSIONS_MAX);
+    let (sender, events) = mpsc::channel(EVENTS_MAX);
+    let raw = session.setup.raw_reasoning;
+    let inside = Inside { submissions: receiver, events: EventSender { sender, raw }, waiting: VecDeque::new() };
+    (Door { submissions, events }, inside)
+}
+
+/// Runs a session until it is shut down or its face goes away, and gives it back.
+pub async fn run(mut session: Session, mut inside: Inside) -> Session {
+    if serve(&mut session, &mut inside).await == Err(FaceGone) {
+        tracing::debug!("the session ended because its face is gone");
+    }
+    session
+}
+
+async fn serve(session: &mut Session, inside: &mut Inside) -> Result<(), FaceGone> {
+    inside.events.send("", session.configured()).await?;
+    for notice in std::mem::take(&mut session.setup.notices) {
+        inside.events.send("", notice).await?;
+    }
+    loop {
+        let submission = match inside.waiting.pop_front() {
+            Some(submission) => Some(submission),
+            None => inside.submissions.recv().await,
+        };
+        let Some(Submission { id, operation }) = submission else {
+            return Ok(());
+        };
+        match operation {
+            Operation::UserInput { items, final_output_json_schema } => {
+                for warning in session.turn_warnings() {
+                    inside.events.send(id.as_str(), warning).await?;
+                }
+                let turn = drive::TurnInput { id, items, output_schema: final_output_json_schema };
+                drive::drive(session, turn, inside).await?;
+            }
+            Operation::Interrupt => {}
+            Operation::Shutdown => {
+                return inside.events.send(id.as_str(), EventMessage::ShutdownComplete).await;
+            }
+        }
+    }
+}

@@ -1,0 +1,265 @@
+//! The driver: does what a turn wishes, waits, and reports back. The only code that awaits.
+
+use std::collections::VecDeque;
+use std::future::Future;
+use std::future::pending;
+use std::pin::Pin;
+use std::time::Duration;
+
+use pellucid_engine::call;
+use pellucid_engine::request::Frame;
+use pellucid_engine::request::Request;
+use pellucid_engine::turn::Fact;
+use pellucid_engine::turn::Pause;
+use pellucid_engine::turn::Turn;
+use pellucid_engine::turn::TurnSettings;
+use pellucid_engine::turn::Wish;
+use pellucid_model::Ask;
+use pellucid_model::Reply;
+use pellucid_protocol::call::ToolCall;
+use pellucid_protocol::id::TurnId;
+use pellucid_protocol::input::UserInput;
+use pellucid_protocol::operation::Operation;
+use pellucid_protocol::reply::ReplyError;
+use pellucid_protocol::reply::ReplyEvent;
+use pellucid_tools::NoOutcome;
+use serde_json::Value;
+use tokio::task::JoinHandle;
+use tokio::time::timeout;
+
+use crate::door::FaceGone;
+use crate::door::Inside;
+use crate::metadata;
+use crate::metadata::Repositories;
+use crate::session::Session;
+use crate::session::TurnHeaders;
+
+/// How long a further request waits for git. Without an answer the header is sent as it was.
+const GIT_WAIT: Duration = Duration::from_millis(300);
+
+/// What starts a turn.
+#[derive(Debug)]
+pub(crate) struct TurnInput {
+    pub id: TurnId,
+    pub items: Vec<UserInput>,
+    pub output_schema: Option<Value>,
+}
+
+/// Runs a turn to its end.
+pub(crate) async fn drive(session: &mut Session, input: TurnInput, inside: &mut Inside) -> Result<(), FaceGone> {
+    let facts = &session.setup.gathered.facts;
+    let settings = TurnSettings {
+        session_id: session.setup.session_id.clone(),
+        turn_id: input.id.clone(),
+        window: facts.model.effective_window(),
+        mode: facts.collaboration_mode.mode,
+        stream_retries_max: session.setup.provider.stream_retries(),
+    };
+    let mut turn = Turn::new(settings, std::mem::take(&mut session.meter), &session.setup.pack);
+    let frame = session.frame(input.output_schema.clone());
+    let mut driver = Driver {
+        session,
+        frame,
+        input,
+        request: None,
+        waiting: Waiting::Nothing,
+        facts: VecDeque::new(),
+        git: Git::NotAsked,
+    };
+    let first = turn.begin(&driver.input.items);
+    let end = driver.run(&mut turn, first, inside).await;
+    session.meter = turn.meter().clone();
+    end
+}
+
+struct Driver<'a> {
+    session: &'a mut Session,
+    frame: Frame,
+    input: TurnInput,
+    /// The last request, for asking again.
+    request: Option<Request>,
+    waiting: Waiting,
+    /// Facts that are known already.
+    facts: VecDeque<Fact>,
+    git: Git,
+}
+
+/// What the turn waits for.
+enum Waiting {
+    Nothing,
+    Asking(Pin<Box<dyn Future<Output = Result<Reply, ReplyError>> + Send>>),
+    Reading(Box<Reply>),
+    Pausing(Pin<Box<tokio::time::Sleep>>),
+}
+
+/// What is known of the repository.
+enum Git {
+    NotAsked,
+    Asked(JoinHandle<Repositories>),
+    Answered(Repositories),
+}
+
+/// Whether the turn goes on.
+#[derive(PartialEq)]
+enum Flow {
+    On,
+    Over,
+}
+
+impl Driver<'_> {
+    async fn run(&mut self, turn: &mut Turn, first: Vec<Wish>, inside: &mut Inside) -> Result<(), FaceGone> {
+        let mut wishes = first;
+        while self.fulfil(turn, wishes, inside).await? == Flow::On {
+            let fact = match self.facts.pop_front() {
+                Some(fact) => fact,
+                None => self.next_fact(inside).await,
+            };
+            wishes = turn.step(fact);
+        }
+        Ok(())
+    }
+
+    async fn fulfil(&mut self, turn: &Turn, wishes: Vec<Wish>, inside: &Inside) -> Result<Flow, FaceGone> {
+        for wish in wishes {
+            match wish {
+                Wish::Emit(event) => inside.events.send(self.input.id.as_str(), event).await?,
+                Wish::RecordInput => self.session.record_input(&self.input.items),
+                Wish::Record(item, origin) => self.session.record(&item, &origin),
+                Wish::RecordDraft(draft) => self.session.transcript.record_draft(&draft),
+                Wish::AskModel => {
+                    // The earlier request is let go first, so that its bytes can be added to.
+                    self.request = None;
+                    self.request = Some(self.session.request(&self.frame));
+                    self.ask(turn).await;
+                }
+                Wish::AskAgain => self.ask(turn).await,
+                Wish::Pause(pause) => {
+                    self.waiting = Waiting::Pausing(Box::pin(tokio::time::sleep(with_jitter(pause))));
+                }
+                Wish::RunTool { index, call } => {
+                    self.start_git();
+                    self.run_tool(index, &call, inside).await?;
+                }
+                Wish::CancelTools => self.facts.clear(),
+                Wish::Finish => return Ok(Flow::Over),
+            }
+        }
+        Ok(Flow::On)
+    }
+
+    async fn ask(&mut self, turn: &Turn) {
+        let Some(request) = &self.request else {
+            return;
+        };
+        let body = request.segments.clone();
+        let repositories = self.git.take_answer().await;
+        let turn_headers =
+            TurnHeaders { turn_id: &self.input.id, repositories: &repositories, state: turn.turn_state() };
+        let headers = self.session.headers(&turn_headers);
+        let model = self.session.setup.model.clone();
+        self.waiting = Waiting::Asking(Box::pin(async move { model.ask(Ask { body, headers }).await }));
+    }
+
+    async fn run_tool(&mut self, index: usize, call: &ToolCall, inside: &Inside) -> Result<(), FaceGone> {
+        let answer = match pellucid_tools::run(call) {
+            Ok(outcome) => {
+                for event in outcome.events {
+                    inside.events.send(self.input.id.as_str(), event).await?;
+                }
+                Some(call::answer(call, outcome.answer))
+            }
+            Err(NoOutcome::Unknown) => Some(call::answer(call, call::unsupported(call))),
+            Err(NoOutcome::WrongPayload) => None,
+        };
+        self.facts.push_back(Fact::ToolFinished { index, answer });
+        Ok(())
+    }
+
+    /// Waits for whatever comes first: a submission or what the turn waits for.
+    async fn next_fact(&mut self, inside: &mut Inside) -> Fact {
+        loop {
+            tokio::select! {
+                biased;
+                submission = inside.submissions.recv() => match submission {
+                    Some(submission) => match submission.operation {
+                        Operation::Interrupt => return Fact::Interrupted { running: Vec::new() },
+                        Operation::Shutdown => {
+                            inside.waiting.push_back(submission);
+                            return Fact::Interrupted { running: Vec::new() };
+                        }
+                        Operation::UserInput { .. } => inside.waiting.push_back(submission),
+                    },
+                    // The face is gone; nobody would see the answer.
+                    None => return Fact::Interrupted { running: Vec::new() },
+                },
+                fact = self.waiting.next() => return fact,
+            }
+        }
+    }
+
+    fn start_git(&mut self) {
+        if matches!(self.git, Git::NotAsked) {
+            let cwd = self.session.setup.gathered.facts.cwd.clone();
+            self.git = Git::Asked(tokio::task::spawn_blocking(move || metadata::repositories(cwd.as_ref())));
+        }
+    }
+}
+
+impl Waiting {
+    async fn next(&mut self) -> Fact {
+        loop {
+            match self {
+                Self::Nothing => pending::<()>().await,
+                Self::Asking(reply) => match reply.await {
+                    Ok(reply) => *self = Self::Reading(Box::new(reply)),
+                    Err(error) => return self.over(Fact::ReplyFailed(error)),
+                },
+                Self::Reading(reply) => match reply.next().await {
+                    Some(Ok(event @ ReplyEvent::Completed { .. })) => return self.over(Fact::Reply(event)),
+                    Some(Ok(event)) => return Fact::Reply(event),
+                    Some(Err(error)) => return self.over(Fact::ReplyFailed(error)),
+                    None => {
+                        let error = ReplyError::stream("stream closed before response.completed");
+                        return self.over(Fact::ReplyFailed(error));
+                    }
+                },
+                Self::Pausing(sleep) => {
+                    sleep.await;
+                    return self.over(Fact::PauseOver);
+                }
+            }
+        }
+    }
+
+    fn over(&mut self, fact: Fact) -> Fact {
+        *self = Self::Nothing;
+        fact
+    }
+}
+
+impl Git {
+    /// What is known by now; waits a little if the question is open.
+    async fn take_answer(&mut self) -> Repositories {
+        if let Self::Asked(asked) = self
+            && let Ok(answer) = timeout(GIT_WAIT, asked).await
+        {
+            *self = Self::Answered(answer.unwrap_or_default());
+        }
+        match self {
+            Self::Answered(repositories) => repositories.clone(),
+            Self::NotAsked | Self::Asked(_) => Repositories::new(),
+        }
+    }
+}
+
+/// A pause, a tenth longer or shorter, so that many clients do not come back at once.
+fn with_jitter(pause: Pause) -> Duration {
+    match pause {
+        Pause::Exactly(duration) => duration,
+        Pause::Backoff { .. } => {
+            let random = uuid::Uuid::new_v4().as_u128() % 2_001;
+            let share = 0.9 + (random as f64) / 10_000.0;
+            pause.base().mul_f64(share)
+        }
+    }
+}

@@ -1,0 +1,144 @@
+//! Gathers facts: configuration, disk and environment in, [`Facts`] out.
+//!
+//! Everything is read once, here. After that a request is a function of the facts.
+
+use std::fs;
+use std::time::SystemTime;
+
+use pellucid_config::Config;
+use pellucid_config::Env;
+use pellucid_config::config::Sourced;
+use pellucid_engine::facts::AgentRole;
+use pellucid_engine::facts::Document;
+use pellucid_engine::facts::Facts;
+use pellucid_engine::facts::Memory;
+use pellucid_engine::facts::NetworkRules;
+use pellucid_engine::facts::Provided;
+use pellucid_engine::fragment::Omission;
+use pellucid_engine::fragment::Why;
+use pellucid_model::Catalogue;
+use pellucid_model::catalogue;
+use pellucid_model::catalogue::Match;
+use pellucid_protocol::feature::Feature;
+use pellucid_protocol::model::ModelInfo;
+use pellucid_protocol::settings::CollaborationMode;
+use pellucid_protocol::settings::CollaborationModeKind;
+use pellucid_protocol::settings::CollaborationSettings;
+use pellucid_workspace::cache::DocumentCache;
+use pellucid_workspace::documents;
+use pellucid_workspace::documents::DocumentOptions;
+use pellucid_workspace::roots;
+use pellucid_workspace::shell;
+
+use crate::identity::VERSION;
+
+/// Facts, and what a person should hear about how they came about.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Gathered {
+    /// The facts.
+    pub facts: Facts,
+    /// What could not be used.
+    pub omissions: Vec<Omission>,
+    /// Whether the model is in the catalogue.
+    pub model_match: Match,
+}
+
+/// Gathers the facts of a session.
+pub fn gather(config: &Config, env: &Env) -> Gathered {
+    let (model, model_match) = model(config);
+    let cwd = &config.folders.cwd;
+    let (home_document, mut candidates) = documents::home_document(&config.folders.home);
+    let options = DocumentOptions {
+        fallback_names: config.documents.fallback_filenames.clone(),
+        bytes_max: config.documents.max_bytes,
+    };
+    let project = documents::project_documents(cwd, &options, &mut DocumentCache::default());
+    candidates.extend(project.candidates);
+    let failed = project.error.map(|error| Omission {
+        slot: "user_instructions".into(),
+        what: "project documents".to_owned(),
+        why: Why::Unusable { error },
+    });
+    let policy = &config.permissions.sandbox_policy;
+    let writable_roots = roots::writable_roots(policy, cwd, env.var_os("TMPDIR").as_deref());
+    let facts = Facts {
+        cwd: cwd.to_string_lossy().into_owned(),
+        shell: shell::user_shell(&|name| env.var_os(name)).family.as_str().to_owned(),
+        network: config.requirements.network.as_ref().map(|network| NetworkRules {
+            allowed_domains: network.allowed_domains.clone().unwrap_or_default(),
+            denied_domains: network.denied_domains.clone().unwrap_or_default(),
+        }),
+        approval_policy: config.permissions.approval_policy,
+        sandbox_policy: policy.clone(),
+        writable_roots: writable_roots.iter().map(|root| root.to_string_lossy().into_owned()).collect(),
+        approved_prefixes: Vec::new(),
+        effort: config.model.reasoning_effort,
+        summary: config.model.reasoning_summary,
+        verbosity: config.model.verbosity,
+        personality: config.model.personality,
+        features: config.features.clone(),
+        base_instructions: config.prompt.base_instructions.as_ref().map(provided),
+        developer_instructions: config.prompt.developer_instructions.as_ref().map(provided),
+        collaboration_mode: CollaborationMode {
+            mode: CollaborationModeKind::Default,
+            settings: CollaborationSettings {
+                model: model.slug.clone(),
+                reasoning_effort: config.model.reasoning_effort,
+                developer_instructions: None,
+            },
+        },
+        model,
+        home_document,
+        project_documents: project.documents,
+        project_document_bytes_max: config.documents.max_bytes,
+        candidates,
+        memory: memory(config),
+        web_search: config.web_search_under(policy),
+        commit_attribution: config.prompt.commit_attribution.clone(),
+        has_mcp_servers: config.tools.mcp_servers.values().any(|server| server.enabled),
+        agent_roles: agent_roles(config),
+    };
+    Gathered { facts, omissions: failed.into_iter().collect(), model_match }
+}
+
+fn provided(text: &Sourced) -> Provided {
+    let place = text.file.as_ref().map_or_else(|| text.origin.to_string(), |file| file.display().to_string());
+    Provided { place, text: text.text.clone() }
+}
+
+fn model(config: &Config) -> (ModelInfo, Match) {
+    let mut catalogue = Catalogue::builtin();
+    if let Ok(text) = fs::read_to_string(config.folders.home.join("models_cache.json"))
+        && let Err(reason) = catalogue.overlay(&text, VERSION, SystemTime::now())
+    {
+        tracing::debug!(%reason, "the models cache is not used");
+    }
+    let slug = config.model.slug.clone().unwrap_or_else(|| catalogue.default_model().to_owned());
+    let (mut model, model_match) = catalogue.lookup(&slug);
+    let overrides = catalogue::Overrides {
+        supports_reasoning_summaries: config.model.supports_reasoning_summaries == Some(true),
+        context_window: config.model.context_window,
+        auto_compact_token_limit: config.model.auto_compact_token_limit,
+        tool_output_token_limit: config.model.tool_output_token_limit.and_then(|limit| i64::try_from(limit).ok()),
+        ..catalogue::Overrides::default()
+    };
+    catalogue::apply_overrides(&mut model, &overrides);
+    (model, model_match)
+}
+
+fn memory(config: &Config) -> Option<Memory> {
+    if !config.features.is_on(Feature::MemoryTool) {
+        return None;
+    }
+    let folder = config.folders.home.join("memories");
+    let path = folder.join("memory_summary.md");
+    let bytes = fs::read(&path).ok()?;
+    let size = bytes.len() as u64;
+    let summary = Document { path: path.to_string_lossy().into_owned(), bytes, size };
+    Some(Memory { folder: folder.to_string_lossy().into_owned(), summary })
+}
+
+fn agent_roles(config: &Config) -> Vec<AgentRole> {
+    let roles = config.tools.agent_roles.iter();
+    roles.map(|(name, role)| AgentRole { name: name.clone(), description: role.description.clone() }).collect()
+}

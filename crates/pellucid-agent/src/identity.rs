@@ -1,0 +1,46 @@
+//! Who we say we are, and new ids.
+
+use pellucid_config::Env;
+use pellucid_protocol::id::SessionId;
+use pellucid_protocol::id::TurnId;
+use pellucid_workspace::os::Host;
+use pellucid_workspace::os::user_agent;
+use pellucid_workspace::terminal::terminal;
+use uuid::Uuid;
+
+/// This program's version.
+pub const VERSION: &str = env!("CARGO_PKG_VERSION");
+
+/// How we introduce ourselves to a server.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Identity {
+    /// Which face of the program speaks.
+    pub originator: String,
+    /// The `User-Agent` header.
+    pub user_agent: String,
+}
+
+impl Identity {
+    /// Reads the host and the terminal once, for the life of the process.
+    pub fn new(originator: &str, env: &Env) -> Self {
+        let originator = env.text("CODEX_INTERNAL_ORIGINATOR_OVERRIDE").unwrap_or_else(|| originator.to_owned());
+        let terminal = terminal(&|name| env.var_os(name));
+        let user_agent = user_agent(&originator, VERSION, &Host::read(), &terminal, None);
+        Self { originator, user_agent }
+    }
+}
+
+/// An id for a new session.
+pub fn new_session_id() -> SessionId {
+    SessionId::new(Uuid::now_v7().to_string())
+}
+
+/// Reads the id of a session, in any form that a UUID has.
+pub fn parse_session_id(text: &str) -> Option<String> {
+    Uuid::parse_str(text).ok().map(|id| id.to_string())
+}
+
+/// An id for a new submission.
+pub fn new_turn_id() -> TurnId {
+    TurnId::new(Uuid::now_v7().to_string())
+}

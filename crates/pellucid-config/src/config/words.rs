@@ -1,0 +1,134 @@
+//! Words that only the configuration knows.
+
+macro_rules! word_enum {
+    ($(#[$doc:meta])* $name:ident { $($(#[$vdoc:meta])* $variant:ident = $word:literal),+ $(,)? }) => {
+        $(#[$doc])*
+        #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+        pub enum $name {
+            $($(#[$vdoc])* $variant,)+
+        }
+
+        impl $name {
+            /// Every spelling, in the order of the documentation.
+            pub const WORDS: &'static [&'static str] = &[$($word),+];
+
+            /// The spelling in files.
+            pub const fn as_str(self) -> &'static str {
+                match self { $(Self::$variant => $word,)+ }
+            }
+
+            /// Reads a spelling.
+            pub fn from_word(word: &str) -> Option<Self> {
+                match word { $($word => Some(Self::$variant),)+ _ => None }
+            }
+        }
+    };
+}
+
+word_enum! {
+    /// Which variables a command starts with.
+    Inherit {
+        /// All of them.
+        All = "all",
+        /// The few that every program needs.
+        Core = "core",
+        /// None.
+        None = "none",
+    }
+}
+
+word_enum! {
+    /// Whether inputs are kept for the next session.
+    HistoryPersistence {
+        /// They are.
+        SaveAll = "save-all",
+        /// They are not.
+        None = "none",
+    }
+}
+
+word_enum! {
+    /// The editor that file names link to.
+    FileOpener {
+        /// Visual Studio Code.
+        VsCode = "vscode",
+        /// Its preview.
+        VsCodeInsiders = "vscode-insiders",
+        /// Windsurf.
+        Windsurf = "windsurf",
+        /// Cursor.
+        Cursor = "cursor",
+        /// No links.
+        None = "none",
+    }
+}
+
+impl FileOpener {
+    /// The scheme of its links.
+    pub const fn scheme(self) -> Option<&'static str> {
+        match self {
+            Self::None => None,
+            opener => Some(opener.as_str()),
+        }
+    }
+}
+
+word_enum! {
+    /// A kind of login.
+    LoginMethod {
+        /// With an account.
+        ChatGpt = "chatgpt",
+        /// With a key.
+        Api = "api",
+    }
+}
+
+word_enum! {
+    /// Where a login is kept.
+    CredentialStore {
+        /// In a file.
+        File = "file",
+        /// In the system's keyring.
+        Keyring = "keyring",
+        /// In the keyring if there is one.
+        Auto = "auto",
+        /// Nowhere.
+        Ephemeral = "ephemeral",
+    }
+}
+
+word_enum! {
+    /// Where logins to MCP servers are kept.
+    OauthStore {
+        /// In the keyring if there is one.
+        Auto = "auto",
+        /// In a file.
+        File = "file",
+        /// In the system's keyring.
+        Keyring = "keyring",
+    }
+}
+
+word_enum! {
+    /// How the terminal notifies.
+    NotificationMethod {
+        /// As it can.
+        Auto = "auto",
+        /// With a message.
+        Osc9 = "osc9",
+        /// With a bell.
+        Bel = "bel",
+    }
+}
+
+word_enum! {
+    /// Whether the terminal's second screen is used.
+    ScreenMode {
+        /// Where it serves.
+        Auto = "auto",
+        /// It is.
+        Always = "always",
+        /// It is not.
+        Never = "never",
+    }
+}

@@ -1,0 +1,131 @@
+//! Finds the home folder, where the user's configuration and sessions are.
+//!
+//! Not here: making it. Folders are made by those who write into them.
+
+use std::io;
+use std::path::Path;
+use std::path::PathBuf;
+
+use crate::env::Env;
+
+/// The variables that name the home folder, the first that is set wins.
+pub const VARIABLES: [&str; 2] = ["PELLUCID_HOME", "CODEX_HOME"];
+
+/// The folder in the user's own folder that is used without a variable.
+pub const DEFAULT_FOLDER: &str = ".pellucid";
+
+/// Why there is no home folder.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum HomeError {
+    /// A variable names nothing.
+    #[error("{variable} points to {path:?}, but that path does not exist")]
+    Missing {
+        /// The variable.
+        variable: &'static str,
+        /// What it names.
+        path: PathBuf,
+    },
+    /// A variable names something else.
+    #[error("{variable} points to {path:?}, but that path is not a directory")]
+    NotADirectory {
+        /// The variable.
+        variable: &'static str,
+        /// What it names.
+        path: PathBuf,
+    },
+    /// A variable names something that cannot be looked at.
+    #[error("failed to read {variable} {path:?}: {source}")]
+    Unreadable {
+        /// The variable.
+        variable: &'static str,
+        /// What it names.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+    /// Neither a variable nor a user's folder is known.
+    #[error("the user's home folder is not known; set {} to a folder", VARIABLES[0])]
+    Unknown,
+}
+
+/// The home folder that the environment names, or the default one.
+///
+/// # Errors
+///
+/// When a variable names something that is not a directory. The default is not looked at.
+pub fn find(env: &Env) -> Result<PathBuf, HomeError> {
+    for variable in VARIABLES {
+        if let Some(value) = env.var_os(variable) {
+            return named_by(variable, Path::new(&value));
+        }
+    }
+    Ok(env.user_home().ok_or(HomeError::Unknown)?.join(DEFAULT_FOLDER))
+}
+
+fn named_by(variable: &'static str, path: &Path) -> Result<PathBuf, HomeError> {
+    let unreadable = |source| HomeError::Unreadable { variable, path: path.to_owned(), source };
+    match path.metadata() {
+        Ok(metadata) if metadata.is_dir() => path.canonicalize().map_err(unreadable),
+        Ok(_) => Err(HomeError::NotADirectory { variable, path: path.to_owned() }),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            Err(HomeError::Missing { variable, path: path.to_owned() })
+        }
+        Err(error) => Err(unreadable(error)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use expect_test::Expect;
+    use expect_test::expect;
+
+    use super::*;
+
+    #[track_caller]
+    fn check_home(pairs: &[(&str, &str)], expected: &Expect) {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path().canonicalize().unwrap();
+        std::fs::create_dir(root.join("real")).unwrap();
+        std::fs::write(root.join("file"), "").unwrap();
+        #[cfg(unix)]
+        std::os::unix::fs::symlink(root.join("real"), root.join("link")).unwrap();
+        let root = root.display().to_string();
+        let pairs: Vec<_> = pairs.iter().map(|(name, value)| (*name, value.replace("$R", &root))).collect();
+        let env = Env::from_pairs(pairs.iter().map(|(name, value)| (*name, value.as_str())));
+        let found = match find(&env) {
+            Ok(path) => path.display().to_string(),
+            Err(error) => format!("error: {error}"),
+        };
+        expected.assert_eq(&found.replace(&root, "$R"));
+    }
+
+    #[test]
+    fn the_first_variable_wins_and_links_are_followed() {
+        check_home(&[("PELLUCID_HOME", "$R/link"), ("CODEX_HOME", "$R/file")], &expect!["$R/real"]);
+        check_home(&[("CODEX_HOME", "$R/real"), ("HOME", "/u")], &expect!["$R/real"]);
+    }
+
+    #[test]
+    fn without_a_variable_it_is_in_the_users_folder() {
+        check_home(&[("HOME", "/nowhere/ada")], &expect!["/nowhere/ada/.pellucid"]);
+        check_home(&[("HOME", "/nowhere/ada"), ("CODEX_HOME", "")], &expect!["/nowhere/ada/.pellucid"]);
+        check_home(&[], &expect!["error: the user's home folder is not known; set PELLUCID_HOME to a folder"]);
+    }
+
+    #[test]
+    fn errors_name_the_variable() {
+        check_home(
+            &[("CODEX_HOME", "$R/none")],
+            &expect![[r#"error: CODEX_HOME points to "$R/none", but that path does not exist"#]],
+        );
+        check_home(
+            &[("PELLUCID_HOME", "$R/file")],
+            &expect![[r#"error: PELLUCID_HOME points to "$R/file", but that path is not a directory"#]],
+        );
+        check_home(
+            &[("CODEX_HOME", "$R/file/x")],
+            &expect![[r#"error: failed to read CODEX_HOME "$R/file/x": Not a directory (os error 20)"#]],
+        );
+    }
+}

@@ -1,0 +1,181 @@
+//! Every key of the configuration, in one table.
+//!
+//! The rows in [`SECTIONS`] say what a key takes, what it is without being set, who may set it and
+//! what it is for. Checking, the reference page and the JSON Schema are all made from them.
+//!
+//! Not here: what the program does with a value.
+
+mod table;
+mod tree;
+
+pub use table::SECTIONS;
+pub(crate) use tree::Node;
+pub(crate) use tree::root;
+
+/// Keys that belong together.
+#[derive(Debug)]
+pub struct Section {
+    /// What they are about.
+    pub title: &'static str,
+    /// The keys, in the order of the reference page.
+    pub keys: &'static [Key],
+}
+
+/// A key.
+#[derive(Debug, Clone, Copy)]
+pub struct Key {
+    /// The dotted path. `<name>` stands for any name, `[]` for each table of a list.
+    pub path: &'static str,
+    /// What it takes.
+    pub kind: Kind,
+    /// What is true without it, in words. Blank if nothing is.
+    pub default: &'static str,
+    /// What it is for.
+    pub doc: &'static str,
+    /// Where it may stand.
+    pub scope: Scope,
+    /// Whether the table that it is in must have it.
+    pub required: bool,
+    /// Other spellings of its last name.
+    pub aliases: &'static [&'static str],
+}
+
+/// Where a key may stand.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Scope {
+    /// At the top.
+    Top,
+    /// At the top and in a profile, where it is stronger.
+    Profile,
+    /// In a profile only.
+    ProfileOnly,
+    /// At the top, but not in the file of a project.
+    NotProject,
+}
+
+/// What a key takes.
+#[derive(Debug, Clone, Copy)]
+pub enum Kind {
+    /// Text.
+    String,
+    /// The path of a file or folder; relative ones start at the folder of the file that has the key.
+    Path,
+    /// Yes or no.
+    Bool,
+    /// A number.
+    Float,
+    /// A whole number in a range.
+    Integer(Bounds),
+    /// One of some words.
+    Words(Words),
+    /// Several of a kind.
+    List(&'static Kind),
+    /// Names of the user's choice, each with one of a kind.
+    Map(&'static Kind),
+    /// One kind or another.
+    Either(&'static Kind, &'static Kind),
+}
+
+/// A range of whole numbers.
+#[derive(Debug, Clone, Copy)]
+pub struct Bounds {
+    /// The least.
+    pub min: i64,
+    /// The greatest.
+    pub max: i64,
+    /// Its name in messages.
+    pub name: &'static str,
+}
+
+/// The words a key takes.
+#[derive(Debug, Clone, Copy)]
+pub struct Words {
+    /// The words.
+    pub words: &'static [&'static str],
+    /// Words that mean the same as another, and which.
+    pub aliases: &'static [(&'static str, &'static str)],
+    /// Words that were taken once, and what to tell those who still write them.
+    pub gone: &'static [(&'static str, &'static str)],
+}
+
+impl Kind {
+    /// Any whole number.
+    pub const INT: Self = Self::Integer(Bounds { min: i64::MIN, max: i64::MAX, name: "i64" });
+    /// A whole number that counts something.
+    pub const COUNT: Self = Self::Integer(Bounds { min: 0, max: i64::MAX, name: "usize" });
+    /// A port.
+    pub const PORT: Self = Self::Integer(Bounds { min: 0, max: u16::MAX as i64, name: "u16" });
+    /// Texts.
+    pub const STRINGS: Self = Self::List(&Self::String);
+    /// Paths.
+    pub const PATHS: Self = Self::List(&Self::Path);
+    /// Texts by name.
+    pub const STRING_MAP: Self = Self::Map(&Self::String);
+
+    /// One of some words.
+    pub const fn words(words: &'static [&'static str]) -> Self {
+        Self::Words(Words { words, aliases: &[], gone: &[] })
+    }
+
+    /// What a message says that was expected.
+    pub fn expected(&self) -> String {
+        match self {
+            Self::String | Self::Words(_) => "a string".to_owned(),
+            Self::Path => "path string".to_owned(),
+            Self::Bool => "a boolean".to_owned(),
+            Self::Float => "f64".to_owned(),
+            Self::Integer(bounds) => bounds.name.to_owned(),
+            Self::List(_) => "a sequence".to_owned(),
+            Self::Map(_) => "a map".to_owned(),
+            Self::Either(one, other) => format!("{} or {}", one.expected(), other.expected()),
+        }
+    }
+}
+
+impl Key {
+    /// Whether a profile may set it.
+    pub fn in_profiles(&self) -> bool {
+        matches!(self.scope, Scope::Profile | Scope::ProfileOnly)
+    }
+
+    const fn new(path: &'static str, kind: Kind, default: &'static str, doc: &'static str) -> Self {
+        Self { path, kind, default, doc, scope: Scope::Top, required: false, aliases: &[] }
+    }
+
+    const fn scope(mut self, scope: Scope) -> Self {
+        self.scope = scope;
+        self
+    }
+
+    const fn required(mut self) -> Self {
+        self.required = true;
+        self
+    }
+
+    const fn aliases(mut self, aliases: &'static [&'static str]) -> Self {
+        self.aliases = aliases;
+        self
+    }
+}
+
+/// The key that stands for a dotted path, if there is one.
+///
+/// ```
+/// use pellucid_config::keys;
+///
+/// assert_eq!(keys::find("model_providers.mine.base_url").unwrap().path, "model_providers.<id>.base_url");
+/// assert!(keys::find("modle").is_none());
+/// ```
+pub fn find(path: &str) -> Option<&'static Key> {
+    crate::value::segments(path).try_fold(root(), |node, name| node.child(name))?.key
+}
+
+/// Whether a key at the top may not be set by a project.
+pub(crate) fn is_not_for_projects(name: &str) -> bool {
+    root().child(name).and_then(|node| node.key).is_some_and(|key| key.scope == Scope::NotProject)
+}
+
+/// Every key, in the order of the reference page.
+pub fn all() -> impl Iterator<Item = &'static Key> {
+    SECTIONS.iter().flat_map(|section| section.keys)
+}

@@ -1,0 +1,86 @@
+//! The table of keys as a tree, to walk along a document.
+//!
+//! Not here: the rows (`table`).
+
+use std::sync::LazyLock;
+
+use super::Key;
+use super::Scope;
+use super::all;
+use crate::value::segments;
+
+/// What may stand at a place in a document.
+#[derive(Debug, Default)]
+pub(crate) struct Node {
+    /// What the place itself takes, if it is more than a table.
+    pub key: Option<&'static Key>,
+    /// What may stand in a table at the place.
+    pub children: Vec<(&'static str, Self)>,
+    /// What may stand under any other name: what the name stands for, and the place.
+    pub any: Option<(&'static str, Box<Self>)>,
+    /// What a list at the place consists of.
+    pub item: Option<Box<Self>>,
+    /// The names that a table at the place must have.
+    pub required: Vec<&'static str>,
+}
+
+impl Node {
+    /// What may stand under a name.
+    pub(crate) fn child(&self, name: &str) -> Option<&Self> {
+        self.children
+            .iter()
+            .find(|(known, _)| *known == name)
+            .map(|(_, child)| child)
+            .or_else(|| self.any.as_ref().map(|(_, child)| &**child))
+    }
+
+    /// Whether a table may stand here.
+    pub(crate) fn is_table(&self) -> bool {
+        !self.children.is_empty() || self.any.is_some()
+    }
+
+    fn insert(&mut self, path: &'static str, key: &'static Key) {
+        let mut names: Vec<_> = segments(path).collect();
+        let last = names.pop().unwrap_or_default();
+        let parent = names.into_iter().fold(self, Self::step);
+        if key.required {
+            parent.required.push(last);
+        }
+        for name in key.aliases.iter().copied().chain([last]) {
+            parent.step(name).key = Some(key);
+        }
+    }
+
+    fn step(&mut self, name: &'static str) -> &mut Self {
+        if let Some(name) = name.strip_suffix("[]") {
+            return self.step(name).item.get_or_insert_default();
+        }
+        if name.starts_with('<') {
+            return &mut self.any.get_or_insert_with(|| (name, Box::default())).1;
+        }
+        let index = self.children.iter().position(|(known, _)| *known == name).unwrap_or_else(|| {
+            self.children.push((name, Self::default()));
+            self.children.len() - 1
+        });
+        &mut self.children[index].1
+    }
+}
+
+/// The place of a whole document.
+pub(crate) fn root() -> &'static Node {
+    static ROOT: LazyLock<Node> = LazyLock::new(|| {
+        let mut root = Node::default();
+        let mut profile = Node::default();
+        for key in all() {
+            if key.scope != Scope::ProfileOnly {
+                root.insert(key.path, key);
+            }
+            if key.in_profiles() {
+                profile.insert(key.path, key);
+            }
+        }
+        root.step("profiles").any = Some(("<name>", Box::new(profile)));
+        root
+    });
+    &ROOT
+}

@@ -1,0 +1,325 @@
+//! The layers of the configuration: reading them, and laying them over one another.
+//!
+//! From weak to strong: system, user, project folders from the root down, flags, managed. A project
+//! that the user does not trust keeps its layers, but they are switched off.
+//!
+//! Not here: profiles, which are no layer (`reader`), and what the values mean (`load`).
+
+use std::io;
+use std::path::Path;
+use std::path::PathBuf;
+
+use pellucid_protocol::settings::TrustLevel;
+
+use crate::check::Problem;
+use crate::error::ConfigError;
+use crate::error::Located;
+use crate::error::line_at;
+use crate::keys;
+use crate::load::LoadOptions;
+use crate::overrides;
+use crate::paths;
+use crate::project;
+use crate::project::Decision;
+use crate::project::Project;
+use crate::value::Place;
+use crate::value::Table;
+use crate::value::Value;
+use crate::value::segments;
+
+/// The name of the configuration file in a home or project folder.
+pub const FILE_NAME: &str = "config.toml";
+
+const DEFAULT_ROOT_MARKER: &str = ".git";
+
+/// Who a layer belongs to, from weak to strong.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Source {
+    /// The machine.
+    System,
+    /// The user.
+    User,
+    /// A folder of the project.
+    Project,
+    /// The command line, or the client that started the session.
+    Flags,
+    /// The role of an agent that another agent started.
+    Role,
+    /// The administrator.
+    Managed,
+}
+
+/// One layer.
+#[derive(Debug, Clone)]
+pub struct Layer {
+    /// Who it belongs to.
+    pub source: Source,
+    /// Its file. It need not be there.
+    pub file: Option<PathBuf>,
+    /// Its values, paths made absolute.
+    pub table: Table,
+    /// Why it is switched off.
+    pub disabled: Option<String>,
+    text: String,
+}
+
+/// A place in words: a file and a line, or the command line.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Location {
+    /// Who the layer belongs to.
+    pub source: Source,
+    /// The file.
+    pub file: Option<PathBuf>,
+    /// The line in it, from 1.
+    pub line: Option<usize>,
+}
+
+impl std::fmt::Display for Location {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match (&self.file, self.line) {
+            (Some(file), Some(line)) => write!(f, "{}:{line}", file.display()),
+            (Some(file), None) => write!(f, "{}", file.display()),
+            (None, _) => f.write_str("the command line"),
+        }
+    }
+}
+
+impl Layer {
+    /// Whether its values count.
+    pub fn is_enabled(&self) -> bool {
+        self.disabled.is_none()
+    }
+
+    /// The folder of its file.
+    pub fn folder(&self) -> Option<&Path> {
+        self.file.as_deref()?.parent()
+    }
+
+    /// A place of this layer in words.
+    pub fn location(&self, place: Place) -> Location {
+        let line = (!self.text.is_empty()).then(|| line_at(&self.text, place.start).0);
+        Location { source: self.source, file: self.file.clone(), line }
+    }
+
+    fn located(&self, place: Place, message: String) -> Option<Located> {
+        let file = self.file.as_deref().filter(|_| !self.text.is_empty())?;
+        Some(Located::new(file, &self.text, &(place.start..place.end), message))
+    }
+}
+
+/// All layers, and what they amount to.
+#[derive(Debug, Clone, Default)]
+pub struct Layers {
+    layers: Vec<Layer>,
+    merged: Table,
+    project: Project,
+    root_markers: Vec<String>,
+}
+
+impl Layers {
+    /// The layers, weak ones first, switched off ones too.
+    pub fn iter(&self) -> impl Iterator<Item = &Layer> {
+        self.layers.iter()
+    }
+
+    /// What they amount to.
+    pub fn merged(&self) -> &Table {
+        &self.merged
+    }
+
+    /// The value of a dotted path at the top, whatever the profile says.
+    pub fn get(&self, path: &str) -> Option<&Value> {
+        self.merged.at(segments(path))
+    }
+
+    /// The project's top folder.
+    pub fn project_root(&self) -> &Path {
+        self.project.root()
+    }
+
+    /// What the user decided about the project.
+    pub(crate) fn trust(&self) -> Option<TrustLevel> {
+        self.project.trust(&self.merged)
+    }
+
+    /// What a project's top folder has in it.
+    pub fn root_markers(&self) -> &[String] {
+        &self.root_markers
+    }
+
+    /// The layer of the user's own file.
+    pub fn user(&self) -> Option<&Layer> {
+        self.layers.iter().find(|layer| layer.source == Source::User)
+    }
+
+    /// The layer that a place is in.
+    pub fn layer_of(&self, place: Place) -> Option<&Layer> {
+        self.layers.get(place.layer)
+    }
+
+    /// A problem as the error that shows its place, if it is in a file.
+    pub(crate) fn error(&self, problem: Problem) -> ConfigError {
+        let Problem { message, key, place } = problem;
+        match self.layer_of(place).and_then(|layer| layer.located(place, message.clone())) {
+            Some(located) => ConfigError::Located(Box::new(located)),
+            None => ConfigError::Value { message, key },
+        }
+    }
+
+    fn merge(&mut self) {
+        let mut merged = Table::default();
+        for layer in self.layers.iter().filter(|layer| layer.is_enabled()) {
+            match layer.source {
+                Source::Project => merged.overlay(&layer.table.without(keys::is_not_for_projects)),
+                _ => merged.overlay(&layer.table),
+            }
+        }
+        self.merged = merged;
+    }
+}
+
+/// Reads every layer.
+pub(crate) fn read(options: &LoadOptions) -> Result<Layers, ConfigError> {
+    let user_home = options.env.user_home();
+    let mut reader = LayerReader { layers: Layers::default(), options, user_home };
+    reader.file(Source::System, &options.system.config)?;
+    reader.file(Source::User, &options.home.join(FILE_NAME))?;
+    // The flags are needed to find the project, though they are stronger than its layers.
+    let flags = overrides::to_table(&options.overrides, 0);
+    reader.project(&flags)?;
+    reader.flags(flags);
+    if let Some(role) = &options.role_file {
+        reader.required_file(Source::Role, role)?;
+    }
+    reader.file(Source::Managed, &options.system.managed_config)?;
+    reader.layers.merge();
+    Ok(reader.layers)
+}
+
+struct LayerReader<'o> {
+    layers: Layers,
+    options: &'o LoadOptions,
+    user_home: Option<PathBuf>,
+}
+
+impl LayerReader<'_> {
+    fn file(&mut self, source: Source, path: &Path) -> Result<(), ConfigError> {
+        match read_file(path)? {
+            Some(text) => self.text(source, path, text),
+            None => {
+                self.push(source, Some(path.to_owned()), Table::default(), String::new());
+                Ok(())
+            }
+        }
+    }
+
+    fn required_file(&mut self, source: Source, path: &Path) -> Result<(), ConfigError> {
+        let text = read_file(path)?.ok_or_else(|| ConfigError::Unreadable {
+            what: "config file",
+            path: path.to_owned(),
+            source: io::ErrorKind::NotFound.into(),
+        })?;
+        self.text(source, path, text)
+    }
+
+    fn text(&mut self, source: Source, path: &Path, text: String) -> Result<(), ConfigError> {
+        let table = self.parse(path, &text).map_err(ConfigError::Located)?;
+        self.push(source, Some(path.to_owned()), table, text);
+        Ok(())
+    }
+
+    fn parse(&self, path: &Path, text: &str) -> Result<Table, Box<Located>> {
+        Table::parse(text, self.layers.layers.len())
+            .map_err(|fault| Box::new(Located::new(path, text, &fault.span, fault.message)))
+    }
+
+    fn flags(&mut self, mut flags: Table) {
+        let place = Place { layer: self.layers.layers.len(), ..Place::default() };
+        for entry in flags.iter_mut() {
+            entry.place = place;
+            entry.value.move_to(place);
+        }
+        self.push(Source::Flags, None, flags, String::new());
+    }
+
+    fn push(&mut self, source: Source, file: Option<PathBuf>, mut table: Table, text: String) {
+        let base = file.as_deref().and_then(Path::parent).unwrap_or(&self.options.cwd);
+        paths::resolve(&mut table, base, self.user_home.as_deref());
+        self.layers.layers.push(Layer { source, file, table, disabled: None, text });
+    }
+
+    fn project(&mut self, flags: &Table) -> Result<(), ConfigError> {
+        self.layers.merge();
+        let mut known = std::mem::take(&mut self.layers.merged);
+        known.overlay(flags);
+
+        let markers = root_markers(&known);
+        let project = Project::new(&self.options.cwd, &markers);
+        for folder in project.folders() {
+            let config_folder = folder.join(project::FOLDER);
+            if config_folder.is_dir() && !self.is_home(&config_folder) {
+                self.project_file(&config_folder.join(FILE_NAME), &project.trust_in(folder, &known))?;
+            }
+        }
+        self.layers.project = project;
+        self.layers.root_markers = markers;
+        Ok(())
+    }
+
+    fn is_home(&self, folder: &Path) -> bool {
+        let home = self.options.home.as_path();
+        folder == home || folder.canonicalize().is_ok_and(|folder| home.canonicalize().is_ok_and(|home| folder == home))
+    }
+
+    fn project_file(&mut self, path: &Path, decision: &Decision) -> Result<(), ConfigError> {
+        let trusted = decision.level == Some(TrustLevel::Trusted);
+        let text = match read_file(path) {
+            Ok(text) => text,
+            Err(error) if trusted => return Err(error),
+            Err(_) => None,
+        };
+        let disabled = text.is_some() && !trusted;
+        let text = text.unwrap_or_default();
+        let table = match self.parse(path, &text) {
+            Ok(table) => table,
+            Err(located) if trusted => return Err(ConfigError::Project { located }),
+            Err(_) => Table::default(),
+        };
+        self.push(Source::Project, Some(path.to_owned()), table, text);
+        if let Some(layer) = self.layers.layers.last_mut()
+            && disabled
+        {
+            layer.disabled = Some(reason(decision, &self.options.home.join(FILE_NAME)));
+        }
+        Ok(())
+    }
+}
+
+/// Why the layer of a project is switched off, and how to switch it on.
+fn reason(decision: &Decision, user_file: &Path) -> String {
+    let (key, file) = (decision.key.display(), user_file.display());
+    match decision.level {
+        Some(_) => format!(
+            "{key} is marked as untrusted in {file}; set `trust_level = \"trusted\"` under `[projects.\"{key}\"]` there to use this file"
+        ),
+        None => format!(
+            "nobody has decided whether to trust {key}; set `trust_level = \"trusted\"` under `[projects.\"{key}\"]` in {file} to use this file"
+        ),
+    }
+}
+
+fn root_markers(table: &Table) -> Vec<String> {
+    // A value of the wrong kind is refused when the merged document is checked.
+    match table.get("project_root_markers").and_then(Value::as_list) {
+        Some(markers) => markers.iter().filter_map(Value::as_str).map(str::to_owned).collect(),
+        None => vec![DEFAULT_ROOT_MARKER.to_owned()],
+    }
+}
+
+fn read_file(path: &Path) -> Result<Option<String>, ConfigError> {
+    match std::fs::read_to_string(path) {
+        Ok(text) => Ok(Some(text)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(source) => Err(ConfigError::Unreadable { what: "config file", path: path.to_owned(), source }),
+    }
+}

@@ -1,0 +1,43 @@
+//! Configuration: files, flags and profiles in, one typed [`Config`] out.
+//!
+//! [`load()`] reads the layers (system, user, project, flags, managed), merges them, checks every
+//! value against the one table of keys in [`keys`], and resolves profile, permissions, features
+//! and providers. Every value remembers the file and line it came from.
+//!
+//! Not here: writing the configuration, reading documents or skills, and the process environment.
+//! Variables arrive through [`Env`], so that a test is a function of its arguments.
+
+#![warn(missing_docs)]
+
+pub mod config;
+pub mod env;
+pub mod error;
+pub mod home;
+pub mod keys;
+pub mod layers;
+pub mod load;
+pub mod mcp;
+pub mod overrides;
+pub mod reference;
+pub mod requirements;
+pub mod value;
+
+mod check;
+mod features;
+mod paths;
+mod permissions;
+mod project;
+mod providers;
+mod reader;
+mod unknown;
+
+pub use config::Config;
+pub use env::Env;
+pub use error::ConfigError;
+pub use load::HarnessOverrides;
+pub use load::LoadOptions;
+pub use load::SystemPaths;
+pub use load::load;
+pub use overrides::Override;
+pub use reference::json_schema;
+pub use reference::reference_markdown;

@@ -1,0 +1,535 @@
+//! The door of this crate: options in, a [`Config`] out.
+//!
+//! Reads the layers, checks them, and works out what they mean.
+//!
+//! Not here: the rules of a part (`features`, `permissions`, `providers`, `mcp`).
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::path::PathBuf;
+
+use pellucid_protocol::feature::Feature;
+use pellucid_protocol::feature::Features;
+use pellucid_protocol::settings::ApprovalPolicy;
+use pellucid_protocol::settings::CollaborationModeKind;
+use pellucid_protocol::settings::Personality;
+use pellucid_protocol::settings::ReasoningEffort;
+use pellucid_protocol::settings::ReasoningSummary;
+use pellucid_protocol::settings::SandboxMode;
+use pellucid_protocol::settings::Verbosity;
+use pellucid_protocol::settings::WebSearchMode;
+
+use crate::check;
+use crate::config::AgentRole;
+use crate::config::Config;
+use crate::config::CredentialStore;
+use crate::config::Deprecation;
+use crate::config::DisplaySettings;
+use crate::config::DocumentSettings;
+use crate::config::FileOpener;
+use crate::config::Folders;
+use crate::config::HistoryPersistence;
+use crate::config::Inherit;
+use crate::config::LoginMethod;
+use crate::config::LoginSettings;
+use crate::config::MemorySettings;
+use crate::config::ModelSettings;
+use crate::config::NotificationMethod;
+use crate::config::Notifications;
+use crate::config::OauthStore;
+use crate::config::Origin;
+use crate::config::PromptSettings;
+use crate::config::RecordSettings;
+use crate::config::ScreenMode;
+use crate::config::ShellEnvironment;
+use crate::config::SkillSwitch;
+use crate::config::SnapshotSettings;
+use crate::config::Sourced;
+use crate::config::ToolSettings;
+use crate::env::Env;
+use crate::error::ConfigError;
+use crate::features;
+use crate::layers;
+use crate::layers::FILE_NAME;
+use crate::layers::Layer;
+use crate::layers::Layers;
+use crate::mcp;
+use crate::overrides::Override;
+use crate::paths;
+use crate::permissions;
+use crate::providers;
+use crate::reader::Reader;
+use crate::requirements;
+use crate::unknown;
+use crate::value::Table;
+use crate::value::Value;
+
+#[cfg(test)]
+mod tests;
+
+const DEFAULT_PACK: &str = "codex";
+const DEFAULT_DOCUMENT_BYTES: usize = 32 * 1024;
+const DEFAULT_AGENTS_MAX: usize = 6;
+const DEFAULT_CHATGPT_URL: &str = "https://chatgpt.com/backend-api/";
+
+/// What [`load`] needs to know.
+#[derive(Debug, Clone)]
+pub struct LoadOptions {
+    /// The working directory, absolute.
+    pub cwd: PathBuf,
+    /// The home folder, see [`crate::home::find`].
+    pub home: PathBuf,
+    /// The environment.
+    pub env: Env,
+    /// The machine's files.
+    pub system: SystemPaths,
+    /// Values from the command line, in the order in which they apply.
+    pub overrides: Vec<Override>,
+    /// A file over all that the user says, for an agent in a role. It must be there.
+    pub role_file: Option<PathBuf>,
+    /// Values that are stronger than all layers.
+    pub harness: HarnessOverrides,
+}
+
+impl LoadOptions {
+    /// Options without any value of the caller's own.
+    pub fn new(cwd: impl Into<PathBuf>, home: impl Into<PathBuf>, env: Env) -> Self {
+        Self {
+            cwd: cwd.into(),
+            home: home.into(),
+            env,
+            system: SystemPaths::default(),
+            overrides: Vec::new(),
+            role_file: None,
+            harness: HarnessOverrides::default(),
+        }
+    }
+}
+
+/// The machine's files. None of them need be there.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SystemPaths {
+    /// The weakest layer.
+    pub config: PathBuf,
+    /// What is allowed.
+    pub requirements: PathBuf,
+    /// The strongest layer.
+    pub managed_config: PathBuf,
+}
+
+impl Default for SystemPaths {
+    fn default() -> Self {
+        Self::in_folder(Path::new("/etc/codex"))
+    }
+}
+
+impl SystemPaths {
+    /// The files in another folder.
+    pub fn in_folder(folder: &Path) -> Self {
+        Self {
+            config: folder.join(FILE_NAME),
+            requirements: folder.join("requirements.toml"),
+            managed_config: folder.join("managed_config.toml"),
+        }
+    }
+}
+
+/// Values that are stronger than all layers: from flags of their own, or fields of a request.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct HarnessOverrides {
+    /// The model.
+    pub model: Option<String>,
+    /// The model for reviews.
+    pub review_model: Option<String>,
+    /// The id of the provider.
+    pub model_provider: Option<String>,
+    /// The profile.
+    pub profile: Option<String>,
+    /// When a person is asked.
+    pub approval_policy: Option<ApprovalPolicy>,
+    /// What commands may touch.
+    pub sandbox_mode: Option<SandboxMode>,
+    /// Further folders to write in; relative ones start at the working directory.
+    pub additional_writable_roots: Vec<PathBuf>,
+    /// What takes the place of the base instructions.
+    pub base_instructions: Option<String>,
+    /// A further message from the developer.
+    pub developer_instructions: Option<String>,
+    /// How the model is asked for a summary.
+    pub compact_prompt: Option<String>,
+    /// The model's tone.
+    pub personality: Option<Personality>,
+    /// Whether the model's thoughts are shown as they are, if the configuration does not say.
+    pub show_raw_reasoning: Option<bool>,
+    /// Features.
+    pub features: BTreeMap<Feature, bool>,
+}
+
+/// Reads the configuration.
+///
+/// # Errors
+///
+/// When a file cannot be read or is not TOML, when a value is not what its key takes, and when a
+/// value names a profile, provider or file that is not there. [`ConfigError::report`] is what a
+/// person should see.
+pub fn load(options: &LoadOptions) -> Result<Config, ConfigError> {
+    let layers = layers::read(options)?;
+    let requirements = requirements::read(&options.system.requirements, &layers)?;
+    check::check(layers.merged()).map_err(|problem| layers.error(problem))?;
+
+    let harness = absolute_roots(options);
+    let profile = harness.profile.clone().or_else(|| layers.get("profile")?.as_str().map(str::to_owned));
+    let reader = Reader { top: layers.merged(), profile: profile_table(&layers, profile.as_deref())? };
+
+    let features = features::resolve(&reader, &harness.features);
+    let mut disallowed = Vec::new();
+    let permissions = permissions::resolve(&reader, &harness, layers.trust(), &requirements, &mut disallowed);
+    let web_search = permissions::web_search(
+        reader.word("web_search", WebSearchMode::from_word),
+        default_web_search(&features.features),
+        &requirements,
+        &mut disallowed,
+    );
+    let model = model(&reader, options, &features.features)?;
+    let mcp_servers = mcp::servers(&reader, &requirements).map_err(|problem| layers.error(problem))?;
+    let mut tools = tools(&reader, &layers)?;
+    tools.web_search = web_search;
+    tools.mcp_servers = mcp_servers;
+    tools.node_path =
+        reader.path("js_repl_node_path").or_else(|| options.env.text("CODEX_JS_REPL_NODE_PATH").map(PathBuf::from));
+
+    let mut deprecations = features.deprecations;
+    deprecations.extend(reader.value("experimental_instructions_file").map(|_| instructions_file_is_gone()));
+    let unstable_features = match reader.flag("suppress_unstable_features_warning") {
+        Some(true) => Vec::new(),
+        _ => features.unstable,
+    };
+    let mut config = Config {
+        folders: folders(&reader, options, &layers),
+        prompt: prompt(&reader),
+        documents: documents(&reader, &layers),
+        shell_environment: shell_environment(&reader),
+        records: records(&reader),
+        login: login(&reader),
+        display: display(&reader, &harness),
+        warnings: layers.iter().filter(|layer| layer.is_enabled()).flat_map(unknown::warnings).collect(),
+        profile,
+        model,
+        permissions,
+        features: features.features,
+        tools,
+        requirements,
+        disallowed,
+        deprecations,
+        unstable_features,
+        from_caller: from_caller(&harness),
+        layers,
+    };
+    read_texts(&mut config, &harness)?;
+    Ok(config)
+}
+
+fn absolute_roots(options: &LoadOptions) -> HarnessOverrides {
+    let mut harness = options.harness.clone();
+    for root in &mut harness.additional_writable_roots {
+        *root = paths::normal(&options.cwd.join(&*root));
+    }
+    harness
+}
+
+fn profile_table<'l>(layers: &'l Layers, name: Option<&str>) -> Result<Option<&'l Table>, ConfigError> {
+    let Some(name) = name else { return Ok(None) };
+    let table = layers.merged().at(["profiles", name]).and_then(Value::as_table);
+    table.map(Some).ok_or_else(|| ConfigError::UnknownProfile(name.to_owned()))
+}
+
+fn default_web_search(features: &Features) -> WebSearchMode {
+    if features.is_on(Feature::WebSearchCached) {
+        WebSearchMode::Cached
+    } else if features.is_on(Feature::WebSearchRequest) {
+        WebSearchMode::Live
+    } else {
+        WebSearchMode::Cached
+    }
+}
+
+fn instructions_file_is_gone() -> Deprecation {
+    Deprecation {
+        summary: "`experimental_instructions_file` is deprecated and ignored: use `model_instructions_file`".to_owned(),
+        details: Some(
+            "Rename the key to `model_instructions_file`, at the top of config.toml or in the profile that has it."
+                .to_owned(),
+        ),
+    }
+}
+
+fn model(reader: &Reader<'_>, options: &LoadOptions, features: &Features) -> Result<ModelSettings, ConfigError> {
+    let harness = &options.harness;
+    let providers = providers::all(reader, &options.env);
+    let provider_id = harness
+        .model_provider
+        .clone()
+        .or_else(|| reader.text("model_provider"))
+        .unwrap_or_else(|| providers::DEFAULT.to_owned());
+    let default_personality = features.is_on(Feature::Personality).then_some(Personality::Pragmatic);
+    Ok(ModelSettings {
+        slug: harness.model.clone().or_else(|| reader.text("model")),
+        review_slug: harness.review_model.clone().or_else(|| reader.text("review_model")),
+        provider: providers::choose(&providers, &provider_id)?,
+        provider_id,
+        providers,
+        oss_provider: reader.text("oss_provider"),
+        context_window: reader.integer("model_context_window"),
+        auto_compact_token_limit: reader.integer("model_auto_compact_token_limit"),
+        reasoning_effort: reader.word("model_reasoning_effort", ReasoningEffort::from_word),
+        reasoning_summary: reader
+            .word("model_reasoning_summary", ReasoningSummary::from_word)
+            .unwrap_or(ReasoningSummary::Auto),
+        supports_reasoning_summaries: reader.flag("model_supports_reasoning_summaries"),
+        verbosity: reader.word("model_verbosity", Verbosity::from_word),
+        personality: harness
+            .personality
+            .or_else(|| reader.word("personality", Personality::from_word))
+            .or(default_personality),
+        tool_output_token_limit: reader.count("tool_output_token_limit"),
+    })
+}
+
+fn tools(reader: &Reader<'_>, layers: &Layers) -> Result<ToolSettings, ConfigError> {
+    let agents_max = reader.count("agents.max_threads").unwrap_or(DEFAULT_AGENTS_MAX);
+    if agents_max == 0 {
+        return Err(ConfigError::NoAgents);
+    }
+    Ok(ToolSettings {
+        web_search: WebSearchMode::Cached,
+        node_path: None,
+        agents_max,
+        agent_roles: agent_roles(reader),
+        mcp_servers: BTreeMap::new(),
+        skills: layers.user().map(skills).unwrap_or_default(),
+        apps: apps(reader),
+        snapshots: SnapshotSettings {
+            large_file_bytes: reader
+                .integer("ghost_snapshot.ignore_large_untracked_files")
+                .or_else(|| reader.integer("ghost_snapshot.ignore_untracked_files_over_bytes")),
+            large_folder_files: reader
+                .integer("ghost_snapshot.ignore_large_untracked_dirs")
+                .or_else(|| reader.integer("ghost_snapshot.large_untracked_dir_warning_threshold")),
+            disable_warnings: reader.flag("ghost_snapshot.disable_warnings").unwrap_or(false),
+        },
+        memories: memories(reader),
+    })
+}
+
+fn agent_roles(reader: &Reader<'_>) -> BTreeMap<String, AgentRole> {
+    let entries = reader.table("agents").into_iter().flat_map(Table::iter);
+    entries
+        .filter_map(|entry| {
+            let role = entry.value.as_table()?;
+            let text = |key| role.get(key).and_then(Value::as_str);
+            let description = text("description").map(str::to_owned);
+            let config_file = text("config_file").map(PathBuf::from);
+            Some((entry.key.clone(), AgentRole { description, config_file }))
+        })
+        .collect()
+}
+
+/// Only the user's own file may switch skills, so that a project cannot hide one.
+fn skills(layer: &Layer) -> Vec<SkillSwitch> {
+    let entries = layer.table.at(["skills", "config"]).and_then(Value::as_list).unwrap_or_default();
+    entries
+        .iter()
+        .filter_map(|entry| {
+            let entry = entry.as_table()?;
+            Some(SkillSwitch {
+                path: PathBuf::from(entry.get("path")?.as_str()?),
+                enabled: entry.get("enabled")?.as_bool()?,
+            })
+        })
+        .collect()
+}
+
+fn apps(reader: &Reader<'_>) -> BTreeMap<String, bool> {
+    let entries = reader.table("apps").into_iter().flat_map(Table::iter);
+    entries
+        .filter_map(|entry| {
+            let enabled = entry.value.as_table()?.get("enabled").and_then(Value::as_bool).unwrap_or(true);
+            Some((entry.key.clone(), enabled))
+        })
+        .collect()
+}
+
+fn memories(reader: &Reader<'_>) -> MemorySettings {
+    MemorySettings {
+        raw_memories_max: reader.count("memories.max_raw_memories_for_global").unwrap_or(1024).min(4096),
+        age_days_max: reader.integer("memories.max_rollout_age_days").unwrap_or(30).clamp(0, 90),
+        sessions_per_start_max: reader.count("memories.max_rollouts_per_startup").unwrap_or(8).min(128),
+        idle_hours_min: reader.integer("memories.min_rollout_idle_hours").unwrap_or(12).clamp(1, 48),
+        reading_model: reader.text("memories.phase_1_model"),
+        merging_model: reader.text("memories.phase_2_model"),
+    }
+}
+
+fn folders(reader: &Reader<'_>, options: &LoadOptions, layers: &Layers) -> Folders {
+    Folders {
+        cwd: options.cwd.clone(),
+        home: options.home.clone(),
+        user_file: options.home.join(FILE_NAME),
+        project_root: layers.project_root().to_owned(),
+        logs: reader.path("log_dir").unwrap_or_else(|| options.home.join("log")),
+    }
+}
+
+fn prompt(reader: &Reader<'_>) -> PromptSettings {
+    PromptSettings {
+        pack: reader.text("pack").unwrap_or_else(|| DEFAULT_PACK.to_owned()),
+        base_instructions: None,
+        developer_instructions: None,
+        compact_prompt: None,
+        commit_attribution: reader.text("commit_attribution"),
+    }
+}
+
+fn documents(reader: &Reader<'_>, layers: &Layers) -> DocumentSettings {
+    let mut fallback_filenames: Vec<String> = Vec::new();
+    for name in reader.texts("project_doc_fallback_filenames").unwrap_or_default() {
+        let name = name.trim();
+        if !name.is_empty() && !fallback_filenames.iter().any(|known| known == name) {
+            fallback_filenames.push(name.to_owned());
+        }
+    }
+    DocumentSettings {
+        max_bytes: reader.count("project_doc_max_bytes").unwrap_or(DEFAULT_DOCUMENT_BYTES),
+        fallback_filenames,
+        root_markers: layers.root_markers().to_vec(),
+    }
+}
+
+fn shell_environment(reader: &Reader<'_>) -> ShellEnvironment {
+    ShellEnvironment {
+        inherit: reader.word("shell_environment_policy.inherit", Inherit::from_word).unwrap_or(Inherit::All),
+        ignore_default_excludes: reader.flag("shell_environment_policy.ignore_default_excludes").unwrap_or(true),
+        exclude: reader.texts("shell_environment_policy.exclude").unwrap_or_default(),
+        include_only: reader.texts("shell_environment_policy.include_only").unwrap_or_default(),
+        set: reader.map("shell_environment_policy.set").unwrap_or_default(),
+        use_profile: reader.flag("shell_environment_policy.experimental_use_profile").unwrap_or(false),
+    }
+}
+
+fn records(reader: &Reader<'_>) -> RecordSettings {
+    RecordSettings {
+        history: reader
+            .word("history.persistence", HistoryPersistence::from_word)
+            .unwrap_or(HistoryPersistence::SaveAll),
+        history_bytes_max: reader.count("history.max_bytes"),
+        notify: reader.texts("notify"),
+        analytics: reader.flag("analytics.enabled"),
+        feedback: reader.flag("feedback.enabled").unwrap_or(true),
+        check_for_update: reader.flag("check_for_update_on_startup").unwrap_or(true),
+    }
+}
+
+fn login(reader: &Reader<'_>) -> LoginSettings {
+    LoginSettings {
+        chatgpt_base_url: reader.text("chatgpt_base_url").unwrap_or_else(|| DEFAULT_CHATGPT_URL.to_owned()),
+        forced_method: reader.word("forced_login_method", LoginMethod::from_word),
+        forced_workspace_id: reader.text("forced_chatgpt_workspace_id").and_then(|id| not_blank(&id)),
+        store: reader.word("cli_auth_credentials_store", CredentialStore::from_word).unwrap_or(CredentialStore::File),
+        mcp_store: reader.word("mcp_oauth_credentials_store", OauthStore::from_word).unwrap_or(OauthStore::Auto),
+        mcp_callback_port: reader.count("mcp_oauth_callback_port"),
+    }
+}
+
+fn display(reader: &Reader<'_>, harness: &HarnessOverrides) -> DisplaySettings {
+    let notifications = reader.value("tui.notifications");
+    DisplaySettings {
+        hide_reasoning: reader.flag("hide_agent_reasoning").unwrap_or(false),
+        show_raw_reasoning: reader.flag("show_raw_agent_reasoning").or(harness.show_raw_reasoning).unwrap_or(false),
+        file_opener: reader.word("file_opener", FileOpener::from_word).unwrap_or(FileOpener::VsCode),
+        disable_paste_burst: reader.flag("disable_paste_burst").unwrap_or(false),
+        notifications: match notifications.map(Value::as_bool) {
+            Some(Some(false)) => Notifications::None,
+            Some(None) => Notifications::Only(reader.texts("tui.notifications").unwrap_or_default()),
+            _ => Notifications::All,
+        },
+        notification_method: reader
+            .word("tui.notification_method", NotificationMethod::from_word)
+            .unwrap_or(NotificationMethod::Auto),
+        animations: reader.flag("tui.animations").unwrap_or(true),
+        tooltips: reader.flag("tui.show_tooltips").unwrap_or(true),
+        // The other words that are accepted all stand for the default mode.
+        start_mode: reader
+            .text("tui.experimental_mode")
+            .map(|word| CollaborationModeKind::from_word(&word).unwrap_or(CollaborationModeKind::Default)),
+        screen: reader.word("tui.alternate_screen", ScreenMode::from_word).unwrap_or(ScreenMode::Auto),
+        status_line: reader.texts("tui.status_line"),
+    }
+}
+
+/// The keys whose value comes from the caller.
+fn from_caller(harness: &HarnessOverrides) -> Vec<&'static str> {
+    [
+        ("model", harness.model.is_some()),
+        ("review_model", harness.review_model.is_some()),
+        ("model_provider", harness.model_provider.is_some()),
+        ("profile", harness.profile.is_some()),
+        ("approval_policy", harness.approval_policy.is_some()),
+        ("sandbox_mode", harness.sandbox_mode.is_some()),
+        ("model_instructions_file", harness.base_instructions.is_some()),
+        ("developer_instructions", harness.developer_instructions.is_some()),
+        ("compact_prompt", harness.compact_prompt.is_some()),
+        ("personality", harness.personality.is_some()),
+    ]
+    .into_iter()
+    .filter_map(|(key, is_given)| is_given.then_some(key))
+    .collect()
+}
+
+/// Texts that the configuration gives or names. A file that is named must be good even if the
+/// caller gives another text.
+fn read_texts(config: &mut Config, harness: &HarnessOverrides) -> Result<(), ConfigError> {
+    let instructions = named_file(config, "model_instructions_file", "model instructions file")?;
+    let compact_file = named_file(config, "experimental_compact_prompt_file", "experimental compact prompt file")?;
+    let compact_prompt = match &harness.compact_prompt {
+        Some(text) => Some(from_the_caller(text.clone())),
+        None => written(config, "compact_prompt"),
+    };
+    let compact_prompt = compact_prompt.and_then(|prompt| Some(Sourced { text: not_blank(&prompt.text)?, ..prompt }));
+    config.prompt.base_instructions = harness.base_instructions.clone().map(from_the_caller).or(instructions);
+    config.prompt.developer_instructions = harness
+        .developer_instructions
+        .clone()
+        .map(from_the_caller)
+        .or_else(|| written(config, "developer_instructions"));
+    config.prompt.compact_prompt = compact_prompt.or(compact_file);
+    Ok(())
+}
+
+fn from_the_caller(text: String) -> Sourced {
+    Sourced { text, origin: Origin::Caller, file: None }
+}
+
+fn written(config: &Config, key: &'static str) -> Option<Sourced> {
+    let text = config.value(key)?.as_str()?.to_owned();
+    Some(Sourced { text, origin: config.layer_origin(key)?, file: None })
+}
+
+fn named_file(config: &Config, key: &'static str, what: &'static str) -> Result<Option<Sourced>, ConfigError> {
+    let Some((path, origin)) =
+        config.value(key).and_then(Value::as_str).map(PathBuf::from).zip(config.layer_origin(key))
+    else {
+        return Ok(None);
+    };
+    let text = std::fs::read_to_string(&path).map_err(|source| ConfigError::Unreadable {
+        what,
+        path: path.clone(),
+        source,
+    })?;
+    let text = not_blank(&text).ok_or_else(|| ConfigError::Blank { what, path: path.clone() })?;
+    Ok(Some(Sourced { text, origin, file: Some(path) }))
+}
+
+fn not_blank(text: &str) -> Option<String> {
+    let text = text.trim();
+    (!text.is_empty()).then(|| text.to_owned())
+}

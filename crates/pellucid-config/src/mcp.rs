@@ -1,0 +1,160 @@
+//! MCP servers as the configuration describes them.
+//!
+//! Not here: starting them.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use crate::check::Problem;
+use crate::reader::Reader;
+use crate::reader::map;
+use crate::reader::texts;
+use crate::requirements::McpIdentity;
+use crate::requirements::Requirements;
+use crate::value::Table;
+use crate::value::Value;
+use crate::value::dotted;
+
+/// A server.
+#[derive(Debug, Clone, PartialEq)]
+pub struct McpServer {
+    /// How it is spoken to.
+    pub transport: McpTransport,
+    /// Whether it is used.
+    pub enabled: bool,
+    /// Why it is not, if an administrator says so.
+    pub disabled_reason: Option<String>,
+    /// Whether a session fails without it.
+    pub required: bool,
+    /// How long it may take to start.
+    pub startup_timeout: Option<Duration>,
+    /// How long a call may take.
+    pub tool_timeout: Option<Duration>,
+    /// The tools that are offered, all if absent.
+    pub enabled_tools: Option<Vec<String>>,
+    /// The tools that are not.
+    pub disabled_tools: Option<Vec<String>>,
+    /// What is asked for at its login.
+    pub scopes: Option<Vec<String>>,
+}
+
+/// How a server is spoken to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum McpTransport {
+    /// Over the pipes of a program.
+    Stdio {
+        /// The program.
+        command: String,
+        /// Its arguments.
+        args: Vec<String>,
+        /// Variables it is given.
+        env: BTreeMap<String, String>,
+        /// Variables it is given from the environment.
+        env_vars: Vec<String>,
+        /// Where it runs.
+        cwd: Option<PathBuf>,
+    },
+    /// Over HTTP.
+    Http {
+        /// The address.
+        url: String,
+        /// The variable that holds its token.
+        bearer_token_env_var: Option<String>,
+        /// Headers of every request.
+        http_headers: BTreeMap<String, String>,
+        /// Headers whose value is in a variable.
+        env_http_headers: BTreeMap<String, String>,
+    },
+}
+
+const STDIO_ONLY: [&str; 4] = ["args", "env", "env_vars", "cwd"];
+const HTTP_ONLY: [&str; 4] = ["url", "bearer_token_env_var", "http_headers", "env_http_headers"];
+const REFUSED: &str = "bearer_token";
+
+/// Every server by its name, those that the requirements forbid switched off.
+pub(crate) fn servers(
+    reader: &Reader<'_>,
+    requirements: &Requirements,
+) -> Result<BTreeMap<String, McpServer>, Problem> {
+    let mut servers = BTreeMap::new();
+    for entry in reader.table("mcp_servers").into_iter().flat_map(Table::iter) {
+        let Some(table) = entry.value.as_table() else { continue };
+        let mut server = server(table).map_err(|message| Problem {
+            message,
+            key: dotted(&["mcp_servers", &entry.key]),
+            place: entry.value.place,
+        })?;
+        forbid(&entry.key, &mut server, requirements);
+        servers.insert(entry.key.clone(), server);
+    }
+    Ok(servers)
+}
+
+fn forbid(name: &str, server: &mut McpServer, requirements: &Requirements) {
+    let Some(required) = &requirements.mcp_servers else { return };
+    let is_allowed = match (required.servers.get(name), &server.transport) {
+        (Some(McpIdentity::Command { command: allowed }), McpTransport::Stdio { command, .. }) => allowed == command,
+        (Some(McpIdentity::Url { url: allowed }), McpTransport::Http { url, .. }) => allowed == url,
+        _ => false,
+    };
+    if !is_allowed {
+        server.enabled = false;
+        server.disabled_reason = Some(format!("requirements ({})", required.source.display()));
+    }
+}
+
+fn server(table: &Table) -> Result<McpServer, String> {
+    let flag = |key| table.get(key).and_then(Value::as_bool);
+    let seconds = |key| table.get(key).and_then(Value::as_number).map(duration).transpose();
+    let milliseconds = table.get("startup_timeout_ms").and_then(Value::as_integer);
+    Ok(McpServer {
+        transport: transport(table)?,
+        enabled: flag("enabled").unwrap_or(true),
+        disabled_reason: None,
+        required: flag("required").unwrap_or(false),
+        startup_timeout: seconds("startup_timeout_sec")?
+            .or_else(|| milliseconds?.try_into().ok().map(Duration::from_millis)),
+        tool_timeout: seconds("tool_timeout_sec")?,
+        enabled_tools: table.get("enabled_tools").and_then(texts),
+        disabled_tools: table.get("disabled_tools").and_then(texts),
+        scopes: table.get("scopes").and_then(texts),
+    })
+}
+
+fn transport(table: &Table) -> Result<McpTransport, String> {
+    let text = |key| table.get(key).and_then(Value::as_str).map(str::to_owned);
+    let map = |key| table.get(key).and_then(map).unwrap_or_default();
+    let texts = |key| table.get(key).and_then(texts).unwrap_or_default();
+    if let Some(command) = text("command") {
+        refuse(table, &HTTP_ONLY, "stdio")?;
+        Ok(McpTransport::Stdio {
+            command,
+            args: texts("args"),
+            env: map("env"),
+            env_vars: texts("env_vars"),
+            cwd: text("cwd").map(PathBuf::from),
+        })
+    } else if let Some(url) = text("url") {
+        refuse(table, &STDIO_ONLY, "streamable_http")?;
+        Ok(McpTransport::Http {
+            url,
+            bearer_token_env_var: text("bearer_token_env_var"),
+            http_headers: map("http_headers"),
+            env_http_headers: map("env_http_headers"),
+        })
+    } else {
+        Err("invalid transport".to_owned())
+    }
+}
+
+fn refuse(table: &Table, fields: &[&str], transport: &str) -> Result<(), String> {
+    match fields.iter().chain([&REFUSED]).find(|field| table.get(field).is_some()) {
+        Some(field) => Err(format!("{field} is not supported for {transport}")),
+        None => Ok(()),
+    }
+}
+
+fn duration(seconds: f64) -> Result<Duration, String> {
+    Duration::try_from_secs_f64(seconds).map_err(|_| format!("{seconds} seconds is not a length of time"))
+}

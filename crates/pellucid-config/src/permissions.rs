@@ -1,0 +1,136 @@
+//! What commands may do: sandbox and approval, from the configuration and within the requirements.
+//!
+//! Not here: the sandbox itself, and asking people.
+
+use std::path::PathBuf;
+
+use pellucid_protocol::settings::ApprovalPolicy;
+use pellucid_protocol::settings::SandboxMode;
+use pellucid_protocol::settings::SandboxPolicy;
+use pellucid_protocol::settings::TrustLevel;
+use pellucid_protocol::settings::WebSearchMode;
+
+use crate::config::Disallowed;
+use crate::config::Permissions;
+use crate::error::listed;
+use crate::load::HarnessOverrides;
+use crate::reader::Reader;
+use crate::requirements::Allowed;
+use crate::requirements::Requirements;
+
+/// A value, and whether somebody chose it.
+struct Choice<T> {
+    value: T,
+    is_explicit: bool,
+}
+
+/// Works out the permissions; what the requirements forbid is told in `disallowed`.
+pub(crate) fn resolve(
+    reader: &Reader<'_>,
+    harness: &HarnessOverrides,
+    trust: Option<TrustLevel>,
+    requirements: &Requirements,
+    disallowed: &mut Vec<Disallowed>,
+) -> Permissions {
+    let approval = choose(
+        harness.approval_policy.or_else(|| reader.word("approval_policy", ApprovalPolicy::from_word)),
+        match trust {
+            Some(TrustLevel::Untrusted) => ApprovalPolicy::Untrusted,
+            _ => ApprovalPolicy::OnRequest,
+        },
+    );
+    let sandbox = choose(
+        harness.sandbox_mode.or_else(|| reader.word("sandbox_mode", SandboxMode::from_word)),
+        // Without a sandbox of its own, Windows does not write unasked.
+        if trust.is_some() && cfg!(not(windows)) { SandboxMode::WorkspaceWrite } else { SandboxMode::ReadOnly },
+    );
+    let is_explicit = approval.is_explicit || sandbox.is_explicit;
+
+    let approval_policy = within(
+        "approval_policy",
+        &approval,
+        requirements.approval_policies.as_ref(),
+        disallowed,
+        ApprovalPolicy::as_str,
+    );
+    let sandbox_mode =
+        within("sandbox_mode", &sandbox, requirements.sandbox_modes.as_ref(), disallowed, SandboxMode::as_str);
+    Permissions {
+        approval_policy,
+        sandbox_mode,
+        sandbox_policy: policy(reader, sandbox_mode, &harness.additional_writable_roots),
+        trust,
+        is_explicit,
+    }
+}
+
+/// The web search mode within the requirements.
+pub(crate) fn web_search(
+    chosen: Option<WebSearchMode>,
+    default: WebSearchMode,
+    requirements: &Requirements,
+    disallowed: &mut Vec<Disallowed>,
+) -> WebSearchMode {
+    let choice = choose(chosen, default);
+    within("web_search", &choice, requirements.web_search_modes.as_ref(), disallowed, WebSearchMode::as_str)
+}
+
+fn choose<T>(chosen: Option<T>, default: T) -> Choice<T> {
+    match chosen {
+        Some(value) => Choice { value, is_explicit: true },
+        None => Choice { value: default, is_explicit: false },
+    }
+}
+
+/// The choice if it is allowed, else what is preferred. Only a choice that somebody made is worth a
+/// warning.
+fn within<T: Copy + PartialEq>(
+    key: &'static str,
+    choice: &Choice<T>,
+    allowed: Option<&Allowed<T>>,
+    disallowed: &mut Vec<Disallowed>,
+    word: impl Fn(T) -> &'static str,
+) -> T {
+    let Some(allowed) = allowed.filter(|allowed| !allowed.allows(choice.value)) else { return choice.value };
+    let used = allowed.preferred();
+    if choice.is_explicit {
+        disallowed.push(Disallowed {
+            key,
+            wanted: word(choice.value),
+            used: word(used),
+            reason: format!(
+                "{} allows only {}",
+                allowed.source.display(),
+                listed(allowed.values().iter().map(|value| word(*value)))
+            ),
+        });
+    }
+    used
+}
+
+fn policy(reader: &Reader<'_>, mode: SandboxMode, further_roots: &[PathBuf]) -> SandboxPolicy {
+    match mode {
+        SandboxMode::ReadOnly => SandboxPolicy::ReadOnly,
+        SandboxMode::DangerFullAccess => SandboxPolicy::DangerFullAccess,
+        SandboxMode::WorkspaceWrite => {
+            let flag = |key| reader.flag(key).unwrap_or(false);
+            let mut writable_roots: Vec<PathBuf> = reader
+                .texts("sandbox_workspace_write.writable_roots")
+                .unwrap_or_default()
+                .into_iter()
+                .map(PathBuf::from)
+                .collect();
+            for root in further_roots {
+                if !writable_roots.contains(root) {
+                    writable_roots.push(root.clone());
+                }
+            }
+            SandboxPolicy::WorkspaceWrite {
+                writable_roots,
+                network_access: flag("sandbox_workspace_write.network_access"),
+                exclude_tmpdir_env_var: flag("sandbox_workspace_write.exclude_tmpdir_env_var"),
+                exclude_slash_tmp: flag("sandbox_workspace_write.exclude_slash_tmp"),
+            }
+        }
+    }
+}

@@ -1,0 +1,188 @@
+//! Where requests of a provider go: address, headers and key, found out once.
+//!
+//! Precedence of the key: the provider's variable, its written token, the session's own key, none.
+//!
+//! Not here: sending ([`crate::transport`]) and the provider's retry settings, which stay in
+//! [`Provider`].
+
+use std::time::Duration;
+
+use http::HeaderMap;
+use http::HeaderName;
+use http::HeaderValue;
+use http::header;
+use pellucid_protocol::provider::Provider;
+use pellucid_protocol::reply::ReplyError;
+use pellucid_protocol::reply::ReplyErrorKind;
+use reqwest::Url;
+
+use crate::provider::DEFAULT_BASE_URL;
+use crate::provider::LOCAL_SERVERS;
+use crate::provider::non_blank;
+use crate::secret::Secret;
+
+const ORIGINATOR: HeaderName = HeaderName::from_static("originator");
+
+/// A provider as the transport needs it.
+#[derive(Debug, Clone)]
+pub struct Endpoint {
+    /// The address as configured, for messages.
+    address: String,
+    url: Url,
+    headers: HeaderMap,
+    token: Option<Secret>,
+    request_retries: u64,
+    idle_timeout: Duration,
+}
+
+impl Endpoint {
+    /// Works a provider's settings out.
+    ///
+    /// # Errors
+    ///
+    /// When the variable for the key is not set, or the address is none.
+    pub fn resolve(
+        provider: &Provider,
+        session_key: Option<Secret>,
+        env: &dyn Fn(&str) -> Option<String>,
+    ) -> Result<Self, ReplyError> {
+        let address = address(provider);
+        let url = Url::parse(&address).map_err(|error| {
+            ReplyError::new(
+                ReplyErrorKind::Local,
+                format!("the address `{address}` of provider `{}` is not valid: {error}", provider.name),
+            )
+        })?;
+        if !matches!(url.scheme(), "http" | "https") {
+            return Err(ReplyError::new(
+                ReplyErrorKind::Local,
+                format!("the address `{address}` of provider `{}` must begin with http:// or https://", provider.name),
+            ));
+        }
+        Ok(Self {
+            address,
+            url,
+            headers: headers(provider, env),
+            token: token(provider, session_key, env)?,
+            request_retries: provider.request_retries(),
+            idle_timeout: Duration::from_millis(provider.idle_timeout_ms()),
+        })
+    }
+
+    /// The address of the wire, query included, as it was configured.
+    pub fn address(&self) -> &str {
+        &self.address
+    }
+
+    pub(crate) fn url(&self) -> &Url {
+        &self.url
+    }
+
+    pub(crate) fn request_retries(&self) -> u64 {
+        self.request_retries
+    }
+
+    pub(crate) fn idle_timeout(&self) -> Duration {
+        self.idle_timeout
+    }
+
+    /// The headers of one request: the provider's own, what the caller gives, what the wire needs.
+    ///
+    /// A provider may replace who we say we are and the content type; it cannot replace what
+    /// identifies the session, what we accept, or a key that is set otherwise.
+    pub(crate) fn request_headers(&self, given: &[(String, String)]) -> HeaderMap {
+        let mut headers = self.headers.clone();
+        for (name, value) in given {
+            let Some((name, value)) = header(name, value) else { continue };
+            if (name == header::USER_AGENT || name == ORIGINATOR) && headers.contains_key(&name) {
+                continue;
+            }
+            headers.insert(name, value);
+        }
+        headers.insert(header::ACCEPT, HeaderValue::from_static("text/event-stream"));
+        if !headers.contains_key(header::CONTENT_TYPE) {
+            headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
+        }
+        if let Some(token) = &self.token
+            && let Ok(mut value) = HeaderValue::from_str(&format!("Bearer {}", token.reveal()))
+        {
+            value.set_sensitive(true);
+            headers.insert(header::AUTHORIZATION, value);
+        }
+        headers
+    }
+
+    /// What to tell a person when nothing listens at the address: only for servers of this machine.
+    pub(crate) fn refused_hint(&self) -> Option<String> {
+        let host = self.url.host_str()?;
+        if !matches!(host, "localhost" | "127.0.0.1" | "[::1]") {
+            return None;
+        }
+        let port = self.url.port_or_known_default()?;
+        let start = LOCAL_SERVERS.iter().find(|(known, ..)| *known == port).map_or_else(
+            || "start the model server there".to_owned(),
+            |(_, name, command)| format!("start {name} with `{command}`"),
+        );
+        Some(format!("nothing listens at {host}:{port}; {start}, or change the provider's base_url"))
+    }
+}
+
+fn address(provider: &Provider) -> String {
+    let base = non_blank(provider.base_url.clone()).unwrap_or_else(|| DEFAULT_BASE_URL.to_owned());
+    let mut address = format!("{}/responses", base.trim_end_matches('/'));
+    let mut separator = '?';
+    for (key, value) in provider.query_params.iter().flatten() {
+        address.push(separator);
+        address.push_str(key);
+        address.push('=');
+        address.push_str(value);
+        separator = '&';
+    }
+    address
+}
+
+fn headers(provider: &Provider, env: &dyn Fn(&str) -> Option<String>) -> HeaderMap {
+    let mut headers = HeaderMap::new();
+    for (name, value) in provider.http_headers.iter().flatten() {
+        headers.extend(header(name, value));
+    }
+    for (name, variable) in provider.env_http_headers.iter().flatten() {
+        headers.extend(non_blank(env(variable)).and_then(|value| header(name, &value)));
+    }
+    headers
+}
+
+fn header(name: &str, value: &str) -> Option<(HeaderName, HeaderValue)> {
+    match (HeaderName::try_from(name), HeaderValue::try_from(value)) {
+        (Ok(name), Ok(value)) => Some((name, value)),
+        _ => {
+            tracing::warn!(header = name, "a header with an invalid name or value is not sent");
+            None
+        }
+    }
+}
+
+fn token(
+    provider: &Provider,
+    session_key: Option<Secret>,
+    env: &dyn Fn(&str) -> Option<String>,
+) -> Result<Option<Secret>, ReplyError> {
+    if let Some(variable) = &provider.env_key {
+        let Some(key) = non_blank(env(variable)) else {
+            let mut message = format!("Missing environment variable: `{variable}`.");
+            if let Some(instructions) = &provider.env_key_instructions {
+                message.push(' ');
+                message.push_str(instructions);
+            }
+            return Err(ReplyError::new(ReplyErrorKind::MissingKey, message));
+        };
+        return Ok(Some(Secret::new(key)));
+    }
+    if let Some(token) = &provider.experimental_bearer_token {
+        return Ok(Some(Secret::new(token.as_str())));
+    }
+    Ok(session_key)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,39 @@
+//! The way to a model: which models there are, where they are reached, and how a reply is read.
+//!
+//! [`Model::ask`] takes the bytes of a request and gives a [`Reply`], a stream of
+//! [`ReplyEvent`](pellucid_protocol::reply::ReplyEvent)s that is the same for a server and for the
+//! embedded scripted model. Retries before a stream begins happen here.
+//!
+//! Not here: what a request says (`pellucid-engine`), when to ask again after a broken stream and
+//! what a reply leads to (`pellucid-agent`), reading the configuration (`pellucid-config`).
+
+#![warn(missing_docs)]
+#![allow(clippy::result_large_err, reason = "an error of a reply is rare and carries what faces show")]
+#![cfg_attr(test, allow(clippy::needless_pass_by_value, reason = "check helpers take what they expect by value"))]
+
+mod body;
+pub mod catalogue;
+pub mod credentials;
+pub mod endpoint;
+pub mod failure;
+pub mod model;
+pub mod models_cache;
+pub mod provider;
+pub mod rate_limit;
+pub mod response_headers;
+pub mod responses;
+mod retry;
+pub mod script;
+pub mod secret;
+pub mod sse;
+pub mod transport;
+mod usage_limit;
+
+pub use catalogue::Catalogue;
+pub use endpoint::Endpoint;
+pub use model::Ask;
+pub use model::Model;
+pub use model::Reply;
+pub use script::Script;
+pub use secret::Secret;
+pub use transport::Transport;

@@ -1,0 +1,336 @@
+//! The embedded scripted model: replies written down beforehand.
+//!
+//! For demonstrations, tests and work without a network. A script is TOML or JSON Lines:
+//!
+//! ```toml
+//! [[reply]]
+//! think = "Looking at the folder first."     # a summary; several paragraphs as a list
+//! say = "I will make a plan."
+//! call = [{ name = "update_plan", args = { plan = [{ step = "Look", status = "pending" }] } }]
+//! usage = { input = 1200, cached = 800, output = 40, reasoning = 10 }
+//!
+//! [[reply]]
+//! items = [                                  # any order and number
+//!   { say = "First this.", phase = "commentary" },
+//!   { call = { name = "apply_patch", input = "*** Begin Patch\n*** End Patch", id = "call-1" } },
+//!   { type = "web_search_call", status = "completed" },   # an item as the wire has it
+//! ]
+//! deltas = false                             # whole texts only
+//! delay_ms = 20                              # before the reply begins
+//!
+//! [[reply]]
+//! error = { status = 429, body = { error = { type = "usage_limit_reached" } } }
+//! # or: error = { failed = "rate_limit_exceeded", message = "try again in 1s" }
+//! # or: error = { incomplete = "max_output_tokens" }
+//! # or: error = { cut = true }
+//! ```
+//!
+//! Each request takes the next reply. What comes out went through the decoder of the wire, so a
+//! script behaves as a server would. A status counts as final: there is no network to try again.
+
+mod form;
+
+use std::fs;
+use std::io;
+use std::path::Path;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use http::HeaderMap;
+use http::StatusCode;
+use jiff::Zoned;
+use pellucid_protocol::reply::ReplyError;
+use pellucid_protocol::reply::ReplyErrorKind;
+use serde::Deserialize;
+use serde_json::Value;
+use serde_json::json;
+
+use crate::failure;
+use crate::failure::Refusal;
+
+/// How long the pieces of a text are, in characters.
+const DELTA_CHARS: usize = 24;
+
+/// Replies to play, in order.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Script {
+    name: String,
+    replies: Vec<ScriptReply>,
+}
+
+/// One reply of a script.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(try_from = "form::ReplyForm")]
+pub struct ScriptReply {
+    /// Items of the wire, still without ids.
+    items: Vec<Value>,
+    /// Usage as the wire has it.
+    usage: Option<Value>,
+    ending: Ending,
+    deltas: bool,
+    delay: Duration,
+}
+
+/// How a scripted reply ends.
+#[derive(Debug, Clone, PartialEq)]
+enum Ending {
+    Completed,
+    /// With an error that the stream reports.
+    Failed {
+        code: Option<String>,
+        message: Option<String>,
+    },
+    Incomplete(String),
+    /// In the middle.
+    Cut,
+    /// There is no stream.
+    Status {
+        status: StatusCode,
+        body: String,
+    },
+}
+
+/// Why a script cannot be played.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ScriptError {
+    /// The file cannot be read.
+    #[error("could not read the script {path}")]
+    Read {
+        /// Which file.
+        path: PathBuf,
+        /// Why.
+        #[source]
+        source: io::Error,
+    },
+    /// The text is not a script.
+    #[error("{name}:{line}:{column}: {message}")]
+    Invalid {
+        /// The script's name.
+        name: String,
+        /// Where, counted from 1.
+        line: usize,
+        /// Where in the line, counted from 1.
+        column: usize,
+        /// What is wrong and what would be right.
+        message: String,
+    },
+}
+
+/// How a script is written down.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Format {
+    Toml,
+    JsonLines,
+}
+
+impl Script {
+    /// Reads a script from a file.
+    ///
+    /// # Errors
+    ///
+    /// When the file cannot be read or is not a script.
+    pub fn load(path: &Path) -> Result<Self, ScriptError> {
+        let text = fs::read_to_string(path).map_err(|source| ScriptError::Read { path: path.to_owned(), source })?;
+        Self::parse(&path.display().to_string(), &text)
+    }
+
+    /// Reads a script from a text. The name tells the format by its extension (`toml`, `jsonl`,
+    /// `json`), else the text does.
+    ///
+    /// # Errors
+    ///
+    /// When the text is not a script; the error says where and what is allowed there.
+    pub fn parse(name: &str, text: &str) -> Result<Self, ScriptError> {
+        let replies = match format(name, text) {
+            Format::Toml => parse_toml(name, text)?,
+            Format::JsonLines => parse_json_lines(name, text)?,
+        };
+        Ok(Self { name: name.to_owned(), replies })
+    }
+
+    /// How many replies it has.
+    pub fn n_replies(&self) -> usize {
+        self.replies.len()
+    }
+
+    /// The payloads of the stream that answers request `number`, counted from 1.
+    pub(crate) async fn play(&self, number: usize) -> Result<Vec<String>, ReplyError> {
+        let Some(reply) = number.checked_sub(1).and_then(|index| self.replies.get(index)) else {
+            let n_replies = self.replies.len();
+            let replies = if n_replies == 1 { "reply" } else { "replies" };
+            return Err(ReplyError::new(
+                ReplyErrorKind::Local,
+                format!("the script {} has no reply for request {number}, it has {n_replies} {replies}", self.name),
+            ));
+        };
+        if !reply.delay.is_zero() {
+            tokio::time::sleep(reply.delay).await;
+        }
+        if let Ending::Status { status, body } = &reply.ending {
+            return Err(failure::refused(&Refusal {
+                status: *status,
+                address: None,
+                headers: &HeaderMap::new(),
+                body,
+                now: &Zoned::now(),
+            }));
+        }
+        Ok(reply.payloads(number).iter().map(Value::to_string).collect())
+    }
+}
+
+impl ScriptReply {
+    fn payloads(&self, number: usize) -> Vec<Value> {
+        let id = format!("resp_{number}");
+        let mut payloads = vec![json!({ "type": "response.created", "response": { "id": id } })];
+        for (index, item) in self.items.iter().enumerate() {
+            let item = with_ids(item, number, index + 1);
+            payloads.push(json!({ "type": "response.output_item.added", "item": announced(&item) }));
+            if self.deltas {
+                payloads.extend(deltas(&item));
+            }
+            payloads.push(json!({ "type": "response.output_item.done", "item": item }));
+        }
+        match &self.ending {
+            Ending::Completed => {
+                let response = json!({ "id": id, "usage": self.usage });
+                payloads.push(json!({ "type": "response.completed", "response": response }));
+            }
+            Ending::Failed { code, message } => {
+                let response = json!({ "id": id, "error": { "code": code, "message": message } });
+                payloads.push(json!({ "type": "response.failed", "response": response }));
+            }
+            Ending::Incomplete(reason) => {
+                let response = json!({ "id": id, "incomplete_details": { "reason": reason } });
+                payloads.push(json!({ "type": "response.incomplete", "response": response }));
+            }
+            Ending::Cut | Ending::Status { .. } => {}
+        }
+        payloads
+    }
+}
+
+/// Gives an item the ids that it lacks, the same ones in every run.
+fn with_ids(item: &Value, number: usize, index: usize) -> Value {
+    let mut item = item.clone();
+    let (prefix, has_call_id) = match item["type"].as_str() {
+        Some("message") => ("msg", false),
+        Some("reasoning") => ("rs", false),
+        Some("function_call") => ("fc", true),
+        Some("custom_tool_call") => ("ctc", true),
+        Some("local_shell_call") => ("lsh", true),
+        Some("web_search_call") => ("ws", false),
+        _ => return item,
+    };
+    if item["id"].is_null() {
+        item["id"] = json!(format!("{prefix}_{number}_{index}"));
+    }
+    if has_call_id && item["call_id"].is_null() {
+        item["call_id"] = json!(format!("call_{number}_{index}"));
+    }
+    item
+}
+
+/// The item as it looks before its text has come.
+fn announced(item: &Value) -> Value {
+    let mut item = item.clone();
+    match item["type"].as_str() {
+        Some("message") => item["content"] = json!([]),
+        Some("reasoning") => {
+            item["summary"] = json!([]);
+            item["encrypted_content"] = Value::Null;
+        }
+        _ => {}
+    }
+    item
+}
+
+fn deltas(item: &Value) -> Vec<Value> {
+    let parts = |key: &str| item[key].as_array().into_iter().flatten().enumerate();
+    let text = |part: &Value| part["text"].as_str().unwrap_or_default().to_owned();
+    let mut payloads = Vec::new();
+    match item["type"].as_str() {
+        Some("message") => {
+            for (_, part) in parts("content") {
+                for piece in pieces(&text(part)) {
+                    payloads.push(json!({ "type": "response.output_text.delta", "delta": piece }));
+                }
+            }
+        }
+        Some("reasoning") => {
+            for (index, part) in parts("summary") {
+                payloads.push(json!({ "type": "response.reasoning_summary_part.added", "summary_index": index }));
+                for piece in pieces(&text(part)) {
+                    payloads.push(json!({
+                        "type": "response.reasoning_summary_text.delta",
+                        "delta": piece,
+                        "summary_index": index,
+                    }));
+                }
+            }
+        }
+        _ => {}
+    }
+    payloads
+}
+
+fn pieces(text: &str) -> Vec<&str> {
+    let mut pieces = Vec::new();
+    let mut rest = text;
+    while !rest.is_empty() {
+        let end = rest.char_indices().nth(DELTA_CHARS).map_or(rest.len(), |(at, _)| at);
+        let (piece, after) = rest.split_at(end);
+        pieces.push(piece);
+        rest = after;
+    }
+    pieces
+}
+
+fn format(name: &str, text: &str) -> Format {
+    match Path::new(name).extension().and_then(|extension| extension.to_str()) {
+        Some("toml") => Format::Toml,
+        Some("jsonl" | "json") => Format::JsonLines,
+        _ if text.trim_start().starts_with('{') => Format::JsonLines,
+        _ => Format::Toml,
+    }
+}
+
+fn parse_toml(name: &str, text: &str) -> Result<Vec<ScriptReply>, ScriptError> {
+    #[derive(Deserialize)]
+    #[serde(deny_unknown_fields)]
+    struct File {
+        #[serde(default)]
+        reply: Vec<ScriptReply>,
+    }
+    toml::from_str::<File>(text).map(|file| file.reply).map_err(|error| {
+        let before = &text[..error.span().map_or(0, |span| text.floor_char_boundary(span.start))];
+        ScriptError::Invalid {
+            name: name.to_owned(),
+            line: before.matches('\n').count() + 1,
+            column: before.rsplit('\n').next().unwrap_or_default().chars().count() + 1,
+            message: error.message().to_owned(),
+        }
+    })
+}
+
+fn parse_json_lines(name: &str, text: &str) -> Result<Vec<ScriptReply>, ScriptError> {
+    let lines = text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty());
+    lines
+        .map(|(index, line)| {
+            serde_json::from_str(line).map_err(|error| {
+                let text = error.to_string();
+                let place = format!(" at line {} column {}", error.line(), error.column());
+                ScriptError::Invalid {
+                    name: name.to_owned(),
+                    line: index + 1,
+                    column: error.column(),
+                    message: text.strip_suffix(&place).unwrap_or(&text).to_owned(),
+                }
+            })
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,300 @@
+//! How a reply of a script is written, and what is wrong with one that is not.
+
+use std::fmt;
+use std::marker::PhantomData;
+use std::time::Duration;
+
+use http::StatusCode;
+use pellucid_protocol::item::Item;
+use pellucid_protocol::item::Phase;
+use serde::Deserialize;
+use serde::Deserializer;
+use serde::de;
+use serde_json::Map;
+use serde_json::Value;
+use serde_json::json;
+
+use super::Ending;
+use super::ScriptReply;
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields, expecting = "a table with the keys of a reply")]
+pub(super) struct ReplyForm {
+    think: Option<OneOrMany<String>>,
+    sealed: Option<String>,
+    say: Option<String>,
+    call: Option<OneOrMany<CallForm>>,
+    items: Option<Vec<ItemForm>>,
+    usage: Option<UsageForm>,
+    error: Option<ErrorForm>,
+    delay_ms: Option<u64>,
+    deltas: Option<bool>,
+}
+
+impl TryFrom<ReplyForm> for ScriptReply {
+    type Error = String;
+
+    fn try_from(form: ReplyForm) -> Result<Self, String> {
+        let mut items = Vec::new();
+        if form.think.is_some() || form.sealed.is_some() {
+            items.push(thought(form.think, form.sealed.as_deref()));
+        }
+        items.extend(form.say.map(|text| message(&text, None)));
+        items.extend(form.call.into_iter().flat_map(|calls| calls.0).map(|call| call.0));
+        if let Some(listed) = form.items {
+            if !items.is_empty() {
+                return Err("`items` stands alone: put `think`, `say` and `call` into it".to_owned());
+            }
+            items = listed.into_iter().map(|item| item.0).collect();
+        }
+        let ending = form.error.map_or(Ending::Completed, |error| error.0);
+        if matches!(ending, Ending::Status { .. }) && !items.is_empty() {
+            return Err("a reply whose `error` has a `status` has no items".to_owned());
+        }
+        if ending != Ending::Completed && form.usage.is_some() {
+            return Err("a reply with an `error` has no `usage`".to_owned());
+        }
+        Ok(Self {
+            items,
+            usage: form.usage.map(UsageForm::wire),
+            ending,
+            deltas: form.deltas.unwrap_or(true),
+            delay: Duration::from_millis(form.delay_ms.unwrap_or(0)),
+        })
+    }
+}
+
+fn message(text: &str, phase: Option<Phase>) -> Value {
+    let mut item =
+        json!({ "type": "message", "role": "assistant", "content": [{ "type": "output_text", "text": text }] });
+    if let Some(phase) = phase {
+        item["phase"] = json!(phase);
+    }
+    item
+}
+
+fn thought(paragraphs: Option<OneOrMany<String>>, sealed: Option<&str>) -> Value {
+    let paragraphs = paragraphs.into_iter().flat_map(|paragraphs| paragraphs.0);
+    let summary: Vec<Value> = paragraphs.map(|text| json!({ "type": "summary_text", "text": text })).collect();
+    json!({ "type": "reasoning", "summary": summary, "encrypted_content": sealed })
+}
+
+/// A call of a function (`args`) or of a freeform tool (`input`), as an item of the wire.
+#[derive(Deserialize)]
+#[serde(try_from = "CallFields")]
+struct CallForm(Value);
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields, expecting = "a table with `name` and either `args` or `input`")]
+struct CallFields {
+    name: String,
+    args: Option<Value>,
+    input: Option<String>,
+    id: Option<String>,
+}
+
+impl TryFrom<CallFields> for CallForm {
+    type Error = String;
+
+    fn try_from(call: CallFields) -> Result<Self, String> {
+        let CallFields { name, args, input, id } = call;
+        let mut item = match (args, input) {
+            (Some(_), Some(_)) => return Err(format!("the call of `{name}` has `args` or `input`, not both")),
+            (None, Some(input)) => {
+                json!({ "type": "custom_tool_call", "status": "completed", "name": name, "input": input })
+            }
+            (args, None) => {
+                let arguments = match args {
+                    None => "{}".to_owned(),
+                    Some(Value::String(raw)) => raw,
+                    Some(Value::Object(table)) => Value::Object(table).to_string(),
+                    Some(_) => return Err(format!("the `args` of `{name}` must be a table or a string")),
+                };
+                json!({ "type": "function_call", "name": name, "arguments": arguments })
+            }
+        };
+        if let Some(id) = id {
+            item["call_id"] = json!(id);
+        }
+        Ok(Self(item))
+    }
+}
+
+/// An item in short, or as the wire has it.
+#[derive(Deserialize)]
+#[serde(try_from = "Map<String, Value>")]
+struct ItemForm(Value);
+
+impl TryFrom<Map<String, Value>> for ItemForm {
+    type Error = String;
+
+    fn try_from(table: Map<String, Value>) -> Result<Self, String> {
+        if table.contains_key("type") {
+            return wire_item(table).map(Self);
+        }
+        let fields: ItemFields = serde_json::from_value(Value::Object(table)).map_err(|error| error.to_string())?;
+        match fields {
+            ItemFields { say: Some(text), phase, think: None, sealed: None, call: None } => {
+                Ok(Self(message(&text, phase)))
+            }
+            ItemFields { say: None, phase: None, think, sealed, call: None } if think.is_some() || sealed.is_some() => {
+                Ok(Self(thought(think, sealed.as_deref())))
+            }
+            ItemFields { say: None, phase: None, think: None, sealed: None, call: Some(call) } => Ok(Self(call.0)),
+            _ => Err("an item has one of `say` (with `phase`), `think` (with `sealed`), `call`, `type`".to_owned()),
+        }
+    }
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields, expecting = "a table with the keys of an item")]
+struct ItemFields {
+    say: Option<String>,
+    phase: Option<Phase>,
+    think: Option<OneOrMany<String>>,
+    sealed: Option<String>,
+    call: Option<CallForm>,
+}
+
+fn wire_item(mut table: Map<String, Value>) -> Result<Value, String> {
+    // Calls get an id when they are played, so a missing one is no mistake here.
+    let is_call = matches!(table["type"].as_str(), Some("function_call" | "custom_tool_call"));
+    let lacks_id = is_call && !table.contains_key("call_id");
+    if lacks_id {
+        table.insert("call_id".to_owned(), json!(""));
+    }
+    let mut item = Value::Object(table);
+    match serde_json::from_value::<Item>(item.clone()) {
+        Ok(Item::Other) => return Err(format!("an item of type {} is not known", item["type"])),
+        Ok(_) => {}
+        Err(error) => return Err(format!("an item of type {} is not valid: {error}", item["type"])),
+    }
+    if lacks_id {
+        item["call_id"] = Value::Null;
+    }
+    Ok(item)
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields, expecting = "a table with numbers of tokens")]
+struct UsageForm {
+    #[serde(default)]
+    input: i64,
+    #[serde(default)]
+    cached: i64,
+    #[serde(default)]
+    output: i64,
+    #[serde(default)]
+    reasoning: i64,
+    total: Option<i64>,
+}
+
+impl UsageForm {
+    fn wire(self) -> Value {
+        json!({
+            "input_tokens": self.input,
+            "input_tokens_details": { "cached_tokens": self.cached },
+            "output_tokens": self.output,
+            "output_tokens_details": { "reasoning_tokens": self.reasoning },
+            "total_tokens": self.total.unwrap_or(self.input.saturating_add(self.output)),
+        })
+    }
+}
+
+#[derive(Deserialize)]
+#[serde(try_from = "ErrorFields")]
+struct ErrorForm(Ending);
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields, expecting = "a table that says how the reply fails")]
+struct ErrorFields {
+    status: Option<u16>,
+    body: Option<Value>,
+    failed: Option<String>,
+    message: Option<String>,
+    incomplete: Option<String>,
+    cut: Option<bool>,
+}
+
+impl TryFrom<ErrorFields> for ErrorForm {
+    type Error = String;
+
+    fn try_from(fields: ErrorFields) -> Result<Self, String> {
+        let ending = match fields {
+            ErrorFields { status: Some(status), body, failed: None, message: None, incomplete: None, cut: None } => {
+                let status = StatusCode::from_u16(status)
+                    .ok()
+                    .filter(|status| status.as_u16() >= 300)
+                    .ok_or_else(|| format!("{status} is not the status of an error: 300 to 999 are"))?;
+                let body = match body {
+                    None => String::new(),
+                    Some(Value::String(text)) => text,
+                    Some(json) => json.to_string(),
+                };
+                Ending::Status { status, body }
+            }
+            ErrorFields { status: None, body: None, failed, message, incomplete: None, cut: None }
+                if failed.is_some() || message.is_some() =>
+            {
+                Ending::Failed { code: failed, message }
+            }
+            ErrorFields {
+                status: None,
+                body: None,
+                failed: None,
+                message: None,
+                incomplete: Some(reason),
+                cut: None,
+            } => Ending::Incomplete(reason),
+            ErrorFields {
+                status: None,
+                body: None,
+                failed: None,
+                message: None,
+                incomplete: None,
+                cut: Some(true),
+            } => Ending::Cut,
+            _ => {
+                return Err("an `error` has one of `status` (with `body`), `failed` (with `message`), \
+                            `incomplete`, `cut = true`"
+                    .to_owned());
+            }
+        };
+        Ok(Self(ending))
+    }
+}
+
+/// One value, or a list of them.
+struct OneOrMany<T>(Vec<T>);
+
+impl<'de, T: Deserialize<'de>> Deserialize<'de> for OneOrMany<T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(OneOrManyVisitor(PhantomData))
+    }
+}
+
+struct OneOrManyVisitor<T>(PhantomData<T>);
+
+impl<'de, T: Deserialize<'de>> de::Visitor<'de> for OneOrManyVisitor<T> {
+    type Value = OneOrMany<T>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("one value or a list of them")
+    }
+
+    fn visit_str<E: de::Error>(self, text: &str) -> Result<Self::Value, E> {
+        T::deserialize(de::value::StrDeserializer::new(text)).map(|one| OneOrMany(vec![one]))
+    }
+
+    fn visit_map<A: de::MapAccess<'de>>(self, map: A) -> Result<Self::Value, A::Error> {
+        T::deserialize(de::value::MapAccessDeserializer::new(map)).map(|one| OneOrMany(vec![one]))
+    }
+
+    fn visit_seq<A: de::SeqAccess<'de>>(self, mut list: A) -> Result<Self::Value, A::Error> {
+        let mut many = Vec::new();
+        while let Some(one) = list.next_element()? {
+            many.push(one);
+        }
+        Ok(OneOrMany(many))
+    }
+}

@@ -1,0 +1,271 @@
+//! HTTP: one request out, the head of a response back.
+//!
+//! Connections are kept. What TLS needs (a provider of cryptography, the system's certificates) is
+//! made ready once, and only when an address is `https`. A request is sent again after a server's
+//! error or a broken connection; a status that blames the request is final.
+//!
+//! Not here: reading the stream of a response ([`crate::model`]), asking again once a stream has
+//! begun (the turn does).
+
+use std::error::Error;
+use std::io;
+use std::sync::Arc;
+use std::sync::Mutex;
+use std::sync::OnceLock;
+use std::sync::PoisonError;
+use std::time::Duration;
+
+use bytes::Bytes;
+use http::HeaderMap;
+use jiff::Zoned;
+use pellucid_protocol::reply::ReplyError;
+use pellucid_protocol::reply::ReplyErrorKind;
+use reqwest::Client;
+use reqwest::Response;
+use rustls::ClientConfig;
+use rustls::RootCertStore;
+use tokio::task::AbortHandle;
+use tokio::time::timeout;
+
+use crate::body::Segments;
+use crate::endpoint::Endpoint;
+use crate::failure;
+use crate::failure::Refusal;
+use crate::retry::Backoff;
+
+/// The delay before the first retry.
+pub const BACKOFF_BASE: Duration = Duration::from_millis(200);
+
+/// How much of a response that is no reply is read.
+const REFUSAL_BYTES_MAX: usize = 1 << 20;
+
+/// How long the rest of a complete reply may take before its connection is given up.
+const DRAIN_TIMEOUT: Duration = Duration::from_secs(1);
+
+/// Connections to servers; a process needs one. Clones share them.
+#[derive(Debug, Clone)]
+pub struct Transport {
+    shared: Arc<Shared>,
+}
+
+#[derive(Debug)]
+struct Shared {
+    backoff_base: Duration,
+    plain: OnceLock<Result<Client, String>>,
+    tls: OnceLock<Result<Client, String>>,
+    drains: Mutex<Vec<AbortHandle>>,
+}
+
+impl Default for Transport {
+    fn default() -> Self {
+        Self::with_backoff_base(BACKOFF_BASE)
+    }
+}
+
+impl Drop for Shared {
+    fn drop(&mut self) {
+        for drain in self.drains.get_mut().unwrap_or_else(PoisonError::into_inner) {
+            drain.abort();
+        }
+    }
+}
+
+impl Transport {
+    /// A transport with another delay before the first retry.
+    pub fn with_backoff_base(backoff_base: Duration) -> Self {
+        let shared = Shared { backoff_base, plain: OnceLock::new(), tls: OnceLock::new(), drains: Mutex::default() };
+        Self { shared: Arc::new(shared) }
+    }
+
+    /// Sends a request, again if that may help, and waits for the head of the response.
+    pub(crate) async fn send(
+        &self,
+        endpoint: &Endpoint,
+        headers: &HeaderMap,
+        body: Vec<Bytes>,
+    ) -> Result<Response, ReplyError> {
+        let client = self.client(endpoint)?;
+        let body = Segments::new(body);
+        let mut backoff = Backoff::new(self.shared.backoff_base);
+        let mut n_retries = 0;
+        loop {
+            let attempt = attempt(client, endpoint, headers.clone(), body.clone()).await;
+            let (error, helps) = match attempt {
+                Ok(response) => return Ok(response),
+                Err(Failed::Final(error)) => (error, false),
+                Err(Failed::Passing(error)) => (error, true),
+            };
+            if !helps || n_retries >= endpoint.request_retries() {
+                return Err(error);
+            }
+            n_retries += 1;
+            tracing::debug!(n_retries, %error, "sending the request again");
+            tokio::time::sleep(backoff.delay(n_retries)).await;
+        }
+    }
+
+    /// Reads the few bytes after a complete reply, so that its connection can be used again.
+    pub(crate) fn drain(&self, mut response: Response) {
+        let task = tokio::spawn(async move {
+            let rest = async { while let Ok(Some(_)) = response.chunk().await {} };
+            // A server that keeps talking loses its connection, nothing else.
+            drop(timeout(DRAIN_TIMEOUT, rest).await);
+        });
+        let mut drains = self.shared.drains.lock().unwrap_or_else(PoisonError::into_inner);
+        drains.retain(|drain| !drain.is_finished());
+        drains.push(task.abort_handle());
+    }
+
+    /// Whether no connection is still being made ready for its next use.
+    #[cfg(test)]
+    pub(crate) fn is_drained(&self) -> bool {
+        self.shared.drains.lock().unwrap_or_else(PoisonError::into_inner).iter().all(AbortHandle::is_finished)
+    }
+
+    fn client(&self, endpoint: &Endpoint) -> Result<&Client, ReplyError> {
+        let client = if endpoint.url().scheme() == "https" {
+            self.shared.tls.get_or_init(tls_client)
+        } else {
+            self.shared.plain.get_or_init(plain_client)
+        };
+        client.as_ref().map_err(|message| ReplyError::new(ReplyErrorKind::Local, message.as_str()))
+    }
+}
+
+/// A client for `http` addresses: it trusts nobody, so that no certificate has to be read.
+fn plain_client() -> Result<Client, String> {
+    let config = ClientConfig::builder_with_provider(Arc::new(rustls::crypto::ring::default_provider()))
+        .with_safe_default_protocol_versions()
+        .map_err(|error| format!("could not set TLS up: {error}"))?
+        .with_root_certificates(RootCertStore::empty())
+        .with_no_client_auth();
+    build(builder().tls_backend_preconfigured(config))
+}
+
+/// A client for `https` addresses that trusts whom the system trusts.
+fn tls_client() -> Result<Client, String> {
+    // Fails only when one is installed already, which serves as well.
+    drop(rustls::crypto::ring::default_provider().install_default());
+    build(builder())
+}
+
+fn builder() -> reqwest::ClientBuilder {
+    Client::builder()
+        .tcp_nodelay(true)
+        // A body of segments cannot be sent twice, and a key must not travel to another server.
+        .redirect(reqwest::redirect::Policy::none())
+}
+
+fn build(builder: reqwest::ClientBuilder) -> Result<Client, String> {
+    builder.build().map_err(|error| format!("could not set HTTP up: {}", with_causes(&error)))
+}
+
+/// A request that brought no reply.
+enum Failed {
+    /// Sending it again would bring the same.
+    Final(ReplyError),
+    /// Sending it again may help.
+    Passing(ReplyError),
+}
+
+async fn attempt(client: &Client, endpoint: &Endpoint, headers: HeaderMap, body: Segments) -> Result<Response, Failed> {
+    let mut request = reqwest::Request::new(http::Method::POST, endpoint.url().clone());
+    *request.headers_mut() = headers;
+    *request.body_mut() = Some(reqwest::Body::wrap(body));
+    // A server that accepts a request and then says nothing is as silent as one in mid-stream, so
+    // the same limit holds, and the same rules for asking again.
+    let Ok(sent) = timeout(endpoint.idle_timeout(), client.execute(request)).await else {
+        return Err(Failed::Final(ReplyError::stream("idle timeout waiting for SSE")));
+    };
+    let response = sent.map_err(|error| Failed::Passing(network_error(endpoint, &error)))?;
+    let status = response.status();
+    if status.is_success() {
+        return Ok(response);
+    }
+    let headers = response.headers().clone();
+    let body = refusal_text(response, endpoint.idle_timeout()).await;
+    let error = failure::refused(&Refusal {
+        status,
+        address: Some(endpoint.address()),
+        headers: &headers,
+        body: &body,
+        now: &Zoned::now(),
+    });
+    Err(if status.is_server_error() { Failed::Passing(error) } else { Failed::Final(error) })
+}
+
+/// The body of a response that is no reply, as far as it comes and is of bearable size.
+async fn refusal_text(mut response: Response, idle_timeout: Duration) -> String {
+    let mut body = Vec::new();
+    while body.len() < REFUSAL_BYTES_MAX {
+        match timeout(idle_timeout, response.chunk()).await {
+            Ok(Ok(Some(chunk))) => body.extend_from_slice(&chunk),
+            Ok(Ok(None) | Err(_)) | Err(_) => break,
+        }
+    }
+    body.truncate(REFUSAL_BYTES_MAX);
+    String::from_utf8_lossy(&body).into_owned()
+}
+
+fn network_error(endpoint: &Endpoint, error: &reqwest::Error) -> ReplyError {
+    let refused = causes(error).any(|cause| {
+        cause.downcast_ref::<io::Error>().is_some_and(|error| error.kind() == io::ErrorKind::ConnectionRefused)
+    });
+    match endpoint.refused_hint().filter(|_| refused) {
+        Some(hint) => ReplyError::stream(hint),
+        None => ReplyError::stream(with_causes(error)),
+    }
+}
+
+/// An error's text with those of its causes, each once.
+pub(crate) fn with_causes(error: &dyn Error) -> String {
+    let mut text = error.to_string();
+    for cause in causes(error) {
+        let cause = cause.to_string();
+        if !text.contains(&cause) {
+            text.push_str(": ");
+            text.push_str(&cause);
+        }
+    }
+    text
+}
+
+fn causes(error: &dyn Error) -> impl Iterator<Item = &(dyn Error + 'static)> {
+    std::iter::successors(error.source(), |error| (*error).source())
+}
+
+#[cfg(test)]
+mod tests {
+    use pellucid_protocol::provider::Provider;
+
+    use super::*;
+
+    #[track_caller]
+    fn check_clients(base_url: &str, has_plain: bool, has_tls: bool) {
+        let provider = Provider { base_url: Some(base_url.to_owned()), ..Provider::default() };
+        let endpoint = Endpoint::resolve(&provider, None, &|_| None).unwrap();
+        let transport = Transport::default();
+        assert!(transport.shared.plain.get().is_none() && transport.shared.tls.get().is_none());
+        transport.client(&endpoint).unwrap();
+        assert_eq!(transport.shared.plain.get().is_some(), has_plain);
+        assert_eq!(transport.shared.tls.get().is_some(), has_tls);
+    }
+
+    #[test]
+    fn certificates_are_read_for_https_only() {
+        check_clients("http://box/v1", true, false);
+        check_clients("https://box/v1", false, true);
+    }
+
+    #[test]
+    fn causes_are_told_once() {
+        #[derive(Debug, thiserror::Error)]
+        #[error("outer: middle")]
+        struct Outer(#[source] Middle);
+        #[derive(Debug, thiserror::Error)]
+        #[error("middle")]
+        struct Middle(#[source] io::Error);
+        let error = Outer(Middle(io::Error::other("inner")));
+        assert_eq!(with_causes(&error), "outer: middle: inner");
+    }
+}

@@ -1,0 +1,450 @@
+//! A tiny HTTP/1.1 server that answers from a script and remembers what it was asked.
+//!
+//! It speaks just enough of the protocol for a model client: requests with a known length, replies
+//! with a status or as a stream of server-sent events, connections that stay open. It can also
+//! break: cut a reply anywhere, hang up, or fall silent.
+//!
+//! Each request takes the next reply of the script, whatever its method and path; one beyond the
+//! end gets a 404 that says so.
+//!
+//! Not here: async code. One thread per connection keeps it independent of the runtime under test.
+
+use std::io;
+use std::io::BufRead;
+use std::io::BufReader;
+use std::io::Write;
+use std::net::Shutdown;
+use std::net::SocketAddr;
+use std::net::TcpListener;
+use std::net::TcpStream;
+use std::sync::Arc;
+use std::sync::Mutex;
+use std::sync::MutexGuard;
+use std::sync::PoisonError;
+use std::thread;
+use std::thread::JoinHandle;
+
+use serde_json::Value;
+use serde_json::json;
+
+/// A running server; it stops when dropped.
+#[derive(Debug)]
+pub struct MockServer {
+    address: SocketAddr,
+    shared: Arc<Mutex<Shared>>,
+    acceptor: Option<JoinHandle<()>>,
+}
+
+/// One request as it arrived.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RecordedRequest {
+    /// `POST`, mostly.
+    pub method: String,
+    /// Path and query.
+    pub path: String,
+    /// Name and value, in the order of arrival.
+    pub headers: Vec<(String, String)>,
+    /// The body's bytes.
+    pub body: Vec<u8>,
+    /// Which connection it came on, counted from 0.
+    pub connection: usize,
+}
+
+impl RecordedRequest {
+    /// The first header of this name, in any case.
+    pub fn header(&self, name: &str) -> Option<&str> {
+        self.headers.iter().find(|(key, _)| key.eq_ignore_ascii_case(name)).map(|(_, value)| value.as_str())
+    }
+}
+
+/// What the server answers to one request.
+#[derive(Debug, Clone)]
+pub struct MockReply {
+    status: u16,
+    headers: Vec<(String, String)>,
+    frames: Vec<Vec<u8>>,
+    content_type: &'static str,
+    ending: Ending,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Ending {
+    /// The whole reply; the connection stays open.
+    Whole,
+    /// So many bytes of the body, then an end that looks like a regular one.
+    Cut(usize),
+    /// So many bytes of the body, then an end that breaks the protocol.
+    Break(usize),
+    /// So many bytes of the body, then silence.
+    Hang(usize),
+    /// Not even a status.
+    HangUp,
+    /// Not even a status, and silence.
+    Silence,
+}
+
+impl MockReply {
+    /// A stream of these frames, sent as they are.
+    pub fn frames<T: Into<Vec<u8>>>(frames: impl IntoIterator<Item = T>) -> Self {
+        Self {
+            status: 200,
+            headers: Vec::new(),
+            frames: frames.into_iter().map(Into::into).collect(),
+            content_type: "text/event-stream",
+            ending: Ending::Whole,
+        }
+    }
+
+    /// A stream of these payloads, each as one event.
+    pub fn events(payloads: impl IntoIterator<Item = Value>) -> Self {
+        Self::frames(payloads.into_iter().map(|payload| frame(&payload)))
+    }
+
+    /// A complete response with these items.
+    pub fn items(items: impl IntoIterator<Item = Value>) -> Self {
+        let mut payloads = vec![json!({ "type": "response.created", "response": { "id": "resp_mock" } })];
+        for (index, item) in items.into_iter().enumerate() {
+            payloads.push(json!({
+                "type": "response.output_item.added",
+                "output_index": index,
+                "item": announced(&item),
+            }));
+            payloads.push(json!({ "type": "response.output_item.done", "output_index": index, "item": item }));
+        }
+        payloads.push(json!({
+            "type": "response.completed",
+            "response": {
+                "id": "resp_mock",
+                "usage": { "input_tokens": 100, "output_tokens": 10, "total_tokens": 110 },
+            },
+        }));
+        Self::events(payloads)
+    }
+
+    /// A complete response with one message.
+    pub fn say(text: &str) -> Self {
+        Self::items([json!({
+            "type": "message",
+            "id": "msg_mock",
+            "role": "assistant",
+            "content": [{ "type": "output_text", "text": text }],
+        })])
+    }
+
+    /// A status and a body instead of a stream.
+    pub fn status(status: u16, body: &str) -> Self {
+        Self { status, content_type: "application/json", ..Self::frames([body]) }
+    }
+
+    /// A connection that is closed before any answer.
+    pub fn hang_up() -> Self {
+        Self { ending: Ending::HangUp, ..Self::frames::<Vec<u8>>([]) }
+    }
+
+    /// A connection that stays open without any answer.
+    pub fn silence() -> Self {
+        Self { ending: Ending::Silence, ..Self::frames::<Vec<u8>>([]) }
+    }
+
+    /// Adds a header.
+    #[must_use]
+    pub fn header(mut self, name: &str, value: &str) -> Self {
+        self.headers.push((name.to_owned(), value.to_owned()));
+        self
+    }
+
+    /// Ends the body after so many bytes, as if that were all of it.
+    #[must_use]
+    pub fn cut_after(mut self, n_bytes: usize) -> Self {
+        self.ending = Ending::Cut(n_bytes);
+        self
+    }
+
+    /// Closes the connection after so many bytes of a body that promised more.
+    #[must_use]
+    pub fn break_after(mut self, n_bytes: usize) -> Self {
+        self.ending = Ending::Break(n_bytes);
+        self
+    }
+
+    /// Falls silent after so many bytes of the body.
+    #[must_use]
+    pub fn hang_after(mut self, n_bytes: usize) -> Self {
+        self.ending = Ending::Hang(n_bytes);
+        self
+    }
+
+    /// How many bytes the whole body has.
+    pub fn body_len(&self) -> usize {
+        self.frames.iter().map(Vec::len).sum()
+    }
+}
+
+#[derive(Debug)]
+struct Shared {
+    replies: std::vec::IntoIter<MockReply>,
+    requests: Vec<RecordedRequest>,
+    connections: Vec<(TcpStream, JoinHandle<()>)>,
+    stopping: bool,
+}
+
+impl MockServer {
+    /// Starts a server on a free port.
+    ///
+    /// # Panics
+    ///
+    /// When the loopback interface has no port to give.
+    pub fn start(script: impl IntoIterator<Item = MockReply>) -> Self {
+        let listener = TcpListener::bind(("127.0.0.1", 0)).expect("the loopback interface has a free port");
+        let address = listener.local_addr().expect("a bound socket has an address");
+        let shared = Arc::new(Mutex::new(Shared {
+            replies: script.into_iter().collect::<Vec<_>>().into_iter(),
+            requests: Vec::new(),
+            connections: Vec::new(),
+            stopping: false,
+        }));
+        let acceptor = thread::spawn({
+            let shared = Arc::clone(&shared);
+            move || accept(&listener, &shared)
+        });
+        Self { address, shared, acceptor: Some(acceptor) }
+    }
+
+    /// The address without the wire's own path, e.g. `http://127.0.0.1:4711/v1`.
+    pub fn base_url(&self) -> String {
+        format!("http://{}/v1", self.address)
+    }
+
+    /// What was asked so far, in the order of arrival.
+    pub fn requests(&self) -> Vec<RecordedRequest> {
+        lock(&self.shared).requests.clone()
+    }
+}
+
+impl Drop for MockServer {
+    fn drop(&mut self) {
+        lock(&self.shared).stopping = true;
+        // The acceptor sleeps in `accept`; a connection wakes it so that it sees the flag.
+        drop(TcpStream::connect(self.address));
+        if let Some(acceptor) = self.acceptor.take() {
+            drop(acceptor.join());
+        }
+        let connections = std::mem::take(&mut lock(&self.shared).connections);
+        for (stream, handler) in connections {
+            drop(stream.shutdown(Shutdown::Both));
+            drop(handler.join());
+        }
+    }
+}
+
+fn lock(shared: &Mutex<Shared>) -> MutexGuard<'_, Shared> {
+    shared.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn accept(listener: &TcpListener, shared: &Arc<Mutex<Shared>>) {
+    for connection in 0.. {
+        let Ok((stream, _)) = listener.accept() else {
+            return;
+        };
+        let mut guard = lock(shared);
+        if guard.stopping {
+            return;
+        }
+        let Ok(kept) = stream.try_clone() else { return };
+        let handler = thread::spawn({
+            let shared = Arc::clone(shared);
+            // A client that goes away is part of many tests, so errors end the connection quietly.
+            move || drop(serve(&stream, connection, &shared))
+        });
+        guard.connections.push((kept, handler));
+    }
+}
+
+fn serve(stream: &TcpStream, connection: usize, shared: &Mutex<Shared>) -> io::Result<()> {
+    stream.set_nodelay(true)?;
+    let result = converse(stream, connection, shared);
+    stream.shutdown(Shutdown::Both)?;
+    result
+}
+
+fn converse(stream: &TcpStream, connection: usize, shared: &Mutex<Shared>) -> io::Result<()> {
+    let mut reader = BufReader::new(stream);
+    while let Some(request) = read_request(&mut reader, connection)? {
+        let reply = {
+            let mut guard = lock(shared);
+            guard.requests.push(request);
+            let n_requests = guard.requests.len();
+            guard.replies.next().unwrap_or_else(|| {
+                let message = format!("the script has no reply for request {n_requests}");
+                MockReply::status(404, &json!({ "error": { "message": message } }).to_string())
+            })
+        };
+        answer(stream, &reply)?;
+        match reply.ending {
+            Ending::Whole => {}
+            Ending::Cut(_) | Ending::Break(_) | Ending::HangUp => return Ok(()),
+            Ending::Hang(_) | Ending::Silence => {
+                // Reading ends when the client goes away or the server stops.
+                io::copy(&mut reader, &mut io::sink())?;
+                return Ok(());
+            }
+        }
+    }
+    Ok(())
+}
+
+fn read_request(reader: &mut impl BufRead, connection: usize) -> io::Result<Option<RecordedRequest>> {
+    let mut line = String::new();
+    if reader.read_line(&mut line)? == 0 {
+        return Ok(None);
+    }
+    let mut words = line.split_whitespace();
+    let method = words.next().unwrap_or_default().to_owned();
+    let path = words.next().unwrap_or_default().to_owned();
+    let mut headers = Vec::new();
+    loop {
+        let mut line = String::new();
+        reader.read_line(&mut line)?;
+        let line = line.trim_end();
+        if line.is_empty() {
+            break;
+        }
+        if let Some((name, value)) = line.split_once(':') {
+            headers.push((name.to_owned(), value.trim().to_owned()));
+        }
+    }
+    let mut request = RecordedRequest { method, path, headers, body: Vec::new(), connection };
+    let length = request.header("content-length").and_then(|length| length.parse().ok()).unwrap_or(0);
+    request.body = vec![0; length];
+    reader.read_exact(&mut request.body)?;
+    Ok(Some(request))
+}
+
+fn answer(mut stream: &TcpStream, reply: &MockReply) -> io::Result<()> {
+    let limit = match reply.ending {
+        Ending::Whole => usize::MAX,
+        Ending::Cut(limit) | Ending::Break(limit) | Ending::Hang(limit) => limit,
+        Ending::HangUp | Ending::Silence => return Ok(()),
+    };
+    // A body that ends with its connection can be cut without the client seeing a broken protocol.
+    let chunked = !matches!(reply.ending, Ending::Cut(_));
+    let mut head = format!("HTTP/1.1 {} \r\ncontent-type: {}\r\n", reply.status, reply.content_type);
+    head.push_str(if chunked { "transfer-encoding: chunked\r\n" } else { "connection: close\r\n" });
+    for (name, value) in &reply.headers {
+        head.push_str(&format!("{name}: {value}\r\n"));
+    }
+    head.push_str("\r\n");
+    stream.write_all(head.as_bytes())?;
+
+    let mut left = limit;
+    for frame in &reply.frames {
+        let part = &frame[..frame.len().min(left)];
+        left -= part.len();
+        if part.is_empty() {
+            continue;
+        }
+        if chunked {
+            stream.write_all(format!("{:x}\r\n", part.len()).as_bytes())?;
+            stream.write_all(part)?;
+            stream.write_all(b"\r\n")?;
+        } else {
+            stream.write_all(part)?;
+        }
+    }
+    if reply.ending == Ending::Whole {
+        stream.write_all(b"0\r\n\r\n")?;
+    }
+    stream.flush()
+}
+
+fn frame(payload: &Value) -> String {
+    let kind = payload.get("type").and_then(Value::as_str).unwrap_or("message");
+    format!("event: {kind}\ndata: {payload}\n\n")
+}
+
+/// The item as it looks before its text has come.
+fn announced(item: &Value) -> Value {
+    let mut item = item.clone();
+    match item.get("type").and_then(Value::as_str) {
+        Some("message") => item["content"] = json!([]),
+        Some("reasoning") => item["summary"] = json!([]),
+        _ => {}
+    }
+    item
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Read;
+
+    use super::*;
+
+    fn exchange(stream: &mut TcpStream, body: &str) {
+        let request = format!(
+            "POST /v1/responses?a=b HTTP/1.1\r\nHost: x\r\nX-Two: 2\r\nContent-Length: {}\r\n\r\n{body}",
+            body.len()
+        );
+        stream.write_all(request.as_bytes()).unwrap();
+    }
+
+    fn connect(server: &MockServer) -> TcpStream {
+        TcpStream::connect(server.address).unwrap()
+    }
+
+    fn read_until(stream: &mut TcpStream, end: &str) -> String {
+        let mut text = Vec::new();
+        let mut byte = [0];
+        while !text.ends_with(end.as_bytes()) && stream.read(&mut byte).unwrap() == 1 {
+            text.push(byte[0]);
+        }
+        String::from_utf8(text).unwrap()
+    }
+
+    #[test]
+    fn requests_are_remembered_and_connections_stay_open() {
+        let server = MockServer::start([MockReply::say("Hello."), MockReply::status(500, "trouble")]);
+        let mut stream = connect(&server);
+        exchange(&mut stream, "one");
+        let text = read_until(&mut stream, "\r\n0\r\n\r\n");
+        assert!(text.starts_with("HTTP/1.1 200 "), "{text}");
+        assert!(text.contains("event: response.completed\n"), "{text}");
+        exchange(&mut stream, "");
+        assert!(read_until(&mut stream, "\r\n0\r\n\r\n").contains("trouble"));
+
+        let requests = server.requests();
+        assert_eq!(requests.len(), 2);
+        assert_eq!(requests[0].path, "/v1/responses?a=b");
+        assert_eq!(requests[0].body, b"one");
+        assert_eq!(requests[0].header("x-two"), Some("2"));
+        assert_eq!(requests[1].connection, 0);
+    }
+
+    #[test]
+    fn a_cut_reply_ends_where_it_was_told() {
+        let server = MockServer::start([MockReply::frames(["abc", "def"]).cut_after(4)]);
+        let mut stream = connect(&server);
+        exchange(&mut stream, "");
+        let text = read_until(&mut stream, "never");
+        assert!(text.ends_with("\r\n\r\nabcd"), "{text}");
+    }
+
+    #[test]
+    fn a_silent_server_can_be_stopped() {
+        let server = MockServer::start([MockReply::silence()]);
+        let mut stream = connect(&server);
+        exchange(&mut stream, "");
+        while server.requests().is_empty() {
+            thread::yield_now();
+        }
+        drop(server);
+        assert_eq!(read_until(&mut stream, "never"), "");
+    }
+
+    #[test]
+    fn beyond_the_script_is_a_404() {
+        let server = MockServer::start([]);
+        let mut stream = connect(&server);
+        exchange(&mut stream, "");
+        assert!(read_until(&mut stream, "\r\n0\r\n\r\n").starts_with("HTTP/1.1 404 "));
+    }
+}

@@ -1,0 +1,277 @@
+//! Instruction files that were read before and need not be read again.
+//!
+//! An entry is kept by path together with what the file system said about the file when it was
+//! read. As long as the file system says the same, the bytes of then are the bytes of now.
+//!
+//! Not here: which files are wanted (`documents`), and what a difference means (`changes`).
+
+use std::collections::HashMap;
+use std::fs;
+use std::fs::File;
+use std::fs::Metadata;
+use std::io;
+use std::io::Read;
+use std::path::PathBuf;
+use std::sync::OnceLock;
+use std::time::Duration;
+use std::time::SystemTime;
+
+use pellucid_engine::facts::Document;
+
+use crate::changes::Snapshot;
+use crate::changes::sha256;
+
+/// How many files are remembered before all are forgotten.
+const ENTRIES_MAX: usize = 1024;
+
+/// A file that was written this shortly before it was read is read again next time, because a
+/// second write within one tick of the file system's clock leaves no trace in its stamp.
+const UNSETTLED: Duration = Duration::from_secs(2);
+
+/// Files read before, by path.
+#[derive(Debug, Default)]
+pub struct DocumentCache {
+    entries: HashMap<String, Entry>,
+    n_reads: u64,
+}
+
+#[derive(Debug)]
+struct Entry {
+    stamp: Stamp,
+    settled: bool,
+    bytes: Vec<u8>,
+    size: u64,
+    sha256: OnceLock<String>,
+}
+
+/// Where a file lies.
+#[derive(Debug)]
+pub(crate) struct Place {
+    /// Its name for everybody.
+    pub path: String,
+    /// A name that leads there now, possibly a shorter one.
+    pub reach: PathBuf,
+    /// What it is, links not followed.
+    pub own: Metadata,
+}
+
+/// The beginning of a file.
+#[derive(Debug)]
+pub(crate) struct Beginning {
+    pub bytes: Vec<u8>,
+    /// The size of the whole file.
+    pub size: u64,
+}
+
+impl DocumentCache {
+    /// How many files have been opened so far.
+    pub fn n_reads(&self) -> u64 {
+        self.n_reads
+    }
+
+    /// The hashes of these documents, to be compared with a later state.
+    ///
+    /// A hash is computed once for each version of a file.
+    pub fn snapshot(&self, documents: &[Document]) -> Snapshot {
+        Snapshot::new(documents.iter().map(|document| {
+            let entry = self.entries.get(&document.path);
+            let sha256 = match entry {
+                Some(entry) if entry.bytes == document.bytes => {
+                    entry.sha256.get_or_init(|| sha256(&entry.bytes)).clone()
+                }
+                _ => sha256(&document.bytes),
+            };
+            (document.path.clone(), sha256)
+        }))
+    }
+
+    /// The first `bytes_max` bytes of a file, from disk only if it may have changed.
+    pub(crate) fn read(&mut self, place: &Place, bytes_max: usize) -> io::Result<Beginning> {
+        let target = if place.own.is_symlink() { &fs::metadata(&place.reach)? } else { &place.own };
+        refuse_endless(target)?;
+        if let Some(entry) = self.entries.get(&place.path)
+            && entry.holds(target, bytes_max)
+        {
+            let n = entry.bytes.len().min(bytes_max);
+            return Ok(Beginning { bytes: entry.bytes[..n].to_vec(), size: entry.size });
+        }
+
+        self.n_reads += 1;
+        let file = File::open(&place.reach)?;
+        let metadata = file.metadata()?;
+        let limit = match metadata.len() {
+            // A device, or a file that is made while it is read, has no size beforehand.
+            0 => bytes_max as u64,
+            size => size.min(bytes_max as u64),
+        };
+        let mut bytes = Vec::with_capacity(usize::try_from(metadata.len().min(limit)).unwrap_or(0));
+        file.take(limit).read_to_end(&mut bytes)?;
+        let size = metadata.len().max(bytes.len() as u64);
+        if metadata.is_file() {
+            self.remember(&place.path, Entry::new(&metadata, bytes.clone(), size));
+        }
+        Ok(Beginning { bytes, size })
+    }
+
+    fn remember(&mut self, path: &str, entry: Entry) {
+        if self.entries.len() >= ENTRIES_MAX && !self.entries.contains_key(path) {
+            self.entries.clear();
+        }
+        self.entries.insert(path.to_owned(), entry);
+    }
+}
+
+impl Entry {
+    fn new(metadata: &Metadata, bytes: Vec<u8>, size: u64) -> Self {
+        let age = metadata.modified().ok().and_then(|then| SystemTime::now().duration_since(then).ok());
+        Self {
+            stamp: Stamp::of(metadata),
+            settled: age.is_some_and(|age| age >= UNSETTLED),
+            bytes,
+            size,
+            sha256: OnceLock::new(),
+        }
+    }
+
+    fn holds(&self, metadata: &Metadata, bytes_max: usize) -> bool {
+        self.settled && self.stamp == Stamp::of(metadata) && self.bytes.len() as u64 >= self.size.min(bytes_max as u64)
+    }
+}
+
+/// What the file system says about one version of a file.
+#[derive(Debug, PartialEq, Eq)]
+struct Stamp {
+    size: u64,
+    modified: Option<SystemTime>,
+    /// Device, inode, and when the inode changed: a copy that keeps its time is still noticed.
+    #[cfg(unix)]
+    inode: (u64, u64, i64, i64),
+}
+
+impl Stamp {
+    fn of(metadata: &Metadata) -> Self {
+        #[cfg(unix)]
+        use std::os::unix::fs::MetadataExt;
+        Self {
+            size: metadata.len(),
+            modified: metadata.modified().ok(),
+            #[cfg(unix)]
+            inode: (metadata.dev(), metadata.ino(), metadata.ctime(), metadata.ctime_nsec()),
+        }
+    }
+}
+
+/// Opening a pipe would wait for its other end, for ever if nobody is there.
+fn refuse_endless(metadata: &Metadata) -> io::Result<()> {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::FileTypeExt;
+        let kind = metadata.file_type();
+        if kind.is_fifo() || kind.is_socket() {
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, "not a regular file"));
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::*;
+    use crate::fixture::Fixture;
+
+    /// Makes a file look as if it had been written long ago.
+    fn age(path: &Path, seconds: u64) {
+        let then = SystemTime::now() - Duration::from_secs(seconds);
+        File::options().write(true).open(path).unwrap().set_modified(then).unwrap();
+    }
+
+    fn read(cache: &mut DocumentCache, path: &Path, bytes_max: usize) -> (String, u64) {
+        let place = Place {
+            path: path.to_str().unwrap().to_owned(),
+            reach: path.to_path_buf(),
+            own: fs::symlink_metadata(path).unwrap(),
+        };
+        let beginning = cache.read(&place, bytes_max).unwrap();
+        (String::from_utf8(beginning.bytes).unwrap(), beginning.size)
+    }
+
+    fn text(text: &str) -> (String, u64) {
+        (text.to_owned(), text.len() as u64)
+    }
+
+    #[test]
+    fn an_unchanged_file_is_not_read_again() {
+        let fixture = Fixture::new("a.md: one");
+        let path = fixture.path("a.md");
+        age(&path, 60);
+        let mut cache = DocumentCache::default();
+        assert_eq!(read(&mut cache, &path, 100), text("one"));
+        assert_eq!(read(&mut cache, &path, 100), text("one"));
+        assert_eq!(cache.n_reads(), 1);
+    }
+
+    #[test]
+    fn a_changed_file_is_read_again() {
+        let fixture = Fixture::new("a.md: one");
+        let path = fixture.path("a.md");
+        age(&path, 60);
+        let mut cache = DocumentCache::default();
+        read(&mut cache, &path, 100);
+        fs::write(&path, "two").unwrap();
+        age(&path, 30);
+        assert_eq!(read(&mut cache, &path, 100), text("two"));
+        assert_eq!(cache.n_reads(), 2);
+    }
+
+    #[test]
+    fn a_replaced_file_with_the_same_size_and_time_is_read_again() {
+        let fixture = Fixture::new("a.md: one\nb.md: two");
+        let (path, other) = (fixture.path("a.md"), fixture.path("b.md"));
+        age(&path, 60);
+        let modified = fs::metadata(&path).unwrap().modified().unwrap();
+        let mut cache = DocumentCache::default();
+        read(&mut cache, &path, 100);
+        File::options().write(true).open(&other).unwrap().set_modified(modified).unwrap();
+        fs::rename(&other, &path).unwrap();
+        assert_eq!(read(&mut cache, &path, 100), text("two"));
+    }
+
+    #[test]
+    fn a_file_written_just_now_is_not_trusted_to_stay() {
+        let fixture = Fixture::new("a.md: one");
+        let path = fixture.path("a.md");
+        let future = SystemTime::now() + Duration::from_secs(3600);
+        File::options().write(true).open(&path).unwrap().set_modified(future).unwrap();
+        let mut cache = DocumentCache::default();
+        read(&mut cache, &path, 100);
+        read(&mut cache, &path, 100);
+        assert_eq!(cache.n_reads(), 2);
+    }
+
+    #[test]
+    fn a_larger_budget_needs_more_bytes_and_a_smaller_one_does_not() {
+        let fixture = Fixture::new("a.md: 0123456789");
+        let path = fixture.path("a.md");
+        age(&path, 60);
+        let mut cache = DocumentCache::default();
+        assert_eq!(read(&mut cache, &path, 4), ("0123".to_owned(), 10));
+        assert_eq!(read(&mut cache, &path, 2), ("01".to_owned(), 10));
+        assert_eq!(cache.n_reads(), 1);
+        assert_eq!(read(&mut cache, &path, 8), ("01234567".to_owned(), 10));
+        assert_eq!(cache.n_reads(), 2);
+    }
+
+    #[test]
+    fn a_link_is_as_fresh_as_its_target() {
+        let fixture = Fixture::new("a.md: one\nlink -> a.md");
+        let path = fixture.path("a.md");
+        age(&path, 60);
+        let mut cache = DocumentCache::default();
+        let link = fixture.path("link");
+        assert_eq!(read(&mut cache, &link, 100), text("one"));
+        fs::write(&path, "three").unwrap();
+        assert_eq!(read(&mut cache, &link, 100), text("three"));
+    }
+}

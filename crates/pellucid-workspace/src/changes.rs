@@ -1,0 +1,106 @@
+//! Which instruction files changed between two states, by hash.
+//!
+//! Not here: telling the model about it, and reading the files (`documents`).
+
+use std::collections::BTreeMap;
+use std::fmt::Write;
+
+use sha2::Digest;
+use sha2::Sha256;
+
+/// The hashes of a set of documents, by path.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Snapshot {
+    sha256: BTreeMap<String, String>,
+}
+
+/// A document that is not what it was.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Change {
+    /// Where it lies.
+    pub path: String,
+    /// The SHA-256 of what was read before; absent if there was nothing.
+    pub old: Option<String>,
+    /// The SHA-256 of what is there now; absent if it is gone.
+    pub new: Option<String>,
+}
+
+impl Snapshot {
+    /// A state made of paths and hexadecimal hashes, such as a session recorded it.
+    pub fn new(documents: impl IntoIterator<Item = (String, String)>) -> Self {
+        Self { sha256: documents.into_iter().collect() }
+    }
+
+    /// The hash of a document.
+    pub fn sha256(&self, path: &str) -> Option<&str> {
+        self.sha256.get(path).map(String::as_str)
+    }
+
+    /// What changed from this state to a later one, by path.
+    pub fn changed(&self, later: &Snapshot) -> Vec<Change> {
+        let paths: std::collections::BTreeSet<_> = self.sha256.keys().chain(later.sha256.keys()).collect();
+        paths
+            .into_iter()
+            .map(|path| Change {
+                path: path.clone(),
+                old: self.sha256.get(path).cloned(),
+                new: later.sha256.get(path).cloned(),
+            })
+            .filter(|change| change.old != change.new)
+            .collect()
+    }
+}
+
+/// The SHA-256 of some bytes in lower-case hexadecimal.
+pub fn sha256(bytes: &[u8]) -> String {
+    Sha256::digest(bytes).iter().fold(String::with_capacity(64), |mut text, byte| {
+        // Writing to a string cannot fail.
+        let _ = write!(text, "{byte:02x}");
+        text
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use expect_test::Expect;
+    use expect_test::expect;
+
+    fn snapshot(documents: &str) -> Snapshot {
+        Snapshot::new(documents.split_whitespace().map(|document| {
+            let (path, hash) = document.split_once('=').unwrap();
+            (path.to_owned(), hash.to_owned())
+        }))
+    }
+
+    fn check(before: &str, after: &str, expected: &Expect) {
+        let lines: Vec<_> = snapshot(before)
+            .changed(&snapshot(after))
+            .into_iter()
+            .map(|c| format!("{} {} {}", c.path, c.old.unwrap_or("-".into()), c.new.unwrap_or("-".into())))
+            .collect();
+        expected.assert_eq(&lines.join("\n"));
+    }
+
+    #[test]
+    fn same_state() {
+        check("a=1 b=2", "b=2 a=1", &expect![[""]]);
+    }
+
+    #[test]
+    fn changed_added_and_removed() {
+        check(
+            "a=1 b=2 c=3",
+            "a=1 b=9 d=4",
+            &expect![[r#"
+            b 2 9
+            c 3 -
+            d - 4"#]],
+        );
+    }
+
+    #[test]
+    fn hash_of_nothing() {
+        expect!["e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"].assert_eq(&sha256(b""));
+    }
+}

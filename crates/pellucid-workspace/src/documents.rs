@@ -1,0 +1,296 @@
+//! Instruction files: the project's, from its root down to the working directory, and the
+//! user's own in the home folder.
+//!
+//! Says which files count and hands over their first bytes, together with every path that was
+//! looked at and what became of it.
+//!
+//! Not here: spending the byte budget, decoding and trimming. `pellucid-engine` does that, so that
+//! a report can say what it cost.
+
+use std::borrow::Cow;
+use std::env;
+use std::fs;
+use std::fs::Metadata;
+use std::io;
+use std::path::Path;
+use std::path::PathBuf;
+
+use pellucid_engine::facts::Candidate;
+use pellucid_engine::facts::Document;
+use pellucid_engine::facts::Fate;
+
+use crate::cache::DocumentCache;
+use crate::cache::Place;
+
+const OVERRIDE_NAME: &str = "AGENTS.override.md";
+const NAME: &str = "AGENTS.md";
+
+/// How project documents are looked for.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct DocumentOptions {
+    /// Further file names, for folders that have none of the usual ones.
+    pub fallback_names: Vec<String>,
+    /// How many bytes of all files together are used; with 0 nothing is looked for.
+    pub bytes_max: usize,
+}
+
+/// What was found.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ProjectDocuments {
+    /// The folder that holds `.git`, if there is one.
+    pub root: Option<PathBuf>,
+    /// The files, from the root to the working directory, at most one for each folder. Blank ones
+    /// and ones past the budget are among them: whether they count depends on what comes before.
+    pub documents: Vec<Document>,
+    /// Every path that was looked at.
+    pub candidates: Vec<Candidate>,
+    /// Why there are no documents at all, although there may be files.
+    pub error: Option<String>,
+}
+
+/// Finds and reads the project's instruction files.
+///
+/// If a path cannot be examined or a file cannot be read for another reason than not being there,
+/// all documents are given up and `error` says why. Files that begin where earlier ones have used
+/// up the budget are exempt.
+pub fn project_documents(cwd: &Path, options: &DocumentOptions, cache: &mut DocumentCache) -> ProjectDocuments {
+    let mut found = ProjectDocuments::default();
+    if options.bytes_max == 0 {
+        return found;
+    }
+    if let Err(error) = gather(cwd, options, cache, &mut found) {
+        found.documents.clear();
+        found.error = Some(error.to_string());
+    }
+    found
+}
+
+/// Finds and reads the user's own instruction file: the first that is text and not blank.
+///
+/// The document holds the whole file.
+pub fn home_document(home: &Path) -> (Option<Document>, Vec<Candidate>) {
+    let mut document: Option<Document> = None;
+    let mut candidates = Vec::with_capacity(2);
+    for name in [OVERRIDE_NAME, NAME] {
+        let file = home.join(name);
+        let path = shown(file.clone());
+        let fate = match &document {
+            Some(winner) => passed_over(&file, &winner.path),
+            None => match read_home_file(&file) {
+                Ok(text) => {
+                    let size = text.len() as u64;
+                    document = Some(Document { path: path.clone(), bytes: text.into_bytes(), size });
+                    Fate::Read
+                }
+                Err(fate) => fate,
+            },
+        };
+        candidates.push(Candidate { path, fate });
+    }
+    (document, candidates)
+}
+
+fn read_home_file(path: &Path) -> Result<String, Fate> {
+    let metadata = fs::metadata(path).map_err(|error| missing(&error))?;
+    if !metadata.is_file() {
+        return Err(Fate::NotAFile);
+    }
+    let text = fs::read_to_string(path).map_err(|error| missing(&error))?;
+    if text.trim().is_empty() { Err(Fate::Blank) } else { Ok(text) }
+}
+
+/// Why the search or the reading was given up.
+#[derive(Debug, thiserror::Error)]
+#[error("{path}: {source}")]
+struct DocumentError {
+    path: String,
+    source: io::Error,
+}
+
+/// A file that stands for its folder.
+struct Claim {
+    /// Its place among the candidates.
+    candidate: usize,
+    place: Place,
+}
+
+/// A folder to search.
+struct Folder<'a> {
+    path: &'a Path,
+    /// A name that leads there.
+    reach: Cow<'a, Path>,
+}
+
+impl Folder<'_> {
+    fn reach(&self, name: &str) -> PathBuf {
+        self.reach.join(name)
+    }
+}
+
+fn gather(
+    cwd: &Path,
+    options: &DocumentOptions,
+    cache: &mut DocumentCache,
+    found: &mut ProjectDocuments,
+) -> Result<(), DocumentError> {
+    let is_here = env::current_dir().is_ok_and(|here| here.as_os_str() == cwd.as_os_str());
+    let canonical =
+        if is_here { Cow::Borrowed(cwd) } else { fs::canonicalize(cwd).map_or(Cow::Borrowed(cwd), Cow::Owned) };
+    let mut folders = project_folders(upward(&canonical, is_here))?;
+    if let Some(root) = folders.first() {
+        found.root = Some(root.path.to_path_buf());
+    } else {
+        folders.push(Folder { path: cwd, reach: Cow::Borrowed(cwd) });
+    }
+    let names = names(&options.fallback_names);
+
+    // All folders are searched before the first file is read: an error in the search costs every
+    // document, wherever it happens.
+    let mut claims = Vec::new();
+    for folder in &folders {
+        claims.extend(claim(folder, &names, &mut found.candidates)?);
+    }
+
+    for Claim { candidate, place } in claims {
+        match cache.read(&place, options.bytes_max) {
+            Ok(beginning) => {
+                let fate = if is_blank(&beginning.bytes) { Fate::Blank } else { Fate::Read };
+                found.candidates[candidate].fate = fate;
+                found.documents.push(Document { path: place.path, bytes: beginning.bytes, size: beginning.size });
+            }
+            Err(source) => {
+                found.candidates[candidate].fate = Fate::Unreadable { error: source.to_string() };
+                let matters =
+                    source.kind() != io::ErrorKind::NotFound && !is_used_up(options.bytes_max, &found.documents);
+                if matters {
+                    let path = place.path;
+                    return Err(DocumentError { path, source });
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The folders from `canonical` up to the root of the file system.
+///
+/// From where the process stands, steps upward are far cheaper than long names: the system does
+/// not have to look up every folder on the way for each file.
+fn upward(canonical: &Path, is_here: bool) -> impl Iterator<Item = Folder<'_>> {
+    canonical.ancestors().enumerate().map(move |(n_steps, path)| {
+        let reach = if is_here { Cow::Owned(PathBuf::from("../".repeat(n_steps))) } else { Cow::Borrowed(path) };
+        Folder { path, reach }
+    })
+}
+
+/// The folders of the project, its root first: the nearest folder with a `.git` entry and what lies
+/// between. None without such a folder. The root of the file system is not asked.
+fn project_folders<'a>(upward: impl Iterator<Item = Folder<'a>>) -> Result<Vec<Folder<'a>>, DocumentError> {
+    let mut folders = Vec::new();
+    for folder in upward.filter(|folder| folder.path.parent().is_some()) {
+        let marker = fs::metadata(folder.reach(".git"));
+        let path = folder.path;
+        folders.push(folder);
+        match marker {
+            Ok(_) => {
+                folders.reverse();
+                return Ok(folders);
+            }
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            Err(source) => {
+                let path = shown(path.join(".git"));
+                return Err(DocumentError { path, source });
+            }
+        }
+    }
+    Ok(Vec::new())
+}
+
+/// The names to look for, in order.
+fn names(fallback_names: &[String]) -> Vec<&str> {
+    let mut names = vec![OVERRIDE_NAME, NAME];
+    for name in fallback_names {
+        let name = name.trim();
+        if !name.is_empty() && !names.contains(&name) {
+            names.push(name);
+        }
+    }
+    names
+}
+
+/// Looks for the file that stands for a folder: the first name that is a file or a link, wherever
+/// the link leads.
+fn claim(folder: &Folder<'_>, names: &[&str], candidates: &mut Vec<Candidate>) -> Result<Option<Claim>, DocumentError> {
+    let mut claim: Option<Claim> = None;
+    for name in names {
+        let (path, reach) = (shown(folder.path.join(name)), folder.reach(name));
+        if let Some(winner) = &claim {
+            let fate = passed_over(&reach, &candidates[winner.candidate].path);
+            candidates.push(Candidate { path, fate });
+            continue;
+        }
+        let own = fs::symlink_metadata(&reach);
+        let fate = match &own {
+            Ok(own) if is_eligible(own) => Fate::Read,
+            Ok(_) => Fate::NotAFile,
+            Err(error) => missing(error),
+        };
+        candidates.push(Candidate { path: path.clone(), fate });
+        match own {
+            Ok(own) if is_eligible(&own) => {
+                let candidate = candidates.len() - 1;
+                let place = Place { path, reach, own };
+                claim = Some(Claim { candidate, place });
+            }
+            Err(source) if source.kind() != io::ErrorKind::NotFound => {
+                return Err(DocumentError { path, source });
+            }
+            _ => {}
+        }
+    }
+    Ok(claim)
+}
+
+fn is_eligible(own: &Metadata) -> bool {
+    own.is_file() || own.is_symlink()
+}
+
+/// What becomes of a file in a folder that is already taken. Its troubles are nobody's concern.
+fn passed_over(reach: &Path, winner: &str) -> Fate {
+    match fs::symlink_metadata(reach) {
+        Ok(own) if is_eligible(&own) => Fate::Shadowed { by: winner.to_owned() },
+        Ok(_) => Fate::NotAFile,
+        Err(error) => missing(&error),
+    }
+}
+
+fn missing(error: &io::Error) -> Fate {
+    match error.kind() {
+        io::ErrorKind::NotFound => Fate::Absent,
+        _ => Fate::Unreadable { error: error.to_string() },
+    }
+}
+
+/// Whether these documents leave nothing of the budget. Blank ones are free, and a cut may make
+/// the difference: half a wide space is not blank.
+fn is_used_up(bytes_max: usize, documents: &[Document]) -> bool {
+    let mut left = bytes_max;
+    for document in documents {
+        let used = document.bytes.len().min(left);
+        if !is_blank(&document.bytes[..used]) {
+            left -= used;
+        }
+    }
+    left == 0
+}
+
+fn is_blank(bytes: &[u8]) -> bool {
+    !bytes.iter().any(u8::is_ascii_graphic) && String::from_utf8_lossy(bytes).trim().is_empty()
+}
+
+fn shown(path: PathBuf) -> String {
+    path.into_os_string().into_string().unwrap_or_else(|name| name.to_string_lossy().into_owned())
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,26 @@
+//! Reads the world into facts: instruction files, shell, git, writable roots, pictures, host.
+//!
+//! Everything here looks at the disk or at an environment that the caller hands in, and returns
+//! plain values. Nothing starts a process, with one exception that says so: [`git::has_changes`].
+//!
+//! Not here: what the facts are used for. Budgets are spent and texts are decoded by
+//! `pellucid-engine`; configuration is read by `pellucid-config`.
+
+pub mod cache;
+pub mod changes;
+pub mod documents;
+pub mod git;
+pub mod images;
+mod mime;
+pub mod os;
+pub mod roots;
+pub mod shell;
+pub mod terminal;
+
+#[cfg(test)]
+mod fixture;
+
+use std::ffi::OsString;
+
+/// Looks up an environment variable. The caller decides which environment that is.
+pub type Environment<'a> = dyn Fn(&str) -> Option<OsString> + 'a;

@@ -1,0 +1,287 @@
+//! What can be typed: commands, options and their help.
+
+use std::path::PathBuf;
+
+use clap::Args as ClapArgs;
+use clap::Parser;
+use clap::Subcommand;
+use clap::ValueEnum;
+use clap_complete::Shell;
+
+/// A coding agent you can see through.
+///
+/// Pellucid works like the Codex CLI: same config.toml, same AGENTS.md, same requests. And it shows
+/// what the model is told, where every byte of it comes from, and what was left out.
+///
+/// New here? `pellucid demo` shows it in a minute, with no key and no network.
+#[derive(Debug, Parser)]
+#[command(name = "pellucid", bin_name = "pellucid", version, subcommand_required = true, arg_required_else_help = true)]
+pub struct Args {
+    #[command(flatten)]
+    pub shared: Shared,
+
+    #[command(flatten)]
+    pub interactive: Interactive,
+
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+/// Options that every command takes, before or after its name.
+#[derive(Debug, Clone, Default, ClapArgs)]
+pub struct Shared {
+    /// Set a configuration value; the value is TOML, or text if it is not.
+    ///
+    /// May be given several times. Example: -c model_reasoning_effort=high
+    #[arg(short = 'c', long = "config", value_name = "KEY=VALUE", global = true, action = clap::ArgAction::Append)]
+    pub config: Vec<String>,
+
+    /// Switch a feature on (see `pellucid features list`).
+    #[arg(long, value_name = "FEATURE", global = true, action = clap::ArgAction::Append)]
+    pub enable: Vec<String>,
+
+    /// Switch a feature off.
+    #[arg(long, value_name = "FEATURE", global = true, action = clap::ArgAction::Append)]
+    pub disable: Vec<String>,
+}
+
+/// Options of the terminal interface. Before another command they are accepted and do nothing.
+#[derive(Debug, Clone, Default, ClapArgs)]
+pub struct Interactive {
+    #[arg(short = 'm', long, hide = true)]
+    model: Option<String>,
+    #[arg(short = 'p', long, hide = true)]
+    profile: Option<String>,
+    #[arg(short = 's', long, hide = true, value_enum)]
+    sandbox: Option<Sandbox>,
+    #[arg(short = 'a', long = "ask-for-approval", hide = true, value_enum)]
+    approval: Option<Approval>,
+    #[arg(short = 'C', long = "cd", hide = true)]
+    cd: Option<PathBuf>,
+    #[arg(long, hide = true)]
+    full_auto: bool,
+    #[arg(long = "dangerously-bypass-approvals-and-sandbox", alias = "yolo", hide = true)]
+    bypass: bool,
+    #[arg(long, hide = true)]
+    search: bool,
+    #[arg(long, hide = true)]
+    add_dir: Vec<PathBuf>,
+}
+
+impl Interactive {
+    /// Whether any of them was typed.
+    pub fn is_given(&self) -> bool {
+        self.model.is_some()
+            || self.profile.is_some()
+            || self.sandbox.is_some()
+            || self.approval.is_some()
+            || self.cd.is_some()
+            || self.full_auto
+            || self.bypass
+            || self.search
+            || !self.add_dir.is_empty()
+    }
+}
+
+/// Commands.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Run one turn without a terminal interface.
+    #[command(visible_alias = "e")]
+    Exec(ExecArgs),
+    /// Show the exact request that the next turn would send.
+    Prompt(PromptArgs),
+    /// Show what that request is made of: every part with its bytes, tokens and origin.
+    Context(ContextArgs),
+    /// See it work: a scripted turn in a throw-away folder, then the report of what was sent.
+    Demo(DemoArgs),
+    /// List feature switches.
+    Features(FeaturesArgs),
+    /// Print a completion script for a shell.
+    Completion {
+        /// The shell.
+        #[arg(value_enum, default_value_t = Shell::Bash)]
+        shell: Shell,
+    },
+}
+
+/// What a turn is run with.
+#[derive(Debug, Clone, Default, ClapArgs)]
+pub struct TurnArgs {
+    /// Pictures to attach; several by commas or by repeating.
+    #[arg(short, long = "image", value_name = "FILE", value_delimiter = ',', num_args = 1..)]
+    pub image: Vec<PathBuf>,
+
+    /// The model.
+    #[arg(short, long)]
+    pub model: Option<String>,
+
+    /// The model provider: one of the configuration, or `scripted` for the embedded model.
+    #[arg(long, value_name = "ID")]
+    pub provider: Option<String>,
+
+    /// A script for the embedded model (TOML or JSONL); means `--provider scripted`.
+    #[arg(long, value_name = "FILE")]
+    pub script: Option<PathBuf>,
+
+    /// Use a local model server (see --local-provider).
+    #[arg(long)]
+    pub oss: bool,
+
+    /// Which local model server.
+    #[arg(long, value_enum)]
+    pub local_provider: Option<LocalProvider>,
+
+    /// What commands may touch.
+    #[arg(short, long, value_enum)]
+    pub sandbox: Option<Sandbox>,
+
+    /// The configuration profile.
+    #[arg(short, long)]
+    pub profile: Option<String>,
+
+    /// The working directory.
+    #[arg(short = 'C', long = "cd", value_name = "DIR")]
+    pub cd: Option<PathBuf>,
+
+    /// A further folder that commands may write in, under workspace-write.
+    #[arg(long, value_name = "DIR")]
+    pub add_dir: Vec<PathBuf>,
+
+    /// Short for `--sandbox workspace-write`.
+    #[arg(long, conflicts_with = "bypass")]
+    pub full_auto: bool,
+
+    /// No sandbox. Only for machines that are confined by other means.
+    #[arg(long = "dangerously-bypass-approvals-and-sandbox", alias = "yolo")]
+    pub bypass: bool,
+
+    /// A JSON schema for the final answer.
+    #[arg(long, value_name = "FILE")]
+    pub output_schema: Option<PathBuf>,
+
+    /// The id of the new session, instead of a fresh one. With it `prompt` and `exec` send the same bytes.
+    #[arg(long, value_name = "UUID")]
+    pub session_id: Option<String>,
+}
+
+/// `exec`.
+#[derive(Debug, ClapArgs)]
+#[command(after_help = "The answer is printed on standard output, everything else on standard error.")]
+pub struct ExecArgs {
+    #[command(flatten)]
+    pub turn: TurnArgs,
+
+    /// Work outside of a git repository.
+    #[arg(long)]
+    pub skip_git_repo_check: bool,
+
+    /// Keep no session file. (This version keeps none.)
+    #[arg(long)]
+    pub ephemeral: bool,
+
+    /// Colours on standard error.
+    #[arg(long, value_enum, default_value_t = Color::Auto)]
+    pub color: Color,
+
+    /// Print events as JSON, one on each line.
+    #[arg(long, alias = "experimental-json")]
+    pub json: bool,
+
+    /// Write the final answer to this file.
+    #[arg(short, long, value_name = "FILE")]
+    pub output_last_message: Option<PathBuf>,
+
+    /// What to do. `-` or nothing reads it from standard input.
+    pub prompt: Option<String>,
+}
+
+/// `prompt`.
+#[derive(Debug, ClapArgs)]
+pub struct PromptArgs {
+    #[command(flatten)]
+    pub turn: TurnArgs,
+
+    /// How to print it: readable, as indented JSON, or the exact bytes.
+    #[arg(long, value_enum, default_value_t = PromptFormat::Text)]
+    pub format: PromptFormat,
+
+    /// What you would say. Without it the request stops before your message.
+    pub input: Option<String>,
+}
+
+/// `context`.
+#[derive(Debug, ClapArgs)]
+pub struct ContextArgs {
+    #[command(flatten)]
+    pub turn: TurnArgs,
+
+    /// Print the report as JSON.
+    #[arg(long)]
+    pub json: bool,
+
+    /// What you would say. Without it the request stops before your message.
+    pub input: Option<String>,
+}
+
+/// `demo`.
+#[derive(Debug, ClapArgs)]
+pub struct DemoArgs {
+    /// Print the report as JSON.
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// `features`.
+#[derive(Debug, ClapArgs)]
+pub struct FeaturesArgs {
+    #[command(subcommand)]
+    pub command: FeaturesCommand,
+}
+
+/// Commands of `features`.
+#[derive(Debug, Subcommand)]
+pub enum FeaturesCommand {
+    /// Every feature with its stage and whether it is on.
+    List,
+}
+
+/// How a request is printed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum PromptFormat {
+    Text,
+    Json,
+    Body,
+}
+
+/// When to use colours.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Color {
+    Always,
+    Never,
+    Auto,
+}
+
+/// Sandbox modes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Sandbox {
+    ReadOnly,
+    WorkspaceWrite,
+    DangerFullAccess,
+}
+
+/// Approval policies.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Approval {
+    Untrusted,
+    OnFailure,
+    OnRequest,
+    Never,
+}
+
+/// Local model servers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum LocalProvider {
+    Lmstudio,
+    Ollama,
+}

@@ -1,0 +1,69 @@
+//! `demo`: what Pellucid is, in a minute, with no key and no network.
+//!
+//! Makes a small project in a throw-away folder, runs a scripted turn in it, and prints the report
+//! of the last request that the turn sent.
+
+use std::fs;
+use std::io;
+use std::path::Path;
+use std::process::ExitCode;
+
+use crate::args::DemoArgs;
+use crate::args::Shared;
+use crate::args::TurnArgs;
+use crate::context;
+use crate::exec;
+use crate::exec::Show;
+use crate::start;
+use crate::start::Failure;
+use crate::start::Start;
+use crate::style;
+use crate::style::Paint;
+
+const SCRIPT: &str = include_str!("../demo/script.toml");
+
+const PROMPT: &str = "Which rules apply here?";
+
+/// The project: a repository with two instruction files, one of them blank.
+const FILES: [(&str, &str); 4] = [
+    ("project/.git/HEAD", "ref: refs/heads/main\n"),
+    ("project/AGENTS.md", "# Rules\n\nEvery change comes with a test.\n"),
+    ("project/api/AGENTS.md", "Document every function.\n"),
+    ("project/api/notes/AGENTS.md", "\n"),
+];
+
+pub fn run(args: &DemoArgs) -> Result<ExitCode, Failure> {
+    let folder = tempfile::tempdir()
+        .map_err(|error| Failure::new(format!("Error: no throw-away folder can be made: {error}")))?;
+    let project = make_project(folder.path())
+        .map_err(|error| Failure::new(format!("Error: the demo's project cannot be written: {error}")))?;
+    style::line("A small project with instruction files, and an embedded model that plays a script:\n");
+    let turn = TurnArgs {
+        cd: Some(project.join("api/notes")),
+        script: Some(folder.path().join("script.toml")),
+        ..TurnArgs::default()
+    };
+    let start = Start::in_home(&folder.path().join("home"), &Shared::default(), &turn)?;
+    let session = start.session(None)?;
+    let paint = Paint::new(crate::args::Color::Auto);
+    let human = exec::human(paint, PROMPT.to_owned(), &session);
+    let mut show = Show::Human(Box::new(human));
+    let inputs = start::inputs(&[], Some(PROMPT.to_owned()));
+    let (session, outcome) = exec::run_turn(session, exec::Turn { inputs, output_schema: None }, &mut show)?;
+    show.finish(outcome.last_message.as_deref())?;
+    style::line("\nAnd this is everything the model was given in the last request:\n");
+    context::print(&session, args.json, paint)?;
+    style::line("\nTry it on a project of yours: `pellucid context \"hello\"` shows the same for your next request.");
+    Ok(ExitCode::SUCCESS)
+}
+
+fn make_project(folder: &Path) -> io::Result<std::path::PathBuf> {
+    for (path, text) in FILES.into_iter().chain([("script.toml", SCRIPT), ("home/config.toml", "")]) {
+        let path = folder.join(path);
+        if let Some(parent) = path.parent() {
+            fs::create_dir_all(parent)?;
+        }
+        fs::write(path, text)?;
+    }
+    Ok(folder.join("project"))
+}

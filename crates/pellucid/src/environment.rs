@@ -1,0 +1,27 @@
+//! The environment of the program: the process's variables over those of the home folder's `.env`.
+//!
+//! Keys that begin with `CODEX_` or `PELLUCID_` are not taken from the file: it lies in the folder
+//! that such keys name.
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::path::Path;
+
+use pellucid_config::Env;
+
+/// The process's environment, completed by the home folder's `.env`.
+pub fn with_dotenv(home: &Path) -> Env {
+    let file = read(&home.join(".env"));
+    Env::new(move |name| std::env::var_os(name).or_else(|| file.get(name).cloned()))
+}
+
+fn read(path: &Path) -> BTreeMap<String, OsString> {
+    let Ok(entries) = dotenvy::from_path_iter(path) else {
+        return BTreeMap::new();
+    };
+    let is_ours = |name: &str| {
+        let name = name.to_ascii_uppercase();
+        name.starts_with("CODEX_") || name.starts_with("PELLUCID_")
+    };
+    entries.flatten().filter(|(name, _)| !is_ours(name)).map(|(name, value)| (name, value.into())).collect()
+}

@@ -1,0 +1,162 @@
+//! `exec`: one turn without a terminal interface.
+//!
+//! Submits the prompt through the session's door and shows its events, as lines for people or as
+//! JSON. The status is 1 if any error was told.
+
+mod human;
+mod json;
+
+use std::path::Path;
+use std::process::ExitCode;
+
+use pellucid_agent::door;
+use pellucid_agent::door::Door;
+use pellucid_agent::identity::new_turn_id;
+use pellucid_agent::session::Session;
+use pellucid_protocol::event::EventMessage;
+use pellucid_protocol::input::UserInput;
+use pellucid_protocol::operation::Operation;
+use pellucid_protocol::operation::Submission;
+use pellucid_workspace::git;
+use serde_json::Value;
+
+use crate::args::ExecArgs;
+use crate::args::Shared;
+use crate::exec::human::Human;
+use crate::exec::json::Json;
+use crate::start;
+use crate::start::Failure;
+use crate::start::Start;
+use crate::stdin;
+use crate::style;
+use crate::style::Paint;
+
+pub fn run(shared: Shared, args: ExecArgs) -> Result<ExitCode, Failure> {
+    let start = Start::new(&shared, &args.turn)?;
+    let is_waived = args.skip_git_repo_check || args.turn.bypass;
+    if !is_waived && git::work_tree_root(&start.config.folders.cwd).is_none() {
+        return Err(Failure::new("Not inside a trusted directory and --skip-git-repo-check was not specified."));
+    }
+    let hide_reasoning = start.config.display.hide_reasoning;
+    let session = start.session(args.turn.session_id.as_deref())?;
+    let prompt = stdin::prompt(args.prompt)?;
+    let output_schema = start::output_schema(args.turn.output_schema.as_deref())?;
+    let turn = Turn { inputs: start::inputs(&args.turn.image, Some(prompt.clone())), output_schema };
+    let paint = Paint::new(args.color);
+    let mut show = if args.json {
+        Show::Json(Json::default())
+    } else {
+        Show::Human(Box::new(Human::new(paint, hide_reasoning, prompt, session.facts())))
+    };
+    let (_, outcome) = run_turn(session, turn, &mut show)?;
+    if let Some(file) = &args.output_last_message {
+        write_last_message(file, outcome.last_message.as_deref());
+    }
+    show.finish(outcome.last_message.as_deref())?;
+    Ok(if outcome.has_failed { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+}
+
+/// What is asked.
+#[derive(Debug)]
+pub struct Turn {
+    pub inputs: Vec<UserInput>,
+    pub output_schema: Option<Value>,
+}
+
+/// How a turn ended.
+#[derive(Debug, Default)]
+pub struct Outcome {
+    pub last_message: Option<String>,
+    pub has_failed: bool,
+}
+
+/// Where events go.
+#[derive(Debug)]
+pub enum Show {
+    Human(Box<Human>),
+    Json(Json),
+}
+
+impl Show {
+    fn event(&mut self, event: &EventMessage) -> Result<(), Failure> {
+        match self {
+            Self::Human(human) => {
+                human.event(event);
+                Ok(())
+            }
+            Self::Json(json) => json.event(event),
+        }
+    }
+
+    /// After the last event: the answer goes to standard output.
+    pub fn finish(&self, last_message: Option<&str>) -> Result<(), Failure> {
+        match self {
+            Self::Human(human) => human.finish(last_message),
+            Self::Json(_) => Ok(()),
+        }
+    }
+}
+
+/// Runs one turn to its end and gives the session back.
+pub fn run_turn(session: Session, turn: Turn, show: &mut Show) -> Result<(Session, Outcome), Failure> {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .map_err(|error| Failure::new(format!("Error: the runtime cannot start: {error}")))?;
+    runtime.block_on(async {
+        let (door, inside) = door::open(&session);
+        let (session, outcome) = tokio::join!(door::run(session, inside), watch(door, turn, show));
+        Ok((session, outcome?))
+    })
+}
+
+/// The face: submits, shows, and shuts the session down after the turn.
+async fn watch(mut door: Door, turn: Turn, show: &mut Show) -> Result<Outcome, Failure> {
+    let submit = |operation| Submission { id: new_turn_id(), operation };
+    let input = Operation::UserInput { items: turn.inputs, final_output_json_schema: turn.output_schema };
+    let mut outcome = Outcome::default();
+    // A send only fails when the session has ended, and then the event stream says so.
+    let _ = door.submissions.send(submit(input)).await;
+    loop {
+        let event = tokio::select! {
+            event = door.events.recv() => event,
+            interrupt = tokio::signal::ctrl_c() => {
+                if interrupt.is_ok() {
+                    let _ = door.submissions.send(submit(Operation::Interrupt)).await;
+                }
+                continue;
+            }
+        };
+        let Some(event) = event else {
+            return Ok(outcome);
+        };
+        show.event(&event.msg)?;
+        match event.msg {
+            EventMessage::Error { .. } => outcome.has_failed = true,
+            EventMessage::TaskComplete { last_agent_message, .. } => {
+                outcome.last_message = last_agent_message;
+                let _ = door.submissions.send(submit(Operation::Shutdown)).await;
+            }
+            EventMessage::TurnAborted { .. } => {
+                let _ = door.submissions.send(submit(Operation::Shutdown)).await;
+            }
+            EventMessage::ShutdownComplete => return Ok(outcome),
+            _ => {}
+        }
+    }
+}
+
+fn write_last_message(file: &Path, message: Option<&str>) {
+    let shown = file.display();
+    if message.is_none() {
+        style::line(&format!("Warning: no last agent message; wrote empty content to {shown}"));
+    }
+    if let Err(error) = std::fs::write(file, message.unwrap_or_default()) {
+        style::line(&format!("Failed to write last message file {shown}: {error}"));
+    }
+}
+
+/// Shows events to a person, with everything that the model thinks aloud.
+pub fn human(paint: Paint, prompt: String, session: &Session) -> Human {
+    Human::new(paint, false, prompt, session.facts())
+}

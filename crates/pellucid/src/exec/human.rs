@@ -1,0 +1,160 @@
+//! Events as lines for people, on standard error; the answer once more on standard output.
+
+use std::io::Write;
+
+use pellucid_agent::identity::VERSION;
+use pellucid_engine::facts::Facts;
+use pellucid_protocol::event::AbortReason;
+use pellucid_protocol::event::EventMessage;
+use pellucid_protocol::event::PlanUpdate;
+use pellucid_protocol::event::SessionConfigured;
+use pellucid_protocol::event::StepStatus;
+use pellucid_protocol::settings::NetworkAccess;
+use pellucid_protocol::settings::ReasoningSummary;
+use pellucid_protocol::settings::SandboxPolicy;
+use pellucid_protocol::usage::TokenUsage;
+
+use crate::start::Failure;
+use crate::style;
+use crate::style::Paint;
+use crate::style::thousands;
+
+/// Shows events to a person.
+#[derive(Debug)]
+pub struct Human {
+    paint: Paint,
+    hide_reasoning: bool,
+    prompt: String,
+    summary: ReasoningSummary,
+    usage: Option<TokenUsage>,
+}
+
+impl Human {
+    pub fn new(paint: Paint, hide_reasoning: bool, prompt: String, facts: &Facts) -> Self {
+        Self { paint, hide_reasoning, prompt, summary: facts.summary, usage: None }
+    }
+
+    pub fn event(&mut self, event: &EventMessage) {
+        let paint = self.paint;
+        match event {
+            EventMessage::SessionConfigured(session) => self.header(session),
+            EventMessage::Error { message, .. } => style::line(&format!("{} {message}", paint.red("ERROR:"))),
+            EventMessage::Warning { message } => style::line(&format!("{} {message}", paint.yellow("warning:"))),
+            EventMessage::StreamError { message, .. } => style::line(&paint.dim(message)),
+            EventMessage::DeprecationNotice { summary, details } => {
+                style::line(&format!("{} {summary}", paint.yellow("deprecated:")));
+                if let Some(details) = details {
+                    style::line(&paint.dim(details));
+                }
+            }
+            EventMessage::AgentMessage { message } => style::line(&format!("{}\n{message}", paint.magenta("pellucid"))),
+            EventMessage::AgentReasoning { text } if !self.hide_reasoning => {
+                style::line(&format!("{}\n{text}", paint.magenta("thinking")));
+            }
+            EventMessage::AgentReasoningRawContent { text } => style::line(text),
+            EventMessage::WebSearchBegin { .. } => style::line("🌐 Searching the web..."),
+            EventMessage::WebSearchEnd { query, .. } if query.is_empty() => style::line("🌐 Searched the web"),
+            EventMessage::WebSearchEnd { query, .. } => style::line(&format!("🌐 Searched: {query}")),
+            EventMessage::PlanUpdate(plan) => self.plan(plan),
+            EventMessage::TurnAborted { reason, .. } => style::line(match reason {
+                AbortReason::Interrupted => "task interrupted",
+                AbortReason::Replaced => "task aborted: replaced by a new task",
+                AbortReason::ReviewEnded => "task aborted: review ended",
+            }),
+            EventMessage::TokenCount { info: Some(info), .. } => self.usage = Some(info.total_token_usage),
+            _ => {}
+        }
+    }
+
+    /// The token summary, then the answer on standard output.
+    pub fn finish(&self, last_message: Option<&str>) -> Result<(), Failure> {
+        if let Some(usage) = &self.usage {
+            style::line(&format!("{}\n{}", self.paint.dim("tokens used"), thousands(usage.blended_total())));
+        }
+        let Some(message) = last_message else {
+            return Ok(());
+        };
+        let mut out = std::io::stdout().lock();
+        let newline = if message.ends_with('\n') { "" } else { "\n" };
+        write!(out, "{message}{newline}")
+            .and_then(|()| out.flush())
+            .map_err(|error| Failure::new(format!("Error: the answer cannot be printed: {error}")))
+    }
+
+    fn header(&self, session: &SessionConfigured) {
+        let paint = self.paint;
+        style::line(&format!("Pellucid v{VERSION}\n--------"));
+        let effort = session.reasoning_effort.map_or("none", |effort| effort.as_str());
+        for (name, value) in [
+            ("workdir:", session.cwd.display().to_string()),
+            ("model:", session.model.clone()),
+            ("provider:", session.model_provider_id.clone()),
+            ("approval:", session.approval_policy.to_string()),
+            ("sandbox:", sandbox(&session.sandbox_policy)),
+            ("reasoning effort:", effort.to_owned()),
+            ("reasoning summaries:", self.summary.to_string()),
+            ("session id:", session.session_id.to_string()),
+        ] {
+            style::line(&format!("{} {value}", paint.bold(name)));
+        }
+        style::line(&format!("--------\n{}\n{}", paint.cyan("user"), self.prompt));
+    }
+
+    fn plan(&self, update: &PlanUpdate) {
+        style::line(&self.paint.magenta("Plan update"));
+        if let Some(explanation) = &update.explanation {
+            style::line(&self.paint.dim(explanation));
+        }
+        for step in &update.plan {
+            let mark = match step.status {
+                StepStatus::Completed => self.paint.green("✓"),
+                StepStatus::InProgress => self.paint.cyan("→"),
+                StepStatus::Pending => self.paint.dim("•"),
+            };
+            style::line(&format!("  {mark} {}", step.step));
+        }
+    }
+}
+
+/// A policy in a few words.
+fn sandbox(policy: &SandboxPolicy) -> String {
+    let (mut text, network) = match policy {
+        SandboxPolicy::DangerFullAccess => ("danger-full-access".to_owned(), false),
+        SandboxPolicy::ReadOnly => ("read-only".to_owned(), false),
+        SandboxPolicy::ExternalSandbox { network_access } => {
+            ("external-sandbox".to_owned(), *network_access == NetworkAccess::Enabled)
+        }
+        SandboxPolicy::WorkspaceWrite { writable_roots, network_access, exclude_tmpdir_env_var, exclude_slash_tmp } => {
+            let mut roots = vec!["workdir".to_owned()];
+            if !exclude_slash_tmp {
+                roots.push("/tmp".to_owned());
+            }
+            if !exclude_tmpdir_env_var {
+                roots.push("$TMPDIR".to_owned());
+            }
+            roots.extend(writable_roots.iter().map(|root| root.display().to_string()));
+            (format!("workspace-write [{}]", roots.join(", ")), *network_access)
+        }
+    };
+    if network {
+        text += " (network access enabled)";
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_policy_is_named_with_its_roots() {
+        let policy = SandboxPolicy::WorkspaceWrite {
+            writable_roots: vec!["/opt".into()],
+            network_access: true,
+            exclude_tmpdir_env_var: true,
+            exclude_slash_tmp: false,
+        };
+        assert_eq!(sandbox(&policy), "workspace-write [workdir, /tmp, /opt] (network access enabled)");
+        assert_eq!(sandbox(&SandboxPolicy::ReadOnly), "read-only");
+    }
+}

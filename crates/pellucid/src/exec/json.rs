@@ -1,0 +1,288 @@
+//! Events as JSON lines on standard output, in the form that clients of `exec --json` expect.
+//!
+//! Items are numbered in the order in which they appear. A plan is one item that is started,
+//! updated and, at the end of the turn, completed.
+
+use std::io::Write;
+
+use pellucid_protocol::event::EventMessage;
+use pellucid_protocol::event::PlanUpdate;
+use pellucid_protocol::event::StepStatus;
+use pellucid_protocol::item::WebSearchAction;
+use pellucid_protocol::usage::TokenUsage;
+use serde::Serialize;
+use serde::Serializer;
+use serde::ser::SerializeMap;
+
+use crate::start::Failure;
+
+/// Shows events to a program.
+#[derive(Debug, Default)]
+pub struct Json {
+    n_items: usize,
+    plan: Option<(String, PlanUpdate)>,
+    searches: Vec<(String, String)>,
+    usage: TokenUsage,
+    error: Option<String>,
+}
+
+impl Json {
+    pub fn event(&mut self, event: &EventMessage) -> Result<(), Failure> {
+        let mut out = std::io::stdout().lock();
+        for line in self.lines(event) {
+            let text = serde_json::to_string(&line).map_err(|error| Failure::new(error.to_string()))?;
+            writeln!(out, "{text}")
+                .map_err(|error| Failure::new(format!("Error: events cannot be printed: {error}")))?;
+        }
+        out.flush().map_err(|error| Failure::new(format!("Error: events cannot be printed: {error}")))
+    }
+
+    /// The lines for an event.
+    fn lines(&mut self, event: &EventMessage) -> Vec<Line> {
+        match event {
+            EventMessage::SessionConfigured(session) => {
+                vec![Line::ThreadStarted { thread_id: session.session_id.to_string() }]
+            }
+            EventMessage::TaskStarted { .. } => vec![Line::TurnStarted],
+            EventMessage::AgentMessage { message } => {
+                vec![self.completed(Details::AgentMessage { text: message.clone() })]
+            }
+            EventMessage::AgentReasoning { text } => vec![self.completed(Details::Reasoning { text: text.clone() })],
+            EventMessage::Warning { message } => vec![self.completed(Details::Error { message: message.clone() })],
+            EventMessage::WebSearchBegin { call_id } => {
+                let id = self.next_id();
+                self.searches.push((call_id.clone(), id.clone()));
+                let details = search(call_id, "", &WebSearchAction::Other);
+                vec![Line::ItemStarted { item: Item { id, details } }]
+            }
+            EventMessage::WebSearchEnd { call_id, query, action } => {
+                let known = self.searches.iter().position(|(known, _)| known == call_id);
+                let id = match known {
+                    Some(at) => self.searches.remove(at).1,
+                    None => self.next_id(),
+                };
+                vec![Line::ItemCompleted { item: Item { id, details: search(call_id, query, action) } }]
+            }
+            EventMessage::PlanUpdate(plan) => vec![self.plan(plan)],
+            EventMessage::TokenCount { info: Some(info), .. } => {
+                self.usage = info.total_token_usage;
+                Vec::new()
+            }
+            EventMessage::Error { message, .. } => {
+                self.error = Some(message.clone());
+                vec![Line::Error { message: message.clone() }]
+            }
+            EventMessage::StreamError { message, additional_details, .. } => {
+                let message = match additional_details {
+                    Some(details) => format!("{message} ({details})"),
+                    None => message.clone(),
+                };
+                vec![Line::Error { message }]
+            }
+            EventMessage::TaskComplete { .. } => self.turn_over(),
+            _ => Vec::new(),
+        }
+    }
+
+    fn plan(&mut self, plan: &PlanUpdate) -> Line {
+        match &mut self.plan {
+            Some((id, known)) => {
+                known.clone_from(plan);
+                Line::ItemUpdated { item: Item { id: id.clone(), details: todo_list(plan) } }
+            }
+            None => {
+                let id = self.next_id();
+                self.plan = Some((id.clone(), plan.clone()));
+                Line::ItemStarted { item: Item { id, details: todo_list(plan) } }
+            }
+        }
+    }
+
+    fn turn_over(&mut self) -> Vec<Line> {
+        let plan = self.plan.take();
+        let plan = plan.map(|(id, plan)| Line::ItemCompleted { item: Item { id, details: todo_list(&plan) } });
+        let end = match self.error.take() {
+            Some(message) => Line::TurnFailed { error: TurnError { message } },
+            None => Line::TurnCompleted {
+                usage: Usage {
+                    input_tokens: self.usage.input_tokens,
+                    cached_input_tokens: self.usage.cached_input_tokens,
+                    output_tokens: self.usage.output_tokens,
+                },
+            },
+        };
+        plan.into_iter().chain([end]).collect()
+    }
+
+    fn completed(&mut self, details: Details) -> Line {
+        Line::ItemCompleted { item: Item { id: self.next_id(), details } }
+    }
+
+    fn next_id(&mut self) -> String {
+        let id = format!("item_{}", self.n_items);
+        self.n_items += 1;
+        id
+    }
+}
+
+fn todo_list(plan: &PlanUpdate) -> Details {
+    let todo = |step: &pellucid_protocol::event::PlanStep| Todo {
+        text: step.step.clone(),
+        completed: step.status == StepStatus::Completed,
+    };
+    Details::TodoList { items: plan.plan.iter().map(todo).collect() }
+}
+
+fn search(call_id: &str, query: &str, action: &WebSearchAction) -> Details {
+    Details::WebSearch { call_id: call_id.to_owned(), query: query.to_owned(), action: action.clone() }
+}
+
+#[derive(Serialize)]
+#[serde(tag = "type")]
+enum Line {
+    #[serde(rename = "thread.started")]
+    ThreadStarted { thread_id: String },
+    #[serde(rename = "turn.started")]
+    TurnStarted,
+    #[serde(rename = "turn.completed")]
+    TurnCompleted { usage: Usage },
+    #[serde(rename = "turn.failed")]
+    TurnFailed { error: TurnError },
+    #[serde(rename = "item.started")]
+    ItemStarted { item: Item },
+    #[serde(rename = "item.updated")]
+    ItemUpdated { item: Item },
+    #[serde(rename = "item.completed")]
+    ItemCompleted { item: Item },
+    #[serde(rename = "error")]
+    Error { message: String },
+}
+
+#[derive(Serialize)]
+struct Usage {
+    input_tokens: i64,
+    cached_input_tokens: i64,
+    output_tokens: i64,
+}
+
+#[derive(Serialize)]
+struct TurnError {
+    message: String,
+}
+
+struct Item {
+    id: String,
+    details: Details,
+}
+
+enum Details {
+    AgentMessage { text: String },
+    Reasoning { text: String },
+    TodoList { items: Vec<Todo> },
+    WebSearch { call_id: String, query: String, action: WebSearchAction },
+    Error { message: String },
+}
+
+#[derive(Serialize)]
+struct Todo {
+    text: String,
+    completed: bool,
+}
+
+/// By hand, because a search has two members named `id`: its own and the call's.
+impl Serialize for Item {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(None)?;
+        map.serialize_entry("id", &self.id)?;
+        match &self.details {
+            Details::AgentMessage { text } => {
+                map.serialize_entry("type", "agent_message")?;
+                map.serialize_entry("text", text)?;
+            }
+            Details::Reasoning { text } => {
+                map.serialize_entry("type", "reasoning")?;
+                map.serialize_entry("text", text)?;
+            }
+            Details::TodoList { items } => {
+                map.serialize_entry("type", "todo_list")?;
+                map.serialize_entry("items", items)?;
+            }
+            Details::WebSearch { call_id, query, action } => {
+                map.serialize_entry("type", "web_search")?;
+                map.serialize_entry("id", call_id)?;
+                map.serialize_entry("query", query)?;
+                map.serialize_entry("action", action)?;
+            }
+            Details::Error { message } => {
+                map.serialize_entry("type", "error")?;
+                map.serialize_entry("message", message)?;
+            }
+        }
+        map.end()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use expect_test::Expect;
+    use expect_test::expect;
+    use serde_json::json;
+
+    use super::*;
+
+    #[track_caller]
+    fn check_lines(events: &[serde_json::Value], expected: &Expect) {
+        let mut json = Json::default();
+        let mut text = String::new();
+        for event in events {
+            let event: EventMessage = serde_json::from_value(event.clone()).unwrap();
+            for line in json.lines(&event) {
+                text += &serde_json::to_string(&line).unwrap();
+                text.push('\n');
+            }
+        }
+        expected.assert_eq(&text);
+    }
+
+    #[test]
+    fn a_plan_is_one_item_and_a_search_has_two_ids() {
+        let plan = |status: &str| json!({ "type": "plan_update", "plan": [{ "step": "a", "status": status }] });
+        check_lines(
+            &[
+                json!({ "type": "task_started", "turn_id": "t", "model_context_window": 1, "collaboration_mode_kind": "default" }),
+                plan("pending"),
+                json!({ "type": "web_search_begin", "call_id": "ws_1" }),
+                json!({ "type": "web_search_end", "call_id": "ws_1", "query": "q", "action": { "type": "search", "query": "q" } }),
+                plan("completed"),
+                json!({ "type": "agent_message", "message": "done" }),
+                json!({ "type": "task_complete", "turn_id": "t", "last_agent_message": "done" }),
+            ],
+            &expect![[r#"
+                {"type":"turn.started"}
+                {"type":"item.started","item":{"id":"item_0","type":"todo_list","items":[{"text":"a","completed":false}]}}
+                {"type":"item.started","item":{"id":"item_1","type":"web_search","id":"ws_1","query":"","action":{"type":"other"}}}
+                {"type":"item.completed","item":{"id":"item_1","type":"web_search","id":"ws_1","query":"q","action":{"type":"search","query":"q"}}}
+                {"type":"item.updated","item":{"id":"item_0","type":"todo_list","items":[{"text":"a","completed":true}]}}
+                {"type":"item.completed","item":{"id":"item_2","type":"agent_message","text":"done"}}
+                {"type":"item.completed","item":{"id":"item_0","type":"todo_list","items":[{"text":"a","completed":true}]}}
+                {"type":"turn.completed","usage":{"input_tokens":0,"cached_input_tokens":0,"output_tokens":0}}
+            "#]],
+        );
+    }
+
+    #[test]
+    fn a_failed_turn_ends_with_its_error() {
+        check_lines(
+            &[
+                json!({ "type": "stream_error", "message": "Reconnecting... 1/1", "additional_details": "cut" }),
+                json!({ "type": "error", "message": "broken" }),
+                json!({ "type": "task_complete", "turn_id": "t", "last_agent_message": null }),
+            ],
+            &expect![[r#"
+                {"type":"error","message":"Reconnecting... 1/1 (cut)"}
+                {"type":"error","message":"broken"}
+                {"type":"turn.failed","error":{"message":"broken"}}
+            "#]],
+        );
+    }
+}

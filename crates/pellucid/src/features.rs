@@ -1,0 +1,27 @@
+//! `features list`: every switch, in table order.
+
+use std::io::Write;
+use std::process::ExitCode;
+
+use pellucid_protocol::feature::Feature;
+
+use crate::args::FeaturesArgs;
+use crate::args::FeaturesCommand;
+use crate::args::Shared;
+use crate::args::TurnArgs;
+use crate::start::Failure;
+use crate::start::Start;
+
+pub fn run(shared: Shared, args: FeaturesArgs) -> Result<ExitCode, Failure> {
+    let FeaturesCommand::List = args.command;
+    let start = Start::new(&shared, &TurnArgs::default())?;
+    let width = |of: fn(&Feature) -> usize| Feature::ALL.iter().map(of).max().unwrap_or(0);
+    let (keys, stages) = (width(|it| it.key().len()), width(|it| it.stage().as_str().len()));
+    let mut out = std::io::stdout().lock();
+    for feature in Feature::ALL {
+        let (key, stage) = (feature.key(), feature.stage().as_str());
+        let is_on = start.config.features.is_on(*feature);
+        writeln!(out, "{key:keys$}  {stage:stages$}  {is_on}").map_err(|error| Failure::new(error.to_string()))?;
+    }
+    Ok(ExitCode::SUCCESS)
+}

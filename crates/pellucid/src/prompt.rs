@@ -1,0 +1,82 @@
+//! `prompt`: the request that the next turn would send.
+
+use std::io::Write;
+use std::process::ExitCode;
+
+use pellucid_agent::session::Session;
+use serde_json::Value;
+
+use crate::args::PromptArgs;
+use crate::args::PromptFormat;
+use crate::args::Shared;
+use crate::args::TurnArgs;
+use crate::start;
+use crate::start::Failure;
+use crate::start::Start;
+
+pub fn run(shared: Shared, args: &PromptArgs) -> Result<ExitCode, Failure> {
+    let (_, body) = next_request(&shared, &args.turn, args.input.clone())?;
+    let text = match args.format {
+        PromptFormat::Body => body,
+        PromptFormat::Json => {
+            let mut text =
+                serde_json::to_vec_pretty(&parsed(&body)?).map_err(|error| Failure::new(error.to_string()))?;
+            text.push(b'\n');
+            text
+        }
+        PromptFormat::Text => readable(&parsed(&body)?).into_bytes(),
+    };
+    let mut out = std::io::stdout().lock();
+    out.write_all(&text).and_then(|()| out.flush()).map_err(|error| Failure::new(format!("Error: {error}")))?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// The session before its next turn, and the body that this turn would send first.
+pub fn next_request(shared: &Shared, turn: &TurnArgs, input: Option<String>) -> Result<(Session, Vec<u8>), Failure> {
+    let start = Start::new(shared, turn)?;
+    let mut session = start.session(turn.session_id.as_deref())?;
+    let schema = start::output_schema(turn.output_schema.as_deref())?;
+    let inputs = start::inputs(&turn.image, input);
+    if !inputs.is_empty() {
+        session.record_input(&inputs);
+    }
+    let frame = session.frame(schema);
+    let body = session.request(&frame).body();
+    Ok((session, body))
+}
+
+fn parsed(body: &[u8]) -> Result<Value, Failure> {
+    serde_json::from_slice(body).map_err(|error| Failure::new(format!("Error: the request is not JSON: {error}")))
+}
+
+/// The request for people: instructions, messages, then the rest on a few lines.
+fn readable(body: &Value) -> String {
+    let mut text = format!("── instructions ──\n{}\n", body["instructions"].as_str().unwrap_or_default());
+    for item in body["input"].as_array().into_iter().flatten() {
+        let kind = item["role"].as_str().or(item["type"].as_str()).unwrap_or_default();
+        text += &format!("\n── {kind} ──\n");
+        match item["content"].as_array() {
+            Some(parts) => {
+                for part in parts {
+                    text += part["text"].as_str().unwrap_or("(a picture)");
+                    text.push('\n');
+                }
+            }
+            None => text += &format!("{item}\n"),
+        }
+    }
+    text += "\n── tools ──\n";
+    for tool in body["tools"].as_array().into_iter().flatten() {
+        let name = tool["name"].as_str().or(tool["type"].as_str()).unwrap_or_default();
+        let about = tool["description"].as_str().and_then(|text| text.lines().next()).unwrap_or_default();
+        text += format!("{name}  {about}").trim_end();
+        text.push('\n');
+    }
+    text += "\n── settings ──\n";
+    for (key, value) in body.as_object().into_iter().flatten() {
+        if !matches!(key.as_str(), "instructions" | "input" | "tools") {
+            text += &format!("{key}: {value}\n");
+        }
+    }
+    text
+}

@@ -1,0 +1,252 @@
+//! From arguments to a session: home, configuration, pack, model, facts.
+
+use std::path::Path;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use pellucid_agent::gather;
+use pellucid_agent::identity;
+use pellucid_agent::identity::Identity;
+use pellucid_agent::session::Session;
+use pellucid_agent::session::Setup;
+use pellucid_config::Config;
+use pellucid_config::Env;
+use pellucid_config::HarnessOverrides;
+use pellucid_config::LoadOptions;
+use pellucid_config::Override;
+use pellucid_config::home;
+use pellucid_engine::pack::Pack;
+use pellucid_model::Model;
+use pellucid_model::Script;
+use pellucid_model::Transport;
+use pellucid_model::credentials;
+use pellucid_protocol::event::EventMessage;
+use pellucid_protocol::event::RawReasoning;
+use pellucid_protocol::id::SessionId;
+use pellucid_protocol::input::UserInput;
+use pellucid_protocol::provider::Provider;
+use pellucid_protocol::settings::ApprovalPolicy;
+use pellucid_protocol::settings::SandboxMode;
+use serde_json::Value;
+
+use crate::args::LocalProvider;
+use crate::args::Sandbox;
+use crate::args::Shared;
+use crate::args::TurnArgs;
+use crate::environment;
+use crate::style;
+
+/// The id of the embedded model's provider.
+const SCRIPTED: &str = "scripted";
+
+/// Which face of the program speaks.
+const ORIGINATOR: &str = "pellucid_exec";
+
+/// Why the program cannot go on: lines for standard error.
+#[derive(Debug)]
+pub struct Failure(String);
+
+impl Failure {
+    pub fn new(text: impl Into<String>) -> Self {
+        Self(text.into())
+    }
+
+    /// Shows it and gives the status to end with.
+    pub fn show(&self) -> ExitCode {
+        style::line(&self.0);
+        ExitCode::FAILURE
+    }
+}
+
+/// What a command runs with.
+#[derive(Debug)]
+pub struct Start {
+    pub config: Config,
+    pub env: Env,
+    script: Option<Script>,
+}
+
+impl Start {
+    /// Reads the configuration for a turn.
+    pub fn new(shared: &Shared, turn: &TurnArgs) -> Result<Self, Failure> {
+        let overrides = overrides(shared)?;
+        let home = home::find(&Env::process())
+            .map_err(|error| Failure::new(format!("Error finding pellucid home: {error}")))?;
+        Self::load(home, overrides, turn)
+    }
+
+    /// The same with another home folder than the user's.
+    pub fn in_home(home: &Path, shared: &Shared, turn: &TurnArgs) -> Result<Self, Failure> {
+        Self::load(home.to_owned(), overrides(shared)?, turn)
+    }
+
+    fn load(home: PathBuf, overrides: Vec<Override>, turn: &TurnArgs) -> Result<Self, Failure> {
+        let env = environment::with_dotenv(&home);
+        let cwd = working_directory(turn.cd.as_deref())?;
+        let mut options = LoadOptions::new(cwd, home, env);
+        options.overrides = overrides;
+        options.harness = harness(turn)?;
+        let config = pellucid_config::load(&options).map_err(|error| Failure::new(error.report()))?;
+        for warning in &config.warnings {
+            style::line(&format!("warning: {warning}"));
+        }
+        let script = script(turn)?;
+        Ok(Self { config, env: options.env, script })
+    }
+
+    /// Opens a new session.
+    pub fn session(self, session_id: Option<&str>) -> Result<Session, Failure> {
+        let Self { config, env, script } = self;
+        let pack = Pack::builtin(&config.prompt.pack).ok_or_else(|| {
+            let known = Pack::builtin_names().join(", ");
+            Failure::new(format!("Error: there is no pack `{}`; built in: {known}", config.prompt.pack))
+        })?;
+        let gathered = gather::gather(&config, &env);
+        let (provider_id, provider, model) = match script {
+            Some(script) => (SCRIPTED.to_owned(), scripted_provider(), Model::scripted(script)),
+            None => {
+                let provider = config.model.provider.clone();
+                let lookup = |name: &str| env.text(name);
+                let key = credentials::api_key(&config.folders.home, &lookup);
+                let model = Model::http(Transport::default(), &provider, key, &lookup);
+                (config.model.provider_id.clone(), provider, model)
+            }
+        };
+        let raw = if config.display.show_raw_reasoning { RawReasoning::Shown } else { RawReasoning::Hidden };
+        Ok(Session::new(Setup {
+            session_id: match session_id {
+                Some(id) => SessionId::new(parse_session_id(id)?),
+                None => identity::new_session_id(),
+            },
+            pack,
+            gathered,
+            provider_id,
+            provider,
+            model,
+            identity: Identity::new(ORIGINATOR, &env),
+            raw_reasoning: raw,
+            notices: notices(&config),
+        }))
+    }
+}
+
+/// The inputs of a turn: pictures first, then the text.
+pub fn inputs(images: &[PathBuf], text: Option<String>) -> Vec<UserInput> {
+    let images = images.iter().map(|path| UserInput::LocalImage { path: path.clone() });
+    images.chain(text.map(UserInput::text)).collect()
+}
+
+/// The JSON schema for the final answer.
+pub fn output_schema(file: Option<&Path>) -> Result<Option<Value>, Failure> {
+    let Some(file) = file else {
+        return Ok(None);
+    };
+    let shown = file.display();
+    let text = std::fs::read_to_string(file)
+        .map_err(|error| Failure::new(format!("Failed to read output schema file {shown}: {error}")))?;
+    let schema = serde_json::from_str(&text)
+        .map_err(|error| Failure::new(format!("Output schema file {shown} is not valid JSON: {error}")))?;
+    Ok(Some(schema))
+}
+
+/// Values of the command line, in the order in which they apply.
+pub fn overrides(shared: &Shared) -> Result<Vec<Override>, Failure> {
+    let failed = |error: pellucid_config::overrides::OverrideError| Failure::new(error.report());
+    let mut overrides = Vec::new();
+    for argument in &shared.config {
+        overrides.push(Override::parse(argument).map_err(failed)?);
+    }
+    for (keys, on) in [(&shared.enable, true), (&shared.disable, false)] {
+        for key in keys {
+            overrides.push(Override::feature(key, on).map_err(failed)?);
+        }
+    }
+    Ok(overrides)
+}
+
+fn harness(turn: &TurnArgs) -> Result<HarnessOverrides, Failure> {
+    let mut harness = HarnessOverrides {
+        model: turn.model.clone(),
+        profile: turn.profile.clone(),
+        model_provider: turn.provider.clone().filter(|provider| provider != SCRIPTED),
+        // Nobody is there to be asked.
+        approval_policy: Some(ApprovalPolicy::Never),
+        sandbox_mode: sandbox_mode(turn),
+        additional_writable_roots: turn.add_dir.clone(),
+        ..HarnessOverrides::default()
+    };
+    if turn.oss {
+        let Some(local) = turn.local_provider else {
+            return Err(Failure::new(
+                "Error: --oss needs to know the local model server: add --local-provider ollama or lmstudio",
+            ));
+        };
+        let (provider, model) = match local {
+            LocalProvider::Lmstudio => ("lmstudio", "openai/gpt-oss-20b"),
+            LocalProvider::Ollama => ("ollama", "gpt-oss:20b"),
+        };
+        harness.model_provider = Some(provider.to_owned());
+        harness.model.get_or_insert_with(|| model.to_owned());
+        harness.show_raw_reasoning = Some(true);
+    }
+    Ok(harness)
+}
+
+fn sandbox_mode(turn: &TurnArgs) -> Option<SandboxMode> {
+    if turn.bypass {
+        return Some(SandboxMode::DangerFullAccess);
+    }
+    if turn.full_auto {
+        return Some(SandboxMode::WorkspaceWrite);
+    }
+    turn.sandbox.map(|mode| match mode {
+        Sandbox::ReadOnly => SandboxMode::ReadOnly,
+        Sandbox::WorkspaceWrite => SandboxMode::WorkspaceWrite,
+        Sandbox::DangerFullAccess => SandboxMode::DangerFullAccess,
+    })
+}
+
+fn script(turn: &TurnArgs) -> Result<Option<Script>, Failure> {
+    match (&turn.script, turn.provider.as_deref()) {
+        (Some(_), Some(provider)) if provider != SCRIPTED => {
+            Err(Failure::new(format!("Error: --script is for the embedded model, not for the provider `{provider}`")))
+        }
+        (Some(path), _) => {
+            Script::load(path).map(Some).map_err(|error| Failure::new(format!("Error loading the script: {error}")))
+        }
+        (None, Some(SCRIPTED)) => Err(Failure::new("Error: --provider scripted needs --script FILE")),
+        (None, _) => Ok(None),
+    }
+}
+
+fn scripted_provider() -> Provider {
+    Provider { name: "Scripted".to_owned(), stream_max_retries: Some(0), ..Provider::default() }
+}
+
+fn working_directory(given: Option<&Path>) -> Result<PathBuf, Failure> {
+    let current = std::env::current_dir()
+        .map_err(|error| Failure::new(format!("Error: the working directory cannot be read: {error}")))?;
+    let Some(given) = given else {
+        return Ok(current);
+    };
+    let shown = given.display();
+    let directory =
+        current.join(given).canonicalize().map_err(|error| Failure::new(format!("Error: --cd {shown}: {error}")))?;
+    if directory.is_dir() { Ok(directory) } else { Err(Failure::new(format!("Error: --cd {shown}: not a directory"))) }
+}
+
+fn parse_session_id(text: &str) -> Result<String, Failure> {
+    identity::parse_session_id(text)
+        .ok_or_else(|| Failure::new(format!("Error: --session-id {text}: this is not a UUID")))
+}
+
+/// What a person should hear before the first turn.
+fn notices(config: &Config) -> Vec<EventMessage> {
+    let deprecations = config.deprecations.iter().map(|deprecation| EventMessage::DeprecationNotice {
+        summary: deprecation.summary.clone(),
+        details: deprecation.details.clone(),
+    });
+    let disallowed = config.disallowed.iter().map(|it| EventMessage::Warning { message: it.to_string() });
+    let unstable = config.unstable_features_warning().map(|message| EventMessage::Warning { message });
+    deprecations.chain(disallowed).chain(unstable).collect()
+}

@@ -1,0 +1,132 @@
+//! Automation for people who work on Pellucid: `cargo xtask COMMAND`.
+//!
+//! Each command is one file that wires existing programs together (cargo, git, the Python
+//! harnesses) or reads the sources. `tidy` holds the rules no compiler knows.
+//!
+//! Not here: anything the product needs at run time. Nothing depends on this crate.
+
+#![expect(clippy::print_stdout, clippy::print_stderr, reason = "talking to the terminal is all this program does")]
+
+mod adopt;
+mod args;
+mod bench;
+mod conformance;
+mod hot;
+mod manifest;
+mod pages;
+mod program;
+mod scratch;
+mod tidy;
+mod tree;
+
+use std::process::ExitCode;
+
+use anyhow::{Result, bail};
+
+use args::Args;
+
+/// A command and the line of help that describes it.
+struct Command {
+    name: &'static str,
+    usage: &'static str,
+    about: &'static str,
+    run: fn(Args) -> Result<Outcome>,
+}
+
+/// Whether what a command looked at is as it should be.
+///
+/// An error means the command could not do its job; `Bad` means it did and found something.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Outcome {
+    Good,
+    Bad,
+}
+
+const COMMANDS: &[Command] = &[
+    Command {
+        name: "conformance",
+        usage: "[--match RE] [--only PARTS] [--exact] [--reference] [--bin PATH] [--raw DIR] [--claimed | --claim]",
+        about: "compare the release build with the recorded reference",
+        run: conformance::run,
+    },
+    Command {
+        name: "adopt",
+        usage: "DIR",
+        about: "take over newer versions of conformance/ and bench/ from DIR",
+        run: adopt::run,
+    },
+    Command { name: "tidy", usage: "", about: "check the rules of the house", run: tidy::run },
+    Command {
+        name: "docs",
+        usage: "[--bless]",
+        about: "check, or with --bless rewrite, the generated pages in docs/",
+        run: pages::run,
+    },
+    Command {
+        name: "bench",
+        usage: "[NAME [ARGS]]",
+        about: "run bench/NAME.py with the release build; without NAME, list them",
+        run: bench::run,
+    },
+    Command {
+        name: "hot",
+        usage: "",
+        about: "list files that more than one commit in ten goes through",
+        run: hot::run,
+    },
+];
+
+fn main() -> ExitCode {
+    match dispatch(std::env::args().skip(1).collect()) {
+        Ok(Outcome::Good) => ExitCode::SUCCESS,
+        Ok(Outcome::Bad) => ExitCode::FAILURE,
+        Err(error) => {
+            eprintln!("error: {error:#}");
+            ExitCode::from(2)
+        }
+    }
+}
+
+fn dispatch(mut words: Vec<String>) -> Result<Outcome> {
+    if words.is_empty() || matches!(words[0].as_str(), "help" | "-h" | "--help") {
+        print!("{}", help());
+        return Ok(Outcome::Good);
+    }
+    let name = words.remove(0);
+    let Some(command) = COMMANDS.iter().find(|it| it.name == name) else {
+        bail!("no command {name}\n{}", help());
+    };
+    if matches!(words.first().map(String::as_str), Some("-h" | "--help")) {
+        println!("cargo xtask {} {}", command.name, command.usage);
+        return Ok(Outcome::Good);
+    }
+    (command.run)(Args::new(words))
+}
+
+fn help() -> String {
+    let mut text = String::from("usage: cargo xtask COMMAND\n\n");
+    for command in COMMANDS {
+        text.push_str(&format!("  {} {}\n      {}\n", command.name, command.usage, command.about));
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn help_names_every_command() {
+        let help = help();
+        for command in COMMANDS {
+            assert!(help.contains(command.name), "{help}");
+        }
+    }
+
+    #[test]
+    fn an_unknown_command_is_refused_with_the_list() {
+        let error = dispatch(vec!["tidyy".into()]).unwrap_err().to_string();
+        assert!(error.starts_with("no command tidyy"), "{error}");
+        assert!(error.contains("conformance"), "{error}");
+    }
+}

@@ -1,0 +1,119 @@
+//! Other programs: finding them, building the product, running them in the project's root.
+//!
+//! Not here: what they are run for.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use anyhow::{Context, Result, bail};
+
+use crate::Outcome;
+
+/// The oldest Python the harnesses run on.
+const PYTHON_MIN: (u32, u32) = (3, 11);
+
+/// The root of the project: the folder above this crate.
+pub fn root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("this crate lies in a folder of the project")
+}
+
+/// The Python interpreter, or why there is none to use.
+pub fn python() -> Result<String, String> {
+    let name = std::env::var("PYTHON").unwrap_or_else(|_| "python3".into());
+    let Ok(output) = Command::new(&name).arg("--version").output() else {
+        return Err(format!("{name} is not installed"));
+    };
+    let said = String::from_utf8_lossy(&output.stdout).trim().to_string();
+    match python_version(&said) {
+        Some(version) if version >= PYTHON_MIN => Ok(name),
+        _ => Err(format!("{name} is too old ({said}; {}.{} is needed)", PYTHON_MIN.0, PYTHON_MIN.1)),
+    }
+}
+
+fn python_version(said: &str) -> Option<(u32, u32)> {
+    let mut numbers = said.strip_prefix("Python ")?.split('.');
+    Some((numbers.next()?.parse().ok()?, numbers.next()?.parse().ok()?))
+}
+
+/// Whether a program of this name is on the `PATH`.
+pub fn is_installed(name: &str) -> bool {
+    Command::new(name)
+        .arg("--version")
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .status()
+        .is_ok_and(|it| it.success())
+}
+
+/// A command of Cargo's, by the same Cargo that runs us.
+pub fn cargo() -> Command {
+    let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    command.current_dir(root());
+    command
+}
+
+/// Builds the product as it is released and says where it is.
+pub fn release_binary() -> Result<PathBuf> {
+    println!("building the release binary");
+    let output = cargo()
+        .args(["build", "--release", "--quiet", "--bin", "pellucid"])
+        .arg("--message-format=json-render-diagnostics")
+        .stderr(Stdio::inherit())
+        .output()
+        .context("could not start cargo")?;
+    if !output.status.success() {
+        bail!("the release build failed");
+    }
+    // Cargo is asked for the path because a target folder can be configured in several places.
+    let messages = String::from_utf8_lossy(&output.stdout);
+    executable_in(&messages).context("cargo built no binary named pellucid")
+}
+
+fn executable_in(messages: &str) -> Option<PathBuf> {
+    let (_, after) = messages.rsplit_once("\"executable\":\"")?;
+    let (path, _) = after.split_once('"')?;
+    Some(PathBuf::from(path.replace("\\\\", "\\")))
+}
+
+/// Runs to the end with our output; a failing status is an outcome, not an error.
+pub fn outcome_of(command: &mut Command) -> Result<Outcome> {
+    let name = command.get_program().to_string_lossy().into_owned();
+    let status = command.status().with_context(|| format!("could not start {name}"))?;
+    Ok(if status.success() { Outcome::Good } else { Outcome::Bad })
+}
+
+/// Runs to the end and returns what it wrote to standard output; a failing status is an error.
+pub fn text_of(command: &mut Command) -> Result<String> {
+    let name = command.get_program().to_string_lossy().into_owned();
+    let output = command.output().with_context(|| format!("could not start {name}"))?;
+    if !output.status.success() {
+        let said = String::from_utf8_lossy(&output.stderr);
+        bail!("{name} failed: {}", said.trim());
+    }
+    Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reads_what_python_says_of_itself() {
+        assert_eq!(python_version("Python 3.11.7"), Some((3, 11)));
+        assert_eq!(python_version("Python 3.9.2"), Some((3, 9)));
+        assert_eq!(python_version("command not found"), None);
+    }
+
+    #[test]
+    fn finds_the_executable_among_cargos_messages() {
+        let messages = concat!(
+            r#"{"reason":"compiler-artifact","target":{"name":"serde"},"executable":null}"#,
+            "\n",
+            r#"{"reason":"compiler-artifact","target":{"name":"pellucid"},"executable":"/t/release/pellucid","fresh":true}"#,
+            "\n",
+            r#"{"reason":"build-finished","success":true}"#,
+        );
+        assert_eq!(executable_in(messages), Some(PathBuf::from("/t/release/pellucid")));
+        assert_eq!(executable_in("{}"), None);
+    }
+}

@@ -1,0 +1,181 @@
+//! The rules of the house that no compiler knows, as functions from a tree to its problems.
+//!
+//! Each rule is one file, with a test that it holds here and tests that it finds what it is for.
+//! So `cargo test` holds them all, and `cargo xtask tidy` prints the same with less around it.
+//!
+//! Exceptions are lists keyed by path inside the rule. They may only shrink: an entry that is no
+//! longer needed is itself a problem.
+
+mod blobs;
+mod dependencies;
+mod layers;
+mod length;
+mod literals;
+mod machine_paths;
+mod module_docs;
+mod paperwork;
+mod prompt_homes;
+mod registry_hosts;
+mod templates;
+mod unfinished;
+
+use std::fmt;
+
+use anyhow::Result;
+
+use crate::Outcome;
+use crate::args::Args;
+use crate::program;
+use crate::tree::Tree;
+
+/// A rule: what it asks for, and how it looks.
+struct Rule {
+    name: &'static str,
+    asks: &'static str,
+    check: fn(&Tree) -> Vec<Problem>,
+}
+
+/// Something that is not as a rule asks, and where.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Problem {
+    path: String,
+    /// One-based; `None` when the whole file is meant.
+    line: Option<usize>,
+    what: String,
+}
+
+const RULES: &[Rule] = &[
+    Rule { name: "layers", asks: "crates depend downward only, and the core on no runtime", check: layers::check },
+    Rule { name: "module docs", asks: "every source file opens with what it is for", check: module_docs::check },
+    Rule {
+        name: "prompt homes",
+        asks: "what the model reads stands in a pack, not in a literal",
+        check: prompt_homes::check,
+    },
+    Rule { name: "templates", asks: "every file of a pack is used, and no two are alike", check: templates::check },
+    Rule { name: "machine paths", asks: "no file names a folder of somebody's machine", check: machine_paths::check },
+    Rule { name: "registry hosts", asks: "no file names the host of a package registry", check: registry_hosts::check },
+    Rule { name: "unfinished", asks: "no marker of unfinished work", check: unfinished::check },
+    Rule { name: "blobs", asks: "no file is too large for a clone", check: blobs::check },
+    Rule {
+        name: "dependencies",
+        asks: "every direct dependency is explained in docs/dependencies.md",
+        check: dependencies::check,
+    },
+    Rule { name: "paperwork", asks: "changelog and licence are there", check: paperwork::check },
+    Rule { name: "length", asks: "a Rust file can be read in one sitting", check: length::check },
+];
+
+/// `cargo xtask tidy`
+pub fn run(args: Args) -> Result<Outcome> {
+    args.finish()?;
+    let tree = Tree::read(program::root())?;
+    let mut n_problems = 0;
+    for rule in RULES {
+        let problems = (rule.check)(&tree);
+        let verdict = match problems.len() {
+            0 => "ok".to_string(),
+            1 => "1 problem".to_string(),
+            n => format!("{n} problems"),
+        };
+        println!("{:<15} {verdict:<12} {}", rule.name, rule.asks);
+        for problem in &problems {
+            println!("    {problem}");
+        }
+        n_problems += problems.len();
+    }
+    Ok(if n_problems == 0 { Outcome::Good } else { Outcome::Bad })
+}
+
+impl Problem {
+    pub fn in_file(path: &str, what: impl Into<String>) -> Self {
+        Self { path: path.to_string(), line: None, what: what.into() }
+    }
+
+    pub fn at_line(path: &str, line: usize, what: impl Into<String>) -> Self {
+        Self { path: path.to_string(), line: Some(line), what: what.into() }
+    }
+}
+
+impl fmt::Display for Problem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.line {
+            Some(line) => write!(f, "{}:{line}: {}", self.path, self.what),
+            None => write!(f, "{}: {}", self.path, self.what),
+        }
+    }
+}
+
+/// Leaves out the problems of excepted paths, and adds one for each exception without a problem.
+fn except(problems: Vec<Problem>, exceptions: &[&str]) -> Vec<Problem> {
+    let mut kept = Vec::new();
+    let mut needed = Vec::new();
+    for problem in problems {
+        match exceptions.iter().find(|it| **it == problem.path) {
+            Some(path) => needed.push(*path),
+            None => kept.push(problem),
+        }
+    }
+    for path in exceptions.iter().filter(|it| !needed.contains(it)) {
+        kept.push(Problem::in_file(path, "needs no exception any more; remove it from the rule's list"));
+    }
+    kept
+}
+
+/// Places in `line` where `word` stands by itself, not inside a longer name.
+fn standing_alone<'a>(line: &'a str, word: &'a str) -> impl Iterator<Item = usize> + 'a {
+    let is_name = |c: char| c.is_alphanumeric() || c == '_';
+    line.match_indices(word).map(|(at, _)| at).filter(move |at| {
+        let before = line[..*at].chars().next_back();
+        let after = line[at + word.len()..].chars().next();
+        !before.is_some_and(is_name) && !after.is_some_and(is_name)
+    })
+}
+
+#[cfg(test)]
+mod testing {
+    use std::sync::OnceLock;
+
+    use super::*;
+
+    /// The rule finds nothing in the project as it is.
+    #[track_caller]
+    pub fn check_holds_here(check: fn(&Tree) -> Vec<Problem>) {
+        static HERE: OnceLock<Tree> = OnceLock::new();
+        let tree = HERE.get_or_init(|| Tree::read(program::root()).expect("the project is there"));
+        let problems = check(tree);
+        assert!(problems.is_empty(), "\n{}", render(&problems));
+    }
+
+    /// The rule finds exactly these problems, one to a line, in a tree given as a fixture.
+    #[track_caller]
+    pub fn check_finds(check: fn(&Tree) -> Vec<Problem>, fixture: &str, expected: &str) {
+        let problems = check(&Tree::fixture(fixture));
+        assert_eq!(render(&problems).trim(), expected.trim());
+    }
+
+    pub fn render(problems: &[Problem]) -> String {
+        problems.iter().map(|it| format!("{it}\n")).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_exception_hides_its_problem_and_must_be_needed() {
+        let problems = vec![Problem::in_file("a", "bad"), Problem::at_line("b", 3, "bad")];
+        assert_eq!(
+            testing::render(&except(problems, &["a", "c"])),
+            "b:3: bad\nc: needs no exception any more; remove it from the rule's list\n"
+        );
+    }
+
+    #[test]
+    fn a_word_stands_alone_or_not() {
+        let places = |line| standing_alone(line, "abc").collect::<Vec<_>>();
+        assert_eq!(places("abc, xabc abc_d (abc)"), [0, 17]);
+        assert_eq!(places("éabc"), [0; 0]);
+    }
+}

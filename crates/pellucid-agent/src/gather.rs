@@ -120,7 +120,6 @@ fn model(config: &Config) -> (ModelInfo, Match) {
         context_window: config.model.context_window,
         auto_compact_token_limit: config.model.auto_compact_token_limit,
         tool_output_token_limit: config.model.tool_output_token_limit.and_then(|limit| i64::try_from(limit).ok()),
-        ..catalogue::Overrides::default()
     };
     catalogue::apply_overrides(&mut model, &overrides);
     (model, model_match)

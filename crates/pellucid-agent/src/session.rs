@@ -111,7 +111,7 @@ impl Session {
 
     /// Records what a person said.
     pub fn record_input(&mut self, inputs: &[UserInput]) {
-        let images = images::load(inputs, self.setup.gathered.facts.cwd.as_ref());
+        let images = images::load(inputs);
         self.transcript.record_draft(&user_message(&self.setup.pack, inputs, &images));
     }
 

@@ -18,13 +18,13 @@ pub mod layers;
 pub mod load;
 pub mod mcp;
 pub mod overrides;
+pub mod paths;
 pub mod reference;
 pub mod requirements;
 pub mod value;
 
 mod check;
 mod features;
-mod paths;
 mod permissions;
 mod project;
 mod providers;

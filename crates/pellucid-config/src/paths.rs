@@ -65,7 +65,7 @@ pub(crate) fn absolute(path: &str, base: &Path, user_home: Option<&Path>) -> Pat
 }
 
 /// Works `.` and `..` out by name.
-pub(crate) fn normal(path: &Path) -> PathBuf {
+pub fn normal(path: &Path) -> PathBuf {
     let mut normal = PathBuf::new();
     for component in path.components() {
         match component {

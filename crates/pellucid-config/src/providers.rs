@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 
 use pellucid_protocol::provider::Provider;
 use pellucid_protocol::provider::WireApi;
+use pellucid_protocol::secret::Secret;
 
 use crate::env::Env;
 use crate::error::ConfigError;
@@ -83,7 +84,7 @@ fn configured(table: &Table) -> Provider {
         base_url: text("base_url"),
         env_key: text("env_key"),
         env_key_instructions: text("env_key_instructions"),
-        experimental_bearer_token: text("experimental_bearer_token"),
+        experimental_bearer_token: text("experimental_bearer_token").map(Secret::new),
         wire_api: WireApi::Responses,
         query_params: table.get("query_params").and_then(map),
         http_headers: table.get("http_headers").and_then(map),

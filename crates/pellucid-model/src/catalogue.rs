@@ -37,10 +37,6 @@ pub struct Overrides {
     pub auto_compact_token_limit: Option<i64>,
     /// `tool_output_token_limit`.
     pub tool_output_token_limit: Option<i64>,
-    /// Base instructions that replace the model's own.
-    pub base_instructions: Option<String>,
-    /// Whether the feature `personality` is off.
-    pub personality_off: bool,
 }
 
 impl Catalogue {
@@ -113,12 +109,6 @@ pub fn apply_overrides(model: &mut ModelInfo, overrides: &Overrides) {
             // A token is taken for four bytes.
             TruncationMode::Bytes => tokens.saturating_mul(4),
         };
-    }
-    if let Some(instructions) = &overrides.base_instructions {
-        model.base_instructions = Some(instructions.clone());
-        model.model_messages = None;
-    } else if overrides.personality_off {
-        model.model_messages = None;
     }
 }
 
@@ -263,19 +253,14 @@ mod tests {
             context_window: Some(1000),
             auto_compact_token_limit: Some(900),
             tool_output_token_limit: Some(50),
-            base_instructions: None,
-            personality_off: true,
         };
         apply_overrides(&mut model, &overrides);
         assert!(model.supports_reasoning_summaries);
         assert_eq!((model.context_window, model.auto_compact_token_limit), (Some(1000), Some(900)));
         assert_eq!(model.truncation_policy.limit, 200);
-        assert_eq!((model.base_instructions.as_deref(), &model.model_messages), (Some("own"), &None));
 
         let mut model = base(TruncationMode::Tokens);
-        let overrides = Overrides { base_instructions: Some("mine".to_owned()), ..overrides };
         apply_overrides(&mut model, &overrides);
         assert_eq!(model.truncation_policy.limit, 50);
-        assert_eq!((model.base_instructions.as_deref(), &model.model_messages), (Some("mine"), &None));
     }
 }

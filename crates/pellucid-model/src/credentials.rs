@@ -10,7 +10,7 @@ use std::path::Path;
 
 use serde::Deserialize;
 
-use crate::secret::Secret;
+use pellucid_protocol::secret::Secret;
 
 /// The variable that comes before the stored key.
 pub const KEY_VARIABLE: &str = "CODEX_API_KEY";

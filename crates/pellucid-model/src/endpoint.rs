@@ -19,7 +19,7 @@ use reqwest::Url;
 use crate::provider::DEFAULT_BASE_URL;
 use crate::provider::LOCAL_SERVERS;
 use crate::provider::non_blank;
-use crate::secret::Secret;
+use pellucid_protocol::secret::Secret;
 
 const ORIGINATOR: HeaderName = HeaderName::from_static("originator");
 
@@ -179,7 +179,7 @@ fn token(
         return Ok(Some(Secret::new(key)));
     }
     if let Some(token) = &provider.experimental_bearer_token {
-        return Ok(Some(Secret::new(token.as_str())));
+        return Ok(Some(token.clone()));
     }
     Ok(session_key)
 }

@@ -22,10 +22,10 @@ use crate::endpoint::Endpoint;
 use crate::response_headers;
 use crate::responses;
 use crate::script::Script;
-use crate::secret::Secret;
 use crate::sse;
 use crate::transport::Transport;
 use crate::transport::with_causes;
+use pellucid_protocol::secret::Secret;
 
 /// A model that can be asked. Clones are the same model.
 #[derive(Debug, Clone)]

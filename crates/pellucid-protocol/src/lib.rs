@@ -17,5 +17,6 @@ pub mod model;
 pub mod operation;
 pub mod provider;
 pub mod reply;
+pub mod secret;
 pub mod settings;
 pub mod usage;

@@ -5,6 +5,8 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 use serde::Serialize;
 
+use crate::secret::Secret;
+
 /// A model provider.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Provider {
@@ -21,7 +23,7 @@ pub struct Provider {
     pub env_key_instructions: Option<String>,
     /// A key written into the configuration.
     #[serde(default)]
-    pub experimental_bearer_token: Option<String>,
+    pub experimental_bearer_token: Option<Secret>,
     /// The wire.
     #[serde(default)]
     pub wire_api: WireApi,

@@ -18,8 +18,8 @@ use crate::start::Failure;
 use crate::style::Paint;
 use crate::style::thousands;
 
-pub fn run(shared: Shared, args: &ContextArgs) -> Result<ExitCode, Failure> {
-    let (session, _) = prompt::next_request(&shared, &args.turn, args.input.clone())?;
+pub fn run(shared: &Shared, args: &ContextArgs) -> Result<ExitCode, Failure> {
+    let (session, _) = prompt::next_request(shared, &args.turn, args.input.clone())?;
     print(&session, args.json, Paint::plain())?;
     Ok(ExitCode::SUCCESS)
 }

@@ -12,9 +12,9 @@ use crate::args::TurnArgs;
 use crate::start::Failure;
 use crate::start::Start;
 
-pub fn run(shared: Shared, args: FeaturesArgs) -> Result<ExitCode, Failure> {
+pub fn run(shared: &Shared, args: &FeaturesArgs) -> Result<ExitCode, Failure> {
     let FeaturesCommand::List = args.command;
-    let start = Start::new(&shared, &TurnArgs::default())?;
+    let start = Start::new(shared, &TurnArgs::default())?;
     let width = |of: fn(&Feature) -> usize| Feature::ALL.iter().map(of).max().unwrap_or(0);
     let (keys, stages) = (width(|it| it.key().len()), width(|it| it.stage().as_str().len()));
     let mut out = std::io::stdout().lock();

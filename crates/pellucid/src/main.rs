@@ -43,11 +43,11 @@ fn run(args: Args) -> Result<ExitCode, Failure> {
         style::note("options before the command do not apply to it; put them after it");
     }
     match command {
-        Command::Exec(exec) => exec::run(shared, exec),
-        Command::Prompt(args) => prompt::run(shared, &args),
-        Command::Context(args) => context::run(shared, &args),
+        Command::Exec(exec) => exec::run(&shared, exec),
+        Command::Prompt(args) => prompt::run(&shared, &args),
+        Command::Context(args) => context::run(&shared, &args),
         Command::Demo(args) => demo::run(&args),
-        Command::Features(args) => features::run(shared, args),
+        Command::Features(args) => features::run(&shared, &args),
         Command::Completion { shell } => {
             clap_complete::generate(shell, &mut Args::command(), "pellucid", &mut std::io::stdout());
             Ok(ExitCode::SUCCESS)

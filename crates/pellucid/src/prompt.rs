@@ -14,8 +14,8 @@ use crate::start;
 use crate::start::Failure;
 use crate::start::Start;
 
-pub fn run(shared: Shared, args: &PromptArgs) -> Result<ExitCode, Failure> {
-    let (_, body) = next_request(&shared, &args.turn, args.input.clone())?;
+pub fn run(shared: &Shared, args: &PromptArgs) -> Result<ExitCode, Failure> {
+    let (_, body) = next_request(shared, &args.turn, args.input.clone())?;
     let text = match args.format {
         PromptFormat::Body => body,
         PromptFormat::Json => {

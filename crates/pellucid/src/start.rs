@@ -15,6 +15,7 @@ use pellucid_config::HarnessOverrides;
 use pellucid_config::LoadOptions;
 use pellucid_config::Override;
 use pellucid_config::home;
+use pellucid_config::paths;
 use pellucid_engine::pack::Pack;
 use pellucid_model::Model;
 use pellucid_model::Script;
@@ -229,10 +230,13 @@ fn working_directory(given: Option<&Path>) -> Result<PathBuf, Failure> {
     let Some(given) = given else {
         return Ok(current);
     };
-    let shown = given.display();
-    let directory =
-        current.join(given).canonicalize().map_err(|error| Failure::new(format!("Error: --cd {shown}: {error}")))?;
-    if directory.is_dir() { Ok(directory) } else { Err(Failure::new(format!("Error: --cd {shown}: not a directory"))) }
+    // Links are kept as they were typed: the model is told the path that the person knows.
+    let directory = paths::normal(&current.join(given));
+    match std::fs::metadata(&directory) {
+        Ok(metadata) if metadata.is_dir() => Ok(directory),
+        Ok(_) => Err(Failure::new(format!("Error: --cd {}: not a directory", given.display()))),
+        Err(error) => Err(Failure::new(format!("Error: --cd {}: {error}", given.display()))),
+    }
 }
 
 fn parse_session_id(text: &str) -> Result<String, Failure> {

@@ -157,7 +157,7 @@ fn an_address_that_is_none_is_told() {
 fn keys_are_not_printed() {
     let provider = Provider {
         base_url: Some("http://b".to_owned()),
-        experimental_bearer_token: Some("sk-123".to_owned()),
+        experimental_bearer_token: Some(Secret::new("sk-123")),
         ..Provider::default()
     };
     let endpoint = Endpoint::resolve(&provider, None, &|_| None).unwrap();

@@ -115,7 +115,7 @@ fn broken_streams_are_left_to_the_turn() {
 fn the_request_has_its_exact_length_and_headers() {
     let server = MockServer::start([MockReply::say("Hello.")]);
     let provider = Provider {
-        experimental_bearer_token: Some("token".to_owned()),
+        experimental_bearer_token: Some(Secret::new("token")),
         query_params: Some([("api-version".to_owned(), "1".to_owned())].into()),
         ..provider(server.base_url())
     };

@@ -4,8 +4,12 @@
 
 use std::fmt;
 
+use serde::Deserialize;
+use serde::Serialize;
+
 /// A key or token.
-#[derive(Clone, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
 pub struct Secret(String);
 
 impl Secret {

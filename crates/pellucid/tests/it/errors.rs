@@ -1,0 +1,192 @@
+//! Bad input: each error names the thing and what to do.
+
+use expect_test::Expect;
+use expect_test::expect;
+
+use crate::World;
+
+/// Runs with this configuration and shows status and standard error.
+#[track_caller]
+fn check_error(config: &str, args: &[&str], expected: &Expect) {
+    let world = World::new("//- work/bad.toml\n[[reply]]\nsing = 1\n");
+    world.files.write("home/config.toml", config);
+    let ran = world.run(args);
+    expected.assert_eq(&format!("{} {}", ran.status, ran.stderr));
+    assert_eq!(ran.out(), "");
+}
+
+#[test]
+fn broken_toml_is_shown_where_it_breaks() {
+    check_error(
+        "model = \"oops\nx = 1\n",
+        &["exec", "hi"],
+        &expect![[r#"
+        1 Error loading config.toml:
+        ROOT/home/config.toml:1:14: invalid basic string, expected `"`
+          |
+        1 | model = "oops
+          |              ^
+    "#]],
+    );
+}
+
+#[test]
+fn a_wrong_type_is_shown_where_it_stands() {
+    check_error(
+        "model = 5\n",
+        &["prompt"],
+        &expect![[r#"
+        1 Error loading config.toml:
+        ROOT/home/config.toml:1:9: invalid type: integer `5`, expected a string
+          |
+        1 | model = 5
+          |         ^
+    "#]],
+    );
+    check_error(
+        "",
+        &["exec", "-c", "model=5", "hi"],
+        &expect![[r#"
+        1 Error loading config.toml: invalid type: integer `5`, expected a string
+        in `model`
+    "#]],
+    );
+}
+
+#[test]
+fn names_that_do_not_exist_are_named() {
+    check_error(
+        "model_provider = \"nowhere\"\n",
+        &["context"],
+        &expect![[r#"
+        1 Error: Model provider `nowhere` not found
+    "#]],
+    );
+    check_error(
+        "",
+        &["exec", "-p", "nobody", "hi"],
+        &expect![[r#"
+        1 Error: config profile `nobody` not found
+    "#]],
+    );
+    check_error(
+        "",
+        &["exec", "--enable", "warp", "hi"],
+        &expect![[r#"
+        1 Error: Unknown feature flag: warp
+    "#]],
+    );
+    check_error(
+        "pack = \"mystery\"\n",
+        &["prompt"],
+        &expect![[r#"
+        1 Error: there is no pack `mystery`; built in: codex
+    "#]],
+    );
+}
+
+#[test]
+fn an_unknown_key_only_warns() {
+    let world = World::new("//- work/x\n");
+    world.files.write("home/config.toml", "modle = \"x\"\n");
+    let ran = world.run(&["prompt", "hi"]);
+    assert_eq!(ran.status, 0);
+    expect![[r#"
+        warning: unknown key `modle` in ROOT/home/config.toml:1 (did you mean `model`?)
+    "#]]
+    .assert_eq(&ran.stderr);
+}
+
+#[test]
+fn paths_and_ids_that_do_not_work_are_named() {
+    check_error(
+        "",
+        &["prompt", "--cd", "missing"],
+        &expect![[r#"
+        1 Error: --cd missing: No such file or directory (os error 2)
+    "#]],
+    );
+    check_error(
+        "",
+        &["prompt", "--cd", "bad.toml"],
+        &expect![[r#"
+        1 Error: --cd bad.toml: not a directory
+    "#]],
+    );
+    check_error(
+        "",
+        &["prompt", "--session-id", "seven"],
+        &expect![[r#"
+        1 Error: --session-id seven: this is not a UUID
+    "#]],
+    );
+    check_error(
+        "",
+        &["exec", "--output-schema", "none.json", "hi", "--script", "bad.toml"],
+        &expect![[r#"
+        1 Error loading the script: bad.toml:2:1: unknown field `sing`, expected one of `think`, `sealed`, `say`, `call`, `items`, `usage`, `error`, `delay_ms`, `deltas`
+    "#]],
+    );
+    check_error(
+        "",
+        &["exec", "--output-schema", "bad.toml", "hi"],
+        &expect![[r#"
+        1 Output schema file bad.toml is not valid JSON: expected value at line 1 column 3
+    "#]],
+    );
+}
+
+#[test]
+fn scripts_that_do_not_work_are_explained() {
+    check_error(
+        "",
+        &["exec", "--script", "bad.toml", "hi"],
+        &expect![[r#"
+        1 Error loading the script: bad.toml:2:1: unknown field `sing`, expected one of `think`, `sealed`, `say`, `call`, `items`, `usage`, `error`, `delay_ms`, `deltas`
+    "#]],
+    );
+    check_error(
+        "",
+        &["exec", "--script", "missing.toml", "hi"],
+        &expect![[r#"
+        1 Error loading the script: could not read the script missing.toml
+    "#]],
+    );
+    check_error(
+        "",
+        &["exec", "--provider", "scripted", "hi"],
+        &expect![[r#"
+        1 Error: --provider scripted needs --script FILE
+    "#]],
+    );
+    check_error(
+        "",
+        &["exec", "--oss", "hi"],
+        &expect![[r#"
+        1 Error: --oss needs to know the local model server: add --local-provider ollama or lmstudio
+    "#]],
+    );
+}
+
+#[test]
+fn exec_stays_out_of_folders_that_are_no_repository() {
+    let world = World::new("//- work/x\n");
+    world.files.folder("plain");
+    let plain = world.files.path("plain");
+    let ran = world.run(&["exec", "--cd", plain.to_str().unwrap(), "hi"]);
+    assert_eq!(ran.status, 1);
+    expect![[r#"
+        Not inside a trusted directory and --skip-git-repo-check was not specified.
+    "#]]
+    .assert_eq(&ran.stderr);
+}
+
+#[test]
+fn wrong_usage_has_status_two() {
+    let world = World::new("//- work/x\n");
+    for args in [&["exec", "-s", "sideways", "hi"][..], &["exec", "--no-such-flag"], &["dance"]] {
+        let ran = world.run(args);
+        assert_eq!(ran.status, 2, "{}", ran.stderr);
+        assert!(ran.stderr.starts_with("error: "), "{}", ran.stderr);
+    }
+}

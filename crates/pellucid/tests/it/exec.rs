@@ -1,0 +1,119 @@
+//! `exec` and `demo`: what goes where.
+
+use expect_test::expect;
+
+use crate::World;
+
+const SCRIPT: &str = "
+//- work/script.toml
+[[reply]]
+think = \"Hm.\"
+say = \"On it.\"
+call = [{ name = \"update_plan\", args = { plan = [{ step = \"a\", status = \"pending\" }] } }, { name = \"dance\", args = {} }]
+usage = { input = 1200, cached = 200, output = 40 }
+
+[[reply]]
+say = \"Done.\"
+usage = { input = 1500, cached = 1200, output = 10 }
+";
+
+/// Standard error without what differs from run to run.
+fn stable(stderr: &str) -> String {
+    stderr.lines().filter(|line| !line.starts_with("session id:")).collect::<Vec<_>>().join("\n")
+}
+
+#[test]
+fn the_answer_goes_to_standard_output_and_the_rest_to_standard_error() {
+    let world = World::new(SCRIPT);
+    let ran = world.run(&["exec", "--script", "script.toml", "-o", "last.txt", "go"]);
+    assert_eq!((ran.status, ran.out()), (0, "Done.\n"));
+    assert_eq!(world.files.read("work/last.txt"), "Done.");
+    expect![[r#"
+        Pellucid v0.1.0
+        --------
+        workdir: ROOT/work
+        model: gpt-5.2-codex
+        provider: scripted
+        approval: never
+        sandbox: read-only
+        reasoning effort: none
+        reasoning summaries: auto
+        --------
+        user
+        go
+        thinking
+        Hm.
+        pellucid
+        On it.
+        Plan update
+          • a
+        pellucid
+        Done.
+        tokens used
+        1,350"#]]
+    .assert_eq(&stable(&ran.stderr));
+}
+
+#[test]
+fn json_lines_are_all_that_standard_output_has() {
+    let world = World::new(SCRIPT);
+    let session = "019a0000-0000-7000-8000-000000000001";
+    let ran = world.run(&["exec", "--json", "--script", "script.toml", "--session-id", session, "go"]);
+    assert_eq!(ran.status, 0, "{}", ran.stderr);
+    expect![[r#"
+        {"type":"thread.started","thread_id":"019a0000-0000-7000-8000-000000000001"}
+        {"type":"turn.started"}
+        {"type":"item.completed","item":{"id":"item_0","type":"reasoning","text":"Hm."}}
+        {"type":"item.completed","item":{"id":"item_1","type":"agent_message","text":"On it."}}
+        {"type":"item.started","item":{"id":"item_2","type":"todo_list","items":[{"text":"a","completed":false}]}}
+        {"type":"item.completed","item":{"id":"item_3","type":"agent_message","text":"Done."}}
+        {"type":"item.completed","item":{"id":"item_2","type":"todo_list","items":[{"text":"a","completed":false}]}}
+        {"type":"turn.completed","usage":{"input_tokens":2700,"cached_input_tokens":1400,"output_tokens":50}}
+    "#]]
+    .assert_eq(ran.out());
+}
+
+#[test]
+fn a_failed_turn_has_status_one_and_an_empty_last_message() {
+    let world = World::new(
+        "
+//- work/script.toml
+[[reply]]
+error = { failed = \"invalid_prompt\", message = \"no such thing\" }
+",
+    );
+    let ran = world.run(&["exec", "--script", "script.toml", "-o", "last.txt", "go"]);
+    assert_eq!((ran.status, ran.out()), (1, ""));
+    assert!(ran.stderr.contains("ERROR: no such thing"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("Warning: no last agent message; wrote empty content to last.txt"));
+    assert_eq!(world.files.read("work/last.txt"), "");
+}
+
+#[test]
+fn the_prompt_may_come_from_standard_input() {
+    let world = World::new(SCRIPT);
+    let run = |args: &[&str], stdin: &[u8]| {
+        let args: Vec<&str> = ["exec", "--script", "script.toml"].iter().chain(args).copied().collect();
+        world.run_with(&args, Some(stdin))
+    };
+    assert!(run(&[], b"piped\n").stderr.starts_with("Reading prompt from stdin...\n"));
+    assert!(run(&["-"], b"\xFF\xFEh\0i\0").stderr.contains("user\nhi\n"));
+    for (bytes, why) in [(&b" \n"[..], "No prompt provided via stdin."), (b"a\xFF", "not valid UTF-8 from byte 1")] {
+        let ran = run(&["-"], bytes);
+        assert_eq!(ran.status, 1);
+        assert!(ran.stderr.contains(why), "{}", ran.stderr);
+    }
+}
+
+#[test]
+fn the_demo_needs_nothing_and_shows_where_things_come_from() {
+    let world = World::new("//- work/x\n");
+    let ran = world.run(&["demo"]);
+    assert_eq!(ran.status, 0, "{}", ran.stderr);
+    for text in ["request: ", "file /", "project/api/AGENTS.md", "not seen by the model", "blank"] {
+        assert!(ran.out().contains(text), "{text}\n{}", ran.out());
+    }
+    let report = world.run(&["demo", "--json"]);
+    let answer_end = report.out().find('{').unwrap();
+    serde_json::from_str::<serde_json::Value>(&report.out()[answer_end..]).expect("the report is JSON");
+}

@@ -1,0 +1,78 @@
+//! The program as a person or another program runs it.
+
+#![allow(clippy::unwrap_used, reason = "a test that panics says where")]
+
+mod errors;
+mod exec;
+mod requests;
+
+use std::io::Write;
+use std::process::Command;
+use std::process::Stdio;
+
+use pellucid_testkit::Workspace;
+
+/// A folder with a home, a project and nothing of this machine.
+pub struct World {
+    pub files: Workspace,
+}
+
+/// What a run left behind.
+pub struct Ran {
+    pub status: i32,
+    pub stdout: Vec<u8>,
+    pub stderr: String,
+}
+
+impl Ran {
+    pub fn out(&self) -> &str {
+        std::str::from_utf8(&self.stdout).unwrap()
+    }
+}
+
+impl World {
+    /// `home/` and `work/` from a fixture; `work/` is a repository.
+    pub fn new(fixture: &str) -> Self {
+        let files = Workspace::new(fixture);
+        files.folder("home");
+        files.git("work");
+        Self { files }
+    }
+
+    /// Runs the program in `work/`.
+    pub fn run(&self, args: &[&str]) -> Ran {
+        self.run_with(args, None)
+    }
+
+    /// Runs the program in `work/` with this standard input.
+    pub fn run_with(&self, args: &[&str], stdin: Option<&[u8]>) -> Ran {
+        let mut child = Command::new(env!("CARGO_BIN_EXE_pellucid"))
+            .args(args)
+            .current_dir(self.files.path("work"))
+            .env_clear()
+            .env("PATH", "/usr/bin:/bin")
+            .env("HOME", self.files.path("user"))
+            .env("PELLUCID_HOME", self.files.path("home"))
+            .stdin(if stdin.is_some() { Stdio::piped() } else { Stdio::null() })
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        if let Some(bytes) = stdin {
+            child.stdin.take().unwrap().write_all(bytes).unwrap();
+        }
+        let output = child.wait_with_output().unwrap();
+        Ran {
+            status: output.status.code().unwrap_or(-1),
+            stdout: output.stdout,
+            stderr: self.shown(&String::from_utf8_lossy(&output.stderr)),
+        }
+    }
+
+    /// A text with the folder's own name taken out.
+    pub fn shown(&self, text: &str) -> String {
+        let root = self.files.root();
+        let real = root.canonicalize().unwrap();
+        text.replace(real.to_str().unwrap(), "ROOT").replace(root.to_str().unwrap(), "ROOT")
+    }
+}

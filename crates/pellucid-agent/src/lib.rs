@@ -1,7 +1,7 @@
 //! Sessions and turns: the one library that sees every edge.
 //!
 //! [`gather`] turns configuration and the world into facts, [`session`] holds a conversation,
-//! [`drive`] does what the engine's turn wishes, [`door`] is how faces talk to a session.
+//! `drive` does what the engine's turn wishes, [`door`] is how faces talk to a session.
 //!
 //! Not here: deciding. What a request says and what comes next is the engine's; this crate asks,
 //! waits, and reports back.

@@ -77,7 +77,7 @@ impl Session {
     /// A new session, with its first context recorded.
     pub fn new(setup: Setup) -> Self {
         let context = assemble::assemble(&setup.pack, &setup.gathered.facts);
-        let mut transcript = Transcript::new(ids(&setup.provider));
+        let mut transcript = Transcript::new(ids(&setup.provider), setup.gathered.facts.model.truncation_policy);
         for message in context.messages {
             transcript.record_draft(&Draft::from(message));
         }
@@ -129,15 +129,16 @@ impl Session {
 
     /// The request with everything recorded so far.
     pub fn request(&mut self, frame: &Frame) -> Request {
-        self.sent = Some(Sent { frame: frame.clone(), n_items: self.transcript.entries().len() });
-        frame.request(&mut self.transcript)
+        let request = frame.request(&mut self.transcript);
+        self.sent = Some(Sent { frame: frame.clone(), n_items: self.transcript.rendered().len() });
+        request
     }
 
     /// What the last request was made of; absent before the first.
     pub fn report(&self) -> Option<Report> {
         let sent = self.sent.as_ref()?;
         let candidates = self.setup.gathered.facts.candidates.clone();
-        let entries = &self.transcript.entries()[..sent.n_items];
+        let entries = &self.transcript.rendered()[..sent.n_items];
         Some(Report::new(&sent.frame, entries, self.omissions.clone(), candidates))
     }
 

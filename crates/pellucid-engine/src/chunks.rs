@@ -4,6 +4,7 @@
 //! double in size, so there are few of them, and a chunk is added to in place while nobody else
 //! holds it. When somebody does, the next bytes go to a new chunk; nothing is ever copied.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -58,6 +59,22 @@ impl Chunks {
         let mut chunk = Vec::with_capacity(grow.max(bytes.len()));
         chunk.extend_from_slice(bytes);
         self.chunks.push(Arc::new(chunk));
+    }
+
+    /// Bytes that were added in one go, or a part of them.
+    ///
+    /// # Panics
+    /// If they are not there, or were added in several goes that landed in different chunks.
+    pub fn slice(&self, range: Range<usize>) -> &[u8] {
+        let mut start = 0;
+        for chunk in &self.chunks {
+            if range.start < start + chunk.len() {
+                return &chunk[range.start - start..range.end - start];
+            }
+            start += chunk.len();
+        }
+        assert!(range.is_empty(), "the range was added before");
+        &[]
     }
 
     /// Everything so far, as shared pieces in order.

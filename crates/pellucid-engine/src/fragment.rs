@@ -55,6 +55,8 @@ pub enum Origin {
         /// Which.
         name: Arc<str>,
     },
+    /// Put in by the engine where the history has a hole.
+    Repair,
     /// The notation of the wire itself: braces, keys, settings.
     Wire,
 }
@@ -72,6 +74,7 @@ impl Origin {
             Self::User => "user",
             Self::Model => "model",
             Self::Tool { .. } => "tool",
+            Self::Repair => "repair",
             Self::Wire => "wire",
         }
     }
@@ -84,7 +87,7 @@ impl Origin {
             Self::Provided { place } => place,
             Self::Fact { name } => name,
             Self::Tool { name } => name,
-            Self::Layout | Self::Catalogue | Self::User | Self::Model | Self::Wire => "",
+            Self::Layout | Self::Catalogue | Self::User | Self::Model | Self::Repair | Self::Wire => "",
         }
     }
 }

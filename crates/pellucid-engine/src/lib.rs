@@ -5,6 +5,7 @@
 //! - [`fragment`], [`encode`]: text with its origin, and bytes with theirs
 //! - [`assemble`]: the first context
 //! - [`transcript`], [`chunks`], [`user_message`]: the conversation, encoded once
+//! - [`boundary`], [`output_cut`], [`exec_output`]: what items mean and how they are shown
 //! - [`request`], [`tool_list`]: a request in shared pieces
 //! - [`report`]: what a request is made of
 //! - [`turn`], [`call`], [`turn_item`], [`meter`]: the turn as a state machine
@@ -16,13 +17,16 @@
 #![warn(missing_docs)]
 
 pub mod assemble;
+pub mod boundary;
 pub mod call;
 pub mod chunks;
 pub mod encode;
+pub mod exec_output;
 pub mod facts;
 pub mod fragment;
 pub mod gate;
 pub mod meter;
+pub mod output_cut;
 pub mod pack;
 pub mod report;
 pub mod request;

@@ -16,7 +16,7 @@ use crate::fragment::Omission;
 use crate::fragment::Origin;
 use crate::fragment::Why;
 use crate::request::Frame;
-use crate::transcript::Entry;
+use crate::transcript::Rendered;
 use crate::truncate::tokens_of_bytes;
 
 /// What a request is made of.
@@ -63,18 +63,18 @@ impl Row {
 
 impl Report {
     /// Accounts for the request that this frame makes around these items.
-    pub fn new(frame: &Frame, items: &[Entry], omissions: Vec<Omission>, candidates: Vec<Candidate>) -> Self {
+    pub fn new(frame: &Frame, items: &[Rendered], omissions: Vec<Omission>, candidates: Vec<Candidate>) -> Self {
         let mut rows = Rows::default();
         for span in frame.head_spans() {
             rows.push(span, None, None);
         }
         let comma = Span { part: "input".into(), origin: Origin::Wire, len: 1, raw_len: 1 };
-        for (n, entry) in items.iter().enumerate() {
+        for (n, item) in items.iter().enumerate() {
             if n > 0 {
                 rows.push(&comma, None, None);
             }
-            for span in &entry.spans {
-                rows.push(span, Some(n), entry.role.as_ref());
+            for span in item.spans.iter() {
+                rows.push(span, Some(n), item.role.as_ref());
             }
         }
         for span in frame.tail_spans() {

@@ -17,9 +17,14 @@ use crate::facts::Facts;
 use crate::fragment::Fragment;
 use crate::fragment::Origin;
 use crate::pack::Pack;
+use crate::pack::ToolKind;
 use crate::tool_list;
+use crate::tool_list::OfferedTool;
+use crate::transcript::ExecOutputs;
 use crate::transcript::ItemIds;
+use crate::transcript::Pictures;
 use crate::transcript::Transcript;
+use crate::transcript::View;
 
 /// What a wire needs to know besides facts.
 #[derive(Debug, Clone)]
@@ -35,6 +40,7 @@ pub struct WireSettings {
 /// The parts of a request around its items.
 #[derive(Debug, Clone)]
 pub struct Frame {
+    view: View,
     head: Shared,
     tail: Shared,
 }
@@ -79,12 +85,17 @@ impl Request {
 impl Frame {
     /// Encodes what surrounds the items.
     pub fn new(pack: &Pack, facts: &Facts, instructions: &[Fragment], wire: &WireSettings) -> Self {
-        Self { head: head(facts, instructions).into(), tail: tail(pack, facts, wire).into() }
+        let tools = tool_list::offered(pack, facts);
+        let view = View {
+            pictures: if facts.model.takes_images() { Pictures::Shown } else { Pictures::Replaced },
+            exec_outputs: if has_freeform_patch(&tools) { ExecOutputs::AsText } else { ExecOutputs::AsRecorded },
+        };
+        Self { view, head: head(facts, instructions).into(), tail: tail(pack, facts, &tools, wire).into() }
     }
 
     /// The request with everything that is recorded so far.
     pub fn request(&self, transcript: &mut Transcript) -> Request {
-        let items = transcript.view();
+        let items = transcript.view(self.view);
         let mut segments = Vec::with_capacity(items.len() + 2);
         segments.push(self.head.bytes.clone());
         segments.extend(items);
@@ -118,12 +129,17 @@ fn head(facts: &Facts, instructions: &[Fragment]) -> Encoded {
     encoder.finish()
 }
 
-fn tail(pack: &Pack, facts: &Facts, wire: &WireSettings) -> Encoded {
+/// Whether the patch tool is offered in the form that goes with output as text.
+fn has_freeform_patch(tools: &[OfferedTool<'_>]) -> bool {
+    tools.iter().any(|tool| tool.file.kind == ToolKind::Custom && tool.file.name == "apply_patch")
+}
+
+fn tail(pack: &Pack, facts: &Facts, tools: &[OfferedTool<'_>], wire: &WireSettings) -> Encoded {
     let mut encoder = Encoder::new(&"input".into());
     encoder.wire("],");
     encoder.set_part(&tool_list::part());
     encoder.wire("\"tools\":");
-    tool_list::encode(&mut encoder, &tool_list::offered(pack, facts), pack, facts);
+    tool_list::encode(&mut encoder, tools, pack, facts);
     encoder.wire(",\"tool_choice\":\"auto\",\"parallel_tool_calls\":");
     encoder.value(&facts.model.supports_parallel_tool_calls, &Origin::Fact { name: "model catalogue" });
     encoder.set_part(&"settings".into());

@@ -1,22 +1,37 @@
 //! The items of a session, each encoded once.
 //!
-//! Recording an item writes its bytes and their origins; a request then shares those bytes.
-//! Nothing is walked, written or copied again for what was there before.
+//! Recording an item cuts over-long tool output, writes its bytes and their origins, and keeps
+//! what later decisions need (is it a person's message, did the model make it, how many tokens).
+//! A request shares the rendered bytes: nothing is walked, written or copied again for what was
+//! there before, unless the way of showing items changes.
+//!
+//! - `entry`: what is known of an item
+//! - `rendering`: items as they stand in requests
+//! - `draft`: messages that are still in fragments
 
+mod draft;
+mod entry;
+mod rendering;
+
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use pellucid_protocol::item::ContentPart;
+pub use draft::Draft;
+pub use draft::DraftPart;
+use entry::Entry;
 use pellucid_protocol::item::Item;
+use pellucid_protocol::settings::TruncationPolicy;
+pub use rendering::ExecOutputs;
+pub use rendering::Pictures;
+pub use rendering::Rendered;
+use rendering::Rendering;
+pub use rendering::View;
 
-use crate::assemble::ContextMessage;
-use crate::chunks::Chunks;
 use crate::encode::Encoded;
 use crate::encode::Encoder;
-use crate::encode::Span;
-use crate::fragment::Fragment;
 use crate::fragment::Origin;
-use crate::fragment::concat;
+use crate::output_cut::cut_output;
 
 /// Whether items carry the ids that the server gave them.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -29,161 +44,202 @@ pub enum ItemIds {
 }
 
 /// The items of a session.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone)]
 pub struct Transcript {
     ids: ItemIds,
-    /// Encoded items, joined by commas.
-    bytes: Chunks,
-    /// Bytes recorded since the last view was taken.
-    fresh: Vec<u8>,
+    truncation: TruncationPolicy,
     entries: Vec<Entry>,
+    /// Calls and outputs by their ids, to pair them without a search.
+    calls: BTreeSet<CallId>,
+    outputs: BTreeSet<CallId>,
+    sums: Sums,
+    rendering: Rendering,
 }
 
-/// What is known of an item besides its bytes.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Entry {
-    /// `message`, `function_call` ...
-    pub kind: &'static str,
-    /// The role, for messages.
-    pub role: Option<Arc<str>>,
-    /// The origins of its bytes.
-    pub spans: Vec<Span>,
+/// A call's id with the kind of output that answers it.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct CallId {
+    pub is_custom: bool,
+    pub id: Arc<str>,
 }
 
-impl Entry {
-    /// How many bytes the item has.
-    pub fn len(&self) -> usize {
-        self.spans.iter().map(|span| span.len).sum()
-    }
-
-    /// Never: an item has at least braces.
-    pub fn is_empty(&self) -> bool {
-        self.spans.is_empty()
-    }
-}
-
-/// A part of a message that is still in fragments.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum DraftPart {
-    /// Text.
-    Text(Vec<Fragment>),
-    /// A picture's address.
-    Image(Fragment),
-}
-
-/// A message that is still in fragments.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Draft {
-    /// The slot or part it belongs to.
-    pub part: Arc<str>,
-    /// Who says it.
-    pub role: &'static str,
-    /// Its parts.
-    pub parts: Vec<DraftPart>,
-}
-
-impl From<ContextMessage> for Draft {
-    fn from(message: ContextMessage) -> Self {
-        Self { part: message.slot, role: message.role, parts: vec![DraftPart::Text(message.fragments)] }
-    }
-}
-
-impl Draft {
-    /// The item that it will be.
-    pub fn item(&self) -> Item {
-        let part = |part: &DraftPart| match part {
-            DraftPart::Text(fragments) => ContentPart::InputText { text: concat(fragments) },
-            DraftPart::Image(url) => ContentPart::InputImage { image_url: url.text.clone() },
-        };
-        Item::message(self.role, self.parts.iter().map(part).collect())
-    }
-
-    fn encode(&self) -> Encoded {
-        let mut encoder = Encoder::new(&self.part);
-        encoder.wire("{\"type\":\"message\",\"role\":\"");
-        encoder.wire(self.role);
-        encoder.wire("\",\"content\":[");
-        for (n, part) in self.parts.iter().enumerate() {
-            if n > 0 {
-                encoder.wire(",");
-            }
-            match part {
-                DraftPart::Text(fragments) => {
-                    encoder.wire("{\"type\":\"input_text\",\"text\":");
-                    encoder.string(fragments);
-                }
-                DraftPart::Image(url) => {
-                    encoder.wire("{\"type\":\"input_image\",\"image_url\":");
-                    encoder.string(std::slice::from_ref(url));
-                }
-            }
-            encoder.wire("}");
-        }
-        encoder.wire("]}");
-        encoder.finish()
-    }
+/// Running figures, so that no decision walks the history.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+struct Sums {
+    tokens: usize,
+    tokens_since_model: usize,
+    has_model_item: bool,
+    reasoning: usize,
+    reasoning_before_user: usize,
 }
 
 impl Transcript {
     /// An empty transcript.
-    pub fn new(ids: ItemIds) -> Self {
-        Self { ids, ..Self::default() }
+    pub fn new(ids: ItemIds, truncation: TruncationPolicy) -> Self {
+        Self {
+            ids,
+            truncation,
+            entries: Vec::new(),
+            calls: BTreeSet::new(),
+            outputs: BTreeSet::new(),
+            sums: Sums::default(),
+            rendering: Rendering::new(View::default()),
+        }
     }
 
-    /// What is known of the items, in order.
-    pub fn entries(&self) -> &[Entry] {
-        &self.entries
+    /// Another policy for output that is recorded from now on.
+    pub fn set_truncation(&mut self, truncation: TruncationPolicy) {
+        self.truncation = truncation;
+    }
+
+    /// How many items are recorded.
+    pub fn n_items(&self) -> usize {
+        self.entries.len()
     }
 
     /// Records a message made of fragments.
     pub fn record_draft(&mut self, draft: &Draft) {
-        let encoded = draft.encode();
-        self.push("message", Some(draft.role.into()), encoded);
+        let item = draft.item();
+        self.push(&item, draft.encode());
     }
 
     /// Records an item from outside. Items that no model may see again are passed over.
     pub fn record(&mut self, item: &Item, origin: &Origin) {
-        let kind = kind(item);
-        let role = match item {
-            Item::Message { role, .. } if role == "system" => return,
+        match item {
             Item::Other => return,
-            Item::Message { role, .. } => Some(role.as_str().into()),
-            _ => None,
-        };
+            Item::Message { role, .. } if role == "system" => return,
+            _ => {}
+        }
+        let item = cut_output(item, self.truncation);
         let mut encoder = Encoder::new(&origin.kind().into());
         match (self.ids, item.server_id()) {
-            (ItemIds::Sent, Some(id)) => encoder.value(&WithId { item, id }, origin),
-            _ => encoder.value(item, origin),
+            (ItemIds::Sent, Some(id)) => encoder.value(&WithId { item: &item, id }, origin),
+            _ => encoder.value(item.as_ref(), origin),
         }
-        self.push(kind, role, encoder.finish());
+        self.push(&item, encoder.finish());
     }
 
     /// The items as they stand in a request, separated by commas.
     ///
-    /// What was recorded since the last call is added now, when the earlier view is usually no
-    /// longer held and the bytes can be added in place.
-    pub fn view(&mut self) -> Vec<Bytes> {
-        self.bytes.append(&self.fresh);
-        self.fresh.clear();
-        self.bytes.view()
-    }
-
-    /// How many bytes the items take, commas included.
-    pub fn len(&self) -> usize {
-        self.bytes.len() + self.fresh.len()
-    }
-
-    /// Whether nothing is recorded.
-    pub fn is_empty(&self) -> bool {
-        self.entries.is_empty()
-    }
-
-    fn push(&mut self, kind: &'static str, role: Option<Arc<str>>, encoded: Encoded) {
-        if !self.entries.is_empty() {
-            self.fresh.push(b',');
+    /// What was recorded since the last call is rendered now, when the earlier request is usually
+    /// no longer held and the bytes can be added in place.
+    pub fn view(&mut self, view: View) -> Vec<Bytes> {
+        if self.rendering.view != view {
+            self.reset_rendering(view);
         }
-        self.fresh.extend_from_slice(&encoded.bytes);
-        self.entries.push(Entry { kind, role, spans: encoded.spans });
+        self.rendering.catch_up(&mut self.entries, &self.calls, &self.outputs);
+        self.rendering.bytes()
+    }
+
+    /// The items of the last request, with their origins.
+    pub fn rendered(&self) -> &[Rendered] {
+        self.rendering.rows()
+    }
+
+    /// The recorded items, read back.
+    pub fn items(&self) -> impl Iterator<Item = Item> {
+        self.entries.iter().filter_map(|entry| entry.item(self.rendering.chunks()))
+    }
+
+    /// The estimated tokens of all items.
+    pub fn tokens(&self) -> usize {
+        self.sums.tokens
+    }
+
+    /// The estimated tokens that the server's last figure does not know: what came after the
+    /// model's last item, and earlier thoughts unless the server counts them.
+    pub fn tokens_unreported(&self, reasoning: ReasoningCounted) -> usize {
+        let since = if self.sums.has_model_item { self.sums.tokens_since_model } else { 0 };
+        match reasoning {
+            ReasoningCounted::ByServer => since,
+            ReasoningCounted::ByUs => since + self.sums.reasoning_before_user,
+        }
+    }
+
+    /// Takes the last turns of the person away: everything from the `n`-th last message of a
+    /// person on, or from the first if there are fewer. Tells whether anything went.
+    pub fn roll_back(&mut self, n_turns: usize) -> bool {
+        let boundaries: Vec<usize> =
+            self.entries.iter().enumerate().filter(|(_, entry)| entry.is_user_turn).map(|(n, _)| n).collect();
+        let (Some(first), true) = (boundaries.first(), n_turns > 0) else {
+            return false;
+        };
+        let cut = *boundaries.iter().rev().nth(n_turns - 1).unwrap_or(first);
+        self.reset_rendering(self.rendering.view);
+        self.entries.truncate(cut);
+        self.recount();
+        true
+    }
+
+    /// Forgets everything; what follows takes its place.
+    pub fn clear(&mut self) {
+        self.entries.clear();
+        self.rendering = Rendering::new(self.rendering.view);
+        self.recount();
+    }
+
+    fn reset_rendering(&mut self, view: View) {
+        let chunks = self.rendering.chunks();
+        for entry in &mut self.entries {
+            entry.own(chunks);
+        }
+        self.rendering = Rendering::new(view);
+    }
+
+    fn recount(&mut self) {
+        self.calls.clear();
+        self.outputs.clear();
+        self.sums = Sums::default();
+        for entry in &self.entries {
+            count(&mut self.sums, entry);
+            pair(&mut self.calls, &mut self.outputs, entry);
+        }
+    }
+
+    fn push(&mut self, item: &Item, encoded: Encoded) {
+        let entry = Entry::new(item, encoded);
+        if let Some(call_id) = &entry.call_id
+            && self.rendering.is_contradicted_by(&entry, call_id)
+        {
+            // An answer that came after all, or a call after its output: what was shown instead
+            // must go.
+            self.reset_rendering(self.rendering.view);
+        }
+        count(&mut self.sums, &entry);
+        pair(&mut self.calls, &mut self.outputs, &entry);
+        self.entries.push(entry);
+    }
+}
+
+/// Who counts the tokens of earlier thoughts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ReasoningCounted {
+    /// They are in the server's figures.
+    ByServer,
+    /// They are not.
+    ByUs,
+}
+
+fn count(sums: &mut Sums, entry: &Entry) {
+    sums.tokens += entry.tokens;
+    if entry.is_model_made {
+        sums.tokens_since_model = 0;
+        sums.has_model_item = true;
+    } else {
+        sums.tokens_since_model += entry.tokens;
+    }
+    if entry.is_sealed_reasoning {
+        sums.reasoning += entry.tokens;
+    }
+    if entry.role.as_deref() == Some("user") {
+        sums.reasoning_before_user = sums.reasoning;
+    }
+}
+
+fn pair(calls: &mut BTreeSet<CallId>, outputs: &mut BTreeSet<CallId>, entry: &Entry) {
+    if let Some(call_id) = &entry.call_id {
+        let set = if entry.is_output() { outputs } else { calls };
+        set.insert(call_id.clone());
     }
 }
 
@@ -193,20 +249,4 @@ struct WithId<'a> {
     #[serde(flatten)]
     item: &'a Item,
     id: &'a str,
-}
-
-fn kind(item: &Item) -> &'static str {
-    match item {
-        Item::Message { .. } => "message",
-        Item::Reasoning { .. } => "reasoning",
-        Item::LocalShellCall { .. } => "local_shell_call",
-        Item::FunctionCall { .. } => "function_call",
-        Item::FunctionCallOutput { .. } => "function_call_output",
-        Item::CustomToolCall { .. } => "custom_tool_call",
-        Item::CustomToolCallOutput { .. } => "custom_tool_call_output",
-        Item::WebSearchCall { .. } => "web_search_call",
-        Item::GhostSnapshot { .. } => "ghost_snapshot",
-        Item::Compaction { .. } => "compaction",
-        Item::Other => "other",
-    }
 }

@@ -5,6 +5,7 @@
 mod assembly;
 mod packs;
 mod requests;
+mod transcripts;
 mod turns;
 
 use std::sync::LazyLock;

@@ -13,11 +13,13 @@ use std::process::Stdio;
 use pellucid_testkit::Workspace;
 
 /// A folder with a home, a project and nothing of this machine.
+#[derive(Debug)]
 pub struct World {
     pub files: Workspace,
 }
 
 /// What a run left behind.
+#[derive(Debug)]
 pub struct Ran {
     pub status: i32,
     pub stdout: Vec<u8>,

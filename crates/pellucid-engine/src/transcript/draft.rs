@@ -1,0 +1,79 @@
+//! Messages that are still in fragments.
+
+use std::sync::Arc;
+
+use pellucid_protocol::item::ContentPart;
+use pellucid_protocol::item::Item;
+
+use crate::assemble::ContextMessage;
+use crate::encode::Encoded;
+use crate::encode::Encoder;
+use crate::fragment::Fragment;
+use crate::fragment::concat;
+
+/// A message that is still in fragments.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Draft {
+    /// The slot or part it belongs to.
+    pub part: Arc<str>,
+    /// Who says it.
+    pub role: &'static str,
+    /// Its parts.
+    pub parts: Vec<DraftPart>,
+}
+
+/// A part of a message that is still in fragments.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum DraftPart {
+    /// Text.
+    Text(Vec<Fragment>),
+    /// A picture's address.
+    Image(Fragment),
+}
+
+impl From<ContextMessage> for Draft {
+    fn from(message: ContextMessage) -> Self {
+        Self::text(message.slot, message.role, message.fragments)
+    }
+}
+
+impl Draft {
+    /// A message of one text.
+    pub fn text(part: impl Into<Arc<str>>, role: &'static str, fragments: Vec<Fragment>) -> Self {
+        Self { part: part.into(), role, parts: vec![DraftPart::Text(fragments)] }
+    }
+
+    /// The item that it will be.
+    pub fn item(&self) -> Item {
+        let part = |part: &DraftPart| match part {
+            DraftPart::Text(fragments) => ContentPart::InputText { text: concat(fragments) },
+            DraftPart::Image(url) => ContentPart::InputImage { image_url: url.text.clone() },
+        };
+        Item::message(self.role, self.parts.iter().map(part).collect())
+    }
+
+    pub(crate) fn encode(&self) -> Encoded {
+        let mut encoder = Encoder::new(&self.part);
+        encoder.wire("{\"type\":\"message\",\"role\":\"");
+        encoder.wire(self.role);
+        encoder.wire("\",\"content\":[");
+        for (n, part) in self.parts.iter().enumerate() {
+            if n > 0 {
+                encoder.wire(",");
+            }
+            match part {
+                DraftPart::Text(fragments) => {
+                    encoder.wire("{\"type\":\"input_text\",\"text\":");
+                    encoder.string(fragments);
+                }
+                DraftPart::Image(url) => {
+                    encoder.wire("{\"type\":\"input_image\",\"image_url\":");
+                    encoder.string(std::slice::from_ref(url));
+                }
+            }
+            encoder.wire("}");
+        }
+        encoder.wire("]}");
+        encoder.finish()
+    }
+}

@@ -1,0 +1,172 @@
+//! What is known of a recorded item.
+//!
+//! The typed item is not kept: its bytes are, either by themselves or as a range of the rendered
+//! ones, and it can be read back from them.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use pellucid_protocol::item::ContentPart;
+use pellucid_protocol::item::Item;
+use pellucid_protocol::item::ToolOutput;
+
+use super::CallId;
+use crate::boundary;
+use crate::chunks::Chunks;
+use crate::encode::Encoded;
+use crate::encode::Span;
+use crate::encode::to_json;
+use crate::truncate::tokens_of_bytes;
+
+/// A recorded item.
+#[derive(Debug, Clone)]
+pub(super) struct Entry {
+    /// `message`, `function_call` ...
+    pub kind: &'static str,
+    /// The role, for messages.
+    pub role: Option<Arc<str>>,
+    /// What pairs calls and outputs.
+    pub call_id: Option<CallId>,
+    /// Whether the output of this call may be structured and is shown as text on request.
+    pub is_exec_call: bool,
+    /// Whether it holds pictures.
+    pub has_pictures: bool,
+    /// Whether a turn of the person begins here.
+    pub is_user_turn: bool,
+    /// Whether the model made it.
+    pub is_model_made: bool,
+    /// Whether it is thoughts that only the server can read.
+    pub is_sealed_reasoning: bool,
+    /// Its estimated tokens.
+    pub tokens: usize,
+    /// The origins of its bytes.
+    pub spans: Arc<[Span]>,
+    pub bytes: Stored,
+}
+
+/// Where an item's own bytes are.
+#[derive(Debug, Clone)]
+pub(super) enum Stored {
+    /// By themselves.
+    Own(Box<[u8]>),
+    /// Rendered as they are, in the chunks.
+    Rendered(Range<usize>),
+}
+
+impl Entry {
+    pub fn new(item: &Item, encoded: Encoded) -> Self {
+        Self {
+            kind: kind(item),
+            role: match item {
+                Item::Message { role, .. } => Some(role.as_str().into()),
+                _ => None,
+            },
+            call_id: call_id(item),
+            is_exec_call: is_exec_call(item),
+            has_pictures: has_pictures(item),
+            is_user_turn: boundary::begins_user_turn(item),
+            is_model_made: is_model_made(item),
+            is_sealed_reasoning: matches!(item, Item::Reasoning { encrypted_content: Some(_), .. }),
+            tokens: tokens_of_bytes(estimated_bytes(item, &encoded)),
+            spans: encoded.spans.into(),
+            bytes: Stored::Own(encoded.bytes.into()),
+        }
+    }
+
+    pub fn is_output(&self) -> bool {
+        matches!(self.kind, "function_call_output" | "custom_tool_call_output")
+    }
+
+    /// Its bytes, as recorded.
+    pub fn recorded<'a>(&'a self, chunks: &'a Chunks) -> &'a [u8] {
+        match &self.bytes {
+            Stored::Own(bytes) => bytes,
+            Stored::Rendered(range) => chunks.slice(range.clone()),
+        }
+    }
+
+    /// The item, read back.
+    pub fn item(&self, chunks: &Chunks) -> Option<Item> {
+        serde_json::from_slice(self.recorded(chunks)).ok()
+    }
+
+    /// Takes its bytes out of the chunks, which are about to go.
+    pub fn own(&mut self, chunks: &Chunks) {
+        if let Stored::Rendered(range) = &self.bytes {
+            self.bytes = Stored::Own(chunks.slice(range.clone()).into());
+        }
+    }
+}
+
+/// The bytes that an item counts for. Sealed texts are estimated by what they hold.
+fn estimated_bytes(item: &Item, encoded: &Encoded) -> usize {
+    let sealed = |text: &str| (text.len() * 3 / 4).saturating_sub(650);
+    match item {
+        Item::GhostSnapshot { .. } => 0,
+        Item::Reasoning { encrypted_content: Some(text), .. } => sealed(text),
+        Item::Compaction { encrypted_content } => sealed(encrypted_content),
+        // The server's id, where it is sent, does not count.
+        _ if item.server_id().is_some() => to_json(item).len(),
+        _ => encoded.bytes.len(),
+    }
+}
+
+fn kind(item: &Item) -> &'static str {
+    match item {
+        Item::Message { .. } => "message",
+        Item::Reasoning { .. } => "reasoning",
+        Item::LocalShellCall { .. } => "local_shell_call",
+        Item::FunctionCall { .. } => "function_call",
+        Item::FunctionCallOutput { .. } => "function_call_output",
+        Item::CustomToolCall { .. } => "custom_tool_call",
+        Item::CustomToolCallOutput { .. } => "custom_tool_call_output",
+        Item::WebSearchCall { .. } => "web_search_call",
+        Item::GhostSnapshot { .. } => "ghost_snapshot",
+        Item::Compaction { .. } => "compaction",
+        Item::Other => "other",
+    }
+}
+
+fn call_id(item: &Item) -> Option<CallId> {
+    let (is_custom, id) = match item {
+        Item::FunctionCall { call_id, .. } | Item::FunctionCallOutput { call_id, .. } => (false, call_id),
+        Item::LocalShellCall { call_id: Some(call_id), .. } => (false, call_id),
+        Item::CustomToolCall { call_id, .. } | Item::CustomToolCallOutput { call_id, .. } => (true, call_id),
+        _ => return None,
+    };
+    Some(CallId { is_custom, id: id.as_str().into() })
+}
+
+fn is_exec_call(item: &Item) -> bool {
+    match item {
+        Item::LocalShellCall { .. } => true,
+        Item::FunctionCall { name, .. } => matches!(name.as_str(), "shell" | "container.exec" | "apply_patch"),
+        Item::CustomToolCall { name, .. } => name == "apply_patch",
+        _ => false,
+    }
+}
+
+fn has_pictures(item: &Item) -> bool {
+    let parts = match item {
+        Item::Message { content, .. } => content,
+        Item::FunctionCallOutput { output: ToolOutput::Parts(parts), .. } => parts,
+        _ => return false,
+    };
+    parts.iter().any(|part| matches!(part, ContentPart::InputImage { .. }))
+}
+
+fn is_model_made(item: &Item) -> bool {
+    match item {
+        Item::Message { role, .. } => role == "assistant",
+        Item::Reasoning { .. }
+        | Item::LocalShellCall { .. }
+        | Item::FunctionCall { .. }
+        | Item::CustomToolCall { .. }
+        | Item::WebSearchCall { .. }
+        | Item::Compaction { .. } => true,
+        Item::FunctionCallOutput { .. }
+        | Item::CustomToolCallOutput { .. }
+        | Item::GhostSnapshot { .. }
+        | Item::Other => false,
+    }
+}

@@ -95,7 +95,13 @@ async fn serve(session: &mut Session, inside: &mut Inside) -> Result<(), FaceGon
                 for warning in session.turn_warnings() {
                     inside.events.send(id.as_str(), warning).await?;
                 }
-                let turn = drive::TurnInput { id, items, output_schema: final_output_json_schema };
+                let task = drive::Task::Answer;
+                let turn = drive::TurnInput { id, task, items, output_schema: final_output_json_schema };
+                drive::drive(session, turn, inside).await?;
+            }
+            Operation::Compact => {
+                let task = drive::Task::Compact;
+                let turn = drive::TurnInput { id, task, items: Vec::new(), output_schema: None };
                 drive::drive(session, turn, inside).await?;
             }
             Operation::Interrupt => {}

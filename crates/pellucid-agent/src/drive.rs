@@ -7,6 +7,8 @@ use std::pin::Pin;
 use std::time::Duration;
 
 use pellucid_engine::call;
+use pellucid_engine::compaction::Compaction;
+use pellucid_engine::compaction::Dropped;
 use pellucid_engine::request::Frame;
 use pellucid_engine::request::Request;
 use pellucid_engine::turn::Fact;
@@ -41,8 +43,18 @@ const GIT_WAIT: Duration = Duration::from_millis(300);
 #[derive(Debug)]
 pub(crate) struct TurnInput {
     pub id: TurnId,
+    pub task: Task,
     pub items: Vec<UserInput>,
     pub output_schema: Option<Value>,
+}
+
+/// What a turn is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Task {
+    /// Answering the person.
+    Answer,
+    /// Summarising the history.
+    Compact,
 }
 
 /// Runs a turn to its end.
@@ -54,6 +66,7 @@ pub(crate) async fn drive(session: &mut Session, input: TurnInput, inside: &mut 
         window: facts.model.effective_window(),
         mode: facts.collaboration_mode.mode,
         stream_retries_max: session.setup.provider.stream_retries(),
+        compaction_limit: facts.model.compaction_limit(),
     };
     let mut turn = Turn::new(settings, std::mem::take(&mut session.meter), &session.setup.pack);
     let frame = session.frame(input.output_schema.clone());
@@ -65,8 +78,12 @@ pub(crate) async fn drive(session: &mut Session, input: TurnInput, inside: &mut 
         waiting: Waiting::Nothing,
         facts: VecDeque::new(),
         git: Git::NotAsked,
+        summary: None,
     };
-    let first = turn.begin(&driver.input.items);
+    let first = match driver.input.task {
+        Task::Answer => turn.begin(&driver.input.items),
+        Task::Compact => turn.begin_compaction(),
+    };
     let end = driver.run(&mut turn, first, inside).await;
     session.meter = turn.meter().clone();
     end
@@ -82,6 +99,8 @@ struct Driver<'a> {
     /// Facts that are known already.
     facts: VecDeque<Fact>,
     git: Git,
+    /// The summary that is being made.
+    summary: Option<Compaction>,
 }
 
 /// What the turn waits for.
@@ -141,10 +160,36 @@ impl Driver<'_> {
                     self.run_tool(index, &call, inside).await?;
                 }
                 Wish::CancelTools => self.facts.clear(),
+                Wish::Measure(reasoning) => {
+                    let unreported = self.session.transcript.tokens_unreported(reasoning);
+                    self.facts.push_back(Fact::Measured { unreported });
+                }
+                Wish::StartCompaction => {
+                    self.summary = Some(self.session.compaction());
+                    self.ask_for_summary(turn).await;
+                }
+                Wish::AskForSummaryAgain => self.ask_for_summary(turn).await,
+                Wish::DropOldest => {
+                    let dropped = self.summary.as_mut().map_or(Dropped::Nothing, Compaction::drop_oldest);
+                    self.facts.push_back(Fact::OldestDropped(dropped));
+                }
+                Wish::Rebuild => {
+                    if let Some(summary) = self.summary.take() {
+                        let rebuilt = self.session.rebuild(summary);
+                        self.facts.push_back(Fact::Rebuilt(rebuilt));
+                    }
+                }
                 Wish::Finish => return Ok(Flow::Over),
             }
         }
         Ok(Flow::On)
+    }
+
+    async fn ask_for_summary(&mut self, turn: &Turn) {
+        if let Some(summary) = &self.summary {
+            self.request = Some(summary.request(&self.session.summary_frame()));
+            self.ask(turn).await;
+        }
     }
 
     async fn ask(&mut self, turn: &Turn) {
@@ -187,7 +232,7 @@ impl Driver<'_> {
                             inside.waiting.push_back(submission);
                             return Fact::Interrupted { running: Vec::new() };
                         }
-                        Operation::UserInput { .. } => inside.waiting.push_back(submission),
+                        Operation::UserInput { .. } | Operation::Compact => inside.waiting.push_back(submission),
                     },
                     // The face is gone; nobody would see the answer.
                     None => return Fact::Interrupted { running: Vec::new() },

@@ -101,7 +101,8 @@ pub fn gather(config: &Config, env: &Env) -> Gathered {
     Gathered { facts, omissions: failed.into_iter().collect(), model_match }
 }
 
-fn provided(text: &Sourced) -> Provided {
+/// A text of the configuration, with its place.
+pub fn provided(text: &Sourced) -> Provided {
     let place = text.file.as_ref().map_or_else(|| text.origin.to_string(), |file| file.display().to_string());
     Provided { place, text: text.text.clone() }
 }

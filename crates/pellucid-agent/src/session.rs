@@ -1,7 +1,9 @@
 //! A session: a conversation with its settings, and the requests it makes.
 
 use pellucid_engine::assemble;
+use pellucid_engine::compaction::Compaction;
 use pellucid_engine::facts::Facts;
+use pellucid_engine::facts::Provided;
 use pellucid_engine::fragment::Fragment;
 use pellucid_engine::fragment::Omission;
 use pellucid_engine::fragment::Origin;
@@ -14,6 +16,8 @@ use pellucid_engine::request::WireSettings;
 use pellucid_engine::transcript::Draft;
 use pellucid_engine::transcript::ItemIds;
 use pellucid_engine::transcript::Transcript;
+use pellucid_engine::truncate::tokens_of_bytes;
+use pellucid_engine::turn::Rebuilt;
 use pellucid_engine::user_message::user_message;
 use pellucid_model::Model;
 use pellucid_model::catalogue::Match;
@@ -51,6 +55,8 @@ pub struct Setup {
     pub identity: Identity,
     /// Whether faces see raw thoughts.
     pub raw_reasoning: RawReasoning,
+    /// How the model is asked for a summary, if the user has their own wording.
+    pub compact_prompt: Option<Provided>,
     /// What a person should hear before the first turn.
     pub notices: Vec<EventMessage>,
 }
@@ -122,9 +128,39 @@ impl Session {
 
     /// What surrounds the items in the requests of a turn.
     pub fn frame(&self, output_schema: Option<Value>) -> Frame {
-        let wire =
-            WireSettings { session_id: self.setup.session_id.clone(), ids: ids(&self.setup.provider), output_schema };
+        let wire = self.wire(output_schema);
         Frame::new(&self.setup.pack, &self.setup.gathered.facts, &self.instructions, &wire)
+    }
+
+    /// What surrounds them in the request for a summary.
+    pub(crate) fn summary_frame(&self) -> Frame {
+        Frame::for_summary(&self.setup.gathered.facts, &self.instructions, &self.wire(None))
+    }
+
+    fn wire(&self, output_schema: Option<Value>) -> WireSettings {
+        let ids = ids(&self.setup.provider);
+        WireSettings { session_id: self.setup.session_id.clone(), ids, output_schema }
+    }
+
+    /// Begins to summarise the history.
+    pub(crate) fn compaction(&self) -> Compaction {
+        let prompt = self.setup.compact_prompt.as_ref();
+        let prompt = prompt.map(|given| Fragment::provided(&given.place, given.text.as_str()));
+        Compaction::new(&self.transcript, &self.setup.pack, prompt)
+    }
+
+    /// Puts the summary in place of the history, with the context as it is now.
+    pub(crate) fn rebuild(&mut self, compaction: Compaction) -> Rebuilt {
+        let (tokens_before, n_dropped) = (self.prompt_tokens(), compaction.n_dropped());
+        let context = assemble::assemble(&self.setup.pack, &self.setup.gathered.facts);
+        compaction.rebuild(&mut self.transcript, &self.setup.pack, context);
+        Rebuilt { tokens_before, tokens_after: self.prompt_tokens(), n_dropped }
+    }
+
+    /// The estimated tokens of instructions and items.
+    fn prompt_tokens(&self) -> usize {
+        let instructions: usize = self.instructions.iter().map(|fragment| fragment.text.len()).sum();
+        tokens_of_bytes(instructions) + self.transcript.tokens()
     }
 
     /// The request with everything recorded so far.

@@ -59,6 +59,14 @@ pub fn assemble(pack: &Pack, facts: &Facts) -> Context {
     context
 }
 
+/// One slot alone; absent when the layout does not have it, or it is closed or empty now.
+pub fn slot(pack: &Pack, facts: &Facts, id: &str) -> Option<ContextMessage> {
+    let slot = pack.layout.slots.iter().find(|slot| &*slot.id == id)?;
+    let fragments = fill(slot, pack, facts, &mut Vec::new())?;
+    let role = if slot.target == Target::Developer { "developer" } else { "user" };
+    Some(ContextMessage { slot: slot.id.clone(), role, fragments })
+}
+
 /// The text of a slot; absent when its gates are closed or nobody has anything to say.
 fn fill(slot: &Slot, pack: &Pack, facts: &Facts, omissions: &mut Vec<Omission>) -> Option<Vec<Fragment>> {
     if !gate::all_open(&slot.gates, facts) {

@@ -4,6 +4,7 @@
 //! - [`pack`], [`template`], [`gate`], [`source`]: how model input is put together, as data
 //! - [`fragment`], [`encode`]: text with its origin, and bytes with theirs
 //! - [`assemble`]: the first context
+//! - [`update`], [`compaction`]: what is told of changes, and how a long history is summarised
 //! - [`transcript`], [`chunks`], [`user_message`]: the conversation, encoded once
 //! - [`boundary`], [`output_cut`], [`exec_output`]: what items mean and how they are shown
 //! - [`request`], [`tool_list`]: a request in shared pieces
@@ -20,6 +21,7 @@ pub mod assemble;
 pub mod boundary;
 pub mod call;
 pub mod chunks;
+pub mod compaction;
 pub mod encode;
 pub mod exec_output;
 pub mod facts;
@@ -37,4 +39,5 @@ pub mod transcript;
 pub mod truncate;
 pub mod turn;
 pub mod turn_item;
+pub mod update;
 pub mod user_message;

@@ -30,6 +30,18 @@ impl Meter {
         info.model_context_window = Some(window);
     }
 
+    /// Takes an estimate in place of the server's last figure, after the history was rewritten.
+    pub fn estimate(&mut self, total_tokens: i64, window: Option<i64>) {
+        let info = self.info.get_or_insert_default();
+        info.last_token_usage = TokenUsage { total_tokens, ..TokenUsage::default() };
+        info.model_context_window = window;
+    }
+
+    /// The server's last figure.
+    pub fn last_total(&self) -> i64 {
+        self.info.as_ref().map_or(0, |info| info.last_token_usage.total_tokens)
+    }
+
     /// Takes a newer state of the rate limits; what it does not say stays.
     pub fn limit(&mut self, mut newer: RateLimitSnapshot) {
         if let Some(older) = self.limits.take() {

@@ -25,12 +25,14 @@ pub use tool_file::ParameterType;
 pub use tool_file::ToolFile;
 pub use tool_file::ToolKind;
 
+use crate::compaction;
 use crate::source;
 use crate::template::Place;
 use crate::template::Shape;
 use crate::template::Template;
 use crate::tool_list;
 use crate::turn;
+use crate::update;
 use crate::user_message;
 
 /// The places of a template that wraps a whole slot.
@@ -130,7 +132,8 @@ impl Pack {
 
 /// Templates that every pack has, because code outside of slots uses them.
 fn core_templates() -> impl Iterator<Item = (&'static str, &'static Shape)> {
-    let all = [user_message::TEMPLATES, turn::TEMPLATES, tool_list::TEMPLATES];
+    let all =
+        [user_message::TEMPLATES, turn::TEMPLATES, tool_list::TEMPLATES, update::TEMPLATES, compaction::TEMPLATES];
     all.into_iter().flatten().map(|(file, shape)| (*file, shape))
 }
 

@@ -90,7 +90,17 @@ impl Frame {
             pictures: if facts.model.takes_images() { Pictures::Shown } else { Pictures::Replaced },
             exec_outputs: if has_freeform_patch(&tools) { ExecOutputs::AsText } else { ExecOutputs::AsRecorded },
         };
-        Self { view, head: head(facts, instructions).into(), tail: tail(pack, facts, &tools, wire).into() }
+        Self { view, head: head(facts, instructions).into(), tail: tail(Some((pack, &tools)), facts, wire).into() }
+    }
+
+    /// The same for asking for a summary: no tools, no schema, items as they were recorded.
+    pub fn for_summary(facts: &Facts, instructions: &[Fragment], wire: &WireSettings) -> Self {
+        let mut facts = facts.clone();
+        facts.model.supports_parallel_tool_calls = false;
+        let pictures = if facts.model.takes_images() { Pictures::Shown } else { Pictures::Replaced };
+        let view = View { pictures, exec_outputs: ExecOutputs::AsRecorded };
+        let wire = WireSettings { output_schema: None, ..wire.clone() };
+        Self { view, head: head(&facts, instructions).into(), tail: tail(None, &facts, &wire).into() }
     }
 
     /// The request with everything that is recorded so far.
@@ -134,12 +144,15 @@ fn has_freeform_patch(tools: &[OfferedTool<'_>]) -> bool {
     tools.iter().any(|tool| tool.file.kind == ToolKind::Custom && tool.file.name == "apply_patch")
 }
 
-fn tail(pack: &Pack, facts: &Facts, tools: &[OfferedTool<'_>], wire: &WireSettings) -> Encoded {
+fn tail(tools: Option<(&Pack, &[OfferedTool<'_>])>, facts: &Facts, wire: &WireSettings) -> Encoded {
     let mut encoder = Encoder::new(&"input".into());
     encoder.wire("],");
     encoder.set_part(&tool_list::part());
     encoder.wire("\"tools\":");
-    tool_list::encode(&mut encoder, tools, pack, facts);
+    match tools {
+        Some((pack, tools)) => tool_list::encode(&mut encoder, tools, pack, facts),
+        None => encoder.wire("[]"),
+    }
     encoder.wire(",\"tool_choice\":\"auto\",\"parallel_tool_calls\":");
     encoder.value(&facts.model.supports_parallel_tool_calls, &Origin::Fact { name: "model catalogue" });
     encoder.set_part(&"settings".into());

@@ -23,6 +23,8 @@ mod project_docs;
 use std::sync::Arc;
 
 pub use base_instructions::instructions_for;
+pub(crate) use environment::environment;
+pub(crate) use personality::personality_message;
 
 use crate::facts::Facts;
 use crate::fragment::Fragment;

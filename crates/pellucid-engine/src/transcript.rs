@@ -92,6 +92,11 @@ impl Transcript {
         self.truncation = truncation;
     }
 
+    /// Whether items carry the ids that the server gave them.
+    pub fn ids(&self) -> ItemIds {
+        self.ids
+    }
+
     /// How many items are recorded.
     pub fn n_items(&self) -> usize {
         self.entries.len()

@@ -7,6 +7,8 @@
 //!
 //! Not here: awaiting, clocks, processes. See `pellucid-agent` for the driver.
 
+mod compacting;
+
 use std::time::Duration;
 
 use pellucid_protocol::call::ToolCall;
@@ -27,6 +29,7 @@ use sha2::Sha256;
 
 use crate::call;
 use crate::call::Reading;
+use crate::compaction::Dropped;
 use crate::fragment::Fragment;
 use crate::fragment::Origin;
 use crate::meter::Meter;
@@ -34,6 +37,7 @@ use crate::pack::Pack;
 use crate::template::Shape;
 use crate::transcript::Draft;
 use crate::transcript::DraftPart;
+use crate::transcript::ReasoningCounted;
 use crate::turn_item;
 
 const ABORTED: &str = "turn/aborted.md";
@@ -54,6 +58,8 @@ pub struct TurnSettings {
     pub mode: CollaborationModeKind,
     /// How often a broken reply is asked for again.
     pub stream_retries_max: u64,
+    /// From how many tokens on the history is summarised.
+    pub compaction_limit: Option<i64>,
 }
 
 /// Something that happened outside.
@@ -72,11 +78,31 @@ pub enum Fact {
     },
     /// The wished pause is over.
     PauseOver,
+    /// The wished measure.
+    Measured {
+        /// Tokens that the server's last figure does not know.
+        unreported: usize,
+    },
+    /// The oldest item was dropped from what is summarised, or there was none.
+    OldestDropped(Dropped),
+    /// The summary took the place of the history.
+    Rebuilt(Rebuilt),
     /// The person broke the turn off.
     Interrupted {
         /// For how long each call had run, by its index.
         running: Vec<(usize, Duration)>,
     },
+}
+
+/// What a compaction did.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Rebuilt {
+    /// The estimated tokens before.
+    pub tokens_before: usize,
+    /// And after.
+    pub tokens_after: usize,
+    /// How many items the model was not shown for the summary.
+    pub n_dropped: usize,
 }
 
 /// Something the turn wants done.
@@ -105,6 +131,16 @@ pub enum Wish {
     },
     /// Stop all running tools.
     CancelTools,
+    /// Say how many tokens the server's last figure does not know.
+    Measure(ReasoningCounted),
+    /// Begin to summarise the history, and ask the model for it.
+    StartCompaction,
+    /// Ask for the summary once more.
+    AskForSummaryAgain,
+    /// Leave the oldest item out of what is summarised.
+    DropOldest,
+    /// Put the summary in place of the history.
+    Rebuild,
     /// The turn is over.
     Finish,
 }
@@ -144,7 +180,32 @@ pub struct Turn {
     fresh_ids: u64,
     turn_state: Option<String>,
     aborted_note: Vec<Fragment>,
+    inputs: Vec<UserInput>,
+    stage: Stage,
+    reasoning: ReasoningCounted,
     is_over: bool,
+}
+
+/// Where a turn is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Stage {
+    /// The model is asked, or tools run.
+    Sampling,
+    /// The measure decides whether the history is summarised first.
+    Measuring(Next),
+    /// The history is being summarised.
+    Compacting { id: String, next: Next },
+}
+
+/// What follows a measure or a compaction.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Next {
+    /// The person's input is recorded and the model asked.
+    Input,
+    /// The model is asked again.
+    FollowUp,
+    /// Nothing: the compaction was all.
+    End,
 }
 
 /// What belongs to one request and its reply.
@@ -176,24 +237,33 @@ impl Turn {
             fresh_ids: 0,
             turn_state: None,
             aborted_note: pack.template(ABORTED).text(),
+            inputs: Vec::new(),
+            stage: Stage::Sampling,
+            reasoning: ReasoningCounted::ByUs,
             is_over: false,
         }
     }
 
     /// Begins with what the person said.
     pub fn begin(&mut self, inputs: &[UserInput]) -> Vec<Wish> {
-        let item = TurnItem::UserMessage { id: self.fresh_id(), content: inputs.to_vec() };
-        vec![
-            Wish::Emit(EventMessage::TaskStarted {
-                turn_id: self.settings.turn_id.clone(),
-                model_context_window: self.settings.window,
-                collaboration_mode_kind: self.settings.mode,
-            }),
-            Wish::RecordInput,
-            self.item_started(&item),
-            self.item_completed(item),
-            Wish::AskModel,
-        ]
+        self.inputs = inputs.to_vec();
+        self.stage = Stage::Measuring(Next::Input);
+        vec![self.started(), Wish::Measure(self.reasoning)]
+    }
+
+    /// Begins a turn that only summarises the history.
+    pub fn begin_compaction(&mut self) -> Vec<Wish> {
+        let mut wishes = vec![self.started()];
+        wishes.extend(self.start_compaction(Next::End));
+        wishes
+    }
+
+    fn started(&self) -> Wish {
+        Wish::Emit(EventMessage::TaskStarted {
+            turn_id: self.settings.turn_id.clone(),
+            model_context_window: self.settings.window,
+            collaboration_mode_kind: self.settings.mode,
+        })
     }
 
     /// Takes a fact and says what to do.
@@ -201,12 +271,19 @@ impl Turn {
         if self.is_over {
             return Vec::new();
         }
-        match fact {
-            Fact::Reply(event) => self.reply(event),
-            Fact::ReplyFailed(error) => self.failed(&error),
-            Fact::ToolFinished { index, answer } => self.tool_finished(index, answer),
-            Fact::PauseOver => vec![Wish::AskAgain],
-            Fact::Interrupted { running } => self.interrupted(&running),
+        match (fact, self.stage.clone()) {
+            (Fact::Interrupted { running }, _) => self.interrupted(&running),
+            (Fact::Measured { unreported }, Stage::Measuring(next)) => self.measured(unreported, next),
+            (Fact::Reply(event), Stage::Compacting { .. }) => self.summary_reply(event),
+            (Fact::ReplyFailed(error), Stage::Compacting { .. }) => self.summary_failed(&error),
+            (Fact::PauseOver, Stage::Compacting { .. }) => vec![Wish::AskForSummaryAgain],
+            (Fact::OldestDropped(dropped), Stage::Compacting { .. }) => self.oldest_dropped(dropped),
+            (Fact::Rebuilt(rebuilt), Stage::Compacting { id, next }) => self.rebuilt(rebuilt, id, next),
+            (Fact::Reply(event), _) => self.reply(event),
+            (Fact::ReplyFailed(error), _) => self.failed(&error),
+            (Fact::ToolFinished { index, answer }, _) => self.tool_finished(index, answer),
+            (Fact::PauseOver, _) => vec![Wish::AskAgain],
+            (Fact::Measured { .. } | Fact::OldestDropped(_) | Fact::Rebuilt(_), _) => Vec::new(),
         }
     }
 
@@ -268,7 +345,11 @@ impl Turn {
                 wishes.extend(self.settle());
                 wishes
             }
-            ReplyEvent::Created | ReplyEvent::ServerModel(_) | ReplyEvent::ReasoningIncluded => Vec::new(),
+            ReplyEvent::ReasoningIncluded => {
+                self.reasoning = ReasoningCounted::ByServer;
+                Vec::new()
+            }
+            ReplyEvent::Created | ReplyEvent::ServerModel(_) => Vec::new(),
         }
     }
 
@@ -358,7 +439,8 @@ impl Turn {
         let round = std::mem::take(&mut self.round);
         self.retries = 0;
         if round.answers_needed {
-            wishes.push(Wish::AskModel);
+            self.stage = Stage::Measuring(Next::FollowUp);
+            wishes.push(Wish::Measure(self.reasoning));
         } else {
             wishes.extend(self.complete(round.last_message));
         }
@@ -375,15 +457,10 @@ impl Turn {
             self.meter.limit(limits.clone());
             wishes.push(Wish::Emit(self.meter.event()));
         }
-        if error.is_retryable() && self.retries < self.settings.stream_retries_max {
-            self.retries += 1;
-            wishes.push(Wish::Emit(EventMessage::StreamError {
-                message: format!("Reconnecting... {}/{}", self.retries, self.settings.stream_retries_max),
-                codex_error_info: Some(ErrorInfo::ResponseStreamDisconnected { http_status_code: None }),
-                additional_details: Some(error.message.clone()),
-            }));
-            let backoff = Pause::Backoff { attempt: self.retries };
-            wishes.push(Wish::Pause(error.retry_after.map_or(backoff, Pause::Exactly)));
+        if error.is_retryable()
+            && let Some(again) = self.reconnect(error)
+        {
+            wishes.extend(again);
             return wishes;
         }
         if error.kind == ReplyErrorKind::ContextWindowExceeded
@@ -398,6 +475,22 @@ impl Turn {
         }));
         wishes.extend(self.complete(None));
         wishes
+    }
+
+    /// Announces another attempt, if one is left.
+    fn reconnect(&mut self, error: &ReplyError) -> Option<[Wish; 2]> {
+        let max = self.settings.stream_retries_max;
+        if self.retries >= max {
+            return None;
+        }
+        self.retries += 1;
+        let told = Wish::Emit(EventMessage::StreamError {
+            message: format!("Reconnecting... {}/{max}", self.retries),
+            codex_error_info: Some(ErrorInfo::ResponseStreamDisconnected { http_status_code: None }),
+            additional_details: Some(error.message.clone()),
+        });
+        let backoff = Pause::Backoff { attempt: self.retries };
+        Some([told, Wish::Pause(error.retry_after.map_or(backoff, Pause::Exactly))])
     }
 
     fn interrupted(&mut self, running: &[(usize, Duration)]) -> Vec<Wish> {

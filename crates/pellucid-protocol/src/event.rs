@@ -228,6 +228,13 @@ pub enum EventMessage {
         /// What was done.
         action: WebSearchAction,
     },
+    /// The history was summarised, for older clients.
+    ContextCompacted,
+    /// Something that happened on the way.
+    BackgroundEvent {
+        /// What.
+        message: String,
+    },
     /// The session has ended.
     ShutdownComplete,
 }
@@ -357,6 +364,11 @@ pub enum TurnItem {
         /// Raw thoughts.
         raw_content: Vec<String>,
     },
+    /// The history was summarised.
+    ContextCompaction {
+        /// Its id.
+        id: String,
+    },
     /// A search of the server.
     WebSearch {
         /// Its id.
@@ -386,6 +398,7 @@ impl TurnItem {
             Self::UserMessage { id, .. }
             | Self::AgentMessage { id, .. }
             | Self::Reasoning { id, .. }
+            | Self::ContextCompaction { id }
             | Self::WebSearch { id, .. } => id,
         }
     }
@@ -432,6 +445,7 @@ impl TurnItem {
                 let raws = shown.iter().map(|text| EventMessage::AgentReasoningRawContent { text: text.clone() });
                 summaries.chain(raws).collect()
             }
+            Self::ContextCompaction { .. } => vec![EventMessage::ContextCompacted],
             Self::WebSearch { id, query, action } => {
                 vec![EventMessage::WebSearchEnd { call_id: id.clone(), query: query.clone(), action: action.clone() }]
             }

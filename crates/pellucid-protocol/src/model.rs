@@ -157,6 +157,16 @@ impl ModelInfo {
         self.input_modalities.iter().any(|modality| modality == "image")
     }
 
+    /// When the history is summarised, in tokens: what is configured, but at most nine tenths of
+    /// the window.
+    pub fn compaction_limit(&self) -> Option<i64> {
+        let share = self.context_window.map(|window| window * 9 / 10);
+        match (self.auto_compact_token_limit, share) {
+            (Some(limit), Some(share)) => Some(limit.min(share)),
+            (limit, share) => limit.or(share),
+        }
+    }
+
     /// The window that is used, in tokens.
     pub fn effective_window(&self) -> Option<i64> {
         self.context_window.map(|window| window * self.effective_context_window_percent / 100)

@@ -27,6 +27,8 @@ pub enum Operation {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         final_output_json_schema: Option<serde_json::Value>,
     },
+    /// Summarise the history.
+    Compact,
     /// Break the running turn off.
     Interrupt,
     /// End the session.

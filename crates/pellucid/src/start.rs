@@ -126,6 +126,7 @@ impl Start {
             model,
             identity: Identity::new(ORIGINATOR, &env),
             raw_reasoning: raw,
+            compact_prompt: config.prompt.compact_prompt.as_ref().map(gather::provided),
             notices: notices(&config),
         }))
     }

@@ -13,6 +13,8 @@ use super::position;
 use super::syntax_error;
 use crate::gate::Gate;
 use crate::source;
+use crate::update;
+use crate::update::Update;
 
 /// The layout's file in a pack.
 pub(super) const FILE: &str = "pack.toml";
@@ -28,6 +30,8 @@ pub struct Layout {
     pub tools: Vec<ToolSlot>,
     /// When the list of tools shrinks to a few.
     pub tools_only: Option<ToolsOnly>,
+    /// What is told of changes between turns, in order.
+    pub updates: Vec<&'static Update>,
     /// Texts for particular models.
     pub models: Vec<ModelTexts>,
 }
@@ -150,6 +154,7 @@ impl Layout {
             slots: raw.slot.into_iter().map(|slot| reader.slot(slot)).collect::<Result<_, _>>()?,
             tools: raw.tool.into_iter().map(|tool| reader.tool(tool)).collect::<Result<_, _>>()?,
             tools_only: raw.tools_only.map(|only| reader.tools_only(only)).transpose()?,
+            updates: reader.updates(&raw.updates.order)?,
             models: raw.model,
         })
     }
@@ -171,6 +176,8 @@ struct RawLayout {
     #[serde(default)]
     tool: Vec<RawTool>,
     tools_only: Option<RawToolsOnly>,
+    #[serde(default)]
+    updates: RawUpdates,
     #[serde(default)]
     model: Vec<ModelTexts>,
 }
@@ -198,6 +205,12 @@ struct RawPart {
     #[serde(default)]
     before: String,
     budget: Option<Budget>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RawUpdates {
+    order: Vec<Spanned<String>>,
 }
 
 #[derive(Deserialize)]
@@ -268,6 +281,13 @@ impl Reader<'_> {
 
     fn source(&self, name: &Spanned<String>) -> Result<&'static source::Source, PackError> {
         source::find(name.get_ref()).ok_or_else(|| self.unknown("source", name, source::names()))
+    }
+
+    fn updates(&self, names: &[Spanned<String>]) -> Result<Vec<&'static Update>, PackError> {
+        names
+            .iter()
+            .map(|name| update::find(name.get_ref()).ok_or_else(|| self.unknown("update", name, update::names())))
+            .collect()
     }
 
     fn gates(&self, names: &[Spanned<String>]) -> Result<Vec<Gate>, PackError> {

@@ -5,19 +5,26 @@
 use super::Ask;
 use super::Given;
 use super::Source;
+use crate::facts::Facts;
 use crate::fragment::Fragment;
 
 pub(super) const SOURCE: Source = Source { name: "environment", templates: &[], give };
 
 fn give(ask: &Ask<'_>) -> Given {
-    let facts = ask.facts;
-    let mut fragments = vec![
-        Fragment::layout("<environment_context>\n  <cwd>"),
-        Fragment::fact("cwd", facts.cwd.as_str()),
-        Fragment::layout("</cwd>\n  <shell>"),
-        Fragment::fact("shell", facts.shell.as_str()),
-        Fragment::layout("</shell>"),
-    ];
+    Given::text(environment(ask.facts, true))
+}
+
+/// The text, with or without the directory: an update leaves out what did not change.
+pub fn environment(facts: &Facts, with_directory: bool) -> Vec<Fragment> {
+    let mut fragments = vec![Fragment::layout("<environment_context>")];
+    if with_directory {
+        fragments.push(Fragment::layout("\n  <cwd>"));
+        fragments.push(Fragment::fact("cwd", facts.cwd.as_str()));
+        fragments.push(Fragment::layout("</cwd>"));
+    }
+    fragments.push(Fragment::layout("\n  <shell>"));
+    fragments.push(Fragment::fact("shell", facts.shell.as_str()));
+    fragments.push(Fragment::layout("</shell>"));
     if let Some(network) = &facts.network {
         fragments.push(Fragment::layout("\n  <network enabled=\"true\">"));
         for (tag, domains) in [("allowed", &network.allowed_domains), ("denied", &network.denied_domains)] {
@@ -30,5 +37,5 @@ fn give(ask: &Ask<'_>) -> Given {
         fragments.push(Fragment::layout("\n  </network>"));
     }
     fragments.push(Fragment::layout("\n</environment_context>"));
-    Given::text(fragments)
+    fragments
 }

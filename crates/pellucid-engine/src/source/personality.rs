@@ -1,9 +1,14 @@
 //! The tone, for models whose base instructions do not carry it already.
 
+use pellucid_protocol::feature::Feature;
+
 use super::Ask;
 use super::Given;
 use super::Source;
 use super::base_instructions;
+use crate::facts::Facts;
+use crate::fragment::Fragment;
+use crate::pack::Pack;
 use crate::template::Place;
 use crate::template::Shape;
 
@@ -20,18 +25,21 @@ pub(super) const SOURCE: Source = Source {
 };
 
 fn give(ask: &Ask<'_>) -> Given {
-    let Some(personality) = ask.facts.personality else {
-        return Given::nothing();
-    };
     if base_instructions::is_baked_in(ask.facts, ask.pack) {
         return Given::nothing();
     }
-    match base_instructions::tone(ask.facts, ask.pack, personality) {
-        Some(message) if message.iter().any(|fragment| !fragment.text.is_empty()) => {
-            let intro = ask.pack.template(INTRO).text();
-            let values = [("{{ intro }}", intro), ("{{ message }}", message)];
-            Given::text(ask.pack.template(WRAPPER).render(&values))
-        }
-        _ => Given::nothing(),
+    personality_message(ask.facts, ask.pack).map_or_else(Given::nothing, Given::text)
+}
+
+/// The message about the tone, if the model has a text for it.
+pub fn personality_message(facts: &Facts, pack: &Pack) -> Option<Vec<Fragment>> {
+    if !facts.features.is_on(Feature::Personality) {
+        return None;
     }
+    let message = base_instructions::tone(facts, pack, facts.personality?)?;
+    if message.iter().all(|fragment| fragment.text.is_empty()) {
+        return None;
+    }
+    let values = [("{{ intro }}", pack.template(INTRO).text()), ("{{ message }}", message)];
+    Some(pack.template(WRAPPER).render(&values))
 }

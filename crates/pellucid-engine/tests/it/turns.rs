@@ -4,8 +4,10 @@ use std::time::Duration;
 
 use expect_test::Expect;
 use expect_test::expect;
+use pellucid_engine::compaction::Dropped;
 use pellucid_engine::meter::Meter;
 use pellucid_engine::turn::Fact;
+use pellucid_engine::turn::Rebuilt;
 use pellucid_engine::turn::Turn;
 use pellucid_engine::turn::TurnSettings;
 use pellucid_engine::turn::Wish;
@@ -32,6 +34,7 @@ fn turn() -> Turn {
         window: Some(1000),
         mode: CollaborationModeKind::Default,
         stream_retries_max: 2,
+        compaction_limit: Some(900),
     };
     Turn::new(settings, Meter::default(), pack())
 }
@@ -67,11 +70,22 @@ fn broken() -> Fact {
 #[track_caller]
 fn check_turn(facts: Vec<Fact>, expected: &Expect) {
     let mut turn = turn();
-    let mut lines = format!("begin: {}\n", show(&turn.begin(&[UserInput::text("go")])));
+    let first = turn.begin(&[UserInput::text("go")]);
+    let mut lines = format!("begin: {}\n", show(&measured(&mut turn, first)));
     for fact in facts {
-        lines += &format!("{}\n", show(&turn.step(fact)));
+        let wishes = turn.step(fact);
+        lines += &format!("{}\n", show(&measured(&mut turn, wishes)));
     }
     expected.assert_eq(&lines);
+}
+
+/// Answers a wish to measure at once: nothing is unreported.
+fn measured(turn: &mut Turn, mut wishes: Vec<Wish>) -> Vec<Wish> {
+    if matches!(wishes.last(), Some(Wish::Measure(_))) {
+        wishes.pop();
+        wishes.extend(turn.step(Fact::Measured { unreported: 0 }));
+    }
+    wishes
 }
 
 fn show(wishes: &[Wish]) -> String {
@@ -214,6 +228,88 @@ fn an_interruption_answers_open_calls_and_leaves_a_note() {
     );
 }
 
+/// A reply after which the window is as full as this.
+fn full(total_tokens: i64) -> Fact {
+    let usage = TokenUsage { total_tokens, ..TokenUsage::default() };
+    Fact::Reply(ReplyEvent::Completed { response_id: "r".to_owned(), usage: Some(usage) })
+}
+
+#[test]
+fn a_full_window_is_summarised_before_the_model_is_asked_again() {
+    let rebuilt = Rebuilt { tokens_before: 950, tokens_after: 100, n_dropped: 0 };
+    check_turn(
+        vec![
+            call("a"),
+            full(950),
+            output(0, "a"),
+            say("summary"),
+            completed(),
+            Fact::Rebuilt(rebuilt),
+            say("done"),
+            completed(),
+        ],
+        &expect![[r#"
+            begin: task_started, RecordInput, item_started(UserMessage), item_completed(UserMessage), AskModel
+            record(function_call a), run(0 a)
+            token_count
+            record(function_call_output ok), item_started(ContextCompaction), StartCompaction
+            record(message )
+            token_count, Rebuild
+            token_count, item_completed(ContextCompaction), warning, AskModel
+            item_started(AgentMessage), item_completed(AgentMessage), record(message )
+            token_count, task_complete(Some("done")), Finish
+        "#]],
+    );
+}
+
+#[test]
+fn a_summary_that_does_not_fit_is_asked_for_with_less() {
+    let too_long = || Fact::ReplyFailed(ReplyError::new(ReplyErrorKind::ContextWindowExceeded, "too long"));
+    let dropped = Fact::OldestDropped(Dropped::Some);
+    check_turn(
+        vec![
+            call("a"),
+            full(950),
+            output(0, "a"),
+            too_long(),
+            dropped,
+            broken(),
+            Fact::PauseOver,
+            too_long(),
+            Fact::OldestDropped(Dropped::Nothing),
+        ],
+        &expect![[r#"
+            begin: task_started, RecordInput, item_started(UserMessage), item_completed(UserMessage), AskModel
+            record(function_call a), run(0 a)
+            token_count
+            record(function_call_output ok), item_started(ContextCompaction), StartCompaction
+            DropOldest
+            AskForSummaryAgain
+            stream_error(Reconnecting... 1/2), pause(200ms)
+            AskForSummaryAgain
+            DropOldest
+            token_count, error(even the request for a summary does not fit the model's window; start a new session), task_complete(None), Finish
+        "#]],
+    );
+}
+
+#[test]
+fn a_summary_that_does_not_help_ends_the_turn() {
+    let rebuilt = Rebuilt { tokens_before: 950, tokens_after: 980, n_dropped: 3 };
+    check_turn(
+        vec![call("a"), full(950), output(0, "a"), say("summary"), completed(), Fact::Rebuilt(rebuilt)],
+        &expect![[r#"
+            begin: task_started, RecordInput, item_started(UserMessage), item_completed(UserMessage), AskModel
+            record(function_call a), run(0 a)
+            token_count
+            record(function_call_output ok), item_started(ContextCompaction), StartCompaction
+            record(message )
+            token_count, Rebuild
+            background_event, token_count, item_completed(ContextCompaction), warning, error(the summary did not make the history smaller (950 tokens before, 980 after); start a new session or raise model_auto_compact_token_limit), task_complete(None), Finish
+        "#]],
+    );
+}
+
 fn any_fact() -> impl Strategy<Value = Fact> {
     prop_oneof![
         4 => "[ab]".prop_map(|text| say(&text)),
@@ -225,6 +321,9 @@ fn any_fact() -> impl Strategy<Value = Fact> {
         1 => Just(Fact::Reply(ReplyEvent::TextDelta("x".to_owned()))),
         1 => Just(Fact::ReplyFailed(ReplyError::new(ReplyErrorKind::InvalidRequest, "no"))),
         1 => Just(Fact::Interrupted { running: Vec::new() }),
+        1 => (800_i64..1000).prop_map(full),
+        1 => Just(Fact::Rebuilt(Rebuilt { tokens_before: 10, tokens_after: 5, n_dropped: 0 })),
+        1 => Just(Fact::OldestDropped(Dropped::Some)),
     ]
 }
 
@@ -232,9 +331,11 @@ proptest! {
     #[test]
     fn whatever_happens_a_turn_ends_once_and_outputs_follow_their_calls(facts in prop::collection::vec(any_fact(), 0..40)) {
         let mut turn = turn();
-        let mut wishes = turn.begin(&[UserInput::text("go")]);
+        let first = turn.begin(&[UserInput::text("go")]);
+        let mut wishes = measured(&mut turn, first);
         for fact in facts {
-            wishes.extend(turn.step(fact));
+            let next = turn.step(fact);
+            wishes.extend(measured(&mut turn, next));
         }
         let ends = wishes.iter().filter(|wish| {
             matches!(wish, Wish::Emit(EventMessage::TaskComplete { .. } | EventMessage::TurnAborted { .. }))

@@ -56,6 +56,8 @@ impl Human {
             EventMessage::WebSearchEnd { query, .. } if query.is_empty() => style::line("🌐 Searched the web"),
             EventMessage::WebSearchEnd { query, .. } => style::line(&format!("🌐 Searched: {query}")),
             EventMessage::PlanUpdate(plan) => self.plan(plan),
+            EventMessage::ContextCompacted => style::line("context compacted"),
+            EventMessage::BackgroundEvent { message } => style::line(&paint.dim(message)),
             EventMessage::TurnAborted { reason, .. } => style::line(match reason {
                 AbortReason::Interrupted => "task interrupted",
                 AbortReason::Replaced => "task aborted: replaced by a new task",

@@ -1,0 +1,133 @@
+//! The part of a turn that summarises the history.
+//!
+//! It happens before the person's input is recorded, or between two requests, when the tokens
+//! reach the limit, and when it is asked for. A summary that does not fit is asked for with less;
+//! one that does not help ends the turn instead of being asked for again.
+
+use pellucid_protocol::event::ErrorInfo;
+use pellucid_protocol::event::EventMessage;
+use pellucid_protocol::event::TurnItem;
+use pellucid_protocol::reply::ReplyError;
+use pellucid_protocol::reply::ReplyErrorKind;
+use pellucid_protocol::reply::ReplyEvent;
+
+use super::Next;
+use super::Rebuilt;
+use super::Stage;
+use super::Turn;
+use super::Wish;
+use super::error_info;
+use crate::call;
+use crate::compaction::Dropped;
+use crate::fragment::Origin;
+
+/// What a person is told after a summary.
+const ADVICE: &str = "the history was summarised; every summary costs accuracy, so give a new task a new session";
+
+impl Turn {
+    pub(super) fn measured(&mut self, unreported: usize, next: Next) -> Vec<Wish> {
+        let total = self.meter.last_total().saturating_add(i64::try_from(unreported).unwrap_or(i64::MAX));
+        if self.settings.compaction_limit.is_some_and(|limit| total >= limit) {
+            return self.start_compaction(next);
+        }
+        self.go_on(next)
+    }
+
+    pub(super) fn start_compaction(&mut self, next: Next) -> Vec<Wish> {
+        let id = self.fresh_id();
+        self.retries = 0;
+        self.stage = Stage::Compacting { id: id.clone(), next };
+        vec![self.item_started(&TurnItem::ContextCompaction { id }), Wish::StartCompaction]
+    }
+
+    pub(super) fn go_on(&mut self, next: Next) -> Vec<Wish> {
+        self.stage = Stage::Sampling;
+        match next {
+            Next::Input => {
+                let item = TurnItem::UserMessage { id: self.fresh_id(), content: std::mem::take(&mut self.inputs) };
+                vec![Wish::RecordInput, self.item_started(&item), self.item_completed(item), Wish::AskModel]
+            }
+            Next::FollowUp => vec![Wish::AskModel],
+            Next::End => self.complete(None).into(),
+        }
+    }
+
+    pub(super) fn summary_reply(&mut self, event: ReplyEvent) -> Vec<Wish> {
+        match event {
+            ReplyEvent::ItemDone(item) => match call::read(&item) {
+                call::Reading::NoCall => vec![Wish::Record(item, Origin::Model)],
+                // No tool was offered, so a call means nothing.
+                call::Reading::Call(_) | call::Reading::Unanswerable(_) => Vec::new(),
+            },
+            ReplyEvent::RateLimits(limits) => {
+                self.meter.limit(limits);
+                vec![Wish::Emit(self.meter.event())]
+            }
+            ReplyEvent::Completed { usage, .. } => {
+                if let Some(usage) = usage {
+                    self.meter.add(&usage, self.settings.window);
+                }
+                vec![Wish::Emit(self.meter.event()), Wish::Rebuild]
+            }
+            _ => Vec::new(),
+        }
+    }
+
+    pub(super) fn summary_failed(&mut self, error: &ReplyError) -> Vec<Wish> {
+        if error.kind == ReplyErrorKind::ContextWindowExceeded {
+            return vec![Wish::DropOldest];
+        }
+        match self.reconnect(error) {
+            Some(again) => again.into(),
+            None => self.fail(&error.message, error_info(error.kind)),
+        }
+    }
+
+    pub(super) fn oldest_dropped(&mut self, dropped: Dropped) -> Vec<Wish> {
+        if dropped == Dropped::Some {
+            self.retries = 0;
+            return vec![Wish::AskForSummaryAgain];
+        }
+        let mut wishes = Vec::new();
+        if let Some(window) = self.settings.window {
+            self.meter.fill(window);
+            wishes.push(Wish::Emit(self.meter.event()));
+        }
+        let message = "even the request for a summary does not fit the model's window; start a new session";
+        wishes.extend(self.fail(message, ErrorInfo::ContextWindowExceeded));
+        wishes
+    }
+
+    pub(super) fn rebuilt(&mut self, rebuilt: Rebuilt, id: String, next: Next) -> Vec<Wish> {
+        let after = i64::try_from(rebuilt.tokens_after).unwrap_or(i64::MAX);
+        self.meter.estimate(after, self.settings.window);
+        let mut wishes = Vec::new();
+        if rebuilt.n_dropped > 0 {
+            let message = format!("left the {} oldest items out of the request for a summary", rebuilt.n_dropped);
+            wishes.push(Wish::Emit(EventMessage::BackgroundEvent { message }));
+        }
+        wishes.push(Wish::Emit(self.meter.event()));
+        wishes.push(self.item_completed(TurnItem::ContextCompaction { id }));
+        wishes.push(Wish::Emit(EventMessage::Warning { message: ADVICE.to_owned() }));
+        let is_over_limit = self.settings.compaction_limit.is_some_and(|limit| after >= limit);
+        if is_over_limit && rebuilt.tokens_after >= rebuilt.tokens_before {
+            let Rebuilt { tokens_before, tokens_after, .. } = rebuilt;
+            let message = format!(
+                "the summary did not make the history smaller ({tokens_before} tokens before, {tokens_after} after); \
+                 start a new session or raise model_auto_compact_token_limit"
+            );
+            wishes.extend(self.fail(&message, ErrorInfo::ContextWindowExceeded));
+            return wishes;
+        }
+        self.retries = 0;
+        wishes.extend(self.go_on(next));
+        wishes
+    }
+
+    fn fail(&mut self, message: &str, info: ErrorInfo) -> Vec<Wish> {
+        let error = EventMessage::Error { message: message.to_owned(), codex_error_info: Some(info) };
+        let mut wishes = vec![Wish::Emit(error)];
+        wishes.extend(self.complete(None));
+        wishes
+    }
+}

@@ -13,6 +13,7 @@ use pellucid_engine::request::Frame;
 use pellucid_engine::request::Request;
 use pellucid_engine::turn::Fact;
 use pellucid_engine::turn::Pause;
+use pellucid_engine::turn::SummarisedBy;
 use pellucid_engine::turn::Turn;
 use pellucid_engine::turn::TurnSettings;
 use pellucid_engine::turn::Wish;
@@ -21,6 +22,7 @@ use pellucid_model::Reply;
 use pellucid_protocol::call::ToolCall;
 use pellucid_protocol::id::TurnId;
 use pellucid_protocol::input::UserInput;
+use pellucid_protocol::item::Item;
 use pellucid_protocol::operation::Operation;
 use pellucid_protocol::reply::ReplyError;
 use pellucid_protocol::reply::ReplyEvent;
@@ -67,6 +69,7 @@ pub(crate) async fn drive(session: &mut Session, input: TurnInput, inside: &mut 
         mode: facts.collaboration_mode.mode,
         stream_retries_max: session.setup.provider.stream_retries(),
         compaction_limit: facts.model.compaction_limit(),
+        summarised_by: session.summarised_by(),
     };
     let mut turn = Turn::new(settings, std::mem::take(&mut session.meter), &session.setup.pack);
     let frame = session.frame(input.output_schema.clone());
@@ -107,6 +110,7 @@ struct Driver<'a> {
 enum Waiting {
     Nothing,
     Asking(Pin<Box<dyn Future<Output = Result<Reply, ReplyError>> + Send>>),
+    Summarising(Pin<Box<dyn Future<Output = Result<Vec<Item>, ReplyError>> + Send>>),
     Reading(Box<Reply>),
     Pausing(Pin<Box<tokio::time::Sleep>>),
 }
@@ -173,6 +177,12 @@ impl Driver<'_> {
                     let dropped = self.summary.as_mut().map_or(Dropped::Nothing, Compaction::drop_oldest);
                     self.facts.push_back(Fact::OldestDropped(dropped));
                 }
+                Wish::Replace(items) => {
+                    if let Some(summary) = self.summary.take() {
+                        let rebuilt = self.session.replace(summary, items);
+                        self.facts.push_back(Fact::Rebuilt(rebuilt));
+                    }
+                }
                 Wish::Rebuild => {
                     if let Some(summary) = self.summary.take() {
                         let rebuilt = self.session.rebuild(summary);
@@ -186,9 +196,24 @@ impl Driver<'_> {
     }
 
     async fn ask_for_summary(&mut self, turn: &Turn) {
-        if let Some(summary) = &self.summary {
-            self.request = Some(summary.request(&self.session.summary_frame()));
-            self.ask(turn).await;
+        let Some(summary) = &self.summary else {
+            return;
+        };
+        match self.session.summarised_by() {
+            SummarisedBy::Model => {
+                self.request = Some(summary.request(&self.session.summary_frame()));
+                self.ask(turn).await;
+            }
+            SummarisedBy::Provider => {
+                let request = self.session.provider_summary_request(summary);
+                let (model, headers) = (self.session.setup.model.clone(), self.session.own_headers());
+                self.waiting = Waiting::Summarising(Box::pin(async move {
+                    match request {
+                        Some(request) => model.compact(Ask { body: request.segments, headers }).await,
+                        None => Ok(Vec::new()),
+                    }
+                }));
+            }
         }
     }
 
@@ -259,6 +284,10 @@ impl Waiting {
                     Ok(reply) => *self = Self::Reading(Box::new(reply)),
                     Err(error) => return self.over(Fact::ReplyFailed(error)),
                 },
+                Self::Summarising(items) => {
+                    let fact = items.await.map_or_else(Fact::ReplyFailed, Fact::Summarised);
+                    return self.over(fact);
+                }
                 Self::Reading(reply) => match reply.next().await {
                     Some(Ok(event @ ReplyEvent::Completed { .. })) => return self.over(Fact::Reply(event)),
                     Some(Ok(event)) => return Fact::Reply(event),

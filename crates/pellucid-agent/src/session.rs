@@ -18,6 +18,7 @@ use pellucid_engine::transcript::ItemIds;
 use pellucid_engine::transcript::Transcript;
 use pellucid_engine::truncate::tokens_of_bytes;
 use pellucid_engine::turn::Rebuilt;
+use pellucid_engine::turn::SummarisedBy;
 use pellucid_engine::user_message::user_message;
 use pellucid_model::Model;
 use pellucid_model::catalogue::Match;
@@ -146,7 +147,29 @@ impl Session {
     pub(crate) fn compaction(&self) -> Compaction {
         let prompt = self.setup.compact_prompt.as_ref();
         let prompt = prompt.map(|given| Fragment::provided(&given.place, given.text.as_str()));
-        Compaction::new(&self.transcript, &self.setup.pack, prompt)
+        let mut compaction = Compaction::new(&self.transcript, &self.setup.pack, prompt);
+        if self.summarised_by() == SummarisedBy::Provider {
+            compaction.fit_window(&self.instructions, self.setup.gathered.facts.model.effective_window());
+        }
+        compaction
+    }
+
+    /// Who summarises: the provider of that name has an endpoint for it.
+    pub(crate) fn summarised_by(&self) -> SummarisedBy {
+        if self.setup.provider.name == "OpenAI" { SummarisedBy::Provider } else { SummarisedBy::Model }
+    }
+
+    /// The request to that endpoint.
+    pub(crate) fn provider_summary_request(&self, compaction: &Compaction) -> Option<Request> {
+        compaction.request_to_provider(&self.setup.gathered.facts, &self.instructions)
+    }
+
+    /// Puts the provider's items in place of the history, with the context as it is now.
+    pub(crate) fn replace(&mut self, compaction: Compaction, items: Vec<Item>) -> Rebuilt {
+        let tokens_before = self.prompt_tokens();
+        let context = assemble::assemble(&self.setup.pack, &self.setup.gathered.facts);
+        compaction.rebuild_from(&mut self.transcript, items, context);
+        Rebuilt { tokens_before, tokens_after: self.prompt_tokens(), n_dropped: 0 }
     }
 
     /// Puts the summary in place of the history, with the context as it is now.
@@ -193,8 +216,6 @@ impl Session {
         let facts = &self.setup.gathered.facts;
         let sandbox = metadata::sandbox_word(&facts.sandbox_policy, &facts.features);
         let mut headers = vec![
-            ("originator", self.setup.identity.originator.clone()),
-            ("user-agent", self.setup.identity.user_agent.clone()),
             ("session_id", self.setup.session_id.to_string()),
             ("x-codex-turn-metadata", metadata::header(turn.turn_id, turn.repositories, sandbox)),
         ];
@@ -205,7 +226,17 @@ impl Session {
         if let Some(state) = turn.state {
             headers.push(("x-codex-turn-state", state.to_owned()));
         }
-        headers.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
+        let headers = headers.into_iter().map(|(name, value)| (name.to_owned(), value));
+        self.own_headers().into_iter().chain(headers).collect()
+    }
+
+    /// The headers that say who we are.
+    pub(crate) fn own_headers(&self) -> Vec<(String, String)> {
+        let identity = &self.setup.identity;
+        vec![
+            ("originator".to_owned(), identity.originator.clone()),
+            ("user-agent".to_owned(), identity.user_agent.clone()),
+        ]
     }
 }
 

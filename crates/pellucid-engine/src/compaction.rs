@@ -4,7 +4,11 @@
 //! it, the oldest item goes, with its partner, and the question is asked again. What is kept, in
 //! which order, is worked out here; asking is the driver's.
 //!
-//! Not here: when it happens (`turn`), the provider's own compaction endpoint.
+//! Some providers summarise by themselves (`by_provider`).
+//!
+//! Not here: when it happens (`turn`).
+
+mod by_provider;
 
 use std::collections::VecDeque;
 

@@ -94,7 +94,7 @@ mod tests {
     use super::*;
 
     #[track_caller]
-    fn check_cut(output: serde_json::Value, mode: TruncationMode, limit: i64, expected: &Expect) {
+    fn check_cut(output: &serde_json::Value, mode: TruncationMode, limit: i64, expected: &Expect) {
         let item = json!({ "type": "function_call_output", "call_id": "c", "output": output });
         let item: Item = serde_json::from_value(item).unwrap();
         let cut = cut_output(&item, TruncationPolicy { mode, limit });
@@ -104,9 +104,14 @@ mod tests {
 
     #[test]
     fn a_text_may_be_a_fifth_longer() {
-        check_cut(json!("x".repeat(12)), TruncationMode::Bytes, 10, &expect![[r#""xxxxxxxxxxxx""#]]);
-        check_cut(json!("x".repeat(13)), TruncationMode::Bytes, 10, &expect![[r#""xxxxxx…1 chars truncated…xxxxxx""#]]);
-        check_cut(json!("x".repeat(9)), TruncationMode::Tokens, 1, &expect![[r#""xxxx…1 tokens truncated…xxxx""#]]);
+        check_cut(&json!("x".repeat(12)), TruncationMode::Bytes, 10, &expect![[r#""xxxxxxxxxxxx""#]]);
+        check_cut(
+            &json!("x".repeat(13)),
+            TruncationMode::Bytes,
+            10,
+            &expect![[r#""xxxxxx…1 chars truncated…xxxxxx""#]],
+        );
+        check_cut(&json!("x".repeat(9)), TruncationMode::Tokens, 1, &expect![[r#""xxxx…1 tokens truncated…xxxx""#]]);
     }
 
     #[test]
@@ -114,7 +119,7 @@ mod tests {
         let text = |text: &str| json!({ "type": "input_text", "text": text });
         let image = json!({ "type": "input_image", "image_url": "u" });
         check_cut(
-            json!([text("abcd"), image, text("efghijklmnop"), text("later"), image, text("last")]),
+            &json!([text("abcd"), image, text("efghijklmnop"), text("later"), image, text("last")]),
             TruncationMode::Bytes,
             10,
             &expect![[

@@ -1,6 +1,6 @@
 //! Sources: who can give text to a slot.
 //!
-//! What cannot be data is a named function here, one file each, listed in [`SOURCES`]. A source
+//! What cannot be data is a named function here, one file each, listed in `SOURCES`. A source
 //! looks at facts and the pack's templates, and gives fragments with their origins. Giving
 //! nothing means that its slot is not there; giving an empty text means that it is there and empty.
 //!

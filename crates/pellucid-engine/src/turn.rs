@@ -60,6 +60,17 @@ pub struct TurnSettings {
     pub stream_retries_max: u64,
     /// From how many tokens on the history is summarised.
     pub compaction_limit: Option<i64>,
+    /// By whom.
+    pub summarised_by: SummarisedBy,
+}
+
+/// Who summarises the history.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SummarisedBy {
+    /// The model, on request.
+    Model,
+    /// The provider's own endpoint.
+    Provider,
 }
 
 /// Something that happened outside.
@@ -85,6 +96,8 @@ pub enum Fact {
     },
     /// The oldest item was dropped from what is summarised, or there was none.
     OldestDropped(Dropped),
+    /// The provider gave items to take the place of the history.
+    Summarised(Vec<Item>),
     /// The summary took the place of the history.
     Rebuilt(Rebuilt),
     /// The person broke the turn off.
@@ -141,6 +154,8 @@ pub enum Wish {
     DropOldest,
     /// Put the summary in place of the history.
     Rebuild,
+    /// Put the provider's items in place of the history.
+    Replace(Vec<Item>),
     /// The turn is over.
     Finish,
 }
@@ -278,12 +293,13 @@ impl Turn {
             (Fact::ReplyFailed(error), Stage::Compacting { .. }) => self.summary_failed(&error),
             (Fact::PauseOver, Stage::Compacting { .. }) => vec![Wish::AskForSummaryAgain],
             (Fact::OldestDropped(dropped), Stage::Compacting { .. }) => self.oldest_dropped(dropped),
+            (Fact::Summarised(items), Stage::Compacting { .. }) => vec![Wish::Replace(items)],
             (Fact::Rebuilt(rebuilt), Stage::Compacting { id, next }) => self.rebuilt(rebuilt, id, next),
             (Fact::Reply(event), _) => self.reply(event),
             (Fact::ReplyFailed(error), _) => self.failed(&error),
             (Fact::ToolFinished { index, answer }, _) => self.tool_finished(index, answer),
             (Fact::PauseOver, _) => vec![Wish::AskAgain],
-            (Fact::Measured { .. } | Fact::OldestDropped(_) | Fact::Rebuilt(_), _) => Vec::new(),
+            (Fact::Measured { .. } | Fact::OldestDropped(_) | Fact::Summarised(_) | Fact::Rebuilt(_), _) => Vec::new(),
         }
     }
 

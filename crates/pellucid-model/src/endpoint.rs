@@ -112,6 +112,19 @@ impl Endpoint {
         headers
     }
 
+    /// The same provider's own summaries.
+    pub(crate) fn for_compaction(&self) -> Result<Self, ReplyError> {
+        let (path, query) = self.address.split_once('?').map_or((self.address.as_str(), None), |(a, b)| (a, Some(b)));
+        let mut address = format!("{path}/compact");
+        if let Some(query) = query {
+            address.push('?');
+            address.push_str(query);
+        }
+        let url = Url::parse(&address)
+            .map_err(|error| ReplyError::new(ReplyErrorKind::Local, format!("`{address}` is not valid: {error}")))?;
+        Ok(Self { address, url, ..self.clone() })
+    }
+
     /// What to tell a person when nothing listens at the address: only for servers of this machine.
     pub(crate) fn refused_hint(&self) -> Option<String> {
         let host = self.url.host_str()?;

@@ -11,11 +11,17 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use http::HeaderMap;
+use http::HeaderValue;
+use http::header::ACCEPT;
+use pellucid_protocol::item::Item;
 use pellucid_protocol::provider::Provider;
 use pellucid_protocol::reply::ReplyError;
+use pellucid_protocol::reply::ReplyErrorKind;
 use pellucid_protocol::reply::ReplyEvent;
 use reqwest::Response;
+use serde::Deserialize;
 use tokio::time::Instant;
+use tokio::time::timeout;
 use tokio::time::timeout_at;
 
 use crate::endpoint::Endpoint;
@@ -26,6 +32,9 @@ use crate::sse;
 use crate::transport::Transport;
 use crate::transport::with_causes;
 use pellucid_protocol::secret::Secret;
+
+/// How long a provider's summary may be.
+const SUMMARY_BYTES_MAX: usize = 64 << 20;
 
 /// A model that can be asked. Clones are the same model.
 #[derive(Debug, Clone)]
@@ -99,6 +108,47 @@ impl Model {
                 let events = response_headers::events(&HeaderMap::new());
                 Ok(Reply::new(events, Source::Scripted(payloads.into())))
             }
+        }
+    }
+}
+
+impl Model {
+    /// Has the provider summarise a history, and gives the items that take its place.
+    ///
+    /// # Errors
+    ///
+    /// When the provider refuses or answers something else, and for the embedded model, which
+    /// cannot summarise.
+    pub async fn compact(&self, request: Ask) -> Result<Vec<Item>, ReplyError> {
+        let Kind::Http { transport, endpoint } = &self.kind else {
+            return Err(ReplyError::new(ReplyErrorKind::Local, "the embedded model has no summaries of its own"));
+        };
+        let endpoint = Result::as_ref(endpoint).map_err(ReplyError::clone)?.for_compaction()?;
+        let mut headers = endpoint.request_headers(&request.headers);
+        headers.insert(ACCEPT, HeaderValue::from_static("*/*"));
+        let response = transport.send(&endpoint, &headers, request.body).await?;
+        let body = read_whole(response, endpoint.idle_timeout()).await?;
+        let summary: Summary = serde_json::from_slice(&body)
+            .map_err(|error| ReplyError::stream(format!("the summary cannot be read: {error}")))?;
+        Ok(summary.output)
+    }
+}
+
+/// The answer of a provider that summarises.
+#[derive(Deserialize)]
+struct Summary {
+    output: Vec<Item>,
+}
+
+async fn read_whole(mut response: Response, idle_timeout: Duration) -> Result<Vec<u8>, ReplyError> {
+    let mut body = Vec::new();
+    loop {
+        match timeout(idle_timeout, response.chunk()).await {
+            Ok(Ok(Some(chunk))) if body.len() + chunk.len() <= SUMMARY_BYTES_MAX => body.extend_from_slice(&chunk),
+            Ok(Ok(Some(_))) => return Err(ReplyError::stream("the summary is too long")),
+            Ok(Ok(None)) => return Ok(body),
+            Ok(Err(error)) => return Err(ReplyError::stream(with_causes(&error))),
+            Err(_) => return Err(ReplyError::stream("idle timeout waiting for the summary")),
         }
     }
 }

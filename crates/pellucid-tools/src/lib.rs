@@ -4,7 +4,7 @@
 //! events for people. What the model is told about a tool (schema, description) is a file of the
 //! pack; this crate only does the work.
 //!
-//! To add one: write its file, list it in [`TOOLS`], name it in a pack.
+//! To add one: write its file, list it in `TOOLS`, name it in a pack.
 
 mod update_plan;
 

@@ -14,6 +14,7 @@ use pellucid_protocol::reply::ReplyEvent;
 use super::Next;
 use super::Rebuilt;
 use super::Stage;
+use super::SummarisedBy;
 use super::Turn;
 use super::Wish;
 use super::error_info;
@@ -74,6 +75,9 @@ impl Turn {
     }
 
     pub(super) fn summary_failed(&mut self, error: &ReplyError) -> Vec<Wish> {
+        if self.settings.summarised_by == SummarisedBy::Provider {
+            return self.fail(&error.message, error_info(error.kind));
+        }
         if error.kind == ReplyErrorKind::ContextWindowExceeded {
             return vec![Wish::DropOldest];
         }
@@ -108,7 +112,9 @@ impl Turn {
         }
         wishes.push(Wish::Emit(self.meter.event()));
         wishes.push(self.item_completed(TurnItem::ContextCompaction { id }));
-        wishes.push(Wish::Emit(EventMessage::Warning { message: ADVICE.to_owned() }));
+        if self.settings.summarised_by == SummarisedBy::Model {
+            wishes.push(Wish::Emit(EventMessage::Warning { message: ADVICE.to_owned() }));
+        }
         let is_over_limit = self.settings.compaction_limit.is_some_and(|limit| after >= limit);
         if is_over_limit && rebuilt.tokens_after >= rebuilt.tokens_before {
             let Rebuilt { tokens_before, tokens_after, .. } = rebuilt;

@@ -65,7 +65,7 @@ fn a_plain_first_turn_has_permissions_and_environment() {
         &expect![[r#"
             instructions <base/codex.md> · <personality/pragmatic.md> · <base/codex.md>
             developer permissions <permissions instructions> · ⏎ · <permissions/sandbox_read_only.md> · restricted · <permissions/sandbox_read_only.md> · ⏎ · <permissions/approval_never.md> · </permissions instructions>
-            user environment <environment_context>⏎  <cwd> · /home/ada/proj · </cwd>⏎  <shell> · bash · </shell> · ⏎</environment_context>
+            user environment <environment_context> · ⏎  <cwd> · /home/ada/proj · </cwd> · ⏎  <shell> · bash · </shell> · ⏎</environment_context>
         "#]],
     );
 }
@@ -98,7 +98,7 @@ fn every_slot_at_once_keeps_the_order() {
             developer apps <apps/section.md> · codex_apps · <apps/section.md>
             developer commit_trailer <git/commit_trailer.md> · Co-authored-by: Pellucid <noreply@pellucid.dev> · <git/commit_trailer.md>
             user user_instructions <user_instructions.md> · /home/ada/proj · <user_instructions.md> · Be terse. · ⏎⏎--- project-doc ---⏎⏎ · Use tabs.⏎ · ⏎⏎ · <js_repl/section.md> · ⏎⏎ · <agents/hierarchical.md> · <user_instructions.md>
-            user environment <environment_context>⏎  <cwd> · /home/ada/proj · </cwd>⏎  <shell> · bash · </shell> · ⏎</environment_context>
+            user environment <environment_context> · ⏎  <cwd> · /home/ada/proj · </cwd> · ⏎  <shell> · bash · </shell> · ⏎</environment_context>
         "#]],
     );
 }
@@ -136,7 +136,7 @@ fn the_budget_is_spent_from_the_root_and_says_what_it_cost() {
             instructions <base/codex.md> · <personality/pragmatic.md> · <base/codex.md>
             developer permissions <permissions instructions> · ⏎ · <permissions/sandbox_read_only.md> · restricted · <permissions/sandbox_read_only.md> · ⏎ · <permissions/approval_never.md> · </permissions instructions>
             user user_instructions <user_instructions.md> · /home/ada/proj · <user_instructions.md> · AAAAAAAAAAAAAAAAAAAAAAAAAAAAAA · ⏎⏎ · BBBBBBBBBB · <user_instructions.md>
-            user environment <environment_context>⏎  <cwd> · /home/ada/proj · </cwd>⏎  <shell> · bash · </shell> · ⏎</environment_context>
+            user environment <environment_context> · ⏎  <cwd> · /home/ada/proj · </cwd> · ⏎  <shell> · bash · </shell> · ⏎</environment_context>
             omitted /p/blank: blank
             omitted /p/B: cut after 10 of 30 bytes, the budget is spent
             omitted /p/C: all 30 bytes left out, the budget is spent
@@ -210,7 +210,7 @@ fn on_request_lists_prefixes_even_when_there_are_none() {
         &expect![[r#"
             instructions <base/codex.md> · <personality/pragmatic.md> · <base/codex.md>
             developer permissions <permissions instructions> · ⏎ · <permissions/sandbox_workspace_write.md> · enabled · <permissions/sandbox_workspace_write.md> · ⏎ · <permissions/approval_on_request.md> · ⏎## Approved command prefixes⏎ · <permissions/approved_prefixes_intro.md> ·   ·  · ⏎ · <permissions/writable_root_many.md> · `/opt`, `/home/ada/proj`, `/tmp` · <permissions/writable_root_many.md> · ⏎ · </permissions instructions>
-            user environment <environment_context>⏎  <cwd> · /home/ada/proj · </cwd>⏎  <shell> · bash · </shell> · ⏎</environment_context>
+            user environment <environment_context> · ⏎  <cwd> · /home/ada/proj · </cwd> · ⏎  <shell> · bash · </shell> · ⏎</environment_context>
         "#]],
     );
 }
@@ -236,7 +236,7 @@ fn a_tone_is_part_of_the_instructions_or_a_message_of_its_own() {
             instructions You are X.⏎ · Be warm. · ⏎Rules, {{personality}}
             developer permissions <permissions instructions> · ⏎ · <permissions/sandbox_read_only.md> · restricted · <permissions/sandbox_read_only.md> · ⏎ · <permissions/approval_never.md> · </permissions instructions>
             developer personality <personality.md> · <personality/intro.md> · <personality.md> · Be warm. · <personality.md>
-            user environment <environment_context>⏎  <cwd> · /home/ada/proj · </cwd>⏎  <shell> · bash · </shell> · ⏎</environment_context>
+            user environment <environment_context> · ⏎  <cwd> · /home/ada/proj · </cwd> · ⏎  <shell> · bash · </shell> · ⏎</environment_context>
         "#]],
     );
     check_text(&with(|facts| incomplete(facts, Personality::Pragmatic)), "personality", &expect!["(not there)"]);

@@ -3,10 +3,12 @@
 #![allow(clippy::unwrap_used, reason = "a test that panics says where")]
 
 mod assembly;
+mod compactions;
 mod packs;
 mod requests;
 mod transcripts;
 mod turns;
+mod updates;
 
 use std::sync::LazyLock;
 

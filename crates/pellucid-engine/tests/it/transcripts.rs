@@ -14,11 +14,11 @@ use pellucid_protocol::settings::TruncationMode;
 use pellucid_protocol::settings::TruncationPolicy;
 use proptest::prelude::*;
 
-const POLICY: TruncationPolicy = TruncationPolicy { mode: TruncationMode::Tokens, limit: 10_000 };
+pub const POLICY: TruncationPolicy = TruncationPolicy { mode: TruncationMode::Tokens, limit: 10_000 };
 
 /// One item on each line, shortened: `U text`, `A text`, `D text`, `call ID NAME`, `out ID TEXT`,
 /// `custom ID NAME`, `cout ID TEXT`, `shell ID`, `picture`, `ghost`, `think`.
-fn transcript(fixture: &str) -> Transcript {
+pub fn transcript(fixture: &str) -> Transcript {
     let mut transcript = Transcript::new(ItemIds::Hidden, POLICY);
     for line in fixture.trim().lines() {
         transcript.record(&item(line.trim()), &Origin::Model);
@@ -26,7 +26,7 @@ fn transcript(fixture: &str) -> Transcript {
     transcript
 }
 
-fn item(line: &str) -> Item {
+pub fn item(line: &str) -> Item {
     let (kind, rest) = line.split_once(' ').unwrap_or((line, ""));
     let (id, text) = rest.split_once(' ').unwrap_or((rest, ""));
     let json = match kind {
@@ -58,7 +58,7 @@ fn shown(transcript: &mut Transcript, view: View) -> Vec<serde_json::Value> {
     serde_json::from_slice(&whole).unwrap()
 }
 
-fn line(value: &serde_json::Value) -> String {
+pub fn line(value: &serde_json::Value) -> String {
     let text = |value: &serde_json::Value| value.as_str().unwrap_or("-").replace('\n', "⏎");
     match value["type"].as_str().unwrap() {
         "message" => {

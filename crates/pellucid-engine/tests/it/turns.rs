@@ -8,6 +8,7 @@ use pellucid_engine::compaction::Dropped;
 use pellucid_engine::meter::Meter;
 use pellucid_engine::turn::Fact;
 use pellucid_engine::turn::Rebuilt;
+use pellucid_engine::turn::SummarisedBy;
 use pellucid_engine::turn::Turn;
 use pellucid_engine::turn::TurnSettings;
 use pellucid_engine::turn::Wish;
@@ -35,6 +36,7 @@ fn turn() -> Turn {
         mode: CollaborationModeKind::Default,
         stream_retries_max: 2,
         compaction_limit: Some(900),
+        summarised_by: SummarisedBy::Model,
     };
     Turn::new(settings, Meter::default(), pack())
 }

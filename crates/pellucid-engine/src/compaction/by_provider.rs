@@ -1,0 +1,102 @@
+//! Compaction by the provider's own endpoint.
+//!
+//! The provider gets the history and gives back items that take its place. What it says in our
+//! name is left out; the first context goes before the last message of the person.
+
+use pellucid_protocol::item::Item;
+
+use super::Compaction;
+use super::UNCUT;
+use super::are_partners;
+use crate::assemble::Context;
+use crate::boundary;
+use crate::encode::Encoder;
+use crate::facts::Facts;
+use crate::fragment::Fragment;
+use crate::fragment::Origin;
+use crate::request::Request;
+use crate::transcript::Draft;
+use crate::transcript::Transcript;
+use crate::transcript::View;
+use crate::truncate::tokens_of_bytes;
+
+impl Compaction {
+    /// Shortens the copy from its end, as far as outputs and notes of ours go, until it fits.
+    pub fn fit_window(&mut self, instructions: &[Fragment], window: Option<i64>) {
+        let Some(window) = window.and_then(|window| usize::try_from(window).ok()) else {
+            return;
+        };
+        let base: usize = instructions.iter().map(|fragment| fragment.text.len()).sum();
+        while tokens_of_bytes(base) + self.copy().tokens() > window {
+            match self.items.back() {
+                Some(Item::FunctionCallOutput { .. } | Item::CustomToolCallOutput { .. }) => {}
+                Some(Item::Message { role, .. }) if role == "developer" => {}
+                _ => return,
+            }
+            let Some(last) = self.items.pop_back() else {
+                return;
+            };
+            if let Some(partner) = self.items.iter().position(|item| are_partners(&last, item)) {
+                self.items.remove(partner);
+            }
+        }
+    }
+
+    /// The request to the provider's endpoint; absent when there is nothing to summarise.
+    pub fn request_to_provider(&self, facts: &Facts, instructions: &[Fragment]) -> Option<Request> {
+        if self.items.is_empty() {
+            return None;
+        }
+        let mut copy = self.copy();
+        let mut head = Encoder::new(&"model".into());
+        head.wire("{\"model\":");
+        head.value(&facts.model.slug, &Origin::Fact { name: "model" });
+        head.wire(",\"input\":[");
+        let mut tail = Encoder::new(&"base".into());
+        tail.wire("],\"instructions\":");
+        tail.string(instructions);
+        tail.wire("}");
+        let mut segments = vec![head.finish().bytes.into()];
+        segments.extend(copy.view(View::default()));
+        segments.push(tail.finish().bytes.into());
+        Some(Request { segments })
+    }
+
+    /// Puts what the provider gave in place of the history.
+    pub fn rebuild_from(self, transcript: &mut Transcript, output: Vec<Item>, context: Context) {
+        let snapshots: Vec<Item> =
+            transcript.items().filter(|item| matches!(item, Item::GhostSnapshot { .. })).collect();
+        let output: Vec<Item> = output.into_iter().filter(is_kept).collect();
+        let place = output.iter().rposition(boundary::begins_user_turn).unwrap_or(output.len());
+        transcript.clear();
+        let record = |transcript: &mut Transcript, items: &[Item]| {
+            for item in items {
+                transcript.record(item, &Origin::Model);
+            }
+        };
+        record(transcript, &output[..place]);
+        for message in context.messages {
+            transcript.record_draft(&Draft::from(message));
+        }
+        record(transcript, &output[place..]);
+        record(transcript, self.set_aside.as_slice());
+        record(transcript, &snapshots);
+    }
+
+    fn copy(&self) -> Transcript {
+        let mut copy = Transcript::new(self.ids, UNCUT);
+        for item in &self.items {
+            copy.record(item, &Origin::Model);
+        }
+        copy
+    }
+}
+
+/// Whether an item of the provider's stays: not what it says in our name.
+fn is_kept(item: &Item) -> bool {
+    match item {
+        Item::Message { role, .. } if role == "developer" => false,
+        Item::Message { role, .. } if role == "user" => boundary::begins_user_turn(item),
+        _ => true,
+    }
+}

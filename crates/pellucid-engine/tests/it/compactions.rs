@@ -1,0 +1,174 @@
+//! Compaction: what is asked, what is kept, in which order.
+
+use expect_test::Expect;
+use expect_test::expect;
+use pellucid_engine::assemble::assemble;
+use pellucid_engine::compaction::Compaction;
+use pellucid_engine::compaction::Dropped;
+use pellucid_engine::fragment::Fragment;
+use pellucid_engine::fragment::Origin;
+use pellucid_engine::request::Frame;
+use pellucid_engine::request::WireSettings;
+use pellucid_engine::transcript::ItemIds;
+use pellucid_engine::transcript::Transcript;
+use pellucid_engine::transcript::View;
+use pellucid_protocol::item::Item;
+use serde_json::Value;
+
+use crate::facts;
+use crate::pack;
+use crate::session_id;
+use crate::transcripts::item;
+use crate::transcripts::line;
+use crate::transcripts::transcript;
+
+fn lines(transcript: &mut Transcript) -> String {
+    let bytes = [b"[".as_slice(), &transcript.view(View::default()).concat(), b"]"].concat();
+    let items: Vec<Value> = serde_json::from_slice(&bytes).unwrap();
+    let short = |item: &Value| {
+        let chars: Vec<char> = line(item).chars().collect();
+        if chars.len() <= 70 {
+            return chars.iter().collect();
+        }
+        let (head, tail) = (&chars[..40], &chars[chars.len() - 25..]);
+        format!("{} … {}", head.iter().collect::<String>(), tail.iter().collect::<String>())
+    };
+    items.iter().map(short).collect::<Vec<_>>().join("\n")
+}
+
+/// Summarises a history with this answer and shows the new one.
+#[track_caller]
+fn check_rebuilt(history: &str, answer: Option<&str>, expected: &Expect) {
+    let mut transcript = transcript(history);
+    let compaction = Compaction::new(&transcript, pack(), None);
+    if let Some(answer) = answer {
+        transcript.record(&Item::text("assistant", answer), &Origin::Model);
+    }
+    compaction.rebuild(&mut transcript, pack(), assemble(pack(), &facts()));
+    expected.assert_eq(&lines(&mut transcript));
+}
+
+const HISTORY: &str = "
+    D <permissions instructions>
+    U <environment_context>
+    U one
+    A first
+    call a shell
+    out a x
+    U two
+    ";
+
+#[test]
+fn what_people_said_and_the_summary_stay() {
+    check_rebuilt(
+        HISTORY,
+        Some("All done."),
+        &expect![[r#"
+            developer <permissions instructions>⏎Fil … permissions instructions>
+            user <environment_context>⏎  <cwd>/home/ … l>⏎</environment_context>
+            user one
+            user two
+            user Another model worked on this task b … is its summary:⏎All done."#]],
+    );
+}
+
+#[test]
+fn an_earlier_answer_serves_when_the_reply_has_none() {
+    check_rebuilt(
+        HISTORY,
+        None,
+        &expect![[r#"
+            developer <permissions instructions>⏎Fil … permissions instructions>
+            user <environment_context>⏎  <cwd>/home/ … l>⏎</environment_context>
+            user one
+            user two
+            user Another model worked on this task b … his is its summary:⏎first"#]],
+    );
+}
+
+#[test]
+fn an_earlier_summary_is_not_said_again_and_a_model_switch_comes_last() {
+    let prefix = std::str::from_utf8(include_bytes!("../../packs/codex/compact/summary_prefix.md")).unwrap();
+    let mut transcript = Transcript::new(ItemIds::Hidden, crate::transcripts::POLICY);
+    for text in ["one", &format!("{prefix}\nolder summary"), "two"] {
+        transcript.record(&Item::text("user", text), &Origin::User);
+    }
+    transcript.record(&Item::text("developer", "<model_switch>\nnew\n</model_switch>"), &Origin::Layout);
+    transcript.record(&item("ghost"), &Origin::Layout);
+    let compaction = Compaction::new(&transcript, pack(), None);
+    transcript.record(&Item::text("assistant", "newer"), &Origin::Model);
+    compaction.rebuild(&mut transcript, pack(), assemble(pack(), &facts()));
+    expect![[r#"
+        developer <permissions instructions>⏎Fil … permissions instructions>
+        user <environment_context>⏎  <cwd>/home/ … l>⏎</environment_context>
+        user one
+        user two
+        user Another model worked on this task b … his is its summary:⏎newer
+        developer <model_switch>⏎new⏎</model_switch>"#]]
+    .assert_eq(&lines(&mut transcript));
+    assert!(transcript.items().any(|item| matches!(item, Item::GhostSnapshot { .. })));
+}
+
+#[test]
+fn long_messages_are_kept_from_the_newest_on() {
+    let mut transcript = Transcript::new(ItemIds::Hidden, crate::transcripts::POLICY);
+    for text in ["oldest".to_owned(), "a".repeat(90_006), "b".repeat(407)] {
+        transcript.record(&Item::text("user", text), &Origin::User);
+    }
+    let compaction = Compaction::new(&transcript, pack(), None);
+    compaction.rebuild(&mut transcript, pack(), assemble(pack(), &facts()));
+    let said: Vec<String> = transcript
+        .items()
+        .filter_map(|item| pellucid_engine::boundary::said_by_person(&item))
+        .map(|text| format!("{} {}", text.len(), text.chars().filter(|c| !c.is_ascii_lowercase()).collect::<String>()))
+        .collect();
+    assert_eq!(&said[..2], ["79619 …2604  …", "407 "]);
+}
+
+#[test]
+fn the_request_has_no_tools_and_ends_with_the_prompt() {
+    let wire = WireSettings { session_id: session_id(), ids: ItemIds::Hidden, output_schema: Some(Value::Null) };
+    let frame = Frame::for_summary(&facts(), &[Fragment::layout("Base.")], &wire);
+    let mut compaction = Compaction::new(&transcript(HISTORY), pack(), Some(Fragment::provided("config", "Sum up.")));
+    let request =
+        |compaction: &Compaction| -> Value { serde_json::from_slice(&compaction.request(&frame).body()).unwrap() };
+    let body = request(&compaction);
+    assert_eq!((body["tools"].to_string().as_str(), &body["parallel_tool_calls"]), ("[]", &Value::Bool(false)));
+    assert!(body.get("text").is_none());
+    let items = |body: &Value| body["input"].as_array().unwrap().iter().map(line).collect::<Vec<_>>();
+    assert_eq!(items(&body).last().map(String::as_str), Some("user Sum up."));
+    for left in (0..6).rev() {
+        assert_eq!(compaction.drop_oldest(), Dropped::Some, "{left}");
+    }
+    assert_eq!(items(&request(&compaction)), ["user Sum up."], "a call goes with its output");
+    assert_eq!(compaction.drop_oldest(), Dropped::Nothing);
+    assert_eq!(compaction.n_dropped(), 6);
+}
+
+#[test]
+fn a_providers_summary_is_cleaned_and_gets_the_context() {
+    let mut transcript = transcript(HISTORY);
+    let compaction = Compaction::new(&transcript, pack(), None);
+    let output = ["D stale", "U <environment_context> old", "U one", "A kept", "U two", "think"].map(item).to_vec();
+    compaction.rebuild_from(&mut transcript, output, assemble(pack(), &facts()));
+    expect![[r#"
+        user one
+        assistant kept
+        developer <permissions instructions>⏎Fil … permissions instructions>
+        user <environment_context>⏎  <cwd>/home/ … l>⏎</environment_context>
+        user two
+        reasoning -"#]]
+    .assert_eq(&lines(&mut transcript));
+}
+
+#[test]
+fn the_request_to_a_provider_leaves_out_what_does_not_fit() {
+    let mut compaction = Compaction::new(&transcript("U one\ncall a shell\nout a x"), pack(), None);
+    compaction.fit_window(&[], Some(30));
+    let request = compaction.request_to_provider(&facts(), &[Fragment::layout("Base.")]).unwrap();
+    let body = String::from_utf8(request.body()).unwrap();
+    assert_eq!(
+        body,
+        r#"{"model":"gpt-5.2-codex","input":[{"type":"message","role":"user","content":[{"type":"input_text","text":"one"}]}],"instructions":"Base."}"#
+    );
+}

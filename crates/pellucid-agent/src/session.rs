@@ -2,6 +2,8 @@
 
 use pellucid_engine::assemble;
 use pellucid_engine::compaction::Compaction;
+use pellucid_engine::continuity::Continuity;
+use pellucid_engine::continuity::Sent;
 use pellucid_engine::facts::Facts;
 use pellucid_engine::facts::Provided;
 use pellucid_engine::fragment::Fragment;
@@ -70,14 +72,16 @@ pub struct Session {
     pub(crate) meter: Meter,
     instructions: Vec<Fragment>,
     omissions: Vec<Omission>,
-    sent: Option<Sent>,
+    last: Option<LastRequest>,
 }
 
 /// What the last request was made of.
 #[derive(Debug)]
-struct Sent {
+struct LastRequest {
     frame: Frame,
     n_items: usize,
+    sent: Sent,
+    continuity: Option<Continuity>,
 }
 
 impl Session {
@@ -90,7 +94,7 @@ impl Session {
         }
         let mut omissions = setup.gathered.omissions.clone();
         omissions.extend(context.omissions);
-        Self { setup, transcript, meter: Meter::default(), instructions: context.instructions, omissions, sent: None }
+        Self { setup, transcript, meter: Meter::default(), instructions: context.instructions, omissions, last: None }
     }
 
     /// What the session is like, for the first event.
@@ -189,16 +193,30 @@ impl Session {
     /// The request with everything recorded so far.
     pub fn request(&mut self, frame: &Frame) -> Request {
         let request = frame.request(&mut self.transcript);
-        self.sent = Some(Sent { frame: frame.clone(), n_items: self.transcript.rendered().len() });
+        let divergence = self.transcript.take_divergence();
+        let continuity = self.last.as_ref().map(|last| last.sent.continued_by(frame, divergence));
+        self.last = Some(LastRequest {
+            frame: frame.clone(),
+            n_items: self.transcript.rendered().len(),
+            sent: Sent::new(frame, self.transcript.shown_len()),
+            continuity,
+        });
         request
     }
 
     /// What the last request was made of; absent before the first.
     pub fn report(&self) -> Option<Report> {
-        let sent = self.sent.as_ref()?;
+        let last = self.last.as_ref()?;
         let candidates = self.setup.gathered.facts.candidates.clone();
-        let entries = &self.transcript.rendered()[..sent.n_items];
-        Some(Report::new(&sent.frame, entries, self.omissions.clone(), candidates))
+        let items = self.transcript.rendered().get(..last.n_items)?;
+        let mut report = Report::new(&last.frame, items, self.omissions.clone(), candidates);
+        report.continuity.clone_from(&last.continuity);
+        Some(report)
+    }
+
+    /// What the first context leaves out or cuts.
+    pub fn omissions(&self) -> &[Omission] {
+        &self.omissions
     }
 
     /// What is true in this session.

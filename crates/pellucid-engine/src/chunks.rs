@@ -77,6 +77,32 @@ impl Chunks {
         &[]
     }
 
+    /// How many bytes from the start are the same in both.
+    pub fn common_prefix(&self, other: &Self) -> usize {
+        let mut position = 0;
+        while let (Some(a), Some(b)) = (self.rest(position), other.rest(position)) {
+            let len = a.len().min(b.len());
+            if a[..len] != b[..len] {
+                let same = a.iter().zip(b).take_while(|(a, b)| a == b).count();
+                return position + same;
+            }
+            position += len;
+        }
+        position
+    }
+
+    /// The rest of the chunk that holds this byte.
+    fn rest(&self, position: usize) -> Option<&[u8]> {
+        let mut start = 0;
+        for chunk in &self.chunks {
+            if position < start + chunk.len() {
+                return Some(&chunk[position - start..]);
+            }
+            start += chunk.len();
+        }
+        None
+    }
+
     /// Everything so far, as shared pieces in order.
     pub fn view(&self) -> Vec<Bytes> {
         self.chunks.iter().map(|chunk| Bytes::from_owner(View(chunk.clone()))).collect()
@@ -99,6 +125,29 @@ mod tests {
         chunks.append(b"two");
         assert_eq!(view.concat(), b"one");
         assert_eq!(whole(&chunks), b"onetwo");
+    }
+
+    #[test]
+    fn a_common_prefix_is_found_across_chunks() {
+        let chunks = |pieces: &[&[u8]]| {
+            let mut chunks = Chunks::default();
+            for piece in pieces {
+                // A view that is still held makes the next bytes a chunk of their own.
+                let _view = chunks.view();
+                chunks.append(piece);
+            }
+            chunks
+        };
+        let a = chunks(&[b"abc", b"def"]);
+        for (b, same) in [
+            (chunks(&[b"abcdef"]), 6),
+            (chunks(&[b"ab", b"cdeX"]), 5),
+            (chunks(&[b"X"]), 0),
+            (chunks(&[]), 0),
+            (chunks(&[b"abcdefgh"]), 6),
+        ] {
+            assert_eq!((a.common_prefix(&b), b.common_prefix(&a)), (same, same));
+        }
     }
 
     #[test]

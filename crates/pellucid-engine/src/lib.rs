@@ -8,7 +8,7 @@
 //! - [`transcript`], [`chunks`], [`user_message`]: the conversation, encoded once
 //! - [`boundary`], [`output_cut`], [`exec_output`]: what items mean and how they are shown
 //! - [`request`], [`tool_list`]: a request in shared pieces
-//! - [`report`]: what a request is made of
+//! - [`report`], [`continuity`]: what a request is made of, and whether it extends the one before
 //! - [`turn`], [`call`], [`turn_item`], [`meter`]: the turn as a state machine
 //! - [`truncate`]: cutting texts
 //!
@@ -22,6 +22,7 @@ pub mod boundary;
 pub mod call;
 pub mod chunks;
 pub mod compaction;
+pub mod continuity;
 pub mod encode;
 pub mod exec_output;
 pub mod facts;

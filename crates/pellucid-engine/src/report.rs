@@ -9,6 +9,7 @@ use std::sync::Arc;
 use serde_json::Value;
 use serde_json::json;
 
+use crate::continuity::Continuity;
 use crate::encode::Span;
 use crate::facts::Candidate;
 use crate::facts::Fate;
@@ -28,6 +29,8 @@ pub struct Report {
     pub omissions: Vec<Omission>,
     /// Every file that was looked for.
     pub candidates: Vec<Candidate>,
+    /// How it continues the request before; absent for the first.
+    pub continuity: Option<Continuity>,
 }
 
 /// A run of bytes of one origin.
@@ -80,7 +83,7 @@ impl Report {
         for span in frame.tail_spans() {
             rows.push(span, None, None);
         }
-        Self { rows: rows.rows, omissions, candidates }
+        Self { rows: rows.rows, omissions, candidates, continuity: None }
     }
 
     /// How many bytes the request has.
@@ -101,6 +104,7 @@ impl Report {
             "rows": self.rows.iter().map(row_json).collect::<Vec<_>>(),
             "omissions": self.omissions.iter().map(omission_json).collect::<Vec<_>>(),
             "candidates": self.candidates.iter().map(candidate_json).collect::<Vec<_>>(),
+            "continuity": self.continuity.as_ref().map(continuity_json),
         })
     }
 }
@@ -159,6 +163,21 @@ fn omission_json(omission: &Omission) -> Value {
         "status": status,
         "why": why_text(&omission.why),
         "bytes": omission.why.bytes(),
+    })
+}
+
+fn continuity_json(continuity: &Continuity) -> Value {
+    let broken = continuity.broken.as_ref().map(|broken| {
+        json!({
+            "first_byte": broken.first_byte,
+            "part": broken.part,
+            "tokens_rebilled": broken.tokens_rebilled,
+        })
+    });
+    json!({
+        "kept_bytes": continuity.kept_bytes,
+        "previous_bytes": continuity.previous_bytes,
+        "broken": broken,
     })
 }
 

@@ -113,6 +113,20 @@ impl Frame {
         Request { segments }
     }
 
+    /// The bytes before the items.
+    pub(crate) fn head_bytes(&self) -> &Bytes {
+        &self.head.bytes
+    }
+
+    /// The part that a byte before the items belongs to.
+    pub(crate) fn part_of_head_byte(&self, byte: usize) -> Option<Arc<str>> {
+        let mut end = 0;
+        self.head.spans.iter().find_map(|span| {
+            end += span.len;
+            (byte < end).then(|| span.part.clone())
+        })
+    }
+
     /// The origins of the bytes before the items.
     pub fn head_spans(&self) -> &[crate::encode::Span] {
         &self.head.spans

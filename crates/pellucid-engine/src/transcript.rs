@@ -28,6 +28,7 @@ pub use rendering::Rendered;
 use rendering::Rendering;
 pub use rendering::View;
 
+use crate::chunks::Chunks;
 use crate::encode::Encoded;
 use crate::encode::Encoder;
 use crate::fragment::Origin;
@@ -54,6 +55,8 @@ pub struct Transcript {
     outputs: BTreeSet<CallId>,
     sums: Sums,
     rendering: Rendering,
+    /// What requests showed before the rendering had to begin anew.
+    shown_before: Option<Chunks>,
 }
 
 /// A call's id with the kind of output that answers it.
@@ -84,6 +87,7 @@ impl Transcript {
             outputs: BTreeSet::new(),
             sums: Sums::default(),
             rendering: Rendering::new(View::default()),
+            shown_before: None,
         }
     }
 
@@ -136,6 +140,19 @@ impl Transcript {
         self.rendering.bytes()
     }
 
+    /// How the items of the last view begin, compared with those of the view before. Tells the
+    /// first byte that differs only once.
+    pub fn take_divergence(&mut self) -> Option<Divergence> {
+        let before = self.shown_before.take()?;
+        let kept = self.rendering.chunks().common_prefix(&before);
+        (kept < before.len()).then_some(Divergence { kept, of: before.len() })
+    }
+
+    /// How many bytes the items of the last view have.
+    pub fn shown_len(&self) -> usize {
+        self.rendering.chunks().len()
+    }
+
     /// The items of the last request, with their origins.
     pub fn rendered(&self) -> &[Rendered] {
         self.rendering.rows()
@@ -179,7 +196,7 @@ impl Transcript {
     /// Forgets everything; what follows takes its place.
     pub fn clear(&mut self) {
         self.entries.clear();
-        self.rendering = Rendering::new(self.rendering.view);
+        self.begin_rendering(self.rendering.view);
         self.recount();
     }
 
@@ -188,7 +205,14 @@ impl Transcript {
         for entry in &mut self.entries {
             entry.own(chunks);
         }
-        self.rendering = Rendering::new(view);
+        self.begin_rendering(view);
+    }
+
+    fn begin_rendering(&mut self, view: View) {
+        let old = std::mem::replace(&mut self.rendering, Rendering::new(view));
+        if self.shown_before.is_none() && !old.chunks().is_empty() {
+            self.shown_before = Some(old.into_chunks());
+        }
     }
 
     fn recount(&mut self) {
@@ -214,6 +238,15 @@ impl Transcript {
         pair(&mut self.calls, &mut self.outputs, &entry);
         self.entries.push(entry);
     }
+}
+
+/// Where the items of a request part from those of the request before.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Divergence {
+    /// How many bytes are the same.
+    pub kept: usize,
+    /// Of how many.
+    pub of: usize,
 }
 
 /// Who counts the tokens of earlier thoughts.

@@ -184,6 +184,10 @@ pub struct ExecArgs {
     #[arg(long, value_enum, default_value_t = Color::Auto)]
     pub color: Color,
 
+    /// Stop before any request if instructions would be cut or left out.
+    #[arg(long)]
+    pub strict_context: bool,
+
     /// Print events as JSON, one on each line.
     #[arg(long, alias = "experimental-json")]
     pub json: bool,

@@ -4,6 +4,7 @@ use std::io::Write;
 use std::process::ExitCode;
 
 use pellucid_agent::session::Session;
+use pellucid_engine::continuity::Continuity;
 use pellucid_engine::facts::Fate;
 use pellucid_engine::fragment::Origin;
 use pellucid_engine::report::Report;
@@ -60,7 +61,11 @@ fn table(session: &Session, report: &Report, paint: Paint) -> String {
     let (bytes, tokens) = (number(report.bytes()), number(report.tokens()));
     let model = &session.facts().model.slug;
     let pack = &session.pack().name;
-    let mut text = format!("request: {bytes} bytes, about {tokens} tokens; model {model}, pack {pack}\n\n");
+    let mut text = format!("request: {bytes} bytes, about {tokens} tokens; model {model}, pack {pack}\n");
+    if let Some(continuity) = &report.continuity {
+        text += &continuity_line(continuity);
+    }
+    text.push('\n');
     text += &paint.bold(&format!("{:>8} {:>7}  {:<36} {}", "bytes", "tokens", "part", "from"));
     text.push('\n');
     for group in groups(&report.rows) {
@@ -83,6 +88,19 @@ fn table(session: &Session, report: &Report, paint: Paint) -> String {
     }
     text += &left_out(report, paint);
     text
+}
+
+/// How the request continues the one before, which is what providers cache.
+fn continuity_line(continuity: &Continuity) -> String {
+    let (kept, of) = (number(continuity.kept_bytes), number(continuity.previous_bytes));
+    match &continuity.broken {
+        None => format!("extends the request before: all {of} bytes kept\n"),
+        Some(broken) => format!(
+            "parts from the request before at byte {kept} of {of}, in {}; about {} tokens are paid for anew\n",
+            broken.part,
+            number(broken.tokens_rebilled)
+        ),
+    }
 }
 
 /// What the model does not see, and every file that was looked for.

@@ -13,6 +13,8 @@ use pellucid_agent::door;
 use pellucid_agent::door::Door;
 use pellucid_agent::identity::new_turn_id;
 use pellucid_agent::session::Session;
+use pellucid_engine::fragment::Why;
+use pellucid_engine::report::why_text;
 use pellucid_protocol::event::EventMessage;
 use pellucid_protocol::input::UserInput;
 use pellucid_protocol::operation::Operation;
@@ -39,6 +41,7 @@ pub fn run(shared: &Shared, args: ExecArgs) -> Result<ExitCode, Failure> {
     }
     let hide_reasoning = start.config.display.hide_reasoning;
     let session = start.session(args.turn.session_id.as_deref())?;
+    tell_omissions(&session, args.strict_context)?;
     let prompt = stdin::prompt(args.prompt)?;
     let output_schema = start::output_schema(args.turn.output_schema.as_deref())?;
     let turn = Turn { inputs: start::inputs(&args.turn.image, Some(prompt.clone())), output_schema };
@@ -54,6 +57,28 @@ pub fn run(shared: &Shared, args: ExecArgs) -> Result<ExitCode, Failure> {
     }
     show.finish(outcome.last_message.as_deref())?;
     Ok(if outcome.has_failed { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+}
+
+/// Says on standard error which instructions the model will not see. Events stay as they are.
+fn tell_omissions(session: &Session, is_strict: bool) -> Result<(), Failure> {
+    let lost: Vec<_> = session.omissions().iter().filter(|omission| is_loss(&omission.why)).collect();
+    for omission in &lost {
+        style::line(&format!("warning: {}: {}", omission.what, why_text(&omission.why)));
+    }
+    if is_strict && !lost.is_empty() {
+        return Err(Failure::new(
+            "Error: --strict-context: instructions would be lost; raise project_doc_max_bytes or shorten them",
+        ));
+    }
+    Ok(())
+}
+
+/// Whether somebody's words are lost. A blank file loses nothing.
+fn is_loss(why: &Why) -> bool {
+    match why {
+        Why::Cut { .. } | Why::OverBudget { .. } | Why::Unusable { .. } => true,
+        Why::Blank => false,
+    }
 }
 
 /// What is asked.

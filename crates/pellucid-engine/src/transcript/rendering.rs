@@ -101,6 +101,10 @@ impl Rendering {
         &self.chunks
     }
 
+    pub fn into_chunks(self) -> Chunks {
+        self.chunks
+    }
+
     pub fn rows(&self) -> &[Rendered] {
         &self.rows
     }

@@ -106,6 +106,20 @@ fn the_prompt_may_come_from_standard_input() {
 }
 
 #[test]
+fn lost_instructions_are_told_and_can_stop_the_run() {
+    for (kibibytes, is_lost) in [(31, false), (32, false), (33, true)] {
+        let world = World::new(SCRIPT);
+        world.files.write("work/AGENTS.md", "x".repeat(kibibytes * 1024));
+        let plain = world.run(&["exec", "--script", "script.toml", "go"]);
+        assert_eq!(plain.status, 0);
+        let told = "warning: ROOT/work/AGENTS.md: cut after 32768 of 33792 bytes, the budget is spent";
+        assert_eq!(plain.stderr.contains(told), is_lost, "{}", plain.stderr);
+        let strict = world.run(&["exec", "--strict-context", "--script", "script.toml", "go"]);
+        assert_eq!(strict.status, i32::from(is_lost), "{}", strict.stderr);
+    }
+}
+
+#[test]
 fn the_demo_needs_nothing_and_shows_where_things_come_from() {
     let world = World::new("//- work/x\n");
     let ran = world.run(&["demo"]);

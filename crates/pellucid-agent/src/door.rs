@@ -5,6 +5,7 @@
 
 use std::collections::VecDeque;
 
+use pellucid_protocol::event::ErrorInfo;
 use pellucid_protocol::event::Event;
 use pellucid_protocol::event::EventMessage;
 use pellucid_protocol::event::RawReasoning;
@@ -103,6 +104,19 @@ async fn serve(session: &mut Session, inside: &mut Inside) -> Result<(), FaceGon
                 let task = drive::Task::Compact;
                 let turn = drive::TurnInput { id, task, items: Vec::new(), output_schema: None };
                 drive::drive(session, turn, inside).await?;
+            }
+            Operation::OverrideTurnContext(change) => session.change_settings(change),
+            Operation::ThreadRollback { num_turns: 0 } => {
+                let error = EventMessage::Error {
+                    message: "num_turns must be >= 1".to_owned(),
+                    codex_error_info: Some(ErrorInfo::ThreadRollbackFailed),
+                };
+                inside.events.send(id.as_str(), error).await?;
+            }
+            Operation::ThreadRollback { num_turns } => {
+                let figures = session.roll_back(num_turns);
+                inside.events.send(id.as_str(), figures).await?;
+                inside.events.send(id.as_str(), EventMessage::ThreadRolledBack { num_turns }).await?;
             }
             Operation::Interrupt => {}
             Operation::Shutdown => {

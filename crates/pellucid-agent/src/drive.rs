@@ -20,6 +20,8 @@ use pellucid_engine::turn::Wish;
 use pellucid_model::Ask;
 use pellucid_model::Reply;
 use pellucid_protocol::call::ToolCall;
+use pellucid_protocol::event::ErrorInfo;
+use pellucid_protocol::event::EventMessage;
 use pellucid_protocol::id::TurnId;
 use pellucid_protocol::input::UserInput;
 use pellucid_protocol::item::Item;
@@ -61,6 +63,9 @@ pub(crate) enum Task {
 
 /// Runs a turn to its end.
 pub(crate) async fn drive(session: &mut Session, input: TurnInput, inside: &mut Inside) -> Result<(), FaceGone> {
+    if input.task == Task::Answer {
+        session.begin_turn();
+    }
     let facts = &session.setup.gathered.facts;
     let settings = TurnSettings {
         session_id: session.setup.session_id.clone(),
@@ -89,6 +94,7 @@ pub(crate) async fn drive(session: &mut Session, input: TurnInput, inside: &mut 
     };
     let end = driver.run(&mut turn, first, inside).await;
     session.meter = turn.meter().clone();
+    session.end_task();
     end
 }
 
@@ -257,7 +263,18 @@ impl Driver<'_> {
                             inside.waiting.push_back(submission);
                             return Fact::Interrupted { running: Vec::new() };
                         }
-                        Operation::UserInput { .. } | Operation::Compact => inside.waiting.push_back(submission),
+                        Operation::ThreadRollback { .. } => {
+                            let error = EventMessage::Error {
+                                message: "Cannot rollback while a turn is in progress.".to_owned(),
+                                codex_error_info: Some(ErrorInfo::ThreadRollbackFailed),
+                            };
+                            if inside.events.send(submission.id.as_str(), error).await.is_err() {
+                                return Fact::Interrupted { running: Vec::new() };
+                            }
+                        }
+                        Operation::UserInput { .. }
+                        | Operation::OverrideTurnContext(_)
+                        | Operation::Compact => inside.waiting.push_back(submission),
                     },
                     // The face is gone; nobody would see the answer.
                     None => return Fact::Interrupted { running: Vec::new() },

@@ -3,6 +3,7 @@
 //! Everything is read once, here. After that a request is a function of the facts.
 
 use std::fs;
+use std::path::Path;
 use std::time::SystemTime;
 
 use pellucid_config::Config;
@@ -21,9 +22,11 @@ use pellucid_model::catalogue;
 use pellucid_model::catalogue::Match;
 use pellucid_protocol::feature::Feature;
 use pellucid_protocol::model::ModelInfo;
+use pellucid_protocol::operation::SettingsChange;
 use pellucid_protocol::settings::CollaborationMode;
 use pellucid_protocol::settings::CollaborationModeKind;
 use pellucid_protocol::settings::CollaborationSettings;
+use pellucid_protocol::settings::SandboxPolicy;
 use pellucid_workspace::cache::DocumentCache;
 use pellucid_workspace::documents;
 use pellucid_workspace::documents::DocumentOptions;
@@ -43,9 +46,77 @@ pub struct Gathered {
     pub model_match: Match,
 }
 
+/// What facts are made of again when settings change.
+#[derive(Debug)]
+pub struct Sources {
+    /// The configuration.
+    pub config: Config,
+    /// The environment.
+    pub env: Env,
+    catalogue: Catalogue,
+}
+
+impl Sources {
+    /// Reads the catalogue once.
+    pub fn new(config: Config, env: Env) -> Self {
+        let catalogue = catalogue(&config);
+        Self { config, env, catalogue }
+    }
+
+    /// Changes facts as a person asked for it.
+    pub fn change(&self, gathered: &mut Gathered, change: SettingsChange) {
+        let Gathered { facts, model_match, .. } = gathered;
+        let mode = change.collaboration_mode;
+        let slug = mode.as_ref().map(|mode| mode.settings.model.clone()).or(change.model);
+        if let Some(slug) = slug {
+            (facts.model, *model_match) = self.model(&slug);
+            facts.collaboration_mode.settings.model = slug;
+        }
+        let effort = mode.as_ref().map(|mode| mode.settings.reasoning_effort).or(change.effort);
+        if let Some(effort) = effort {
+            facts.effort = effort;
+            facts.collaboration_mode.settings.reasoning_effort = effort;
+        }
+        if let Some(mode) = mode {
+            facts.collaboration_mode = mode;
+        }
+        facts.summary = change.summary.unwrap_or(facts.summary);
+        facts.approval_policy = change.approval_policy.unwrap_or(facts.approval_policy);
+        facts.personality = change.personality.or(facts.personality);
+        if let Some(cwd) = change.cwd {
+            facts.cwd = cwd.to_string_lossy().into_owned();
+        }
+        if let Some(policy) = change.sandbox_policy {
+            facts.web_search = self.config.web_search_under(&policy);
+            facts.sandbox_policy = policy;
+        }
+        facts.writable_roots = self.writable_roots(&facts.sandbox_policy, facts.cwd.as_ref());
+    }
+
+    fn model(&self, slug: &str) -> (ModelInfo, Match) {
+        let config = &self.config;
+        let (mut model, model_match) = self.catalogue.lookup(slug);
+        let overrides = catalogue::Overrides {
+            supports_reasoning_summaries: config.model.supports_reasoning_summaries == Some(true),
+            context_window: config.model.context_window,
+            auto_compact_token_limit: config.model.auto_compact_token_limit,
+            tool_output_token_limit: config.model.tool_output_token_limit.and_then(|limit| i64::try_from(limit).ok()),
+        };
+        catalogue::apply_overrides(&mut model, &overrides);
+        (model, model_match)
+    }
+
+    fn writable_roots(&self, policy: &SandboxPolicy, cwd: &Path) -> Vec<String> {
+        let roots = roots::writable_roots(policy, cwd, self.env.var_os("TMPDIR").as_deref());
+        roots.iter().map(|root| root.to_string_lossy().into_owned()).collect()
+    }
+}
+
 /// Gathers the facts of a session.
-pub fn gather(config: &Config, env: &Env) -> Gathered {
-    let (model, model_match) = model(config);
+pub fn gather(sources: &Sources) -> Gathered {
+    let Sources { config, env, catalogue } = sources;
+    let slug = config.model.slug.clone().unwrap_or_else(|| catalogue.default_model().to_owned());
+    let (model, model_match) = sources.model(&slug);
     let cwd = &config.folders.cwd;
     let (home_document, mut candidates) = documents::home_document(&config.folders.home);
     let options = DocumentOptions {
@@ -60,7 +131,6 @@ pub fn gather(config: &Config, env: &Env) -> Gathered {
         why: Why::Unusable { error },
     });
     let policy = &config.permissions.sandbox_policy;
-    let writable_roots = roots::writable_roots(policy, cwd, env.var_os("TMPDIR").as_deref());
     let facts = Facts {
         cwd: cwd.to_string_lossy().into_owned(),
         shell: shell::user_shell(&|name| env.var_os(name)).family.as_str().to_owned(),
@@ -70,7 +140,7 @@ pub fn gather(config: &Config, env: &Env) -> Gathered {
         }),
         approval_policy: config.permissions.approval_policy,
         sandbox_policy: policy.clone(),
-        writable_roots: writable_roots.iter().map(|root| root.to_string_lossy().into_owned()).collect(),
+        writable_roots: sources.writable_roots(policy, cwd),
         approved_prefixes: Vec::new(),
         effort: config.model.reasoning_effort,
         summary: config.model.reasoning_summary,
@@ -107,23 +177,14 @@ pub fn provided(text: &Sourced) -> Provided {
     Provided { place, text: text.text.clone() }
 }
 
-fn model(config: &Config) -> (ModelInfo, Match) {
+fn catalogue(config: &Config) -> Catalogue {
     let mut catalogue = Catalogue::builtin();
     if let Ok(text) = fs::read_to_string(config.folders.home.join("models_cache.json"))
         && let Err(reason) = catalogue.overlay(&text, VERSION, SystemTime::now())
     {
         tracing::debug!(%reason, "the models cache is not used");
     }
-    let slug = config.model.slug.clone().unwrap_or_else(|| catalogue.default_model().to_owned());
-    let (mut model, model_match) = catalogue.lookup(&slug);
-    let overrides = catalogue::Overrides {
-        supports_reasoning_summaries: config.model.supports_reasoning_summaries == Some(true),
-        context_window: config.model.context_window,
-        auto_compact_token_limit: config.model.auto_compact_token_limit,
-        tool_output_token_limit: config.model.tool_output_token_limit.and_then(|limit| i64::try_from(limit).ok()),
-    };
-    catalogue::apply_overrides(&mut model, &overrides);
-    (model, model_match)
+    catalogue
 }
 
 fn memory(config: &Config) -> Option<Memory> {

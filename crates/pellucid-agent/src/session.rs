@@ -21,6 +21,8 @@ use pellucid_engine::transcript::Transcript;
 use pellucid_engine::truncate::tokens_of_bytes;
 use pellucid_engine::turn::Rebuilt;
 use pellucid_engine::turn::SummarisedBy;
+use pellucid_engine::update::Change;
+use pellucid_engine::update::updates;
 use pellucid_engine::user_message::user_message;
 use pellucid_model::Model;
 use pellucid_model::catalogue::Match;
@@ -30,10 +32,12 @@ use pellucid_protocol::event::SessionConfigured;
 use pellucid_protocol::id::SessionId;
 use pellucid_protocol::input::UserInput;
 use pellucid_protocol::item::Item;
+use pellucid_protocol::operation::SettingsChange;
 use pellucid_protocol::provider::Provider;
 use serde_json::Value;
 
 use crate::gather::Gathered;
+use crate::gather::Sources;
 use crate::identity::Identity;
 use crate::images;
 use crate::metadata;
@@ -46,6 +50,8 @@ pub struct Setup {
     pub session_id: SessionId,
     /// How input is put together.
     pub pack: Pack,
+    /// Where facts come from.
+    pub sources: Sources,
     /// What is true.
     pub gathered: Gathered,
     /// The provider's id.
@@ -73,6 +79,10 @@ pub struct Session {
     instructions: Vec<Fragment>,
     omissions: Vec<Omission>,
     last: Option<LastRequest>,
+    /// The facts of the last turn that began, or of the start.
+    before: Facts,
+    /// The model of the last task that ended.
+    previous_model: Option<String>,
 }
 
 /// What the last request was made of.
@@ -94,7 +104,17 @@ impl Session {
         }
         let mut omissions = setup.gathered.omissions.clone();
         omissions.extend(context.omissions);
-        Self { setup, transcript, meter: Meter::default(), instructions: context.instructions, omissions, last: None }
+        let before = setup.gathered.facts.clone();
+        Self {
+            setup,
+            transcript,
+            meter: Meter::default(),
+            instructions: context.instructions,
+            omissions,
+            last: None,
+            before,
+            previous_model: None,
+        }
     }
 
     /// What the session is like, for the first event.
@@ -118,6 +138,37 @@ impl Session {
             message: format!("nothing is known of the model `{slug}`; defaults are used, which may not suit it"),
         });
         unknown.into_iter().collect()
+    }
+
+    /// Changes settings for the turns to come.
+    pub fn change_settings(&mut self, change: SettingsChange) {
+        self.setup.sources.change(&mut self.setup.gathered, change);
+        self.transcript.set_truncation(self.setup.gathered.facts.model.truncation_policy);
+    }
+
+    /// Records what changed since the last turn began, before the next one does.
+    pub(crate) fn begin_turn(&mut self) {
+        let facts = &self.setup.gathered.facts;
+        let previous_model = self.previous_model.as_deref();
+        let change = Change { pack: &self.setup.pack, before: &self.before, after: facts, previous_model };
+        for message in updates(&change) {
+            self.transcript.record_draft(&Draft::from(message));
+        }
+        self.before = facts.clone();
+    }
+
+    /// Notes that a task ended, whatever it was.
+    pub(crate) fn end_task(&mut self) {
+        self.previous_model = Some(self.setup.gathered.facts.model.slug.clone());
+    }
+
+    /// Takes the last turns of the person away.
+    pub(crate) fn roll_back(&mut self, n_turns: usize) -> EventMessage {
+        self.transcript.roll_back(n_turns);
+        self.previous_model = Some(self.setup.gathered.facts.model.slug.clone());
+        let tokens = i64::try_from(self.prompt_tokens()).unwrap_or(i64::MAX);
+        self.meter.estimate(tokens, self.setup.gathered.facts.model.effective_window());
+        self.meter.event()
     }
 
     /// Records what a person said.

@@ -198,6 +198,8 @@ pub struct Turn {
     inputs: Vec<UserInput>,
     stage: Stage,
     reasoning: ReasoningCounted,
+    /// The last compaction of this turn, if it did not help.
+    futile: Option<Rebuilt>,
     is_over: bool,
 }
 
@@ -255,6 +257,7 @@ impl Turn {
             inputs: Vec::new(),
             stage: Stage::Sampling,
             reasoning: ReasoningCounted::ByUs,
+            futile: None,
             is_over: false,
         }
     }

@@ -228,6 +228,11 @@ pub enum EventMessage {
         /// What was done.
         action: WebSearchAction,
     },
+    /// The last turns of the person were taken away.
+    ThreadRolledBack {
+        /// How many.
+        num_turns: usize,
+    },
     /// The history was summarised, for older clients.
     ContextCompacted,
     /// Something that happened on the way.
@@ -297,6 +302,8 @@ pub enum ErrorInfo {
     Unauthorized,
     /// The request was wrong.
     BadRequest,
+    /// Turns could not be taken away.
+    ThreadRollbackFailed,
     /// Anything else.
     Other,
 }

@@ -1,10 +1,18 @@
 //! What a face asks of a session.
 
+use std::path::PathBuf;
+
 use serde::Deserialize;
 use serde::Serialize;
 
 use crate::id::TurnId;
 use crate::input::UserInput;
+use crate::settings::ApprovalPolicy;
+use crate::settings::CollaborationMode;
+use crate::settings::Personality;
+use crate::settings::ReasoningEffort;
+use crate::settings::ReasoningSummary;
+use crate::settings::SandboxPolicy;
 
 /// An operation with the id under which its events come back.
 #[derive(Debug, Clone, PartialEq)]
@@ -27,10 +35,53 @@ pub enum Operation {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         final_output_json_schema: Option<serde_json::Value>,
     },
+    /// Change settings for the turns to come.
+    OverrideTurnContext(SettingsChange),
+    /// Take the last turns of the person away.
+    ThreadRollback {
+        /// How many.
+        num_turns: usize,
+    },
     /// Summarise the history.
     Compact,
     /// Break the running turn off.
     Interrupt,
     /// End the session.
     Shutdown,
+}
+
+/// Settings that change; what is absent stays as it is.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SettingsChange {
+    /// The working directory.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cwd: Option<PathBuf>,
+    /// When a person is asked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub approval_policy: Option<ApprovalPolicy>,
+    /// What commands may touch.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sandbox_policy: Option<SandboxPolicy>,
+    /// The model.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
+    /// How long it may think; a `null` goes back to the model's own.
+    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "given")]
+    pub effort: Option<Option<ReasoningEffort>>,
+    /// How its thoughts are summarised.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub summary: Option<ReasoningSummary>,
+    /// The way of working together, with model and effort of its own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub collaboration_mode: Option<CollaborationMode>,
+    /// The tone.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub personality: Option<Personality>,
+}
+
+/// Tells a `null` from a missing key.
+fn given<'de, D: serde::Deserializer<'de>, T: Deserialize<'de>>(
+    deserializer: D,
+) -> Result<Option<Option<T>>, D::Error> {
+    Option::<T>::deserialize(deserializer).map(Some)
 }

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use pellucid_agent::gather;
+use pellucid_agent::gather::Sources;
 use pellucid_agent::identity;
 use pellucid_agent::identity::Identity;
 use pellucid_agent::session::Session;
@@ -102,7 +103,6 @@ impl Start {
             let known = Pack::builtin_names().join(", ");
             Failure::new(format!("Error: there is no pack `{}`; built in: {known}", config.prompt.pack))
         })?;
-        let gathered = gather::gather(&config, &env);
         let (provider_id, provider, model) = match script {
             Some(script) => (SCRIPTED.to_owned(), scripted_provider(), Model::scripted(script)),
             None => {
@@ -113,21 +113,26 @@ impl Start {
                 (config.model.provider_id.clone(), provider, model)
             }
         };
+        let session_id = match session_id {
+            Some(id) => SessionId::new(parse_session_id(id)?),
+            None => identity::new_session_id(),
+        };
         let raw = if config.display.show_raw_reasoning { RawReasoning::Shown } else { RawReasoning::Hidden };
+        let (identity, notices) = (Identity::new(ORIGINATOR, &env), notices(&config));
+        let compact_prompt = config.prompt.compact_prompt.as_ref().map(gather::provided);
+        let sources = Sources::new(config, env);
         Ok(Session::new(Setup {
-            session_id: match session_id {
-                Some(id) => SessionId::new(parse_session_id(id)?),
-                None => identity::new_session_id(),
-            },
+            session_id,
             pack,
-            gathered,
+            gathered: gather::gather(&sources),
+            sources,
             provider_id,
             provider,
             model,
-            identity: Identity::new(ORIGINATOR, &env),
+            identity,
             raw_reasoning: raw,
-            compact_prompt: config.prompt.compact_prompt.as_ref().map(gather::provided),
-            notices: notices(&config),
+            compact_prompt,
+            notices,
         }))
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! It happens before the person's input is recorded, or between two requests, when the tokens
 //! reach the limit, and when it is asked for. A summary that does not fit is asked for with less;
-//! one that does not help ends the turn instead of being asked for again.
+//! one that does not help is not asked for again in the same turn.
 
 use pellucid_protocol::event::ErrorInfo;
 use pellucid_protocol::event::EventMessage;
@@ -28,10 +28,19 @@ const ADVICE: &str = "the history was summarised; every summary costs accuracy, 
 impl Turn {
     pub(super) fn measured(&mut self, unreported: usize, next: Next) -> Vec<Wish> {
         let total = self.meter.last_total().saturating_add(i64::try_from(unreported).unwrap_or(i64::MAX));
-        if self.settings.compaction_limit.is_some_and(|limit| total >= limit) {
-            return self.start_compaction(next);
+        if self.settings.compaction_limit.is_none_or(|limit| total < limit) {
+            return self.go_on(next);
         }
-        self.go_on(next)
+        match self.futile.take() {
+            None => self.start_compaction(next),
+            Some(Rebuilt { tokens_before, tokens_after, .. }) => {
+                let message = format!(
+                    "a summary did not make the history smaller ({tokens_before} tokens before, {tokens_after} after), \
+                     so none is made again; start a new session or raise model_auto_compact_token_limit"
+                );
+                self.fail(&message, ErrorInfo::ContextWindowExceeded)
+            }
+        }
     }
 
     pub(super) fn start_compaction(&mut self, next: Next) -> Vec<Wish> {
@@ -115,16 +124,8 @@ impl Turn {
         if self.settings.summarised_by == SummarisedBy::Model {
             wishes.push(Wish::Emit(EventMessage::Warning { message: ADVICE.to_owned() }));
         }
-        let is_over_limit = self.settings.compaction_limit.is_some_and(|limit| after >= limit);
-        if is_over_limit && rebuilt.tokens_after >= rebuilt.tokens_before {
-            let Rebuilt { tokens_before, tokens_after, .. } = rebuilt;
-            let message = format!(
-                "the summary did not make the history smaller ({tokens_before} tokens before, {tokens_after} after); \
-                 start a new session or raise model_auto_compact_token_limit"
-            );
-            wishes.extend(self.fail(&message, ErrorInfo::ContextWindowExceeded));
-            return wishes;
-        }
+        // One summary that does not help may be bad luck; a second in the same turn would be a loop.
+        self.futile = (rebuilt.tokens_after >= rebuilt.tokens_before).then_some(rebuilt);
         self.retries = 0;
         wishes.extend(self.go_on(next));
         wishes

@@ -296,10 +296,20 @@ fn a_summary_that_does_not_fit_is_asked_for_with_less() {
 }
 
 #[test]
-fn a_summary_that_does_not_help_ends_the_turn() {
+fn a_summary_that_does_not_help_is_not_made_twice() {
     let rebuilt = Rebuilt { tokens_before: 950, tokens_after: 980, n_dropped: 3 };
     check_turn(
-        vec![call("a"), full(950), output(0, "a"), say("summary"), completed(), Fact::Rebuilt(rebuilt)],
+        vec![
+            call("a"),
+            full(950),
+            output(0, "a"),
+            say("summary"),
+            completed(),
+            Fact::Rebuilt(rebuilt),
+            call("b"),
+            full(990),
+            output(0, "b"),
+        ],
         &expect![[r#"
             begin: task_started, RecordInput, item_started(UserMessage), item_completed(UserMessage), AskModel
             record(function_call a), run(0 a)
@@ -307,7 +317,10 @@ fn a_summary_that_does_not_help_ends_the_turn() {
             record(function_call_output ok), item_started(ContextCompaction), StartCompaction
             record(message )
             token_count, Rebuild
-            background_event, token_count, item_completed(ContextCompaction), warning, error(the summary did not make the history smaller (950 tokens before, 980 after); start a new session or raise model_auto_compact_token_limit), task_complete(None), Finish
+            background_event, token_count, item_completed(ContextCompaction), warning, AskModel
+            record(function_call b), run(0 b)
+            token_count
+            record(function_call_output ok), error(a summary did not make the history smaller (950 tokens before, 980 after), so none is made again; start a new session or raise model_auto_compact_token_limit), task_complete(None), Finish
         "#]],
     );
 }

@@ -1,0 +1,113 @@
+//! Sessions of several turns, against a mock server.
+
+#![allow(clippy::unwrap_used, reason = "a test that panics says where")]
+
+mod turns;
+
+use pellucid_agent::door;
+use pellucid_agent::gather;
+use pellucid_agent::gather::Sources;
+use pellucid_agent::identity;
+use pellucid_agent::identity::Identity;
+use pellucid_agent::session::Session;
+use pellucid_agent::session::Setup;
+use pellucid_config::Env;
+use pellucid_config::LoadOptions;
+use pellucid_config::SystemPaths;
+use pellucid_engine::pack::Pack;
+use pellucid_model::Model;
+use pellucid_model::Transport;
+use pellucid_protocol::event::EventMessage;
+use pellucid_protocol::event::RawReasoning;
+use pellucid_protocol::operation::Operation;
+use pellucid_protocol::operation::Submission;
+use pellucid_testkit::MockReply;
+use pellucid_testkit::MockServer;
+use pellucid_testkit::Workspace;
+use serde_json::Value;
+
+/// What came of a session.
+#[derive(Debug)]
+pub struct Played {
+    /// The bodies that the server received.
+    pub requests: Vec<Value>,
+    /// The names of the events, and the texts of errors.
+    pub events: Vec<String>,
+}
+
+/// Plays operations one after the other, each once the one before is done.
+pub fn play(config: &str, replies: Vec<MockReply>, operations: Vec<Operation>) -> Played {
+    let files = Workspace::empty();
+    let (home, work) = (files.folder("home"), files.folder("work"));
+    let server = MockServer::start(replies);
+    let provider = format!(
+        "model_provider = \"mock\"\n{config}\n[model_providers.mock]\nname = \"Mock\"\nbase_url = \"{}\"\nstream_max_retries = 0\nrequest_max_retries = 0\n",
+        server.base_url()
+    );
+    files.write("home/config.toml", provider);
+    let mut options = LoadOptions::new(work, home, Env::from_pairs([]));
+    options.system = SystemPaths::in_folder(files.root());
+    let config = pellucid_config::load(&options).unwrap();
+    let (provider_id, provider) = (config.model.provider_id.clone(), config.model.provider.clone());
+    let sources = Sources::new(config, Env::from_pairs([]));
+    let session = Session::new(Setup {
+        session_id: identity::new_session_id(),
+        pack: Pack::builtin("codex").unwrap(),
+        gathered: gather::gather(&sources),
+        model: Model::http(Transport::default(), &provider, None, &|_| None),
+        sources,
+        provider_id,
+        provider,
+        identity: Identity::new("test", &Env::from_pairs([])),
+        raw_reasoning: RawReasoning::Hidden,
+        compact_prompt: None,
+        notices: Vec::new(),
+    });
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    let events = runtime.block_on(async {
+        let (door, inside) = door::open(&session);
+        tokio::join!(door::run(session, inside), watch(door, operations)).1
+    });
+    let requests = server.requests().iter().map(|request| serde_json::from_slice(&request.body).unwrap()).collect();
+    Played { requests, events }
+}
+
+async fn watch(mut door: door::Door, operations: Vec<Operation>) -> Vec<String> {
+    let mut shown = Vec::new();
+    for operation in operations.into_iter().chain([Operation::Shutdown]) {
+        let is_quiet = matches!(operation, Operation::OverrideTurnContext(_));
+        let submission = Submission { id: identity::new_turn_id(), operation };
+        door.submissions.send(submission).await.unwrap();
+        while !is_quiet && let Some(event) = door.events.recv().await {
+            let value = serde_json::to_value(&event.msg).unwrap();
+            shown.push(match &event.msg {
+                EventMessage::Error { message, .. } => format!("error: {message}"),
+                _ => value["type"].as_str().unwrap().to_owned(),
+            });
+            let is_done = matches!(
+                event.msg,
+                EventMessage::TaskComplete { .. }
+                    | EventMessage::TurnAborted { .. }
+                    | EventMessage::ThreadRolledBack { .. }
+                    | EventMessage::ShutdownComplete
+            );
+            let is_refused =
+                matches!(&event.msg, EventMessage::Error { message, .. } if message.starts_with("num_turns"));
+            if is_done || is_refused {
+                break;
+            }
+        }
+    }
+    shown
+}
+
+/// The items of a request, a line each.
+pub fn outline(body: &Value) -> String {
+    let line = |item: &Value| {
+        let text = item["content"][0]["text"].as_str().unwrap_or_default();
+        let start = text.lines().next().unwrap_or_default();
+        let start: String = start.chars().take(40).collect();
+        format!("{} {start}", item["role"].as_str().or(item["type"].as_str()).unwrap_or_default()).trim_end().to_owned()
+    };
+    body["input"].as_array().unwrap().iter().map(line).collect::<Vec<_>>().join("\n")
+}

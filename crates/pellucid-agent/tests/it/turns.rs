@@ -1,0 +1,180 @@
+//! What the next request shows of what a session has been through.
+
+use expect_test::Expect;
+use expect_test::expect;
+use pellucid_protocol::input::UserInput;
+use pellucid_protocol::operation::Operation;
+use pellucid_protocol::operation::SettingsChange;
+use pellucid_protocol::settings::ApprovalPolicy;
+use pellucid_protocol::settings::Personality;
+use pellucid_protocol::settings::SandboxPolicy;
+use pellucid_testkit::MockReply;
+use serde_json::json;
+
+use crate::outline;
+use crate::play;
+
+fn say(text: &str) -> Operation {
+    Operation::UserInput { items: vec![UserInput::text(text)], final_output_json_schema: None }
+}
+
+fn change(change: SettingsChange) -> Operation {
+    Operation::OverrideTurnContext(change)
+}
+
+/// Plays operations against as many answers as they need, and shows the last request.
+#[track_caller]
+fn check_last_request(operations: Vec<Operation>, expected: &Expect) {
+    let answers = (1..10).map(|n| MockReply::say(&format!("answer {n}"))).collect();
+    let played = play("", answers, operations);
+    expected.assert_eq(&outline(played.requests.last().unwrap()));
+}
+
+#[test]
+fn a_second_turn_adds_to_the_first() {
+    check_last_request(
+        vec![say("one"), say("two")],
+        &expect![[r#"
+        developer <permissions instructions>
+        user <environment_context>
+        user one
+        assistant answer 1
+        user two"#]],
+    );
+}
+
+#[test]
+fn changed_settings_are_told_before_the_next_message() {
+    let all = SettingsChange {
+        cwd: Some("/".into()),
+        approval_policy: Some(ApprovalPolicy::OnRequest),
+        sandbox_policy: Some(SandboxPolicy::DangerFullAccess),
+        personality: Some(Personality::Friendly),
+        ..SettingsChange::default()
+    };
+    check_last_request(
+        vec![say("one"), change(all.clone()), say("two")],
+        &expect![[r#"
+        developer <permissions instructions>
+        user <environment_context>
+        user one
+        assistant answer 1
+        user <environment_context>
+        developer <permissions instructions>
+        developer <personality_spec> The user has chosen a
+        user two"#]],
+    );
+    check_last_request(
+        vec![change(all), say("one")],
+        &expect![[r#"
+        developer <permissions instructions>
+        user <environment_context>
+        user <environment_context>
+        developer <permissions instructions>
+        developer <personality_spec> The user has chosen a
+        user one"#]],
+    );
+}
+
+#[test]
+fn a_new_model_is_told_and_the_instructions_stay() {
+    let model = SettingsChange { model: Some("gpt-5.1".to_owned()), ..SettingsChange::default() };
+    let answers = ["a", "b"].map(MockReply::say).to_vec();
+    let played = play("", answers, vec![say("one"), change(model), say("two")]);
+    expect![[r#"
+        developer <permissions instructions>
+        user <environment_context>
+        user one
+        assistant a
+        developer <model_switch>
+        user two"#]]
+    .assert_eq(&outline(&played.requests[1]));
+    assert_eq!(played.requests[0]["instructions"], played.requests[1]["instructions"]);
+    assert_eq!(
+        (&played.requests[0]["model"], &played.requests[1]["model"]),
+        (&json!("gpt-5.2-codex"), &json!("gpt-5.1"))
+    );
+}
+
+#[test]
+fn turns_can_be_taken_back() {
+    let back = |num_turns| Operation::ThreadRollback { num_turns };
+    check_last_request(
+        vec![say("one"), say("two"), back(1), say("three")],
+        &expect![[r#"
+        developer <permissions instructions>
+        user <environment_context>
+        user one
+        assistant answer 1
+        user three"#]],
+    );
+    let played = play("", vec![MockReply::say("a")], vec![say("one"), back(0), back(5)]);
+    assert_eq!(
+        &played.events[played.events.len() - 4..],
+        ["error: num_turns must be >= 1", "token_count", "thread_rolled_back", "shutdown_complete"]
+    );
+}
+
+#[test]
+fn a_history_can_be_summarised_by_hand() {
+    check_last_request(
+        vec![say("one"), say("two"), Operation::Compact, say("three")],
+        &expect![[r#"
+        developer <permissions instructions>
+        user <environment_context>
+        user one
+        user two
+        user Another model worked on this task before
+        user three"#]],
+    );
+}
+
+#[test]
+fn a_full_window_is_summarised_before_the_next_turn_and_a_failure_keeps_the_input_out() {
+    let full = || {
+        MockReply::events([
+            json!({ "type": "response.output_item.done", "item": { "type": "message", "role": "assistant", "content": [{ "type": "output_text", "text": "long" }] } }),
+            json!({ "type": "response.completed", "response": { "id": "r", "usage": { "input_tokens": 990, "output_tokens": 10, "total_tokens": 1000 } } }),
+        ])
+    };
+    let limit = "model_auto_compact_token_limit = 900";
+    let played =
+        play(limit, vec![full(), MockReply::say("summary"), MockReply::say("done")], vec![say("one"), say("two")]);
+    assert_eq!(played.requests[1]["tools"], json!([]));
+    expect![[r#"
+        developer <permissions instructions>
+        user <environment_context>
+        user one
+        user Another model worked on this task before
+        user two"#]]
+    .assert_eq(&outline(&played.requests[2]));
+
+    let broken = vec![
+        full(),
+        MockReply::status(400, "no"),
+        MockReply::status(400, "still no"),
+        MockReply::say("summary"),
+        MockReply::say("done"),
+    ];
+    let played = play(limit, broken, vec![say("one"), say("lost"), say("two")]);
+    assert!(played.events.contains(&"error: no".to_owned()), "{:?}", played.events);
+    assert!(!outline(played.requests.last().unwrap()).contains("lost"));
+}
+
+#[test]
+fn a_summary_cut_at_any_byte_leaves_the_session_usable() {
+    let full = || {
+        MockReply::events([
+            json!({ "type": "response.completed", "response": { "id": "r", "usage": { "input_tokens": 990, "output_tokens": 10, "total_tokens": 1000 } } }),
+        ])
+    };
+    let n_bytes = MockReply::say("summary").body_len();
+    for cut in (0..n_bytes).step_by(23) {
+        let replies =
+            vec![full(), MockReply::say("summary").cut_after(cut), MockReply::say("summary"), MockReply::say("done")];
+        let played = play("model_auto_compact_token_limit = 900", replies, vec![say("one"), say("two"), say("three")]);
+        let ends = played.events.iter().filter(|event| *event == "task_complete").count();
+        assert_eq!(ends, 3, "cut after {cut}: {:?}", played.events);
+        assert!(outline(played.requests.last().unwrap()).ends_with("user three"), "cut after {cut}");
+    }
+}

@@ -9,6 +9,7 @@ use std::time::Duration;
 use pellucid_engine::call;
 use pellucid_engine::compaction::Compaction;
 use pellucid_engine::compaction::Dropped;
+use pellucid_engine::facts::Facts;
 use pellucid_engine::request::Frame;
 use pellucid_engine::request::Request;
 use pellucid_engine::turn::Fact;
@@ -75,6 +76,7 @@ pub(crate) async fn drive(session: &mut Session, input: TurnInput, inside: &mut 
         stream_retries_max: session.setup.provider.stream_retries(),
         compaction_limit: facts.model.compaction_limit(),
         summarised_by: session.summarised_by(),
+        takeover_limit: session.takeover_limit(),
     };
     let mut turn = Turn::new(settings, std::mem::take(&mut session.meter), &session.setup.pack);
     let frame = session.frame(input.output_schema.clone());
@@ -109,7 +111,14 @@ struct Driver<'a> {
     facts: VecDeque<Fact>,
     git: Git,
     /// The summary that is being made.
-    summary: Option<Compaction>,
+    summary: Option<Summary>,
+}
+
+/// A summary that is being made.
+struct Summary {
+    compaction: Compaction,
+    /// The facts of the model that makes it.
+    facts: Facts,
 }
 
 /// What the turn waits for.
@@ -174,24 +183,28 @@ impl Driver<'_> {
                     let unreported = self.session.transcript.tokens_unreported(reasoning);
                     self.facts.push_back(Fact::Measured { unreported });
                 }
-                Wish::StartCompaction => {
-                    self.summary = Some(self.session.compaction());
+                Wish::StartCompaction(summariser) => {
+                    self.summary = Some(Summary {
+                        compaction: self.session.compaction(),
+                        facts: self.session.summary_facts(summariser),
+                    });
                     self.ask_for_summary(turn).await;
                 }
                 Wish::AskForSummaryAgain => self.ask_for_summary(turn).await,
                 Wish::DropOldest => {
-                    let dropped = self.summary.as_mut().map_or(Dropped::Nothing, Compaction::drop_oldest);
+                    let summary = self.summary.as_mut();
+                    let dropped = summary.map_or(Dropped::Nothing, |summary| summary.compaction.drop_oldest());
                     self.facts.push_back(Fact::OldestDropped(dropped));
                 }
                 Wish::Replace(items) => {
                     if let Some(summary) = self.summary.take() {
-                        let rebuilt = self.session.replace(summary, items);
+                        let rebuilt = self.session.replace(summary.compaction, items, &summary.facts);
                         self.facts.push_back(Fact::Rebuilt(rebuilt));
                     }
                 }
                 Wish::Rebuild => {
                     if let Some(summary) = self.summary.take() {
-                        let rebuilt = self.session.rebuild(summary);
+                        let rebuilt = self.session.rebuild(summary.compaction, &summary.facts);
                         self.facts.push_back(Fact::Rebuilt(rebuilt));
                     }
                 }
@@ -207,11 +220,11 @@ impl Driver<'_> {
         };
         match self.session.summarised_by() {
             SummarisedBy::Model => {
-                self.request = Some(summary.request(&self.session.summary_frame()));
+                self.request = Some(summary.compaction.request(&self.session.summary_frame(&summary.facts)));
                 self.ask(turn).await;
             }
             SummarisedBy::Provider => {
-                let request = self.session.provider_summary_request(summary);
+                let request = self.session.provider_summary_request(&summary.compaction, &summary.facts);
                 let (model, headers) = (self.session.setup.model.clone(), self.session.own_headers());
                 self.waiting = Waiting::Summarising(Box::pin(async move {
                     match request {

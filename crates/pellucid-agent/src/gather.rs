@@ -93,7 +93,8 @@ impl Sources {
         facts.writable_roots = self.writable_roots(&facts.sandbox_policy, facts.cwd.as_ref());
     }
 
-    fn model(&self, slug: &str) -> (ModelInfo, Match) {
+    /// What is known of a model, with what the configuration says about it.
+    pub fn model(&self, slug: &str) -> (ModelInfo, Match) {
         let config = &self.config;
         let (mut model, model_match) = self.catalogue.lookup(slug);
         let overrides = catalogue::Overrides {

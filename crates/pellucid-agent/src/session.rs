@@ -21,6 +21,7 @@ use pellucid_engine::transcript::Transcript;
 use pellucid_engine::truncate::tokens_of_bytes;
 use pellucid_engine::turn::Rebuilt;
 use pellucid_engine::turn::SummarisedBy;
+use pellucid_engine::turn::Summariser;
 use pellucid_engine::update::Change;
 use pellucid_engine::update::updates;
 use pellucid_engine::user_message::user_message;
@@ -34,6 +35,7 @@ use pellucid_protocol::input::UserInput;
 use pellucid_protocol::item::Item;
 use pellucid_protocol::operation::SettingsChange;
 use pellucid_protocol::provider::Provider;
+use pellucid_protocol::settings::ReasoningEffort;
 use serde_json::Value;
 
 use crate::gather::Gathered;
@@ -189,8 +191,27 @@ impl Session {
     }
 
     /// What surrounds them in the request for a summary.
-    pub(crate) fn summary_frame(&self) -> Frame {
-        Frame::for_summary(&self.setup.gathered.facts, &self.instructions, &self.wire(None))
+    pub(crate) fn summary_frame(&self, facts: &Facts) -> Frame {
+        Frame::for_summary(facts, &self.instructions, &self.wire(None))
+    }
+
+    /// The facts under which a summary is made: those of this turn, with the model before it where
+    /// that one makes it.
+    pub(crate) fn summary_facts(&self, summariser: Summariser) -> Facts {
+        let mut facts = self.setup.gathered.facts.clone();
+        if let (Summariser::Previous, Some(slug)) = (summariser, &self.previous_model) {
+            facts.model = self.setup.sources.model(slug).0;
+            facts.effort = supported_effort(&facts);
+        }
+        facts
+    }
+
+    /// The limit of the coming turn's model, if it takes over from one with a larger window.
+    pub(crate) fn takeover_limit(&self) -> Option<i64> {
+        let (slug, model) = (self.previous_model.as_ref()?, &self.setup.gathered.facts.model);
+        let previous = self.setup.sources.model(slug).0;
+        let is_smaller = *slug != model.slug && previous.effective_window() > model.effective_window();
+        model.compaction_limit().filter(|_| is_smaller)
     }
 
     fn wire(&self, output_schema: Option<Value>) -> WireSettings {
@@ -215,22 +236,22 @@ impl Session {
     }
 
     /// The request to that endpoint.
-    pub(crate) fn provider_summary_request(&self, compaction: &Compaction) -> Option<Request> {
-        compaction.request_to_provider(&self.setup.gathered.facts, &self.instructions)
+    pub(crate) fn provider_summary_request(&self, compaction: &Compaction, facts: &Facts) -> Option<Request> {
+        compaction.request_to_provider(facts, &self.instructions)
     }
 
     /// Puts the provider's items in place of the history, with the context as it is now.
-    pub(crate) fn replace(&mut self, compaction: Compaction, items: Vec<Item>) -> Rebuilt {
+    pub(crate) fn replace(&mut self, compaction: Compaction, items: Vec<Item>, facts: &Facts) -> Rebuilt {
         let tokens_before = self.prompt_tokens();
-        let context = assemble::assemble(&self.setup.pack, &self.setup.gathered.facts);
+        let context = assemble::assemble(&self.setup.pack, facts);
         compaction.rebuild_from(&mut self.transcript, items, context);
         Rebuilt { tokens_before, tokens_after: self.prompt_tokens(), n_dropped: 0 }
     }
 
     /// Puts the summary in place of the history, with the context as it is now.
-    pub(crate) fn rebuild(&mut self, compaction: Compaction) -> Rebuilt {
+    pub(crate) fn rebuild(&mut self, compaction: Compaction, facts: &Facts) -> Rebuilt {
         let (tokens_before, n_dropped) = (self.prompt_tokens(), compaction.n_dropped());
-        let context = assemble::assemble(&self.setup.pack, &self.setup.gathered.facts);
+        let context = assemble::assemble(&self.setup.pack, facts);
         compaction.rebuild(&mut self.transcript, &self.setup.pack, context);
         Rebuilt { tokens_before, tokens_after: self.prompt_tokens(), n_dropped }
     }
@@ -319,4 +340,14 @@ pub(crate) struct TurnHeaders<'a> {
 
 fn ids(provider: &Provider) -> ItemIds {
     if provider.is_azure() { ItemIds::Sent } else { ItemIds::Hidden }
+}
+
+/// The effort that is set if the model knows it, else its middle one, else its own.
+fn supported_effort(facts: &Facts) -> Option<ReasoningEffort> {
+    let levels = &facts.model.supported_reasoning_levels;
+    let effort = facts.effort?;
+    if levels.iter().any(|level| level.effort == effort) {
+        return Some(effort);
+    }
+    levels.get(levels.len().saturating_sub(1) / 2).map(|level| level.effort)
 }

@@ -62,6 +62,18 @@ pub struct TurnSettings {
     pub compaction_limit: Option<i64>,
     /// By whom.
     pub summarised_by: SummarisedBy,
+    /// The limit of a model with a smaller window that takes over from another one. Above it the
+    /// other model summarises before it goes.
+    pub takeover_limit: Option<i64>,
+}
+
+/// Whose window the request for a summary has to fit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Summariser {
+    /// The model of this turn.
+    Current,
+    /// The model before it, whose window is larger.
+    Previous,
 }
 
 /// Who summarises the history.
@@ -146,8 +158,8 @@ pub enum Wish {
     CancelTools,
     /// Say how many tokens the server's last figure does not know.
     Measure(ReasoningCounted),
-    /// Begin to summarise the history, and ask the model for it.
-    StartCompaction,
+    /// Begin to summarise the history, and ask this model for it.
+    StartCompaction(Summariser),
     /// Ask for the summary once more.
     AskForSummaryAgain,
     /// Leave the oldest item out of what is summarised.
@@ -217,6 +229,8 @@ enum Stage {
 /// What follows a measure or a compaction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Next {
+    /// The history is measured once more, now for the model of this turn.
+    MeasureAgain,
     /// The person's input is recorded and the model asked.
     Input,
     /// The model is asked again.

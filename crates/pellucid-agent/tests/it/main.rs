@@ -37,7 +37,17 @@ pub struct Played {
 
 /// Plays operations one after the other, each once the one before is done.
 pub fn play(config: &str, replies: Vec<MockReply>, operations: Vec<Operation>) -> Played {
+    play_in(&Workspace::empty(), config, replies, operations)
+}
+
+/// The same with further models.
+pub fn play_with_models(cache: &Value, replies: Vec<MockReply>, operations: Vec<Operation>) -> Played {
     let files = Workspace::empty();
+    files.write("home/models_cache.json", cache.to_string());
+    play_in(&files, "", replies, operations)
+}
+
+fn play_in(files: &Workspace, config: &str, replies: Vec<MockReply>, operations: Vec<Operation>) -> Played {
     let (home, work) = (files.folder("home"), files.folder("work"));
     let server = MockServer::start(replies);
     let provider = format!(

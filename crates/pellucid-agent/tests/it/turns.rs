@@ -13,6 +13,7 @@ use serde_json::json;
 
 use crate::outline;
 use crate::play;
+use crate::play_with_models;
 
 fn say(text: &str) -> Operation {
     Operation::UserInput { items: vec![UserInput::text(text)], final_output_json_schema: None }
@@ -159,6 +160,30 @@ fn a_full_window_is_summarised_before_the_next_turn_and_a_failure_keeps_the_inpu
     let played = play(limit, broken, vec![say("one"), say("lost"), say("two")]);
     assert!(played.events.contains(&"error: no".to_owned()), "{:?}", played.events);
     assert!(!outline(played.requests.last().unwrap()).contains("lost"));
+}
+
+#[test]
+fn a_model_with_a_larger_window_summarises_before_it_goes() {
+    let cache = json!({ "fetched_at": "2999-01-01T00:00:00Z", "client_version": pellucid_agent::identity::VERSION, "models": [
+        { "slug": "small", "display_name": "small", "shell_type": "default", "visibility": "list", "base_instructions": "Small.",
+          "truncation_policy": { "mode": "bytes", "limit": 1000 }, "context_window": 4000 },
+    ] });
+    let usage = json!({ "input_tokens": 4990, "output_tokens": 10, "total_tokens": 5000 });
+    let first = MockReply::events([json!({ "type": "response.completed", "response": { "id": "r", "usage": usage } })]);
+    let small = SettingsChange { model: Some("small".to_owned()), ..SettingsChange::default() };
+    let replies = vec![first, MockReply::say("summary"), MockReply::say("done")];
+    let played = play_with_models(&cache, replies, vec![say("one"), change(small), say("two")]);
+    let models: Vec<_> = played.requests.iter().map(|body| body["model"].as_str().unwrap()).collect();
+    assert_eq!(models[..2], ["gpt-5.2-codex", "gpt-5.2-codex"], "the summary is made by the model before");
+    assert!(!outline(&played.requests[1]).contains("model_switch"));
+    expect![[r#"
+        developer <permissions instructions>
+        user <environment_context>
+        user one
+        user Another model worked on this task before
+        developer <model_switch>
+        user two"#]]
+    .assert_eq(&outline(played.requests.last().unwrap()));
 }
 
 #[test]

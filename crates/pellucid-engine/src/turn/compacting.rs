@@ -15,6 +15,7 @@ use super::Next;
 use super::Rebuilt;
 use super::Stage;
 use super::SummarisedBy;
+use super::Summariser;
 use super::Turn;
 use super::Wish;
 use super::error_info;
@@ -28,6 +29,9 @@ const ADVICE: &str = "the history was summarised; every summary costs accuracy, 
 impl Turn {
     pub(super) fn measured(&mut self, unreported: usize, next: Next) -> Vec<Wish> {
         let total = self.meter.last_total().saturating_add(i64::try_from(unreported).unwrap_or(i64::MAX));
+        if next == Next::Input && self.settings.takeover_limit.take().is_some_and(|limit| total > limit) {
+            return self.start_compaction(Next::MeasureAgain);
+        }
         if self.settings.compaction_limit.is_none_or(|limit| total < limit) {
             return self.go_on(next);
         }
@@ -47,12 +51,17 @@ impl Turn {
         let id = self.fresh_id();
         self.retries = 0;
         self.stage = Stage::Compacting { id: id.clone(), next };
-        vec![self.item_started(&TurnItem::ContextCompaction { id }), Wish::StartCompaction]
+        let summariser = if next == Next::MeasureAgain { Summariser::Previous } else { Summariser::Current };
+        vec![self.item_started(&TurnItem::ContextCompaction { id }), Wish::StartCompaction(summariser)]
     }
 
     pub(super) fn go_on(&mut self, next: Next) -> Vec<Wish> {
         self.stage = Stage::Sampling;
         match next {
+            Next::MeasureAgain => {
+                self.stage = Stage::Measuring(Next::Input);
+                vec![Wish::Measure(self.reasoning)]
+            }
             Next::Input => {
                 let item = TurnItem::UserMessage { id: self.fresh_id(), content: std::mem::take(&mut self.inputs) };
                 vec![Wish::RecordInput, self.item_started(&item), self.item_completed(item), Wish::AskModel]

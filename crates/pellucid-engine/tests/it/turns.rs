@@ -37,6 +37,7 @@ fn turn() -> Turn {
         stream_retries_max: 2,
         compaction_limit: Some(900),
         summarised_by: SummarisedBy::Model,
+        takeover_limit: None,
     };
     Turn::new(settings, Meter::default(), pack())
 }
@@ -254,7 +255,7 @@ fn a_full_window_is_summarised_before_the_model_is_asked_again() {
             begin: task_started, RecordInput, item_started(UserMessage), item_completed(UserMessage), AskModel
             record(function_call a), run(0 a)
             token_count
-            record(function_call_output ok), item_started(ContextCompaction), StartCompaction
+            record(function_call_output ok), item_started(ContextCompaction), StartCompaction(Current)
             record(message )
             token_count, Rebuild
             token_count, item_completed(ContextCompaction), warning, AskModel
@@ -284,7 +285,7 @@ fn a_summary_that_does_not_fit_is_asked_for_with_less() {
             begin: task_started, RecordInput, item_started(UserMessage), item_completed(UserMessage), AskModel
             record(function_call a), run(0 a)
             token_count
-            record(function_call_output ok), item_started(ContextCompaction), StartCompaction
+            record(function_call_output ok), item_started(ContextCompaction), StartCompaction(Current)
             DropOldest
             AskForSummaryAgain
             stream_error(Reconnecting... 1/2), pause(200ms)
@@ -314,7 +315,7 @@ fn a_summary_that_does_not_help_is_not_made_twice() {
             begin: task_started, RecordInput, item_started(UserMessage), item_completed(UserMessage), AskModel
             record(function_call a), run(0 a)
             token_count
-            record(function_call_output ok), item_started(ContextCompaction), StartCompaction
+            record(function_call_output ok), item_started(ContextCompaction), StartCompaction(Current)
             record(message )
             token_count, Rebuild
             background_event, token_count, item_completed(ContextCompaction), warning, AskModel

@@ -36,7 +36,7 @@ pub struct Door {
 pub struct Inside {
     pub(crate) submissions: mpsc::Receiver<Submission>,
     pub(crate) events: EventSender,
-    /// Input that came while a turn was running; its own turns follow.
+    /// What came while a turn was running and has to wait for its end.
     pub(crate) waiting: VecDeque<Submission>,
 }
 

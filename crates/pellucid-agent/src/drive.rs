@@ -161,7 +161,7 @@ impl Driver<'_> {
         for wish in wishes {
             match wish {
                 Wish::Emit(event) => inside.events.send(self.input.id.as_str(), event).await?,
-                Wish::RecordInput => self.session.record_input(&self.input.items),
+                Wish::RecordInput(inputs) => self.session.record_input(&inputs),
                 Wish::Record(item, origin) => self.session.record(&item, &origin),
                 Wish::RecordDraft(draft) => self.session.transcript.record_draft(&draft),
                 Wish::AskModel => {
@@ -285,9 +285,11 @@ impl Driver<'_> {
                                 return Fact::Interrupted { running: Vec::new() };
                             }
                         }
-                        Operation::UserInput { .. }
-                        | Operation::OverrideTurnContext(_)
-                        | Operation::Compact => inside.waiting.push_back(submission),
+                        Operation::UserInput { items, .. } if items.is_empty() => {}
+                        Operation::UserInput { items, .. } => return Fact::Steered(items),
+                        Operation::OverrideTurnContext(_) | Operation::Compact => {
+                            inside.waiting.push_back(submission);
+                        }
                     },
                     // The face is gone; nobody would see the answer.
                     None => return Fact::Interrupted { running: Vec::new() },

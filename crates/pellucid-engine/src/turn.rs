@@ -9,6 +9,7 @@
 
 mod compacting;
 
+use std::collections::VecDeque;
 use std::time::Duration;
 
 use pellucid_protocol::call::ToolCall;
@@ -112,6 +113,8 @@ pub enum Fact {
     Summarised(Vec<Item>),
     /// The summary took the place of the history.
     Rebuilt(Rebuilt),
+    /// The person said more while the turn was running.
+    Steered(Vec<UserInput>),
     /// The person broke the turn off.
     Interrupted {
         /// For how long each call had run, by its index.
@@ -136,7 +139,7 @@ pub enum Wish {
     /// Tell the faces.
     Emit(EventMessage),
     /// Record what the person said.
-    RecordInput,
+    RecordInput(Vec<UserInput>),
     /// Record an item.
     Record(Item, Origin),
     /// Record a message of the runtime.
@@ -208,6 +211,8 @@ pub struct Turn {
     turn_state: Option<String>,
     aborted_note: Vec<Fragment>,
     inputs: Vec<UserInput>,
+    /// What the person said since; the next request shows it.
+    pending: VecDeque<Vec<UserInput>>,
     stage: Stage,
     reasoning: ReasoningCounted,
     /// The last compaction of this turn, if it did not help.
@@ -269,6 +274,7 @@ impl Turn {
             turn_state: None,
             aborted_note: pack.template(ABORTED).text(),
             inputs: Vec::new(),
+            pending: VecDeque::new(),
             stage: Stage::Sampling,
             reasoning: ReasoningCounted::ByUs,
             futile: None,
@@ -305,6 +311,10 @@ impl Turn {
         }
         match (fact, self.stage.clone()) {
             (Fact::Interrupted { running }, _) => self.interrupted(&running),
+            (Fact::Steered(inputs), _) => {
+                self.pending.push_back(inputs);
+                Vec::new()
+            }
             (Fact::Measured { unreported }, Stage::Measuring(next)) => self.measured(unreported, next),
             (Fact::Reply(event), Stage::Compacting { .. }) => self.summary_reply(event),
             (Fact::ReplyFailed(error), Stage::Compacting { .. }) => self.summary_failed(&error),
@@ -471,7 +481,7 @@ impl Turn {
         }
         let round = std::mem::take(&mut self.round);
         self.retries = 0;
-        if round.answers_needed {
+        if round.answers_needed || !self.pending.is_empty() {
             self.stage = Stage::Measuring(Next::FollowUp);
             wishes.push(Wish::Measure(self.reasoning));
         } else {
@@ -555,10 +565,20 @@ impl Turn {
         wishes
     }
 
-    fn complete(&mut self, last_agent_message: Option<String>) -> [Wish; 2] {
+    /// Ends the turn. What the person said too late to be answered is kept all the same.
+    fn complete(&mut self, last_agent_message: Option<String>) -> Vec<Wish> {
         self.is_over = true;
         let turn_id = self.settings.turn_id.clone();
-        [Wish::Emit(EventMessage::TaskComplete { turn_id, last_agent_message }), Wish::Finish]
+        let mut wishes: Vec<Wish> = self.pending.drain(..).map(Wish::RecordInput).collect();
+        wishes.push(Wish::Emit(EventMessage::TaskComplete { turn_id, last_agent_message }));
+        wishes.push(Wish::Finish);
+        wishes
+    }
+
+    /// Records what the person said, and shows it.
+    fn record_input(&mut self, inputs: Vec<UserInput>) -> [Wish; 3] {
+        let item = TurnItem::UserMessage { id: self.fresh_id(), content: inputs.clone() };
+        [Wish::RecordInput(inputs), self.item_started(&item), self.item_completed(item)]
     }
 
     fn delta(&self, event: impl FnOnce(&Self, String) -> EventMessage) -> Vec<Wish> {

@@ -63,12 +63,24 @@ impl Turn {
                 vec![Wish::Measure(self.reasoning)]
             }
             Next::Input => {
-                let item = TurnItem::UserMessage { id: self.fresh_id(), content: std::mem::take(&mut self.inputs) };
-                vec![Wish::RecordInput, self.item_started(&item), self.item_completed(item), Wish::AskModel]
+                let inputs = std::mem::take(&mut self.inputs);
+                let mut wishes: Vec<Wish> = self.record_input(inputs).into();
+                wishes.extend(self.record_pending());
+                wishes.push(Wish::AskModel);
+                wishes
             }
-            Next::FollowUp => vec![Wish::AskModel],
-            Next::End => self.complete(None).into(),
+            Next::FollowUp => {
+                let mut wishes = self.record_pending();
+                wishes.push(Wish::AskModel);
+                wishes
+            }
+            Next::End => self.complete(None),
         }
+    }
+
+    fn record_pending(&mut self) -> Vec<Wish> {
+        let pending = std::mem::take(&mut self.pending);
+        pending.into_iter().flat_map(|inputs| self.record_input(inputs)).collect()
     }
 
     pub(super) fn summary_reply(&mut self, event: ReplyEvent) -> Vec<Wish> {

@@ -112,6 +112,10 @@ fn show(wishes: &[Wish]) -> String {
             let what = value.get("output").or(value.get("call_id")).map(word).unwrap_or_default();
             format!("record({} {what})", word(&value["type"]))
         }
+        Wish::RecordInput(inputs) => match inputs.as_slice() {
+            [UserInput::Text { text, .. }] => format!("input({text})"),
+            _ => "input(?)".to_owned(),
+        },
         Wish::RecordDraft(draft) => format!("record({})", draft.part),
         Wish::RunTool { index, call } => format!("run({index} {})", call.call_id),
         Wish::Pause(pause) => format!("pause({:?})", pause.base()),
@@ -129,7 +133,7 @@ fn a_text_ends_the_turn() {
     check_turn(
         vec![say("done"), completed()],
         &expect![[r#"
-            begin: task_started, RecordInput, item_started(UserMessage), item_completed(UserMessage), AskModel
+            begin: task_started, input(go), item_started(UserMessage), item_completed(UserMessage), AskModel
             item_started(AgentMessage), item_completed(AgentMessage), record(message )
             token_count, task_complete(Some("done")), Finish
         "#]],
@@ -141,7 +145,7 @@ fn outputs_are_recorded_after_the_reply_in_the_order_of_the_calls() {
     check_turn(
         vec![call("a"), call("b"), output(1, "b"), completed(), output(0, "a"), say("done"), completed()],
         &expect![[r#"
-            begin: task_started, RecordInput, item_started(UserMessage), item_completed(UserMessage), AskModel
+            begin: task_started, input(go), item_started(UserMessage), item_completed(UserMessage), AskModel
             record(function_call a), run(0 a)
             record(function_call b), run(1 b)
 
@@ -158,7 +162,7 @@ fn a_broken_reply_is_asked_for_again_and_its_tools_are_forgotten() {
     check_turn(
         vec![call("a"), broken(), Fact::PauseOver, output(0, "a"), broken(), Fact::PauseOver, broken()],
         &expect![[r#"
-            begin: task_started, RecordInput, item_started(UserMessage), item_completed(UserMessage), AskModel
+            begin: task_started, input(go), item_started(UserMessage), item_completed(UserMessage), AskModel
             record(function_call a), run(0 a)
             CancelTools, stream_error(Reconnecting... 1/2), pause(200ms)
             AskAgain
@@ -175,7 +179,7 @@ fn a_complete_reply_makes_the_count_of_retries_start_anew() {
     check_turn(
         vec![broken(), Fact::PauseOver, call("a"), completed(), output(0, "a"), broken()],
         &expect![[r#"
-            begin: task_started, RecordInput, item_started(UserMessage), item_completed(UserMessage), AskModel
+            begin: task_started, input(go), item_started(UserMessage), item_completed(UserMessage), AskModel
             stream_error(Reconnecting... 1/2), pause(200ms)
             AskAgain
             record(function_call a), run(0 a)
@@ -192,7 +196,7 @@ fn what_cannot_be_mended_ends_the_turn_at_once() {
     check_turn(
         vec![Fact::ReplyFailed(error), say("late")],
         &expect![[r#"
-            begin: task_started, RecordInput, item_started(UserMessage), item_completed(UserMessage), AskModel
+            begin: task_started, input(go), item_started(UserMessage), item_completed(UserMessage), AskModel
             token_count, error(too long), task_complete(None), Finish
 
         "#]],
@@ -206,7 +210,7 @@ fn the_server_may_say_how_long_to_wait() {
     check_turn(
         vec![Fact::ReplyFailed(error)],
         &expect![[r#"
-            begin: task_started, RecordInput, item_started(UserMessage), item_completed(UserMessage), AskModel
+            begin: task_started, input(go), item_started(UserMessage), item_completed(UserMessage), AskModel
             stream_error(Reconnecting... 1/2), pause(1.5s)
         "#]],
     );
@@ -222,13 +226,47 @@ fn an_interruption_answers_open_calls_and_leaves_a_note() {
             Fact::Interrupted { running: vec![(0, Duration::from_millis(1520))] },
         ],
         &expect![[r#"
-            begin: task_started, RecordInput, item_started(UserMessage), item_completed(UserMessage), AskModel
+            begin: task_started, input(go), item_started(UserMessage), item_completed(UserMessage), AskModel
             record(function_call a), run(0 a)
             record(function_call b), run(1 b)
 
             CancelTools, record(function_call_output aborted by user after 1.5s), record(function_call_output ok), record(turn_aborted), turn_aborted, Finish
         "#]],
     );
+}
+
+fn steer(text: &str) -> Fact {
+    Fact::Steered(vec![UserInput::text(text)])
+}
+
+#[test]
+fn what_is_said_during_a_turn_is_answered_before_it_ends() {
+    check_turn(vec![say("done"), steer("also this"), completed(), say("both done"), completed()], &expect![[r#"
+        begin: task_started, input(go), item_started(UserMessage), item_completed(UserMessage), AskModel
+        item_started(AgentMessage), item_completed(AgentMessage), record(message )
+
+        token_count, input(also this), item_started(UserMessage), item_completed(UserMessage), AskModel
+        item_started(AgentMessage), item_completed(AgentMessage), record(message )
+        token_count, task_complete(Some("both done")), Finish
+    "#]]);
+    check_turn(vec![call("a"), completed(), steer("also this"), output(0, "a")], &expect![[r#"
+        begin: task_started, input(go), item_started(UserMessage), item_completed(UserMessage), AskModel
+        record(function_call a), run(0 a)
+        token_count
+
+        record(function_call_output ok), input(also this), item_started(UserMessage), item_completed(UserMessage), AskModel
+    "#]]);
+}
+
+#[test]
+fn what_is_said_too_late_is_kept() {
+    let error = ReplyError::new(ReplyErrorKind::InvalidRequest, "no");
+    check_turn(vec![steer("also this"), Fact::ReplyFailed(error), steer("too late")], &expect![[r#"
+        begin: task_started, input(go), item_started(UserMessage), item_completed(UserMessage), AskModel
+
+        error(no), input(also this), task_complete(None), Finish
+
+    "#]]);
 }
 
 /// A reply after which the window is as full as this.
@@ -252,7 +290,7 @@ fn a_full_window_is_summarised_before_the_model_is_asked_again() {
             completed(),
         ],
         &expect![[r#"
-            begin: task_started, RecordInput, item_started(UserMessage), item_completed(UserMessage), AskModel
+            begin: task_started, input(go), item_started(UserMessage), item_completed(UserMessage), AskModel
             record(function_call a), run(0 a)
             token_count
             record(function_call_output ok), item_started(ContextCompaction), StartCompaction(Current)
@@ -282,7 +320,7 @@ fn a_summary_that_does_not_fit_is_asked_for_with_less() {
             Fact::OldestDropped(Dropped::Nothing),
         ],
         &expect![[r#"
-            begin: task_started, RecordInput, item_started(UserMessage), item_completed(UserMessage), AskModel
+            begin: task_started, input(go), item_started(UserMessage), item_completed(UserMessage), AskModel
             record(function_call a), run(0 a)
             token_count
             record(function_call_output ok), item_started(ContextCompaction), StartCompaction(Current)
@@ -312,7 +350,7 @@ fn a_summary_that_does_not_help_is_not_made_twice() {
             output(0, "b"),
         ],
         &expect![[r#"
-            begin: task_started, RecordInput, item_started(UserMessage), item_completed(UserMessage), AskModel
+            begin: task_started, input(go), item_started(UserMessage), item_completed(UserMessage), AskModel
             record(function_call a), run(0 a)
             token_count
             record(function_call_output ok), item_started(ContextCompaction), StartCompaction(Current)
@@ -340,6 +378,7 @@ fn any_fact() -> impl Strategy<Value = Fact> {
         1 => (800_i64..1000).prop_map(full),
         1 => Just(Fact::Rebuilt(Rebuilt { tokens_before: 10, tokens_after: 5, n_dropped: 0 })),
         1 => Just(Fact::OldestDropped(Dropped::Some)),
+        1 => Just(steer("more")),
     ]
 }
 

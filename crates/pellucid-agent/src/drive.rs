@@ -71,6 +71,7 @@ pub(crate) async fn drive(session: &mut Session, input: TurnInput, inside: &mut 
     let settings = TurnSettings {
         session_id: session.setup.session_id.clone(),
         turn_id: input.id.clone(),
+        model: facts.model.slug.clone(),
         window: facts.model.effective_window(),
         mode: facts.collaboration_mode.mode,
         stream_retries_max: session.setup.provider.stream_retries(),
@@ -168,6 +169,9 @@ impl Driver<'_> {
                     // The earlier request is let go first, so that its bytes can be added to.
                     self.request = None;
                     self.request = Some(self.session.request(&self.frame));
+                    for event in self.session.context_events() {
+                        inside.events.send(self.input.id.as_str(), event).await?;
+                    }
                     self.ask(turn).await;
                 }
                 Wish::AskAgain => self.ask(turn).await,

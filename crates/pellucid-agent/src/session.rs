@@ -12,6 +12,7 @@ use pellucid_engine::fragment::Origin;
 use pellucid_engine::meter::Meter;
 use pellucid_engine::pack::Pack;
 use pellucid_engine::report::Report;
+use pellucid_engine::report::why_text;
 use pellucid_engine::request::Frame;
 use pellucid_engine::request::Request;
 use pellucid_engine::request::WireSettings;
@@ -68,6 +69,8 @@ pub struct Setup {
     pub raw_reasoning: RawReasoning,
     /// How the model is asked for a summary, if the user has their own wording.
     pub compact_prompt: Option<Provided>,
+    /// Whether faces are told what each request is made of.
+    pub context_events: bool,
     /// What a person should hear before the first turn.
     pub notices: Vec<EventMessage>,
 }
@@ -117,6 +120,11 @@ impl Session {
             before,
             previous_model: None,
         }
+    }
+
+    /// Tells faces what each request is made of.
+    pub fn tell_context(&mut self) {
+        self.setup.context_events = true;
     }
 
     /// What the session is like, for the first event.
@@ -284,6 +292,31 @@ impl Session {
         let mut report = Report::new(&last.frame, items, self.omissions.clone(), candidates);
         report.continuity.clone_from(&last.continuity);
         Some(report)
+    }
+
+    /// What faces that ask for it are told of the last request. What the first context leaves out
+    /// is told with the first.
+    pub(crate) fn context_events(&self) -> Vec<EventMessage> {
+        if !self.setup.context_events {
+            return Vec::new();
+        }
+        let Some(report) = self.report() else {
+            return Vec::new();
+        };
+        let is_first = report.continuity.is_none();
+        let omissions = report.omissions.iter().filter(|_| is_first).map(|omission| EventMessage::ContextOmission {
+            part: omission.slot.to_string(),
+            what: omission.what.clone(),
+            why: why_text(&omission.why),
+            bytes: omission.why.bytes(),
+        });
+        let broken = report.continuity.as_ref().and_then(|continuity| continuity.broken.as_ref());
+        let broken = broken.map(|broken| EventMessage::ContextCacheBreak {
+            first_byte: broken.first_byte,
+            part: broken.part.to_string(),
+            tokens_rebilled: broken.tokens_rebilled,
+        });
+        omissions.chain(broken).chain([EventMessage::ContextReport(report.by_part())]).collect()
     }
 
     /// What the first context leaves out or cuts.

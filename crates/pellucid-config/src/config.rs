@@ -303,6 +303,10 @@ pub struct RecordSettings {
     pub feedback: bool,
     /// Whether to look for a newer version.
     pub check_for_update: bool,
+    /// Whether `exec --json` tells what requests are made of.
+    pub context_events: bool,
+    /// Whether `exec` tells kinds of failure apart by its exit code.
+    pub typed_exit_codes: bool,
 }
 
 /// The login.

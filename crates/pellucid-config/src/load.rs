@@ -426,6 +426,8 @@ fn records(reader: &Reader<'_>) -> RecordSettings {
         analytics: reader.flag("analytics.enabled"),
         feedback: reader.flag("feedback.enabled").unwrap_or(true),
         check_for_update: reader.flag("check_for_update_on_startup").unwrap_or(true),
+        context_events: reader.flag("exec.context_events").unwrap_or(false),
+        typed_exit_codes: reader.flag("exec.typed_exit_codes").unwrap_or(false),
     }
 }
 

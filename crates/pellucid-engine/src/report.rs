@@ -6,6 +6,8 @@
 
 use std::sync::Arc;
 
+use pellucid_protocol::event::ContextPart;
+use pellucid_protocol::event::ContextReport;
 use serde_json::Value;
 use serde_json::json;
 
@@ -94,6 +96,28 @@ impl Report {
     /// How many tokens it has, estimated.
     pub fn tokens(&self) -> usize {
         tokens_of_bytes(self.bytes())
+    }
+
+    /// The report with one line for each part.
+    pub fn by_part(&self) -> ContextReport {
+        let mut parts: Vec<ContextPart> = Vec::new();
+        for row in &self.rows {
+            match parts.iter_mut().find(|part| part.part == *row.part) {
+                Some(part) => {
+                    part.bytes += row.bytes;
+                    part.tokens += row.tokens;
+                }
+                None => {
+                    parts.push(ContextPart { part: row.part.to_string(), bytes: row.bytes, tokens: row.tokens });
+                }
+            }
+        }
+        ContextReport {
+            bytes: self.bytes(),
+            tokens: self.tokens(),
+            kept_bytes: self.continuity.as_ref().map_or(0, |continuity| continuity.kept_bytes),
+            parts,
+        }
     }
 
     /// The report as JSON.

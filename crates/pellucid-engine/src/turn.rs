@@ -16,6 +16,7 @@ use pellucid_protocol::call::ToolCall;
 use pellucid_protocol::event::AbortReason;
 use pellucid_protocol::event::ErrorInfo;
 use pellucid_protocol::event::EventMessage;
+use pellucid_protocol::event::RerouteReason;
 use pellucid_protocol::event::TurnItem;
 use pellucid_protocol::id::SessionId;
 use pellucid_protocol::id::TurnId;
@@ -33,6 +34,7 @@ use crate::call::Reading;
 use crate::compaction::Dropped;
 use crate::fragment::Fragment;
 use crate::fragment::Origin;
+use crate::fragment::concat;
 use crate::meter::Meter;
 use crate::pack::Pack;
 use crate::template::Shape;
@@ -42,9 +44,10 @@ use crate::transcript::ReasoningCounted;
 use crate::turn_item;
 
 const ABORTED: &str = "turn/aborted.md";
+const REROUTED: &str = "warnings/model_rerouted.md";
 
 /// The templates used here.
-pub(crate) const TEMPLATES: &[(&str, Shape)] = &[(ABORTED, Shape::VERBATIM)];
+pub(crate) const TEMPLATES: &[(&str, Shape)] = &[(ABORTED, Shape::VERBATIM), (REROUTED, Shape::VERBATIM)];
 
 /// What a turn must know from the start.
 #[derive(Debug, Clone)]
@@ -53,6 +56,8 @@ pub struct TurnSettings {
     pub session_id: SessionId,
     /// The turn.
     pub turn_id: TurnId,
+    /// The model that is asked.
+    pub model: String,
     /// The model's effective window.
     pub window: Option<i64>,
     /// The way of working together.
@@ -210,6 +215,8 @@ pub struct Turn {
     fresh_ids: u64,
     turn_state: Option<String>,
     aborted_note: Vec<Fragment>,
+    /// What is told when another model answers; taken when it was told.
+    rerouted_note: Option<Vec<Fragment>>,
     inputs: Vec<UserInput>,
     /// What the person said since; the next request shows it.
     pending: VecDeque<Vec<UserInput>>,
@@ -273,6 +280,7 @@ impl Turn {
             fresh_ids: 0,
             turn_state: None,
             aborted_note: pack.template(ABORTED).text(),
+            rerouted_note: Some(pack.template(REROUTED).text()),
             inputs: Vec::new(),
             pending: VecDeque::new(),
             stage: Stage::Sampling,
@@ -392,8 +400,29 @@ impl Turn {
                 self.reasoning = ReasoningCounted::ByServer;
                 Vec::new()
             }
-            ReplyEvent::Created | ReplyEvent::ServerModel(_) => Vec::new(),
+            ReplyEvent::ServerModel(model) => self.rerouted(model),
+            ReplyEvent::Created => Vec::new(),
         }
+    }
+
+    /// Tells once in a turn that another model answers than was asked.
+    fn rerouted(&mut self, to_model: String) -> Vec<Wish> {
+        if to_model.eq_ignore_ascii_case(&self.settings.model) {
+            return Vec::new();
+        }
+        let Some(note) = self.rerouted_note.take() else {
+            return Vec::new();
+        };
+        let message = concat(&note);
+        let mut fragments = vec![Fragment::layout("Warning: ")];
+        fragments.extend(note);
+        let from_model = self.settings.model.clone();
+        let reason = RerouteReason::HighRiskCyberActivity;
+        vec![
+            Wish::Emit(EventMessage::ModelReroute { from_model, to_model, reason }),
+            Wish::Emit(EventMessage::Warning { message }),
+            Wish::RecordDraft(Draft::text("warning", "user", fragments)),
+        ]
     }
 
     fn item_added(&mut self, item: &Item) -> Vec<Wish> {

@@ -93,6 +93,37 @@ pub enum EventMessage {
         /// What.
         message: String,
     },
+    /// Another model answers than was asked.
+    ModelReroute {
+        /// The one that was asked.
+        from_model: String,
+        /// The one that answers.
+        to_model: String,
+        /// Why.
+        reason: RerouteReason,
+    },
+    /// What the request that is being sent is made of. Ours alone; only for faces that ask for it.
+    ContextReport(ContextReport),
+    /// Where that request parts from the one before. Ours alone; only for faces that ask for it.
+    ContextCacheBreak {
+        /// The first byte that differs.
+        first_byte: usize,
+        /// The part it belongs to.
+        part: String,
+        /// The tokens that are paid for anew, estimated.
+        tokens_rebilled: usize,
+    },
+    /// Something that the model does not see. Ours alone; only for faces that ask for it.
+    ContextOmission {
+        /// The part it would have been in.
+        part: String,
+        /// What it is.
+        what: String,
+        /// Why the model does not see it.
+        why: String,
+        /// How many bytes are not seen.
+        bytes: u64,
+    },
     /// Something configured is going away.
     DeprecationNotice {
         /// What.
@@ -262,6 +293,38 @@ pub struct SessionConfigured {
     /// How long the model may think, if configured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reasoning_effort: Option<ReasoningEffort>,
+}
+
+/// Why another model answers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum RerouteReason {
+    /// The server's safety checks.
+    HighRiskCyberActivity,
+}
+
+/// What a request is made of, part by part.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ContextReport {
+    /// How many bytes it has.
+    pub bytes: usize,
+    /// How many tokens, estimated.
+    pub tokens: usize,
+    /// How many bytes are those of the request before.
+    pub kept_bytes: usize,
+    /// Its parts, in the order of their first bytes.
+    pub parts: Vec<ContextPart>,
+}
+
+/// A part of a request.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ContextPart {
+    /// Its name.
+    pub part: String,
+    /// How many bytes.
+    pub bytes: usize,
+    /// How many tokens, estimated.
+    pub tokens: usize,
 }
 
 /// Why a turn was broken off.

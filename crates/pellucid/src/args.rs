@@ -188,6 +188,14 @@ pub struct ExecArgs {
     #[arg(long)]
     pub strict_context: bool,
 
+    /// Add events about what each request is made of to the JSON stream.
+    #[arg(long, requires = "json")]
+    pub context_events: bool,
+
+    /// Tell kinds of failure apart by the exit code (see docs/exec.md).
+    #[arg(long)]
+    pub typed_exit_codes: bool,
+
     /// Print events as JSON, one on each line.
     #[arg(long, alias = "experimental-json")]
     pub json: bool,

@@ -15,6 +15,7 @@ use pellucid_agent::identity::new_turn_id;
 use pellucid_agent::session::Session;
 use pellucid_engine::fragment::Why;
 use pellucid_engine::report::why_text;
+use pellucid_protocol::event::ErrorInfo;
 use pellucid_protocol::event::EventMessage;
 use pellucid_protocol::input::UserInput;
 use pellucid_protocol::operation::Operation;
@@ -40,14 +41,19 @@ pub fn run(shared: &Shared, args: ExecArgs) -> Result<ExitCode, Failure> {
         return Err(Failure::new("Not inside a trusted directory and --skip-git-repo-check was not specified."));
     }
     let hide_reasoning = start.config.display.hide_reasoning;
-    let session = start.session(args.turn.session_id.as_deref())?;
+    let has_context_events = args.context_events || start.config.records.context_events;
+    let has_typed_codes = args.typed_exit_codes || start.config.records.typed_exit_codes;
+    let mut session = start.session(args.turn.session_id.as_deref())?;
+    if args.json && has_context_events {
+        session.tell_context();
+    }
     tell_omissions(&session, args.strict_context)?;
     let prompt = stdin::prompt(args.prompt)?;
     let output_schema = start::output_schema(args.turn.output_schema.as_deref())?;
     let turn = Turn { inputs: start::inputs(&args.turn.image, Some(prompt.clone())), output_schema };
     let paint = Paint::new(args.color);
     let mut show = if args.json {
-        Show::Json(Json::default())
+        Show::Json(Json::new(has_context_events))
     } else {
         Show::Human(Box::new(Human::new(paint, hide_reasoning, prompt, session.facts())))
     };
@@ -56,7 +62,7 @@ pub fn run(shared: &Shared, args: ExecArgs) -> Result<ExitCode, Failure> {
         write_last_message(file, outcome.last_message.as_deref());
     }
     show.finish(outcome.last_message.as_deref())?;
-    Ok(if outcome.has_failed { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+    Ok(if has_typed_codes { outcome.typed_code() } else { outcome.code() })
 }
 
 /// Says on standard error which instructions the model will not see. Events stay as they are.
@@ -92,7 +98,34 @@ pub struct Turn {
 #[derive(Debug, Default)]
 pub struct Outcome {
     pub last_message: Option<String>,
-    pub has_failed: bool,
+    pub failure: Option<ErrorInfo>,
+    pub is_interrupted: bool,
+}
+
+impl Outcome {
+    /// The status that other programs know: an interruption is no failure.
+    fn code(&self) -> ExitCode {
+        if self.failure.is_some() { ExitCode::FAILURE } else { ExitCode::SUCCESS }
+    }
+
+    /// The status that tells kinds of failure apart.
+    fn typed_code(&self) -> ExitCode {
+        let code = match self.failure {
+            None if self.is_interrupted => 130,
+            None => 0,
+            Some(ErrorInfo::Unauthorized) => 10,
+            Some(ErrorInfo::UsageLimitExceeded) => 11,
+            Some(ErrorInfo::ContextWindowExceeded) => 12,
+            Some(
+                ErrorInfo::ServerOverloaded
+                | ErrorInfo::InternalServerError
+                | ErrorInfo::ResponseStreamDisconnected { .. }
+                | ErrorInfo::ResponseTooManyFailedAttempts { .. },
+            ) => 16,
+            Some(ErrorInfo::BadRequest | ErrorInfo::ThreadRollbackFailed | ErrorInfo::Other) => 1,
+        };
+        ExitCode::from(code)
+    }
 }
 
 /// Where events go.
@@ -157,12 +190,15 @@ async fn watch(mut door: Door, turn: Turn, show: &mut Show) -> Result<Outcome, F
         };
         show.event(&event.msg)?;
         match event.msg {
-            EventMessage::Error { .. } => outcome.has_failed = true,
+            EventMessage::Error { codex_error_info, .. } => {
+                outcome.failure = Some(codex_error_info.unwrap_or(ErrorInfo::Other));
+            }
             EventMessage::TaskComplete { last_agent_message, .. } => {
                 outcome.last_message = last_agent_message;
                 let _ = door.submissions.send(submit(Operation::Shutdown)).await;
             }
             EventMessage::TurnAborted { .. } => {
+                outcome.is_interrupted = true;
                 let _ = door.submissions.send(submit(Operation::Shutdown)).await;
             }
             EventMessage::ShutdownComplete => return Ok(outcome),

@@ -132,6 +132,7 @@ impl Start {
             identity,
             raw_reasoning: raw,
             compact_prompt,
+            context_events: false,
             notices,
         }))
     }

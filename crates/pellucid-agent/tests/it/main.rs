@@ -71,6 +71,7 @@ fn play_in(files: &Workspace, config: &str, replies: Vec<MockReply>, operations:
         identity: Identity::new("test", &Env::from_pairs([])),
         raw_reasoning: RawReasoning::Hidden,
         compact_prompt: None,
+        context_events: false,
         notices: Vec::new(),
     });
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();

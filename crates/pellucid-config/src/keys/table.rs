@@ -393,6 +393,8 @@ pub const SECTIONS: &[Section] = &[
             both("analytics.enabled", Kind::Bool, "", "Whether use may be counted."),
             top("feedback.enabled", Kind::Bool, "`true`", "Whether feedback may be sent."),
             top("check_for_update_on_startup", Kind::Bool, "`true`", "Looks for a newer version at the start."),
+            top("exec.context_events", Kind::Bool, "`false`", "Adds events about the context to `exec --json`."),
+            top("exec.typed_exit_codes", Kind::Bool, "`false`", "Tells kinds of failure apart by the exit code."),
             top("otel.log_user_prompt", Kind::Bool, "`false`", "Puts what people type into telemetry."),
             top("otel.environment", Kind::String, "`dev`", "The environment that telemetry names."),
             top("otel.exporter", EXPORTER, "`none`", "Where logs are sent."),

@@ -32,6 +32,7 @@ fn turn() -> Turn {
     let settings = TurnSettings {
         session_id: session_id(),
         turn_id: TurnId::new("turn"),
+        model: "gpt-x".to_owned(),
         window: Some(1000),
         mode: CollaborationModeKind::Default,
         stream_retries_max: 2,
@@ -240,33 +241,56 @@ fn steer(text: &str) -> Fact {
 }
 
 #[test]
+fn another_model_than_asked_is_told_once() {
+    let server = |model: &str| Fact::Reply(ReplyEvent::ServerModel(model.to_owned()));
+    check_turn(
+        vec![server("GPT-X"), server("other"), server("third")],
+        &expect![[r#"
+        begin: task_started, input(go), item_started(UserMessage), item_completed(UserMessage), AskModel
+
+        model_reroute, warning, record(warning)
+
+    "#]],
+    );
+}
+
+#[test]
 fn what_is_said_during_a_turn_is_answered_before_it_ends() {
-    check_turn(vec![say("done"), steer("also this"), completed(), say("both done"), completed()], &expect![[r#"
+    check_turn(
+        vec![say("done"), steer("also this"), completed(), say("both done"), completed()],
+        &expect![[r#"
         begin: task_started, input(go), item_started(UserMessage), item_completed(UserMessage), AskModel
         item_started(AgentMessage), item_completed(AgentMessage), record(message )
 
         token_count, input(also this), item_started(UserMessage), item_completed(UserMessage), AskModel
         item_started(AgentMessage), item_completed(AgentMessage), record(message )
         token_count, task_complete(Some("both done")), Finish
-    "#]]);
-    check_turn(vec![call("a"), completed(), steer("also this"), output(0, "a")], &expect![[r#"
+    "#]],
+    );
+    check_turn(
+        vec![call("a"), completed(), steer("also this"), output(0, "a")],
+        &expect![[r#"
         begin: task_started, input(go), item_started(UserMessage), item_completed(UserMessage), AskModel
         record(function_call a), run(0 a)
         token_count
 
         record(function_call_output ok), input(also this), item_started(UserMessage), item_completed(UserMessage), AskModel
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
 fn what_is_said_too_late_is_kept() {
     let error = ReplyError::new(ReplyErrorKind::InvalidRequest, "no");
-    check_turn(vec![steer("also this"), Fact::ReplyFailed(error), steer("too late")], &expect![[r#"
+    check_turn(
+        vec![steer("also this"), Fact::ReplyFailed(error), steer("too late")],
+        &expect![[r#"
         begin: task_started, input(go), item_started(UserMessage), item_completed(UserMessage), AskModel
 
         error(no), input(also this), task_complete(None), Finish
 
-    "#]]);
+    "#]],
+    );
 }
 
 /// A reply after which the window is as full as this.

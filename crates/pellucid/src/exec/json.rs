@@ -5,6 +5,7 @@
 
 use std::io::Write;
 
+use pellucid_protocol::event::ContextReport;
 use pellucid_protocol::event::EventMessage;
 use pellucid_protocol::event::PlanUpdate;
 use pellucid_protocol::event::StepStatus;
@@ -24,9 +25,18 @@ pub struct Json {
     searches: Vec<(String, String)>,
     usage: TokenUsage,
     error: Option<String>,
+    /// Whether the stream also says what requests are made of.
+    has_context: bool,
 }
 
+/// The version of our own events. It grows when one changes its meaning; new ones may come.
+const SCHEMA_VERSION: u32 = 1;
+
 impl Json {
+    pub fn new(has_context: bool) -> Self {
+        Self { has_context, ..Self::default() }
+    }
+
     pub fn event(&mut self, event: &EventMessage) -> Result<(), Failure> {
         let mut out = std::io::stdout().lock();
         for line in self.lines(event) {
@@ -41,7 +51,18 @@ impl Json {
     fn lines(&mut self, event: &EventMessage) -> Vec<Line> {
         match event {
             EventMessage::SessionConfigured(session) => {
-                vec![Line::ThreadStarted { thread_id: session.session_id.to_string() }]
+                let schema = self.has_context.then_some(Line::ContextSchema { version: SCHEMA_VERSION });
+                let started = Line::ThreadStarted { thread_id: session.session_id.to_string() };
+                schema.into_iter().chain([started]).collect()
+            }
+            EventMessage::ContextReport(report) => vec![Line::ContextReport { report: report.clone() }],
+            EventMessage::ContextCacheBreak { first_byte, part, tokens_rebilled } => vec![Line::ContextCacheBreak {
+                first_byte: *first_byte,
+                part: part.clone(),
+                tokens_rebilled: *tokens_rebilled,
+            }],
+            EventMessage::ContextOmission { part, what, why, bytes } => {
+                vec![Line::ContextOmission { part: part.clone(), what: what.clone(), why: why.clone(), bytes: *bytes }]
             }
             EventMessage::TaskStarted { .. } => vec![Line::TurnStarted],
             EventMessage::AgentMessage { message } => {
@@ -156,6 +177,17 @@ enum Line {
     ItemCompleted { item: Item },
     #[serde(rename = "error")]
     Error { message: String },
+    #[serde(rename = "context.schema")]
+    ContextSchema { version: u32 },
+    #[serde(rename = "context.report")]
+    ContextReport {
+        #[serde(flatten)]
+        report: ContextReport,
+    },
+    #[serde(rename = "context.cache_break")]
+    ContextCacheBreak { first_byte: usize, part: String, tokens_rebilled: usize },
+    #[serde(rename = "context.omission")]
+    ContextOmission { part: String, what: String, why: String, bytes: u64 },
 }
 
 #[derive(Serialize)]

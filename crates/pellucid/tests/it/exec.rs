@@ -106,6 +106,40 @@ fn the_prompt_may_come_from_standard_input() {
 }
 
 #[test]
+fn context_events_are_there_on_request_only() {
+    let world = World::new(SCRIPT);
+    world.files.write("work/AGENTS.md", "x".repeat(40_000));
+    let types = |args: &[&str]| {
+        let args: Vec<&str> = ["exec", "--json", "--script", "script.toml", "go"].iter().chain(args).copied().collect();
+        let ran = world.run(&args);
+        let lines = ran.out().lines().map(|line| serde_json::from_str::<serde_json::Value>(line).unwrap());
+        lines.map(|line| line["type"].as_str().unwrap().to_owned()).collect::<Vec<_>>().join(" ")
+    };
+    assert!(!types(&[]).contains("context."));
+    let expected = "context.schema thread.started turn.started context.omission context.report item.completed \
+                    item.completed item.started context.report item.completed item.completed turn.completed";
+    assert_eq!(types(&["--context-events"]), expected);
+    assert_eq!(types(&["-c", "exec.context_events=true"]), expected);
+}
+
+#[test]
+fn typed_exit_codes_tell_failures_apart() {
+    for (error, code) in [
+        ("{ failed = \"insufficient_quota\", message = \"\" }", 11),
+        ("{ failed = \"context_length_exceeded\", message = \"\" }", 12),
+        ("{ failed = \"server_is_overloaded\", message = \"\" }", 16),
+        ("{ failed = \"invalid_prompt\", message = \"\" }", 1),
+    ] {
+        let world = World::new(&format!("//- work/script.toml\n[[reply]]\nerror = {error}\n"));
+        let run = |args: &[&str]| {
+            let args: Vec<&str> = ["exec", "--script", "script.toml", "go"].iter().chain(args).copied().collect();
+            world.run(&args).status
+        };
+        assert_eq!((run(&[]), run(&["--typed-exit-codes"])), (1, code), "{error}");
+    }
+}
+
+#[test]
 fn lost_instructions_are_told_and_can_stop_the_run() {
     for (kibibytes, is_lost) in [(31, false), (32, false), (33, true)] {
         let world = World::new(SCRIPT);

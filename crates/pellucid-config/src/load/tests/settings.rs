@@ -274,6 +274,8 @@ fn defaults_of_the_rest() {
                     analytics: None,
                     feedback: true,
                     check_for_update: true,
+                    context_events: false,
+                    typed_exit_codes: false,
                 },
                 LoginSettings {
                     chatgpt_base_url: "https://chatgpt.com/backend-api/",
@@ -344,7 +346,7 @@ ignore_untracked_files_over_bytes = 0
             )
         },
         &expect![[r#"
-            RecordSettings { history: None, history_bytes_max: Some(5), notify: Some(["prog", "arg"]), analytics: None, feedback: true, check_for_update: true }
+            RecordSettings { history: None, history_bytes_max: Some(5), notify: Some(["prog", "arg"]), analytics: None, feedback: true, check_for_update: true, context_events: false, typed_exit_codes: false }
             None
             ShellEnvironment { inherit: Core, ignore_default_excludes: true, exclude: ["A*"], include_only: [], set: {"B": "b"}, use_profile: false }
             DisplaySettings { hide_reasoning: false, show_raw_reasoning: false, file_opener: None, disable_paste_burst: false, notifications: Only(["approval-requested"]), notification_method: Auto, animations: true, tooltips: true, start_mode: Some(Default), screen: Auto, status_line: None }

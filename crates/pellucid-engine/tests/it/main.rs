@@ -6,6 +6,7 @@ mod assembly;
 mod packs;
 mod requests;
 mod turns;
+mod user_packs;
 
 use std::sync::LazyLock;
 

@@ -65,7 +65,7 @@ fn check_value<'t>(node: &'static Node, value: &'t Value, path: &mut Vec<&'t str
 fn check_kind<'t>(kind: &Kind, value: &'t Value, path: &mut Vec<&'t str>) -> Result<(), Problem> {
     let problem = |message, path: &[&str]| Err(Problem { message, key: dotted(path), place: value.place });
     match (kind, &value.data) {
-        (Kind::String | Kind::Path, Data::String(_))
+        (Kind::String | Kind::Path | Kind::NameOrPath, Data::String(_))
         | (Kind::Bool, Data::Boolean(_))
         | (Kind::Float, Data::Float(_) | Data::Integer(_)) => Ok(()),
         (Kind::Integer(bounds), Data::Integer(number)) => match in_bounds(*bounds, *number) {

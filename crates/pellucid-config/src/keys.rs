@@ -60,6 +60,8 @@ pub enum Kind {
     String,
     /// The path of a file or folder; relative ones start at the folder of the file that has the key.
     Path,
+    /// A name, or a path if it has a slash in it or begins with a dot or a tilde.
+    NameOrPath,
     /// Yes or no.
     Bool,
     /// A number.
@@ -121,7 +123,7 @@ impl Kind {
     pub fn expected(&self) -> String {
         match self {
             Self::String | Self::Words(_) => "a string".to_owned(),
-            Self::Path => "path string".to_owned(),
+            Self::Path | Self::NameOrPath => "path string".to_owned(),
             Self::Bool => "a boolean".to_owned(),
             Self::Float => "f64".to_owned(),
             Self::Integer(bounds) => bounds.name.to_owned(),

@@ -43,6 +43,9 @@ fn resolve_value(node: &Node, value: &mut Value, absolute: &dyn Fn(&str) -> Path
 fn resolve_kind(kind: &Kind, value: &mut Value, absolute: &dyn Fn(&str) -> PathBuf) {
     match (kind, &mut value.data) {
         (Kind::Path, Data::String(path)) => *path = absolute(path).to_string_lossy().into_owned(),
+        (Kind::NameOrPath, Data::String(path)) if is_path(path) => {
+            *path = absolute(path).to_string_lossy().into_owned();
+        }
         (Kind::List(item), Data::List(values)) => {
             values.iter_mut().for_each(|value| resolve_kind(item, value, absolute));
         }
@@ -51,6 +54,11 @@ fn resolve_kind(kind: &Kind, value: &mut Value, absolute: &dyn Fn(&str) -> PathB
         }
         _ => {}
     }
+}
+
+/// Whether somebody means a path, where a name would do as well.
+fn is_path(text: &str) -> bool {
+    text.contains(['/', '\\']) || text.starts_with(['.', '~'])
 }
 
 /// Makes a path absolute against a folder, without looking at the disk: `~` is the user's folder,

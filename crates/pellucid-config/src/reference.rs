@@ -76,6 +76,7 @@ fn takes(kind: &Kind) -> String {
     match kind {
         Kind::String => "string".to_owned(),
         Kind::Path => "path".to_owned(),
+        Kind::NameOrPath => "name or path".to_owned(),
         Kind::Bool => "boolean".to_owned(),
         Kind::Float => "number".to_owned(),
         Kind::Integer(bounds) if bounds.max < i64::MAX => format!("integer, {} to {}", bounds.min, bounds.max),
@@ -163,7 +164,7 @@ fn place(node: &Node) -> Value {
 
 fn kind(kind: &Kind) -> Value {
     match kind {
-        Kind::String | Kind::Path => json!({ "type": "string" }),
+        Kind::String | Kind::Path | Kind::NameOrPath => json!({ "type": "string" }),
         Kind::Bool => json!({ "type": "boolean" }),
         Kind::Float => json!({ "type": "number" }),
         Kind::Integer(bounds) => {

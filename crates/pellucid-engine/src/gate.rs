@@ -28,15 +28,15 @@ pub enum Gate {
     WebSearch,
 }
 
-/// The gates with what stands behind their colon, as error messages list them.
-const KNOWN: [&str; 7] = [
-    "not:GATE",
-    "feature:KEY",
-    "shell:default|local|unified_exec|shell_command",
-    "patch:freeform|function",
-    "model_tool:NAME",
-    "mcp:any",
-    "web_search:on",
+/// How gates are written, and when they are open.
+pub const ABOUT: &[(&str, &str)] = &[
+    ("not:GATE", "the other gate is closed"),
+    ("feature:KEY", "the feature is on"),
+    ("shell:default|local|unified_exec|shell_command", "this shell tool is the one to offer"),
+    ("patch:freeform|function", "this form of the patch tool is the one to offer"),
+    ("model_tool:NAME", "the model was trained on this further tool"),
+    ("mcp:any", "some MCP server is configured"),
+    ("web_search:on", "the hosted web search is offered"),
 ];
 
 impl Gate {
@@ -61,7 +61,7 @@ impl Gate {
 
     /// How gates are written.
     pub fn known() -> Vec<String> {
-        KNOWN.iter().map(|&gate| gate.to_owned()).collect()
+        ABOUT.iter().map(|(gate, _)| (*gate).to_owned()).collect()
     }
 
     /// Whether the condition holds.

@@ -4,11 +4,19 @@
 //! loaded: unknown sources, gates and variables are refused with file, line and the known names.
 //! After that, assembly cannot fail.
 //!
+//! A user's pack lies over a built-in one: its files take the place of those beneath, and what it
+//! does not lay out is laid out as beneath.
+//!
 //! Not here: reading a pack from disk. Files arrive as a map from name to text.
 
 mod builtin;
 mod layout;
+mod models;
+mod shelf;
+mod slot_text;
+pub mod slots;
 mod tool_file;
+mod unknown_files;
 
 use std::collections::BTreeMap;
 
@@ -20,13 +28,20 @@ pub use layout::Slot;
 pub use layout::Target;
 pub use layout::ToolSlot;
 pub use layout::ToolsOnly;
+pub use models::ModelEntry;
+pub use shelf::PackFile;
+pub use slot_text::SlotText;
 pub use tool_file::Parameter;
 pub use tool_file::ParameterType;
 pub use tool_file::ToolFile;
 pub use tool_file::ToolKind;
+pub use unknown_files::UnknownFile;
 
+use self::models::ModelEntries;
+use self::shelf::Shelf;
 use crate::compaction;
 use crate::source;
+use crate::template;
 use crate::template::Place;
 use crate::template::Shape;
 use crate::template::Template;
@@ -38,6 +53,12 @@ use crate::user_message;
 /// The places of a template that wraps a whole slot.
 const SLOT_PLACES: &[Place] = &[Place::must("{{ text }}"), Place::may("{{ directory }}")];
 
+/// The layout's file in a pack.
+pub const LAYOUT: &str = "pack.toml";
+
+/// The pack beneath one that does not say what it comes from.
+pub const DEFAULT_BASE: &str = "codex";
+
 /// A loaded pack.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Pack {
@@ -47,6 +68,8 @@ pub struct Pack {
     pub layout: Layout,
     templates: BTreeMap<String, Template>,
     tools: BTreeMap<String, ToolFile>,
+    models: Option<ModelEntries>,
+    shelf: Shelf,
 }
 
 /// Files of a pack: name relative to the pack, and text.
@@ -69,18 +92,84 @@ impl Pack {
         builtin::files(name)
     }
 
-    /// Loads a pack from its files.
+    /// Loads a pack that has all of its files.
     ///
     /// # Errors
     /// Whatever is wrong in it, with file, line and what would be right.
     pub fn load(files: &PackFiles) -> Result<Self, PackError> {
-        let text = |file: &str| {
-            files.get(file).map(String::as_str).ok_or_else(|| PackError::MissingFile { file: file.to_owned() })
+        Self::from_shelf(Shelf::builtin(files), None)
+    }
+
+    /// Loads a user's pack over the built-in one that it says it comes from. Without `pack.toml`
+    /// its files are texts over those of the default pack.
+    ///
+    /// # Errors
+    /// Whatever is wrong in it, with file, line and what would be right.
+    pub fn load_user(files: &PackFiles, folder: &str) -> Result<Self, PackError> {
+        let shown = format!("{}/{LAYOUT}", folder.trim_end_matches('/'));
+        let base = match files.get(LAYOUT) {
+            Some(text) => Layout::base(&shown, text)?,
+            None => Some((DEFAULT_BASE.to_owned(), 1)),
         };
-        let layout = Layout::parse(layout::FILE, text(layout::FILE)?)?;
+        let Some((name, line)) = base else {
+            let mut shelf = Shelf::default();
+            shelf.put_over(files, folder);
+            return Self::from_shelf(shelf, None);
+        };
+        match builtin::files(&name) {
+            Some(base) => Self::load_over(&base, files, folder),
+            None => {
+                let known = builtin::names().into_iter().map(str::to_owned).collect();
+                Err(PackError::UnknownName { file: shown, line, kind: "pack", name, known })
+            }
+        }
+    }
+
+    /// Loads the files of a user's folder over those of a whole pack.
+    ///
+    /// # Errors
+    /// Whatever is wrong in it, with file, line and what would be right.
+    pub fn load_over(base: &PackFiles, files: &PackFiles, folder: &str) -> Result<Self, PackError> {
+        let mut shelf = Shelf::builtin(base);
+        let beneath = parse_layout(&shelf)?;
+        shelf.put_over(files, folder);
+        let mut pack = Self::from_shelf(shelf, Some(&beneath))?;
+        if !files.contains_key(LAYOUT) {
+            let name = folder.trim_end_matches('/').rsplit(['/', '\\']).next();
+            pack.name = name.filter(|name| !name.is_empty()).unwrap_or(folder).to_owned();
+        }
+        Ok(pack)
+    }
+
+    /// Loads a user's pack and says everything that is wrong with it: a file that is refused is
+    /// left out, and the rest is looked at again. The pack is there if something is left of it.
+    pub fn check_user(files: &PackFiles, folder: &str) -> (Option<Self>, Vec<PackError>) {
+        let mut files = files.clone();
+        let mut errors = Vec::new();
+        loop {
+            let error = match Self::load_user(&files, folder) {
+                Ok(pack) => return (Some(pack), errors),
+                Err(error) => error,
+            };
+            let name = error.file().strip_prefix(folder.trim_end_matches('/')).map(|name| name.trim_start_matches('/'));
+            let left_out = name.and_then(|name| files.remove(name));
+            errors.push(error);
+            if left_out.is_none() {
+                return (None, errors);
+            }
+        }
+    }
+
+    fn from_shelf(shelf: Shelf, beneath: Option<&Layout>) -> Result<Self, PackError> {
+        let mut layout = parse_layout(&shelf)?;
+        if let Some(beneath) = beneath {
+            layout.complete(beneath);
+        }
         let mut templates = BTreeMap::new();
-        let mut load = |file: &str, shape: &Shape| -> Result<(), PackError> {
-            templates.insert(file.to_owned(), Template::parse(file, shape, text(file)?)?);
+        let mut load = |name: &str, shape: &Shape| -> Result<(), PackError> {
+            let missing = || PackError::MissingFile { file: name.to_owned() };
+            let file = shelf.get(name).ok_or_else(missing)?;
+            templates.insert(name.to_owned(), Template::parse(&file.shown, shape, &file.text)?);
             Ok(())
         };
         for (file, shape) in source::templates(&layout).chain(core_templates()) {
@@ -96,14 +185,16 @@ impl Pack {
         }
         let mut tools = BTreeMap::new();
         for tool in &layout.tools {
-            let file = format!("tools/{}.toml", tool.file);
-            let mut parsed = ToolFile::parse(&file, &tool.file, text(&file)?)?;
-            if let Some(grammar) = &parsed.grammar_file {
-                parsed.grammar = Some(text(grammar)?.to_owned());
-            }
-            tools.insert(tool.file.to_string(), parsed);
+            tools.insert(tool.file.to_string(), ToolFile::load(&shelf, &tool.file)?);
         }
-        Ok(Self { name: layout.name.clone(), layout, templates, tools })
+        for slot in slots::SLOTS.iter().filter(|slot| !slot.places.is_empty()) {
+            let name = slot.file();
+            if let (Some(file), false) = (shelf.get(&name), templates.contains_key(&name)) {
+                template::check_places(&file.shown, slot.places, &file.text)?;
+            }
+        }
+        let models = shelf.get(slots::MODELS).map(ModelEntries::parse).transpose()?;
+        Ok(Self { name: layout.name.clone(), layout, templates, tools, models, shelf })
     }
 
     /// A template that a source or the layout named when the pack was loaded.
@@ -124,10 +215,32 @@ impl Pack {
 
     /// The texts of its own that the pack has for a model: those of the longest name that
     /// begins the model's.
-    pub fn model_texts(&self, slug: &str) -> Option<&ModelTexts> {
-        let fits = |texts: &&ModelTexts| texts.longest_prefix(slug).is_some();
-        self.layout.models.iter().filter(fits).max_by_key(|texts| texts.longest_prefix(slug))
+    pub fn model_texts(&self, slug: &str) -> Option<OwnTexts<'_>> {
+        let laid_out = self.layout.models.iter().max_by_key(|texts| texts.longest_prefix(slug));
+        let laid_out = laid_out.filter(|texts| texts.longest_prefix(slug).is_some());
+        match (self.models.as_ref().and_then(|models| models.find(slug)), laid_out) {
+            (Some(entry), Some(texts)) if texts.longest_prefix(slug) > Some(entry.slug.len()) => {
+                Some(OwnTexts::Files(texts))
+            }
+            (Some(entry), _) => Some(OwnTexts::Entry(entry)),
+            (None, Some(texts)) => Some(OwnTexts::Files(texts)),
+            (None, None) => None,
+        }
     }
+}
+
+/// The texts that a pack has for a model.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum OwnTexts<'a> {
+    /// Files that the layout names.
+    Files(&'a ModelTexts),
+    /// An entry of the pack's `models.json`.
+    Entry(&'a ModelEntry),
+}
+
+fn parse_layout(shelf: &Shelf) -> Result<Layout, PackError> {
+    let file = shelf.get(LAYOUT).ok_or_else(|| PackError::MissingFile { file: LAYOUT.to_owned() })?;
+    Layout::parse(&file.shown, &file.text)
 }
 
 /// Templates that every pack has, because code outside of slots uses them.
@@ -193,6 +306,19 @@ pub enum PackError {
         /// The variable.
         place: String,
     },
+}
+
+impl PackError {
+    /// The file that it is about.
+    pub fn file(&self) -> &str {
+        match self {
+            Self::MissingFile { file }
+            | Self::Syntax { file, .. }
+            | Self::UnknownName { file, .. }
+            | Self::UnknownPlace { file, .. }
+            | Self::MissingPlace { file, .. } => file,
+        }
+    }
 }
 
 fn quoted(names: &[String]) -> String {

@@ -4,8 +4,9 @@
 //! looks at facts and the pack's templates, and gives fragments with their origins. Giving
 //! nothing means that its slot is not there; giving an empty text means that it is there and empty.
 //!
-//! To add one: write its file, list it below, name it in a layout.
+//! To add one: write its file, list it below, say in `about` what it gives, name it in a layout.
 
+mod about;
 mod apps;
 mod base_instructions;
 mod child_agents;
@@ -22,6 +23,7 @@ mod project_docs;
 
 use std::sync::Arc;
 
+pub use about::about;
 pub use base_instructions::instructions_for;
 pub(crate) use environment::environment;
 pub(crate) use personality::personality_message;

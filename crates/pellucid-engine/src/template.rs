@@ -126,10 +126,45 @@ impl Template {
         fragments
     }
 
+    /// The file it was read from.
+    pub fn file(&self) -> &Arc<str> {
+        &self.file
+    }
+
+    /// The text with its places as they are written.
+    pub fn written(&self) -> String {
+        let written = |piece: &Piece| match piece {
+            Piece::Text(text) => text.clone(),
+            Piece::Place(mark) => (*mark).to_owned(),
+        };
+        self.pieces.iter().map(written).collect()
+    }
+
     /// The text of a template without places.
     pub fn text(&self) -> Vec<Fragment> {
         self.render(&[])
     }
+}
+
+/// Looks for places that are not among these, in the text of a template that nothing fills yet.
+///
+/// # Errors
+/// The first undeclared `{{ name }}`.
+pub(crate) fn check_places(file: &str, places: &[&str], text: &str) -> Result<(), PackError> {
+    let mut rest = text.to_owned();
+    for place in places {
+        rest = rest.replace(place, &" ".repeat(place.len()));
+    }
+    let Some(at) = unknown_place(&rest) else {
+        return Ok(());
+    };
+    let end = rest[at..].find("}}").map_or(rest.len(), |end| at + end + 2);
+    Err(PackError::UnknownPlace {
+        file: file.to_owned(),
+        line: rest[..at].matches('\n').count() + 1,
+        place: rest[at..end].to_owned(),
+        known: places.iter().map(|place| (*place).to_owned()).collect(),
+    })
 }
 
 fn first_place<'a>(text: &str, places: &'a [Place]) -> Option<(usize, &'a Place)> {

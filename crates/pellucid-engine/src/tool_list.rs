@@ -61,7 +61,7 @@ pub fn encode(encoder: &mut Encoder, tools: &[OfferedTool<'_>], pack: &Pack, fac
             encoder.wire(",");
         }
         encoder.set_part(&format!("tools/{}", tool.file.name).into());
-        let origin = Origin::Pack { file: format!("tools/{}.toml", tool.slot.file).into() };
+        let origin = Origin::Pack { file: tool.file.file.clone() };
         Writer { encoder, origin, pack, facts }.tool(tool.file);
         encoder.set_part(&"tools".into());
     }
@@ -82,7 +82,7 @@ impl Writer<'_> {
             ToolKind::Function => {
                 self.notation("{\"type\":\"function\",");
                 self.member("name", &tool.name);
-                self.described(&tool.name, tool.description.as_deref());
+                self.described(&tool.name, tool.description.as_deref(), tool.description_file.as_ref());
                 self.notation(",\"strict\":false,\"parameters\":");
                 self.object(&tool.name, &tool.parameters);
                 self.notation("}");
@@ -90,9 +90,15 @@ impl Writer<'_> {
             ToolKind::Custom => {
                 self.notation("{\"type\":\"custom\",");
                 self.member("name", &tool.name);
-                self.described(&tool.name, tool.description.as_deref());
+                self.described(&tool.name, tool.description.as_deref(), tool.description_file.as_ref());
                 self.notation(",\"format\":{\"type\":\"grammar\",\"syntax\":\"lark\",");
-                self.member("definition", tool.grammar.as_deref().unwrap_or_default());
+                self.string("definition");
+                self.notation(":");
+                if let Some(grammar) = &tool.grammar {
+                    self.encoder.value(&grammar.text, &Origin::Pack { file: grammar.shown.clone() });
+                } else {
+                    self.string("");
+                }
                 self.notation("}}");
             }
             ToolKind::LocalShell => self.notation("{\"type\":\"local_shell\"}"),
@@ -139,24 +145,25 @@ impl Writer<'_> {
                         self.notation("}");
                     }
                 }
-                self.described(path, parameter.description.as_deref());
+                self.described(path, parameter.description.as_deref(), parameter.description_file.as_ref());
                 self.notation("}");
             }
             kind => {
                 self.notation("{");
                 self.member("type", kind.as_str());
-                self.described(path, parameter.description.as_deref());
+                self.described(path, parameter.description.as_deref(), parameter.description_file.as_ref());
                 self.notation("}");
             }
         }
     }
 
-    fn described(&mut self, path: &str, description: Option<&str>) {
+    fn described(&mut self, path: &str, description: Option<&str>, own_file: Option<&Arc<str>>) {
         let Some(description) = description else {
             return;
         };
+        let origin = own_file.map_or_else(|| self.origin.clone(), |file| Origin::Pack { file: file.clone() });
         self.notation(",\"description\":\"");
-        for fragment in fill(&self.origin, description, &places(path, self.pack, self.facts)) {
+        for fragment in fill(&origin, description, &places(path, self.pack, self.facts)) {
             self.encoder.text(&fragment);
         }
         self.notation("\"");

@@ -13,6 +13,8 @@ pub mod git;
 pub mod images;
 mod mime;
 pub mod os;
+pub mod pack_files;
+pub mod pack_import;
 pub mod roots;
 pub mod shell;
 pub mod terminal;

@@ -1,5 +1,7 @@
 //! What can be typed: commands, options and their help.
 
+mod pack;
+
 use std::path::PathBuf;
 
 use clap::Args as ClapArgs;
@@ -7,6 +9,11 @@ use clap::Parser;
 use clap::Subcommand;
 use clap::ValueEnum;
 use clap_complete::Shell;
+pub use pack::PackArgs;
+pub use pack::PackCommand;
+pub use pack::PackImportArgs;
+#[cfg(test)]
+pub use pack::Project;
 
 /// A coding agent you can see through.
 ///
@@ -43,6 +50,10 @@ pub struct Shared {
     /// Switch a feature off.
     #[arg(long, value_name = "FEATURE", global = true, action = clap::ArgAction::Append)]
     pub disable: Vec<String>,
+
+    /// The prompt pack: a name, or a folder by its path (see `pellucid pack list`).
+    #[arg(long, value_name = "NAME_OR_DIR", global = true)]
+    pub pack: Option<String>,
 }
 
 /// Options of the terminal interface. Before another command they are accepted and do nothing.
@@ -97,6 +108,8 @@ pub enum Command {
     Demo(DemoArgs),
     /// List feature switches.
     Features(FeaturesArgs),
+    /// Packs: the texts and the layout of model input. See, copy, change, check and import them.
+    Pack(PackArgs),
     /// Print a completion script for a shell.
     Completion {
         /// The shell.

@@ -4,6 +4,7 @@
 //! - `start`: from arguments to a session
 //! - `exec`: one turn without a terminal interface
 //! - `prompt`, `context`: what the model would be given, and where it comes from
+//! - `pack`: the user's prompt packs
 //! - `demo`: a scripted turn for newcomers
 //!
 //! Not here: behaviour. That is in the libraries.
@@ -14,6 +15,7 @@ mod demo;
 mod environment;
 mod exec;
 mod features;
+mod pack;
 mod prompt;
 mod start;
 mod stdin;
@@ -48,6 +50,7 @@ fn run(args: Args) -> Result<ExitCode, Failure> {
         Command::Context(args) => context::run(&shared, &args),
         Command::Demo(args) => demo::run(&args),
         Command::Features(args) => features::run(&shared, &args),
+        Command::Pack(args) => pack::run(&shared, &args),
         Command::Completion { shell } => {
             clap_complete::generate(shell, &mut Args::command(), "pellucid", &mut std::io::stdout());
             Ok(ExitCode::SUCCESS)

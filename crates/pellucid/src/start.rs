@@ -17,7 +17,7 @@ use pellucid_config::LoadOptions;
 use pellucid_config::Override;
 use pellucid_config::home;
 use pellucid_config::paths;
-use pellucid_engine::pack::Pack;
+use pellucid_config::value::Data;
 use pellucid_model::Model;
 use pellucid_model::Script;
 use pellucid_model::Transport;
@@ -36,6 +36,7 @@ use crate::args::Sandbox;
 use crate::args::Shared;
 use crate::args::TurnArgs;
 use crate::environment;
+use crate::pack;
 use crate::style;
 
 /// The id of the embedded model's provider.
@@ -99,10 +100,7 @@ impl Start {
     /// Opens a new session.
     pub fn session(self, session_id: Option<&str>) -> Result<Session, Failure> {
         let Self { config, env, script } = self;
-        let pack = Pack::builtin(&config.prompt.pack).ok_or_else(|| {
-            let known = Pack::builtin_names().join(", ");
-            Failure::new(format!("Error: there is no pack `{}`; built in: {known}", config.prompt.pack))
-        })?;
+        let pack = pack::selected(&config)?;
         let (provider_id, provider, model) = match script {
             Some(script) => (SCRIPTED.to_owned(), scripted_provider(), Model::scripted(script)),
             None => {
@@ -168,6 +166,9 @@ pub fn overrides(shared: &Shared) -> Result<Vec<Override>, Failure> {
         for key in keys {
             overrides.push(Override::feature(key, on).map_err(failed)?);
         }
+    }
+    if let Some(pack) = &shared.pack {
+        overrides.push(Override::new("pack", Data::String(pack::as_typed(pack))));
     }
     Ok(overrides)
 }

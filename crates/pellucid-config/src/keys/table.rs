@@ -77,9 +77,9 @@ pub const SECTIONS: &[Section] = &[
         keys: &[
             Key::new(
                 "pack",
-                Kind::String,
+                Kind::NameOrPath,
                 "`codex`",
-                "The prompt pack: the name of a built-in one, or the folder of another.",
+                "The prompt pack: a built-in one or one in `packs` of the home folder by its name, or any other by its folder.",
             )
             .scope(Scope::NotProject),
             both(

@@ -16,9 +16,6 @@ use crate::source;
 use crate::update;
 use crate::update::Update;
 
-/// The layout's file in a pack.
-pub(super) const FILE: &str = "pack.toml";
-
 /// How the first context is laid out, and which tools are offered.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Layout {
@@ -159,6 +156,28 @@ impl Layout {
         })
     }
 
+    /// The pack that a layout says it comes from, with the line where it says so.
+    pub(super) fn base(file: &str, text: &str) -> Result<Option<(String, usize)>, PackError> {
+        let raw: RawLayout = toml::from_str(text).map_err(|error| syntax_error(file, text, &error))?;
+        Ok(raw.from.map(|from| (from.get_ref().clone(), position(text, from.span().start).0)))
+    }
+
+    /// Takes from the layout beneath whatever this one does not lay out itself.
+    pub(super) fn complete(&mut self, base: &Self) {
+        if self.slots.is_empty() {
+            self.slots.clone_from(&base.slots);
+        }
+        if self.tools.is_empty() {
+            self.tools.clone_from(&base.tools);
+            if self.tools_only.is_none() {
+                self.tools_only.clone_from(&base.tools_only);
+            }
+        }
+        if self.models.is_empty() {
+            self.models.clone_from(&base.models);
+        }
+    }
+
     /// The budget of the first part that this source gives.
     pub fn budget_of(&self, source: &str) -> Option<Budget> {
         let mut parts = self.slots.iter().flat_map(|slot| &slot.parts);
@@ -171,6 +190,7 @@ impl Layout {
 #[serde(deny_unknown_fields)]
 struct RawLayout {
     name: String,
+    from: Option<Spanned<String>>,
     #[serde(default)]
     slot: Vec<RawSlot>,
     #[serde(default)]

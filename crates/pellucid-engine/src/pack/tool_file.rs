@@ -2,10 +2,17 @@
 //!
 //! Schema and descriptions of one tool in one file. The subset of JSON Schema is what models are
 //! offered; the encoder writes it in canonical order.
+//!
+//! A description may also have a file of its own, which is stronger: `tools/NAME.md` for the tool,
+//! `tools/NAME.PARAMETER.md` for a parameter, with further dots for what is inside of it.
+
+use std::sync::Arc;
 
 use serde::Deserialize;
 
 use super::PackError;
+use super::PackFile;
+use super::shelf::Shelf;
 use super::syntax_error;
 
 /// A tool's schema and descriptions.
@@ -20,12 +27,18 @@ pub struct ToolFile {
     /// What it is for.
     #[serde(default)]
     pub description: Option<String>,
+    /// The file it stands in.
+    #[serde(skip)]
+    pub file: Arc<str>,
+    /// The file of the description, where it has one of its own.
+    #[serde(skip)]
+    pub description_file: Option<Arc<str>>,
     /// The file with the grammar of a custom tool.
     #[serde(default, rename = "grammar")]
     pub grammar_file: Option<String>,
     /// The grammar itself.
     #[serde(skip)]
-    pub grammar: Option<String>,
+    pub grammar: Option<PackFile>,
     /// Parameters of a function, in the order in which required ones are listed.
     #[serde(default, rename = "parameter")]
     pub parameters: Vec<Parameter>,
@@ -63,6 +76,9 @@ pub struct Parameter {
     /// What it means.
     #[serde(default)]
     pub description: Option<String>,
+    /// The file of the description, where it has one of its own.
+    #[serde(skip)]
+    pub description_file: Option<Arc<str>>,
     /// Properties of an object, or of an array's elements.
     #[serde(default, rename = "property")]
     pub properties: Vec<Self>,
@@ -98,11 +114,90 @@ impl ParameterType {
 }
 
 impl ToolFile {
-    pub(super) fn parse(file: &str, default_name: &str, text: &str) -> Result<Self, PackError> {
-        let mut tool: Self = toml::from_str(text).map_err(|error| syntax_error(file, text, &error))?;
+    /// Reads `tools/NAME.toml` and the files beside it.
+    pub(super) fn load(shelf: &Shelf, name: &str) -> Result<Self, PackError> {
+        let file = format!("tools/{name}.toml");
+        let Some(found) = shelf.get(&file) else {
+            return Err(PackError::MissingFile { file });
+        };
+        let mut tool: Self =
+            toml::from_str(&found.text).map_err(|error| syntax_error(&found.shown, &found.text, &error))?;
+        tool.file = found.shown.clone();
         if tool.name.is_empty() {
-            default_name.clone_into(&mut tool.name);
+            name.clone_into(&mut tool.name);
+        }
+        if let Some(grammar) = &tool.grammar_file {
+            let missing = || PackError::MissingFile { file: grammar.clone() };
+            tool.grammar = Some(shelf.get(grammar).ok_or_else(missing)?.clone());
+        }
+        let slot = format!("tools/{name}");
+        if tool.takes_description()
+            && let Some(own) = shelf.get(&format!("{slot}.md"))
+        {
+            tool.description = Some(own.text.to_string());
+            tool.description_file = Some(own.shown.clone());
+        }
+        for parameter in &mut tool.parameters {
+            parameter.describe(shelf, &slot);
         }
         Ok(tool)
+    }
+
+    /// Whether the wire has a description of such a tool.
+    fn takes_description(&self) -> bool {
+        matches!(self.kind, ToolKind::Function | ToolKind::Custom)
+    }
+
+    /// The slots of its descriptions under this name of its file, each with the text, where there
+    /// is one, and the file.
+    pub(super) fn descriptions(&self, name: &str) -> Vec<Description<'_>> {
+        let slot = format!("tools/{name}");
+        let mut all = Vec::new();
+        if self.takes_description() {
+            let file = self.description_file.as_ref().unwrap_or(&self.file);
+            all.push(Description { slot: slot.clone(), text: self.description.as_deref(), file });
+        }
+        for parameter in &self.parameters {
+            parameter.descriptions(&slot, &self.file, &mut all);
+        }
+        all
+    }
+}
+
+/// A description and its slot.
+pub(super) struct Description<'a> {
+    pub slot: String,
+    pub text: Option<&'a str>,
+    pub file: &'a Arc<str>,
+}
+
+impl Parameter {
+    fn describe(&mut self, shelf: &Shelf, outer: &str) {
+        let slot = format!("{outer}.{}", self.name);
+        if self.takes_description()
+            && let Some(own) = shelf.get(&format!("{slot}.md"))
+        {
+            self.description = Some(own.text.to_string());
+            self.description_file = Some(own.shown.clone());
+        }
+        for property in &mut self.properties {
+            property.describe(shelf, &slot);
+        }
+    }
+
+    /// Objects have none on the wire.
+    fn takes_description(&self) -> bool {
+        self.kind != ParameterType::Object
+    }
+
+    fn descriptions<'a>(&'a self, outer: &str, tool_file: &'a Arc<str>, all: &mut Vec<Description<'a>>) {
+        let slot = format!("{outer}.{}", self.name);
+        if self.takes_description() {
+            let file = self.description_file.as_ref().unwrap_or(tool_file);
+            all.push(Description { slot: slot.clone(), text: self.description.as_deref(), file });
+        }
+        for property in &self.properties {
+            property.descriptions(&slot, tool_file, all);
+        }
     }
 }

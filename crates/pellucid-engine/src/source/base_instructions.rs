@@ -2,7 +2,7 @@
 //! pack's texts for the model, else the pack's default.
 
 use pellucid_protocol::feature::Feature;
-use pellucid_protocol::model::InstructionVariables;
+use pellucid_protocol::model::ModelMessages;
 use pellucid_protocol::settings::Personality;
 
 use super::Ask;
@@ -12,7 +12,9 @@ use crate::facts::Facts;
 use crate::fragment::Fragment;
 use crate::fragment::Origin;
 use crate::fragment::concat;
+use crate::pack::ModelEntry;
 use crate::pack::ModelTexts;
+use crate::pack::OwnTexts;
 use crate::pack::Pack;
 use crate::template::Shape;
 
@@ -32,12 +34,19 @@ fn give(ask: &Ask<'_>) -> Given {
 
 /// A model's own instructions in this tone.
 pub fn instructions_for(facts: &Facts, pack: &Pack, personality: Option<Personality>) -> Vec<Fragment> {
-    match Messages::of(facts, pack) {
-        Some(messages) => messages.fill(personality),
-        None => match &facts.model.base_instructions {
-            Some(text) => vec![Fragment { origin: Origin::Catalogue, text: text.clone() }],
-            None => pack.template(DEFAULT).text(),
-        },
+    if let Some(messages) = Messages::of(facts, pack)
+        && let Some(filled) = messages.fill(personality)
+    {
+        return filled;
+    }
+    if let Some(text) = &facts.model.base_instructions {
+        return vec![Fragment { origin: Origin::Catalogue, text: text.clone() }];
+    }
+    match pack.model_texts(&facts.model.slug) {
+        Some(OwnTexts::Entry(ModelEntry { base_instructions: Some(text), file, .. })) => {
+            vec![Fragment::pack(file, text.as_str())]
+        }
+        _ => pack.template(DEFAULT).text(),
     }
 }
 
@@ -48,38 +57,58 @@ pub(super) fn tone(facts: &Facts, pack: &Pack, personality: Personality) -> Opti
 
 /// Whether the model's own instructions carry every tone.
 pub(super) fn carries_tones(facts: &Facts, pack: &Pack) -> bool {
-    match Messages::of(facts, pack) {
-        Some(Messages::Catalogue { template: Some(template), variables: Some(variables) }) => {
-            let all =
-                [&variables.personality_default, &variables.personality_friendly, &variables.personality_pragmatic];
-            template.contains(TONE) && all.iter().all(|tone| tone.is_some())
-        }
-        Some(Messages::Pack { template, .. }) => template.iter().any(|fragment| fragment.text.contains(TONE)),
-        _ => false,
-    }
+    let Some(Messages { template: Some(template), tones }) = Messages::of(facts, pack) else {
+        return false;
+    };
+    let has_place = template.iter().any(|fragment| fragment.text.contains(TONE));
+    has_place && tones.default.is_some() && tones.friendly.is_some() && tones.pragmatic.is_some()
 }
 
 /// A template with tones, from whoever has one.
-enum Messages<'a> {
-    Catalogue { template: Option<&'a str>, variables: Option<&'a InstructionVariables> },
-    Pack { template: Vec<Fragment>, texts: &'a ModelTexts, pack: &'a Pack },
+struct Messages {
+    template: Option<Vec<Fragment>>,
+    tones: Tones,
 }
 
-impl<'a> Messages<'a> {
-    fn of(facts: &'a Facts, pack: &'a Pack) -> Option<Self> {
+#[derive(Default)]
+struct Tones {
+    default: Option<Vec<Fragment>>,
+    friendly: Option<Vec<Fragment>>,
+    pragmatic: Option<Vec<Fragment>>,
+}
+
+impl Messages {
+    fn of(facts: &Facts, pack: &Pack) -> Option<Self> {
         if facts.base_instructions.is_some() || !facts.features.is_on(Feature::Personality) {
             return None;
         }
         if let Some(messages) = &facts.model.model_messages {
-            return Some(Self::Catalogue {
-                template: messages.instructions_template.as_deref(),
-                variables: messages.instructions_variables.as_ref(),
-            });
+            return Some(Self::given(messages, &Origin::Catalogue));
         }
         if facts.model.base_instructions.is_some() {
             return None;
         }
-        let texts = pack.model_texts(&facts.model.slug)?;
+        match pack.model_texts(&facts.model.slug)? {
+            OwnTexts::Entry(entry) => {
+                let origin = Origin::Pack { file: entry.file.clone() };
+                entry.model_messages.as_ref().map(|messages| Self::given(messages, &origin))
+            }
+            OwnTexts::Files(texts) => Some(Self::from_files(texts, pack)),
+        }
+    }
+
+    fn given(messages: &ModelMessages, origin: &Origin) -> Self {
+        let fragments =
+            |text: &Option<String>| Some(vec![Fragment { origin: origin.clone(), text: text.as_ref()?.clone() }]);
+        let tones = messages.instructions_variables.as_ref().map(|variables| Tones {
+            default: fragments(&variables.personality_default),
+            friendly: fragments(&variables.personality_friendly),
+            pragmatic: fragments(&variables.personality_pragmatic),
+        });
+        Self { template: fragments(&messages.instructions_template), tones: tones.unwrap_or_default() }
+    }
+
+    fn from_files(texts: &ModelTexts, pack: &Pack) -> Self {
         let mut template = Vec::new();
         for file in &texts.template {
             if !template.is_empty() {
@@ -91,40 +120,24 @@ impl<'a> Messages<'a> {
                 template.extend(pack.template(file).text());
             }
         }
-        Some(Self::Pack { template, texts, pack })
+        let tone = |file: &str| Some(pack.template(file).text());
+        let tones =
+            Tones { default: tone(&texts.default), friendly: tone(&texts.friendly), pragmatic: tone(&texts.pragmatic) };
+        Self { template: Some(template), tones }
     }
 
-    fn fill(&self, personality: Option<Personality>) -> Vec<Fragment> {
-        let template = match self {
-            Self::Catalogue { template: Some(template), .. } => {
-                vec![Fragment { origin: Origin::Catalogue, text: (*template).to_owned() }]
-            }
-            Self::Catalogue { template: None, .. } => Vec::new(),
-            Self::Pack { template, .. } => template.clone(),
-        };
+    /// The instructions in this tone, where there is a template for them.
+    fn fill(&self, personality: Option<Personality>) -> Option<Vec<Fragment>> {
         let tone = self.tone(personality).unwrap_or_default();
-        template.iter().flat_map(|fragment| replace(fragment, &tone)).collect()
+        Some(self.template.as_ref()?.iter().flat_map(|fragment| replace(fragment, &tone)).collect())
     }
 
     fn tone(&self, personality: Option<Personality>) -> Option<Vec<Fragment>> {
-        if personality == Some(Personality::None) {
-            return Some(Vec::new());
-        }
-        match self {
-            Self::Catalogue { variables, .. } => {
-                let variables = (*variables)?;
-                let text = match personality {
-                    Some(Personality::Friendly) => &variables.personality_friendly,
-                    Some(Personality::Pragmatic) => &variables.personality_pragmatic,
-                    Some(Personality::None) | None => &variables.personality_default,
-                };
-                text.as_ref().map(|text| vec![Fragment { origin: Origin::Catalogue, text: text.clone() }])
-            }
-            Self::Pack { texts, pack, .. } => Some(match personality {
-                Some(Personality::Friendly) => pack.template(&texts.friendly).text(),
-                Some(Personality::Pragmatic) => pack.template(&texts.pragmatic).text(),
-                Some(Personality::None) | None => pack.template(&texts.default).text(),
-            }),
+        match personality {
+            Some(Personality::None) => Some(Vec::new()),
+            Some(Personality::Friendly) => self.tones.friendly.clone(),
+            Some(Personality::Pragmatic) => self.tones.pragmatic.clone(),
+            None => self.tones.default.clone(),
         }
     }
 }

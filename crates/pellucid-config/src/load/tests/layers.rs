@@ -269,6 +269,16 @@ fn the_pack_is_not_for_projects() {
 }
 
 #[test]
+fn the_folder_of_a_pack_starts_where_it_is_written() {
+    let show = |config: &Config| config.prompt.pack.clone();
+    let user = |pack: &str| world(&[("home/config.toml", &format!("pack = '{pack}'\n"))]);
+    user("mine").check(show, &expect!["mine"]);
+    user("./mine").check(show, &expect!["$R/home/mine"]);
+    user("packs/mine").check(show, &expect!["$R/home/packs/mine"]);
+    user("mine").flags(&["pack=../mine"]).check(show, &expect!["$R/mine"]);
+}
+
+#[test]
 fn a_role_is_stronger_than_the_user_and_its_flags() {
     let mut world = world(&[("home/config.toml", "model = 'user'\n"), ("home/role.toml", "model = 'role'\n")])
         .flags(&["model=flag"]);

@@ -1,0 +1,65 @@
+//! `models.json` of a pack: texts for particular models, in the shape of the upstream catalogue.
+//!
+//! Only the texts are read. What a model can do is the model catalogue's say.
+
+use std::sync::Arc;
+
+use pellucid_protocol::model::ModelMessages;
+use serde::Deserialize;
+
+use super::PackError;
+use super::PackFile;
+
+/// The entries of `models.json`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct ModelEntries {
+    entries: Vec<ModelEntry>,
+}
+
+/// What a pack says to one model, or to all whose names begin so.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+pub struct ModelEntry {
+    /// The model, or the beginning of its name.
+    pub slug: String,
+    /// Its base instructions.
+    #[serde(default)]
+    pub base_instructions: Option<String>,
+    /// Its base instructions with a place for the tone.
+    #[serde(default)]
+    pub model_messages: Option<ModelMessages>,
+    /// The file it stands in.
+    #[serde(skip)]
+    pub file: Arc<str>,
+}
+
+#[derive(Deserialize)]
+struct Raw {
+    models: Vec<ModelEntry>,
+}
+
+impl ModelEntries {
+    pub(super) fn parse(file: &PackFile) -> Result<Self, PackError> {
+        let mut raw: Raw = serde_json::from_str(&file.text).map_err(|error| PackError::Syntax {
+            file: file.shown.to_string(),
+            line: error.line(),
+            column: error.column(),
+            message: message(&error),
+        })?;
+        for entry in &mut raw.models {
+            entry.file = file.shown.clone();
+        }
+        Ok(Self { entries: raw.models })
+    }
+
+    /// The entry with the longest name that begins the model's.
+    pub(super) fn find(&self, slug: &str) -> Option<&ModelEntry> {
+        let fits = |entry: &&ModelEntry| slug.starts_with(&entry.slug);
+        self.entries.iter().filter(fits).max_by_key(|entry| entry.slug.len())
+    }
+}
+
+/// The message without the place, which stands before it already.
+fn message(error: &serde_json::Error) -> String {
+    let whole = error.to_string();
+    whole.split(" at line ").next().unwrap_or(&whole).to_owned()
+}

@@ -1,0 +1,205 @@
+//! Makes a pack out of somebody's own checkout of the Codex CLI, with that project's texts.
+//!
+//! Where each text stands is told by the engine's table of slots. Everything is looked for, and
+//! what is not found is named with where it was looked for; a text is never guessed.
+//!
+//! Not here: writing the pack, and deciding what to do when something is missing.
+
+mod literals;
+mod tokens;
+mod tools;
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+use std::path::PathBuf;
+
+use pellucid_engine::pack::Pack;
+use pellucid_engine::pack::PackFiles;
+use pellucid_engine::pack::slots;
+use pellucid_engine::pack::slots::Upstream;
+
+use self::tokens::Token;
+use self::tools::FoundTool;
+
+/// The release whose sources the table of slots describes.
+pub const VERSION: &str = "0.104.0";
+
+/// The pack that an imported one lies over.
+pub const BASE: &str = "codex";
+
+/// Larger files are not what they should be.
+const FILE_BYTES_MAX: u64 = 8 * 1024 * 1024;
+
+/// What was found in a checkout.
+#[derive(Debug, Default)]
+pub struct Import {
+    /// The texts, as files of a pack.
+    pub files: PackFiles,
+    /// The slots that have a text, with where it came from.
+    pub found: Vec<Found>,
+    /// What was not found.
+    pub missing: Vec<Missing>,
+    /// The release that the checkout says it is.
+    pub version: Option<String>,
+}
+
+/// A slot with a text.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Found {
+    /// The slot.
+    pub slot: String,
+    /// Its file in the pack.
+    pub file: String,
+    /// Where the text came from.
+    pub from: String,
+}
+
+/// A slot without a text.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{slot}: {from}: {why}")]
+pub struct Missing {
+    /// The slot.
+    pub slot: String,
+    /// Where it was looked for.
+    pub from: String,
+    /// What was looked for, or what was wrong.
+    pub why: String,
+}
+
+/// Why a folder is no checkout.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ImportError {
+    /// There is nothing that a checkout has.
+    #[error("{} is no checkout of the Codex CLI: there is no folder {} in it", root.display(), SOURCES)]
+    NoCheckout {
+        /// The folder.
+        root: PathBuf,
+    },
+}
+
+/// The folder that a checkout has.
+const SOURCES: &str = "codex-rs";
+
+/// Looks for every text in the checkout at `root`.
+///
+/// # Errors
+/// If there is no checkout. Texts that are missing are part of the result.
+pub fn import(root: &Path) -> Result<Import, ImportError> {
+    if !root.join(SOURCES).is_dir() {
+        return Err(ImportError::NoCheckout { root: root.to_owned() });
+    }
+    let mut importer = Importer { root, sources: BTreeMap::new(), import: Import::default() };
+    importer.import.version = importer.text("codex-rs/Cargo.toml").ok().as_deref().and_then(version);
+    for slot in slots::SLOTS {
+        if slot.upstream != Upstream::Nowhere {
+            let text = importer.upstream(&slot.upstream);
+            importer.put(slot.name, slot.file(), slot.upstream.place(), text);
+        }
+    }
+    let models = importer.text(slots::MODELS_UPSTREAM);
+    importer.put("models", slots::MODELS.to_owned(), slots::MODELS_UPSTREAM.to_owned(), models);
+    importer.tools();
+    Ok(importer.import)
+}
+
+struct Importer<'a> {
+    root: &'a Path,
+    /// Rust files that were read.
+    sources: BTreeMap<&'static str, Result<Vec<Token>, String>>,
+    import: Import,
+}
+
+impl Importer<'_> {
+    fn put(&mut self, slot: &str, file: String, from: String, text: Result<String, String>) {
+        let slot = slot.to_owned();
+        match text {
+            Ok(text) => {
+                self.import.files.insert(file.clone(), text);
+                self.import.found.push(Found { slot, file, from });
+            }
+            Err(why) => self.import.missing.push(Missing { slot, from, why }),
+        }
+    }
+
+    fn upstream(&mut self, upstream: &Upstream) -> Result<String, String> {
+        match upstream {
+            Upstream::Nowhere => Err("it has no place there".to_owned()),
+            Upstream::File(file) => self.text(file),
+            Upstream::Literal(literal) => literals::find(self.source(literal.file)?, literal),
+            Upstream::Grammar { file, item } => {
+                let tool = tools::read(self.source(file)?, item, &[])?;
+                tool.grammar.ok_or_else(|| "the tool has no grammar".to_owned())?
+            }
+        }
+    }
+
+    /// The descriptions that the base pack has, tool by tool.
+    fn tools(&mut self) {
+        let pack = Pack::builtin(BASE).expect("the base pack is built in");
+        let described: Vec<_> = pack.slot_texts().into_iter().filter(|slot| slot.text.is_some()).collect();
+        for row in slots::TOOLS {
+            let found = self.source(row.file).and_then(|source| tools::read(source, row.item, row.renames));
+            let own = format!("tools/{}", row.tool);
+            for slot in described.iter().filter(|slot| slot.file.ends_with(".md")) {
+                let Some(path) = slot.name.strip_prefix(&own) else {
+                    continue;
+                };
+                let Some(path) = path.strip_prefix('.').or_else(|| path.is_empty().then_some("")) else {
+                    continue;
+                };
+                match row.elsewhere.iter().find(|(it, _)| *it == path) {
+                    Some((_, upstream)) => {
+                        let text = self.upstream(upstream);
+                        self.put(&slot.name, slot.file.clone(), upstream.place(), text);
+                    }
+                    None => {
+                        let text = description(&found, path);
+                        self.put(&slot.name, slot.file.clone(), format!("{}, {}", row.file, row.item), text);
+                    }
+                }
+            }
+        }
+    }
+
+    /// A Rust file as tokens.
+    fn source(&mut self, file: &'static str) -> Result<&[Token], String> {
+        if !self.sources.contains_key(file) {
+            let tokens = self.text(file).and_then(|text| tokens::read(&text).map_err(|error| error.to_string()));
+            self.sources.insert(file, tokens);
+        }
+        self.sources[file].as_deref().map_err(Clone::clone)
+    }
+
+    /// The text of a file. Lines that end as on Windows are made to end as in the release.
+    fn text(&self, file: &str) -> Result<String, String> {
+        let path = self.root.join(file);
+        let size = fs::metadata(&path).map_err(|error| error.to_string())?.len();
+        if size > FILE_BYTES_MAX {
+            return Err(format!("the file has {size} bytes, which is more than {FILE_BYTES_MAX}"));
+        }
+        let bytes = fs::read(&path).map_err(|error| error.to_string())?;
+        let text = String::from_utf8(bytes).map_err(|_| "the file is not UTF-8".to_owned())?;
+        Ok(text.replace("\r\n", "\n"))
+    }
+}
+
+fn description(found: &Result<FoundTool, String>, path: &str) -> Result<String, String> {
+    let tool = found.as_ref().map_err(Clone::clone)?;
+    let missing = || match path {
+        "" => Err("the tool has no description".to_owned()),
+        path => Err(format!("there is no description of its parameter `{path}`")),
+    };
+    tool.descriptions.get(path).cloned().unwrap_or_else(missing)
+}
+
+/// The version of a workspace, from its manifest.
+fn version(manifest: &str) -> Option<String> {
+    let package = manifest.split("[workspace.package]").nth(1)?;
+    let line = package.lines().take_while(|line| !line.starts_with('[')).find(|line| line.starts_with("version"))?;
+    Some(line.split_once('=')?.1.trim().trim_matches('"').to_owned())
+}
+
+#[cfg(test)]
+mod tests;

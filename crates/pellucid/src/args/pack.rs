@@ -1,0 +1,86 @@
+//! The arguments of `pack`.
+
+use std::path::PathBuf;
+
+use clap::Args as ClapArgs;
+use clap::Subcommand;
+use clap::ValueEnum;
+
+/// `pack`.
+#[derive(Debug, ClapArgs)]
+pub struct PackArgs {
+    #[command(subcommand)]
+    pub command: PackCommand,
+}
+
+/// Commands of `pack`.
+#[derive(Debug, Subcommand)]
+pub enum PackCommand {
+    /// The packs there are, built in and yours, and which one is used.
+    List {
+        /// Print as JSON.
+        #[arg(long)]
+        json: bool,
+    },
+    /// The slots of the pack in use, or the text of one of them.
+    ///
+    /// Without a slot: every slot with the file its text comes from. With one: its text on standard
+    /// output, byte for byte, and what is known of it on standard error.
+    Show {
+        /// The slot, such as `permissions/approval_never` or `tools/update_plan.plan.status`.
+        slot: Option<String>,
+        /// Print as JSON.
+        #[arg(long)]
+        json: bool,
+    },
+    /// Make a pack of your own: a copy of a built-in one in the folder `packs` of your home folder.
+    New {
+        /// Its name: letters, digits, `-` and `_`.
+        name: String,
+        /// The built-in pack to copy.
+        #[arg(long, value_name = "PACK", default_value = "codex")]
+        from: String,
+    },
+    /// Check a pack: whatever is wrong in it, with file and line.
+    Check {
+        /// The pack, by its name or its folder.
+        #[arg(value_name = "NAME_OR_DIR")]
+        pack: String,
+        /// Print as JSON.
+        #[arg(long)]
+        json: bool,
+    },
+    /// Make a pack with another agent's texts, from your own checkout of its sources.
+    Import(PackImportArgs),
+}
+
+/// `pack import`.
+#[derive(Debug, ClapArgs)]
+#[command(
+    after_help = "Example: git clone --branch rust-v0.104.0 --depth 1 https://github.com/openai/codex codex-src\n         pellucid pack import codex codex-src && pellucid --pack codex-0.104.0 prompt hello"
+)]
+pub struct PackImportArgs {
+    /// Whose texts.
+    #[arg(value_enum)]
+    pub project: Project,
+    /// The folder with the checkout of its sources; for Codex of the tag rust-v0.104.0.
+    pub checkout: PathBuf,
+    /// Where the pack goes, instead of the folder `packs` of your home folder.
+    #[arg(long, value_name = "DIR")]
+    pub to: Option<PathBuf>,
+    /// Write the pack even if some texts are not found; those are then as in the built-in pack.
+    #[arg(long)]
+    pub partial: bool,
+    /// Write into a folder that is not empty.
+    #[arg(long)]
+    pub force: bool,
+    /// Print the table as JSON.
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Agents whose texts can be imported.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Project {
+    Codex,
+}

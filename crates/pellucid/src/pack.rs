@@ -1,0 +1,122 @@
+//! `pack`: the user's prompt packs. Which one is used, and commands to see and make them.
+//!
+//! Not here: what a pack means (`pellucid-engine`) and how its folder is read
+//! (`pellucid-workspace`).
+
+mod check;
+mod import;
+mod list;
+mod new;
+#[cfg(test)]
+mod reference;
+mod show;
+mod table;
+
+use std::error::Error;
+use std::io::Write;
+use std::path::Path;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use pellucid_config::Config;
+use pellucid_config::Env;
+use pellucid_config::home;
+use pellucid_engine::pack::Pack;
+use pellucid_workspace::pack_files;
+use pellucid_workspace::pack_files::PackFilesError;
+use serde_json::Value;
+
+use crate::args::PackArgs;
+use crate::args::PackCommand;
+use crate::args::Shared;
+use crate::start::Failure;
+use crate::style;
+
+pub fn run(shared: &Shared, args: &PackArgs) -> Result<ExitCode, Failure> {
+    match &args.command {
+        PackCommand::List { json } => list::run(shared, *json),
+        PackCommand::Show { slot, json } => show::run(shared, slot.as_deref(), *json),
+        PackCommand::New { name, from } => new::run(&home_folder()?, name, from),
+        PackCommand::Check { pack, json } => check::run(&home_folder()?, &as_typed(pack), *json),
+        PackCommand::Import(args) => import::run(args),
+    }
+}
+
+/// Loads the pack that the configuration names, and says what in it nothing reads.
+pub fn selected(config: &Config) -> Result<Pack, Failure> {
+    let pack = pack_files::load(&config.prompt.pack, &config.folders.home).map_err(|error| failure(&error))?;
+    for unknown in pack.unknown_files() {
+        style::line(&format!("warning: {unknown}"));
+    }
+    Ok(pack)
+}
+
+/// A pack as somebody typed it: a path starts at the folder they are in.
+pub fn as_typed(pack: &str) -> String {
+    if !pack_files::is_path(pack) || pack.starts_with('~') {
+        return pack.to_owned();
+    }
+    let absolute = std::path::absolute(pack).unwrap_or_else(|_| PathBuf::from(pack));
+    pellucid_config::paths::normal(&absolute).to_string_lossy().into_owned()
+}
+
+fn home_folder() -> Result<PathBuf, Failure> {
+    home::find(&Env::process()).map_err(|error| Failure::new(format!("Error finding pellucid home: {error}")))
+}
+
+/// The error with its cause, and what to try.
+fn failure(error: &PackFilesError) -> Failure {
+    let mut text = format!("Error: {error}");
+    if let Some(cause) = error.source() {
+        text += &format!(": {cause}");
+    }
+    match error {
+        PackFilesError::Unknown { name, .. } if Path::new(name).is_dir() => {
+            text += &format!("\nhint: for the folder {name}, write ./{name}");
+        }
+        PackFilesError::Pack(error) => {
+            let folder = Path::new(error.file()).parent().filter(|folder| folder.is_absolute());
+            if folder.is_some() {
+                text += "\nhint: `pellucid pack check` says everything that is wrong with a pack";
+            }
+        }
+        _ => {}
+    }
+    Failure::new(text)
+}
+
+fn print(text: &str) -> Result<(), Failure> {
+    let mut out = std::io::stdout().lock();
+    out.write_all(text.as_bytes()).and_then(|()| out.flush()).map_err(|error| Failure::new(format!("Error: {error}")))
+}
+
+fn print_json(value: &Value) -> Result<(), Failure> {
+    print(&format!("{value:#}\n"))
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+
+    use super::*;
+    use crate::args::Args;
+
+    #[test]
+    fn the_pack_can_stand_before_and_after_the_command() {
+        for line in
+            ["pellucid --pack mine pack list", "pellucid pack list --pack mine", "pellucid prompt --pack mine hi"]
+        {
+            let args = Args::try_parse_from(line.split(' ')).unwrap();
+            assert_eq!(args.shared.pack.as_deref(), Some("mine"), "{line}");
+        }
+    }
+
+    #[test]
+    fn a_name_stays_a_name_and_a_path_becomes_absolute() {
+        let here = std::env::current_dir().unwrap();
+        assert_eq!(as_typed("mine"), "mine");
+        assert_eq!(as_typed("~/mine"), "~/mine");
+        assert_eq!(as_typed("./a/../b"), here.join("b").to_string_lossy());
+        assert_eq!(as_typed("a/b"), here.join("a/b").to_string_lossy());
+    }
+}

@@ -1,0 +1,181 @@
+//! `pack import`: a pack with another agent's texts, from a checkout of its sources.
+
+use std::path::Path;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use pellucid_engine::pack::LAYOUT;
+use pellucid_engine::pack::Pack;
+use pellucid_engine::pack::slots;
+use pellucid_workspace::git::Repository;
+use pellucid_workspace::pack_files;
+use pellucid_workspace::pack_import;
+use pellucid_workspace::pack_import::Import;
+use serde_json::Value;
+use serde_json::json;
+use sha2::Digest;
+use sha2::Sha256;
+
+use super::new::manifest;
+use super::table::table;
+use crate::args::PackImportArgs;
+use crate::start::Failure;
+use crate::style;
+
+/// The file that holds the licence of the sources.
+const LICENSE: &str = "LICENSE";
+
+pub fn run(args: &PackImportArgs) -> Result<ExitCode, Failure> {
+    let folder = match &args.to {
+        Some(folder) => folder.clone(),
+        None => super::home_folder()?.join(pack_files::FOLDER).join(format!("codex-{}", pack_import::VERSION)),
+    };
+    if !args.force && is_filled(&folder) {
+        return Err(Failure::new(format!(
+            "Error: {} is not empty\nhint: --force writes into it, --to DIR writes elsewhere",
+            folder.display()
+        )));
+    }
+    let import = pack_import::import(&args.checkout).map_err(|error| Failure::new(format!("Error: {error}")))?;
+    if let Some(version) = import.version.as_deref().filter(|version| *version != pack_import::VERSION) {
+        style::line(&format!(
+            "warning: the checkout is of version {version}; texts are looked for where {} has them",
+            pack_import::VERSION
+        ));
+    }
+    let is_written = import.missing.is_empty() || args.partial;
+    if is_written {
+        write(&import, &args.checkout, &folder)?;
+    }
+    if args.json {
+        super::print_json(&report_json(&import, is_written.then_some(folder.as_path())))?;
+    } else {
+        super::print(&report(&import))?;
+    }
+    for missing in &import.missing {
+        style::line(&format!("error: {missing}"));
+    }
+    let (n_found, n_missing) = (import.found.len(), import.missing.len());
+    if is_written {
+        style::line(&format!("{n_found} texts imported, {n_missing} not found; the pack is {}", folder.display()));
+    } else {
+        style::line(&format!("{n_missing} of {} texts were not found, so nothing was written", n_found + n_missing));
+        style::line("hint: --partial writes what was found, with the built-in texts for the rest");
+    }
+    Ok(if import.missing.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+fn is_filled(folder: &Path) -> bool {
+    std::fs::read_dir(folder).is_ok_and(|mut entries| entries.next().is_some())
+}
+
+fn write(import: &Import, checkout: &Path, folder: &Path) -> Result<(), Failure> {
+    let name = folder.file_name().map_or_else(|| "codex".into(), |name| name.to_string_lossy());
+    let mut files = import.files.clone();
+    let layout = format!("name = {}\nfrom = \"{}\"\n", toml_string(&name), pack_import::BASE);
+    files.insert(LAYOUT.to_owned(), layout);
+    let head = Repository::discover(checkout).and_then(|repository| repository.head());
+    let origin = json!({
+        "project": "https://github.com/openai/codex",
+        "version": import.version,
+        "commit": head.map(|head| head.commit),
+        "texts": rows_json(import),
+    });
+    files.insert(slots::MANIFEST.to_owned(), manifest(&name, &origin));
+    // Texts of others go with their licence.
+    for paper in [LICENSE, "NOTICE"] {
+        if let Ok(text) = std::fs::read_to_string(checkout.join(paper)) {
+            files.insert(paper.to_owned(), text);
+        }
+    }
+    let shown = std::path::absolute(folder).unwrap_or_else(|_| PathBuf::from(folder));
+    Pack::load_user(&files, &shown.to_string_lossy())
+        .map_err(|error| Failure::new(format!("Error: the imported texts do not make a pack: {error}")))?;
+    pack_files::write(folder, &files).map_err(|error| super::failure(&error))
+}
+
+fn toml_string(text: &str) -> String {
+    // A string of JSON is one of TOML, too.
+    Value::from(text).to_string()
+}
+
+fn hash(text: &str) -> String {
+    Sha256::digest(text.as_bytes()).iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+fn report(import: &Import) -> String {
+    let mut rows: Vec<Vec<String>> = import
+        .found
+        .iter()
+        .map(|found| {
+            let text = &import.files[&found.file];
+            vec![found.slot.clone(), text.len().to_string(), hash(text)[..16].to_owned(), found.from.clone()]
+        })
+        .collect();
+    let missing = import.missing.iter();
+    rows.extend(missing.map(|it| vec![it.slot.clone(), "-".to_owned(), "not found".to_owned(), it.from.clone()]));
+    rows.sort();
+    table(&["slot", "bytes", "sha256", "from"], &rows)
+}
+
+fn rows_json(import: &Import) -> Vec<Value> {
+    let row = |found: &pack_import::Found| {
+        let text = &import.files[&found.file];
+        json!({ "slot": found.slot, "file": found.file, "bytes": text.len(), "sha256": hash(text), "from": found.from })
+    };
+    import.found.iter().map(row).collect()
+}
+
+fn report_json(import: &Import, folder: Option<&Path>) -> Value {
+    let missing = import.missing.iter().map(|it| json!({ "slot": it.slot, "from": it.from, "why": it.why }));
+    json!({
+        "version": import.version,
+        "folder": folder,
+        "found": rows_json(import),
+        "missing": missing.collect::<Vec<_>>(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+    use crate::args::Project;
+
+    /// Imports from a checkout that has nothing but one text.
+    fn import_one(partial: bool) -> (tempfile::TempDir, bool) {
+        let folder = tempfile::tempdir().unwrap();
+        let checkout = folder.path().join("checkout");
+        fs::create_dir_all(checkout.join("codex-rs/core")).unwrap();
+        fs::write(checkout.join("codex-rs/core/prompt.md"), "Be good.\n").unwrap();
+        fs::write(checkout.join(LICENSE), "A licence.").unwrap();
+        let to = Some(folder.path().join("pack \"x\""));
+        let args = PackImportArgs { project: Project::Codex, checkout, to, partial, force: false, json: false };
+        let is_good = run(&args).unwrap() == ExitCode::SUCCESS;
+        (folder, is_good)
+    }
+
+    #[test]
+    fn nothing_is_written_unless_everything_is_found() {
+        let (folder, is_good) = import_one(false);
+        assert!(!is_good);
+        assert!(!folder.path().join("pack \"x\"").exists());
+    }
+
+    #[test]
+    fn a_partial_import_is_a_pack_that_says_what_it_has() {
+        let (folder, is_good) = import_one(true);
+        assert!(!is_good, "something is still missing");
+        let folder = folder.path().join("pack \"x\"");
+        let pack = pack_files::load(&folder.to_string_lossy(), Path::new("")).unwrap();
+        assert_eq!(pack.name, "pack \"x\"");
+        assert_eq!(pack.unknown_files(), []);
+        assert_eq!(pack.slot_text("base/default").unwrap().text.as_deref(), Some("Be good.\n"));
+        assert_eq!(fs::read_to_string(folder.join(LICENSE)).unwrap(), "A licence.");
+        let manifest: Value = serde_json::from_str(&fs::read_to_string(folder.join(slots::MANIFEST)).unwrap()).unwrap();
+        let text = &manifest["origin"]["texts"][0];
+        assert_eq!((&text["slot"], &text["bytes"]), (&json!("base/default"), &json!(9)));
+        assert_eq!(text["sha256"], hash("Be good.\n"));
+    }
+}

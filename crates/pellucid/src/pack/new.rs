@@ -1,0 +1,95 @@
+//! `pack new`: a pack of one's own, as a copy of a built-in one.
+
+use std::path::Path;
+use std::process::ExitCode;
+
+use pellucid_engine::pack::LAYOUT;
+use pellucid_engine::pack::Pack;
+use pellucid_engine::pack::PackFiles;
+use pellucid_engine::pack::slots;
+use pellucid_workspace::pack_files;
+use serde_json::Value;
+use serde_json::json;
+
+use crate::start::Failure;
+
+const README: &str = include_str!("readme.md");
+
+pub fn run(home: &Path, name: &str, from: &str) -> Result<ExitCode, Failure> {
+    let folder = home.join(pack_files::FOLDER).join(name);
+    if Pack::builtin_names().contains(&name) {
+        return Err(Failure::new(format!("Error: `{name}` is the name of a built-in pack; choose another")));
+    }
+    if !is_name(name) {
+        return Err(Failure::new(format!("Error: `{name}` is no name for a pack: use letters, digits, `-` and `_`")));
+    }
+    if folder.exists() {
+        return Err(Failure::new(format!("Error: {} is there already", folder.display())));
+    }
+    let files = copy(name, from).ok_or_else(|| {
+        let known = Pack::builtin_names().join(", ");
+        Failure::new(format!("Error: there is no built-in pack `{from}`; built in: {known}"))
+    })?;
+    pack_files::write(&folder, &files).map_err(|error| super::failure(&error))?;
+    super::print(&format!(
+        "Made {}\n\nChange any text in it, then:\n  pellucid pack check {name}\n  pellucid --pack {name} prompt hello\nTo use it always, put `pack = \"{name}\"` into {}\n",
+        folder.display(),
+        home.join("config.toml").display(),
+    ))?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn is_name(name: &str) -> bool {
+    !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '_'))
+}
+
+/// The files of a built-in pack under another name.
+fn copy(name: &str, from: &str) -> Option<PackFiles> {
+    let mut files = Pack::builtin_files(from)?;
+    let layout = files.get_mut(LAYOUT)?;
+    *layout = layout.replacen(&format!("name = \"{from}\""), &format!("name = \"{name}\"\nfrom = \"{from}\""), 1);
+    files.insert("README.md".to_owned(), README.replace("{name}", name).replace("{from}", from));
+    files.insert(slots::MANIFEST.to_owned(), manifest(name, &json!({ "pack": from, "built_in": true })));
+    Some(files)
+}
+
+/// `manifest.json`: what the pack is and where it came from.
+pub fn manifest(name: &str, origin: &Value) -> String {
+    let manifest = json!({
+        "name": name,
+        "version": env!("CARGO_PKG_VERSION"),
+        "made_by": concat!("pellucid ", env!("CARGO_PKG_VERSION")),
+        "origin": origin,
+    });
+    format!("{manifest:#}\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_copy_of_every_built_in_pack_is_a_pack() {
+        for from in Pack::builtin_names() {
+            let files = copy("mine", from).unwrap();
+            let (pack, errors) = Pack::check_user(&files, "/packs/mine");
+            assert_eq!(errors, [], "{from}");
+            let pack = pack.unwrap();
+            assert_eq!(pack.name, "mine");
+            assert_eq!(pack.unknown_files(), [], "{from}");
+            assert_eq!(pack.layout.slots, Pack::builtin(from).unwrap().layout.slots);
+        }
+    }
+
+    #[test]
+    fn a_pack_is_made_once_and_under_a_good_name() {
+        let home = tempfile::tempdir().unwrap();
+        let failed = |name: &str, from: &str| format!("{:?}", run(home.path(), name, from).unwrap_err());
+        assert!(run(home.path(), "mine", "codex").is_ok());
+        assert!(failed("mine", "codex").contains("is there already"));
+        assert!(failed("codex", "codex").contains("is the name of a built-in pack"));
+        assert!(failed("../mine", "codex").contains("is no name for a pack"));
+        assert!(failed("", "codex").contains("is no name for a pack"));
+        assert!(failed("other", "nothing").contains("there is no built-in pack `nothing`"));
+    }
+}

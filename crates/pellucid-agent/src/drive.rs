@@ -123,7 +123,11 @@ impl Driver<'_> {
         for wish in wishes {
             match wish {
                 Wish::Emit(event) => inside.events.send(self.input.id.as_str(), event).await?,
-                Wish::RecordInput => self.session.record_input(&self.input.items),
+                Wish::RecordInput => {
+                    for warning in self.session.record_input(&self.input.items) {
+                        inside.events.send(self.input.id.as_str(), warning).await?;
+                    }
+                }
                 Wish::Record(item, origin) => self.session.record(&item, &origin),
                 Wish::RecordDraft(draft) => self.session.transcript.record_draft(&draft),
                 Wish::AskModel => {

@@ -4,6 +4,7 @@
 //! - [`pack`], [`template`], [`gate`], [`source`]: how model input is put together, as data
 //! - [`fragment`], [`encode`]: text with its origin, and bytes with theirs
 //! - [`assemble`]: the first context
+//! - [`skills`]: instructions on disk that are used on demand
 //! - [`transcript`], [`chunks`], [`user_message`]: the conversation, encoded once
 //! - [`request`], [`tool_list`]: a request in shared pieces
 //! - [`report`]: what a request is made of
@@ -26,6 +27,7 @@ pub mod meter;
 pub mod pack;
 pub mod report;
 pub mod request;
+pub mod skills;
 pub mod source;
 pub mod template;
 pub mod tool_list;

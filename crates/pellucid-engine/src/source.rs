@@ -19,6 +19,7 @@ mod memory_summary;
 mod permissions;
 mod personality;
 mod project_docs;
+mod skills_list;
 
 use std::sync::Arc;
 
@@ -84,7 +85,7 @@ impl Given {
 }
 
 /// Every source.
-static SOURCES: [Source; 13] = [
+static SOURCES: [Source; 14] = [
     base_instructions::SOURCE,
     permissions::SOURCE,
     developer_instructions::SOURCE,
@@ -96,6 +97,7 @@ static SOURCES: [Source; 13] = [
     home_document::SOURCE,
     project_docs::SOURCE,
     js_repl::SOURCE,
+    skills_list::SOURCE,
     child_agents::SOURCE,
     environment::SOURCE,
 ];

@@ -1,4 +1,4 @@
-//! Reads the world into facts: instruction files, shell, git, writable roots, pictures, host.
+//! Reads the world into facts: instruction files, skills, shell, git, writable roots, pictures, host.
 //!
 //! Everything here looks at the disk or at an environment that the caller hands in, and returns
 //! plain values. Nothing starts a process, with one exception that says so: [`git::has_changes`].
@@ -15,6 +15,7 @@ mod mime;
 pub mod os;
 pub mod roots;
 pub mod shell;
+pub mod skills;
 pub mod terminal;
 
 #[cfg(test)]

@@ -97,6 +97,8 @@ pub enum Command {
     Demo(DemoArgs),
     /// List feature switches.
     Features(FeaturesArgs),
+    /// List skills: which the model is told of, which are switched off, and what is wrong with others.
+    Skills(SkillsArgs),
     /// Print a completion script for a shell.
     Completion {
         /// The shell.
@@ -244,6 +246,32 @@ pub struct FeaturesArgs {
 pub enum FeaturesCommand {
     /// Every feature with its stage and whether it is on.
     List,
+}
+
+/// `skills`.
+#[derive(Debug, ClapArgs)]
+pub struct SkillsArgs {
+    #[command(subcommand)]
+    pub command: SkillsCommand,
+}
+
+/// Commands of `skills`.
+#[derive(Debug, Subcommand)]
+pub enum SkillsCommand {
+    /// Every skill with whose it is, whether it is used, and where it lies.
+    List(ListArgs),
+}
+
+/// How something is listed.
+#[derive(Debug, Clone, ClapArgs)]
+pub struct ListArgs {
+    /// Print the list as JSON.
+    #[arg(long)]
+    pub json: bool,
+
+    /// The working directory.
+    #[arg(short = 'C', long = "cd", value_name = "DIR")]
+    pub cd: Option<PathBuf>,
 }
 
 /// How a request is printed.

@@ -5,6 +5,7 @@
 mod assembly;
 mod packs;
 mod requests;
+mod skills;
 mod turns;
 
 use std::sync::LazyLock;
@@ -12,6 +13,7 @@ use std::sync::LazyLock;
 use pellucid_engine::facts::Document;
 use pellucid_engine::facts::Facts;
 use pellucid_engine::pack::Pack;
+use pellucid_engine::skills::Skills;
 use pellucid_protocol::feature::Features;
 use pellucid_protocol::id::SessionId;
 use pellucid_protocol::model::ModelInfo;
@@ -72,6 +74,7 @@ pub fn facts() -> Facts {
         project_documents: Vec::new(),
         project_document_bytes_max: 32_768,
         candidates: Vec::new(),
+        skills: Skills::default(),
         memory: None,
         web_search: WebSearchMode::Cached,
         commit_attribution: None,

@@ -5,6 +5,7 @@
 //! - [`fragment`], [`encode`]: text with its origin, and bytes with theirs
 //! - [`assemble`]: the first context
 //! - [`skills`]: instructions on disk that are used on demand
+//! - [`custom_prompt`]: texts of the user's own with places to fill
 //! - [`transcript`], [`chunks`], [`user_message`]: the conversation, encoded once
 //! - [`request`], [`tool_list`]: a request in shared pieces
 //! - [`report`]: what a request is made of
@@ -19,6 +20,7 @@
 pub mod assemble;
 pub mod call;
 pub mod chunks;
+pub mod custom_prompt;
 pub mod encode;
 pub mod facts;
 pub mod fragment;

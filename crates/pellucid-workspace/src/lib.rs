@@ -8,6 +8,7 @@
 
 pub mod cache;
 pub mod changes;
+pub mod custom_prompts;
 pub mod documents;
 pub mod git;
 pub mod images;

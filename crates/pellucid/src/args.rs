@@ -99,6 +99,8 @@ pub enum Command {
     Features(FeaturesArgs),
     /// List skills: which the model is told of, which are switched off, and what is wrong with others.
     Skills(SkillsArgs),
+    /// List custom prompts.
+    Prompts(PromptsArgs),
     /// Print a completion script for a shell.
     Completion {
         /// The shell.
@@ -259,6 +261,20 @@ pub struct SkillsArgs {
 #[derive(Debug, Subcommand)]
 pub enum SkillsCommand {
     /// Every skill with whose it is, whether it is used, and where it lies.
+    List(ListArgs),
+}
+
+/// `prompts`.
+#[derive(Debug, ClapArgs)]
+pub struct PromptsArgs {
+    #[command(subcommand)]
+    pub command: PromptsCommand,
+}
+
+/// Commands of `prompts`.
+#[derive(Debug, Subcommand)]
+pub enum PromptsCommand {
+    /// Every custom prompt with its arguments and what it is for.
     List(ListArgs),
 }
 

@@ -4,7 +4,7 @@
 //! - `start`: from arguments to a session
 //! - `exec`: one turn without a terminal interface
 //! - `prompt`, `context`: what the model would be given, and where it comes from
-//! - `skills`: what lies on disk for the model to use
+//! - `skills`, `prompts`: what lies on disk for the model or for a person to use
 //! - `demo`: a scripted turn for newcomers
 //!
 //! Not here: behaviour. That is in the libraries.
@@ -16,6 +16,7 @@ mod environment;
 mod exec;
 mod features;
 mod prompt;
+mod prompts;
 mod skills;
 mod start;
 mod stdin;
@@ -51,6 +52,7 @@ fn run(args: Args) -> Result<ExitCode, Failure> {
         Command::Demo(args) => demo::run(&args),
         Command::Features(args) => features::run(&shared, &args),
         Command::Skills(args) => skills::run(&shared, args),
+        Command::Prompts(args) => prompts::run(&shared, args),
         Command::Completion { shell } => {
             clap_complete::generate(shell, &mut Args::command(), "pellucid", &mut std::io::stdout());
             Ok(ExitCode::SUCCESS)

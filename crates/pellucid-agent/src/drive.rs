@@ -162,7 +162,12 @@ impl Driver<'_> {
         for wish in wishes {
             match wish {
                 Wish::Emit(event) => inside.events.send(self.input.id.as_str(), event).await?,
-                Wish::RecordInput(inputs) => self.session.record_input(&inputs),
+                Wish::RecordSteered(inputs) => self.session.record_message(&inputs),
+                Wish::RecordInput(inputs) => {
+                    for warning in self.session.record_input(&inputs) {
+                        inside.events.send(self.input.id.as_str(), warning).await?;
+                    }
+                }
                 Wish::Record(item, origin) => self.session.record(&item, &origin),
                 Wish::RecordDraft(draft) => self.session.transcript.record_draft(&draft),
                 Wish::AskModel => {

@@ -32,8 +32,10 @@ use pellucid_workspace::documents;
 use pellucid_workspace::documents::DocumentOptions;
 use pellucid_workspace::roots;
 use pellucid_workspace::shell;
+use pellucid_workspace::skills::SkillSearch;
 
 use crate::identity::VERSION;
+use crate::skills;
 
 /// Facts, and what a person should hear about how they came about.
 #[derive(Debug, Clone, PartialEq)]
@@ -44,6 +46,8 @@ pub struct Gathered {
     pub omissions: Vec<Omission>,
     /// Whether the model is in the catalogue.
     pub model_match: Match,
+    /// How skills are looked for, should they be wanted again.
+    pub skill_search: SkillSearch,
 }
 
 /// What facts are made of again when settings change.
@@ -131,6 +135,7 @@ pub fn gather(sources: &Sources) -> Gathered {
         what: "project documents".to_owned(),
         why: Why::Unusable { error },
     });
+    let skill_search = skills::search(config, env);
     let policy = &config.permissions.sandbox_policy;
     let facts = Facts {
         cwd: cwd.to_string_lossy().into_owned(),
@@ -163,13 +168,14 @@ pub fn gather(sources: &Sources) -> Gathered {
         project_documents: project.documents,
         project_document_bytes_max: config.documents.max_bytes,
         candidates,
+        skills: skill_search.load(),
         memory: memory(config),
         web_search: config.web_search_under(policy),
         commit_attribution: config.prompt.commit_attribution.clone(),
         has_mcp_servers: config.tools.mcp_servers.values().any(|server| server.enabled),
         agent_roles: agent_roles(config),
     };
-    Gathered { facts, omissions: failed.into_iter().collect(), model_match }
+    Gathered { facts, omissions: failed.into_iter().collect(), model_match, skill_search }
 }
 
 /// A text of the configuration, with its place.

@@ -13,3 +13,4 @@ pub mod identity;
 pub mod images;
 pub mod metadata;
 pub mod session;
+pub mod skills;

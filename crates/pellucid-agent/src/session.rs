@@ -16,6 +16,7 @@ use pellucid_engine::report::why_text;
 use pellucid_engine::request::Frame;
 use pellucid_engine::request::Request;
 use pellucid_engine::request::WireSettings;
+use pellucid_engine::skills::select;
 use pellucid_engine::transcript::Draft;
 use pellucid_engine::transcript::ItemIds;
 use pellucid_engine::transcript::Transcript;
@@ -45,6 +46,8 @@ use crate::identity::Identity;
 use crate::images;
 use crate::metadata;
 use crate::metadata::Repositories;
+use crate::skills;
+use crate::skills::Wanted;
 
 /// What a session is made of.
 #[derive(Debug)]
@@ -181,10 +184,33 @@ impl Session {
         self.meter.event()
     }
 
-    /// Records what a person said.
-    pub fn record_input(&mut self, inputs: &[UserInput]) {
+    /// Records what a person said, and the skills that it asks for. Gives what a person should hear
+    /// of skills that cannot be read.
+    pub fn record_input(&mut self, inputs: &[UserInput]) -> Vec<EventMessage> {
+        let wanted = if select::may_select(inputs) { self.wanted_skills(inputs) } else { Wanted::default() };
+        self.record_message(inputs);
+        for message in wanted.messages {
+            self.transcript.record_draft(&message);
+        }
+        wanted.warnings.into_iter().map(|message| EventMessage::Warning { message }).collect()
+    }
+
+    /// Records what a person said, and nothing else.
+    pub(crate) fn record_message(&mut self, inputs: &[UserInput]) {
         let images = images::load(inputs);
         self.transcript.record_draft(&user_message(&self.setup.pack, inputs, &images));
+    }
+
+    /// The skills that an input asks for. After the first turn they are looked for again, because
+    /// they may have come or gone since.
+    fn wanted_skills(&self, inputs: &[UserInput]) -> Wanted {
+        let same_name = self.setup.pack.layout.skills.same_name;
+        let Gathered { facts, skill_search, .. } = &self.setup.gathered;
+        if self.last.is_some() {
+            skills::wanted(&skill_search.load(), inputs, same_name)
+        } else {
+            skills::wanted(&facts.skills, inputs, same_name)
+        }
     }
 
     /// Records an item.

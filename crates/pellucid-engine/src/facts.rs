@@ -16,6 +16,8 @@ use pellucid_protocol::settings::SandboxPolicy;
 use pellucid_protocol::settings::Verbosity;
 use pellucid_protocol::settings::WebSearchMode;
 
+use crate::skills::Skills;
+
 /// Everything a layout may ask for.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Facts {
@@ -59,6 +61,8 @@ pub struct Facts {
     pub project_document_bytes_max: usize,
     /// Every file that was looked for, used or not.
     pub candidates: Vec<Candidate>,
+    /// The skills of the working directory.
+    pub skills: Skills,
     /// What earlier sessions left to remember.
     pub memory: Option<Memory>,
     /// Whether the hosted web search is offered.

@@ -32,6 +32,11 @@ pub enum Origin {
         /// How many bytes it has in all.
         size: u64,
     },
+    /// What a skill says of itself at the head of its file, on one line.
+    Skill {
+        /// The file.
+        path: Arc<str>,
+    },
     /// A value that configuration, a flag or a caller gave.
     Provided {
         /// Where it was given.
@@ -67,6 +72,7 @@ impl Origin {
         match self {
             Self::Pack { .. } => "pack",
             Self::File { .. } => "file",
+            Self::Skill { .. } => "skill",
             Self::Provided { .. } => "provided",
             Self::Fact { .. } => "fact",
             Self::Layout => "layout",
@@ -83,7 +89,7 @@ impl Origin {
     pub fn detail(&self) -> &str {
         match self {
             Self::Pack { file } => file,
-            Self::File { path, .. } => path,
+            Self::File { path, .. } | Self::Skill { path } => path,
             Self::Provided { place } => place,
             Self::Fact { name } => name,
             Self::Tool { name } => name,
@@ -151,6 +157,15 @@ pub enum Why {
     },
     /// It is blank.
     Blank,
+    /// The user has switched it off.
+    SwitchedOff,
+    /// It is there for those who ask for it.
+    OnlyOnMention,
+    /// Another of the same name comes first.
+    Shadowed {
+        /// Which.
+        by: String,
+    },
     /// It could not be read, or not used.
     Unusable {
         /// Why not.
@@ -164,7 +179,7 @@ impl Why {
         match self {
             Self::Cut { kept, of } => of - kept,
             Self::OverBudget { of } => *of,
-            Self::Blank | Self::Unusable { .. } => 0,
+            Self::Blank | Self::SwitchedOff | Self::OnlyOnMention | Self::Shadowed { .. } | Self::Unusable { .. } => 0,
         }
     }
 }

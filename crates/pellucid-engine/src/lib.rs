@@ -5,6 +5,8 @@
 //! - [`fragment`], [`encode`]: text with its origin, and bytes with theirs
 //! - [`assemble`]: the first context
 //! - [`update`], [`compaction`]: what is told of changes, and how a long history is summarised
+//! - [`skills`]: instructions on disk that are used on demand
+//! - [`custom_prompt`]: texts of the user's own with places to fill
 //! - [`transcript`], [`chunks`], [`user_message`]: the conversation, encoded once
 //! - [`boundary`], [`output_cut`], [`exec_output`]: what items mean and how they are shown
 //! - [`request`], [`tool_list`]: a request in shared pieces
@@ -23,6 +25,7 @@ pub mod call;
 pub mod chunks;
 pub mod compaction;
 pub mod continuity;
+pub mod custom_prompt;
 pub mod encode;
 pub mod exec_output;
 pub mod facts;
@@ -33,6 +36,7 @@ pub mod output_cut;
 pub mod pack;
 pub mod report;
 pub mod request;
+pub mod skills;
 pub mod source;
 pub mod template;
 pub mod tool_list;

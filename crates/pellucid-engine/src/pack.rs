@@ -24,6 +24,8 @@ pub use layout::Budget;
 pub use layout::Layout;
 pub use layout::ModelTexts;
 pub use layout::Part;
+pub use layout::SameName;
+pub use layout::SkillRules;
 pub use layout::Slot;
 pub use layout::Target;
 pub use layout::ToolSlot;

@@ -179,6 +179,9 @@ fn row_json(row: &Row) -> Value {
 fn omission_json(omission: &Omission) -> Value {
     let status = match omission.why {
         Why::Cut { .. } => "truncated",
+        Why::SwitchedOff => "disabled",
+        Why::OnlyOnMention => "on mention",
+        Why::Shadowed { .. } => "shadowed",
         Why::OverBudget { .. } | Why::Blank | Why::Unusable { .. } => "omitted",
     };
     json!({
@@ -222,6 +225,9 @@ pub fn why_text(why: &Why) -> String {
         Why::Cut { kept, of } => format!("cut after {kept} of {of} bytes, the budget is spent"),
         Why::OverBudget { of } => format!("all {of} bytes left out, the budget is spent"),
         Why::Blank => "blank".to_owned(),
+        Why::SwitchedOff => "switched off in the configuration".to_owned(),
+        Why::OnlyOnMention => "used only when it is mentioned".to_owned(),
+        Why::Shadowed { by } => format!("{by} has the same name and comes first"),
         Why::Unusable { error } => error.clone(),
     }
 }

@@ -20,6 +20,7 @@ mod memory_summary;
 mod permissions;
 mod personality;
 mod project_docs;
+mod skills_list;
 
 use std::sync::Arc;
 
@@ -88,7 +89,7 @@ impl Given {
 }
 
 /// Every source.
-static SOURCES: [Source; 13] = [
+static SOURCES: [Source; 14] = [
     base_instructions::SOURCE,
     permissions::SOURCE,
     developer_instructions::SOURCE,
@@ -100,6 +101,7 @@ static SOURCES: [Source; 13] = [
     home_document::SOURCE,
     project_docs::SOURCE,
     js_repl::SOURCE,
+    skills_list::SOURCE,
     child_agents::SOURCE,
     environment::SOURCE,
 ];

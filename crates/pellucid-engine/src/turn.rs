@@ -145,6 +145,8 @@ pub enum Wish {
     Emit(EventMessage),
     /// Record what the person said.
     RecordInput(Vec<UserInput>),
+    /// Record what the person said during the turn. It brings no skills in.
+    RecordSteered(Vec<UserInput>),
     /// Record an item.
     Record(Item, Origin),
     /// Record a message of the runtime.
@@ -598,16 +600,16 @@ impl Turn {
     fn complete(&mut self, last_agent_message: Option<String>) -> Vec<Wish> {
         self.is_over = true;
         let turn_id = self.settings.turn_id.clone();
-        let mut wishes: Vec<Wish> = self.pending.drain(..).map(Wish::RecordInput).collect();
+        let mut wishes: Vec<Wish> = self.pending.drain(..).map(Wish::RecordSteered).collect();
         wishes.push(Wish::Emit(EventMessage::TaskComplete { turn_id, last_agent_message }));
         wishes.push(Wish::Finish);
         wishes
     }
 
-    /// Records what the person said, and shows it.
-    fn record_input(&mut self, inputs: Vec<UserInput>) -> [Wish; 3] {
-        let item = TurnItem::UserMessage { id: self.fresh_id(), content: inputs.clone() };
-        [Wish::RecordInput(inputs), self.item_started(&item), self.item_completed(item)]
+    /// Shows what the person said.
+    fn show_input(&mut self, inputs: Vec<UserInput>) -> [Wish; 2] {
+        let item = TurnItem::UserMessage { id: self.fresh_id(), content: inputs };
+        [self.item_started(&item), self.item_completed(item)]
     }
 
     fn delta(&self, event: impl FnOnce(&Self, String) -> EventMessage) -> Vec<Wish> {

@@ -110,6 +110,10 @@ pub enum Command {
     Features(FeaturesArgs),
     /// Packs: the texts and the layout of model input. See, copy, change, check and import them.
     Pack(PackArgs),
+    /// List skills: which the model is told of, which are switched off, and what is wrong with others.
+    Skills(SkillsArgs),
+    /// List custom prompts.
+    Prompts(PromptsArgs),
     /// Print a completion script for a shell.
     Completion {
         /// The shell.
@@ -269,6 +273,46 @@ pub struct FeaturesArgs {
 pub enum FeaturesCommand {
     /// Every feature with its stage and whether it is on.
     List,
+}
+
+/// `skills`.
+#[derive(Debug, ClapArgs)]
+pub struct SkillsArgs {
+    #[command(subcommand)]
+    pub command: SkillsCommand,
+}
+
+/// Commands of `skills`.
+#[derive(Debug, Subcommand)]
+pub enum SkillsCommand {
+    /// Every skill with whose it is, whether it is used, and where it lies.
+    List(ListArgs),
+}
+
+/// `prompts`.
+#[derive(Debug, ClapArgs)]
+pub struct PromptsArgs {
+    #[command(subcommand)]
+    pub command: PromptsCommand,
+}
+
+/// Commands of `prompts`.
+#[derive(Debug, Subcommand)]
+pub enum PromptsCommand {
+    /// Every custom prompt with its arguments and what it is for.
+    List(ListArgs),
+}
+
+/// How something is listed.
+#[derive(Debug, Clone, ClapArgs)]
+pub struct ListArgs {
+    /// Print the list as JSON.
+    #[arg(long)]
+    pub json: bool,
+
+    /// The working directory.
+    #[arg(short = 'C', long = "cd", value_name = "DIR")]
+    pub cd: Option<PathBuf>,
 }
 
 /// How a request is printed.

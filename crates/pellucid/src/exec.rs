@@ -73,7 +73,7 @@ fn tell_omissions(session: &Session, is_strict: bool) -> Result<(), Failure> {
     }
     if is_strict && !lost.is_empty() {
         return Err(Failure::new(
-            "Error: --strict-context: instructions would be lost; raise project_doc_max_bytes or shorten them",
+            "Error: --strict-context: the model would not see what the warnings above name, so nothing was sent",
         ));
     }
     Ok(())
@@ -83,7 +83,7 @@ fn tell_omissions(session: &Session, is_strict: bool) -> Result<(), Failure> {
 fn is_loss(why: &Why) -> bool {
     match why {
         Why::Cut { .. } | Why::OverBudget { .. } | Why::Unusable { .. } => true,
-        Why::Blank => false,
+        Why::Blank | Why::SwitchedOff | Why::OnlyOnMention | Why::Shadowed { .. } => false,
     }
 }
 

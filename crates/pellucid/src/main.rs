@@ -5,6 +5,7 @@
 //! - `exec`: one turn without a terminal interface
 //! - `prompt`, `context`: what the model would be given, and where it comes from
 //! - `pack`: the user's prompt packs
+//! - `skills`, `prompts`: what lies on disk for the model or for a person to use
 //! - `demo`: a scripted turn for newcomers
 //!
 //! Not here: behaviour. That is in the libraries.
@@ -17,6 +18,8 @@ mod exec;
 mod features;
 mod pack;
 mod prompt;
+mod prompts;
+mod skills;
 mod start;
 mod stdin;
 mod style;
@@ -51,6 +54,8 @@ fn run(args: Args) -> Result<ExitCode, Failure> {
         Command::Demo(args) => demo::run(&args),
         Command::Features(args) => features::run(&shared, &args),
         Command::Pack(args) => pack::run(&shared, &args),
+        Command::Skills(args) => skills::run(&shared, args),
+        Command::Prompts(args) => prompts::run(&shared, args),
         Command::Completion { shell } => {
             clap_complete::generate(shell, &mut Args::command(), "pellucid", &mut std::io::stdout());
             Ok(ExitCode::SUCCESS)

@@ -4,6 +4,7 @@ use std::io::Write;
 use std::process::ExitCode;
 
 use pellucid_agent::session::Session;
+use pellucid_protocol::event::EventMessage;
 use serde_json::Value;
 
 use crate::args::PromptArgs;
@@ -13,6 +14,7 @@ use crate::args::TurnArgs;
 use crate::start;
 use crate::start::Failure;
 use crate::start::Start;
+use crate::style;
 
 pub fn run(shared: &Shared, args: &PromptArgs) -> Result<ExitCode, Failure> {
     let (_, body) = next_request(shared, &args.turn, args.input.clone())?;
@@ -38,7 +40,11 @@ pub fn next_request(shared: &Shared, turn: &TurnArgs, input: Option<String>) -> 
     let schema = start::output_schema(turn.output_schema.as_deref())?;
     let inputs = start::inputs(&turn.image, input);
     if !inputs.is_empty() {
-        session.record_input(&inputs);
+        for event in session.record_input(&inputs) {
+            if let EventMessage::Warning { message } = event {
+                style::line(&format!("warning: {message}"));
+            }
+        }
     }
     let frame = session.frame(schema);
     let body = session.request(&frame).body();

@@ -29,6 +29,8 @@ pub struct Layout {
     pub tools_only: Option<ToolsOnly>,
     /// What is told of changes between turns, in order.
     pub updates: Vec<&'static Update>,
+    /// What is done with skills.
+    pub skills: SkillRules,
     /// Texts for particular models.
     pub models: Vec<ModelTexts>,
 }
@@ -111,6 +113,26 @@ pub struct ToolsOnly {
     pub tools: Vec<Arc<str>>,
 }
 
+/// What is done with skills.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SkillRules {
+    /// What happens to skills of the same name.
+    #[serde(default)]
+    pub same_name: SameName,
+}
+
+/// What happens to skills of the same name.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum SameName {
+    /// All are listed, and the name alone means none of them.
+    #[default]
+    All,
+    /// The first is listed and meant: the project's before the user's before the program's own.
+    First,
+}
+
 /// Base instructions for particular models.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -152,6 +174,7 @@ impl Layout {
             tools: raw.tool.into_iter().map(|tool| reader.tool(tool)).collect::<Result<_, _>>()?,
             tools_only: raw.tools_only.map(|only| reader.tools_only(only)).transpose()?,
             updates: reader.updates(&raw.updates.order)?,
+            skills: raw.skills,
             models: raw.model,
         })
     }
@@ -198,6 +221,8 @@ struct RawLayout {
     tools_only: Option<RawToolsOnly>,
     #[serde(default)]
     updates: RawUpdates,
+    #[serde(default)]
+    skills: SkillRules,
     #[serde(default)]
     model: Vec<ModelTexts>,
 }

@@ -5,6 +5,7 @@ pub fn about(name: &str) -> &'static str {
     match name {
         "apps" => "how connected apps are mentioned",
         "base_instructions" => "the base instructions: configured ones, else those of the model, in its tone",
+        "skills_list" => "the skills that the model may use, and how",
         "child_agents" => "a note that instruction files may lie below the working directory",
         "collaboration" => "the instructions of the way of working together",
         "commit_trailer" => "how commit messages name the agent",

@@ -64,7 +64,8 @@ impl Turn {
             }
             Next::Input => {
                 let inputs = std::mem::take(&mut self.inputs);
-                let mut wishes: Vec<Wish> = self.record_input(inputs).into();
+                let mut wishes = vec![Wish::RecordInput(inputs.clone())];
+                wishes.extend(self.show_input(inputs));
                 wishes.extend(self.record_pending());
                 wishes.push(Wish::AskModel);
                 wishes
@@ -80,7 +81,12 @@ impl Turn {
 
     fn record_pending(&mut self) -> Vec<Wish> {
         let pending = std::mem::take(&mut self.pending);
-        pending.into_iter().flat_map(|inputs| self.record_input(inputs)).collect()
+        let mut wishes = Vec::new();
+        for inputs in pending {
+            wishes.push(Wish::RecordSteered(inputs.clone()));
+            wishes.extend(self.show_input(inputs));
+        }
+        wishes
     }
 
     pub(super) fn summary_reply(&mut self, event: ReplyEvent) -> Vec<Wish> {

@@ -6,6 +6,7 @@ mod assembly;
 mod compactions;
 mod packs;
 mod requests;
+mod skills;
 mod transcripts;
 mod turns;
 mod updates;
@@ -16,6 +17,7 @@ use std::sync::LazyLock;
 use pellucid_engine::facts::Document;
 use pellucid_engine::facts::Facts;
 use pellucid_engine::pack::Pack;
+use pellucid_engine::skills::Skills;
 use pellucid_protocol::feature::Features;
 use pellucid_protocol::id::SessionId;
 use pellucid_protocol::model::ModelInfo;
@@ -76,6 +78,7 @@ pub fn facts() -> Facts {
         project_documents: Vec::new(),
         project_document_bytes_max: 32_768,
         candidates: Vec::new(),
+        skills: Skills::default(),
         memory: None,
         web_search: WebSearchMode::Cached,
         commit_attribution: None,

@@ -29,7 +29,7 @@ fn an_unknown_source_is_refused_with_the_known_ones() {
         "source = \"environment\"",
         "source = \"enviroment\"",
         &expect![
-            "pack.toml:68: unknown source `enviroment`; known: `base_instructions`, `permissions`, `developer_instructions`, `memory_summary`, `collaboration`, `personality`, `apps`, `commit_trailer`, `home_document`, `project_docs`, `js_repl`, `child_agents`, `environment`"
+            "pack.toml:69: unknown source `enviroment`; known: `base_instructions`, `permissions`, `developer_instructions`, `memory_summary`, `collaboration`, `personality`, `apps`, `commit_trailer`, `home_document`, `project_docs`, `js_repl`, `skills_list`, `child_agents`, `environment`"
         ],
     );
 }
@@ -53,7 +53,7 @@ fn an_unknown_key_is_refused() {
         "id = \"environment\"",
         "id = \"environment\"\ncolour = 1",
         &expect![
-            "pack.toml:67:1: unknown field `colour`, expected one of `id`, `target`, `source`, `gate`, `template`, `budget`, `parts`"
+            "pack.toml:68:1: unknown field `colour`, expected one of `id`, `target`, `source`, `gate`, `template`, `budget`, `parts`"
         ],
     );
 }

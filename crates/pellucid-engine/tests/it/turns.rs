@@ -113,7 +113,7 @@ fn show(wishes: &[Wish]) -> String {
             let what = value.get("output").or(value.get("call_id")).map(word).unwrap_or_default();
             format!("record({} {what})", word(&value["type"]))
         }
-        Wish::RecordInput(inputs) => match inputs.as_slice() {
+        Wish::RecordInput(inputs) | Wish::RecordSteered(inputs) => match inputs.as_slice() {
             [UserInput::Text { text, .. }] => format!("input({text})"),
             _ => "input(?)".to_owned(),
         },

@@ -1,0 +1,65 @@
+//! Skills of a session: where they may lie, and the texts of those that an input asks for.
+
+use pellucid_config::Config;
+use pellucid_config::Env;
+use pellucid_config::layers::Source;
+use pellucid_engine::pack::SameName;
+use pellucid_engine::skills::Skills;
+use pellucid_engine::skills::Switch;
+use pellucid_engine::skills::inject;
+use pellucid_engine::skills::select::Selecting;
+use pellucid_engine::skills::select::select;
+use pellucid_engine::transcript::Draft;
+use pellucid_protocol::input::UserInput;
+use pellucid_workspace::skills;
+use pellucid_workspace::skills::SkillPlaces;
+use pellucid_workspace::skills::SkillSearch;
+
+/// How skills are looked for under a configuration. The layers of a project that the user does not
+/// trust count here too: a skill is text, and the list says where it lies.
+pub fn search(config: &Config, env: &Env) -> SkillSearch {
+    let layers = config.layers();
+    let folders = |source| {
+        let layers = layers.iter().filter(move |layer| layer.source == source);
+        layers.filter_map(|layer| layer.folder()).map(ToOwned::to_owned)
+    };
+    let mut project_configs: Vec<_> = folders(Source::Project).collect();
+    project_configs.reverse();
+    let places = SkillPlaces {
+        project_configs,
+        home: config.folders.home.clone(),
+        user_home: env.user_home(),
+        system_config: folders(Source::System).next(),
+        project_root: config.folders.project_root.clone(),
+        cwd: config.folders.cwd.clone(),
+        extra: Vec::new(),
+    };
+    let switches = config.tools.skills.iter().map(|switch| {
+        let to = if switch.enabled { Switch::On } else { Switch::Off };
+        (switch.path.clone(), to)
+    });
+    SkillSearch::new(&places, switches.collect())
+}
+
+/// What an input brings in.
+#[derive(Debug, Default)]
+pub(crate) struct Wanted {
+    /// A message for each skill that it asks for.
+    pub messages: Vec<Draft>,
+    /// What a person should hear of those that cannot be read.
+    pub warnings: Vec<String>,
+}
+
+/// Reads the skills that an input asks for.
+pub(crate) fn wanted(skills: &Skills, inputs: &[UserInput], same_name: SameName) -> Wanted {
+    let mut wanted = Wanted::default();
+    for skill in select(skills, inputs, &Selecting { same_name, connectors: &[] }) {
+        match skills::read(skill) {
+            Ok(text) => wanted.messages.push(inject::message(skill, text)),
+            Err(error) => {
+                wanted.warnings.push(format!("failed to load skill {} at {}: {error}", skill.name, skill.path));
+            }
+        }
+    }
+    wanted
+}

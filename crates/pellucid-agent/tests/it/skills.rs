@@ -1,0 +1,237 @@
+//! Skills in a session: where they are found, what a turn brings in, and what a person hears.
+
+use std::fs;
+use std::path::Path;
+use std::path::PathBuf;
+
+use expect_test::Expect;
+use expect_test::expect;
+use pellucid_agent::door;
+use pellucid_agent::gather;
+use pellucid_agent::gather::Sources;
+use pellucid_agent::identity;
+use pellucid_agent::identity::Identity;
+use pellucid_agent::session::Session;
+use pellucid_agent::session::Setup;
+use pellucid_config::Env;
+use pellucid_config::LoadOptions;
+use pellucid_engine::pack::Pack;
+use pellucid_model::Model;
+use pellucid_model::Script;
+use pellucid_protocol::event::Event;
+use pellucid_protocol::event::EventMessage;
+use pellucid_protocol::event::RawReasoning;
+use pellucid_protocol::input::UserInput;
+use pellucid_protocol::operation::Operation;
+use pellucid_protocol::operation::Submission;
+use pellucid_protocol::provider::Provider;
+use serde_json::Value;
+use tempfile::TempDir;
+
+/// A machine with a project, a home and a user.
+struct World {
+    _folder: TempDir,
+    root: PathBuf,
+}
+
+impl World {
+    fn new(skills: &[&str]) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path().canonicalize().unwrap();
+        let world = Self { _folder: folder, root };
+        world.write("work/.git/HEAD", "ref: refs/heads/main\n");
+        world.write("state/config.toml", "");
+        for skill in skills {
+            world.skill(skill);
+        }
+        world
+    }
+
+    fn write(&self, path: &str, text: &str) {
+        let path = self.root.join(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    }
+
+    /// A skill named like its folder.
+    fn skill(&self, folder: &str) {
+        let name = Path::new(folder).file_name().unwrap().to_str().unwrap();
+        let head = format!("---\nname: {name}\ndescription: About {name}.\n---\nBody of {name}.\n");
+        self.write(&format!("{folder}/SKILL.md"), &head);
+    }
+
+    fn session(&self) -> Session {
+        let env = Env::from_pairs([("HOME", self.root.join("user").to_str().unwrap())]);
+        let mut options = LoadOptions::new(self.root.join("work"), self.root.join("state"), env.clone());
+        options.system.config = self.root.join("system/config.toml");
+        let config = pellucid_config::load(&options).unwrap();
+        let script = Script::parse("script.toml", "[[reply]]\nsay = \"One.\"\n[[reply]]\nsay = \"Two.\"\n").unwrap();
+        let identity = Identity::new("test", &env);
+        let sources = Sources::new(config, env);
+        Session::new(Setup {
+            session_id: identity::new_session_id(),
+            pack: Pack::builtin("codex").unwrap(),
+            gathered: gather::gather(&sources),
+            sources,
+            provider_id: "scripted".to_owned(),
+            provider: Provider::default(),
+            model: Model::scripted(script),
+            identity,
+            raw_reasoning: RawReasoning::Hidden,
+            compact_prompt: None,
+            context_events: false,
+            notices: Vec::new(),
+        })
+    }
+}
+
+/// Runs turns, doing something before each, and shows their events, what each said, and what is
+/// sent in the end.
+async fn run(world: &World, session: Session, turns: Vec<(&dyn Fn(), Vec<UserInput>)>) -> String {
+    let (door::Door { submissions, mut events }, inside) = door::open(&session);
+    let mut shown = String::new();
+    let face = async {
+        for (before, items) in turns {
+            before();
+            let operation = Operation::UserInput { items, final_output_json_schema: None };
+            submissions.send(Submission { id: identity::new_turn_id(), operation }).await.unwrap();
+            while let Some(Event { msg, .. }) = events.recv().await {
+                match msg {
+                    EventMessage::TaskStarted { .. } => shown += "turn\n",
+                    EventMessage::UserMessage { .. } => shown += "user message\n",
+                    EventMessage::Warning { message } => shown += &format!("warning: {message}\n"),
+                    EventMessage::TaskComplete { .. } => break,
+                    _ => {}
+                }
+            }
+        }
+        submissions.send(Submission { id: identity::new_turn_id(), operation: Operation::Shutdown }).await.unwrap();
+        while events.recv().await.is_some() {}
+    };
+    let (mut session, ()) = tokio::join!(door::run(session, inside), face);
+    let frame = session.frame(None);
+    let body: Value = serde_json::from_slice(&session.request(&frame).body()).unwrap();
+    for item in body["input"].as_array().unwrap() {
+        let text = item["content"][0]["text"].as_str().unwrap();
+        let first = text.lines().nth(if text.starts_with("<skill>") { 1 } else { 0 }).unwrap();
+        shown += &format!("{} {first}\n", item["role"].as_str().unwrap());
+    }
+    shown.replace(world.root.to_str().unwrap(), "$")
+}
+
+#[track_caller]
+fn check_turns(world: &World, session: Session, turns: Vec<(&dyn Fn(), Vec<UserInput>)>, expected: &Expect) {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    expected.assert_eq(&runtime.block_on(run(world, session, turns)));
+}
+
+#[test]
+fn skills_are_found_in_every_place_even_if_the_project_is_not_trusted() {
+    let world = World::new(&[
+        "work/.codex/skills/repo-codex",
+        "work/.agents/skills/repo-agents",
+        "state/skills/home",
+        "state/skills/.system/own",
+        "user/.agents/skills/user",
+        "system/skills/machine",
+        "elsewhere/skills/nobody",
+    ]);
+    world.write("work/.codex/config.toml", "model = \"other\"\n");
+    let off = world.root.join("state/skills/home/SKILL.md");
+    world.write("state/config.toml", &format!("[[skills.config]]\npath = {off:?}\nenabled = false\n"));
+    let session = world.session();
+    let shown: String = (session.facts().skills.all().iter())
+        .map(|skill| format!("{} {} {}\n", skill.scope.as_str(), skill.name, skill.is_enabled()))
+        .collect();
+    expect![[r#"
+        repo repo-agents true
+        repo repo-codex true
+        user home false
+        user user true
+        system own true
+        admin machine true
+    "#]]
+    .assert_eq(&shown);
+}
+
+#[test]
+fn skills_follow_the_message_and_one_that_is_gone_is_told_before_it() {
+    let world = World::new(&["state/skills/gone", "state/skills/here"]);
+    let session = world.session();
+    let remove = || fs::remove_dir_all(world.root.join("state/skills/gone")).unwrap();
+    let turns: Vec<(&dyn Fn(), _)> = vec![(&remove, vec![UserInput::text("Use $here and $gone.")])];
+    check_turns(
+        &world,
+        session,
+        turns,
+        &expect![[r#"
+        turn
+        warning: failed to load skill gone at $/state/skills/gone/SKILL.md: No such file or directory (os error 2)
+        user message
+        developer <permissions instructions>
+        user # AGENTS.md instructions for $/work
+        user <environment_context>
+        user Use $here and $gone.
+        user <name>here</name>
+        assistant One.
+    "#]],
+    );
+}
+
+#[test]
+fn a_later_turn_sees_skills_that_came_or_went() {
+    let world = World::new(&["state/skills/old"]);
+    let session = world.session();
+    let nothing = || {};
+    let change = || {
+        fs::remove_dir_all(world.root.join("state/skills/old")).unwrap();
+        world.skill("state/skills/new");
+    };
+    let turns: Vec<(&dyn Fn(), _)> =
+        vec![(&nothing, vec![UserInput::text("Use $old.")]), (&change, vec![UserInput::text("Use $old and $new.")])];
+    check_turns(
+        &world,
+        session,
+        turns,
+        &expect![[r#"
+        turn
+        user message
+        turn
+        user message
+        developer <permissions instructions>
+        user # AGENTS.md instructions for $/work
+        user <environment_context>
+        user Use $old.
+        user <name>old</name>
+        assistant One.
+        user Use $old and $new.
+        user <name>new</name>
+        assistant Two.
+    "#]],
+    );
+}
+
+#[test]
+fn a_skill_chosen_by_hand_needs_no_text() {
+    let world = World::new(&["work/.codex/skills/tidy"]);
+    let session = world.session();
+    let path = world.root.join("work/.codex/skills/tidy/SKILL.md");
+    let nothing = || {};
+    let chosen = UserInput::Skill { name: "tidy".to_owned(), path };
+    let turns: Vec<(&dyn Fn(), _)> = vec![(&nothing, vec![UserInput::text("Please."), chosen])];
+    check_turns(
+        &world,
+        session,
+        turns,
+        &expect![[r#"
+        turn
+        user message
+        developer <permissions instructions>
+        user # AGENTS.md instructions for $/work
+        user <environment_context>
+        user Please.
+        user <name>tidy</name>
+        assistant One.
+    "#]],
+    );
+}

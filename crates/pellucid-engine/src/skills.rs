@@ -1,0 +1,171 @@
+//! Skills: instructions for a kind of task, kept on disk and used on demand.
+//!
+//! - `front_matter`, `metadata`: what a skill says of itself
+//! - `mention`: `$name` and `[$name](path)` in what a person says
+//! - `select`: which skills an input asks for
+//! - `inject`: a skill's text as a message
+//!
+//! Not here: finding and reading the files (`pellucid-workspace`), and the list that the model is
+//! given (`source::skills_list`).
+
+pub mod front_matter;
+pub mod inject;
+pub mod mention;
+pub mod metadata;
+pub mod select;
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+pub use front_matter::SkillError;
+pub use metadata::SkillMetadata;
+
+/// The skills of a working directory, and what went wrong with others.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Skills {
+    /// Every skill, switched off ones too.
+    ///
+    /// Invariant: in load order (scope, name, path), each path once. [`Skills::new`] sees to it.
+    all: Vec<Skill>,
+    /// What could not be used.
+    pub problems: Vec<SkillProblem>,
+}
+
+/// A skill that could be read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Skill {
+    /// Its name, on one line.
+    pub name: String,
+    /// What it is for, on one line.
+    pub description: String,
+    /// The same in fewer words, for people.
+    pub short_description: Option<String>,
+    /// The canonical path of its `SKILL.md`.
+    pub path: String,
+    /// Whose it is.
+    pub scope: SkillScope,
+    /// Whether the user has switched it off.
+    pub switch: Switch,
+    /// What the file beside it adds, if there is one.
+    pub metadata: Option<Box<SkillMetadata>>,
+}
+
+/// Whose a skill is, in the order in which skills are listed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum SkillScope {
+    /// The project's.
+    Repo,
+    /// The user's.
+    User,
+    /// The program's own.
+    System,
+    /// The administrator's.
+    Admin,
+}
+
+impl SkillScope {
+    /// Its word in lists.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Repo => "repo",
+            Self::User => "user",
+            Self::System => "system",
+            Self::Admin => "admin",
+        }
+    }
+}
+
+/// Whether a skill may be used at all.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Switch {
+    /// It may.
+    #[default]
+    On,
+    /// The configuration says no.
+    Off,
+}
+
+impl Skill {
+    /// Whether it can be used.
+    pub fn is_enabled(&self) -> bool {
+        self.switch == Switch::On
+    }
+
+    /// Whether the model may choose it without being told.
+    pub fn is_implicit(&self) -> bool {
+        self.metadata.as_ref().and_then(|metadata| metadata.allow_implicit_invocation).unwrap_or(true)
+    }
+}
+
+/// Something that was found where skills lie and could not be used.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SkillProblem {
+    /// Which file or folder.
+    pub path: String,
+    /// What is wrong with it.
+    pub fault: SkillFault,
+}
+
+/// What is wrong with a file or folder of skills.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum SkillFault {
+    /// This `SKILL.md` is no skill.
+    Skill(SkillError),
+    /// This file beside a skill says nothing that can be used; the skill itself is there.
+    Metadata {
+        /// Why.
+        error: String,
+    },
+    /// This folder cannot be listed.
+    Folder {
+        /// Why.
+        error: String,
+    },
+    /// This folder has more folders in it than are searched.
+    TooManyFolders {
+        /// How many are.
+        max: usize,
+    },
+}
+
+impl fmt::Display for SkillFault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Skill(error) => error.fmt(f),
+            Self::Metadata { error } => write!(f, "not used: {error}"),
+            Self::Folder { error } => write!(f, "failed to list folder: {error}"),
+            Self::TooManyFolders { max } => write!(f, "only the first {max} folders in it are searched"),
+        }
+    }
+}
+
+impl Skills {
+    /// Puts what was found in order. Of several finds of one path the first counts.
+    pub fn new(found: Vec<Skill>, problems: Vec<SkillProblem>) -> Self {
+        let mut all = found;
+        // The sort is stable, so that the first find of a path comes first and stays.
+        all.sort_by(|a, b| a.path.cmp(&b.path));
+        all.dedup_by(|later, first| later.path == first.path);
+        all.sort_by(|a, b| (a.scope, &a.name, &a.path).cmp(&(b.scope, &b.name, &b.path)));
+        Self { all, problems }
+    }
+
+    /// Every skill, in load order.
+    pub fn all(&self) -> &[Skill] {
+        &self.all
+    }
+
+    /// Those that can be used, in load order.
+    pub fn enabled(&self) -> impl Iterator<Item = &Skill> {
+        self.all.iter().filter(|skill| skill.is_enabled())
+    }
+
+    /// Of every name the first skill that can be used.
+    pub fn first_by_name(&self) -> BTreeMap<&str, &Skill> {
+        let mut first = BTreeMap::new();
+        for skill in self.enabled() {
+            first.entry(skill.name.as_str()).or_insert(skill);
+        }
+        first
+    }
+}

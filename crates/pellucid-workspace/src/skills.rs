@@ -1,0 +1,145 @@
+//! Skills on disk: where they may lie, finding them, and reading what they say of themselves.
+//!
+//! Only heads are kept: a skill's text is read again when it is used. A search costs a listing for
+//! each folder and a reading for each skill, and nothing where no folder of skills is.
+//!
+//! Not here: what a head must say and in which order skills are listed (`pellucid-engine`), and
+//! which folders configure a project (`pellucid-config`).
+
+mod find;
+mod read;
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io;
+use std::path::Path;
+use std::path::PathBuf;
+
+use pellucid_engine::skills::Skill;
+use pellucid_engine::skills::SkillScope;
+use pellucid_engine::skills::Skills;
+use pellucid_engine::skills::Switch;
+
+use crate::skills::find::Finder;
+
+/// The folder with skills in a folder that configures something.
+const FOLDER: &str = "skills";
+
+/// The folder with things for agents of all makes.
+const AGENTS_FOLDER: &str = ".agents";
+
+/// The folder with the program's own skills, within the user's.
+const SYSTEM_FOLDER: &str = ".system";
+
+/// Places that decide where skills may lie.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct SkillPlaces {
+    /// The folders that configure the project, that nearest to the working directory first.
+    pub project_configs: Vec<PathBuf>,
+    /// The home folder.
+    pub home: PathBuf,
+    /// The user's own folder.
+    pub user_home: Option<PathBuf>,
+    /// The folder that configures the machine.
+    pub system_config: Option<PathBuf>,
+    /// The project's top folder.
+    pub project_root: PathBuf,
+    /// The working directory.
+    pub cwd: PathBuf,
+    /// Further folders of skills that a caller names.
+    pub extra: Vec<PathBuf>,
+}
+
+/// A folder of skills.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SkillRoot {
+    /// Where.
+    pub path: PathBuf,
+    /// Whose skills lie there.
+    pub scope: SkillScope,
+}
+
+/// How skills are looked for.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct SkillSearch {
+    /// Where, in this order. Folders that are not there are passed over.
+    pub roots: Vec<SkillRoot>,
+    /// `SKILL.md` files that the user switched on or off; the last word on a path counts.
+    pub switches: Vec<(PathBuf, Switch)>,
+}
+
+impl SkillSearch {
+    /// The folders where skills may lie, each once.
+    pub fn new(places: &SkillPlaces, switches: Vec<(PathBuf, Switch)>) -> Self {
+        let mut search = Self { roots: Vec::new(), switches };
+        for folder in &places.project_configs {
+            search.push(folder.join(FOLDER), SkillScope::Repo);
+        }
+        search.push(places.home.join(FOLDER), SkillScope::User);
+        if let Some(user_home) = &places.user_home {
+            search.push(user_home.join(AGENTS_FOLDER).join(FOLDER), SkillScope::User);
+        }
+        search.push(places.home.join(FOLDER).join(SYSTEM_FOLDER), SkillScope::System);
+        if let Some(folder) = &places.system_config {
+            search.push(folder.join(FOLDER), SkillScope::Admin);
+        }
+        let inside = |folder: &&Path| folder.starts_with(&places.project_root);
+        let mut folders: Vec<&Path> = places.cwd.ancestors().take_while(inside).collect();
+        folders.reverse();
+        for folder in folders {
+            search.push(folder.join(AGENTS_FOLDER).join(FOLDER), SkillScope::Repo);
+        }
+        for folder in &places.extra {
+            search.push(folder.clone(), SkillScope::User);
+        }
+        search
+    }
+
+    /// Finds and reads them.
+    pub fn load(&self) -> Skills {
+        let mut finder = Finder::default();
+        for root in &self.roots {
+            finder.search(root);
+        }
+        let (mut found, problems) = finder.finish();
+        if !found.is_empty() {
+            self.switch(&mut found);
+        }
+        Skills::new(found, problems)
+    }
+
+    fn push(&mut self, path: PathBuf, scope: SkillScope) {
+        if !self.roots.iter().any(|root| root.path == path) {
+            self.roots.push(SkillRoot { path, scope });
+        }
+    }
+
+    fn switch(&self, found: &mut [Skill]) {
+        let switches: BTreeMap<String, Switch> = self
+            .switches
+            .iter()
+            .map(|(path, switch)| (shown(&fs::canonicalize(path).unwrap_or_else(|_| path.clone())), *switch))
+            .collect();
+        if switches.is_empty() {
+            return;
+        }
+        for skill in found {
+            skill.switch = switches.get(&skill.path).copied().unwrap_or_default();
+        }
+    }
+}
+
+/// The text of a skill, as it is now.
+///
+/// # Errors
+/// If the file cannot be read or is not UTF-8.
+pub fn read(skill: &Skill) -> io::Result<String> {
+    fs::read_to_string(&skill.path)
+}
+
+fn shown(path: &Path) -> String {
+    path.to_string_lossy().into_owned()
+}
+
+#[cfg(test)]
+mod tests;

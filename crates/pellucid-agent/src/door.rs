@@ -14,6 +14,7 @@ use pellucid_protocol::operation::Submission;
 use tokio::sync::mpsc;
 
 use crate::drive;
+use crate::log::Log;
 use crate::session::Session;
 
 /// How many submissions may wait.
@@ -52,9 +53,11 @@ pub(crate) struct EventSender {
 pub(crate) struct FaceGone;
 
 impl EventSender {
-    pub(crate) async fn send(&self, id: &str, msg: EventMessage) -> Result<(), FaceGone> {
+    /// Writes an event down where files keep it, then tells the face.
+    pub(crate) async fn send(&self, log: &mut Log, id: &str, msg: EventMessage) -> Result<(), FaceGone> {
         let echoes = msg.echoes(self.raw);
         for msg in std::iter::once(msg).chain(echoes) {
+            log.event(&msg);
             self.sender.send(Event { id: id.to_owned(), msg }).await.map_err(|_gone| FaceGone)?;
         }
         Ok(())
@@ -79,9 +82,10 @@ pub async fn run(mut session: Session, mut inside: Inside) -> Session {
 }
 
 async fn serve(session: &mut Session, inside: &mut Inside) -> Result<(), FaceGone> {
-    inside.events.send("", session.configured()).await?;
+    let configured = session.configured();
+    inside.events.send(&mut session.log, "", configured).await?;
     for notice in std::mem::take(&mut session.setup.notices) {
-        inside.events.send("", notice).await?;
+        inside.events.send(&mut session.log, "", notice).await?;
     }
     loop {
         let submission = match inside.waiting.pop_front() {
@@ -94,7 +98,7 @@ async fn serve(session: &mut Session, inside: &mut Inside) -> Result<(), FaceGon
         match operation {
             Operation::UserInput { items, final_output_json_schema } => {
                 for warning in session.turn_warnings() {
-                    inside.events.send(id.as_str(), warning).await?;
+                    inside.events.send(&mut session.log, id.as_str(), warning).await?;
                 }
                 let task = drive::Task::Answer;
                 let turn = drive::TurnInput { id, task, items, output_schema: final_output_json_schema };
@@ -111,16 +115,16 @@ async fn serve(session: &mut Session, inside: &mut Inside) -> Result<(), FaceGon
                     message: "num_turns must be >= 1".to_owned(),
                     codex_error_info: Some(ErrorInfo::ThreadRollbackFailed),
                 };
-                inside.events.send(id.as_str(), error).await?;
+                inside.events.send(&mut session.log, id.as_str(), error).await?;
             }
             Operation::ThreadRollback { num_turns } => {
                 let figures = session.roll_back(num_turns);
-                inside.events.send(id.as_str(), figures).await?;
-                inside.events.send(id.as_str(), EventMessage::ThreadRolledBack { num_turns }).await?;
+                inside.events.send(&mut session.log, id.as_str(), figures).await?;
+                inside.events.send(&mut session.log, id.as_str(), EventMessage::ThreadRolledBack { num_turns }).await?;
             }
             Operation::Interrupt => {}
             Operation::Shutdown => {
-                return inside.events.send(id.as_str(), EventMessage::ShutdownComplete).await;
+                return inside.events.send(&mut session.log, id.as_str(), EventMessage::ShutdownComplete).await;
             }
         }
     }

@@ -77,7 +77,7 @@ pub(crate) async fn drive(session: &mut Session, input: TurnInput, inside: &mut 
         stream_retries_max: session.setup.provider.stream_retries(),
         compaction_limit: facts.model.compaction_limit(),
         summarised_by: session.summarised_by(),
-        takeover_limit: session.takeover_limit(),
+        takeover: session.takeover(),
     };
     let mut turn = Turn::new(settings, std::mem::take(&mut session.meter), &session.setup.pack);
     let frame = session.frame(input.output_schema.clone());
@@ -161,21 +161,25 @@ impl Driver<'_> {
     async fn fulfil(&mut self, turn: &Turn, wishes: Vec<Wish>, inside: &Inside) -> Result<Flow, FaceGone> {
         for wish in wishes {
             match wish {
-                Wish::Emit(event) => inside.events.send(self.input.id.as_str(), event).await?,
+                Wish::Emit(event) => inside.events.send(&mut self.session.log, self.input.id.as_str(), event).await?,
                 Wish::RecordSteered(inputs) => self.session.record_message(&inputs),
                 Wish::RecordInput(inputs) => {
                     for warning in self.session.record_input(&inputs) {
-                        inside.events.send(self.input.id.as_str(), warning).await?;
+                        inside.events.send(&mut self.session.log, self.input.id.as_str(), warning).await?;
                     }
                 }
                 Wish::Record(item, origin) => self.session.record(&item, &origin),
-                Wish::RecordDraft(draft) => self.session.transcript.record_draft(&draft),
+                Wish::RecordDraft(draft) => self.session.record_draft(&draft),
+                Wish::Note(item, origin) => self.session.transcript.record(&item, &origin),
+                Wish::Persist => self.session.log.persist(),
+                Wish::LogSummary => self.session.log_summary(),
+                Wish::RecordSkills => self.session.record_skills(),
                 Wish::AskModel => {
                     // The earlier request is let go first, so that its bytes can be added to.
                     self.request = None;
                     self.request = Some(self.session.request(&self.frame));
                     for event in self.session.context_events() {
-                        inside.events.send(self.input.id.as_str(), event).await?;
+                        inside.events.send(&mut self.session.log, self.input.id.as_str(), event).await?;
                     }
                     self.ask(turn).await;
                 }
@@ -250,6 +254,8 @@ impl Driver<'_> {
             return;
         };
         let body = request.segments.clone();
+        let facts = self.summary.as_ref().map_or(&self.session.setup.gathered.facts, |summary| &summary.facts);
+        self.session.log.turn_context(facts, &self.input.id, self.input.output_schema.as_ref());
         let repositories = self.git.take_answer().await;
         let turn_headers =
             TurnHeaders { turn_id: &self.input.id, repositories: &repositories, state: turn.turn_state() };
@@ -262,7 +268,7 @@ impl Driver<'_> {
         let answer = match pellucid_tools::run(call) {
             Ok(outcome) => {
                 for event in outcome.events {
-                    inside.events.send(self.input.id.as_str(), event).await?;
+                    inside.events.send(&mut self.session.log, self.input.id.as_str(), event).await?;
                 }
                 Some(call::answer(call, outcome.answer))
             }
@@ -290,7 +296,7 @@ impl Driver<'_> {
                                 message: "Cannot rollback while a turn is in progress.".to_owned(),
                                 codex_error_info: Some(ErrorInfo::ThreadRollbackFailed),
                             };
-                            if inside.events.send(submission.id.as_str(), error).await.is_err() {
+                            if inside.events.send(&mut self.session.log, submission.id.as_str(), error).await.is_err() {
                                 return Fact::Interrupted { running: Vec::new() };
                             }
                         }

@@ -154,6 +154,7 @@ pub fn gather(sources: &Sources) -> Gathered {
         personality: config.model.personality,
         features: config.features.clone(),
         base_instructions: config.prompt.base_instructions.as_ref().map(provided),
+        recorded_instructions: None,
         developer_instructions: config.prompt.developer_instructions.as_ref().map(provided),
         collaboration_mode: CollaborationMode {
             mode: CollaborationModeKind::Default,

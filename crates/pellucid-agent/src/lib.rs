@@ -11,6 +11,8 @@ mod drive;
 pub mod gather;
 pub mod identity;
 pub mod images;
+pub mod log;
 pub mod metadata;
+mod restore;
 pub mod session;
 pub mod skills;

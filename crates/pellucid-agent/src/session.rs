@@ -1,6 +1,7 @@
 //! A session: a conversation with its settings, and the requests it makes.
 
 use pellucid_engine::assemble;
+use pellucid_engine::assemble::Context;
 use pellucid_engine::compaction::Compaction;
 use pellucid_engine::continuity::Continuity;
 use pellucid_engine::continuity::Sent;
@@ -9,6 +10,7 @@ use pellucid_engine::facts::Provided;
 use pellucid_engine::fragment::Fragment;
 use pellucid_engine::fragment::Omission;
 use pellucid_engine::fragment::Origin;
+use pellucid_engine::fragment::concat;
 use pellucid_engine::meter::Meter;
 use pellucid_engine::pack::Pack;
 use pellucid_engine::report::Report;
@@ -24,6 +26,7 @@ use pellucid_engine::truncate::tokens_of_bytes;
 use pellucid_engine::turn::Rebuilt;
 use pellucid_engine::turn::SummarisedBy;
 use pellucid_engine::turn::Summariser;
+use pellucid_engine::turn::Takeover;
 use pellucid_engine::update::Change;
 use pellucid_engine::update::updates;
 use pellucid_engine::user_message::user_message;
@@ -38,14 +41,18 @@ use pellucid_protocol::item::Item;
 use pellucid_protocol::operation::SettingsChange;
 use pellucid_protocol::provider::Provider;
 use pellucid_protocol::settings::ReasoningEffort;
+use pellucid_store::read::Loaded;
+use pellucid_store::recorder::Recorder;
 use serde_json::Value;
 
 use crate::gather::Gathered;
 use crate::gather::Sources;
 use crate::identity::Identity;
 use crate::images;
+use crate::log::Log;
 use crate::metadata;
 use crate::metadata::Repositories;
+use crate::restore;
 use crate::skills;
 use crate::skills::Wanted;
 
@@ -84,6 +91,7 @@ pub struct Session {
     pub(crate) setup: Setup,
     pub(crate) transcript: Transcript,
     pub(crate) meter: Meter,
+    pub(crate) log: Log,
     instructions: Vec<Fragment>,
     omissions: Vec<Omission>,
     last: Option<LastRequest>,
@@ -91,6 +99,12 @@ pub struct Session {
     before: Facts,
     /// The model of the last task that ended.
     previous_model: Option<String>,
+    /// Whether the context has to be recorded before the next turn.
+    context_is_due: bool,
+    /// Skills that the person asked for; they follow the message.
+    skills: Vec<Draft>,
+    /// A summary that is not written down yet: its text, and the history of a provider's.
+    summary: Option<(String, Option<Vec<Item>>)>,
 }
 
 /// What the last request was made of.
@@ -104,25 +118,72 @@ struct LastRequest {
 
 impl Session {
     /// A new session, with its first context recorded.
-    pub fn new(setup: Setup) -> Self {
+    pub fn new(setup: Setup, recorder: Recorder) -> Self {
         let context = assemble::assemble(&setup.pack, &setup.gathered.facts);
-        let mut transcript = Transcript::new(ids(&setup.provider), setup.gathered.facts.model.truncation_policy);
-        for message in context.messages {
-            transcript.record_draft(&Draft::from(message));
+        let mut log = Log::new(recorder, user_instructions(&context));
+        log.begin(&setup, concat(&context.instructions));
+        let mut session = Self::with(setup, log, &context);
+        session.record_context(context);
+        session
+    }
+
+    /// A session that goes on where its file ends. Its context is recorded with the next turn.
+    pub fn resumed(mut setup: Setup, recorder: Recorder, loaded: &Loaded) -> Self {
+        let context = assemble::assemble(&setup.pack, &setup.gathered.facts);
+        let policy = setup.gathered.facts.model.truncation_policy;
+        let restored = restore::restore(loaded, &setup.pack, &context, policy);
+        let place = format!("the session file {}", loaded.path.display());
+        setup.gathered.facts.recorded_instructions = restored.instructions.map(|text| Provided { place, text });
+        let model = &setup.gathered.facts.model.slug;
+        if let Some(before) = restored.model.as_ref().filter(|before| *before != model) {
+            let message = format!(
+                "this session was last used with the model `{before}` and goes on with `{model}`; its answers may differ from those of `{before}`"
+            );
+            setup.notices.push(EventMessage::Warning { message });
         }
+        let log = Log::new(recorder, user_instructions(&context));
+        let context = assemble::assemble(&setup.pack, &setup.gathered.facts);
+        let mut session = Self::with(setup, log, &context);
+        let origin = Origin::Recorded { path: loaded.path.to_string_lossy().as_ref().into() };
+        for item in &restored.items {
+            session.transcript.record(item, &origin);
+        }
+        session.meter = Meter::resumed(restored.usage);
+        session.previous_model = restored.model;
+        session.context_is_due = true;
+        session
+    }
+
+    fn with(setup: Setup, log: Log, context: &Context) -> Self {
         let mut omissions = setup.gathered.omissions.clone();
-        omissions.extend(context.omissions);
-        let before = setup.gathered.facts.clone();
+        omissions.extend(context.omissions.iter().cloned());
+        let facts = &setup.gathered.facts;
         Self {
-            setup,
-            transcript,
+            transcript: Transcript::new(ids(&setup.provider), facts.model.truncation_policy),
+            log,
             meter: Meter::default(),
-            instructions: context.instructions,
+            instructions: context.instructions.clone(),
             omissions,
             last: None,
-            before,
+            before: facts.clone(),
             previous_model: None,
+            context_is_due: false,
+            skills: Vec::new(),
+            summary: None,
+            setup,
         }
+    }
+
+    fn record_context(&mut self, context: Context) {
+        for message in context.messages {
+            self.record_draft(&Draft::from(message));
+        }
+    }
+
+    /// Records a message, and writes it down.
+    pub(crate) fn record_draft(&mut self, draft: &Draft) {
+        self.log.item(&draft.item());
+        self.transcript.record_draft(draft);
     }
 
     /// Tells faces what each request is made of.
@@ -161,13 +222,18 @@ impl Session {
 
     /// Records what changed since the last turn began, before the next one does.
     pub(crate) fn begin_turn(&mut self) {
+        if std::mem::take(&mut self.context_is_due) {
+            let context = assemble::assemble(&self.setup.pack, &self.setup.gathered.facts);
+            self.record_context(context);
+        }
         let facts = &self.setup.gathered.facts;
         let previous_model = self.previous_model.as_deref();
         let change = Change { pack: &self.setup.pack, before: &self.before, after: facts, previous_model };
-        for message in updates(&change) {
-            self.transcript.record_draft(&Draft::from(message));
-        }
+        let messages = updates(&change);
         self.before = facts.clone();
+        for message in messages {
+            self.record_draft(&Draft::from(message));
+        }
     }
 
     /// Notes that a task ended, whatever it was.
@@ -189,16 +255,21 @@ impl Session {
     pub fn record_input(&mut self, inputs: &[UserInput]) -> Vec<EventMessage> {
         let wanted = if select::may_select(inputs) { self.wanted_skills(inputs) } else { Wanted::default() };
         self.record_message(inputs);
-        for message in wanted.messages {
-            self.transcript.record_draft(&message);
-        }
+        self.skills = wanted.messages;
         wanted.warnings.into_iter().map(|message| EventMessage::Warning { message }).collect()
     }
 
     /// Records what a person said, and nothing else.
     pub(crate) fn record_message(&mut self, inputs: &[UserInput]) {
         let images = images::load(inputs);
-        self.transcript.record_draft(&user_message(&self.setup.pack, inputs, &images));
+        self.record_draft(&user_message(&self.setup.pack, inputs, &images));
+    }
+
+    /// Records the skills that the last input asked for.
+    pub fn record_skills(&mut self) {
+        for message in std::mem::take(&mut self.skills) {
+            self.record_draft(&message);
+        }
     }
 
     /// The skills that an input asks for. After the first turn they are looked for again, because
@@ -215,6 +286,7 @@ impl Session {
 
     /// Records an item.
     pub(crate) fn record(&mut self, item: &Item, origin: &Origin) {
+        self.log.item(item);
         self.transcript.record(item, origin);
     }
 
@@ -240,12 +312,13 @@ impl Session {
         facts
     }
 
-    /// The limit of the coming turn's model, if it takes over from one with a larger window.
-    pub(crate) fn takeover_limit(&self) -> Option<i64> {
+    /// Whether the coming turn's model takes over from one with a larger window.
+    pub(crate) fn takeover(&self) -> Option<Takeover> {
         let (slug, model) = (self.previous_model.as_ref()?, &self.setup.gathered.facts.model);
         let previous = self.setup.sources.model(slug).0;
         let is_smaller = *slug != model.slug && previous.effective_window() > model.effective_window();
-        model.compaction_limit().filter(|_| is_smaller)
+        let limit = model.compaction_limit().filter(|_| is_smaller)?;
+        Some(Takeover { limit, previous_window: previous.effective_window() })
     }
 
     fn wire(&self, output_schema: Option<Value>) -> WireSettings {
@@ -279,6 +352,7 @@ impl Session {
         let tokens_before = self.prompt_tokens();
         let context = assemble::assemble(&self.setup.pack, facts);
         compaction.rebuild_from(&mut self.transcript, items, context);
+        self.summary = Some((String::new(), Some(self.transcript.items().collect())));
         Rebuilt { tokens_before, tokens_after: self.prompt_tokens(), n_dropped: 0 }
     }
 
@@ -286,8 +360,16 @@ impl Session {
     pub(crate) fn rebuild(&mut self, compaction: Compaction, facts: &Facts) -> Rebuilt {
         let (tokens_before, n_dropped) = (self.prompt_tokens(), compaction.n_dropped());
         let context = assemble::assemble(&self.setup.pack, facts);
-        compaction.rebuild(&mut self.transcript, &self.setup.pack, context);
+        let message = compaction.rebuild(&mut self.transcript, &self.setup.pack, context);
+        self.summary = Some((message, None));
         Rebuilt { tokens_before, tokens_after: self.prompt_tokens(), n_dropped }
+    }
+
+    /// Writes the last summary down.
+    pub(crate) fn log_summary(&mut self) {
+        if let Some((message, replacement)) = self.summary.take() {
+            self.log.compacted(message, replacement);
+        }
     }
 
     /// The estimated tokens of instructions and items.
@@ -350,6 +432,11 @@ impl Session {
         &self.omissions
     }
 
+    /// Why the session is not kept, if its file cannot be written.
+    pub fn file_failure(&self) -> Option<&str> {
+        self.log.failure()
+    }
+
     /// What is true in this session.
     pub fn facts(&self) -> &Facts {
         &self.setup.gathered.facts
@@ -404,9 +491,12 @@ fn ids(provider: &Provider) -> ItemIds {
 /// The effort that is set if the model knows it, else its middle one, else its own.
 fn supported_effort(facts: &Facts) -> Option<ReasoningEffort> {
     let levels = &facts.model.supported_reasoning_levels;
-    let effort = facts.effort?;
-    if levels.iter().any(|level| level.effort == effort) {
-        return Some(effort);
-    }
-    levels.get(levels.len().saturating_sub(1) / 2).map(|level| level.effort)
+    let is_known = |effort: &ReasoningEffort| levels.iter().any(|level| level.effort == *effort);
+    let middle = levels.get(levels.len().saturating_sub(1) / 2).map(|level| level.effort);
+    facts.effort.filter(is_known).or(middle).or(facts.model.default_reasoning_level)
+}
+
+/// The text of the user's and the project's documents, as the session begins with it.
+fn user_instructions(context: &Context) -> Option<String> {
+    context.messages.iter().find(|message| &*message.slot == "user_instructions")?.inside.clone()
 }

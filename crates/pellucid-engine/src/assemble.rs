@@ -11,6 +11,7 @@ use std::sync::Arc;
 use crate::facts::Facts;
 use crate::fragment::Fragment;
 use crate::fragment::Omission;
+use crate::fragment::concat;
 use crate::gate;
 use crate::pack::Pack;
 use crate::pack::Slot;
@@ -37,13 +38,15 @@ pub struct ContextMessage {
     pub role: &'static str,
     /// Its text.
     pub fragments: Vec<Fragment>,
+    /// What its sources gave, before a template was put around it.
+    pub inside: Option<String>,
 }
 
 /// Puts the first context together.
 pub fn assemble(pack: &Pack, facts: &Facts) -> Context {
     let mut context = Context::default();
     for slot in &pack.layout.slots {
-        let Some(fragments) = fill(slot, pack, facts, &mut context.omissions) else {
+        let Some((fragments, inside)) = fill(slot, pack, facts, &mut context.omissions) else {
             continue;
         };
         let role = match slot.target {
@@ -54,7 +57,7 @@ pub fn assemble(pack: &Pack, facts: &Facts) -> Context {
             Target::Developer => "developer",
             Target::User => "user",
         };
-        context.messages.push(ContextMessage { slot: slot.id.clone(), role, fragments });
+        context.messages.push(ContextMessage { slot: slot.id.clone(), role, fragments, inside });
     }
     context
 }
@@ -62,13 +65,19 @@ pub fn assemble(pack: &Pack, facts: &Facts) -> Context {
 /// One slot alone; absent when the layout does not have it, or it is closed or empty now.
 pub fn slot(pack: &Pack, facts: &Facts, id: &str) -> Option<ContextMessage> {
     let slot = pack.layout.slots.iter().find(|slot| &*slot.id == id)?;
-    let fragments = fill(slot, pack, facts, &mut Vec::new())?;
+    let (fragments, inside) = fill(slot, pack, facts, &mut Vec::new())?;
     let role = if slot.target == Target::Developer { "developer" } else { "user" };
-    Some(ContextMessage { slot: slot.id.clone(), role, fragments })
+    Some(ContextMessage { slot: slot.id.clone(), role, fragments, inside })
 }
 
-/// The text of a slot; absent when its gates are closed or nobody has anything to say.
-fn fill(slot: &Slot, pack: &Pack, facts: &Facts, omissions: &mut Vec<Omission>) -> Option<Vec<Fragment>> {
+/// The text of a slot, and what stands inside its template; absent when its gates are closed or
+/// nobody has anything to say.
+fn fill(
+    slot: &Slot,
+    pack: &Pack,
+    facts: &Facts,
+    omissions: &mut Vec<Omission>,
+) -> Option<(Vec<Fragment>, Option<String>)> {
     if !gate::all_open(&slot.gates, facts) {
         return None;
     }
@@ -87,8 +96,9 @@ fn fill(slot: &Slot, pack: &Pack, facts: &Facts, omissions: &mut Vec<Omission>) 
     }
     let text = text?;
     let Some(template) = &slot.template else {
-        return Some(text);
+        return Some((text, None));
     };
+    let inside = Some(concat(&text));
     let directory = vec![Fragment::fact("cwd", facts.cwd.as_str())];
-    Some(pack.template(template).render(&[("{{ text }}", text), ("{{ directory }}", directory)]))
+    Some((pack.template(template).render(&[("{{ text }}", text), ("{{ directory }}", directory)]), inside))
 }

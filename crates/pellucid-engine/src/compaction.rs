@@ -136,6 +136,17 @@ impl Compaction {
     }
 }
 
+/// The history that a recorded summary stands for: the context as it is now, what people said
+/// before, and the summary.
+pub fn restored(items: &[Item], pack: &Pack, context: &Context, summary: &str) -> Vec<Item> {
+    let prefix = concat(&pack.template(SUMMARY_PREFIX).text());
+    let said = kept_messages(items, &format!("{prefix}\n"));
+    let summary = if summary.is_empty() { NO_SUMMARY } else { summary };
+    let context = context.messages.iter().map(|message| Item::text(message.role, concat(&message.fragments)));
+    let said = said.into_iter().map(|text| Item::text("user", text));
+    context.chain(said).chain([Item::text("user", summary)]).collect()
+}
+
 /// Takes the last note on a model switch away, if no message of a person follows it.
 fn take_model_switch(items: &mut VecDeque<Item>) -> Option<Item> {
     let last_turn = items.iter().rposition(boundary::begins_user_turn).map_or(0, |at| at + 1);

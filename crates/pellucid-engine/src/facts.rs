@@ -49,6 +49,8 @@ pub struct Facts {
     pub features: Features,
     /// Base instructions that replace the model's own.
     pub base_instructions: Option<Provided>,
+    /// Base instructions that the session was begun with, when it goes on.
+    pub recorded_instructions: Option<Provided>,
     /// Instructions of the developer who runs the agent.
     pub developer_instructions: Option<Provided>,
     /// The way of working together.

@@ -60,6 +60,11 @@ pub enum Origin {
         /// Which.
         name: Arc<str>,
     },
+    /// Read back from a session file.
+    Recorded {
+        /// Which.
+        path: Arc<str>,
+    },
     /// Put in by the engine where the history has a hole.
     Repair,
     /// The notation of the wire itself: braces, keys, settings.
@@ -80,6 +85,7 @@ impl Origin {
             Self::User => "user",
             Self::Model => "model",
             Self::Tool { .. } => "tool",
+            Self::Recorded { .. } => "session",
             Self::Repair => "repair",
             Self::Wire => "wire",
         }
@@ -92,6 +98,7 @@ impl Origin {
             Self::File { path, .. } | Self::Skill { path } => path,
             Self::Provided { place } => place,
             Self::Fact { name } => name,
+            Self::Recorded { path } => path,
             Self::Tool { name } => name,
             Self::Layout | Self::Catalogue | Self::User | Self::Model | Self::Repair | Self::Wire => "",
         }

@@ -13,6 +13,11 @@ pub struct Meter {
 }
 
 impl Meter {
+    /// A meter that goes on from these figures.
+    pub fn resumed(info: Option<TokenUsageInfo>) -> Self {
+        Self { info, limits: None }
+    }
+
     /// Adds what a response cost.
     pub fn add(&mut self, usage: &TokenUsage, window: Option<i64>) {
         let info = self.info.get_or_insert_default();

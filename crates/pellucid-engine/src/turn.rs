@@ -68,9 +68,17 @@ pub struct TurnSettings {
     pub compaction_limit: Option<i64>,
     /// By whom.
     pub summarised_by: SummarisedBy,
-    /// The limit of a model with a smaller window that takes over from another one. Above it the
-    /// other model summarises before it goes.
-    pub takeover_limit: Option<i64>,
+    /// Set when the model takes over from one with a larger window.
+    pub takeover: Option<Takeover>,
+}
+
+/// A model takes over from one with a larger window.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Takeover {
+    /// Above so many tokens the model before summarises before it goes.
+    pub limit: i64,
+    /// The window of the model before.
+    pub previous_window: Option<i64>,
 }
 
 /// Whose window the request for a summary has to fit.
@@ -147,6 +155,12 @@ pub enum Wish {
     RecordInput(Vec<UserInput>),
     /// Record what the person said during the turn. It brings no skills in.
     RecordSteered(Vec<UserInput>),
+    /// Make the session durable: from here on it must not be lost.
+    Persist,
+    /// Record the skills that the person's input asked for.
+    RecordSkills,
+    /// Keep an item for the summary that is being made. Session files do not have it.
+    Note(Item, Origin),
     /// Record an item.
     Record(Item, Origin),
     /// Record a message of the runtime.
@@ -174,6 +188,8 @@ pub enum Wish {
     AskForSummaryAgain,
     /// Leave the oldest item out of what is summarised.
     DropOldest,
+    /// Write the summary down.
+    LogSummary,
     /// Put the summary in place of the history.
     Rebuild,
     /// Put the provider's items in place of the history.
@@ -237,7 +253,7 @@ enum Stage {
     /// The measure decides whether the history is summarised first.
     Measuring(Next),
     /// The history is being summarised.
-    Compacting { id: String, next: Next },
+    Compacting { id: String, window: Option<i64>, next: Next },
 }
 
 /// What follows a measure or a compaction.
@@ -326,12 +342,15 @@ impl Turn {
                 Vec::new()
             }
             (Fact::Measured { unreported }, Stage::Measuring(next)) => self.measured(unreported, next),
-            (Fact::Reply(event), Stage::Compacting { .. }) => self.summary_reply(event),
+            (Fact::Reply(event), Stage::Compacting { window, .. }) => self.summary_reply(event, window),
             (Fact::ReplyFailed(error), Stage::Compacting { .. }) => self.summary_failed(&error),
             (Fact::PauseOver, Stage::Compacting { .. }) => vec![Wish::AskForSummaryAgain],
             (Fact::OldestDropped(dropped), Stage::Compacting { .. }) => self.oldest_dropped(dropped),
             (Fact::Summarised(items), Stage::Compacting { .. }) => vec![Wish::Replace(items)],
-            (Fact::Rebuilt(rebuilt), Stage::Compacting { id, next }) => self.rebuilt(rebuilt, id, next),
+            (Fact::Rebuilt(rebuilt), Stage::Compacting { id, window, next }) => {
+                self.meter.estimate(i64::try_from(rebuilt.tokens_after).unwrap_or(i64::MAX), window);
+                self.rebuilt(rebuilt, id, next)
+            }
             (Fact::Reply(event), _) => self.reply(event),
             (Fact::ReplyFailed(error), _) => self.failed(&error),
             (Fact::ToolFinished { index, answer }, _) => self.tool_finished(index, answer),

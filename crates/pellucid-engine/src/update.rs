@@ -81,6 +81,7 @@ fn environment(change: &Change<'_>) -> Option<ContextMessage> {
         slot: "environment".into(),
         role: "user",
         fragments: source::environment(after, has_moved),
+        inside: None,
     })
 }
 
@@ -108,7 +109,7 @@ fn model_switch(change: &Change<'_>) -> Option<ContextMessage> {
     let intro = pack.template(MODEL_SWITCH_INTRO).text();
     let values = [("{{ intro }}", intro), ("{{ instructions }}", instructions)];
     let fragments = pack.template(MODEL_SWITCH).render(&values);
-    Some(ContextMessage { slot: "model_switch".into(), role: "developer", fragments })
+    Some(ContextMessage { slot: "model_switch".into(), role: "developer", fragments, inside: None })
 }
 
 fn personality(change: &Change<'_>) -> Option<ContextMessage> {
@@ -120,5 +121,6 @@ fn personality(change: &Change<'_>) -> Option<ContextMessage> {
         slot: "personality".into(),
         role: "developer",
         fragments,
+        inside: None,
     })
 }

@@ -9,6 +9,8 @@ use clap::Parser;
 use clap::Subcommand;
 use clap::ValueEnum;
 use clap_complete::Shell;
+
+use crate::start::Which;
 pub use pack::PackArgs;
 pub use pack::PackCommand;
 pub use pack::PackImportArgs;
@@ -190,11 +192,11 @@ pub struct ExecArgs {
     pub turn: TurnArgs,
 
     /// Work outside of a git repository.
-    #[arg(long)]
+    #[arg(long, global = true)]
     pub skip_git_repo_check: bool,
 
-    /// Keep no session file. (This version keeps none.)
-    #[arg(long)]
+    /// Keep no session file.
+    #[arg(long, global = true)]
     pub ephemeral: bool,
 
     /// Colours on standard error.
@@ -214,7 +216,7 @@ pub struct ExecArgs {
     pub typed_exit_codes: bool,
 
     /// Print events as JSON, one on each line.
-    #[arg(long, alias = "experimental-json")]
+    #[arg(long, alias = "experimental-json", global = true)]
     pub json: bool,
 
     /// Write the final answer to this file.
@@ -223,6 +225,69 @@ pub struct ExecArgs {
 
     /// What to do. `-` or nothing reads it from standard input.
     pub prompt: Option<String>,
+
+    #[command(subcommand)]
+    pub command: Option<ExecCommand>,
+}
+
+/// Commands of `exec`.
+#[derive(Debug, Subcommand)]
+pub enum ExecCommand {
+    /// Go on with an earlier session.
+    Resume(ResumeArgs),
+}
+
+/// `exec resume`.
+#[derive(Debug, ClapArgs)]
+pub struct ResumeArgs {
+    /// The session's id. An unknown one begins a new session.
+    pub session_id: Option<String>,
+
+    /// What to do. `-` or nothing reads it from standard input.
+    pub prompt: Option<String>,
+
+    /// Go on with the session that was used last in this folder.
+    #[arg(long)]
+    pub last: bool,
+
+    /// With --last: in any folder.
+    #[arg(long)]
+    pub all: bool,
+
+    /// A picture to attach; may be repeated.
+    #[arg(short = 'i', long = "image", value_name = "FILE", value_delimiter = ',')]
+    pub image: Vec<PathBuf>,
+}
+
+impl ExecArgs {
+    /// The session to go on with, if one is asked for.
+    pub fn resume(&self) -> Option<Which> {
+        let Some(ExecCommand::Resume(resume)) = &self.command else {
+            return None;
+        };
+        if resume.last {
+            return Some(Which::Newest { everywhere: resume.all });
+        }
+        resume.session_id.clone().map(Which::Id)
+    }
+
+    /// What to do: the subcommand's word first. With `--last` a single word is the prompt.
+    pub fn prompt(&self) -> Option<String> {
+        let Some(ExecCommand::Resume(resume)) = &self.command else {
+            return self.prompt.clone();
+        };
+        let own = if resume.last && resume.prompt.is_none() { &resume.session_id } else { &resume.prompt };
+        own.clone().or_else(|| self.prompt.clone())
+    }
+
+    /// The pictures of both.
+    pub fn images(&self) -> Vec<PathBuf> {
+        let more = match &self.command {
+            Some(ExecCommand::Resume(resume)) => resume.image.as_slice(),
+            None => &[],
+        };
+        self.turn.image.iter().chain(more).cloned().collect()
+    }
 }
 
 /// `prompt`.

@@ -16,6 +16,8 @@ use crate::exec;
 use crate::exec::Show;
 use crate::start;
 use crate::start::Failure;
+use crate::start::Keep;
+use crate::start::Opening;
 use crate::start::Start;
 use crate::style;
 use crate::style::Paint;
@@ -44,7 +46,7 @@ pub fn run(args: &DemoArgs) -> Result<ExitCode, Failure> {
         ..TurnArgs::default()
     };
     let start = Start::in_home(&folder.path().join("home"), &Shared::default(), &turn)?;
-    let session = start.session(None)?;
+    let session = start.session(Opening::New { session_id: None, keep: Keep::Nothing })?;
     let paint = Paint::new(crate::args::Color::Auto);
     let human = exec::human(paint, PROMPT.to_owned(), &session);
     let mut show = Show::Human(Box::new(human));

@@ -29,12 +29,14 @@ use crate::exec::human::Human;
 use crate::exec::json::Json;
 use crate::start;
 use crate::start::Failure;
+use crate::start::Keep;
+use crate::start::Opening;
 use crate::start::Start;
 use crate::stdin;
 use crate::style;
 use crate::style::Paint;
 
-pub fn run(shared: &Shared, args: ExecArgs) -> Result<ExitCode, Failure> {
+pub fn run(shared: &Shared, args: &ExecArgs) -> Result<ExitCode, Failure> {
     let start = Start::new(shared, &args.turn)?;
     let is_waived = args.skip_git_repo_check || args.turn.bypass;
     if !is_waived && git::work_tree_root(&start.config.folders.cwd).is_none() {
@@ -43,21 +45,32 @@ pub fn run(shared: &Shared, args: ExecArgs) -> Result<ExitCode, Failure> {
     let hide_reasoning = start.config.display.hide_reasoning;
     let has_context_events = args.context_events || start.config.records.context_events;
     let has_typed_codes = args.typed_exit_codes || start.config.records.typed_exit_codes;
-    let mut session = start.session(args.turn.session_id.as_deref())?;
+    let (resume, prompt) = (args.resume(), args.prompt());
+    let opening = match resume.and_then(|which| start.find(&which)) {
+        Some(loaded) => Opening::Resumed(Box::new(loaded)),
+        None => {
+            let keep = if args.ephemeral { Keep::Nothing } else { Keep::File };
+            Opening::New { session_id: args.turn.session_id.as_deref(), keep }
+        }
+    };
+    let mut session = start.session(opening)?;
     if args.json && has_context_events {
         session.tell_context();
     }
     tell_omissions(&session, args.strict_context)?;
-    let prompt = stdin::prompt(args.prompt)?;
+    let prompt = stdin::prompt(prompt)?;
     let output_schema = start::output_schema(args.turn.output_schema.as_deref())?;
-    let turn = Turn { inputs: start::inputs(&args.turn.image, Some(prompt.clone())), output_schema };
+    let turn = Turn { inputs: start::inputs(&args.images(), Some(prompt.clone())), output_schema };
     let paint = Paint::new(args.color);
     let mut show = if args.json {
         Show::Json(Json::new(has_context_events))
     } else {
         Show::Human(Box::new(Human::new(paint, hide_reasoning, prompt, session.facts())))
     };
-    let (_, outcome) = run_turn(session, turn, &mut show)?;
+    let (session, outcome) = run_turn(session, turn, &mut show)?;
+    if let Some(failure) = session.file_failure() {
+        style::line(&format!("warning: the session is not kept: {failure}"));
+    }
     if let Some(file) = &args.output_last_message {
         write_last_message(file, outcome.last_message.as_deref());
     }

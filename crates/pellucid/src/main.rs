@@ -48,7 +48,7 @@ fn run(args: Args) -> Result<ExitCode, Failure> {
         style::note("options before the command do not apply to it; put them after it");
     }
     match command {
-        Command::Exec(exec) => exec::run(&shared, exec),
+        Command::Exec(exec) => exec::run(&shared, &exec),
         Command::Prompt(args) => prompt::run(&shared, &args),
         Command::Context(args) => context::run(&shared, &args),
         Command::Demo(args) => demo::run(&args),

@@ -13,6 +13,8 @@ use crate::args::Shared;
 use crate::args::TurnArgs;
 use crate::start;
 use crate::start::Failure;
+use crate::start::Keep;
+use crate::start::Opening;
 use crate::start::Start;
 use crate::style;
 
@@ -36,7 +38,8 @@ pub fn run(shared: &Shared, args: &PromptArgs) -> Result<ExitCode, Failure> {
 /// The session before its next turn, and the body that this turn would send first.
 pub fn next_request(shared: &Shared, turn: &TurnArgs, input: Option<String>) -> Result<(Session, Vec<u8>), Failure> {
     let start = Start::new(shared, turn)?;
-    let mut session = start.session(turn.session_id.as_deref())?;
+    let opening = Opening::New { session_id: turn.session_id.as_deref(), keep: Keep::Nothing };
+    let mut session = start.session(opening)?;
     let schema = start::output_schema(turn.output_schema.as_deref())?;
     let inputs = start::inputs(&turn.image, input);
     if !inputs.is_empty() {
@@ -46,6 +49,7 @@ pub fn next_request(shared: &Shared, turn: &TurnArgs, input: Option<String>) -> 
             }
         }
     }
+    session.record_skills();
     let frame = session.frame(schema);
     let body = session.request(&frame).body();
     Ok((session, body))

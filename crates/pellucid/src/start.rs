@@ -4,6 +4,7 @@ use std::path::Path;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
+use jiff::Zoned;
 use pellucid_agent::gather;
 use pellucid_agent::gather::Sources;
 use pellucid_agent::identity;
@@ -29,6 +30,12 @@ use pellucid_protocol::input::UserInput;
 use pellucid_protocol::provider::Provider;
 use pellucid_protocol::settings::ApprovalPolicy;
 use pellucid_protocol::settings::SandboxMode;
+use pellucid_store::find;
+use pellucid_store::find::Wanted;
+use pellucid_store::name;
+use pellucid_store::read;
+use pellucid_store::read::Loaded;
+use pellucid_store::recorder::Recorder;
 use serde_json::Value;
 
 use crate::args::LocalProvider;
@@ -97,8 +104,8 @@ impl Start {
         Ok(Self { config, env: options.env, script })
     }
 
-    /// Opens a new session.
-    pub fn session(self, session_id: Option<&str>) -> Result<Session, Failure> {
+    /// Opens a session.
+    pub fn session(self, opening: Opening<'_>) -> Result<Session, Failure> {
         let Self { config, env, script } = self;
         let pack = pack::selected(&config)?;
         let (provider_id, provider, model) = match script {
@@ -111,15 +118,30 @@ impl Start {
                 (config.model.provider_id.clone(), provider, model)
             }
         };
-        let session_id = match session_id {
-            Some(id) => SessionId::new(parse_session_id(id)?),
-            None => identity::new_session_id(),
+        let home = config.folders.home.clone();
+        let (session_id, recorder, loaded) = match opening {
+            Opening::New { session_id, keep } => {
+                let id = match session_id {
+                    Some(id) => SessionId::new(parse_session_id(id)?),
+                    None => identity::new_session_id(),
+                };
+                let recorder = match keep {
+                    Keep::File => Recorder::new(name::path(&home, Zoned::now().datetime(), id.as_str())),
+                    Keep::Nothing => Recorder::none(),
+                };
+                (id, recorder, None)
+            }
+            Opening::Resumed(loaded) => {
+                let failed = |error| Failure::new(format!("Error: {}: {error}", loaded.path.display()));
+                let recorder = Recorder::resume(loaded.path.clone()).map_err(failed)?;
+                (SessionId::new(loaded.meta.id.as_str()), recorder, Some(loaded))
+            }
         };
         let raw = if config.display.show_raw_reasoning { RawReasoning::Shown } else { RawReasoning::Hidden };
         let (identity, notices) = (Identity::new(ORIGINATOR, &env), notices(&config));
         let compact_prompt = config.prompt.compact_prompt.as_ref().map(gather::provided);
         let sources = Sources::new(config, env);
-        Ok(Session::new(Setup {
+        let setup = Setup {
             session_id,
             pack,
             gathered: gather::gather(&sources),
@@ -132,8 +154,78 @@ impl Start {
             compact_prompt,
             context_events: false,
             notices,
-        }))
+        };
+        Ok(match loaded {
+            Some(loaded) => Session::resumed(setup, recorder, &loaded),
+            None => Session::new(setup, recorder),
+        })
     }
+
+    /// The session file that a person means, read back; absent when there is none.
+    pub fn find(&self, which: &Which) -> Option<Loaded> {
+        let home = &self.config.folders.home;
+        let path = match which {
+            Which::Id(id) => find::by_id(home, &identity::parse_session_id(id)?),
+            Which::Newest { everywhere } => {
+                let cwd = (!everywhere).then_some(self.config.folders.cwd.as_path());
+                let provider = Some(self.provider_id());
+                find::newest(home, Wanted { cwd, provider })
+            }
+        }?;
+        match read::read(&path) {
+            Ok(loaded) => {
+                if !loaded.set_aside.is_empty() {
+                    let lines: Vec<String> = loaded.set_aside.iter().map(ToString::to_string).collect();
+                    let (path, lines) = (path.display(), lines.join(", "));
+                    style::line(&format!("warning: {path}: lines that cannot be read are set aside: {lines}"));
+                }
+                Some(loaded)
+            }
+            Err(error) => {
+                style::line(&format!("warning: {error}"));
+                None
+            }
+        }
+    }
+
+    fn provider_id(&self) -> &str {
+        if self.script.is_some() { SCRIPTED } else { &self.config.model.provider_id }
+    }
+}
+
+/// How a session is opened.
+#[derive(Debug)]
+pub enum Opening<'a> {
+    /// From nothing.
+    New {
+        /// Its id, if it is given.
+        session_id: Option<&'a str>,
+        /// Whether there is a file of it.
+        keep: Keep,
+    },
+    /// Where its file ends.
+    Resumed(Box<Loaded>),
+}
+
+/// Whether there is a file of a session.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Keep {
+    /// There is.
+    File,
+    /// There is not.
+    Nothing,
+}
+
+/// Which session a person means.
+#[derive(Debug)]
+pub enum Which {
+    /// The one with this id.
+    Id(String),
+    /// The one that was used last, here or everywhere.
+    Newest {
+        /// Everywhere.
+        everywhere: bool,
+    },
 }
 
 /// The inputs of a turn: pictures first, then the text.

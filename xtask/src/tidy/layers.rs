@@ -16,6 +16,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("pellucid-config", &["pellucid-protocol"]),
     ("pellucid-workspace", &["pellucid-protocol", "pellucid-engine"]),
     ("pellucid-model", &["pellucid-protocol"]),
+    ("pellucid-store", &["pellucid-protocol"]),
     ("pellucid-tools", &["pellucid-protocol"]),
     (
         "pellucid-agent",
@@ -25,6 +26,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
             "pellucid-config",
             "pellucid-workspace",
             "pellucid-model",
+            "pellucid-store",
             "pellucid-tools",
         ],
     ),
@@ -36,6 +38,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
             "pellucid-config",
             "pellucid-workspace",
             "pellucid-model",
+            "pellucid-store",
             "pellucid-tools",
             "pellucid-agent",
         ],

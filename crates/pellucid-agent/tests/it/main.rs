@@ -22,6 +22,7 @@ use pellucid_protocol::event::EventMessage;
 use pellucid_protocol::event::RawReasoning;
 use pellucid_protocol::operation::Operation;
 use pellucid_protocol::operation::Submission;
+use pellucid_store::recorder::Recorder;
 use pellucid_testkit::MockReply;
 use pellucid_testkit::MockServer;
 use pellucid_testkit::Workspace;
@@ -61,20 +62,23 @@ fn play_in(files: &Workspace, config: &str, replies: Vec<MockReply>, operations:
     let config = pellucid_config::load(&options).unwrap();
     let (provider_id, provider) = (config.model.provider_id.clone(), config.model.provider.clone());
     let sources = Sources::new(config, Env::from_pairs([]));
-    let session = Session::new(Setup {
-        session_id: identity::new_session_id(),
-        pack: Pack::builtin("codex").unwrap(),
-        gathered: gather::gather(&sources),
-        model: Model::http(Transport::default(), &provider, None, &|_| None),
-        sources,
-        provider_id,
-        provider,
-        identity: Identity::new("test", &Env::from_pairs([])),
-        raw_reasoning: RawReasoning::Hidden,
-        compact_prompt: None,
-        context_events: false,
-        notices: Vec::new(),
-    });
+    let session = Session::new(
+        Setup {
+            session_id: identity::new_session_id(),
+            pack: Pack::builtin("codex").unwrap(),
+            gathered: gather::gather(&sources),
+            model: Model::http(Transport::default(), &provider, None, &|_| None),
+            sources,
+            provider_id,
+            provider,
+            identity: Identity::new("test", &Env::from_pairs([])),
+            raw_reasoning: RawReasoning::Hidden,
+            compact_prompt: None,
+            context_events: false,
+            notices: Vec::new(),
+        },
+        Recorder::none(),
+    );
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     let events = runtime.block_on(async {
         let (door, inside) = door::open(&session);

@@ -25,6 +25,7 @@ use pellucid_protocol::input::UserInput;
 use pellucid_protocol::operation::Operation;
 use pellucid_protocol::operation::Submission;
 use pellucid_protocol::provider::Provider;
+use pellucid_store::recorder::Recorder;
 use serde_json::Value;
 use tempfile::TempDir;
 
@@ -68,20 +69,23 @@ impl World {
         let script = Script::parse("script.toml", "[[reply]]\nsay = \"One.\"\n[[reply]]\nsay = \"Two.\"\n").unwrap();
         let identity = Identity::new("test", &env);
         let sources = Sources::new(config, env);
-        Session::new(Setup {
-            session_id: identity::new_session_id(),
-            pack: Pack::builtin("codex").unwrap(),
-            gathered: gather::gather(&sources),
-            sources,
-            provider_id: "scripted".to_owned(),
-            provider: Provider::default(),
-            model: Model::scripted(script),
-            identity,
-            raw_reasoning: RawReasoning::Hidden,
-            compact_prompt: None,
-            context_events: false,
-            notices: Vec::new(),
-        })
+        Session::new(
+            Setup {
+                session_id: identity::new_session_id(),
+                pack: Pack::builtin("codex").unwrap(),
+                gathered: gather::gather(&sources),
+                sources,
+                provider_id: "scripted".to_owned(),
+                provider: Provider::default(),
+                model: Model::scripted(script),
+                identity,
+                raw_reasoning: RawReasoning::Hidden,
+                compact_prompt: None,
+                context_events: false,
+                notices: Vec::new(),
+            },
+            Recorder::none(),
+        )
     }
 }
 

@@ -9,6 +9,7 @@ use super::Ask;
 use super::Given;
 use super::Source;
 use crate::facts::Facts;
+use crate::facts::Provided;
 use crate::fragment::Fragment;
 use crate::fragment::Origin;
 use crate::fragment::concat;
@@ -25,11 +26,16 @@ const TONE: &str = ModelTexts::TONE;
 pub(super) const SOURCE: Source = Source { name: "base_instructions", templates: &[(DEFAULT, Shape::VERBATIM)], give };
 
 fn give(ask: &Ask<'_>) -> Given {
-    let fragments = match &ask.facts.base_instructions {
+    let fragments = match given(ask.facts) {
         Some(given) => vec![Fragment::provided(&given.place, given.text.as_str())],
         None => instructions_for(ask.facts, ask.pack, ask.facts.personality),
     };
     Given::text(fragments)
+}
+
+/// Instructions that somebody gave: now, or when the session began.
+fn given(facts: &Facts) -> Option<&Provided> {
+    facts.base_instructions.as_ref().or(facts.recorded_instructions.as_ref())
 }
 
 /// A model's own instructions in this tone.
@@ -158,7 +164,7 @@ fn replace(fragment: &Fragment, tone: &[Fragment]) -> Vec<Fragment> {
 
 /// Whether the session's instructions already speak in the turn's tone.
 pub(super) fn is_baked_in(facts: &Facts, pack: &Pack) -> bool {
-    let session = match &facts.base_instructions {
+    let session = match given(facts) {
         Some(given) => given.text.clone(),
         None => concat(&instructions_for(facts, pack, facts.personality)),
     };

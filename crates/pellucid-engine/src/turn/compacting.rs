@@ -29,8 +29,11 @@ const ADVICE: &str = "the history was summarised; every summary costs accuracy, 
 impl Turn {
     pub(super) fn measured(&mut self, unreported: usize, next: Next) -> Vec<Wish> {
         let total = self.meter.last_total().saturating_add(i64::try_from(unreported).unwrap_or(i64::MAX));
-        if next == Next::Input && self.settings.takeover_limit.take().is_some_and(|limit| total > limit) {
-            return self.start_compaction(Next::MeasureAgain);
+        if next == Next::Input
+            && let Some(takeover) = self.settings.takeover.take()
+            && total > takeover.limit
+        {
+            return self.compact_with(Summariser::Previous, takeover.previous_window, Next::MeasureAgain);
         }
         if self.settings.compaction_limit.is_none_or(|limit| total < limit) {
             return self.go_on(next);
@@ -48,10 +51,13 @@ impl Turn {
     }
 
     pub(super) fn start_compaction(&mut self, next: Next) -> Vec<Wish> {
+        self.compact_with(Summariser::Current, self.settings.window, next)
+    }
+
+    fn compact_with(&mut self, summariser: Summariser, window: Option<i64>, next: Next) -> Vec<Wish> {
         let id = self.fresh_id();
         self.retries = 0;
-        self.stage = Stage::Compacting { id: id.clone(), next };
-        let summariser = if next == Next::MeasureAgain { Summariser::Previous } else { Summariser::Current };
+        self.stage = Stage::Compacting { id: id.clone(), window, next };
         vec![self.item_started(&TurnItem::ContextCompaction { id }), Wish::StartCompaction(summariser)]
     }
 
@@ -66,6 +72,7 @@ impl Turn {
                 let inputs = std::mem::take(&mut self.inputs);
                 let mut wishes = vec![Wish::RecordInput(inputs.clone())];
                 wishes.extend(self.show_input(inputs));
+                wishes.extend([Wish::Persist, Wish::RecordSkills]);
                 wishes.extend(self.record_pending());
                 wishes.push(Wish::AskModel);
                 wishes
@@ -89,10 +96,10 @@ impl Turn {
         wishes
     }
 
-    pub(super) fn summary_reply(&mut self, event: ReplyEvent) -> Vec<Wish> {
+    pub(super) fn summary_reply(&mut self, event: ReplyEvent, window: Option<i64>) -> Vec<Wish> {
         match event {
             ReplyEvent::ItemDone(item) => match call::read(&item) {
-                call::Reading::NoCall => vec![Wish::Record(item, Origin::Model)],
+                call::Reading::NoCall => vec![Wish::Note(item, Origin::Model)],
                 // No tool was offered, so a call means nothing.
                 call::Reading::Call(_) | call::Reading::Unanswerable(_) => Vec::new(),
             },
@@ -102,7 +109,7 @@ impl Turn {
             }
             ReplyEvent::Completed { usage, .. } => {
                 if let Some(usage) = usage {
-                    self.meter.add(&usage, self.settings.window);
+                    self.meter.add(&usage, window);
                 }
                 vec![Wish::Emit(self.meter.event()), Wish::Rebuild]
             }
@@ -139,14 +146,13 @@ impl Turn {
     }
 
     pub(super) fn rebuilt(&mut self, rebuilt: Rebuilt, id: String, next: Next) -> Vec<Wish> {
-        let after = i64::try_from(rebuilt.tokens_after).unwrap_or(i64::MAX);
-        self.meter.estimate(after, self.settings.window);
         let mut wishes = Vec::new();
         if rebuilt.n_dropped > 0 {
             let message = format!("left the {} oldest items out of the request for a summary", rebuilt.n_dropped);
             wishes.push(Wish::Emit(EventMessage::BackgroundEvent { message }));
         }
         wishes.push(Wish::Emit(self.meter.event()));
+        wishes.push(Wish::LogSummary);
         wishes.push(self.item_completed(TurnItem::ContextCompaction { id }));
         if self.settings.summarised_by == SummarisedBy::Model {
             wishes.push(Wish::Emit(EventMessage::Warning { message: ADVICE.to_owned() }));

@@ -65,6 +65,7 @@ pub fn facts() -> Facts {
         personality: Some(Personality::Pragmatic),
         features: Features::default(),
         base_instructions: None,
+        recorded_instructions: None,
         developer_instructions: None,
         collaboration_mode: CollaborationMode {
             mode: CollaborationModeKind::Default,

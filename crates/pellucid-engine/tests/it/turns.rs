@@ -38,7 +38,7 @@ fn turn() -> Turn {
         stream_retries_max: 2,
         compaction_limit: Some(900),
         summarised_by: SummarisedBy::Model,
-        takeover_limit: None,
+        takeover: None,
     };
     Turn::new(settings, Meter::default(), pack())
 }
@@ -108,7 +108,7 @@ fn show(wishes: &[Wish]) -> String {
                 _ => word(&value["type"]),
             }
         }
-        Wish::Record(item, _) => {
+        Wish::Record(item, _) | Wish::Note(item, _) => {
             let value = serde_json::to_value(item).unwrap();
             let what = value.get("output").or(value.get("call_id")).map(word).unwrap_or_default();
             format!("record({} {what})", word(&value["type"]))
@@ -134,7 +134,7 @@ fn a_text_ends_the_turn() {
     check_turn(
         vec![say("done"), completed()],
         &expect![[r#"
-            begin: task_started, input(go), item_started(UserMessage), item_completed(UserMessage), AskModel
+            begin: task_started, input(go), item_started(UserMessage), item_completed(UserMessage), Persist, RecordSkills, AskModel
             item_started(AgentMessage), item_completed(AgentMessage), record(message )
             token_count, task_complete(Some("done")), Finish
         "#]],
@@ -146,7 +146,7 @@ fn outputs_are_recorded_after_the_reply_in_the_order_of_the_calls() {
     check_turn(
         vec![call("a"), call("b"), output(1, "b"), completed(), output(0, "a"), say("done"), completed()],
         &expect![[r#"
-            begin: task_started, input(go), item_started(UserMessage), item_completed(UserMessage), AskModel
+            begin: task_started, input(go), item_started(UserMessage), item_completed(UserMessage), Persist, RecordSkills, AskModel
             record(function_call a), run(0 a)
             record(function_call b), run(1 b)
 
@@ -163,7 +163,7 @@ fn a_broken_reply_is_asked_for_again_and_its_tools_are_forgotten() {
     check_turn(
         vec![call("a"), broken(), Fact::PauseOver, output(0, "a"), broken(), Fact::PauseOver, broken()],
         &expect![[r#"
-            begin: task_started, input(go), item_started(UserMessage), item_completed(UserMessage), AskModel
+            begin: task_started, input(go), item_started(UserMessage), item_completed(UserMessage), Persist, RecordSkills, AskModel
             record(function_call a), run(0 a)
             CancelTools, stream_error(Reconnecting... 1/2), pause(200ms)
             AskAgain
@@ -180,7 +180,7 @@ fn a_complete_reply_makes_the_count_of_retries_start_anew() {
     check_turn(
         vec![broken(), Fact::PauseOver, call("a"), completed(), output(0, "a"), broken()],
         &expect![[r#"
-            begin: task_started, input(go), item_started(UserMessage), item_completed(UserMessage), AskModel
+            begin: task_started, input(go), item_started(UserMessage), item_completed(UserMessage), Persist, RecordSkills, AskModel
             stream_error(Reconnecting... 1/2), pause(200ms)
             AskAgain
             record(function_call a), run(0 a)
@@ -197,7 +197,7 @@ fn what_cannot_be_mended_ends_the_turn_at_once() {
     check_turn(
         vec![Fact::ReplyFailed(error), say("late")],
         &expect![[r#"
-            begin: task_started, input(go), item_started(UserMessage), item_completed(UserMessage), AskModel
+            begin: task_started, input(go), item_started(UserMessage), item_completed(UserMessage), Persist, RecordSkills, AskModel
             token_count, error(too long), task_complete(None), Finish
 
         "#]],
@@ -211,7 +211,7 @@ fn the_server_may_say_how_long_to_wait() {
     check_turn(
         vec![Fact::ReplyFailed(error)],
         &expect![[r#"
-            begin: task_started, input(go), item_started(UserMessage), item_completed(UserMessage), AskModel
+            begin: task_started, input(go), item_started(UserMessage), item_completed(UserMessage), Persist, RecordSkills, AskModel
             stream_error(Reconnecting... 1/2), pause(1.5s)
         "#]],
     );
@@ -227,7 +227,7 @@ fn an_interruption_answers_open_calls_and_leaves_a_note() {
             Fact::Interrupted { running: vec![(0, Duration::from_millis(1520))] },
         ],
         &expect![[r#"
-            begin: task_started, input(go), item_started(UserMessage), item_completed(UserMessage), AskModel
+            begin: task_started, input(go), item_started(UserMessage), item_completed(UserMessage), Persist, RecordSkills, AskModel
             record(function_call a), run(0 a)
             record(function_call b), run(1 b)
 
@@ -246,7 +246,7 @@ fn another_model_than_asked_is_told_once() {
     check_turn(
         vec![server("GPT-X"), server("other"), server("third")],
         &expect![[r#"
-        begin: task_started, input(go), item_started(UserMessage), item_completed(UserMessage), AskModel
+        begin: task_started, input(go), item_started(UserMessage), item_completed(UserMessage), Persist, RecordSkills, AskModel
 
         model_reroute, warning, record(warning)
 
@@ -259,23 +259,23 @@ fn what_is_said_during_a_turn_is_answered_before_it_ends() {
     check_turn(
         vec![say("done"), steer("also this"), completed(), say("both done"), completed()],
         &expect![[r#"
-        begin: task_started, input(go), item_started(UserMessage), item_completed(UserMessage), AskModel
-        item_started(AgentMessage), item_completed(AgentMessage), record(message )
+            begin: task_started, input(go), item_started(UserMessage), item_completed(UserMessage), Persist, RecordSkills, AskModel
+            item_started(AgentMessage), item_completed(AgentMessage), record(message )
 
-        token_count, input(also this), item_started(UserMessage), item_completed(UserMessage), AskModel
-        item_started(AgentMessage), item_completed(AgentMessage), record(message )
-        token_count, task_complete(Some("both done")), Finish
-    "#]],
+            token_count, input(also this), item_started(UserMessage), item_completed(UserMessage), AskModel
+            item_started(AgentMessage), item_completed(AgentMessage), record(message )
+            token_count, task_complete(Some("both done")), Finish
+        "#]],
     );
     check_turn(
         vec![call("a"), completed(), steer("also this"), output(0, "a")],
         &expect![[r#"
-        begin: task_started, input(go), item_started(UserMessage), item_completed(UserMessage), AskModel
-        record(function_call a), run(0 a)
-        token_count
+            begin: task_started, input(go), item_started(UserMessage), item_completed(UserMessage), Persist, RecordSkills, AskModel
+            record(function_call a), run(0 a)
+            token_count
 
-        record(function_call_output ok), input(also this), item_started(UserMessage), item_completed(UserMessage), AskModel
-    "#]],
+            record(function_call_output ok), input(also this), item_started(UserMessage), item_completed(UserMessage), AskModel
+        "#]],
     );
 }
 
@@ -285,7 +285,7 @@ fn what_is_said_too_late_is_kept() {
     check_turn(
         vec![steer("also this"), Fact::ReplyFailed(error), steer("too late")],
         &expect![[r#"
-        begin: task_started, input(go), item_started(UserMessage), item_completed(UserMessage), AskModel
+        begin: task_started, input(go), item_started(UserMessage), item_completed(UserMessage), Persist, RecordSkills, AskModel
 
         error(no), input(also this), task_complete(None), Finish
 
@@ -314,13 +314,13 @@ fn a_full_window_is_summarised_before_the_model_is_asked_again() {
             completed(),
         ],
         &expect![[r#"
-            begin: task_started, input(go), item_started(UserMessage), item_completed(UserMessage), AskModel
+            begin: task_started, input(go), item_started(UserMessage), item_completed(UserMessage), Persist, RecordSkills, AskModel
             record(function_call a), run(0 a)
             token_count
             record(function_call_output ok), item_started(ContextCompaction), StartCompaction(Current)
             record(message )
             token_count, Rebuild
-            token_count, item_completed(ContextCompaction), warning, AskModel
+            token_count, LogSummary, item_completed(ContextCompaction), warning, AskModel
             item_started(AgentMessage), item_completed(AgentMessage), record(message )
             token_count, task_complete(Some("done")), Finish
         "#]],
@@ -344,7 +344,7 @@ fn a_summary_that_does_not_fit_is_asked_for_with_less() {
             Fact::OldestDropped(Dropped::Nothing),
         ],
         &expect![[r#"
-            begin: task_started, input(go), item_started(UserMessage), item_completed(UserMessage), AskModel
+            begin: task_started, input(go), item_started(UserMessage), item_completed(UserMessage), Persist, RecordSkills, AskModel
             record(function_call a), run(0 a)
             token_count
             record(function_call_output ok), item_started(ContextCompaction), StartCompaction(Current)
@@ -374,13 +374,13 @@ fn a_summary_that_does_not_help_is_not_made_twice() {
             output(0, "b"),
         ],
         &expect![[r#"
-            begin: task_started, input(go), item_started(UserMessage), item_completed(UserMessage), AskModel
+            begin: task_started, input(go), item_started(UserMessage), item_completed(UserMessage), Persist, RecordSkills, AskModel
             record(function_call a), run(0 a)
             token_count
             record(function_call_output ok), item_started(ContextCompaction), StartCompaction(Current)
             record(message )
             token_count, Rebuild
-            background_event, token_count, item_completed(ContextCompaction), warning, AskModel
+            background_event, token_count, LogSummary, item_completed(ContextCompaction), warning, AskModel
             record(function_call b), run(0 b)
             token_count
             record(function_call_output ok), error(a summary did not make the history smaller (950 tokens before, 980 after), so none is made again; start a new session or raise model_auto_compact_token_limit), task_complete(None), Finish

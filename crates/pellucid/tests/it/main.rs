@@ -5,6 +5,7 @@
 mod errors;
 mod exec;
 mod requests;
+mod sessions;
 
 use std::io::Write;
 use std::process::Command;

@@ -1,0 +1,113 @@
+//! What a session writes down about itself, in the words of session files.
+
+use pellucid_engine::facts::Facts;
+use pellucid_protocol::event::EventMessage;
+use pellucid_protocol::id::TurnId;
+use pellucid_protocol::item::Item;
+use pellucid_store::record::BaseInstructions;
+use pellucid_store::record::Compacted;
+use pellucid_store::record::Git;
+use pellucid_store::record::Network;
+use pellucid_store::record::Record;
+use pellucid_store::record::SessionMeta;
+use pellucid_store::record::TurnContext;
+use pellucid_store::recorder;
+use pellucid_store::recorder::Recorder;
+use pellucid_workspace::git;
+use serde_json::Value;
+
+use crate::identity::VERSION;
+use crate::session::Setup;
+
+/// Writes a session's file.
+#[derive(Debug)]
+pub struct Log {
+    recorder: Recorder,
+    /// The documents that the session began with; every turn's settings name them.
+    user_instructions: Option<String>,
+}
+
+impl Log {
+    /// A log that goes to this recorder.
+    pub fn new(recorder: Recorder, user_instructions: Option<String>) -> Self {
+        Self { recorder, user_instructions }
+    }
+
+    /// Begins a new file.
+    pub fn begin(&mut self, setup: &Setup, instructions: String) {
+        let facts = &setup.gathered.facts;
+        self.recorder.record(Record::SessionMeta(Box::new(SessionMeta {
+            id: setup.session_id.to_string(),
+            forked_from_id: None,
+            timestamp: recorder::now(),
+            cwd: facts.cwd.clone(),
+            originator: setup.identity.originator.clone(),
+            cli_version: VERSION.to_owned(),
+            source: Value::from("exec"),
+            model_provider: Some(setup.provider_id.clone()),
+            base_instructions: Some(BaseInstructions { text: instructions }),
+            git: repository(facts),
+        })));
+    }
+
+    /// Writes an item down, as it is.
+    pub fn item(&mut self, item: &Item) {
+        if *item != Item::Other {
+            self.recorder.record(Record::ResponseItem(item.clone()));
+        }
+    }
+
+    /// Writes an event down, if files keep it.
+    pub fn event(&mut self, event: &EventMessage) {
+        self.recorder.event(event);
+    }
+
+    /// Writes the settings of a request down.
+    pub fn turn_context(&mut self, facts: &Facts, turn_id: &TurnId, schema: Option<&Value>) {
+        self.recorder.record(Record::TurnContext(Box::new(TurnContext {
+            turn_id: Some(turn_id.to_string()),
+            cwd: facts.cwd.clone(),
+            approval_policy: facts.approval_policy,
+            sandbox_policy: facts.sandbox_policy.clone(),
+            network: facts.network.as_ref().map(|network| Network {
+                allowed_domains: network.allowed_domains.clone(),
+                denied_domains: network.denied_domains.clone(),
+            }),
+            model: facts.model.slug.clone(),
+            personality: facts.personality,
+            collaboration_mode: Some(facts.collaboration_mode.clone()),
+            effort: facts.effort,
+            summary: facts.summary,
+            user_instructions: self.user_instructions.clone(),
+            developer_instructions: facts.developer_instructions.as_ref().map(|given| given.text.clone()),
+            final_output_json_schema: schema.cloned(),
+            truncation_policy: Some(facts.model.truncation_policy),
+        })));
+    }
+
+    /// Writes a summary down.
+    pub fn compacted(&mut self, message: String, replacement_history: Option<Vec<Item>>) {
+        self.recorder.record(Record::Compacted(Compacted { message, replacement_history }));
+    }
+
+    /// Why the session is not kept, if its file cannot be written.
+    pub fn failure(&self) -> Option<&str> {
+        self.recorder.failure()
+    }
+
+    /// Makes sure that there is a file.
+    pub fn persist(&mut self) {
+        self.recorder.persist();
+    }
+}
+
+/// The repository of the working directory, from its files.
+fn repository(facts: &Facts) -> Option<Git> {
+    let found = git::Repository::discover(facts.cwd.as_ref())?;
+    let head = found.head();
+    Some(Git {
+        commit_hash: head.as_ref().map(|head| head.commit.clone()),
+        branch: head.and_then(|head| head.branch),
+        repository_url: found.remote_urls().remove("origin"),
+    })
+}

@@ -1,0 +1,48 @@
+//! Where session files are, and what their names say.
+
+use std::path::Path;
+use std::path::PathBuf;
+
+use jiff::civil::DateTime;
+
+/// The folder of session files in the home folder.
+pub const SESSIONS: &str = "sessions";
+
+/// Where the file of a session goes that began at this local time.
+pub fn path(home: &Path, began: DateTime, id: &str) -> PathBuf {
+    let folder = began.strftime("%Y/%m/%d").to_string();
+    let stamp = began.strftime("%Y-%m-%dT%H-%M-%S");
+    home.join(SESSIONS).join(folder).join(format!("rollout-{stamp}-{id}.jsonl"))
+}
+
+/// The id of the session that a file is of, if its name is one of ours.
+///
+/// ```
+/// let name = "rollout-2026-11-15T07-25-24-019a0000-0000-7000-8000-000000000001.jsonl";
+/// assert_eq!(pellucid_store::name::session_id(name), Some("019a0000-0000-7000-8000-000000000001"));
+/// ```
+pub fn session_id(name: &str) -> Option<&str> {
+    const STAMP: usize = "2026-11-15T07-25-24".len();
+    let rest = name.strip_prefix("rollout-")?.strip_suffix(".jsonl")?;
+    let id = rest.get(STAMP..)?.strip_prefix('-')?;
+    let is_hex_or_dash = |c: char| c.is_ascii_hexdigit() || c == '-';
+    (id.len() == 36 && id.chars().all(is_hex_or_dash)).then_some(id)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_say_when_and_which() {
+        let began = DateTime::constant(2026, 1, 2, 3, 4, 5, 6);
+        let path = path(Path::new("/home"), began, "019a0000-0000-7000-8000-000000000001");
+        assert_eq!(
+            path.to_str(),
+            Some("/home/sessions/2026/01/02/rollout-2026-01-02T03-04-05-019a0000-0000-7000-8000-000000000001.jsonl")
+        );
+        for other in ["notes.txt", "rollout-x.jsonl", "rollout-2026-01-02T03-04-05-abc.jsonl"] {
+            assert_eq!(session_id(other), None);
+        }
+    }
+}

@@ -1,0 +1,159 @@
+//! The lines of a session file.
+
+use pellucid_protocol::event::EventMessage;
+use pellucid_protocol::item::Item;
+use pellucid_protocol::settings::ApprovalPolicy;
+use pellucid_protocol::settings::CollaborationMode;
+use pellucid_protocol::settings::Personality;
+use pellucid_protocol::settings::ReasoningEffort;
+use pellucid_protocol::settings::ReasoningSummary;
+use pellucid_protocol::settings::SandboxPolicy;
+use pellucid_protocol::settings::TruncationPolicy;
+use serde::Deserialize;
+use serde::Serialize;
+use serde_json::Value;
+
+/// What a line says.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "type", content = "payload", rename_all = "snake_case")]
+pub enum Record {
+    /// What the session is.
+    SessionMeta(Box<SessionMeta>),
+    /// An item of the conversation.
+    ResponseItem(Item),
+    /// A summary took the place of what came before.
+    Compacted(Compacted),
+    /// The settings of a request.
+    TurnContext(Box<TurnContext>),
+    /// Something that people were told.
+    EventMsg(EventMessage),
+}
+
+/// What a session is.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SessionMeta {
+    /// Its id.
+    pub id: String,
+    /// The session that it was forked from.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub forked_from_id: Option<String>,
+    /// When it began, in UTC.
+    pub timestamp: String,
+    /// Where it began.
+    pub cwd: String,
+    /// Which program began it.
+    pub originator: String,
+    /// In which version.
+    pub cli_version: String,
+    /// Through which face.
+    #[serde(default)]
+    pub source: Value,
+    /// With which provider.
+    #[serde(default)]
+    pub model_provider: Option<String>,
+    /// Its base instructions.
+    #[serde(default)]
+    pub base_instructions: Option<BaseInstructions>,
+    /// The repository it began in.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub git: Option<Git>,
+}
+
+/// Base instructions of a session.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BaseInstructions {
+    /// The text.
+    pub text: String,
+}
+
+/// A repository.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Git {
+    /// The commit that was checked out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub commit_hash: Option<String>,
+    /// The branch.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub branch: Option<String>,
+    /// Where it came from.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub repository_url: Option<String>,
+}
+
+/// A summary that took the place of the history.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Compacted {
+    /// The summary's whole text; empty when the provider made it.
+    pub message: String,
+    /// The new history, when the provider made it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub replacement_history: Option<Vec<Item>>,
+}
+
+/// The settings of a request.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct TurnContext {
+    /// The turn.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub turn_id: Option<String>,
+    /// The working directory.
+    pub cwd: String,
+    /// When a person is asked.
+    pub approval_policy: ApprovalPolicy,
+    /// What commands may touch.
+    pub sandbox_policy: SandboxPolicy,
+    /// Domains of managed requirements.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub network: Option<Network>,
+    /// The model.
+    pub model: String,
+    /// Its tone.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub personality: Option<Personality>,
+    /// The way of working together.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub collaboration_mode: Option<CollaborationMode>,
+    /// How long it may think.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub effort: Option<ReasoningEffort>,
+    /// How its thoughts are summarised.
+    pub summary: ReasoningSummary,
+    /// The user's and the project's instructions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub user_instructions: Option<String>,
+    /// The developer's instructions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub developer_instructions: Option<String>,
+    /// The schema of the final answer.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub final_output_json_schema: Option<Value>,
+    /// How output of tools is cut.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub truncation_policy: Option<TruncationPolicy>,
+}
+
+/// Domains of managed requirements.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Network {
+    /// Reachable ones.
+    pub allowed_domains: Vec<String>,
+    /// Unreachable ones.
+    pub denied_domains: Vec<String>,
+}
+
+/// Whether an event is worth keeping: what a face needs to show a session again.
+pub(crate) fn is_kept(event: &EventMessage) -> bool {
+    matches!(
+        event,
+        EventMessage::UserMessage { .. }
+            | EventMessage::AgentMessage { .. }
+            | EventMessage::AgentReasoning { .. }
+            | EventMessage::AgentReasoningRawContent { .. }
+            | EventMessage::TokenCount { .. }
+            | EventMessage::ContextCompacted
+            | EventMessage::ThreadRolledBack { .. }
+            | EventMessage::TurnAborted { .. }
+            | EventMessage::TaskStarted { .. }
+            | EventMessage::TaskComplete { .. }
+    )
+}

@@ -1,0 +1,111 @@
+//! Session files: when they appear, what they survive, how a session goes on.
+
+use std::fs;
+use std::path::PathBuf;
+
+use serde_json::Value;
+
+use crate::World;
+
+fn world(n_replies: usize) -> World {
+    let replies: String = (1..=n_replies)
+        .map(|n| format!("[[reply]]\nsay = \"answer {n}\"\nusage = {{ input = 100, output = 10 }}\n"))
+        .collect();
+    World::new(&format!("//- work/script.toml\n{replies}"))
+}
+
+/// The only session file.
+fn session_file(world: &World) -> PathBuf {
+    let mut folder = world.files.path("home/sessions");
+    loop {
+        let mut entries: Vec<PathBuf> = fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+        assert_eq!(entries.len(), 1, "{entries:?}");
+        folder = entries.remove(0);
+        if folder.is_file() {
+            return folder;
+        }
+    }
+}
+
+fn kinds(text: &str) -> Vec<String> {
+    let lines = text.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+    lines
+        .map(|line| format!("{} {}", line["type"].as_str().unwrap(), line["payload"]["type"].as_str().unwrap_or("-")))
+        .collect()
+}
+
+#[test]
+fn a_file_holds_the_whole_turn_in_order() {
+    let world = world(1);
+    let ran = world.run(&["exec", "--script", "script.toml", "go"]);
+    assert_eq!(ran.status, 0, "{}", ran.stderr);
+    let text = fs::read_to_string(session_file(&world)).unwrap();
+    assert_eq!(
+        kinds(&text),
+        [
+            "session_meta -",
+            "response_item message",
+            "response_item message",
+            "event_msg task_started",
+            "response_item message",
+            "event_msg user_message",
+            "turn_context -",
+            "event_msg token_count",
+            "event_msg agent_message",
+            "response_item message",
+            "event_msg token_count",
+            "event_msg task_complete",
+        ]
+    );
+}
+
+#[test]
+fn nothing_is_kept_when_nobody_wants_it_or_nothing_was_said() {
+    let world = world(1);
+    world.run(&["exec", "--ephemeral", "--script", "script.toml", "go"]);
+    world.run(&["prompt", "hello"]);
+    world.run_with(&["exec", "--script", "script.toml", "-"], Some(b" "));
+    assert!(!world.files.path("home/sessions").exists());
+}
+
+#[test]
+fn a_session_goes_on_where_it_ended_even_after_a_torn_line() {
+    let world = world(2);
+    world.run(&["exec", "--script", "script.toml", "first"]);
+    let file = session_file(&world);
+    let before = fs::read_to_string(&file).unwrap();
+    fs::write(&file, format!("{before}{{\"timestamp\":\"t\",\"type\":\"respon")).unwrap();
+    let ran = world.run(&["exec", "--json", "--script", "script.toml", "resume", "--last", "second"]);
+    assert_eq!(ran.status, 0, "{}", ran.stderr);
+    assert!(ran.stderr.contains("lines that cannot be read are set aside: 13"), "{}", ran.stderr);
+    assert!(
+        ran.out().ends_with("\"usage\":{\"input_tokens\":200,\"cached_input_tokens\":0,\"output_tokens\":20}}\n"),
+        "{}",
+        ran.out()
+    );
+    let after = fs::read_to_string(&file).unwrap();
+    assert!(after.starts_with(&before), "what was there stays");
+    let (torn, new) = after[before.len()..].split_once('\n').unwrap();
+    assert_eq!(torn, "{\"timestamp\":\"t\",\"type\":\"respon");
+    assert_eq!(
+        kinds(new)[..4],
+        ["response_item message", "response_item message", "event_msg task_started", "response_item message"]
+    );
+}
+
+#[test]
+fn an_unknown_session_begins_a_new_one() {
+    let world = world(1);
+    let ran = world.run(&["exec", "--script", "script.toml", "resume", "00000000-0000-7000-8000-000000000000", "hi"]);
+    assert_eq!((ran.status, ran.out()), (0, "answer 1\n"), "{}", ran.stderr);
+    session_file(&world);
+}
+
+#[test]
+fn a_folder_that_cannot_be_written_does_not_stop_the_turn() {
+    let world = world(1);
+    world.files.write("home/sessions", "in the way");
+    let ran = world.run(&["exec", "--script", "script.toml", "hi"]);
+    assert_eq!((ran.status, ran.out()), (0, "answer 1\n"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("the session is not kept"), "{}", ran.stderr);
+}

@@ -36,10 +36,12 @@ mod tests {
     #[test]
     fn names_say_when_and_which() {
         let began = DateTime::constant(2026, 1, 2, 3, 4, 5, 6);
-        let path = path(Path::new("/home"), began, "019a0000-0000-7000-8000-000000000001");
+        let path = path(Path::new("/home/ada"), began, "019a0000-0000-7000-8000-000000000001");
         assert_eq!(
             path.to_str(),
-            Some("/home/sessions/2026/01/02/rollout-2026-01-02T03-04-05-019a0000-0000-7000-8000-000000000001.jsonl")
+            Some(
+                "/home/ada/sessions/2026/01/02/rollout-2026-01-02T03-04-05-019a0000-0000-7000-8000-000000000001.jsonl"
+            )
         );
         for other in ["notes.txt", "rollout-x.jsonl", "rollout-2026-01-02T03-04-05-abc.jsonl"] {
             assert_eq!(session_id(other), None);

@@ -6,7 +6,7 @@
 //! - [`assemble`]: the first context
 //! - [`transcript`], [`chunks`], [`user_message`]: the conversation, encoded once
 //! - [`request`], [`tool_list`]: a request in shared pieces
-//! - [`report`]: what a request is made of
+//! - [`report`], [`tokens`]: what a request is made of, and how much that is
 //! - [`turn`], [`call`], [`turn_item`], [`meter`]: the turn as a state machine
 //! - [`truncate`]: cutting texts
 //!
@@ -28,6 +28,7 @@ pub mod report;
 pub mod request;
 pub mod source;
 pub mod template;
+pub mod tokens;
 pub mod tool_list;
 pub mod transcript;
 pub mod truncate;

@@ -17,6 +17,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("pellucid-workspace", &["pellucid-protocol", "pellucid-engine"]),
     ("pellucid-model", &["pellucid-protocol"]),
     ("pellucid-tools", &["pellucid-protocol"]),
+    ("pellucid-tokens", &["pellucid-engine"]),
     (
         "pellucid-agent",
         &[
@@ -37,6 +38,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
             "pellucid-workspace",
             "pellucid-model",
             "pellucid-tools",
+            "pellucid-tokens",
             "pellucid-agent",
         ],
     ),

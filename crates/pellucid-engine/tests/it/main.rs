@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "a test that panics says where")]
 
 mod assembly;
+mod corpus;
 mod fixture;
 mod packs;
 mod requests;

@@ -10,6 +10,7 @@
 mod adopt;
 mod args;
 mod bench;
+mod callgrind;
 mod conformance;
 mod hot;
 mod manifest;
@@ -67,6 +68,12 @@ const COMMANDS: &[Command] = &[
         usage: "[NAME [ARGS]]",
         about: "run bench/NAME.py with the release build; without NAME, list them",
         run: bench::run,
+    },
+    Command {
+        name: "callgrind",
+        usage: "",
+        about: "count the instructions of the next request after short and long histories",
+        run: callgrind::run,
     },
     Command {
         name: "hot",

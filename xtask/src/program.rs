@@ -69,6 +69,22 @@ pub fn release_binary() -> Result<PathBuf> {
     executable_in(&messages).context("cargo built no binary named pellucid")
 }
 
+/// Builds a benchmark of one of our crates and says where it is.
+pub fn bench_binary(package: &str, name: &str) -> Result<PathBuf> {
+    println!("building the benchmark {name}");
+    let output = cargo()
+        .args(["bench", "--no-run", "--quiet", "--package", package, "--bench", name])
+        .arg("--message-format=json-render-diagnostics")
+        .stderr(Stdio::inherit())
+        .output()
+        .context("could not start cargo")?;
+    if !output.status.success() {
+        bail!("the benchmark {name} could not be built");
+    }
+    let messages = String::from_utf8_lossy(&output.stdout);
+    executable_in(&messages).with_context(|| format!("cargo built no benchmark named {name}"))
+}
+
 fn executable_in(messages: &str) -> Option<PathBuf> {
     let (_, after) = messages.rsplit_once("\"executable\":\"")?;
     let (path, _) = after.split_once('"')?;

@@ -1,8 +1,10 @@
 //! Bytes that only grow, shared with everybody who was given a view of them.
 //!
-//! A view of everything so far costs a handful of reference counts however much there is: chunks
+//! A view of everything so far costs a handful of reference counts however much there is. Chunks
 //! double in size, so there are few of them, and a chunk is added to in place while nobody else
-//! holds it. When somebody does, the next bytes go to a new chunk; nothing is ever copied.
+//! holds it. When somebody does, the next bytes go to a new chunk; should there be many chunks
+//! then, the last ones are copied into one, so rarely that a byte is copied once for every time
+//! that the whole doubles.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -11,6 +13,11 @@ use bytes::Bytes;
 
 /// The least size of a chunk.
 const CHUNK_BYTES_MIN: usize = 64 * 1024;
+
+/// How many chunks there may be before some are copied into one.
+///
+/// Doubling alone makes fewer than this of the largest session there can be.
+const N_CHUNKS_MAX: usize = 16;
 
 /// Bytes that only grow.
 #[derive(Debug, Clone, Default)]
@@ -56,7 +63,12 @@ impl Chunks {
             // The tail is full and ours alone: double, so that the number of chunks stays small.
             grow = grow.max(self.len);
         }
-        let mut chunk = Vec::with_capacity(grow.max(bytes.len()));
+        let merged = self.chunks.split_off(self.n_kept(bytes.len()));
+        let n_bytes = merged.iter().map(|chunk| chunk.len()).sum::<usize>() + bytes.len();
+        let mut chunk = Vec::with_capacity(grow.max(n_bytes));
+        for old in merged {
+            chunk.extend_from_slice(&old);
+        }
         chunk.extend_from_slice(bytes);
         self.chunks.push(Arc::new(chunk));
     }
@@ -101,6 +113,23 @@ impl Chunks {
             start += chunk.len();
         }
         None
+    }
+
+    /// How many chunks stay as they are when so many bytes come in a new one: all of them while
+    /// they are few, else those that are larger than everything that follows them.
+    fn n_kept(&self, n_new: usize) -> usize {
+        let mut n_kept = self.chunks.len();
+        if n_kept < N_CHUNKS_MAX {
+            return n_kept;
+        }
+        let mut following = n_new;
+        for (at, chunk) in self.chunks.iter().enumerate().rev() {
+            if chunk.len() <= following {
+                n_kept = at;
+            }
+            following += chunk.len();
+        }
+        n_kept
     }
 
     /// Everything so far, as shared pieces in order.
@@ -162,5 +191,27 @@ mod tests {
         assert!(chunks.chunks.len() <= 8, "{} chunks", chunks.chunks.len());
         assert_eq!(whole(&chunks), expected);
         assert_eq!(chunks.len(), expected.len());
+    }
+    #[test]
+    fn chunks_stay_few_when_every_view_is_held_until_the_next() {
+        let mut chunks = Chunks::default();
+        let mut expected = Vec::new();
+        let mut before = Vec::new();
+        let mut n_copied = 0;
+        for n in 0..5_000_u32 {
+            let bytes = vec![b'a' + (n % 26) as u8; 1 + n as usize % 200];
+            let n_chunks = chunks.chunks.len();
+            chunks.append(&bytes);
+            if chunks.chunks.len() <= n_chunks && n > 0 {
+                n_copied += chunks.chunks.last().unwrap().len() - bytes.len();
+            }
+            expected.extend(bytes);
+            let view = chunks.view();
+            assert!(view.len() <= N_CHUNKS_MAX + 4, "{} chunks", view.len());
+            assert_eq!(before.concat(), expected[..before.iter().map(Bytes::len).sum()], "what was seen stays");
+            before = if n % 500 == 0 { Vec::new() } else { view };
+        }
+        assert_eq!(whole(&chunks), expected);
+        assert!(n_copied < 12 * expected.len(), "{n_copied} of {} bytes were copied", expected.len());
     }
 }

@@ -10,7 +10,8 @@
 //! - [`transcript`], [`chunks`], [`user_message`]: the conversation, encoded once
 //! - [`boundary`], [`output_cut`], [`exec_output`]: what items mean and how they are shown
 //! - [`request`], [`tool_list`]: a request in shared pieces
-//! - [`report`], [`continuity`]: what a request is made of, and whether it extends the one before
+//! - [`report`], [`tokens`], [`continuity`]: what a request is made of, how much that is, and whether it extends
+//!   the one before
 //! - [`turn`], [`call`], [`turn_item`], [`meter`]: the turn as a state machine
 //! - [`truncate`]: cutting texts
 //!
@@ -39,6 +40,7 @@ pub mod request;
 pub mod skills;
 pub mod source;
 pub mod template;
+pub mod tokens;
 pub mod tool_list;
 pub mod transcript;
 pub mod truncate;

@@ -3,6 +3,15 @@
 //! Rows cover the request from its first byte to its last without gap or overlap; what the model
 //! does not see stands beside them as omissions and candidates. The report is made from the same
 //! spans that were written with the bytes, so it cannot disagree with what is sent.
+//!
+//! Tokens are estimated unless somebody counts them ([`Report::count`]). An estimate is of the
+//! bytes as they are sent, and the rows add up to the estimate of the whole. A count is of each
+//! row's own text with its escapes undone: what any program that has the model's table says of
+//! that text alone. Every byte is counted once, but a token cannot span two rows then, so the sum
+//! is what the parts cost one by one; the parts of one text may cost a token less for each of
+//! their borders when they stand together.
+
+mod texts;
 
 use std::sync::Arc;
 
@@ -18,7 +27,10 @@ use crate::facts::Fate;
 use crate::fragment::Omission;
 use crate::fragment::Origin;
 use crate::fragment::Why;
+use crate::report::texts::Texts;
 use crate::request::Frame;
+use crate::tokens::Counter;
+use crate::tokens::Estimate;
 use crate::transcript::Rendered;
 use crate::truncate::tokens_of_bytes;
 
@@ -33,6 +45,10 @@ pub struct Report {
     pub candidates: Vec<Candidate>,
     /// How it continues the request before; absent for the first.
     pub continuity: Option<Continuity>,
+    /// What the tokens were counted with.
+    pub counted_by: Arc<str>,
+    /// How many bytes were not counted because they are pictures; an estimate counts them.
+    pub picture_bytes: usize,
 }
 
 /// A run of bytes of one origin.
@@ -52,7 +68,7 @@ pub struct Row {
     pub bytes: usize,
     /// How many bytes its text has before it is escaped.
     pub raw_bytes: usize,
-    /// How many tokens, estimated; rows add up to the estimate of the whole.
+    /// How many tokens, estimated or counted.
     pub tokens: usize,
 }
 
@@ -85,7 +101,21 @@ impl Report {
         for span in frame.tail_spans() {
             rows.push(span, None, None);
         }
-        Self { rows: rows.rows, omissions, candidates, continuity: None }
+        let counted_by = Estimate::NAME.into();
+        Self { rows: rows.rows, omissions, candidates, counted_by, picture_bytes: 0, continuity: None }
+    }
+
+    /// Counts the tokens of each row's text. `body` is the request that this report is about.
+    pub fn count(&mut self, body: &[u8], counter: &dyn Counter) {
+        debug_assert_eq!(body.len(), self.bytes(), "the body is another request's");
+        let mut texts = Texts::new(body);
+        self.picture_bytes = 0;
+        for row in &mut self.rows {
+            let run = texts.next_run(row.bytes);
+            row.tokens = counter.count(&run.text);
+            self.picture_bytes += run.picture_bytes;
+        }
+        self.counted_by = counter.name().into();
     }
 
     /// How many bytes the request has.
@@ -93,9 +123,14 @@ impl Report {
         self.rows.last().map_or(0, |row| row.start + row.bytes)
     }
 
-    /// How many tokens it has, estimated.
+    /// How many tokens its rows have together.
     pub fn tokens(&self) -> usize {
-        tokens_of_bytes(self.bytes())
+        self.rows.iter().map(|row| row.tokens).sum()
+    }
+
+    /// Whether the tokens were counted and not estimated.
+    pub fn is_counted(&self) -> bool {
+        self.counted_by.as_ref() != Estimate::NAME
     }
 
     /// The report with one line for each part.
@@ -125,6 +160,8 @@ impl Report {
         json!({
             "bytes": self.bytes(),
             "tokens": self.tokens(),
+            "counted_by": self.counted_by,
+            "picture_bytes": self.picture_bytes,
             "rows": self.rows.iter().map(row_json).collect::<Vec<_>>(),
             "omissions": self.omissions.iter().map(omission_json).collect::<Vec<_>>(),
             "candidates": self.candidates.iter().map(candidate_json).collect::<Vec<_>>(),

@@ -314,6 +314,13 @@ pub struct ContextArgs {
     #[arg(long)]
     pub json: bool,
 
+    /// Count tokens with the model's own encoding instead of estimating them from bytes.
+    ///
+    /// Each row is counted on its own text, escapes undone, so a row's figure is what any other
+    /// program with that encoding says of the same text. Pictures are not counted.
+    #[arg(long)]
+    pub exact_tokens: bool,
+
     /// What you would say. Without it the request stops before your message.
     pub input: Option<String>,
 }

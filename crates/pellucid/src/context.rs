@@ -11,6 +11,7 @@ use pellucid_engine::report::Report;
 use pellucid_engine::report::Row;
 use pellucid_engine::report::fate_text;
 use pellucid_engine::report::why_text;
+use pellucid_tokens::Exact;
 
 use crate::args::ContextArgs;
 use crate::args::Shared;
@@ -20,25 +21,48 @@ use crate::style::Paint;
 use crate::style::thousands;
 
 pub fn run(shared: &Shared, args: &ContextArgs) -> Result<ExitCode, Failure> {
-    let (session, _) = prompt::next_request(shared, &args.turn, args.input.clone())?;
-    print(&session, args.json, Paint::plain())?;
+    let (session, body) = prompt::next_request(shared, &args.turn, args.input.clone())?;
+    let exact = args.exact_tokens.then_some(body.as_slice());
+    show(&session, exact, args.json, Paint::plain())?;
     Ok(ExitCode::SUCCESS)
 }
 
 /// Prints the report of the session's last request.
 pub fn print(session: &Session, as_json: bool, paint: Paint) -> Result<(), Failure> {
-    let Some(report) = session.report() else {
+    show(session, None, as_json, paint)
+}
+
+/// Prints the report; with the body of the request, tokens are counted in it.
+fn show(session: &Session, body: Option<&[u8]>, as_json: bool, paint: Paint) -> Result<(), Failure> {
+    let Some(mut report) = session.report() else {
         return Err(Failure::new("Error: no request was made, so there is nothing to report"));
     };
-    let text = if as_json { json(session, &report) } else { table(session, &report, paint) };
+    let note = body.and_then(|body| count(&mut report, body, &session.facts().model.slug));
+    let note = note.as_deref();
+    let text = if as_json { json(session, &report, note) } else { table(session, &report, note, paint) };
     let mut out = std::io::stdout().lock();
     out.write_all(text.as_bytes()).and_then(|()| out.flush()).map_err(|error| Failure::new(format!("Error: {error}")))
 }
 
-fn json(session: &Session, report: &Report) -> String {
+/// Counts the report's tokens with the model's encoding, or says why they stay estimated.
+fn count(report: &mut Report, body: &[u8], model: &str) -> Option<String> {
+    match Exact::for_model(model) {
+        Ok(exact) => {
+            report.count(body, &exact);
+            let pictures = report.picture_bytes;
+            (pictures > 0).then(|| format!("{} bytes of pictures are not counted as tokens", number(pictures)))
+        }
+        Err(error) => Some(format!("{error}; tokens are estimated from bytes")),
+    }
+}
+
+fn json(session: &Session, report: &Report, note: Option<&str>) -> String {
     let mut value = report.to_json();
     value["model"] = session.facts().model.slug.as_str().into();
     value["pack"] = session.pack().name.as_str().into();
+    if let Some(note) = note {
+        value["note"] = note.into();
+    }
     format!("{value}\n")
 }
 
@@ -57,13 +81,20 @@ impl Group<'_> {
     }
 }
 
-fn table(session: &Session, report: &Report, paint: Paint) -> String {
+fn table(session: &Session, report: &Report, note: Option<&str>, paint: Paint) -> String {
     let (bytes, tokens) = (number(report.bytes()), number(report.tokens()));
     let model = &session.facts().model.slug;
     let pack = &session.pack().name;
-    let mut text = format!("request: {bytes} bytes, about {tokens} tokens; model {model}, pack {pack}\n");
+    let tokens = match &report.counted_by {
+        encoding if report.is_counted() => format!("{tokens} tokens by {encoding}"),
+        _ => format!("about {tokens} tokens"),
+    };
+    let mut text = format!("request: {bytes} bytes, {tokens}; model {model}, pack {pack}\n");
     if let Some(continuity) = &report.continuity {
         text += &continuity_line(continuity);
+    }
+    if let Some(note) = note {
+        text += &format!("note: {note}\n");
     }
     text.push('\n');
     text += &paint.bold(&format!("{:>8} {:>7}  {:<36} {}", "bytes", "tokens", "part", "from"));
@@ -165,4 +196,66 @@ fn origins(rows: &[&Row]) -> Vec<(String, usize, usize)> {
 
 fn number(number: usize) -> String {
     thousands(i64::try_from(number).unwrap_or(i64::MAX))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use expect_test::Expect;
+    use expect_test::expect;
+
+    use super::*;
+    use crate::args::TurnArgs;
+    use crate::start;
+    use crate::start::Start;
+
+    /// Checks what the table says first, and of the instruction file.
+    #[track_caller]
+    fn check_tokens(model: &str, exact: bool, expected: &Expect) {
+        let folder = tempfile::tempdir().unwrap();
+        let project = folder.path().join("project");
+        fs::create_dir_all(&project).unwrap();
+        fs::write(project.join("AGENTS.md"), "# Rules\n\n日本語 \"quoted\" and `code`.\n").unwrap();
+        let turn = TurnArgs { cd: Some(project), model: Some(model.to_owned()), ..TurnArgs::default() };
+        let start = Start::in_home(folder.path(), &Shared::default(), &turn).unwrap();
+        let opening = start::Opening::New { session_id: None, keep: start::Keep::Nothing };
+        let mut session = start.session(opening).unwrap();
+        session.record_input(&start::inputs(&[], Some("hello".to_owned())));
+        let frame = session.frame(None);
+        let body = session.request(&frame).body();
+        let mut report = session.report().unwrap();
+        let note = if exact { count(&mut report, &body, model) } else { None };
+        let text = table(&session, &report, note.as_deref(), Paint::plain());
+        let head = text.lines().next().unwrap().split_once(" bytes, ").unwrap().1;
+        let kind = if head.starts_with("about ") { "estimated" } else { head.rsplit_once(" tokens ").unwrap().1 };
+        let file = report.rows.iter().find(|row| row.origin.kind() == "file").unwrap();
+        // An estimate depends on where the row begins, and that on the folder's name.
+        let tokens = if report.is_counted() { format!("the file has {}", file.tokens) } else { String::new() };
+        let lines = [kind, &tokens, &note.unwrap_or_default()].map(str::to_owned);
+        expected.assert_eq(lines.into_iter().filter(|line| !line.is_empty()).collect::<Vec<_>>().join("\n").as_str());
+    }
+
+    #[test]
+    fn tokens_are_estimated_unless_a_count_is_asked_for() {
+        check_tokens("gpt-5.2-codex", false, &expect!["estimated"]);
+        check_tokens(
+            "gpt-5.2-codex",
+            true,
+            &expect![[r#"
+            by o200k_base; model gpt-5.2-codex, pack codex
+            the file has 12"#]],
+        );
+    }
+
+    #[test]
+    fn a_model_of_unknown_encoding_is_estimated_and_the_report_says_so() {
+        check_tokens(
+            "test-model",
+            true,
+            &expect![[r#"
+            estimated
+            the encoding of the model `test-model` is not known; tokens are estimated from bytes"#]],
+        );
+    }
 }

@@ -1,4 +1,6 @@
-//! A prompt from standard input, in whatever encoding it comes.
+//! A prompt from standard input.
+
+mod decode;
 
 use std::io::IsTerminal;
 use std::io::Read;
@@ -24,52 +26,10 @@ pub fn prompt(argument: Option<String>) -> Result<String, Failure> {
     let mut bytes = Vec::new();
     let read = std::io::stdin().read_to_end(&mut bytes).map_err(|error| error.to_string());
     let text = read
-        .and_then(|_n_bytes| decode(&bytes))
+        .and_then(|_n_bytes| decode::decode(&bytes))
         .map_err(|why| Failure::new(format!("Failed to read prompt from stdin: {why}")))?;
     if text.trim().is_empty() {
         return Err(Failure::new("No prompt provided via stdin."));
     }
     Ok(text)
-}
-
-/// Reads UTF-8, or UTF-16 with a byte order mark.
-fn decode(bytes: &[u8]) -> Result<String, String> {
-    let utf16 = |bytes: &[u8], unit: fn([u8; 2]) -> u16| {
-        let (pairs, rest) = bytes.as_chunks::<2>();
-        if !rest.is_empty() {
-            return Err("it ends within a UTF-16 character".to_owned());
-        }
-        let units = pairs.iter().map(|pair| unit(*pair));
-        char::decode_utf16(units).collect::<Result<String, _>>().map_err(|_error| "it is not valid UTF-16".to_owned())
-    };
-    match bytes {
-        [0xFF, 0xFE, 0, 0, ..] | [0, 0, 0xFE, 0xFF, ..] => Err("it is UTF-32; convert it to UTF-8".to_owned()),
-        [0xFF, 0xFE, rest @ ..] => utf16(rest, u16::from_le_bytes),
-        [0xFE, 0xFF, rest @ ..] => utf16(rest, u16::from_be_bytes),
-        [0xEF, 0xBB, 0xBF, rest @ ..] => utf8(rest),
-        _ => utf8(bytes),
-    }
-}
-
-fn utf8(bytes: &[u8]) -> Result<String, String> {
-    let text = std::str::from_utf8(bytes)
-        .map_err(|error| format!("it is not valid UTF-8 from byte {} on; convert it to UTF-8", error.valid_up_to()))?;
-    Ok(text.to_owned())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn marks_decide_the_encoding() {
-        let good = |bytes: &[u8]| decode(bytes).unwrap();
-        assert_eq!(good(b"a\n"), "a\n");
-        assert_eq!(good(b"\xEF\xBB\xBFa"), "a");
-        assert_eq!(good(b"\xFF\xFEa\0\xE9\0"), "aé");
-        assert_eq!(good(b"\xFE\xFF\0a"), "a");
-        for bad in [&b"\xFF\xFE\0\0a\0\0\0"[..], b"a\xFF", b"\xFF\xFEa", b"\xFF\xFE\0\xD8"] {
-            assert!(decode(bad).is_err(), "{bad:?}");
-        }
-    }
 }

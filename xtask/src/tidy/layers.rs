@@ -18,6 +18,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("pellucid-model", &["pellucid-protocol"]),
     ("pellucid-store", &["pellucid-protocol"]),
     ("pellucid-tools", &["pellucid-protocol"]),
+    ("pellucid-tokens", &["pellucid-engine"]),
     (
         "pellucid-agent",
         &[
@@ -40,6 +41,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
             "pellucid-model",
             "pellucid-store",
             "pellucid-tools",
+            "pellucid-tokens",
             "pellucid-agent",
         ],
     ),

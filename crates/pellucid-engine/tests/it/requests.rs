@@ -9,6 +9,7 @@ use pellucid_engine::fragment::Origin;
 use pellucid_engine::report::Report;
 use pellucid_engine::request::Frame;
 use pellucid_engine::request::WireSettings;
+use pellucid_engine::tokens::Counter;
 use pellucid_engine::transcript::Draft;
 use pellucid_engine::transcript::ItemIds;
 use pellucid_engine::transcript::Transcript;
@@ -50,6 +51,19 @@ fn session(facts: &Facts, wire: &WireSettings, prompt: &str) -> Session {
 
 fn wire() -> WireSettings {
     WireSettings { session_id: session_id(), ids: ItemIds::Hidden, output_schema: None }
+}
+
+/// Calls every byte a token.
+struct InBytes;
+
+impl Counter for InBytes {
+    fn name(&self) -> &str {
+        "bytes"
+    }
+
+    fn count(&self, text: &str) -> usize {
+        text.len()
+    }
 }
 
 fn body(session: &mut Session) -> Vec<u8> {
@@ -207,7 +221,7 @@ fn check_account(session: &mut Session) {
     }
     assert_eq!(end, body.len());
     assert_eq!(report.bytes(), body.len());
-    assert_eq!(report.rows.iter().map(|row| row.tokens).sum::<usize>(), report.tokens());
+    assert_eq!(report.tokens(), report.bytes().div_ceil(4), "the rows add up to the estimate of the whole");
     serde_json::from_slice::<Value>(&body).expect("the body is JSON");
 }
 
@@ -332,6 +346,22 @@ proptest! {
             session.transcript.record(item, origin);
         }
         check_account(&mut session);
+    }
+
+    #[test]
+    fn a_count_is_of_the_text_before_it_was_escaped(facts in any_facts(), prompt in any_text()) {
+        let mut session = session(&facts, &wire(), &prompt);
+        let body = body(&mut session);
+        let mut report = Report::new(&session.frame, session.transcript.rendered(), Vec::new(), Vec::new());
+        let estimate = report.clone();
+        report.count(&body, &InBytes);
+        prop_assert_eq!(&*report.counted_by, "bytes");
+        for (row, estimated) in report.rows.iter().zip(&estimate.rows) {
+            // A whole value is escaped within, and only the count undoes that.
+            let is_value = row.raw_bytes == row.bytes;
+            prop_assert!(if is_value { row.tokens <= row.bytes } else { row.tokens == row.raw_bytes }, "{:?}", row);
+            prop_assert_eq!((row.start, row.bytes), (estimated.start, estimated.bytes));
+        }
     }
 
     #[test]

@@ -1,0 +1,187 @@
+//! The text that stands behind runs of a request's bytes.
+//!
+//! A request is JSON, so the texts in it are escaped. Here a run of its bytes is read back: inside
+//! of strings the escapes are undone, outside of them the notation stays as it is. Every byte of
+//! the request is read once and belongs to one run.
+//!
+//! Pictures travel as data URLs. No model reads those as text, so they are passed over and their
+//! bytes are said instead.
+
+/// How a picture's address begins when it carries the picture itself.
+const PICTURE: &[u8] = b"data:image/";
+
+/// A run of bytes, read back.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct RunText {
+    /// Its text.
+    pub text: String,
+    /// How many of its bytes are pictures.
+    pub picture_bytes: usize,
+}
+
+/// Reads runs of a JSON text one after the other.
+#[derive(Debug)]
+pub struct Texts<'a> {
+    rest: &'a [u8],
+    place: Place,
+}
+
+/// Where in the notation the next byte is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Place {
+    Notation,
+    String,
+    Picture,
+}
+
+impl<'a> Texts<'a> {
+    /// Starts at the first byte of a JSON text.
+    pub fn new(json: &'a [u8]) -> Self {
+        Self { rest: json, place: Place::Notation }
+    }
+
+    /// Reads the next run of so many bytes, or what is left if that is less.
+    pub fn next_run(&mut self, len: usize) -> RunText {
+        let (mut run, rest) = self.rest.split_at(len.min(self.rest.len()));
+        self.rest = rest;
+        let mut text = Vec::with_capacity(run.len());
+        let mut picture_bytes = 0;
+        while !run.is_empty() {
+            run = match self.place {
+                Place::Notation => self.notation(run, &mut text),
+                Place::String => self.string(run, &mut text),
+                Place::Picture => {
+                    let end = run.iter().position(|byte| *byte == b'"').unwrap_or(run.len());
+                    picture_bytes += end;
+                    if end < run.len() {
+                        self.place = Place::String;
+                    }
+                    &run[end..]
+                }
+            };
+        }
+        RunText { text: String::from_utf8_lossy(&text).into_owned(), picture_bytes }
+    }
+
+    fn notation<'r>(&mut self, run: &'r [u8], text: &mut Vec<u8>) -> &'r [u8] {
+        let Some(quote) = run.iter().position(|byte| *byte == b'"') else {
+            text.extend_from_slice(run);
+            return &[];
+        };
+        let (before, after) = run.split_at(quote + 1);
+        text.extend_from_slice(before);
+        // A string and its opening quote may belong to different runs.
+        let ahead = if after.is_empty() { self.rest } else { after };
+        self.place = if ahead.starts_with(PICTURE) { Place::Picture } else { Place::String };
+        after
+    }
+
+    fn string<'r>(&mut self, run: &'r [u8], text: &mut Vec<u8>) -> &'r [u8] {
+        let plain = run.iter().position(|byte| matches!(byte, b'"' | b'\\')).unwrap_or(run.len());
+        let (before, after) = run.split_at(plain);
+        text.extend_from_slice(before);
+        match after {
+            [] => after,
+            [b'"', after @ ..] => {
+                text.push(b'"');
+                self.place = Place::Notation;
+                after
+            }
+            _ => escape(after, text),
+        }
+    }
+}
+
+/// Undoes the escape that the run begins with and gives what follows it.
+fn escape<'r>(run: &'r [u8], text: &mut Vec<u8>) -> &'r [u8] {
+    let short = |byte: u8, rest: &'r [u8], text: &mut Vec<u8>| {
+        text.push(byte);
+        rest
+    };
+    match run {
+        [_, b'n', rest @ ..] => short(b'\n', rest, text),
+        [_, b't', rest @ ..] => short(b'\t', rest, text),
+        [_, b'r', rest @ ..] => short(b'\r', rest, text),
+        [_, b'b', rest @ ..] => short(8, rest, text),
+        [_, b'f', rest @ ..] => short(12, rest, text),
+        [_, b'u', digits @ ..] if digits.len() >= 4 => {
+            let (digits, rest) = digits.split_at(4);
+            let (character, rest) = unicode(digits, rest);
+            text.extend_from_slice(character.encode_utf8(&mut [0; 4]).as_bytes());
+            rest
+        }
+        [_, byte, rest @ ..] => short(*byte, rest, text),
+        _ => &[],
+    }
+}
+
+/// The character of four hexadecimal digits, or of two groups of them where one is a half.
+fn unicode<'r>(digits: &[u8], rest: &'r [u8]) -> (char, &'r [u8]) {
+    let unit = |digits: &[u8]| u16::from_str_radix(std::str::from_utf8(digits).ok()?, 16).ok();
+    let first = unit(digits).unwrap_or(0xFFFD);
+    if let [b'\\', b'u', second @ ..] = rest
+        && let Some((second, after)) = second.split_at_checked(4)
+        && let Some(second) = unit(second)
+        && let Some(Ok(character)) = char::decode_utf16([first, second]).next()
+        && character.len_utf16() == 2
+    {
+        return (character, after);
+    }
+    (char::from_u32(first.into()).unwrap_or(char::REPLACEMENT_CHARACTER), rest)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// Reads runs of these lengths and checks their texts.
+    #[track_caller]
+    fn check_runs(json: &str, runs: &[(&str, &str)]) {
+        assert_eq!(runs.iter().map(|(bytes, _)| *bytes).collect::<String>(), json, "the runs are the whole");
+        let mut texts = Texts::new(json.as_bytes());
+        for (bytes, expected) in runs {
+            assert_eq!(texts.next_run(bytes.len()).text, *expected);
+        }
+        assert_eq!(texts.next_run(1), RunText::default());
+    }
+
+    #[test]
+    fn escapes_are_undone_inside_of_strings_alone() {
+        check_runs(
+            r#"{"a\nb":"say \"hi\"\\","n":1}"#,
+            &[(r#"{"a\nb":"#, "{\"a\nb\":"), (r#""say \"hi\""#, r#""say "hi""#), (r#"\\","n":1}"#, r#"\","n":1}"#)],
+        );
+        check_runs(r#"["\u00e9\ud83d\ude42\ud83d!"]"#, &[(r#"["\u00e9\ud83d\ude42\ud83d!"]"#, "[\"é🙂\u{fffd}!\"]")]);
+    }
+
+    #[test]
+    fn a_picture_is_passed_over_and_its_bytes_are_said() {
+        let json = r#"{"image_url":"data:image/png;base64,AAAA","text":"x"}"#;
+        let mut texts = Texts::new(json.as_bytes());
+        let (head, tail) = (r#"{"image_url":""#.len(), r#"","text":"x"}"#.len());
+        assert_eq!(texts.next_run(head), RunText { text: r#"{"image_url":""#.into(), picture_bytes: 0 });
+        let picture = json.len() - head - tail;
+        assert_eq!(texts.next_run(picture), RunText { text: String::new(), picture_bytes: picture });
+        assert_eq!(texts.next_run(tail), RunText { text: r#"","text":"x"}"#.into(), picture_bytes: 0 });
+    }
+
+    proptest! {
+        #[test]
+        fn a_string_is_read_back_whatever_it_holds(text in any::<String>()) {
+            prop_assume!(!text.starts_with("data:image/"));
+            let json = serde_json::to_vec(&text).unwrap();
+            let run = Texts::new(&json).next_run(json.len());
+            prop_assert_eq!(run.text, format!("\"{text}\""));
+        }
+
+        #[test]
+        fn any_bytes_in_any_runs_are_read(bytes in any::<Vec<u8>>(), lens in prop::collection::vec(0_usize..9, 0..40)) {
+            let mut texts = Texts::new(&bytes);
+            for len in lens {
+                texts.next_run(len);
+            }
+        }
+    }
+}

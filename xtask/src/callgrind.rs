@@ -1,0 +1,119 @@
+//! `cargo xtask callgrind`: how many instructions the next request of a session costs.
+//!
+//! The benchmark `assembly` of the engine makes requests after histories of several lengths, and
+//! Callgrind counts the instructions of each. What a request costs must follow what is new in it
+//! and not what was there before, so the medians of the shortest and the longest history are
+//! compared. The median is taken because now and then a buffer doubles.
+//!
+//! Not here: time. `cargo bench -p pellucid-engine` measures it.
+
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use anyhow::{Context, Result, bail};
+
+use crate::Outcome;
+use crate::args::Args;
+use crate::program;
+use crate::scratch::Scratch;
+
+/// Items before the requests that are counted.
+const HISTORIES: [usize; 3] = [10, 1_000, 100_000];
+
+/// Whether the request before is still there when the next one is made.
+const HOLDS: [&str; 2] = ["let-go", "held"];
+
+/// The function whose instructions are counted. Callgrind wants one spelling for each option: two
+/// options with the same pattern are taken for one.
+const COUNTED: &str = "assembly::counted_request";
+const COUNTED_PATTERN: &str = "*counted_request*";
+
+/// By how many percent the longest history may cost more than the shortest.
+const GROWTH_PERCENT_MAX: u64 = 25;
+
+/// `cargo xtask callgrind`
+pub fn run(args: Args) -> Result<Outcome> {
+    args.finish()?;
+    if !program::is_installed("valgrind") {
+        println!("callgrind: skipped, valgrind is not installed");
+        return Ok(Outcome::Good);
+    }
+    let binary = program::bench_binary("pellucid-engine", "assembly")?;
+    let mut outcome = Outcome::Good;
+    println!("instructions of the next request (two new items, 1.2 kB)");
+    println!("{:>9} {:>8} {:>9} {:>9} {:>9}", "history", "before", "median", "least", "most");
+    for hold in HOLDS {
+        let mut medians = Vec::new();
+        for history in HISTORIES {
+            let mut counts = counts(&binary, history, hold)?;
+            counts.sort_unstable();
+            let (Some(least), Some(most)) = (counts.first(), counts.last()) else {
+                bail!("callgrind counted no request");
+            };
+            let median = counts[counts.len() / 2];
+            println!("{history:>9} {hold:>8} {median:>9} {least:>9} {most:>9}");
+            medians.push(median);
+        }
+        if grows(&medians) {
+            println!("the cost grows with the history when the request before is {hold}");
+            outcome = Outcome::Bad;
+        }
+    }
+    Ok(outcome)
+}
+
+/// The instructions of each counted request.
+fn counts(binary: &Path, history: usize, hold: &str) -> Result<Vec<u64>> {
+    let folder = Scratch::new()?;
+    let status = Command::new("valgrind")
+        .arg("--tool=callgrind")
+        .arg(format!("--toggle-collect={COUNTED_PATTERN}"))
+        .arg(format!("--dump-after={COUNTED}"))
+        .arg(format!("--callgrind-out-file={}", folder.path().join("out").display()))
+        .arg(binary)
+        .args(["--requests", &history.to_string(), hold])
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .status()
+        .context("could not start valgrind")?;
+    if !status.success() {
+        bail!("valgrind failed: {status}");
+    }
+    let mut counts = Vec::new();
+    for entry in fs::read_dir(folder.path())? {
+        let count = total_of(&fs::read_to_string(entry?.path())?);
+        // The last dump is of the end of the program, in which nothing is counted.
+        counts.extend(count.filter(|count| *count > 0));
+    }
+    Ok(counts)
+}
+
+/// The instructions in one of Callgrind's files.
+fn total_of(dump: &str) -> Option<u64> {
+    dump.lines().find_map(|line| line.strip_prefix("summary:"))?.trim().parse().ok()
+}
+
+fn grows(medians: &[u64]) -> bool {
+    match (medians.first(), medians.last()) {
+        (Some(first), Some(last)) => last * 100 > first * (100 + GROWTH_PERCENT_MAX),
+        _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reads_the_total_of_a_dump() {
+        assert_eq!(total_of("version: 1\nevents: Ir\nsummary: 5120\n\nfn=(1) x\n12 5120\n"), Some(5120));
+        assert_eq!(total_of("events: Ir\n"), None);
+    }
+
+    #[test]
+    fn a_little_more_is_no_growth() {
+        assert!(!grows(&[1000, 900, 1250]));
+        assert!(grows(&[1000, 1100, 1251]));
+    }
+}

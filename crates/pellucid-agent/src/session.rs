@@ -221,7 +221,7 @@ impl Session {
     }
 
     /// Records what changed since the last turn began, before the next one does.
-    pub(crate) fn begin_turn(&mut self) {
+    pub fn begin_turn(&mut self) {
         if std::mem::take(&mut self.context_is_due) {
             let context = assemble::assemble(&self.setup.pack, &self.setup.gathered.facts);
             self.record_context(context);

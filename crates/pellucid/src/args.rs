@@ -10,6 +10,7 @@ use clap::Subcommand;
 use clap::ValueEnum;
 use clap_complete::Shell;
 
+use crate::start::Keep;
 use crate::start::Which;
 pub use pack::PackArgs;
 pub use pack::PackCommand;
@@ -260,6 +261,11 @@ pub struct ResumeArgs {
 }
 
 impl ExecArgs {
+    /// Whether there is a file of the session.
+    pub fn keep(&self) -> Keep {
+        if self.ephemeral { Keep::Nothing } else { Keep::File }
+    }
+
     /// The session to go on with, if one is asked for.
     pub fn resume(&self) -> Option<Which> {
         let Some(ExecCommand::Resume(resume)) = &self.command else {
@@ -290,11 +296,34 @@ impl ExecArgs {
     }
 }
 
+/// A session that is looked at without going on with it.
+#[derive(Debug, Clone, Default, ClapArgs)]
+pub struct StoredArgs {
+    /// Look at the next request of this session.
+    #[arg(long, value_name = "ID", conflicts_with = "last")]
+    pub session: Option<String>,
+
+    /// Look at the next request of the session that was used last in this folder.
+    #[arg(long)]
+    pub last: bool,
+}
+
+impl StoredArgs {
+    /// The session that is meant, if any.
+    pub fn which(&self) -> Option<Which> {
+        let last = self.last.then_some(Which::Newest { everywhere: false });
+        self.session.clone().map(Which::Id).or(last)
+    }
+}
+
 /// `prompt`.
 #[derive(Debug, ClapArgs)]
 pub struct PromptArgs {
     #[command(flatten)]
     pub turn: TurnArgs,
+
+    #[command(flatten)]
+    pub stored: StoredArgs,
 
     /// How to print it: readable, as indented JSON, or the exact bytes.
     #[arg(long, value_enum, default_value_t = PromptFormat::Text)]
@@ -309,6 +338,9 @@ pub struct PromptArgs {
 pub struct ContextArgs {
     #[command(flatten)]
     pub turn: TurnArgs,
+
+    #[command(flatten)]
+    pub stored: StoredArgs,
 
     /// Print the report as JSON.
     #[arg(long)]

@@ -21,7 +21,7 @@ use crate::style::Paint;
 use crate::style::thousands;
 
 pub fn run(shared: &Shared, args: &ContextArgs) -> Result<ExitCode, Failure> {
-    let (session, body) = prompt::next_request(shared, &args.turn, args.input.clone())?;
+    let (session, body) = prompt::next_request(shared, &args.turn, &args.stored, args.input.clone())?;
     let exact = args.exact_tokens.then_some(body.as_slice());
     show(&session, exact, args.json, Paint::plain())?;
     Ok(ExitCode::SUCCESS)

@@ -29,7 +29,6 @@ use crate::exec::human::Human;
 use crate::exec::json::Json;
 use crate::start;
 use crate::start::Failure;
-use crate::start::Keep;
 use crate::start::Opening;
 use crate::start::Start;
 use crate::stdin;
@@ -47,11 +46,8 @@ pub fn run(shared: &Shared, args: &ExecArgs) -> Result<ExitCode, Failure> {
     let has_typed_codes = args.typed_exit_codes || start.config.records.typed_exit_codes;
     let (resume, prompt) = (args.resume(), args.prompt());
     let opening = match resume.and_then(|which| start.find(&which)) {
-        Some(loaded) => Opening::Resumed(Box::new(loaded)),
-        None => {
-            let keep = if args.ephemeral { Keep::Nothing } else { Keep::File };
-            Opening::New { session_id: args.turn.session_id.as_deref(), keep }
-        }
+        Some(loaded) => Opening::Resumed { loaded: Box::new(loaded), keep: args.keep() },
+        None => Opening::New { session_id: args.turn.session_id.as_deref(), keep: args.keep() },
     };
     let mut session = start.session(opening)?;
     if args.json && has_context_events {

@@ -10,6 +10,7 @@ use serde_json::Value;
 use crate::args::PromptArgs;
 use crate::args::PromptFormat;
 use crate::args::Shared;
+use crate::args::StoredArgs;
 use crate::args::TurnArgs;
 use crate::start;
 use crate::start::Failure;
@@ -19,7 +20,7 @@ use crate::start::Start;
 use crate::style;
 
 pub fn run(shared: &Shared, args: &PromptArgs) -> Result<ExitCode, Failure> {
-    let (_, body) = next_request(shared, &args.turn, args.input.clone())?;
+    let (_, body) = next_request(shared, &args.turn, &args.stored, args.input.clone())?;
     let text = match args.format {
         PromptFormat::Body => body,
         PromptFormat::Json => {
@@ -36,10 +37,22 @@ pub fn run(shared: &Shared, args: &PromptArgs) -> Result<ExitCode, Failure> {
 }
 
 /// The session before its next turn, and the body that this turn would send first.
-pub fn next_request(shared: &Shared, turn: &TurnArgs, input: Option<String>) -> Result<(Session, Vec<u8>), Failure> {
+pub fn next_request(
+    shared: &Shared,
+    turn: &TurnArgs,
+    stored: &StoredArgs,
+    input: Option<String>,
+) -> Result<(Session, Vec<u8>), Failure> {
     let start = Start::new(shared, turn)?;
-    let opening = Opening::New { session_id: turn.session_id.as_deref(), keep: Keep::Nothing };
+    let opening = match stored.which() {
+        Some(which) => {
+            let loaded = start.find(&which).ok_or_else(|| Failure::new(format!("Error: there is no {which}")))?;
+            Opening::Resumed { loaded: Box::new(loaded), keep: Keep::Nothing }
+        }
+        None => Opening::New { session_id: turn.session_id.as_deref(), keep: Keep::Nothing },
+    };
     let mut session = start.session(opening)?;
+    session.begin_turn();
     let schema = start::output_schema(turn.output_schema.as_deref())?;
     let inputs = start::inputs(&turn.image, input);
     if !inputs.is_empty() {

@@ -131,9 +131,12 @@ impl Start {
                 };
                 (id, recorder, None)
             }
-            Opening::Resumed(loaded) => {
+            Opening::Resumed { loaded, keep } => {
                 let failed = |error| Failure::new(format!("Error: {}: {error}", loaded.path.display()));
-                let recorder = Recorder::resume(loaded.path.clone()).map_err(failed)?;
+                let recorder = match keep {
+                    Keep::File => Recorder::resume(loaded.path.clone()).map_err(failed)?,
+                    Keep::Nothing => Recorder::none(),
+                };
                 (SessionId::new(loaded.meta.id.as_str()), recorder, Some(loaded))
             }
         };
@@ -204,7 +207,22 @@ pub enum Opening<'a> {
         keep: Keep,
     },
     /// Where its file ends.
-    Resumed(Box<Loaded>),
+    Resumed {
+        /// The file.
+        loaded: Box<Loaded>,
+        /// Whether it is written on.
+        keep: Keep,
+    },
+}
+
+impl std::fmt::Display for Which {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Id(id) => write!(f, "session with the id {id}"),
+            Self::Newest { everywhere: true } => f.write_str("session yet"),
+            Self::Newest { everywhere: false } => f.write_str("session of this folder and provider"),
+        }
+    }
 }
 
 /// Whether there is a file of a session.

@@ -148,3 +148,24 @@ fn prompt_has_a_readable_form_and_an_indented_one() {
     let value: Value = serde_json::from_slice(&json.stdout).unwrap();
     assert_eq!(value["model"], "gpt-5.2-codex");
 }
+
+#[test]
+fn the_same_facts_give_the_same_bytes_in_any_surroundings() {
+    let world = World::new(FIXTURE);
+    let body = |variables: &[(&str, &str)]| {
+        let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_pellucid"));
+        command.args(["prompt", "--format", "body", "--session-id", SESSION, "hello"]);
+        command.current_dir(world.files.path("work")).env_clear().envs(variables.iter().copied());
+        command.env("PATH", "/usr/bin:/bin").env("PELLUCID_HOME", world.files.path("home"));
+        command.output().unwrap().stdout
+    };
+    let plain = body(&[]);
+    assert!(!plain.is_empty());
+    for variables in [
+        [("TZ", "Asia/Tokyo"), ("LANG", "de_DE.UTF-8")],
+        [("LC_ALL", "tr_TR.UTF-8"), ("COLUMNS", "20")],
+        [("TERM", "dumb"), ("SOURCE_DATE_EPOCH", "0")],
+    ] {
+        assert!(body(&variables) == plain, "{variables:?} changes the request");
+    }
+}

@@ -109,3 +109,22 @@ fn a_folder_that_cannot_be_written_does_not_stop_the_turn() {
     assert_eq!((ran.status, ran.out()), (0, "answer 1\n"), "{}", ran.stderr);
     assert!(ran.stderr.contains("the session is not kept"), "{}", ran.stderr);
 }
+
+#[test]
+fn the_next_request_of_a_stored_session_can_be_looked_at() {
+    let world = world(1);
+    world.run(&["exec", "--script", "script.toml", "first"]);
+    let file = session_file(&world);
+    let before = fs::read(&file).unwrap();
+    let ran = world.run(&["context", "--script", "script.toml", "--last", "--json", "second"]);
+    assert_eq!(ran.status, 0, "{}", ran.stderr);
+    let report: Value = serde_json::from_slice(&ran.stdout).unwrap();
+    let from_session = report["rows"].as_array().unwrap().iter().filter(|row| row["source"] == "session").count();
+    assert_eq!(from_session, 4, "context, environment, message and answer of the first turn");
+    assert_eq!(fs::read(&file).unwrap(), before, "looking changes nothing");
+    let none = world.run(&["prompt", "--session", "00000000-0000-7000-8000-000000000000"]);
+    assert_eq!(
+        (none.status, none.stderr.as_str()),
+        (1, "Error: there is no session with the id 00000000-0000-7000-8000-000000000000\n")
+    );
+}

@@ -10,13 +10,11 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use bytes::Bytes;
-use http::HeaderMap;
 use http::HeaderValue;
 use http::header::ACCEPT;
 use pellucid_protocol::item::Item;
 use pellucid_protocol::provider::Provider;
 use pellucid_protocol::reply::ReplyError;
-use pellucid_protocol::reply::ReplyErrorKind;
 use pellucid_protocol::reply::ReplyEvent;
 use reqwest::Response;
 use serde::Deserialize;
@@ -25,8 +23,13 @@ use tokio::time::timeout;
 use tokio::time::timeout_at;
 
 use crate::endpoint::Endpoint;
+use crate::recording::Listener;
+use crate::recording::Recorder;
+use crate::recording::Redactor;
+use crate::recording::Tape;
 use crate::response_headers;
 use crate::responses;
+use crate::script::Played;
 use crate::script::Script;
 use crate::sse;
 use crate::transport::Transport;
@@ -40,6 +43,7 @@ const SUMMARY_BYTES_MAX: usize = 64 << 20;
 #[derive(Debug, Clone)]
 pub struct Model {
     kind: Kind,
+    recorder: Option<Recorder>,
 }
 
 #[derive(Debug, Clone)]
@@ -73,12 +77,22 @@ impl Model {
         env: &dyn Fn(&str) -> Option<String>,
     ) -> Self {
         let endpoint = Arc::new(Endpoint::resolve(provider, session_key, env));
-        Self { kind: Kind::Http { transport, endpoint } }
+        Self { kind: Kind::Http { transport, endpoint }, recorder: None }
     }
 
     /// The embedded model that plays a script.
     pub fn scripted(script: Script) -> Self {
-        Self { kind: Kind::Scripted { script: Arc::new(script), n_asked: Arc::default() } }
+        Self { kind: Kind::Scripted { script: Arc::new(script), n_asked: Arc::default() }, recorder: None }
+    }
+
+    /// The same model, with its replies written onto a tape.
+    #[must_use]
+    pub fn recorded(self, tape: &Tape) -> Self {
+        let secrets = match &self.kind {
+            Kind::Http { endpoint, .. } => Result::as_ref(endpoint).map(Endpoint::secrets).unwrap_or_default(),
+            Kind::Scripted { .. } => Vec::new(),
+        };
+        Self { recorder: Some(Recorder::new(tape.clone(), Redactor::new(secrets))), ..self }
     }
 
     /// Sends a request and waits until a reply begins.
@@ -87,6 +101,18 @@ impl Model {
     ///
     /// When none does: the settings do not work, the server refuses, the connection fails for good.
     pub async fn ask(&self, request: Ask) -> Result<Reply, ReplyError> {
+        let reply = self.begin(request).await;
+        match (&self.recorder, reply) {
+            (None, reply) => reply,
+            (Some(recorder), Ok(reply)) => Ok(Reply { listener: Some(recorder.listen()), ..reply }),
+            (Some(recorder), Err(error)) => {
+                recorder.failed(&error);
+                Err(error)
+            }
+        }
+    }
+
+    async fn begin(&self, request: Ask) -> Result<Reply, ReplyError> {
         match &self.kind {
             Kind::Http { transport, endpoint } => {
                 let endpoint = Result::as_ref(endpoint).map_err(ReplyError::clone)?;
@@ -104,9 +130,8 @@ impl Model {
             }
             Kind::Scripted { script, n_asked } => {
                 let number = n_asked.fetch_add(1, Ordering::Relaxed) + 1;
-                let payloads = script.play(number).await?;
-                let events = response_headers::events(&HeaderMap::new());
-                Ok(Reply::new(events, Source::Scripted(payloads.into())))
+                let Played { events, payloads, error } = script.play(number).await?;
+                Ok(Reply::new(events, Source::Scripted { payloads: payloads.into(), error: error.map(Box::new) }))
             }
         }
     }
@@ -117,11 +142,21 @@ impl Model {
     ///
     /// # Errors
     ///
-    /// When the provider refuses or answers something else, and for the embedded model, which
-    /// cannot summarise.
+    /// When the provider refuses or answers something else, and when a script has no summary here.
     pub async fn compact(&self, request: Ask) -> Result<Vec<Item>, ReplyError> {
-        let Kind::Http { transport, endpoint } = &self.kind else {
-            return Err(ReplyError::new(ReplyErrorKind::Local, "the embedded model has no summaries of its own"));
+        let summary = self.summarise(request).await;
+        if let Some(recorder) = &self.recorder {
+            recorder.summarised(&summary);
+        }
+        summary
+    }
+
+    async fn summarise(&self, request: Ask) -> Result<Vec<Item>, ReplyError> {
+        let (transport, endpoint) = match &self.kind {
+            Kind::Http { transport, endpoint } => (transport, endpoint),
+            Kind::Scripted { script, n_asked } => {
+                return script.play_summary(n_asked.fetch_add(1, Ordering::Relaxed) + 1).await;
+            }
         };
         let endpoint = Result::as_ref(endpoint).map_err(ReplyError::clone)?.for_compaction()?;
         let mut headers = endpoint.request_headers(&request.headers);
@@ -159,12 +194,17 @@ pub struct Reply {
     ready: VecDeque<ReplyEvent>,
     decoder: responses::Decoder,
     source: Source,
+    listener: Option<Listener>,
 }
 
 #[derive(Debug)]
 enum Source {
     Http(Box<HttpStream>),
-    Scripted(VecDeque<String>),
+    Scripted {
+        payloads: VecDeque<String>,
+        /// What ends it, unless an event does.
+        error: Option<Box<ReplyError>>,
+    },
     /// Completed or broken off.
     Over,
 }
@@ -186,13 +226,21 @@ impl Reply {
             ReplyEvent::ServerModel(model) => Some(model.clone()),
             _ => None,
         });
-        Self { ready: events.into(), decoder: responses::Decoder::new(server_model), source }
+        Self { ready: events.into(), decoder: responses::Decoder::new(server_model), source, listener: None }
     }
 
     /// The next event; nothing after [`ReplyEvent::Completed`] or an error.
     ///
     /// A call that is dropped while it waits loses nothing.
     pub async fn next(&mut self) -> Option<Result<ReplyEvent, ReplyError>> {
+        let next = self.advance().await;
+        if let (Some(listener), Some(next)) = (&mut self.listener, &next) {
+            listener.hear(next);
+        }
+        next
+    }
+
+    async fn advance(&mut self) -> Option<Result<ReplyEvent, ReplyError>> {
         loop {
             if let Some(event) = self.ready.pop_front() {
                 if matches!(event, ReplyEvent::Completed { .. }) {
@@ -202,7 +250,14 @@ impl Reply {
             }
             let payload = match &mut self.source {
                 Source::Http(stream) => stream.next_payload().await,
-                Source::Scripted(payloads) => Ok(payloads.pop_front().map(String::into_bytes)),
+                Source::Scripted { payloads, error } => match (payloads.pop_front(), error.take()) {
+                    (Some(payload), later) => {
+                        *error = later;
+                        Ok(Some(payload.into_bytes()))
+                    }
+                    (None, Some(error)) => Err(*error),
+                    (None, None) => Ok(None),
+                },
                 Source::Over => return None,
             };
             match payload {

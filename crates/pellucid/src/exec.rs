@@ -34,11 +34,12 @@ use crate::style;
 use crate::style::Paint;
 
 pub fn run(shared: &Shared, args: ExecArgs) -> Result<ExitCode, Failure> {
-    let start = Start::new(shared, &args.turn)?;
+    let mut start = Start::new(shared, &args.turn)?;
     let is_waived = args.skip_git_repo_check || args.turn.bypass;
     if !is_waived && git::work_tree_root(&start.config.folders.cwd).is_none() {
         return Err(Failure::new("Not inside a trusted directory and --skip-git-repo-check was not specified."));
     }
+    let tape = args.record.as_deref().map(|file| start.record(file)).transpose()?;
     let hide_reasoning = start.config.display.hide_reasoning;
     let session = start.session(args.turn.session_id.as_deref())?;
     tell_omissions(&session, args.strict_context)?;
@@ -56,6 +57,9 @@ pub fn run(shared: &Shared, args: ExecArgs) -> Result<ExitCode, Failure> {
         write_last_message(file, outcome.last_message.as_deref());
     }
     show.finish(outcome.last_message.as_deref())?;
+    if let Some(Err(error)) = tape.map(|tape| tape.finish()) {
+        style::line(&format!("warning: the recording is not whole: {error}"));
+    }
     Ok(if outcome.has_failed { ExitCode::FAILURE } else { ExitCode::SUCCESS })
 }
 

@@ -20,13 +20,13 @@ use pellucid_config::paths;
 use pellucid_engine::pack::Pack;
 use pellucid_model::Model;
 use pellucid_model::Script;
+use pellucid_model::Tape;
 use pellucid_model::Transport;
 use pellucid_model::credentials;
 use pellucid_protocol::event::EventMessage;
 use pellucid_protocol::event::RawReasoning;
 use pellucid_protocol::id::SessionId;
 use pellucid_protocol::input::UserInput;
-use pellucid_protocol::provider::Provider;
 use pellucid_protocol::settings::ApprovalPolicy;
 use pellucid_protocol::settings::SandboxMode;
 use serde_json::Value;
@@ -66,6 +66,7 @@ pub struct Start {
     pub config: Config,
     pub env: Env,
     script: Option<Script>,
+    tape: Option<Tape>,
 }
 
 impl Start {
@@ -93,18 +94,30 @@ impl Start {
             style::line(&format!("warning: {warning}"));
         }
         let script = script(turn)?;
-        Ok(Self { config, env: options.env, script })
+        Ok(Self { config, env: options.env, script, tape: None })
+    }
+
+    /// Has the model's replies written to a file.
+    pub fn record(&mut self, file: &Path) -> Result<Tape, Failure> {
+        let provider = match &self.script {
+            Some(script) => script.provider(),
+            None => self.config.model.provider.clone(),
+        };
+        let failed = |error| Failure::new(format!("Error: --record: {error}"));
+        let tape = Tape::create(file, &provider).map_err(failed)?;
+        self.tape = Some(tape.clone());
+        Ok(tape)
     }
 
     /// Opens a new session.
     pub fn session(self, session_id: Option<&str>) -> Result<Session, Failure> {
-        let Self { config, env, script } = self;
+        let Self { config, env, script, tape } = self;
         let pack = Pack::builtin(&config.prompt.pack).ok_or_else(|| {
             let known = Pack::builtin_names().join(", ");
             Failure::new(format!("Error: there is no pack `{}`; built in: {known}", config.prompt.pack))
         })?;
         let (provider_id, provider, model) = match script {
-            Some(script) => (SCRIPTED.to_owned(), scripted_provider(), Model::scripted(script)),
+            Some(script) => (SCRIPTED.to_owned(), script.provider(), Model::scripted(script)),
             None => {
                 let provider = config.model.provider.clone();
                 let lookup = |name: &str| env.text(name);
@@ -112,6 +125,10 @@ impl Start {
                 let model = Model::http(Transport::default(), &provider, key, &lookup);
                 (config.model.provider_id.clone(), provider, model)
             }
+        };
+        let model = match &tape {
+            Some(tape) => model.recorded(tape),
+            None => model,
         };
         let session_id = match session_id {
             Some(id) => SessionId::new(parse_session_id(id)?),
@@ -224,10 +241,6 @@ fn script(turn: &TurnArgs) -> Result<Option<Script>, Failure> {
         (None, Some(SCRIPTED)) => Err(Failure::new("Error: --provider scripted needs --script FILE")),
         (None, _) => Ok(None),
     }
-}
-
-fn scripted_provider() -> Provider {
-    Provider { name: "Scripted".to_owned(), stream_max_retries: Some(0), ..Provider::default() }
 }
 
 fn working_directory(given: Option<&Path>) -> Result<PathBuf, Failure> {

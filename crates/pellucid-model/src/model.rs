@@ -122,7 +122,7 @@ impl Model {
                 let stream = HttpStream {
                     transport: transport.clone(),
                     response,
-                    decoder: sse::Decoder::default(),
+                    decoder: sse::Decoder::with_limits(transport.stream_limits()),
                     idle_timeout: endpoint.idle_timeout(),
                     silent_until: None,
                 };

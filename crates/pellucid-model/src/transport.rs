@@ -32,6 +32,7 @@ use crate::endpoint::Endpoint;
 use crate::failure;
 use crate::failure::Refusal;
 use crate::retry::Backoff;
+use crate::sse;
 
 /// The delay before the first retry.
 pub const BACKOFF_BASE: Duration = Duration::from_millis(200);
@@ -51,6 +52,7 @@ pub struct Transport {
 #[derive(Debug)]
 struct Shared {
     backoff_base: Duration,
+    stream_limits: sse::Limits,
     plain: OnceLock<Result<Client, String>>,
     tls: OnceLock<Result<Client, String>>,
     drains: Mutex<Vec<AbortHandle>>,
@@ -73,8 +75,18 @@ impl Drop for Shared {
 impl Transport {
     /// A transport with another delay before the first retry.
     pub fn with_backoff_base(backoff_base: Duration) -> Self {
-        let shared = Shared { backoff_base, plain: OnceLock::new(), tls: OnceLock::new(), drains: Mutex::default() };
-        Self { shared: Arc::new(shared) }
+        Self::with_limits(backoff_base, sse::Limits::default())
+    }
+
+    /// A transport that also holds less, or more, of a stream before it gives up.
+    pub fn with_limits(backoff_base: Duration, stream_limits: sse::Limits) -> Self {
+        let (plain, tls, drains) = (OnceLock::new(), OnceLock::new(), Mutex::default());
+        Self { shared: Arc::new(Shared { backoff_base, stream_limits, plain, tls, drains }) }
+    }
+
+    /// How much of a stream is held.
+    pub(crate) fn stream_limits(&self) -> sse::Limits {
+        self.shared.stream_limits
     }
 
     /// Sends a request, again if that may help, and waits for the head of the response.

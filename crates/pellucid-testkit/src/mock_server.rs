@@ -153,6 +153,13 @@ impl MockReply {
         self
     }
 
+    /// Says that the body is of another type.
+    #[must_use]
+    pub fn content_type(mut self, content_type: &'static str) -> Self {
+        self.content_type = content_type;
+        self
+    }
+
     /// Ends the body after so many bytes, as if that were all of it.
     #[must_use]
     pub fn cut_after(mut self, n_bytes: usize) -> Self {

@@ -13,6 +13,7 @@
 
 mod body;
 pub mod catalogue;
+pub mod compression;
 pub mod credentials;
 pub mod endpoint;
 pub mod failure;

@@ -10,11 +10,14 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use bytes::Bytes;
+use http::HeaderMap;
 use http::HeaderValue;
 use http::header::ACCEPT;
+use http::header::CONTENT_ENCODING;
 use pellucid_protocol::item::Item;
 use pellucid_protocol::provider::Provider;
 use pellucid_protocol::reply::ReplyError;
+use pellucid_protocol::reply::ReplyErrorKind;
 use pellucid_protocol::reply::ReplyEvent;
 use reqwest::Response;
 use serde::Deserialize;
@@ -22,6 +25,8 @@ use tokio::time::Instant;
 use tokio::time::timeout;
 use tokio::time::timeout_at;
 
+use crate::compression;
+use crate::compression::Compression;
 use crate::endpoint::Endpoint;
 use crate::recording::Listener;
 use crate::recording::Recorder;
@@ -52,6 +57,7 @@ enum Kind {
         transport: Transport,
         /// Settings that do not work are told when somebody asks, not before.
         endpoint: Arc<Result<Endpoint, ReplyError>>,
+        compression: Compression,
     },
     Scripted {
         script: Arc<Script>,
@@ -77,12 +83,21 @@ impl Model {
         env: &dyn Fn(&str) -> Option<String>,
     ) -> Self {
         let endpoint = Arc::new(Endpoint::resolve(provider, session_key, env));
-        Self { kind: Kind::Http { transport, endpoint }, recorder: None }
+        Self { kind: Kind::Http { transport, endpoint, compression: Compression::None }, recorder: None }
     }
 
     /// The embedded model that plays a script.
     pub fn scripted(script: Script) -> Self {
         Self { kind: Kind::Scripted { script: Arc::new(script), n_asked: Arc::default() }, recorder: None }
+    }
+
+    /// The same model, with the bodies of requests compressed like this.
+    #[must_use]
+    pub fn compressing(mut self, how: Compression) -> Self {
+        if let Kind::Http { compression, .. } = &mut self.kind {
+            *compression = how;
+        }
+        self
     }
 
     /// The same model, with its replies written onto a tape.
@@ -114,10 +129,11 @@ impl Model {
 
     async fn begin(&self, request: Ask) -> Result<Reply, ReplyError> {
         match &self.kind {
-            Kind::Http { transport, endpoint } => {
+            Kind::Http { transport, endpoint, compression } => {
                 let endpoint = Result::as_ref(endpoint).map_err(ReplyError::clone)?;
-                let headers = endpoint.request_headers(&request.headers);
-                let response = transport.send(endpoint, &headers, request.body).await?;
+                let mut headers = endpoint.request_headers(&request.headers);
+                let body = compress(*compression, request.body, &mut headers)?;
+                let response = transport.send(endpoint, &headers, body).await?;
                 let events = response_headers::events(response.headers());
                 let stream = HttpStream {
                     transport: transport.clone(),
@@ -153,7 +169,7 @@ impl Model {
 
     async fn summarise(&self, request: Ask) -> Result<Vec<Item>, ReplyError> {
         let (transport, endpoint) = match &self.kind {
-            Kind::Http { transport, endpoint } => (transport, endpoint),
+            Kind::Http { transport, endpoint, .. } => (transport, endpoint),
             Kind::Scripted { script, n_asked } => {
                 return script.play_summary(n_asked.fetch_add(1, Ordering::Relaxed) + 1).await;
             }
@@ -166,6 +182,19 @@ impl Model {
         let summary: Summary = serde_json::from_slice(&body)
             .map_err(|error| ReplyError::stream(format!("the summary cannot be read: {error}")))?;
         Ok(summary.output)
+    }
+}
+
+fn compress(how: Compression, body: Vec<Bytes>, headers: &mut HeaderMap) -> Result<Vec<Bytes>, ReplyError> {
+    match how {
+        Compression::None => Ok(body),
+        Compression::Zstd => {
+            let frame = compression::zstd(&body).map_err(|error| {
+                ReplyError::new(ReplyErrorKind::Local, format!("the request cannot be compressed: {error}"))
+            })?;
+            headers.insert(CONTENT_ENCODING, HeaderValue::from_static("zstd"));
+            Ok(vec![frame])
+        }
     }
 }
 

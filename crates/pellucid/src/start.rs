@@ -22,7 +22,9 @@ use pellucid_model::Model;
 use pellucid_model::Script;
 use pellucid_model::Tape;
 use pellucid_model::Transport;
+use pellucid_model::compression::Compression;
 use pellucid_model::credentials;
+use pellucid_model::credentials::Login;
 use pellucid_protocol::event::EventMessage;
 use pellucid_protocol::event::RawReasoning;
 use pellucid_protocol::id::SessionId;
@@ -122,7 +124,8 @@ impl Start {
                 let provider = config.model.provider.clone();
                 let lookup = |name: &str| env.text(name);
                 let key = credentials::api_key(&config.folders.home, &lookup);
-                let model = Model::http(Transport::default(), &provider, key, &lookup);
+                let compression = Compression::of(&provider, Login::ApiKey, &config.features);
+                let model = Model::http(Transport::default(), &provider, key, &lookup).compressing(compression);
                 (config.model.provider_id.clone(), provider, model)
             }
         };

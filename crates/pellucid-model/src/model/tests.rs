@@ -142,6 +142,26 @@ fn the_request_has_its_exact_length_and_headers() {
 }
 
 #[test]
+fn a_compressed_request_says_so_and_is_compressed_once_for_all_tries() {
+    let server =
+        MockServer::start([MockReply::status(500, "x"), MockReply::say("Hello."), MockReply::status(200, "{}")]);
+    let model = model(&provider(server.base_url())).compressing(Compression::Zstd);
+    run(async {
+        let (_, error) = collect(&model).await;
+        assert_eq!(error, None);
+        model.compact(ask()).await.unwrap_err();
+    });
+    let requests = server.requests();
+    assert_eq!(requests.len(), 3);
+    for request in &requests[..2] {
+        assert_eq!(request.header("content-encoding"), Some("zstd"));
+        assert_eq!(request.header("content-length"), Some(&*request.body.len().to_string()));
+        assert_eq!(zstd::stream::decode_all(&request.body[..]).unwrap(), b"{\"a\":1}");
+    }
+    assert_eq!((requests[2].header("content-encoding"), &requests[2].body[..]), (None, &b"{\"a\":1}"[..]));
+}
+
+#[test]
 fn headers_come_before_the_body() {
     let reply = MockReply::say("Hello.")
         .header("openai-model", "gpt-z")

@@ -8,7 +8,7 @@
 //! - [`transcript`], [`chunks`], [`user_message`]: the conversation, encoded once
 //! - [`boundary`], [`output_cut`], [`exec_output`]: what items mean and how they are shown
 //! - [`request`], [`tool_list`]: a request in shared pieces
-//! - [`report`], [`continuity`]: what a request is made of, and whether it extends the one before
+//! - [`report`], [`continuity`], [`increment`]: what a request is made of, and how it adds to the one before
 //! - [`turn`], [`call`], [`turn_item`], [`meter`]: the turn as a state machine
 //! - [`truncate`]: cutting texts
 //!
@@ -28,6 +28,7 @@ pub mod exec_output;
 pub mod facts;
 pub mod fragment;
 pub mod gate;
+pub mod increment;
 pub mod meter;
 pub mod output_cut;
 pub mod pack;

@@ -115,6 +115,20 @@ impl Endpoint {
         headers
     }
 
+    /// The headers that open a WebSocket: those of a request without what is said of its body.
+    pub(crate) fn handshake_headers(&self, given: &[(String, String)]) -> HeaderMap {
+        let mut headers = self.request_headers(given);
+        for name in [header::ACCEPT, header::CONTENT_TYPE, header::USER_AGENT] {
+            headers.remove(name);
+        }
+        headers
+    }
+
+    /// The address of the WebSocket, for messages.
+    pub(crate) fn socket_address(&self) -> String {
+        self.address.replacen("http", "ws", 1)
+    }
+
     /// What must not be written down: the key, and header values that may be one.
     pub(crate) fn secrets(&self) -> Vec<Secret> {
         self.token.iter().chain(&self.secrets).cloned().collect()

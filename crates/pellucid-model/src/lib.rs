@@ -26,6 +26,7 @@ pub mod response_headers;
 pub mod responses;
 mod retry;
 pub mod script;
+pub mod socket;
 pub mod sse;
 pub mod transport;
 mod usage_limit;

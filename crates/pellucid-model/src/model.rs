@@ -36,6 +36,10 @@ use crate::response_headers;
 use crate::responses;
 use crate::script::Played;
 use crate::script::Script;
+use crate::socket::SocketAsk;
+use crate::socket::SocketStream;
+use crate::socket::Sockets;
+use crate::socket::Way;
 use crate::sse;
 use crate::transport::Transport;
 use crate::transport::with_causes;
@@ -58,6 +62,7 @@ enum Kind {
         /// Settings that do not work are told when somebody asks, not before.
         endpoint: Arc<Result<Endpoint, ReplyError>>,
         compression: Compression,
+        sockets: Sockets,
     },
     Scripted {
         script: Arc<Script>,
@@ -72,6 +77,8 @@ pub struct Ask {
     pub body: Vec<Bytes>,
     /// Headers beyond those of the provider and of the wire.
     pub headers: Vec<(String, String)>,
+    /// How it may go over a WebSocket, if it may.
+    pub socket: Option<SocketAsk>,
 }
 
 impl Model {
@@ -83,7 +90,8 @@ impl Model {
         env: &dyn Fn(&str) -> Option<String>,
     ) -> Self {
         let endpoint = Arc::new(Endpoint::resolve(provider, session_key, env));
-        Self { kind: Kind::Http { transport, endpoint, compression: Compression::None }, recorder: None }
+        let (compression, sockets) = (Compression::None, Sockets::default());
+        Self { kind: Kind::Http { transport, endpoint, compression, sockets }, recorder: None }
     }
 
     /// The embedded model that plays a script.
@@ -110,6 +118,20 @@ impl Model {
         Self { recorder: Some(Recorder::new(tape.clone(), Redactor::new(secrets))), ..self }
     }
 
+    /// Uses no WebSocket from now on.
+    pub fn leave_socket(&self) {
+        if let Kind::Http { sockets, .. } = &self.kind {
+            sockets.leave();
+        }
+    }
+
+    /// Lets go of what is kept for further requests of a turn.
+    pub fn end_turn(&self) {
+        if let Kind::Http { sockets, .. } = &self.kind {
+            sockets.rest();
+        }
+    }
+
     /// Sends a request and waits until a reply begins.
     ///
     /// # Errors
@@ -129,8 +151,14 @@ impl Model {
 
     async fn begin(&self, request: Ask) -> Result<Reply, ReplyError> {
         match &self.kind {
-            Kind::Http { transport, endpoint, compression } => {
+            Kind::Http { transport, endpoint, compression, sockets } => {
                 let endpoint = Result::as_ref(endpoint).map_err(ReplyError::clone)?;
+                if let Some(ask) = request.socket.as_ref().filter(|_| sockets.are_used()) {
+                    let way = Way { transport, endpoint, headers: &request.headers };
+                    if let Some(stream) = sockets.ask(&way, ask, &request.body).await? {
+                        return Ok(Reply::new(stream.head_events(), Source::Socket(Box::new(stream))));
+                    }
+                }
                 let mut headers = endpoint.request_headers(&request.headers);
                 let body = compress(*compression, request.body, &mut headers)?;
                 let response = transport.send(endpoint, &headers, body).await?;
@@ -229,6 +257,7 @@ pub struct Reply {
 #[derive(Debug)]
 enum Source {
     Http(Box<HttpStream>),
+    Socket(Box<SocketStream>),
     Scripted {
         payloads: VecDeque<String>,
         /// What ends it, unless an event does.
@@ -279,6 +308,10 @@ impl Reply {
             }
             let payload = match &mut self.source {
                 Source::Http(stream) => stream.next_payload().await,
+                Source::Socket(stream) => match stream.advance(&mut self.decoder, &mut self.ready).await {
+                    Ok(()) => continue,
+                    Err(error) => Err(error),
+                },
                 Source::Scripted { payloads, error } => match (payloads.pop_front(), error.take()) {
                     (Some(payload), later) => {
                         *error = later;
@@ -305,8 +338,10 @@ impl Reply {
 
     fn close(&mut self) {
         self.ready.clear();
-        if let Source::Http(stream) = std::mem::replace(&mut self.source, Source::Over) {
-            stream.transport.drain(stream.response);
+        match std::mem::replace(&mut self.source, Source::Over) {
+            Source::Http(stream) => stream.transport.drain(stream.response),
+            Source::Socket(stream) => stream.keep(),
+            Source::Scripted { .. } | Source::Over => {}
         }
     }
 }

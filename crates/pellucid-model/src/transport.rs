@@ -116,6 +116,18 @@ impl Transport {
         }
     }
 
+    /// Asks a server to go on as a WebSocket, once, and waits for the head of the response.
+    pub(crate) async fn upgrade(&self, endpoint: &Endpoint, headers: HeaderMap) -> Result<Response, ReplyError> {
+        let client = self.client(endpoint)?;
+        let mut request = reqwest::Request::new(http::Method::GET, endpoint.url().clone());
+        *request.headers_mut() = headers;
+        match timeout(endpoint.idle_timeout(), client.execute(request)).await {
+            Ok(Ok(response)) => Ok(response),
+            Ok(Err(error)) => Err(network_error(endpoint, &error)),
+            Err(_) => Err(ReplyError::stream("idle timeout waiting for websocket")),
+        }
+    }
+
     /// Reads the few bytes after a complete reply, so that its connection can be used again.
     pub(crate) fn drain(&self, mut response: Response) {
         let task = tokio::spawn(async move {
@@ -194,16 +206,16 @@ async fn attempt(client: &Client, endpoint: &Endpoint, headers: HeaderMap, body:
     if status.is_success() {
         return Ok(response);
     }
-    let headers = response.headers().clone();
-    let body = refusal_text(response, endpoint.idle_timeout()).await;
-    let error = failure::refused(&Refusal {
-        status,
-        address: Some(endpoint.address()),
-        headers: &headers,
-        body: &body,
-        now: &Zoned::now(),
-    });
+    let error = refused(response, endpoint.address(), endpoint.idle_timeout()).await;
     Err(if status.is_server_error() { Failed::Passing(error) } else { Failed::Final(error) })
+}
+
+/// What a response that is no reply means.
+pub(crate) async fn refused(response: Response, address: &str, idle_timeout: Duration) -> ReplyError {
+    let (status, headers) = (response.status(), response.headers().clone());
+    let body = refusal_text(response, idle_timeout).await;
+    let refusal = Refusal { status, address: Some(address), headers: &headers, body: &body, now: &Zoned::now() };
+    failure::refused(&refusal)
 }
 
 /// The body of a response that is no reply, as far as it comes and is of bearable size.

@@ -4,6 +4,7 @@
 
 mod faults;
 mod recordings;
+mod sockets;
 mod turns;
 
 use pellucid_agent::door;

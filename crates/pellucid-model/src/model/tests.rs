@@ -32,7 +32,7 @@ fn model(provider: &Provider) -> Model {
 }
 
 fn ask() -> Ask {
-    Ask { body: vec![Bytes::from_static(b"{\"a\":"), Bytes::from_static(b"1}")], headers: Vec::new() }
+    Ask { body: vec![Bytes::from_static(b"{\"a\":"), Bytes::from_static(b"1}")], ..Ask::default() }
 }
 
 async fn collect(model: &Model) -> (Vec<ReplyEvent>, Option<ReplyError>) {

@@ -3,6 +3,7 @@ use expect_test::expect;
 use pellucid_protocol::item::ReasoningContentPart;
 use pellucid_protocol::provider::Provider;
 use pellucid_protocol::reply::ReplyErrorKind;
+use pellucid_protocol::reply::Via;
 use pellucid_protocol::secret::Secret;
 use pellucid_protocol::usage::RateLimitSnapshot;
 use pellucid_protocol::usage::RateLimitWindow;
@@ -109,6 +110,7 @@ fn every_error() -> Vec<ReplyError> {
     errors.push(ReplyError {
         retry_after: Some(Duration::from_millis(1500)),
         rate_limits: Some(limits()),
+        via: Via::WebSocket,
         ..ReplyError::stream("wait")
     });
     errors

@@ -5,6 +5,7 @@ use std::time::Duration;
 use http::StatusCode;
 use pellucid_protocol::reply::ReplyError;
 use pellucid_protocol::reply::ReplyErrorKind;
+use pellucid_protocol::reply::Via;
 use pellucid_protocol::usage::RateLimitSnapshot;
 use serde::Deserialize;
 use serde::Serialize;
@@ -28,6 +29,8 @@ struct ErrorFields {
     kind: Option<KindForm>,
     retry_after_ms: Option<u64>,
     rate_limits: Option<RateLimitSnapshot>,
+    #[serde(default)]
+    via: ViaForm,
 }
 
 impl TryFrom<ErrorFields> for ErrorForm {
@@ -37,8 +40,18 @@ impl TryFrom<ErrorFields> for ErrorForm {
         if let Some(kind) = fields.kind {
             return fields.recorded(kind).map(Ending::Error).map(Self);
         }
-        let ErrorFields { status, body, failed, message, incomplete, cut, kind: _, retry_after_ms, rate_limits } =
-            fields;
+        let ErrorFields {
+            status,
+            body,
+            failed,
+            message,
+            incomplete,
+            cut,
+            kind: _,
+            retry_after_ms,
+            rate_limits,
+            via: _,
+        } = fields;
         if retry_after_ms.is_some() || rate_limits.is_some() {
             return Err("`retry_after_ms` and `rate_limits` go with the `kind` of a recorded error".to_owned());
         }
@@ -62,12 +75,15 @@ impl TryFrom<ErrorFields> for ErrorForm {
 impl ErrorFields {
     fn recorded(self, kind: KindForm) -> Result<ReplyError, String> {
         if self.body.is_some() || self.failed.is_some() || self.incomplete.is_some() || self.cut.is_some() {
-            return Err("an `error` with a `kind` has `message`, `status`, `retry_after_ms`, `rate_limits`".to_owned());
+            return Err(
+                "an `error` with a `kind` has `message`, `status`, `retry_after_ms`, `rate_limits`, `via`".to_owned()
+            );
         }
         let message = self.message.ok_or("an `error` with a `kind` needs its `message`")?;
         Ok(ReplyError {
             retry_after: self.retry_after_ms.map(Duration::from_millis),
             rate_limits: self.rate_limits,
+            via: self.via.into(),
             ..ReplyError::new(kind.read(self.status), message)
         })
     }
@@ -97,6 +113,8 @@ pub(crate) struct RecordedError {
     retry_after_ms: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     rate_limits: Option<RateLimitSnapshot>,
+    #[serde(skip_serializing_if = "ViaForm::is_http")]
+    via: ViaForm,
 }
 
 impl From<ReplyError> for RecordedError {
@@ -108,6 +126,40 @@ impl From<ReplyError> for RecordedError {
             message: error.message,
             retry_after_ms: error.retry_after.map(|delay| u64::try_from(delay.as_millis()).unwrap_or(u64::MAX)),
             rate_limits: error.rate_limits,
+            via: error.via.into(),
+        }
+    }
+}
+
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum ViaForm {
+    #[default]
+    Http,
+    WebSocket,
+}
+
+impl ViaForm {
+    #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+    fn is_http(&self) -> bool {
+        *self == Self::Http
+    }
+}
+
+impl From<Via> for ViaForm {
+    fn from(via: Via) -> Self {
+        match via {
+            Via::Http => Self::Http,
+            Via::WebSocket => Self::WebSocket,
+        }
+    }
+}
+
+impl From<ViaForm> for Via {
+    fn from(form: ViaForm) -> Self {
+        match form {
+            ViaForm::Http => Self::Http,
+            ViaForm::WebSocket => Self::WebSocket,
         }
     }
 }

@@ -23,6 +23,9 @@ pub(crate) struct ProviderForm {
     /// Whether it stores responses and wants the ids of items.
     #[serde(default, skip_serializing_if = "is_false")]
     azure: bool,
+    /// Whether requests may go over a WebSocket, which decides what is told of retries.
+    #[serde(default, skip_serializing_if = "is_false")]
+    supports_websockets: bool,
 }
 
 impl ProviderForm {
@@ -31,6 +34,7 @@ impl ProviderForm {
             name: Some(provider.name.clone()),
             stream_max_retries: provider.stream_retries(),
             azure: provider.is_azure(),
+            supports_websockets: provider.supports_websockets,
         }
     }
 
@@ -39,6 +43,7 @@ impl ProviderForm {
             name: self.name.clone().unwrap_or_else(|| NAME.to_owned()),
             base_url: self.azure.then(|| AZURE_ADDRESS.to_owned()),
             stream_max_retries: Some(self.stream_max_retries),
+            supports_websockets: self.supports_websockets,
             ..Provider::default()
         }
     }

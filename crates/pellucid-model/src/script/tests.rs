@@ -352,7 +352,7 @@ fn mistakes_in_recordings_are_told() {
     check_refused(
         "s.toml",
         "[[reply]]\nerror = { kind = \"stream\", message = \"m\", cut = true }\n",
-        expect!["s.toml:2:9: an `error` with a `kind` has `message`, `status`, `retry_after_ms`, `rate_limits`"],
+        expect!["s.toml:2:9: an `error` with a `kind` has `message`, `status`, `retry_after_ms`, `rate_limits`, `via`"],
     );
     check_refused(
         "s.toml",
@@ -362,7 +362,9 @@ fn mistakes_in_recordings_are_told() {
     check_refused(
         "s.jsonl",
         "{\"provider\":{\"nome\":\"x\"}}\n",
-        expect!["s.jsonl:1:19: unknown field `nome`, expected one of `name`, `stream_max_retries`, `azure`"],
+        expect![
+            "s.jsonl:1:19: unknown field `nome`, expected one of `name`, `stream_max_retries`, `azure`, `supports_websockets`"
+        ],
     );
 }
 

@@ -13,6 +13,7 @@ use pellucid_engine::facts::Facts;
 use pellucid_engine::request::Frame;
 use pellucid_engine::request::Request;
 use pellucid_engine::turn::Fact;
+use pellucid_engine::turn::FirstRetry;
 use pellucid_engine::turn::Pause;
 use pellucid_engine::turn::SummarisedBy;
 use pellucid_engine::turn::Turn;
@@ -38,6 +39,7 @@ use crate::door::FaceGone;
 use crate::door::Inside;
 use crate::metadata;
 use crate::metadata::Repositories;
+use crate::session::AskKind;
 use crate::session::Session;
 use crate::session::TurnHeaders;
 
@@ -78,6 +80,7 @@ pub(crate) async fn drive(session: &mut Session, input: TurnInput, inside: &mut 
         compaction_limit: facts.model.compaction_limit(),
         summarised_by: session.summarised_by(),
         takeover: session.takeover(),
+        first_retry: if session.socket_version().is_some() { FirstRetry::Silent } else { FirstRetry::Told },
     };
     let mut turn = Turn::new(settings, std::mem::take(&mut session.meter), &session.setup.pack);
     let frame = session.frame(input.output_schema.clone());
@@ -96,6 +99,7 @@ pub(crate) async fn drive(session: &mut Session, input: TurnInput, inside: &mut 
         Task::Compact => turn.begin_compaction(),
     };
     let end = driver.run(&mut turn, first, inside).await;
+    session.setup.model.end_turn();
     session.meter = turn.meter().clone();
     session.end_task();
     end
@@ -181,9 +185,10 @@ impl Driver<'_> {
                     for event in self.session.context_events() {
                         inside.events.send(&mut self.session.log, self.input.id.as_str(), event).await?;
                     }
-                    self.ask(turn).await;
+                    self.ask(turn, AskKind::LastRequest).await;
                 }
-                Wish::AskAgain => self.ask(turn).await,
+                Wish::AskAgain => self.ask(turn, AskKind::LastRequest).await,
+                Wish::LeaveWebSocket => self.session.setup.model.leave_socket(),
                 Wish::Pause(pause) => {
                     self.waiting = Waiting::Pausing(Box::pin(tokio::time::sleep(with_jitter(pause))));
                 }
@@ -234,14 +239,14 @@ impl Driver<'_> {
         match self.session.summarised_by() {
             SummarisedBy::Model => {
                 self.request = Some(summary.compaction.request(&self.session.summary_frame(&summary.facts)));
-                self.ask(turn).await;
+                self.ask(turn, AskKind::Summary).await;
             }
             SummarisedBy::Provider => {
                 let request = self.session.provider_summary_request(&summary.compaction, &summary.facts);
                 let (model, headers) = (self.session.setup.model.clone(), self.session.own_headers());
                 self.waiting = Waiting::Summarising(Box::pin(async move {
                     match request {
-                        Some(request) => model.compact(Ask { body: request.segments, headers }).await,
+                        Some(request) => model.compact(Ask { body: request.segments, headers, socket: None }).await,
                         None => Ok(Vec::new()),
                     }
                 }));
@@ -249,7 +254,7 @@ impl Driver<'_> {
         }
     }
 
-    async fn ask(&mut self, turn: &Turn) {
+    async fn ask(&mut self, turn: &Turn, kind: AskKind) {
         let Some(request) = &self.request else {
             return;
         };
@@ -260,8 +265,9 @@ impl Driver<'_> {
         let turn_headers =
             TurnHeaders { turn_id: &self.input.id, repositories: &repositories, state: turn.turn_state() };
         let headers = self.session.headers(&turn_headers);
+        let socket = self.session.socket_ask(&self.input.id, kind);
         let model = self.session.setup.model.clone();
-        self.waiting = Waiting::Asking(Box::pin(async move { model.ask(Ask { body, headers }).await }));
+        self.waiting = Waiting::Asking(Box::pin(async move { model.ask(Ask { body, headers, socket }).await }));
     }
 
     async fn run_tool(&mut self, index: usize, call: &ToolCall, inside: &Inside) -> Result<(), FaceGone> {

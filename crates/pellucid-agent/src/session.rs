@@ -11,6 +11,8 @@ use pellucid_engine::fragment::Fragment;
 use pellucid_engine::fragment::Omission;
 use pellucid_engine::fragment::Origin;
 use pellucid_engine::fragment::concat;
+use pellucid_engine::increment::Increment;
+use pellucid_engine::increment::Step;
 use pellucid_engine::meter::Meter;
 use pellucid_engine::pack::Pack;
 use pellucid_engine::report::Report;
@@ -32,10 +34,15 @@ use pellucid_engine::update::updates;
 use pellucid_engine::user_message::user_message;
 use pellucid_model::Model;
 use pellucid_model::catalogue::Match;
+use pellucid_model::socket::Known;
+use pellucid_model::socket::SocketAsk;
+use pellucid_model::socket::SocketVersion;
 use pellucid_protocol::event::EventMessage;
 use pellucid_protocol::event::RawReasoning;
 use pellucid_protocol::event::SessionConfigured;
+use pellucid_protocol::feature::Feature;
 use pellucid_protocol::id::SessionId;
+use pellucid_protocol::id::TurnId;
 use pellucid_protocol::input::UserInput;
 use pellucid_protocol::item::Item;
 use pellucid_protocol::operation::SettingsChange;
@@ -95,6 +102,8 @@ pub struct Session {
     instructions: Vec<Fragment>,
     omissions: Vec<Omission>,
     last: Option<LastRequest>,
+    /// How many requests were made.
+    n_requests: u64,
     /// The facts of the last turn that began, or of the start.
     before: Facts,
     /// The model of the last task that ended.
@@ -114,6 +123,8 @@ struct LastRequest {
     n_items: usize,
     sent: Sent,
     continuity: Option<Continuity>,
+    /// What a server knows of it that remembers the one before.
+    known: Option<Known>,
 }
 
 impl Session {
@@ -166,6 +177,7 @@ impl Session {
             omissions,
             last: None,
             before: facts.clone(),
+            n_requests: 0,
             previous_model: None,
             context_is_due: false,
             skills: Vec::new(),
@@ -383,13 +395,52 @@ impl Session {
         let request = frame.request(&mut self.transcript);
         let divergence = self.transcript.take_divergence();
         let continuity = self.last.as_ref().map(|last| last.sent.continued_by(frame, divergence));
+        let known = self.last.as_ref().zip(continuity.as_ref()).and_then(|(last, continuity)| {
+            let step = Step {
+                sent: &last.sent,
+                n_items_sent: last.n_items,
+                frame,
+                continuity,
+                items: self.transcript.rendered(),
+            };
+            let Increment { known_bytes, n_returned } = Increment::of(&step)?;
+            Some(Known { number: self.n_requests, bytes: known_bytes, n_returned })
+        });
+        self.n_requests += 1;
         self.last = Some(LastRequest {
             frame: frame.clone(),
             n_items: self.transcript.rendered().len(),
             sent: Sent::new(frame, self.transcript.shown_len()),
             continuity,
+            known,
         });
         request
+    }
+
+    /// How the model is spoken to over a WebSocket, if provider, features and model allow it.
+    pub(crate) fn socket_version(&self) -> Option<SocketVersion> {
+        let facts = &self.setup.gathered.facts;
+        if !self.setup.provider.supports_websockets {
+            None
+        } else if facts.features.is_on(Feature::ResponsesWebsocketsV2) {
+            Some(SocketVersion::V2)
+        } else if facts.features.is_on(Feature::ResponsesWebsockets) || facts.model.prefer_websockets {
+            Some(SocketVersion::V1)
+        } else {
+            None
+        }
+    }
+
+    /// How the last request may go over a WebSocket, or one that no other adds to.
+    pub(crate) fn socket_ask(&self, turn_id: &TurnId, kind: AskKind) -> Option<SocketAsk> {
+        let last = self.last.as_ref().filter(|_| kind == AskKind::LastRequest);
+        Some(SocketAsk {
+            version: self.socket_version()?,
+            turn: turn_id.as_str().into(),
+            number: last.map(|_| self.n_requests),
+            known: last.and_then(|last| last.known),
+            wants_timings: self.setup.gathered.facts.features.is_on(Feature::RuntimeMetrics),
+        })
     }
 
     /// What the last request was made of; absent before the first.
@@ -476,10 +527,19 @@ impl Session {
     }
 }
 
+/// What is asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum AskKind {
+    /// What the session's last request says.
+    LastRequest,
+    /// A summary.
+    Summary,
+}
+
 /// What a turn adds to the headers.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct TurnHeaders<'a> {
-    pub turn_id: &'a pellucid_protocol::id::TurnId,
+    pub turn_id: &'a TurnId,
     pub repositories: &'a Repositories,
     pub state: Option<&'a str>,
 }

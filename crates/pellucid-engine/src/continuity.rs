@@ -45,6 +45,16 @@ impl Sent {
         Self { frame: frame.clone(), items_len }
     }
 
+    /// How many bytes its items have.
+    pub(crate) fn items_len(&self) -> usize {
+        self.items_len
+    }
+
+    /// Whether what follows the items is the same.
+    pub(crate) fn has_tail_of(&self, frame: &Frame) -> bool {
+        self.frame.tail_bytes() == frame.tail_bytes()
+    }
+
     /// Compares the next request with this one.
     pub fn continued_by(&self, frame: &Frame, divergence: Option<Divergence>) -> Continuity {
         let (old, new) = (self.frame.head_bytes(), frame.head_bytes());

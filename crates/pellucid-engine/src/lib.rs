@@ -10,8 +10,8 @@
 //! - [`transcript`], [`chunks`], [`user_message`]: the conversation, encoded once
 //! - [`boundary`], [`output_cut`], [`exec_output`]: what items mean and how they are shown
 //! - [`request`], [`tool_list`]: a request in shared pieces
-//! - [`report`], [`tokens`], [`continuity`]: what a request is made of, how much that is, and whether it extends
-//!   the one before
+//! - [`report`], [`tokens`]: what a request is made of, and how much that is
+//! - [`continuity`], [`increment`]: how a request adds to the one before
 //! - [`turn`], [`call`], [`turn_item`], [`meter`]: the turn as a state machine
 //! - [`truncate`]: cutting texts
 //!
@@ -32,6 +32,7 @@ pub mod exec_output;
 pub mod facts;
 pub mod fragment;
 pub mod gate;
+pub mod increment;
 pub mod meter;
 pub mod output_cut;
 pub mod pack;

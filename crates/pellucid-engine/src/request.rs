@@ -118,6 +118,11 @@ impl Frame {
         &self.head.bytes
     }
 
+    /// The bytes after the items.
+    pub(crate) fn tail_bytes(&self) -> &Bytes {
+        &self.tail.bytes
+    }
+
     /// The part that a byte before the items belongs to.
     pub(crate) fn part_of_head_byte(&self, byte: usize) -> Option<Arc<str>> {
         let mut end = 0;

@@ -25,6 +25,7 @@ use pellucid_protocol::item::Item;
 use pellucid_protocol::reply::ReplyError;
 use pellucid_protocol::reply::ReplyErrorKind;
 use pellucid_protocol::reply::ReplyEvent;
+use pellucid_protocol::reply::Via;
 use pellucid_protocol::settings::CollaborationModeKind;
 use sha2::Digest;
 use sha2::Sha256;
@@ -70,6 +71,8 @@ pub struct TurnSettings {
     pub summarised_by: SummarisedBy,
     /// Set when the model takes over from one with a larger window.
     pub takeover: Option<Takeover>,
+    /// Whether the first retry in a row is told.
+    pub first_retry: FirstRetry,
 }
 
 /// A model takes over from one with a larger window.
@@ -88,6 +91,15 @@ pub enum Summariser {
     Current,
     /// The model before it, whose window is larger.
     Previous,
+}
+
+/// Whether people hear of the first retry.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FirstRetry {
+    /// They do.
+    Told,
+    /// They do not: a WebSocket that was closed while nobody used it is nothing to worry about.
+    Silent,
 }
 
 /// Who summarises the history.
@@ -171,6 +183,8 @@ pub enum Wish {
     AskAgain,
     /// Wait before asking again.
     Pause(Pause),
+    /// Use no WebSocket any more in this session.
+    LeaveWebSocket,
     /// Run a tool; its answer goes under this index.
     RunTool {
         /// Which call, counted within the reply.
@@ -551,7 +565,7 @@ impl Turn {
             wishes.push(Wish::Emit(self.meter.event()));
         }
         if error.is_retryable()
-            && let Some(again) = self.reconnect(error)
+            && let Some(again) = self.reconnect(error, Wish::AskAgain)
         {
             wishes.extend(again);
             return wishes;
@@ -570,20 +584,28 @@ impl Turn {
         wishes
     }
 
-    /// Announces another attempt, if one is left.
-    fn reconnect(&mut self, error: &ReplyError) -> Option<[Wish; 2]> {
+    /// What to do for another attempt, if one is left: over a WebSocket there is always the way
+    /// without it.
+    fn reconnect(&mut self, error: &ReplyError, again: Wish) -> Option<Vec<Wish>> {
         let max = self.settings.stream_retries_max;
         if self.retries >= max {
-            return None;
+            if error.via != Via::WebSocket {
+                return None;
+            }
+            self.retries = 0;
+            let message = format!("Falling back from WebSockets to HTTPS transport. {error}");
+            return Some(vec![Wish::LeaveWebSocket, Wish::Emit(EventMessage::Warning { message }), again]);
         }
         self.retries += 1;
-        let told = Wish::Emit(EventMessage::StreamError {
+        let told = EventMessage::StreamError {
             message: format!("Reconnecting... {}/{max}", self.retries),
             codex_error_info: Some(ErrorInfo::ResponseStreamDisconnected { http_status_code: None }),
             additional_details: Some(error.message.clone()),
-        });
+        };
+        let is_silent = self.retries == 1 && self.settings.first_retry == FirstRetry::Silent;
         let backoff = Pause::Backoff { attempt: self.retries };
-        Some([told, Wish::Pause(error.retry_after.map_or(backoff, Pause::Exactly))])
+        let pause = Wish::Pause(error.retry_after.map_or(backoff, Pause::Exactly));
+        Some((!is_silent).then_some(Wish::Emit(told)).into_iter().chain([pause]).collect())
     }
 
     fn interrupted(&mut self, running: &[(usize, Duration)]) -> Vec<Wish> {

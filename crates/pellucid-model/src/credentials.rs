@@ -15,6 +15,15 @@ use pellucid_protocol::secret::Secret;
 /// The variable that comes before the stored key.
 pub const KEY_VARIABLE: &str = "CODEX_API_KEY";
 
+/// How somebody is known to a provider.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Login {
+    /// By a key, or not at all.
+    ApiKey,
+    /// By a token of a ChatGPT account.
+    ChatGpt,
+}
+
 const FILE_NAME: &str = "auth.json";
 
 /// Finds the session's API key: `CODEX_API_KEY` unless blank, else the one in `auth.json` unless

@@ -31,6 +31,8 @@ pub struct Endpoint {
     url: Url,
     headers: HeaderMap,
     token: Option<Secret>,
+    /// Other values that nobody should see.
+    secrets: Vec<Secret>,
     request_retries: u64,
     idle_timeout: Duration,
 }
@@ -64,6 +66,7 @@ impl Endpoint {
             url,
             headers: headers(provider, env),
             token: token(provider, session_key, env)?,
+            secrets: secrets(provider, env),
             request_retries: provider.request_retries(),
             idle_timeout: Duration::from_millis(provider.idle_timeout_ms()),
         })
@@ -110,6 +113,25 @@ impl Endpoint {
             headers.insert(header::AUTHORIZATION, value);
         }
         headers
+    }
+
+    /// The headers that open a WebSocket: those of a request without what is said of its body.
+    pub(crate) fn handshake_headers(&self, given: &[(String, String)]) -> HeaderMap {
+        let mut headers = self.request_headers(given);
+        for name in [header::ACCEPT, header::CONTENT_TYPE, header::USER_AGENT] {
+            headers.remove(name);
+        }
+        headers
+    }
+
+    /// The address of the WebSocket, for messages.
+    pub(crate) fn socket_address(&self) -> String {
+        self.address.replacen("http", "ws", 1)
+    }
+
+    /// What must not be written down: the key, and header values that may be one.
+    pub(crate) fn secrets(&self) -> Vec<Secret> {
+        self.token.iter().chain(&self.secrets).cloned().collect()
     }
 
     /// The same provider's own summaries.
@@ -163,6 +185,18 @@ fn headers(provider: &Provider, env: &dyn Fn(&str) -> Option<String>) -> HeaderM
         headers.extend(non_blank(env(variable)).and_then(|value| header(name, &value)));
     }
     headers
+}
+
+/// Values of headers that come from variables, and of those whose name tells what they are.
+fn secrets(provider: &Provider, env: &dyn Fn(&str) -> Option<String>) -> Vec<Secret> {
+    const MARKS: [&str; 5] = ["auth", "key", "token", "secret", "cookie"];
+    let from_env = provider.env_http_headers.iter().flatten().filter_map(|(_, variable)| non_blank(env(variable)));
+    let written = provider.http_headers.iter().flatten().filter(|(name, _)| {
+        let name = name.to_ascii_lowercase();
+        MARKS.iter().any(|mark| name.contains(mark))
+    });
+    let written = written.map(|(_, value)| value.trim_start_matches("Bearer ").to_owned());
+    from_env.chain(written).map(Secret::new).collect()
 }
 
 fn header(name: &str, value: &str) -> Option<(HeaderName, HeaderValue)> {

@@ -13,6 +13,7 @@
 
 mod body;
 pub mod catalogue;
+pub mod compression;
 pub mod credentials;
 pub mod endpoint;
 pub mod failure;
@@ -20,10 +21,12 @@ pub mod model;
 pub mod models_cache;
 pub mod provider;
 pub mod rate_limit;
+pub mod recording;
 pub mod response_headers;
 pub mod responses;
 mod retry;
 pub mod script;
+pub mod socket;
 pub mod sse;
 pub mod transport;
 mod usage_limit;
@@ -34,5 +37,6 @@ pub use model::Ask;
 pub use model::Model;
 pub use model::Reply;
 pub use pellucid_protocol::secret::Secret;
+pub use recording::Tape;
 pub use script::Script;
 pub use transport::Transport;

@@ -13,6 +13,7 @@ use bytes::Bytes;
 use http::HeaderMap;
 use http::HeaderValue;
 use http::header::ACCEPT;
+use http::header::CONTENT_ENCODING;
 use pellucid_protocol::item::Item;
 use pellucid_protocol::provider::Provider;
 use pellucid_protocol::reply::ReplyError;
@@ -24,10 +25,21 @@ use tokio::time::Instant;
 use tokio::time::timeout;
 use tokio::time::timeout_at;
 
+use crate::compression;
+use crate::compression::Compression;
 use crate::endpoint::Endpoint;
+use crate::recording::Listener;
+use crate::recording::Recorder;
+use crate::recording::Redactor;
+use crate::recording::Tape;
 use crate::response_headers;
 use crate::responses;
+use crate::script::Played;
 use crate::script::Script;
+use crate::socket::SocketAsk;
+use crate::socket::SocketStream;
+use crate::socket::Sockets;
+use crate::socket::Way;
 use crate::sse;
 use crate::transport::Transport;
 use crate::transport::with_causes;
@@ -40,6 +52,7 @@ const SUMMARY_BYTES_MAX: usize = 64 << 20;
 #[derive(Debug, Clone)]
 pub struct Model {
     kind: Kind,
+    recorder: Option<Recorder>,
 }
 
 #[derive(Debug, Clone)]
@@ -48,6 +61,8 @@ enum Kind {
         transport: Transport,
         /// Settings that do not work are told when somebody asks, not before.
         endpoint: Arc<Result<Endpoint, ReplyError>>,
+        compression: Compression,
+        sockets: Sockets,
     },
     Scripted {
         script: Arc<Script>,
@@ -62,6 +77,8 @@ pub struct Ask {
     pub body: Vec<Bytes>,
     /// Headers beyond those of the provider and of the wire.
     pub headers: Vec<(String, String)>,
+    /// How it may go over a WebSocket, if it may.
+    pub socket: Option<SocketAsk>,
 }
 
 impl Model {
@@ -73,12 +90,46 @@ impl Model {
         env: &dyn Fn(&str) -> Option<String>,
     ) -> Self {
         let endpoint = Arc::new(Endpoint::resolve(provider, session_key, env));
-        Self { kind: Kind::Http { transport, endpoint } }
+        let (compression, sockets) = (Compression::None, Sockets::default());
+        Self { kind: Kind::Http { transport, endpoint, compression, sockets }, recorder: None }
     }
 
     /// The embedded model that plays a script.
     pub fn scripted(script: Script) -> Self {
-        Self { kind: Kind::Scripted { script: Arc::new(script), n_asked: Arc::default() } }
+        Self { kind: Kind::Scripted { script: Arc::new(script), n_asked: Arc::default() }, recorder: None }
+    }
+
+    /// The same model, with the bodies of requests compressed like this.
+    #[must_use]
+    pub fn compressing(mut self, how: Compression) -> Self {
+        if let Kind::Http { compression, .. } = &mut self.kind {
+            *compression = how;
+        }
+        self
+    }
+
+    /// The same model, with its replies written onto a tape.
+    #[must_use]
+    pub fn recorded(self, tape: &Tape) -> Self {
+        let secrets = match &self.kind {
+            Kind::Http { endpoint, .. } => Result::as_ref(endpoint).map(Endpoint::secrets).unwrap_or_default(),
+            Kind::Scripted { .. } => Vec::new(),
+        };
+        Self { recorder: Some(Recorder::new(tape.clone(), Redactor::new(secrets))), ..self }
+    }
+
+    /// Uses no WebSocket from now on.
+    pub fn leave_socket(&self) {
+        if let Kind::Http { sockets, .. } = &self.kind {
+            sockets.leave();
+        }
+    }
+
+    /// Lets go of what is kept for further requests of a turn.
+    pub fn end_turn(&self) {
+        if let Kind::Http { sockets, .. } = &self.kind {
+            sockets.rest();
+        }
     }
 
     /// Sends a request and waits until a reply begins.
@@ -87,16 +138,35 @@ impl Model {
     ///
     /// When none does: the settings do not work, the server refuses, the connection fails for good.
     pub async fn ask(&self, request: Ask) -> Result<Reply, ReplyError> {
+        let reply = self.begin(request).await;
+        match (&self.recorder, reply) {
+            (None, reply) => reply,
+            (Some(recorder), Ok(reply)) => Ok(Reply { listener: Some(recorder.listen()), ..reply }),
+            (Some(recorder), Err(error)) => {
+                recorder.failed(&error);
+                Err(error)
+            }
+        }
+    }
+
+    async fn begin(&self, request: Ask) -> Result<Reply, ReplyError> {
         match &self.kind {
-            Kind::Http { transport, endpoint } => {
+            Kind::Http { transport, endpoint, compression, sockets } => {
                 let endpoint = Result::as_ref(endpoint).map_err(ReplyError::clone)?;
-                let headers = endpoint.request_headers(&request.headers);
-                let response = transport.send(endpoint, &headers, request.body).await?;
+                if let Some(ask) = request.socket.as_ref().filter(|_| sockets.are_used()) {
+                    let way = Way { transport, endpoint, headers: &request.headers };
+                    if let Some(stream) = sockets.ask(&way, ask, &request.body).await? {
+                        return Ok(Reply::new(stream.head_events(), Source::Socket(Box::new(stream))));
+                    }
+                }
+                let mut headers = endpoint.request_headers(&request.headers);
+                let body = compress(*compression, request.body, &mut headers)?;
+                let response = transport.send(endpoint, &headers, body).await?;
                 let events = response_headers::events(response.headers());
                 let stream = HttpStream {
                     transport: transport.clone(),
                     response,
-                    decoder: sse::Decoder::default(),
+                    decoder: sse::Decoder::with_limits(transport.stream_limits()),
                     idle_timeout: endpoint.idle_timeout(),
                     silent_until: None,
                 };
@@ -104,9 +174,8 @@ impl Model {
             }
             Kind::Scripted { script, n_asked } => {
                 let number = n_asked.fetch_add(1, Ordering::Relaxed) + 1;
-                let payloads = script.play(number).await?;
-                let events = response_headers::events(&HeaderMap::new());
-                Ok(Reply::new(events, Source::Scripted(payloads.into())))
+                let Played { events, payloads, error } = script.play(number).await?;
+                Ok(Reply::new(events, Source::Scripted { payloads: payloads.into(), error: error.map(Box::new) }))
             }
         }
     }
@@ -117,11 +186,21 @@ impl Model {
     ///
     /// # Errors
     ///
-    /// When the provider refuses or answers something else, and for the embedded model, which
-    /// cannot summarise.
+    /// When the provider refuses or answers something else, and when a script has no summary here.
     pub async fn compact(&self, request: Ask) -> Result<Vec<Item>, ReplyError> {
-        let Kind::Http { transport, endpoint } = &self.kind else {
-            return Err(ReplyError::new(ReplyErrorKind::Local, "the embedded model has no summaries of its own"));
+        let summary = self.summarise(request).await;
+        if let Some(recorder) = &self.recorder {
+            recorder.summarised(&summary);
+        }
+        summary
+    }
+
+    async fn summarise(&self, request: Ask) -> Result<Vec<Item>, ReplyError> {
+        let (transport, endpoint) = match &self.kind {
+            Kind::Http { transport, endpoint, .. } => (transport, endpoint),
+            Kind::Scripted { script, n_asked } => {
+                return script.play_summary(n_asked.fetch_add(1, Ordering::Relaxed) + 1).await;
+            }
         };
         let endpoint = Result::as_ref(endpoint).map_err(ReplyError::clone)?.for_compaction()?;
         let mut headers = endpoint.request_headers(&request.headers);
@@ -131,6 +210,19 @@ impl Model {
         let summary: Summary = serde_json::from_slice(&body)
             .map_err(|error| ReplyError::stream(format!("the summary cannot be read: {error}")))?;
         Ok(summary.output)
+    }
+}
+
+fn compress(how: Compression, body: Vec<Bytes>, headers: &mut HeaderMap) -> Result<Vec<Bytes>, ReplyError> {
+    match how {
+        Compression::None => Ok(body),
+        Compression::Zstd => {
+            let frame = compression::zstd(&body).map_err(|error| {
+                ReplyError::new(ReplyErrorKind::Local, format!("the request cannot be compressed: {error}"))
+            })?;
+            headers.insert(CONTENT_ENCODING, HeaderValue::from_static("zstd"));
+            Ok(vec![frame])
+        }
     }
 }
 
@@ -159,12 +251,18 @@ pub struct Reply {
     ready: VecDeque<ReplyEvent>,
     decoder: responses::Decoder,
     source: Source,
+    listener: Option<Listener>,
 }
 
 #[derive(Debug)]
 enum Source {
     Http(Box<HttpStream>),
-    Scripted(VecDeque<String>),
+    Socket(Box<SocketStream>),
+    Scripted {
+        payloads: VecDeque<String>,
+        /// What ends it, unless an event does.
+        error: Option<Box<ReplyError>>,
+    },
     /// Completed or broken off.
     Over,
 }
@@ -186,13 +284,21 @@ impl Reply {
             ReplyEvent::ServerModel(model) => Some(model.clone()),
             _ => None,
         });
-        Self { ready: events.into(), decoder: responses::Decoder::new(server_model), source }
+        Self { ready: events.into(), decoder: responses::Decoder::new(server_model), source, listener: None }
     }
 
     /// The next event; nothing after [`ReplyEvent::Completed`] or an error.
     ///
     /// A call that is dropped while it waits loses nothing.
     pub async fn next(&mut self) -> Option<Result<ReplyEvent, ReplyError>> {
+        let next = self.advance().await;
+        if let (Some(listener), Some(next)) = (&mut self.listener, &next) {
+            listener.hear(next);
+        }
+        next
+    }
+
+    async fn advance(&mut self) -> Option<Result<ReplyEvent, ReplyError>> {
         loop {
             if let Some(event) = self.ready.pop_front() {
                 if matches!(event, ReplyEvent::Completed { .. }) {
@@ -202,7 +308,18 @@ impl Reply {
             }
             let payload = match &mut self.source {
                 Source::Http(stream) => stream.next_payload().await,
-                Source::Scripted(payloads) => Ok(payloads.pop_front().map(String::into_bytes)),
+                Source::Socket(stream) => match stream.advance(&mut self.decoder, &mut self.ready).await {
+                    Ok(()) => continue,
+                    Err(error) => Err(error),
+                },
+                Source::Scripted { payloads, error } => match (payloads.pop_front(), error.take()) {
+                    (Some(payload), later) => {
+                        *error = later;
+                        Ok(Some(payload.into_bytes()))
+                    }
+                    (None, Some(error)) => Err(*error),
+                    (None, None) => Ok(None),
+                },
                 Source::Over => return None,
             };
             match payload {
@@ -221,8 +338,10 @@ impl Reply {
 
     fn close(&mut self) {
         self.ready.clear();
-        if let Source::Http(stream) = std::mem::replace(&mut self.source, Source::Over) {
-            stream.transport.drain(stream.response);
+        match std::mem::replace(&mut self.source, Source::Over) {
+            Source::Http(stream) => stream.transport.drain(stream.response),
+            Source::Socket(stream) => stream.keep(),
+            Source::Scripted { .. } | Source::Over => {}
         }
     }
 }

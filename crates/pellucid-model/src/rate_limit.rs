@@ -42,7 +42,7 @@ pub fn snapshot(headers: &HeaderMap, limit: &str) -> RateLimitSnapshot {
 }
 
 /// The spelling of a limit in snapshots: lower case with underscores.
-fn limit_id(limit: &str) -> String {
+pub(crate) fn limit_id(limit: &str) -> String {
     limit.trim().to_ascii_lowercase().replace('-', "_")
 }
 

@@ -26,12 +26,13 @@ use crate::failure;
 pub struct Decoder {
     server_model: Option<String>,
     failure: Option<ReplyError>,
+    is_appendable: bool,
 }
 
 impl Decoder {
     /// A decoder for a stream whose headers already named the model.
     pub fn new(server_model: Option<String>) -> Self {
-        Self { server_model, failure: None }
+        Self { server_model, failure: None, is_appendable: false }
     }
 
     /// Appends the events of one payload to `events`. After [`ReplyEvent::Completed`] nothing that
@@ -50,10 +51,21 @@ impl Decoder {
             events.extend([ReplyEvent::ServerModel(model.clone())]);
             self.server_model = Some(model);
         }
+        self.is_appendable = payload.kind == "response.done";
         match payload.event() {
             Ok(event) => events.extend(event),
             Err(error) => self.failure = Some(error),
         }
+    }
+
+    /// The error that the stream reported, if it did.
+    pub(crate) fn take_failure(&mut self) -> Option<ReplyError> {
+        self.failure.take()
+    }
+
+    /// Whether the last event says that the response can be added to.
+    pub(crate) fn is_appendable(&self) -> bool {
+        self.is_appendable
     }
 
     /// What it means that the stream ended without a completed response.

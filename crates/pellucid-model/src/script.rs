@@ -27,8 +27,15 @@
 //!
 //! Each request takes the next reply. What comes out went through the decoder of the wire, so a
 //! script behaves as a server would. A status counts as final: there is no network to try again.
+//!
+//! A recording (see [`crate::recording`]) is a script as well. It lists `events` as they came,
+//! errors by their `kind`, a provider's own summaries as `compact`, and says in `[provider]` what
+//! decides about requests.
 
+mod error_form;
+mod event_form;
 mod form;
+mod provider_form;
 
 use std::fs;
 use std::io;
@@ -39,14 +46,24 @@ use std::time::Duration;
 use http::HeaderMap;
 use http::StatusCode;
 use jiff::Zoned;
+use pellucid_protocol::item::Item;
+use pellucid_protocol::provider::Provider;
 use pellucid_protocol::reply::ReplyError;
 use pellucid_protocol::reply::ReplyErrorKind;
+use pellucid_protocol::reply::ReplyEvent;
 use serde::Deserialize;
 use serde_json::Value;
 use serde_json::json;
 
 use crate::failure;
 use crate::failure::Refusal;
+use crate::response_headers;
+
+pub(crate) use error_form::RecordedError;
+pub(crate) use event_form::EventForm;
+pub(crate) use event_form::WholeItem;
+pub(crate) use event_form::without_nulls;
+pub(crate) use provider_form::ProviderForm;
 
 /// How long the pieces of a text are, in characters.
 const DELTA_CHARS: usize = 24;
@@ -55,6 +72,7 @@ const DELTA_CHARS: usize = 24;
 #[derive(Debug, Clone, PartialEq)]
 pub struct Script {
     name: String,
+    provider: ProviderForm,
     replies: Vec<ScriptReply>,
 }
 
@@ -64,6 +82,10 @@ pub struct Script {
 pub struct ScriptReply {
     /// Items of the wire, still without ids.
     items: Vec<Value>,
+    /// The events of a recorded reply, instead of items.
+    events: Option<Vec<ReplyEvent>>,
+    /// The items of a provider's own summary, instead of a reply.
+    compact: Option<Vec<Item>>,
     /// Usage as the wire has it.
     usage: Option<Value>,
     ending: Ending,
@@ -88,6 +110,19 @@ enum Ending {
         status: StatusCode,
         body: String,
     },
+    /// As it was recorded.
+    Error(ReplyError),
+}
+
+/// What answers one request.
+#[derive(Debug, Default)]
+pub(crate) struct Played {
+    /// What comes first, and for a recorded reply everything.
+    pub events: Vec<ReplyEvent>,
+    /// What the stream's events say.
+    pub payloads: Vec<String>,
+    /// How it ends, unless its last event says so.
+    pub error: Option<ReplyError>,
 }
 
 /// Why a script cannot be played.
@@ -142,11 +177,16 @@ impl Script {
     ///
     /// When the text is not a script; the error says where and what is allowed there.
     pub fn parse(name: &str, text: &str) -> Result<Self, ScriptError> {
-        let replies = match format(name, text) {
+        let (provider, replies) = match format(name, text) {
             Format::Toml => parse_toml(name, text)?,
             Format::JsonLines => parse_json_lines(name, text)?,
         };
-        Ok(Self { name: name.to_owned(), replies })
+        Ok(Self { name: name.to_owned(), provider, replies })
+    }
+
+    /// The provider that it stands in for.
+    pub fn provider(&self) -> Provider {
+        self.provider.provider()
     }
 
     /// How many replies it has.
@@ -154,8 +194,38 @@ impl Script {
         self.replies.len()
     }
 
-    /// The payloads of the stream that answers request `number`, counted from 1.
-    pub(crate) async fn play(&self, number: usize) -> Result<Vec<String>, ReplyError> {
+    /// What answers request `number`, counted from 1.
+    pub(crate) async fn play(&self, number: usize) -> Result<Played, ReplyError> {
+        let reply = self.reply(number).await?;
+        if reply.compact.is_some() {
+            return Err(self.mismatch(number, "is a summary by the provider, and a reply was asked for"));
+        }
+        let (events, payloads) = match &reply.events {
+            Some(events) => (events.clone(), reply.ending_payload(&response_id(number)).into_iter().collect()),
+            None => {
+                if reply.items.is_empty()
+                    && let Some(error) = reply.error()
+                {
+                    return Err(error);
+                }
+                (response_headers::events(&HeaderMap::new()), reply.payloads(number))
+            }
+        };
+        let payloads = payloads.iter().map(Value::to_string).collect();
+        Ok(Played { events, payloads, error: reply.error() })
+    }
+
+    /// The summary that answers request `number`, counted from 1.
+    pub(crate) async fn play_summary(&self, number: usize) -> Result<Vec<Item>, ReplyError> {
+        let reply = self.reply(number).await?;
+        match (&reply.compact, reply.error()) {
+            (Some(items), None) => Ok(items.clone()),
+            (_, Some(error)) => Err(error),
+            (None, None) => Err(self.mismatch(number, "is no summary by the provider, and one was asked for")),
+        }
+    }
+
+    async fn reply(&self, number: usize) -> Result<&ScriptReply, ReplyError> {
         let Some(reply) = number.checked_sub(1).and_then(|index| self.replies.get(index)) else {
             let n_replies = self.replies.len();
             let replies = if n_replies == 1 { "reply" } else { "replies" };
@@ -176,13 +246,28 @@ impl Script {
                 now: &Zoned::now(),
             }));
         }
-        Ok(reply.payloads(number).iter().map(Value::to_string).collect())
+        Ok(reply)
+    }
+
+    fn mismatch(&self, number: usize, what: &str) -> ReplyError {
+        ReplyError::new(ReplyErrorKind::Local, format!("reply {number} of the script {} {what}", self.name))
     }
 }
 
+fn response_id(number: usize) -> String {
+    format!("resp_{number}")
+}
+
 impl ScriptReply {
+    fn error(&self) -> Option<ReplyError> {
+        match &self.ending {
+            Ending::Error(error) => Some(error.clone()),
+            _ => None,
+        }
+    }
+
     fn payloads(&self, number: usize) -> Vec<Value> {
-        let id = format!("resp_{number}");
+        let id = response_id(number);
         let mut payloads = vec![json!({ "type": "response.created", "response": { "id": id } })];
         for (index, item) in self.items.iter().enumerate() {
             let item = with_ids(item, number, index + 1);
@@ -192,22 +277,27 @@ impl ScriptReply {
             }
             payloads.push(json!({ "type": "response.output_item.done", "item": item }));
         }
+        if self.ending == Ending::Completed {
+            let response = json!({ "id": id, "usage": self.usage });
+            payloads.push(json!({ "type": "response.completed", "response": response }));
+        }
+        payloads.extend(self.ending_payload(&id));
+        payloads
+    }
+
+    /// What the stream says of its trouble.
+    fn ending_payload(&self, id: &str) -> Option<Value> {
         match &self.ending {
-            Ending::Completed => {
-                let response = json!({ "id": id, "usage": self.usage });
-                payloads.push(json!({ "type": "response.completed", "response": response }));
-            }
             Ending::Failed { code, message } => {
                 let response = json!({ "id": id, "error": { "code": code, "message": message } });
-                payloads.push(json!({ "type": "response.failed", "response": response }));
+                Some(json!({ "type": "response.failed", "response": response }))
             }
             Ending::Incomplete(reason) => {
                 let response = json!({ "id": id, "incomplete_details": { "reason": reason } });
-                payloads.push(json!({ "type": "response.incomplete", "response": response }));
+                Some(json!({ "type": "response.incomplete", "response": response }))
             }
-            Ending::Cut | Ending::Status { .. } => {}
+            Ending::Completed | Ending::Cut | Ending::Status { .. } | Ending::Error(_) => None,
         }
-        payloads
     }
 }
 
@@ -296,14 +386,16 @@ fn format(name: &str, text: &str) -> Format {
     }
 }
 
-fn parse_toml(name: &str, text: &str) -> Result<Vec<ScriptReply>, ScriptError> {
+fn parse_toml(name: &str, text: &str) -> Result<(ProviderForm, Vec<ScriptReply>), ScriptError> {
     #[derive(Deserialize)]
     #[serde(deny_unknown_fields)]
     struct File {
         #[serde(default)]
+        provider: ProviderForm,
+        #[serde(default)]
         reply: Vec<ScriptReply>,
     }
-    toml::from_str::<File>(text).map(|file| file.reply).map_err(|error| {
+    toml::from_str::<File>(text).map(|file| (file.provider, file.reply)).map_err(|error| {
         let before = &text[..error.span().map_or(0, |span| text.floor_char_boundary(span.start))];
         ScriptError::Invalid {
             name: name.to_owned(),
@@ -314,22 +406,39 @@ fn parse_toml(name: &str, text: &str) -> Result<Vec<ScriptReply>, ScriptError> {
     })
 }
 
-fn parse_json_lines(name: &str, text: &str) -> Result<Vec<ScriptReply>, ScriptError> {
-    let lines = text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty());
-    lines
-        .map(|(index, line)| {
-            serde_json::from_str(line).map_err(|error| {
-                let text = error.to_string();
-                let place = format!(" at line {} column {}", error.line(), error.column());
-                ScriptError::Invalid {
-                    name: name.to_owned(),
-                    line: index + 1,
-                    column: error.column(),
-                    message: text.strip_suffix(&place).unwrap_or(&text).to_owned(),
-                }
-            })
-        })
-        .collect()
+fn parse_json_lines(name: &str, text: &str) -> Result<(ProviderForm, Vec<ScriptReply>), ScriptError> {
+    let mut lines = text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()).peekable();
+    let provider = match lines.peek() {
+        Some((_, line)) if is_head(line) => lines.next().map(|(index, line)| parse_line::<Head>(name, index, line)),
+        _ => None,
+    };
+    let provider = provider.transpose()?.map_or_else(ProviderForm::default, |head| head.provider);
+    let replies = lines.map(|(index, line)| parse_line(name, index, line)).collect::<Result<_, _>>()?;
+    Ok((provider, replies))
+}
+
+/// The first line of JSON Lines, if it is about the provider.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Head {
+    provider: ProviderForm,
+}
+
+fn is_head(line: &str) -> bool {
+    serde_json::from_str::<serde_json::Map<String, Value>>(line).is_ok_and(|line| line.contains_key("provider"))
+}
+
+fn parse_line<T: serde::de::DeserializeOwned>(name: &str, index: usize, line: &str) -> Result<T, ScriptError> {
+    serde_json::from_str(line).map_err(|error| {
+        let text = error.to_string();
+        let place = format!(" at line {} column {}", error.line(), error.column());
+        ScriptError::Invalid {
+            name: name.to_owned(),
+            line: index + 1,
+            column: error.column(),
+            message: text.strip_suffix(&place).unwrap_or(&text).to_owned(),
+        }
+    })
 }
 
 #[cfg(test)]

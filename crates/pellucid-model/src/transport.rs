@@ -32,6 +32,7 @@ use crate::endpoint::Endpoint;
 use crate::failure;
 use crate::failure::Refusal;
 use crate::retry::Backoff;
+use crate::sse;
 
 /// The delay before the first retry.
 pub const BACKOFF_BASE: Duration = Duration::from_millis(200);
@@ -51,6 +52,7 @@ pub struct Transport {
 #[derive(Debug)]
 struct Shared {
     backoff_base: Duration,
+    stream_limits: sse::Limits,
     plain: OnceLock<Result<Client, String>>,
     tls: OnceLock<Result<Client, String>>,
     drains: Mutex<Vec<AbortHandle>>,
@@ -73,8 +75,18 @@ impl Drop for Shared {
 impl Transport {
     /// A transport with another delay before the first retry.
     pub fn with_backoff_base(backoff_base: Duration) -> Self {
-        let shared = Shared { backoff_base, plain: OnceLock::new(), tls: OnceLock::new(), drains: Mutex::default() };
-        Self { shared: Arc::new(shared) }
+        Self::with_limits(backoff_base, sse::Limits::default())
+    }
+
+    /// A transport that also holds less, or more, of a stream before it gives up.
+    pub fn with_limits(backoff_base: Duration, stream_limits: sse::Limits) -> Self {
+        let (plain, tls, drains) = (OnceLock::new(), OnceLock::new(), Mutex::default());
+        Self { shared: Arc::new(Shared { backoff_base, stream_limits, plain, tls, drains }) }
+    }
+
+    /// How much of a stream is held.
+    pub(crate) fn stream_limits(&self) -> sse::Limits {
+        self.shared.stream_limits
     }
 
     /// Sends a request, again if that may help, and waits for the head of the response.
@@ -101,6 +113,18 @@ impl Transport {
             n_retries += 1;
             tracing::debug!(n_retries, %error, "sending the request again");
             tokio::time::sleep(backoff.delay(n_retries)).await;
+        }
+    }
+
+    /// Asks a server to go on as a WebSocket, once, and waits for the head of the response.
+    pub(crate) async fn upgrade(&self, endpoint: &Endpoint, headers: HeaderMap) -> Result<Response, ReplyError> {
+        let client = self.client(endpoint)?;
+        let mut request = reqwest::Request::new(http::Method::GET, endpoint.url().clone());
+        *request.headers_mut() = headers;
+        match timeout(endpoint.idle_timeout(), client.execute(request)).await {
+            Ok(Ok(response)) => Ok(response),
+            Ok(Err(error)) => Err(network_error(endpoint, &error)),
+            Err(_) => Err(ReplyError::stream("idle timeout waiting for websocket")),
         }
     }
 
@@ -182,16 +206,16 @@ async fn attempt(client: &Client, endpoint: &Endpoint, headers: HeaderMap, body:
     if status.is_success() {
         return Ok(response);
     }
-    let headers = response.headers().clone();
-    let body = refusal_text(response, endpoint.idle_timeout()).await;
-    let error = failure::refused(&Refusal {
-        status,
-        address: Some(endpoint.address()),
-        headers: &headers,
-        body: &body,
-        now: &Zoned::now(),
-    });
+    let error = refused(response, endpoint.address(), endpoint.idle_timeout()).await;
     Err(if status.is_server_error() { Failed::Passing(error) } else { Failed::Final(error) })
+}
+
+/// What a response that is no reply means.
+pub(crate) async fn refused(response: Response, address: &str, idle_timeout: Duration) -> ReplyError {
+    let (status, headers) = (response.status(), response.headers().clone());
+    let body = refusal_text(response, idle_timeout).await;
+    let refusal = Refusal { status, address: Some(address), headers: &headers, body: &body, now: &Zoned::now() };
+    failure::refused(&refusal)
 }
 
 /// The body of a response that is no reply, as far as it comes and is of bearable size.

@@ -66,6 +66,18 @@ pub struct ReplyError {
     pub retry_after: Option<Duration>,
     /// A rate limit's state that came with it.
     pub rate_limits: Option<RateLimitSnapshot>,
+    /// What the request went over.
+    pub via: Via,
+}
+
+/// What a request goes over.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Via {
+    /// HTTP, a request for each reply.
+    #[default]
+    Http,
+    /// A WebSocket that stays open for a turn.
+    WebSocket,
 }
 
 /// The kinds of trouble with a reply.
@@ -105,7 +117,7 @@ pub enum ReplyErrorKind {
 impl ReplyError {
     /// An error of this kind without further facts.
     pub fn new(kind: ReplyErrorKind, message: impl Into<String>) -> Self {
-        Self { kind, message: message.into(), retry_after: None, rate_limits: None }
+        Self { kind, message: message.into(), retry_after: None, rate_limits: None, via: Via::Http }
     }
 
     /// A broken stream, in the words that every face shows.

@@ -8,9 +8,12 @@
 #![warn(missing_docs)]
 
 pub mod mock_server;
+pub mod mock_socket;
 pub mod workspace;
 
 pub use mock_server::MockReply;
 pub use mock_server::MockServer;
 pub use mock_server::RecordedRequest;
+pub use mock_socket::MockSocket;
+pub use mock_socket::Say;
 pub use workspace::Workspace;

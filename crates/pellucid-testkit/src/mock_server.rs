@@ -27,6 +27,9 @@ use std::thread::JoinHandle;
 use serde_json::Value;
 use serde_json::json;
 
+use crate::mock_socket;
+use crate::mock_socket::MockSocket;
+
 /// A running server; it stops when dropped.
 #[derive(Debug)]
 pub struct MockServer {
@@ -153,6 +156,13 @@ impl MockReply {
         self
     }
 
+    /// Says that the body is of another type.
+    #[must_use]
+    pub fn content_type(mut self, content_type: &'static str) -> Self {
+        self.content_type = content_type;
+        self
+    }
+
     /// Ends the body after so many bytes, as if that were all of it.
     #[must_use]
     pub fn cut_after(mut self, n_bytes: usize) -> Self {
@@ -183,7 +193,9 @@ impl MockReply {
 #[derive(Debug)]
 struct Shared {
     replies: std::vec::IntoIter<MockReply>,
+    sockets: std::vec::IntoIter<MockSocket>,
     requests: Vec<RecordedRequest>,
+    messages: Vec<String>,
     connections: Vec<(TcpStream, JoinHandle<()>)>,
     stopping: bool,
 }
@@ -195,11 +207,25 @@ impl MockServer {
     ///
     /// When the loopback interface has no port to give.
     pub fn start(script: impl IntoIterator<Item = MockReply>) -> Self {
+        Self::with_sockets(script, [])
+    }
+
+    /// Starts a server that also takes WebSockets, each as the next of these says, then none.
+    ///
+    /// # Panics
+    ///
+    /// When the loopback interface has no port to give.
+    pub fn with_sockets(
+        script: impl IntoIterator<Item = MockReply>,
+        sockets: impl IntoIterator<Item = MockSocket>,
+    ) -> Self {
         let listener = TcpListener::bind(("127.0.0.1", 0)).expect("the loopback interface has a free port");
         let address = listener.local_addr().expect("a bound socket has an address");
         let shared = Arc::new(Mutex::new(Shared {
             replies: script.into_iter().collect::<Vec<_>>().into_iter(),
+            sockets: sockets.into_iter().collect::<Vec<_>>().into_iter(),
             requests: Vec::new(),
+            messages: Vec::new(),
             connections: Vec::new(),
             stopping: false,
         }));
@@ -218,6 +244,11 @@ impl MockServer {
     /// What was asked so far, in the order of arrival.
     pub fn requests(&self) -> Vec<RecordedRequest> {
         lock(&self.shared).requests.clone()
+    }
+
+    /// The texts that came over WebSockets so far, in the order of arrival.
+    pub fn messages(&self) -> Vec<String> {
+        lock(&self.shared).messages.clone()
     }
 }
 
@@ -270,6 +301,9 @@ fn serve(stream: &TcpStream, connection: usize, shared: &Mutex<Shared>) -> io::R
 fn converse(stream: &TcpStream, connection: usize, shared: &Mutex<Shared>) -> io::Result<()> {
     let mut reader = BufReader::new(stream);
     while let Some(request) = read_request(&mut reader, connection)? {
+        if request.header("upgrade").is_some_and(|to| to.eq_ignore_ascii_case("websocket")) {
+            return upgrade(stream, request, shared);
+        }
         let reply = {
             let mut guard = lock(shared);
             guard.requests.push(request);
@@ -291,6 +325,26 @@ fn converse(stream: &TcpStream, connection: usize, shared: &Mutex<Shared>) -> io
         }
     }
     Ok(())
+}
+
+/// Opens a WebSocket, or does not.
+fn upgrade(mut stream: &TcpStream, request: RecordedRequest, shared: &Mutex<Shared>) -> io::Result<()> {
+    let key = request.header("sec-websocket-key").unwrap_or_default().to_owned();
+    let socket = {
+        let mut guard = lock(shared);
+        guard.requests.push(request);
+        guard.sockets.next().unwrap_or_else(|| MockSocket::refused(426))
+    };
+    if socket.status != 101 {
+        return answer(stream, &MockReply::status(socket.status, "{\"error\":{\"message\":\"no socket\"}}"));
+    }
+    let mut head = mock_socket::accepted(&key);
+    for (name, value) in &socket.headers {
+        head.push_str(&format!("{name}: {value}\r\n"));
+    }
+    head.push_str("\r\n");
+    stream.write_all(head.as_bytes())?;
+    socket.talk(stream, |text| lock(shared).messages.push(text))
 }
 
 fn read_request(reader: &mut impl BufRead, connection: usize) -> io::Result<Option<RecordedRequest>> {

@@ -224,6 +224,10 @@ pub struct ExecArgs {
     #[arg(short, long, value_name = "FILE")]
     pub output_last_message: Option<PathBuf>,
 
+    /// Write the model's replies to this file, for `--script` (JSONL if it ends in .jsonl, else TOML).
+    #[arg(long, value_name = "FILE")]
+    pub record: Option<PathBuf>,
+
     /// What to do. `-` or nothing reads it from standard input.
     pub prompt: Option<String>,
 

@@ -36,11 +36,12 @@ use crate::style;
 use crate::style::Paint;
 
 pub fn run(shared: &Shared, args: &ExecArgs) -> Result<ExitCode, Failure> {
-    let start = Start::new(shared, &args.turn)?;
+    let mut start = Start::new(shared, &args.turn)?;
     let is_waived = args.skip_git_repo_check || args.turn.bypass;
     if !is_waived && git::work_tree_root(&start.config.folders.cwd).is_none() {
         return Err(Failure::new("Not inside a trusted directory and --skip-git-repo-check was not specified."));
     }
+    let tape = args.record.as_deref().map(|file| start.record(file)).transpose()?;
     let hide_reasoning = start.config.display.hide_reasoning;
     let has_context_events = args.context_events || start.config.records.context_events;
     let has_typed_codes = args.typed_exit_codes || start.config.records.typed_exit_codes;
@@ -71,6 +72,9 @@ pub fn run(shared: &Shared, args: &ExecArgs) -> Result<ExitCode, Failure> {
         write_last_message(file, outcome.last_message.as_deref());
     }
     show.finish(outcome.last_message.as_deref())?;
+    if let Some(Err(error)) = tape.map(|tape| tape.finish()) {
+        style::line(&format!("warning: the recording is not whole: {error}"));
+    }
     Ok(if has_typed_codes { outcome.typed_code() } else { outcome.code() })
 }
 

@@ -21,13 +21,15 @@ use pellucid_config::paths;
 use pellucid_config::value::Data;
 use pellucid_model::Model;
 use pellucid_model::Script;
+use pellucid_model::Tape;
 use pellucid_model::Transport;
+use pellucid_model::compression::Compression;
 use pellucid_model::credentials;
+use pellucid_model::credentials::Login;
 use pellucid_protocol::event::EventMessage;
 use pellucid_protocol::event::RawReasoning;
 use pellucid_protocol::id::SessionId;
 use pellucid_protocol::input::UserInput;
-use pellucid_protocol::provider::Provider;
 use pellucid_protocol::settings::ApprovalPolicy;
 use pellucid_protocol::settings::SandboxMode;
 use pellucid_store::find;
@@ -74,6 +76,7 @@ pub struct Start {
     pub config: Config,
     pub env: Env,
     script: Option<Script>,
+    tape: Option<Tape>,
 }
 
 impl Start {
@@ -101,22 +104,39 @@ impl Start {
             style::line(&format!("warning: {warning}"));
         }
         let script = script(turn)?;
-        Ok(Self { config, env: options.env, script })
+        Ok(Self { config, env: options.env, script, tape: None })
+    }
+
+    /// Has the model's replies written to a file.
+    pub fn record(&mut self, file: &Path) -> Result<Tape, Failure> {
+        let provider = match &self.script {
+            Some(script) => script.provider(),
+            None => self.config.model.provider.clone(),
+        };
+        let failed = |error| Failure::new(format!("Error: --record: {error}"));
+        let tape = Tape::create(file, &provider).map_err(failed)?;
+        self.tape = Some(tape.clone());
+        Ok(tape)
     }
 
     /// Opens a session.
     pub fn session(self, opening: Opening<'_>) -> Result<Session, Failure> {
-        let Self { config, env, script } = self;
+        let Self { config, env, script, tape } = self;
         let pack = pack::selected(&config)?;
         let (provider_id, provider, model) = match script {
-            Some(script) => (SCRIPTED.to_owned(), scripted_provider(), Model::scripted(script)),
+            Some(script) => (SCRIPTED.to_owned(), script.provider(), Model::scripted(script)),
             None => {
                 let provider = config.model.provider.clone();
                 let lookup = |name: &str| env.text(name);
                 let key = credentials::api_key(&config.folders.home, &lookup);
-                let model = Model::http(Transport::default(), &provider, key, &lookup);
+                let compression = Compression::of(&provider, Login::ApiKey, &config.features);
+                let model = Model::http(Transport::default(), &provider, key, &lookup).compressing(compression);
                 (config.model.provider_id.clone(), provider, model)
             }
+        };
+        let model = match &tape {
+            Some(tape) => model.recorded(tape),
+            None => model,
         };
         let home = config.folders.home.clone();
         let (session_id, recorder, loaded) = match opening {
@@ -336,10 +356,6 @@ fn script(turn: &TurnArgs) -> Result<Option<Script>, Failure> {
         (None, Some(SCRIPTED)) => Err(Failure::new("Error: --provider scripted needs --script FILE")),
         (None, _) => Ok(None),
     }
-}
-
-fn scripted_provider() -> Provider {
-    Provider { name: "Scripted".to_owned(), stream_max_retries: Some(0), ..Provider::default() }
 }
 
 fn working_directory(given: Option<&Path>) -> Result<PathBuf, Failure> {

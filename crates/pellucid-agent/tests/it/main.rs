@@ -2,7 +2,10 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that panics says where")]
 
+mod faults;
+mod recordings;
 mod skills;
+mod sockets;
 mod turns;
 
 use pellucid_agent::door;
@@ -22,6 +25,7 @@ use pellucid_protocol::event::EventMessage;
 use pellucid_protocol::event::RawReasoning;
 use pellucid_protocol::operation::Operation;
 use pellucid_protocol::operation::Submission;
+use pellucid_protocol::provider::Provider;
 use pellucid_store::recorder::Recorder;
 use pellucid_testkit::MockReply;
 use pellucid_testkit::MockServer;
@@ -50,42 +54,55 @@ pub fn play_with_models(cache: &Value, replies: Vec<MockReply>, operations: Vec<
 }
 
 fn play_in(files: &Workspace, config: &str, replies: Vec<MockReply>, operations: Vec<Operation>) -> Played {
-    let (home, work) = (files.folder("home"), files.folder("work"));
     let server = MockServer::start(replies);
+    configure(files, config, &server);
+    let session = open(files, |provider| Model::http(Transport::default(), provider, None, &|_| None));
+    let (_, events) = run(session, operations);
+    let requests = server.requests().iter().map(|request| serde_json::from_slice(&request.body).unwrap()).collect();
+    Played { requests, events }
+}
+
+/// Writes a configuration whose provider is this server.
+pub fn configure(files: &Workspace, config: &str, server: &MockServer) {
     let provider = format!(
         "model_provider = \"mock\"\n{config}\n[model_providers.mock]\nname = \"Mock\"\nbase_url = \"{}\"\nstream_max_retries = 0\nrequest_max_retries = 0\n",
         server.base_url()
     );
     files.write("home/config.toml", provider);
+}
+
+/// Opens a session with the configuration of `home/` in `work/`.
+pub fn open(files: &Workspace, model: impl FnOnce(&Provider) -> Model) -> Session {
+    let (home, work) = (files.folder("home"), files.folder("work"));
     let mut options = LoadOptions::new(work, home, Env::from_pairs([]));
     options.system = SystemPaths::in_folder(files.root());
     let config = pellucid_config::load(&options).unwrap();
     let (provider_id, provider) = (config.model.provider_id.clone(), config.model.provider.clone());
     let sources = Sources::new(config, Env::from_pairs([]));
-    let session = Session::new(
-        Setup {
-            session_id: identity::new_session_id(),
-            pack: Pack::builtin("codex").unwrap(),
-            gathered: gather::gather(&sources),
-            model: Model::http(Transport::default(), &provider, None, &|_| None),
-            sources,
-            provider_id,
-            provider,
-            identity: Identity::new("test", &Env::from_pairs([])),
-            raw_reasoning: RawReasoning::Hidden,
-            compact_prompt: None,
-            context_events: false,
-            notices: Vec::new(),
-        },
-        Recorder::none(),
-    );
+    let setup = Setup {
+        session_id: identity::new_session_id(),
+        pack: Pack::builtin("codex").unwrap(),
+        gathered: gather::gather(&sources),
+        model: model(&provider),
+        sources,
+        provider_id,
+        provider,
+        identity: Identity::new("test", &Env::from_pairs([])),
+        raw_reasoning: RawReasoning::Hidden,
+        compact_prompt: None,
+        context_events: false,
+        notices: Vec::new(),
+    };
+    Session::new(setup, Recorder::none())
+}
+
+/// Runs operations one after the other, and gives the session back with the names of its events.
+pub fn run(session: Session, operations: Vec<Operation>) -> (Session, Vec<String>) {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-    let events = runtime.block_on(async {
+    runtime.block_on(async {
         let (door, inside) = door::open(&session);
-        tokio::join!(door::run(session, inside), watch(door, operations)).1
-    });
-    let requests = server.requests().iter().map(|request| serde_json::from_slice(&request.body).unwrap()).collect();
-    Played { requests, events }
+        tokio::join!(door::run(session, inside), watch(door, operations))
+    })
 }
 
 async fn watch(mut door: door::Door, operations: Vec<Operation>) -> Vec<String> {

@@ -124,8 +124,8 @@ impl Turn {
         if error.kind == ReplyErrorKind::ContextWindowExceeded {
             return vec![Wish::DropOldest];
         }
-        match self.reconnect(error) {
-            Some(again) => again.into(),
+        match self.reconnect(error, Wish::AskForSummaryAgain) {
+            Some(again) => again,
             None => self.fail(&error.message, error_info(error.kind)),
         }
     }

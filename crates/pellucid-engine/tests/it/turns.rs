@@ -7,6 +7,7 @@ use expect_test::expect;
 use pellucid_engine::compaction::Dropped;
 use pellucid_engine::meter::Meter;
 use pellucid_engine::turn::Fact;
+use pellucid_engine::turn::FirstRetry;
 use pellucid_engine::turn::Rebuilt;
 use pellucid_engine::turn::SummarisedBy;
 use pellucid_engine::turn::Turn;
@@ -20,6 +21,7 @@ use pellucid_protocol::item::ToolOutput;
 use pellucid_protocol::reply::ReplyError;
 use pellucid_protocol::reply::ReplyErrorKind;
 use pellucid_protocol::reply::ReplyEvent;
+use pellucid_protocol::reply::Via;
 use pellucid_protocol::settings::CollaborationModeKind;
 use pellucid_protocol::usage::TokenUsage;
 use proptest::prelude::*;
@@ -28,8 +30,8 @@ use serde_json::Value;
 use crate::pack;
 use crate::session_id;
 
-fn turn() -> Turn {
-    let settings = TurnSettings {
+fn settings() -> TurnSettings {
+    TurnSettings {
         session_id: session_id(),
         turn_id: TurnId::new("turn"),
         model: "gpt-x".to_owned(),
@@ -39,8 +41,12 @@ fn turn() -> Turn {
         compaction_limit: Some(900),
         summarised_by: SummarisedBy::Model,
         takeover: None,
-    };
-    Turn::new(settings, Meter::default(), pack())
+        first_retry: FirstRetry::Told,
+    }
+}
+
+fn turn() -> Turn {
+    Turn::new(settings(), Meter::default(), pack())
 }
 
 fn call(id: &str) -> Fact {
@@ -68,6 +74,52 @@ fn completed() -> Fact {
 
 fn broken() -> Fact {
     Fact::ReplyFailed(ReplyError::stream("cut"))
+}
+
+fn socket_broken() -> Fact {
+    Fact::ReplyFailed(ReplyError { via: Via::WebSocket, ..ReplyError::stream("gone") })
+}
+
+/// Plays facts in a turn whose first retry is silent.
+#[track_caller]
+fn check_over_socket(facts: Vec<Fact>, expected: &Expect) {
+    let settings = TurnSettings { first_retry: FirstRetry::Silent, ..settings() };
+    let mut turn = Turn::new(settings, Meter::default(), pack());
+    let first = turn.begin(&[UserInput::text("go")]);
+    measured(&mut turn, first);
+    let mut lines = String::new();
+    for fact in facts {
+        let wishes = turn.step(fact);
+        lines += &format!("{}\n", show(&measured(&mut turn, wishes)));
+    }
+    expected.assert_eq(&lines);
+}
+
+#[test]
+fn a_websocket_is_left_when_its_retries_are_used_up() {
+    check_over_socket(
+        vec![socket_broken(), Fact::PauseOver, socket_broken(), Fact::PauseOver, socket_broken(), broken(), broken()],
+        &expect![[r#"
+            pause(200ms)
+            AskAgain
+            stream_error(Reconnecting... 2/2), pause(400ms)
+            AskAgain
+            LeaveWebSocket, warning, AskAgain
+            pause(200ms)
+            stream_error(Reconnecting... 2/2), pause(400ms)
+        "#]],
+    );
+}
+
+#[test]
+fn an_error_that_is_no_use_to_repeat_leaves_no_websocket() {
+    let error = ReplyError { via: Via::WebSocket, ..ReplyError::new(ReplyErrorKind::InvalidRequest, "no") };
+    check_over_socket(
+        vec![Fact::ReplyFailed(error)],
+        &expect![[r#"
+        error(no), task_complete(None), Finish
+    "#]],
+    );
 }
 
 /// Plays facts and shows the wishes, a line for each fact.

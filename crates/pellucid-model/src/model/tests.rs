@@ -1,5 +1,7 @@
 //! Against a real socket: retries, headers, silence, and streams cut anywhere.
 
+mod faults;
+
 use std::net::TcpListener;
 
 use expect_test::Expect;
@@ -30,7 +32,7 @@ fn model(provider: &Provider) -> Model {
 }
 
 fn ask() -> Ask {
-    Ask { body: vec![Bytes::from_static(b"{\"a\":"), Bytes::from_static(b"1}")], headers: Vec::new() }
+    Ask { body: vec![Bytes::from_static(b"{\"a\":"), Bytes::from_static(b"1}")], ..Ask::default() }
 }
 
 async fn collect(model: &Model) -> (Vec<ReplyEvent>, Option<ReplyError>) {
@@ -137,6 +139,26 @@ fn the_request_has_its_exact_length_and_headers() {
         assert_eq!(request.header(name), Some(value), "{name}");
     }
     assert_eq!(request.header("transfer-encoding"), None);
+}
+
+#[test]
+fn a_compressed_request_says_so_and_is_compressed_once_for_all_tries() {
+    let server =
+        MockServer::start([MockReply::status(500, "x"), MockReply::say("Hello."), MockReply::status(200, "{}")]);
+    let model = model(&provider(server.base_url())).compressing(Compression::Zstd);
+    run(async {
+        let (_, error) = collect(&model).await;
+        assert_eq!(error, None);
+        model.compact(ask()).await.unwrap_err();
+    });
+    let requests = server.requests();
+    assert_eq!(requests.len(), 3);
+    for request in &requests[..2] {
+        assert_eq!(request.header("content-encoding"), Some("zstd"));
+        assert_eq!(request.header("content-length"), Some(&*request.body.len().to_string()));
+        assert_eq!(zstd::stream::decode_all(&request.body[..]).unwrap(), b"{\"a\":1}");
+    }
+    assert_eq!((requests[2].header("content-encoding"), &requests[2].body[..]), (None, &b"{\"a\":1}"[..]));
 }
 
 #[test]

@@ -4,7 +4,6 @@ use std::fmt;
 use std::marker::PhantomData;
 use std::time::Duration;
 
-use http::StatusCode;
 use pellucid_protocol::item::Item;
 use pellucid_protocol::item::Phase;
 use serde::Deserialize;
@@ -16,6 +15,8 @@ use serde_json::json;
 
 use super::Ending;
 use super::ScriptReply;
+use super::error_form::ErrorForm;
+use super::event_form::EventForm;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields, expecting = "a table with the keys of a reply")]
@@ -25,6 +26,8 @@ pub(super) struct ReplyForm {
     say: Option<String>,
     call: Option<OneOrMany<CallForm>>,
     items: Option<Vec<ItemForm>>,
+    events: Option<Vec<EventForm>>,
+    compact: Option<Vec<Item>>,
     usage: Option<UsageForm>,
     error: Option<ErrorForm>,
     delay_ms: Option<u64>,
@@ -47,6 +50,11 @@ impl TryFrom<ReplyForm> for ScriptReply {
             }
             items = listed.into_iter().map(|item| item.0).collect();
         }
+        let is_recorded = form.events.is_some() || form.compact.is_some();
+        if form.events.is_some() && form.compact.is_some() || is_recorded && (!items.is_empty() || form.usage.is_some())
+        {
+            return Err("`events` or `compact` stands alone: it holds everything that came".to_owned());
+        }
         let ending = form.error.map_or(Ending::Completed, |error| error.0);
         if matches!(ending, Ending::Status { .. }) && !items.is_empty() {
             return Err("a reply whose `error` has a `status` has no items".to_owned());
@@ -56,6 +64,8 @@ impl TryFrom<ReplyForm> for ScriptReply {
         }
         Ok(Self {
             items,
+            events: form.events.map(|events| events.into_iter().map(Into::into).collect()),
+            compact: form.compact,
             usage: form.usage.map(UsageForm::wire),
             ending,
             deltas: form.deltas.unwrap_or(true),
@@ -198,69 +208,6 @@ impl UsageForm {
             "output_tokens_details": { "reasoning_tokens": self.reasoning },
             "total_tokens": self.total.unwrap_or(self.input.saturating_add(self.output)),
         })
-    }
-}
-
-#[derive(Deserialize)]
-#[serde(try_from = "ErrorFields")]
-struct ErrorForm(Ending);
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields, expecting = "a table that says how the reply fails")]
-struct ErrorFields {
-    status: Option<u16>,
-    body: Option<Value>,
-    failed: Option<String>,
-    message: Option<String>,
-    incomplete: Option<String>,
-    cut: Option<bool>,
-}
-
-impl TryFrom<ErrorFields> for ErrorForm {
-    type Error = String;
-
-    fn try_from(fields: ErrorFields) -> Result<Self, String> {
-        let ending = match fields {
-            ErrorFields { status: Some(status), body, failed: None, message: None, incomplete: None, cut: None } => {
-                let status = StatusCode::from_u16(status)
-                    .ok()
-                    .filter(|status| status.as_u16() >= 300)
-                    .ok_or_else(|| format!("{status} is not the status of an error: 300 to 999 are"))?;
-                let body = match body {
-                    None => String::new(),
-                    Some(Value::String(text)) => text,
-                    Some(json) => json.to_string(),
-                };
-                Ending::Status { status, body }
-            }
-            ErrorFields { status: None, body: None, failed, message, incomplete: None, cut: None }
-                if failed.is_some() || message.is_some() =>
-            {
-                Ending::Failed { code: failed, message }
-            }
-            ErrorFields {
-                status: None,
-                body: None,
-                failed: None,
-                message: None,
-                incomplete: Some(reason),
-                cut: None,
-            } => Ending::Incomplete(reason),
-            ErrorFields {
-                status: None,
-                body: None,
-                failed: None,
-                message: None,
-                incomplete: None,
-                cut: Some(true),
-            } => Ending::Cut,
-            _ => {
-                return Err("an `error` has one of `status` (with `body`), `failed` (with `message`), \
-                            `incomplete`, `cut = true`"
-                    .to_owned());
-            }
-        };
-        Ok(Self(ending))
     }
 }
 

@@ -217,10 +217,14 @@ fn mistakes_in_toml_are_told_with_their_place() {
         "s.toml",
         "[[reply]]\nsay = \"a\"\nsey = \"b\"\n",
         expect![
-            "s.toml:3:1: unknown field `sey`, expected one of `think`, `sealed`, `say`, `call`, `items`, `usage`, `error`, `delay_ms`, `deltas`"
+            "s.toml:3:1: unknown field `sey`, expected one of `think`, `sealed`, `say`, `call`, `items`, `events`, `compact`, `usage`, `error`, `delay_ms`, `deltas`"
         ],
     );
-    check_refused("s.toml", "[[replies]]\n", expect!["s.toml:1:3: unknown field `replies`, expected `reply`"]);
+    check_refused(
+        "s.toml",
+        "[[replies]]\n",
+        expect!["s.toml:1:3: unknown field `replies`, expected `provider` or `reply`"],
+    );
     check_refused(
         "s.toml",
         "[[reply]]\nsay = 5\n",
@@ -299,7 +303,7 @@ fn mistakes_in_toml_are_told_with_their_place() {
         "s.toml",
         "[[reply]]\nerror = {}\n",
         expect![
-            "s.toml:2:9: an `error` has one of `status` (with `body`), `failed` (with `message`), `incomplete`, `cut = true`"
+            "s.toml:2:9: an `error` has one of `status` (with `body`), `failed` (with `message`), `incomplete`, `cut = true`, `kind` (with `message`)"
         ],
     );
     check_refused(
@@ -311,7 +315,7 @@ fn mistakes_in_toml_are_told_with_their_place() {
         "s.toml",
         "[[reply]]\nerror = { status = 500, cut = true }\n",
         expect![
-            "s.toml:2:9: an `error` has one of `status` (with `body`), `failed` (with `message`), `incomplete`, `cut = true`"
+            "s.toml:2:9: an `error` has one of `status` (with `body`), `failed` (with `message`), `incomplete`, `cut = true`, `kind` (with `message`)"
         ],
     );
     check_refused(
@@ -327,12 +331,50 @@ fn mistakes_in_toml_are_told_with_their_place() {
 }
 
 #[test]
+fn mistakes_in_recordings_are_told() {
+    check_refused(
+        "s.toml",
+        "[[reply]]\nsay = \"a\"\nevents = [\"created\"]\n",
+        expect!["s.toml:1:1: `events` or `compact` stands alone: it holds everything that came"],
+    );
+    check_refused(
+        "s.toml",
+        "[[reply]]\nevents = [{ tekst = \"a\" }]\n",
+        expect![
+            "s.toml:2:13: unknown variant `tekst`, expected one of `created`, `added`, `done`, `text`, `summary_part`, `summary`, `thought`, `server_model`, `rate_limits`, `reasoning_included`, `turn_state`, `completed`"
+        ],
+    );
+    check_refused(
+        "s.toml",
+        "[[reply]]\nerror = { kind = \"stream\" }\n",
+        expect!["s.toml:2:9: an `error` with a `kind` needs its `message`"],
+    );
+    check_refused(
+        "s.toml",
+        "[[reply]]\nerror = { kind = \"stream\", message = \"m\", cut = true }\n",
+        expect!["s.toml:2:9: an `error` with a `kind` has `message`, `status`, `retry_after_ms`, `rate_limits`, `via`"],
+    );
+    check_refused(
+        "s.toml",
+        "[[reply]]\nerror = { cut = true, retry_after_ms = 5 }\n",
+        expect!["s.toml:2:9: `retry_after_ms` and `rate_limits` go with the `kind` of a recorded error"],
+    );
+    check_refused(
+        "s.jsonl",
+        "{\"provider\":{\"nome\":\"x\"}}\n",
+        expect![
+            "s.jsonl:1:19: unknown field `nome`, expected one of `name`, `stream_max_retries`, `azure`, `supports_websockets`"
+        ],
+    );
+}
+
+#[test]
 fn mistakes_in_json_lines_are_told_with_their_place() {
     check_refused(
         "s.jsonl",
         "{\"say\":\"a\"}\n{\"sey\":\"b\"}\n",
         expect![
-            "s.jsonl:2:6: unknown field `sey`, expected one of `think`, `sealed`, `say`, `call`, `items`, `usage`, `error`, `delay_ms`, `deltas`"
+            "s.jsonl:2:6: unknown field `sey`, expected one of `think`, `sealed`, `say`, `call`, `items`, `events`, `compact`, `usage`, `error`, `delay_ms`, `deltas`"
         ],
     );
     check_refused("s.jsonl", "{\"say\":\"a\"\n", expect!["s.jsonl:1:10: EOF while parsing an object"]);

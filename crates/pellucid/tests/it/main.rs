@@ -4,6 +4,7 @@
 
 mod errors;
 mod exec;
+mod recordings;
 mod requests;
 mod sessions;
 

@@ -1,0 +1,146 @@
+//! A model's replies, written down as a script that plays them back.
+//!
+//! Every event that came is kept, and every error, so that what went wrong once can be played
+//! again and again. A reply is written when it is over. What a recording never holds: headers,
+//! addresses, and the provider's key, which is blanked wherever a text repeats it.
+//!
+//! - `tape`: the file
+//! - `redactor`: what blanks the key
+//!
+//! Not here: how a script is read ([`crate::script`]); when replies come ([`crate::model`]).
+
+mod redactor;
+mod tape;
+
+use std::sync::Arc;
+
+use pellucid_protocol::item::Item;
+use pellucid_protocol::reply::ReplyError;
+use pellucid_protocol::reply::ReplyEvent;
+use serde_json::Map;
+use serde_json::Value;
+use serde_json::json;
+
+use crate::script::EventForm;
+use crate::script::RecordedError;
+use crate::script::WholeItem;
+use crate::script::without_nulls;
+pub(crate) use redactor::Redactor;
+pub use tape::Tape;
+pub use tape::TapeError;
+
+/// What stands for the token of a turn, which a server gives in a header.
+const TURN_STATE: &str = "(not recorded)";
+
+/// How a reply was over.
+#[derive(Debug, Clone, Copy)]
+enum End<'a> {
+    /// Its last event says it.
+    Completed,
+    Failed(&'a ReplyError),
+    /// Nobody wanted the rest.
+    Dropped,
+}
+
+/// A tape, and what must not get onto it.
+#[derive(Debug, Clone)]
+pub(crate) struct Recorder {
+    tape: Tape,
+    redactor: Arc<Redactor>,
+}
+
+impl Recorder {
+    pub(crate) fn new(tape: Tape, redactor: Redactor) -> Self {
+        Self { tape, redactor: Arc::new(redactor) }
+    }
+
+    /// Listens to a reply that begins.
+    pub(crate) fn listen(&self) -> Listener {
+        Listener { recorder: self.clone(), events: Some(Vec::new()) }
+    }
+
+    /// Writes that no reply began.
+    pub(crate) fn failed(&self, error: &ReplyError) {
+        self.tape.write(&reply(Vec::new(), End::Failed(error), &self.redactor));
+    }
+
+    /// Writes a provider's own summary, or why there is none.
+    pub(crate) fn summarised(&self, summary: &Result<Vec<Item>, ReplyError>) {
+        match summary {
+            Ok(items) => {
+                let items: Vec<WholeItem> = items.iter().cloned().map(WholeItem).collect();
+                self.tape.write(&self.redactor.value(json!({ "compact": items })));
+            }
+            Err(error) => self.failed(error),
+        }
+    }
+}
+
+/// Listens to one reply and writes it when it is over.
+#[derive(Debug)]
+pub(crate) struct Listener {
+    recorder: Recorder,
+    /// What came so far, until it is written.
+    events: Option<Vec<ReplyEvent>>,
+}
+
+impl Listener {
+    pub(crate) fn hear(&mut self, heard: &Result<ReplyEvent, ReplyError>) {
+        let Some(events) = &mut self.events else {
+            return;
+        };
+        match heard {
+            Ok(event) => {
+                events.push(event.clone());
+                if matches!(event, ReplyEvent::Completed { .. }) {
+                    self.end(End::Completed);
+                }
+            }
+            Err(error) => self.end(End::Failed(error)),
+        }
+    }
+
+    fn end(&mut self, end: End<'_>) {
+        if let Some(events) = self.events.take() {
+            self.recorder.tape.write(&reply(events, end, &self.recorder.redactor));
+        }
+    }
+}
+
+impl Drop for Listener {
+    fn drop(&mut self) {
+        self.end(End::Dropped);
+    }
+}
+
+/// A reply as a script has it.
+fn reply(mut events: Vec<ReplyEvent>, end: End<'_>, redactor: &Redactor) -> Value {
+    redactor.deltas(&mut events);
+    let mut reply = Map::new();
+    if !events.is_empty() {
+        let events: Vec<EventForm> = events.into_iter().map(without_header_text).map(EventForm::from).collect();
+        reply.insert("events".to_owned(), json!(events));
+    }
+    match end {
+        End::Completed => {}
+        End::Failed(error) => {
+            reply.insert("error".to_owned(), json!(RecordedError::from(error.clone())));
+        }
+        End::Dropped => {
+            reply.insert("error".to_owned(), json!({ "cut": true }));
+        }
+    }
+    let mut reply = redactor.value(Value::Object(reply));
+    without_nulls(&mut reply);
+    reply
+}
+
+fn without_header_text(event: ReplyEvent) -> ReplyEvent {
+    match event {
+        ReplyEvent::TurnState(_) => ReplyEvent::TurnState(TURN_STATE.to_owned()),
+        event => event,
+    }
+}
+
+#[cfg(test)]
+mod tests;

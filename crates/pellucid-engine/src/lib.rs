@@ -7,7 +7,7 @@
 //! - [`update`], [`compaction`]: what is told of changes, and how a long history is summarised
 //! - [`transcript`], [`chunks`], [`user_message`]: the conversation, encoded once
 //! - [`boundary`], [`output_cut`], [`exec_output`]: what items mean and how they are shown
-//! - [`request`], [`tool_list`]: a request in shared pieces
+//! - [`request`], [`tool_list`], `wire`: a request in shared pieces, in the notation of each wire
 //! - [`report`], [`continuity`]: what a request is made of, and whether it extends the one before
 //! - [`turn`], [`call`], [`turn_item`], [`meter`]: the turn as a state machine
 //! - [`truncate`]: cutting texts
@@ -42,3 +42,4 @@ pub mod turn;
 pub mod turn_item;
 pub mod update;
 pub mod user_message;
+mod wire;

@@ -9,6 +9,7 @@ mod requests;
 mod transcripts;
 mod turns;
 mod updates;
+mod wires;
 
 use std::sync::LazyLock;
 

@@ -15,6 +15,7 @@ use http::HeaderValue;
 use http::header::ACCEPT;
 use pellucid_protocol::item::Item;
 use pellucid_protocol::provider::Provider;
+use pellucid_protocol::provider::WireApi;
 use pellucid_protocol::reply::ReplyError;
 use pellucid_protocol::reply::ReplyErrorKind;
 use pellucid_protocol::reply::ReplyEvent;
@@ -24,9 +25,10 @@ use tokio::time::Instant;
 use tokio::time::timeout;
 use tokio::time::timeout_at;
 
+use crate::decoder::Decoder;
 use crate::endpoint::Endpoint;
+use crate::overflow;
 use crate::response_headers;
-use crate::responses;
 use crate::script::Script;
 use crate::sse;
 use crate::transport::Transport;
@@ -91,7 +93,8 @@ impl Model {
             Kind::Http { transport, endpoint } => {
                 let endpoint = Result::as_ref(endpoint).map_err(ReplyError::clone)?;
                 let headers = endpoint.request_headers(&request.headers);
-                let response = transport.send(endpoint, &headers, request.body).await?;
+                let sent = transport.send(endpoint, &headers, request.body).await;
+                let response = sent.map_err(|error| overflow::recognised(endpoint.wire(), error))?;
                 let events = response_headers::events(response.headers());
                 let stream = HttpStream {
                     transport: transport.clone(),
@@ -100,13 +103,13 @@ impl Model {
                     idle_timeout: endpoint.idle_timeout(),
                     silent_until: None,
                 };
-                Ok(Reply::new(events, Source::Http(Box::new(stream))))
+                Ok(Reply::new(endpoint.wire(), events, Source::Http(Box::new(stream))))
             }
             Kind::Scripted { script, n_asked } => {
                 let number = n_asked.fetch_add(1, Ordering::Relaxed) + 1;
                 let payloads = script.play(number).await?;
                 let events = response_headers::events(&HeaderMap::new());
-                Ok(Reply::new(events, Source::Scripted(payloads.into())))
+                Ok(Reply::new(WireApi::Responses, events, Source::Scripted(payloads.into())))
             }
         }
     }
@@ -157,7 +160,9 @@ async fn read_whole(mut response: Response, idle_timeout: Duration) -> Result<Ve
 #[derive(Debug)]
 pub struct Reply {
     ready: VecDeque<ReplyEvent>,
-    decoder: responses::Decoder,
+    decoder: Decoder,
+    /// What the stream reported after all that is ready.
+    failed: Option<ReplyError>,
     source: Source,
 }
 
@@ -181,12 +186,12 @@ struct HttpStream {
 }
 
 impl Reply {
-    fn new(events: Vec<ReplyEvent>, source: Source) -> Self {
+    fn new(wire: WireApi, events: Vec<ReplyEvent>, source: Source) -> Self {
         let server_model = events.iter().find_map(|event| match event {
             ReplyEvent::ServerModel(model) => Some(model.clone()),
             _ => None,
         });
-        Self { ready: events.into(), decoder: responses::Decoder::new(server_model), source }
+        Self { ready: events.into(), decoder: Decoder::new(wire, server_model), failed: None, source }
     }
 
     /// The next event; nothing after [`ReplyEvent::Completed`] or an error.
@@ -200,16 +205,20 @@ impl Reply {
                 }
                 return Some(Ok(event));
             }
+            if let Some(error) = self.failed.take() {
+                self.source = Source::Over;
+                return Some(Err(error));
+            }
             let payload = match &mut self.source {
                 Source::Http(stream) => stream.next_payload().await,
                 Source::Scripted(payloads) => Ok(payloads.pop_front().map(String::into_bytes)),
                 Source::Over => return None,
             };
             match payload {
-                Ok(Some(payload)) => self.decoder.decode(&payload, &mut self.ready),
+                Ok(Some(payload)) => self.failed = self.decoder.decode(&payload, &mut self.ready).err(),
                 Ok(None) => {
                     self.source = Source::Over;
-                    return Some(Err(self.decoder.finish()));
+                    self.failed = self.decoder.finish(&mut self.ready).err();
                 }
                 Err(error) => {
                     self.source = Source::Over;

@@ -8,6 +8,7 @@
 #![warn(missing_docs)]
 
 pub mod mock_server;
+pub mod mock_wires;
 pub mod workspace;
 
 pub use mock_server::MockReply;

@@ -1,5 +1,7 @@
 //! Against a real socket: retries, headers, silence, and streams cut anywhere.
 
+mod wires;
+
 use std::net::TcpListener;
 
 use expect_test::Expect;

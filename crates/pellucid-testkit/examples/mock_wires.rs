@@ -5,6 +5,7 @@
 
 use std::io;
 use std::io::Read;
+use std::io::Write;
 
 use pellucid_testkit::MockReply;
 use pellucid_testkit::MockServer;
@@ -17,7 +18,7 @@ const N_ROUNDS: usize = 16;
 fn main() -> io::Result<()> {
     let replies = (0..N_ROUNDS).flat_map(|_| [MockReply::chat(items()), MockReply::messages(items())]);
     let server = MockServer::start(replies);
-    println!("{}", server.base_url());
+    writeln!(io::stdout(), "{}", server.base_url())?;
     io::stdin().read_to_end(&mut Vec::new())?;
     Ok(())
 }

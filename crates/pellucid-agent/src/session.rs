@@ -47,6 +47,7 @@ use pellucid_protocol::input::UserInput;
 use pellucid_protocol::item::Item;
 use pellucid_protocol::operation::SettingsChange;
 use pellucid_protocol::provider::Provider;
+use pellucid_protocol::provider::WireApi;
 use pellucid_protocol::settings::ReasoningEffort;
 use pellucid_store::read::Loaded;
 use pellucid_store::recorder::Recorder;
@@ -310,7 +311,7 @@ impl Session {
 
     /// What surrounds them in the request for a summary.
     pub(crate) fn summary_frame(&self, facts: &Facts) -> Frame {
-        Frame::for_summary(facts, &self.instructions, &self.wire(None))
+        Frame::for_summary(&self.setup.pack, facts, &self.instructions, &self.wire(None))
     }
 
     /// The facts under which a summary is made: those of this turn, with the model before it where
@@ -334,8 +335,15 @@ impl Session {
     }
 
     fn wire(&self, output_schema: Option<Value>) -> WireSettings {
-        let ids = ids(&self.setup.provider);
-        WireSettings { session_id: self.setup.session_id.clone(), ids, output_schema }
+        let provider = &self.setup.provider;
+        WireSettings {
+            session_id: self.setup.session_id.clone(),
+            wire: provider.wire_api,
+            developer: provider.chat_developer_role.unwrap_or_default(),
+            output_tokens_max: provider.max_output_tokens,
+            ids: ids(provider),
+            output_schema,
+        }
     }
 
     /// Begins to summarise the history.
@@ -349,9 +357,11 @@ impl Session {
         compaction
     }
 
-    /// Who summarises: the provider of that name has an endpoint for it.
+    /// Who summarises: the provider of that name has an endpoint for it beside the Responses one.
     pub(crate) fn summarised_by(&self) -> SummarisedBy {
-        if self.setup.provider.name == "OpenAI" { SummarisedBy::Provider } else { SummarisedBy::Model }
+        let provider = &self.setup.provider;
+        let has_endpoint = provider.name == "OpenAI" && provider.wire_api == WireApi::Responses;
+        if has_endpoint { SummarisedBy::Provider } else { SummarisedBy::Model }
     }
 
     /// The request to that endpoint.
@@ -420,7 +430,8 @@ impl Session {
     /// How the model is spoken to over a WebSocket, if provider, features and model allow it.
     pub(crate) fn socket_version(&self) -> Option<SocketVersion> {
         let facts = &self.setup.gathered.facts;
-        if !self.setup.provider.supports_websockets {
+        let provider = &self.setup.provider;
+        if !provider.supports_websockets || provider.wire_api != WireApi::Responses {
             None
         } else if facts.features.is_on(Feature::ResponsesWebsocketsV2) {
             Some(SocketVersion::V2)
@@ -448,7 +459,9 @@ impl Session {
         let last = self.last.as_ref()?;
         let candidates = self.setup.gathered.facts.candidates.clone();
         let items = self.transcript.rendered().get(..last.n_items)?;
-        let mut report = Report::new(&last.frame, items, self.omissions.clone(), candidates);
+        let not_on_wire = last.frame.omissions().iter().chain(self.transcript.omissions());
+        let omissions = self.omissions.iter().chain(not_on_wire).cloned().collect();
+        let mut report = Report::new(&last.frame, items, omissions, candidates);
         report.continuity.clone_from(&last.continuity);
         Some(report)
     }
@@ -499,7 +512,19 @@ impl Session {
     }
 
     /// The headers that a request of this session has besides those of the provider and the wire.
+    ///
+    /// What a turn is about is told on the Responses wire alone; servers of the others are
+    /// strangers, and the state of a repository is none of their business.
     pub(crate) fn headers(&self, turn: &TurnHeaders<'_>) -> Vec<(String, String)> {
+        match self.setup.provider.wire_api {
+            WireApi::Responses => {}
+            WireApi::Chat => {
+                let mut headers = self.own_headers();
+                headers.push(("session_id".to_owned(), self.setup.session_id.to_string()));
+                return headers;
+            }
+            WireApi::Messages => return self.own_headers(),
+        }
         let facts = &self.setup.gathered.facts;
         let sandbox = metadata::sandbox_word(&facts.sandbox_policy, &facts.features);
         let mut headers = vec![

@@ -96,8 +96,6 @@ pub struct Words {
     pub words: &'static [&'static str],
     /// Words that mean the same as another, and which.
     pub aliases: &'static [(&'static str, &'static str)],
-    /// Words that were taken once, and what to tell those who still write them.
-    pub gone: &'static [(&'static str, &'static str)],
 }
 
 impl Kind {
@@ -116,7 +114,7 @@ impl Kind {
 
     /// One of some words.
     pub const fn words(words: &'static [&'static str]) -> Self {
-        Self::Words(Words { words, aliases: &[], gone: &[] })
+        Self::Words(Words { words, aliases: &[] })
     }
 
     /// What a message says that was expected.

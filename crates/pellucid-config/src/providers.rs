@@ -4,6 +4,7 @@
 
 use std::collections::BTreeMap;
 
+use pellucid_protocol::provider::DeveloperRole;
 use pellucid_protocol::provider::Provider;
 use pellucid_protocol::provider::WireApi;
 use pellucid_protocol::secret::Secret;
@@ -85,7 +86,9 @@ fn configured(table: &Table) -> Provider {
         env_key: text("env_key"),
         env_key_instructions: text("env_key_instructions"),
         experimental_bearer_token: text("experimental_bearer_token").map(Secret::new),
-        wire_api: WireApi::Responses,
+        wire_api: text("wire_api").and_then(|word| WireApi::from_word(&word)).unwrap_or_default(),
+        chat_developer_role: text("chat_developer_role").and_then(|word| DeveloperRole::from_word(&word)),
+        max_output_tokens: count("max_output_tokens"),
         query_params: table.get("query_params").and_then(map),
         http_headers: table.get("http_headers").and_then(map),
         env_http_headers: table.get("env_http_headers").and_then(map),

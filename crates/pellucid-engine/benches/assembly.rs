@@ -47,7 +47,7 @@ fn histories() -> Vec<usize> {
 }
 
 fn wire() -> WireSettings {
-    WireSettings { session_id: fixture::session_id(), ids: ItemIds::Hidden, output_schema: None }
+    WireSettings::new(fixture::session_id())
 }
 
 fn frame() -> Frame {

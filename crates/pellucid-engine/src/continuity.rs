@@ -66,7 +66,7 @@ impl Sent {
         };
         let broken = (kept_bytes < previous_bytes).then(|| Break {
             first_byte: kept_bytes,
-            part: frame.part_of_head_byte(kept_bytes).unwrap_or_else(|| "input".into()),
+            part: frame.part_of_head_byte(kept_bytes).unwrap_or_else(|| frame.list().into()),
             tokens_rebilled: tokens_of_bytes(previous_bytes - kept_bytes),
         });
         Continuity { kept_bytes, previous_bytes, broken }

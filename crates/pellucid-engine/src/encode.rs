@@ -3,6 +3,7 @@
 //! The bytes are those that `serde_json` writes in compact form. The spans cover them without gap
 //! or overlap, because nothing can be written without saying its origin.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use serde::Serialize;
@@ -95,6 +96,19 @@ impl Encoder {
         self.wire("\"");
     }
 
+    /// Copies a piece of bytes that were written before, with the origins of that piece.
+    pub fn copy(&mut self, bytes: &[u8], spans: &[Span], range: Range<usize>) {
+        self.encoded.bytes.extend_from_slice(&bytes[range.clone()]);
+        let mut end = 0;
+        for span in spans {
+            let start = end;
+            end += span.len;
+            let len = end.min(range.end).saturating_sub(start.max(range.start));
+            let raw_len = if len == span.len { span.raw_len } else { len };
+            self.add(&span.part, &span.origin, len, raw_len);
+        }
+    }
+
     /// The result.
     pub fn finish(self) -> Encoded {
         debug_assert_eq!(self.encoded.bytes.len(), self.encoded.spans.iter().map(|span| span.len).sum::<usize>());
@@ -102,18 +116,23 @@ impl Encoder {
     }
 
     fn account(&mut self, len: usize, raw_len: usize, origin: &Origin) {
+        let part = self.part.clone();
+        self.add(&part, origin, len, raw_len);
+    }
+
+    fn add(&mut self, part: &Arc<str>, origin: &Origin, len: usize, raw_len: usize) {
         if len == 0 {
             return;
         }
         if let Some(last) = self.encoded.spans.last_mut()
             && last.origin == *origin
-            && last.part == self.part
+            && last.part == *part
         {
             last.len += len;
             last.raw_len += raw_len;
             return;
         }
-        self.encoded.spans.push(Span { part: self.part.clone(), origin: origin.clone(), len, raw_len });
+        self.encoded.spans.push(Span { part: part.clone(), origin: origin.clone(), len, raw_len });
     }
 }
 
@@ -156,6 +175,18 @@ mod tests {
         let encoded = encoder.finish();
         assert_eq!(encoded.bytes, serde_json::to_vec(&pieces.concat()).unwrap());
         assert_eq!(encoded.spans.len(), 3, "neighbours of one origin become one span");
+
+        let mut copy = Encoder::new(&part);
+        copy.copy(&encoded.bytes, &encoded.spans, 0..encoded.bytes.len());
+        assert_eq!(copy.finish(), encoded, "a copy of all is the same");
+        let mut piece = Encoder::new(&"other".into());
+        piece.copy(&encoded.bytes, &encoded.spans, 0..3);
+        let piece = piece.finish();
+        assert_eq!(piece.bytes, b"\"pl");
+        assert_eq!(
+            piece.spans.iter().map(|span| (&*span.part, span.len)).collect::<Vec<_>>(),
+            [("test", 1), ("test", 2)]
+        );
 
         let mut bare = Encoder::new(&part);
         bare.text(&Fragment::layout("\"x"));

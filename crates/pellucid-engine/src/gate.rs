@@ -95,7 +95,7 @@ fn shell_type(facts: &Facts) -> ShellType {
 }
 
 /// The patch tool to offer: what the model was trained on, then the switch.
-fn patch_type(facts: &Facts) -> Option<ApplyPatchType> {
+pub(crate) fn patch_type(facts: &Facts) -> Option<ApplyPatchType> {
     let by_switch = || facts.features.is_on(Feature::ApplyPatchFreeform).then_some(ApplyPatchType::Freeform);
     facts.model.apply_patch_tool_type.or_else(by_switch)
 }

@@ -9,7 +9,7 @@
 //! - [`custom_prompt`]: texts of the user's own with places to fill
 //! - [`transcript`], [`chunks`], [`user_message`]: the conversation, encoded once
 //! - [`boundary`], [`output_cut`], [`exec_output`]: what items mean and how they are shown
-//! - [`request`], [`tool_list`]: a request in shared pieces
+//! - [`request`], [`tool_list`], `wire`: a request in shared pieces, in the notation of each wire
 //! - [`report`], [`tokens`]: what a request is made of, and how much that is
 //! - [`continuity`], [`increment`]: how a request adds to the one before
 //! - [`turn`], [`call`], [`turn_item`], [`meter`]: the turn as a state machine
@@ -49,3 +49,4 @@ pub mod turn;
 pub mod turn_item;
 pub mod update;
 pub mod user_message;
+mod wire;

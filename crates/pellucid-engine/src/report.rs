@@ -89,14 +89,14 @@ impl Report {
         for span in frame.head_spans() {
             rows.push(span, None, None);
         }
-        let comma = Span { part: "input".into(), origin: Origin::Wire, len: 1, raw_len: 1 };
+        let list: Arc<str> = frame.list().into();
+        let notation = |len| Span { part: list.clone(), origin: Origin::Wire, len, raw_len: len };
         for (n, item) in items.iter().enumerate() {
-            if n > 0 {
-                rows.push(&comma, None, None);
-            }
+            rows.push(&notation(item.lead), None, None);
             for span in item.spans.iter() {
                 rows.push(span, Some(n), item.role.as_ref());
             }
+            rows.push(&notation(item.trail), None, None);
         }
         for span in frame.tail_spans() {
             rows.push(span, None, None);
@@ -178,6 +178,9 @@ struct Rows {
 
 impl Rows {
     fn push(&mut self, span: &Span, item: Option<usize>, role: Option<&Arc<str>>) {
+        if span.len == 0 {
+            return;
+        }
         let start = self.end;
         self.end += span.len;
         self.rows.push(Row {

@@ -1,4 +1,4 @@
-//! Requests: a prompt encoded for the Responses wire.
+//! Requests: a prompt encoded for a wire.
 //!
 //! What stays the same within a turn (instructions before the items, tools and settings after
 //! them) is encoded once as a [`Frame`]. A request is the frame around the transcript's shared
@@ -8,33 +8,60 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use pellucid_protocol::id::SessionId;
-use pellucid_protocol::settings::ReasoningSummary;
+use pellucid_protocol::provider::DeveloperRole;
+use pellucid_protocol::provider::WireApi;
 use serde_json::Value;
 
 use crate::encode::Encoded;
-use crate::encode::Encoder;
 use crate::facts::Facts;
 use crate::fragment::Fragment;
-use crate::fragment::Origin;
+use crate::fragment::Omission;
 use crate::pack::Pack;
 use crate::pack::ToolKind;
 use crate::tool_list;
 use crate::tool_list::OfferedTool;
+use crate::tool_list::ToolList;
 use crate::transcript::ExecOutputs;
 use crate::transcript::ItemIds;
 use crate::transcript::Pictures;
 use crate::transcript::Transcript;
 use crate::transcript::View;
+use crate::wire;
+use crate::wire::chat;
+use crate::wire::messages;
+use crate::wire::messages::Calls;
+use crate::wire::responses;
 
 /// What a wire needs to know besides facts.
 #[derive(Debug, Clone)]
 pub struct WireSettings {
     /// The session; also the key of the provider's prompt cache.
     pub session_id: SessionId,
+    /// The notation.
+    pub wire: WireApi,
+    /// Who says our own messages on the Chat Completions wire.
+    pub developer: DeveloperRole,
+    /// How many tokens an answer may have, for wires that must be told; absent for a share of the
+    /// model's window.
+    pub output_tokens_max: Option<u64>,
     /// Whether the endpoint stores responses, and so wants ids.
     pub ids: ItemIds,
     /// A JSON schema for the final answer.
     pub output_schema: Option<Value>,
+}
+
+impl WireSettings {
+    /// Plain settings of a session on the Responses wire.
+    pub fn new(session_id: SessionId) -> Self {
+        Self {
+            session_id,
+            wire: WireApi::default(),
+            developer: DeveloperRole::default(),
+            output_tokens_max: None,
+            ids: ItemIds::default(),
+            output_schema: None,
+        }
+    }
 }
 
 /// The parts of a request around its items.
@@ -43,6 +70,7 @@ pub struct Frame {
     view: View,
     head: Shared,
     tail: Shared,
+    omissions: Vec<Omission>,
 }
 
 /// Encoded bytes that are cheap to hand out.
@@ -85,32 +113,65 @@ impl Request {
 impl Frame {
     /// Encodes what surrounds the items.
     pub fn new(pack: &Pack, facts: &Facts, instructions: &[Fragment], wire: &WireSettings) -> Self {
-        let tools = tool_list::offered(pack, facts);
-        let view = View {
-            pictures: if facts.model.takes_images() { Pictures::Shown } else { Pictures::Replaced },
-            exec_outputs: if has_freeform_patch(&tools) { ExecOutputs::AsText } else { ExecOutputs::AsRecorded },
+        let facts = &*wire::facts_on(wire.wire, facts);
+        let mut tools = tool_list::offered(pack, facts);
+        let omissions = wire::leave_out_tools(wire.wire, &mut tools);
+        let exec_outputs = if has_freeform_patch(&tools) { ExecOutputs::AsText } else { ExecOutputs::AsRecorded };
+        let tools = ToolList { tools: &tools, pack, facts };
+        let (head, tail) = match wire.wire {
+            WireApi::Responses => (responses::head(facts, instructions), responses::tail(Some(tools), facts, wire)),
+            WireApi::Chat => (chat::head(facts, instructions), chat::tail(tools, facts, wire)),
+            WireApi::Messages => (messages::head(facts, instructions, tools, Calls::Allowed, wire), messages::tail()),
         };
-        Self { view, head: head(facts, instructions).into(), tail: tail(Some((pack, &tools)), facts, wire).into() }
+        Self { view: view(facts, wire, exec_outputs), head: head.into(), tail: tail.into(), omissions }
     }
 
-    /// The same for asking for a summary: no tools, no schema, items as they were recorded.
-    pub fn for_summary(facts: &Facts, instructions: &[Fragment], wire: &WireSettings) -> Self {
-        let mut facts = facts.clone();
+    /// The same for asking for a summary: nothing to call, no schema, items as they were recorded.
+    pub fn for_summary(pack: &Pack, facts: &Facts, instructions: &[Fragment], wire: &WireSettings) -> Self {
+        let mut facts = wire::facts_on(wire.wire, facts).into_owned();
         facts.model.supports_parallel_tool_calls = false;
-        let pictures = if facts.model.takes_images() { Pictures::Shown } else { Pictures::Replaced };
-        let view = View { pictures, exec_outputs: ExecOutputs::AsRecorded };
-        let wire = WireSettings { output_schema: None, ..wire.clone() };
-        Self { view, head: head(&facts, instructions).into(), tail: tail(None, &facts, &wire).into() }
+        let wire = &WireSettings { output_schema: None, ..wire.clone() };
+        let mut offered = tool_list::offered(pack, &facts);
+        let omissions = wire::leave_out_tools(wire.wire, &mut offered);
+        let none = ToolList { tools: &[], pack, facts: &facts };
+        let (head, tail) = match wire.wire {
+            WireApi::Responses => (responses::head(&facts, instructions), responses::tail(None, &facts, wire)),
+            WireApi::Chat => (chat::head(&facts, instructions), chat::tail(none, &facts, wire)),
+            WireApi::Messages => {
+                let tools = ToolList { tools: &offered, ..none };
+                (messages::head(&facts, instructions, tools, Calls::Forbidden, wire), messages::tail())
+            }
+        };
+        let view = view(&facts, wire, ExecOutputs::AsRecorded);
+        Self { view, head: head.into(), tail: tail.into(), omissions }
     }
 
     /// The request with everything that is recorded so far.
     pub fn request(&self, transcript: &mut Transcript) -> Request {
         let items = transcript.view(self.view);
-        let mut segments = Vec::with_capacity(items.len() + 2);
+        let mut segments = Vec::with_capacity(items.len() + 3);
         segments.push(self.head.bytes.clone());
         segments.extend(items);
+        let closing = transcript.closing();
+        if !closing.is_empty() {
+            segments.push(Bytes::from_static(closing.as_bytes()));
+        }
         segments.push(self.tail.bytes.clone());
         Request { segments }
+    }
+
+    /// What cannot be offered on the wire.
+    pub fn omissions(&self) -> &[Omission] {
+        &self.omissions
+    }
+
+    /// The name of the list that items stand in.
+    pub fn list(&self) -> &'static str {
+        match self.view.wire {
+            WireApi::Responses => responses::LIST,
+            WireApi::Chat => chat::LIST,
+            WireApi::Messages => messages::LIST,
+        }
     }
 
     /// The bytes before the items.
@@ -143,87 +204,12 @@ impl Frame {
     }
 }
 
-fn head(facts: &Facts, instructions: &[Fragment]) -> Encoded {
-    let (model, base, input) = ("model".into(), "base".into(), "input".into());
-    let mut encoder = Encoder::new(&model);
-    encoder.wire("{\"model\":");
-    encoder.value(&facts.model.slug, &Origin::Fact { name: "model" });
-    encoder.wire(",");
-    encoder.set_part(&base);
-    encoder.wire("\"instructions\":");
-    encoder.string(instructions);
-    encoder.wire(",");
-    encoder.set_part(&input);
-    encoder.wire("\"input\":[");
-    encoder.finish()
+fn view(facts: &Facts, wire: &WireSettings, exec_outputs: ExecOutputs) -> View {
+    let pictures = if facts.model.takes_images() { Pictures::Shown } else { Pictures::Replaced };
+    View { pictures, exec_outputs, wire: wire.wire, developer: wire.developer }
 }
 
 /// Whether the patch tool is offered in the form that goes with output as text.
 fn has_freeform_patch(tools: &[OfferedTool<'_>]) -> bool {
     tools.iter().any(|tool| tool.file.kind == ToolKind::Custom && tool.file.name == "apply_patch")
-}
-
-fn tail(tools: Option<(&Pack, &[OfferedTool<'_>])>, facts: &Facts, wire: &WireSettings) -> Encoded {
-    let mut encoder = Encoder::new(&"input".into());
-    encoder.wire("],");
-    encoder.set_part(&tool_list::part());
-    encoder.wire("\"tools\":");
-    match tools {
-        Some((pack, tools)) => tool_list::encode(&mut encoder, tools, pack, facts),
-        None => encoder.wire("[]"),
-    }
-    encoder.wire(",\"tool_choice\":\"auto\",\"parallel_tool_calls\":");
-    encoder.value(&facts.model.supports_parallel_tool_calls, &Origin::Fact { name: "model catalogue" });
-    encoder.set_part(&"settings".into());
-    encoder.wire(",\"reasoning\":");
-    let thinks = facts.model.supports_reasoning_summaries;
-    reasoning(&mut encoder, facts);
-    encoder.wire(",\"store\":");
-    encoder.value(&(wire.ids == ItemIds::Sent), &Origin::Fact { name: "provider" });
-    encoder.wire(",\"stream\":true,\"include\":");
-    encoder.wire(if thinks { "[\"reasoning.encrypted_content\"]" } else { "[]" });
-    encoder.wire(",\"prompt_cache_key\":");
-    encoder.value(&wire.session_id, &Origin::Fact { name: "session" });
-    text_controls(&mut encoder, facts, wire.output_schema.as_ref());
-    encoder.wire("}");
-    encoder.finish()
-}
-
-fn reasoning(encoder: &mut Encoder, facts: &Facts) {
-    if !facts.model.supports_reasoning_summaries {
-        encoder.wire("null");
-        return;
-    }
-    let effort = facts.effort.or(facts.model.default_reasoning_level);
-    let summary = (facts.summary != ReasoningSummary::None).then_some(facts.summary);
-    encoder.wire("{");
-    if let Some(effort) = effort {
-        encoder.wire("\"effort\":");
-        encoder.value(&effort, &Origin::Fact { name: "reasoning effort" });
-    }
-    if let Some(summary) = summary {
-        encoder.wire(if effort.is_some() { ",\"summary\":" } else { "\"summary\":" });
-        encoder.value(&summary, &Origin::Fact { name: "reasoning summary" });
-    }
-    encoder.wire("}");
-}
-
-fn text_controls(encoder: &mut Encoder, facts: &Facts, schema: Option<&Value>) {
-    let wanted = facts.verbosity.or(facts.model.default_verbosity);
-    let verbosity = wanted.filter(|_| facts.model.support_verbosity);
-    if verbosity.is_none() && schema.is_none() {
-        return;
-    }
-    encoder.wire(",\"text\":{");
-    if let Some(verbosity) = verbosity {
-        encoder.wire("\"verbosity\":");
-        encoder.value(&verbosity, &Origin::Fact { name: "verbosity" });
-    }
-    if let Some(schema) = schema {
-        encoder.wire(if verbosity.is_some() { ",\"format\":" } else { "\"format\":" });
-        encoder.wire("{\"type\":\"json_schema\",\"strict\":true,\"schema\":");
-        encoder.value(schema, &Origin::Provided { place: "output schema".into() });
-        encoder.wire(",\"name\":\"codex_output_schema\"}");
-    }
-    encoder.wire("}");
 }

@@ -5,6 +5,7 @@
 
 use std::sync::Arc;
 
+use pellucid_protocol::provider::WireApi;
 use pellucid_protocol::settings::WebSearchMode;
 
 use crate::encode::Encoder;
@@ -20,6 +21,7 @@ use crate::pack::ToolFile;
 use crate::pack::ToolKind;
 use crate::pack::ToolSlot;
 use crate::template::Shape;
+use crate::wire::messages;
 
 /// Roles for other agents that every pack describes.
 const BUILT_IN_ROLES: [(&str, &str); 3] = [
@@ -53,19 +55,38 @@ pub fn offered<'a>(pack: &'a Pack, facts: &Facts) -> Vec<OfferedTool<'a>> {
     slots.map(|slot| OfferedTool { slot, file: pack.tool_file(&slot.file) }).collect()
 }
 
-/// Writes the list as a JSON array.
-pub fn encode(encoder: &mut Encoder, tools: &[OfferedTool<'_>], pack: &Pack, facts: &Facts) {
-    encoder.wire("[");
-    for (n, tool) in tools.iter().enumerate() {
-        if n > 0 {
-            encoder.wire(",");
+/// Tools, and what their descriptions are filled with.
+#[derive(Debug, Clone, Copy)]
+pub struct ToolList<'a> {
+    /// The tools.
+    pub tools: &'a [OfferedTool<'a>],
+    /// Where texts come from.
+    pub pack: &'a Pack,
+    /// What is true.
+    pub facts: &'a Facts,
+}
+
+impl ToolList<'_> {
+    /// Writes the list as a JSON array.
+    pub fn encode(self, encoder: &mut Encoder, wire: WireApi) {
+        let Self { tools, pack, facts } = self;
+        encoder.wire("[");
+        for (n, tool) in tools.iter().enumerate() {
+            if n > 0 {
+                encoder.wire(",");
+            }
+            encoder.set_part(&format!("tools/{}", tool.file.name).into());
+            let origin = Origin::Pack { file: tool.file.file.clone() };
+            let mut writer = Writer { encoder, origin, pack, facts };
+            match wire {
+                WireApi::Responses => writer.tool(tool.file),
+                WireApi::Chat => writer.chat_tool(tool.file),
+                WireApi::Messages => writer.messages_tool(tool.file, n + 1 == tools.len()),
+            }
+            encoder.set_part(&"tools".into());
         }
-        encoder.set_part(&format!("tools/{}", tool.file.name).into());
-        let origin = Origin::Pack { file: tool.file.file.clone() };
-        Writer { encoder, origin, pack, facts }.tool(tool.file);
-        encoder.set_part(&"tools".into());
+        encoder.wire("]");
     }
-    encoder.wire("]");
 }
 
 /// Writes one tool; all of it comes from its file but for what stands in places.
@@ -109,6 +130,29 @@ impl Writer<'_> {
                 self.notation("}");
             }
         }
+    }
+
+    /// A function in the notation of Chat Completions.
+    fn chat_tool(&mut self, tool: &ToolFile) {
+        self.notation("{\"type\":\"function\",\"function\":{");
+        self.member("name", &tool.name);
+        self.described(&tool.name, tool.description.as_deref(), tool.description_file.as_ref());
+        self.notation(",\"strict\":false,\"parameters\":");
+        self.object(&tool.name, &tool.parameters);
+        self.notation("}}");
+    }
+
+    /// A function in the notation of Messages. The last one ends what the server may cache.
+    fn messages_tool(&mut self, tool: &ToolFile, is_last: bool) {
+        self.notation("{");
+        self.member("name", &tool.name);
+        self.described(&tool.name, tool.description.as_deref(), tool.description_file.as_ref());
+        self.notation(",\"input_schema\":");
+        self.object(&tool.name, &tool.parameters);
+        if is_last {
+            self.encoder.wire(messages::BREAKPOINT);
+        }
+        self.notation("}");
     }
 
     fn object(&mut self, path: &str, parameters: &[Parameter]) {

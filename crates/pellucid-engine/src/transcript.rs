@@ -23,6 +23,7 @@ use entry::Entry;
 use pellucid_protocol::item::Item;
 use pellucid_protocol::settings::TruncationPolicy;
 pub use rendering::ExecOutputs;
+pub(crate) use rendering::NO_PICTURE;
 pub use rendering::Pictures;
 pub use rendering::Rendered;
 use rendering::Rendering;
@@ -31,6 +32,7 @@ pub use rendering::View;
 use crate::chunks::Chunks;
 use crate::encode::Encoded;
 use crate::encode::Encoder;
+use crate::fragment::Omission;
 use crate::fragment::Origin;
 use crate::output_cut::cut_output;
 
@@ -128,7 +130,7 @@ impl Transcript {
         self.push(&item, encoder.finish());
     }
 
-    /// The items as they stand in a request, separated by commas.
+    /// The items as they stand in a request, in the notation of its wire.
     ///
     /// What was recorded since the last call is rendered now, when the earlier request is usually
     /// no longer held and the bytes can be added in place.
@@ -146,6 +148,16 @@ impl Transcript {
         let before = self.shown_before.take()?;
         let kept = self.rendering.chunks().common_prefix(&before);
         (kept < before.len()).then_some(Divergence { kept, of: before.len() })
+    }
+
+    /// What closes the list behind the items of the last view.
+    pub fn closing(&self) -> &'static str {
+        self.rendering.closing()
+    }
+
+    /// Which items of the last view have no place on its wire.
+    pub fn omissions(&self) -> &[Omission] {
+        self.rendering.omissions()
     }
 
     /// How many bytes the items of the last view have.

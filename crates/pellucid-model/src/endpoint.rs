@@ -1,6 +1,7 @@
 //! Where requests of a provider go: address, headers and key, found out once.
 //!
 //! Precedence of the key: the provider's variable, its written token, the session's own key, none.
+//! The session's key is for servers of OpenAI's wires; one of the Messages wire never gets it.
 //!
 //! Not here: sending ([`crate::transport`]) and the provider's retry settings, which stay in
 //! [`Provider`].
@@ -12,16 +13,22 @@ use http::HeaderName;
 use http::HeaderValue;
 use http::header;
 use pellucid_protocol::provider::Provider;
+use pellucid_protocol::provider::WireApi;
 use pellucid_protocol::reply::ReplyError;
 use pellucid_protocol::reply::ReplyErrorKind;
 use reqwest::Url;
 
 use crate::provider::DEFAULT_BASE_URL;
 use crate::provider::LOCAL_SERVERS;
+use crate::provider::MESSAGES_BASE_URL;
 use crate::provider::non_blank;
 use pellucid_protocol::secret::Secret;
 
 const ORIGINATOR: HeaderName = HeaderName::from_static("originator");
+
+const API_KEY: HeaderName = HeaderName::from_static("x-api-key");
+const MESSAGES_VERSION: (HeaderName, HeaderValue) =
+    (HeaderName::from_static("anthropic-version"), HeaderValue::from_static("2023-06-01"));
 
 /// A provider as the transport needs it.
 #[derive(Debug, Clone)]
@@ -33,6 +40,9 @@ pub struct Endpoint {
     token: Option<Secret>,
     /// Other values that nobody should see.
     secrets: Vec<Secret>,
+    /// The header that carries the key.
+    token_header: HeaderName,
+    wire: WireApi,
     request_retries: u64,
     idle_timeout: Duration,
 }
@@ -67,6 +77,8 @@ impl Endpoint {
             headers: headers(provider, env),
             token: token(provider, session_key, env)?,
             secrets: secrets(provider, env),
+            token_header: token_header(provider),
+            wire: provider.wire_api,
             request_retries: provider.request_retries(),
             idle_timeout: Duration::from_millis(provider.idle_timeout_ms()),
         })
@@ -75,6 +87,10 @@ impl Endpoint {
     /// The address of the wire, query included, as it was configured.
     pub fn address(&self) -> &str {
         &self.address
+    }
+
+    pub(crate) fn wire(&self) -> WireApi {
+        self.wire
     }
 
     pub(crate) fn url(&self) -> &Url {
@@ -106,11 +122,15 @@ impl Endpoint {
         if !headers.contains_key(header::CONTENT_TYPE) {
             headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
         }
+        if self.wire == WireApi::Messages && !headers.contains_key(MESSAGES_VERSION.0) {
+            headers.extend([MESSAGES_VERSION]);
+        }
+        let scheme = if self.token_header == header::AUTHORIZATION { "Bearer " } else { "" };
         if let Some(token) = &self.token
-            && let Ok(mut value) = HeaderValue::from_str(&format!("Bearer {}", token.reveal()))
+            && let Ok(mut value) = HeaderValue::from_str(&format!("{scheme}{}", token.reveal()))
         {
             value.set_sensitive(true);
-            headers.insert(header::AUTHORIZATION, value);
+            headers.insert(self.token_header.clone(), value);
         }
         headers
     }
@@ -163,8 +183,13 @@ impl Endpoint {
 }
 
 fn address(provider: &Provider) -> String {
-    let base = non_blank(provider.base_url.clone()).unwrap_or_else(|| DEFAULT_BASE_URL.to_owned());
-    let mut address = format!("{}/responses", base.trim_end_matches('/'));
+    let (default, path) = match provider.wire_api {
+        WireApi::Responses => (DEFAULT_BASE_URL, "responses"),
+        WireApi::Chat => (DEFAULT_BASE_URL, "chat/completions"),
+        WireApi::Messages => (MESSAGES_BASE_URL, "messages"),
+    };
+    let base = non_blank(provider.base_url.clone()).unwrap_or_else(|| default.to_owned());
+    let mut address = format!("{}/{path}", base.trim_end_matches('/'));
     let mut separator = '?';
     for (key, value) in provider.query_params.iter().flatten() {
         address.push(separator);
@@ -228,7 +253,13 @@ fn token(
     if let Some(token) = &provider.experimental_bearer_token {
         return Ok(Some(token.clone()));
     }
-    Ok(session_key)
+    Ok(session_key.filter(|_| provider.wire_api != WireApi::Messages))
+}
+
+/// The header that carries the key: a written bearer token is one on every wire.
+fn token_header(provider: &Provider) -> HeaderName {
+    let is_bearer = provider.env_key.is_none() && provider.experimental_bearer_token.is_some();
+    if provider.wire_api == WireApi::Messages && !is_bearer { API_KEY } else { header::AUTHORIZATION }
 }
 
 #[cfg(test)]

@@ -13,12 +13,17 @@
 
 mod body;
 pub mod catalogue;
+pub mod chat;
 pub mod compression;
 pub mod credentials;
+mod decoder;
 pub mod endpoint;
 pub mod failure;
+mod held;
+pub mod messages;
 pub mod model;
 pub mod models_cache;
+mod overflow;
 pub mod provider;
 pub mod rate_limit;
 pub mod recording;

@@ -16,6 +16,7 @@ use http::header::ACCEPT;
 use http::header::CONTENT_ENCODING;
 use pellucid_protocol::item::Item;
 use pellucid_protocol::provider::Provider;
+use pellucid_protocol::provider::WireApi;
 use pellucid_protocol::reply::ReplyError;
 use pellucid_protocol::reply::ReplyErrorKind;
 use pellucid_protocol::reply::ReplyEvent;
@@ -27,13 +28,14 @@ use tokio::time::timeout_at;
 
 use crate::compression;
 use crate::compression::Compression;
+use crate::decoder::Decoder;
 use crate::endpoint::Endpoint;
+use crate::overflow;
 use crate::recording::Listener;
 use crate::recording::Recorder;
 use crate::recording::Redactor;
 use crate::recording::Tape;
 use crate::response_headers;
-use crate::responses;
 use crate::script::Played;
 use crate::script::Script;
 use crate::socket::SocketAsk;
@@ -153,15 +155,18 @@ impl Model {
         match &self.kind {
             Kind::Http { transport, endpoint, compression, sockets } => {
                 let endpoint = Result::as_ref(endpoint).map_err(ReplyError::clone)?;
-                if let Some(ask) = request.socket.as_ref().filter(|_| sockets.are_used()) {
+                if let Some(ask) =
+                    request.socket.as_ref().filter(|_| sockets.are_used() && endpoint.wire() == WireApi::Responses)
+                {
                     let way = Way { transport, endpoint, headers: &request.headers };
                     if let Some(stream) = sockets.ask(&way, ask, &request.body).await? {
-                        return Ok(Reply::new(stream.head_events(), Source::Socket(Box::new(stream))));
+                        return Ok(Reply::new(endpoint.wire(), stream.head_events(), Source::Socket(Box::new(stream))));
                     }
                 }
                 let mut headers = endpoint.request_headers(&request.headers);
                 let body = compress(*compression, request.body, &mut headers)?;
-                let response = transport.send(endpoint, &headers, body).await?;
+                let sent = transport.send(endpoint, &headers, body).await;
+                let response = sent.map_err(|error| overflow::recognised(endpoint.wire(), error))?;
                 let events = response_headers::events(response.headers());
                 let stream = HttpStream {
                     transport: transport.clone(),
@@ -170,12 +175,16 @@ impl Model {
                     idle_timeout: endpoint.idle_timeout(),
                     silent_until: None,
                 };
-                Ok(Reply::new(events, Source::Http(Box::new(stream))))
+                Ok(Reply::new(endpoint.wire(), events, Source::Http(Box::new(stream))))
             }
             Kind::Scripted { script, n_asked } => {
                 let number = n_asked.fetch_add(1, Ordering::Relaxed) + 1;
                 let Played { events, payloads, error } = script.play(number).await?;
-                Ok(Reply::new(events, Source::Scripted { payloads: payloads.into(), error: error.map(Box::new) }))
+                Ok(Reply::new(
+                    WireApi::Responses,
+                    events,
+                    Source::Scripted { payloads: payloads.into(), error: error.map(Box::new) },
+                ))
             }
         }
     }
@@ -249,7 +258,9 @@ async fn read_whole(mut response: Response, idle_timeout: Duration) -> Result<Ve
 #[derive(Debug)]
 pub struct Reply {
     ready: VecDeque<ReplyEvent>,
-    decoder: responses::Decoder,
+    decoder: Decoder,
+    /// What the stream reported after all that is ready.
+    failed: Option<ReplyError>,
     source: Source,
     listener: Option<Listener>,
 }
@@ -279,12 +290,12 @@ struct HttpStream {
 }
 
 impl Reply {
-    fn new(events: Vec<ReplyEvent>, source: Source) -> Self {
+    fn new(wire: WireApi, events: Vec<ReplyEvent>, source: Source) -> Self {
         let server_model = events.iter().find_map(|event| match event {
             ReplyEvent::ServerModel(model) => Some(model.clone()),
             _ => None,
         });
-        Self { ready: events.into(), decoder: responses::Decoder::new(server_model), source, listener: None }
+        Self { ready: events.into(), decoder: Decoder::new(wire, server_model), failed: None, source, listener: None }
     }
 
     /// The next event; nothing after [`ReplyEvent::Completed`] or an error.
@@ -306,11 +317,20 @@ impl Reply {
                 }
                 return Some(Ok(event));
             }
+            if let Some(error) = self.failed.take() {
+                self.source = Source::Over;
+                return Some(Err(error));
+            }
             let payload = match &mut self.source {
                 Source::Http(stream) => stream.next_payload().await,
-                Source::Socket(stream) => match stream.advance(&mut self.decoder, &mut self.ready).await {
-                    Ok(()) => continue,
-                    Err(error) => Err(error),
+                Source::Socket(stream) => match &mut self.decoder {
+                    Decoder::Responses(decoder) => match stream.advance(decoder, &mut self.ready).await {
+                        Ok(()) => continue,
+                        Err(error) => Err(error),
+                    },
+                    Decoder::Chat(_) | Decoder::Messages(_) => {
+                        Err(ReplyError::new(ReplyErrorKind::Local, "a WebSocket carries the Responses wire only"))
+                    }
                 },
                 Source::Scripted { payloads, error } => match (payloads.pop_front(), error.take()) {
                     (Some(payload), later) => {
@@ -323,10 +343,10 @@ impl Reply {
                 Source::Over => return None,
             };
             match payload {
-                Ok(Some(payload)) => self.decoder.decode(&payload, &mut self.ready),
+                Ok(Some(payload)) => self.failed = self.decoder.decode(&payload, &mut self.ready).err(),
                 Ok(None) => {
                     self.source = Source::Over;
-                    return Some(Err(self.decoder.finish()));
+                    self.failed = self.decoder.finish(&mut self.ready).err();
                 }
                 Err(error) => {
                     self.source = Source::Over;

@@ -10,6 +10,9 @@ use pellucid_protocol::provider::Provider;
 /// The address of a provider that names none.
 pub const DEFAULT_BASE_URL: &str = "https://api.openai.com/v1";
 
+/// The same for providers of the Messages wire.
+pub const MESSAGES_BASE_URL: &str = "https://api.anthropic.com/v1";
+
 /// The ports where local servers listen unless told otherwise, with how they are started.
 pub const LOCAL_SERVERS: [(u16, &str, &str); 2] =
     [(11434, "Ollama", "ollama serve"), (1234, "LM Studio", "lms server start")];

@@ -247,7 +247,12 @@ fn failed(response: Option<&RawValue>) -> ReplyError {
         return ReplyError::stream("response.failed event received");
     };
     let Fault { code, message } = response.error;
-    match code.as_deref() {
+    reported(code.as_deref(), message)
+}
+
+/// What an error that a stream reports means, by its code.
+pub(crate) fn reported(code: Option<&str>, message: Option<String>) -> ReplyError {
+    match code {
         Some("context_length_exceeded") => failure::context_window_exceeded(),
         Some("insufficient_quota") => failure::quota_exceeded(),
         Some("usage_not_included") => failure::usage_not_included(),

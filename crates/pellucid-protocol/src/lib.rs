@@ -17,6 +17,7 @@ pub mod model;
 pub mod operation;
 pub mod provider;
 pub mod reply;
+pub mod seal;
 pub mod secret;
 pub mod settings;
 pub mod usage;

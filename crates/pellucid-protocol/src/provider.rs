@@ -6,6 +6,7 @@ use serde::Deserialize;
 use serde::Serialize;
 
 use crate::secret::Secret;
+use crate::settings::word_enum;
 
 /// A model provider.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -27,6 +28,12 @@ pub struct Provider {
     /// The wire.
     #[serde(default)]
     pub wire_api: WireApi,
+    /// The role of our own messages on the Chat Completions wire.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub chat_developer_role: Option<DeveloperRole>,
+    /// How many tokens an answer may have, for wires that must be told.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_output_tokens: Option<u64>,
     /// Parameters appended to every address.
     #[serde(default)]
     pub query_params: Option<BTreeMap<String, String>>,
@@ -53,13 +60,32 @@ pub struct Provider {
     pub supports_websockets: bool,
 }
 
-/// How a provider is spoken to.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum WireApi {
-    /// The Responses wire.
-    #[default]
-    Responses,
+word_enum! {
+    /// How a provider is spoken to.
+    #[derive(Default)]
+    WireApi {
+        /// The Responses wire.
+        #[default]
+        Responses = "responses",
+        /// The Chat Completions wire.
+        Chat = "chat",
+        /// The Messages wire of Anthropic.
+        Messages = "messages",
+    }
+}
+
+word_enum! {
+    /// Who speaks where a wire, or the server behind it, does not know the developer's role.
+    #[derive(Default)]
+    DeveloperRole {
+        /// The developer: the wire knows.
+        #[default]
+        Developer = "developer",
+        /// The system.
+        System = "system",
+        /// The user, in a marked text.
+        User = "user",
+    }
 }
 
 impl Provider {

@@ -8,7 +8,7 @@ use serde::Serialize;
 macro_rules! word_enum {
     ($(#[$doc:meta])* $name:ident { $($(#[$vdoc:meta])* $variant:ident = $word:literal),+ $(,)? }) => {
         $(#[$doc])*
-        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, serde::Serialize, serde::Deserialize)]
         pub enum $name {
             $($(#[$vdoc])* #[serde(rename = $word)] $variant,)+
         }
@@ -37,6 +37,8 @@ macro_rules! word_enum {
         }
     };
 }
+
+pub(crate) use word_enum;
 
 word_enum! {
     /// When a person is asked before a command runs.

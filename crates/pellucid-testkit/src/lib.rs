@@ -9,6 +9,7 @@
 
 pub mod mock_server;
 pub mod mock_socket;
+pub mod mock_wires;
 pub mod workspace;
 
 pub use mock_server::MockReply;

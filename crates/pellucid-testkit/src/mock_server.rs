@@ -184,6 +184,11 @@ impl MockReply {
         self
     }
 
+    /// The whole body.
+    pub fn body(&self) -> Vec<u8> {
+        self.frames.concat()
+    }
+
     /// How many bytes the whole body has.
     pub fn body_len(&self) -> usize {
         self.frames.iter().map(Vec::len).sum()

@@ -160,10 +160,11 @@ fn left_out(report: &Report, paint: Paint) -> String {
 fn groups(rows: &[Row]) -> Vec<Group<'_>> {
     let mut groups: Vec<Group<'_>> = Vec::new();
     for row in rows {
-        // Commas between items are counted with the item they follow.
+        // Notation between items is counted with the item it follows.
         let continues = |group: &Group<'_>| {
             let first = group.rows[0];
-            (first.part == row.part && first.item == row.item) || (row.origin == Origin::Wire && row.bytes == 1)
+            let is_notation = row.bytes == 1 || (first.item.is_some() && &*row.part == "messages");
+            (first.part == row.part && first.item == row.item) || (row.origin == Origin::Wire && is_notation)
         };
         match groups.last_mut() {
             Some(group) if continues(group) => group.rows.push(row),

@@ -72,24 +72,27 @@ fn parsed(body: &[u8]) -> Result<Value, Failure> {
     serde_json::from_slice(body).map_err(|error| Failure::new(format!("Error: the request is not JSON: {error}")))
 }
 
-/// The request for people: instructions, messages, then the rest on a few lines.
+/// The request for people, whatever its wire: instructions, messages, then the rest on a few lines.
 fn readable(body: &Value) -> String {
-    let mut text = format!("── instructions ──\n{}\n", body["instructions"].as_str().unwrap_or_default());
-    for item in body["input"].as_array().into_iter().flatten() {
+    let instructions = body["instructions"].as_str().or(body["system"][0]["text"].as_str());
+    let mut text = instructions.map_or_else(String::new, |it| format!("── instructions ──\n{it}\n\n"));
+    let lists = [&body["input"], &body["messages"]];
+    for item in lists.into_iter().filter_map(Value::as_array).flatten() {
         let kind = item["role"].as_str().or(item["type"].as_str()).unwrap_or_default();
-        text += &format!("\n── {kind} ──\n");
-        match item["content"].as_array() {
-            Some(parts) => {
-                for part in parts {
-                    text += part["text"].as_str().unwrap_or("(a picture)");
-                    text.push('\n');
-                }
+        text += &format!("── {kind} ──\n");
+        match &item["content"] {
+            Value::String(content) => text += content,
+            Value::Array(parts) => {
+                let shown = |part: &Value| part["text"].as_str().map_or_else(|| other_part(part), str::to_owned);
+                text += &parts.iter().map(shown).collect::<Vec<_>>().join("\n");
             }
-            None => text += &format!("{item}\n"),
+            _ => text += &item.to_string(),
         }
+        text += "\n\n";
     }
-    text += "\n── tools ──\n";
+    text += "── tools ──\n";
     for tool in body["tools"].as_array().into_iter().flatten() {
+        let tool = tool.get("function").unwrap_or(tool);
         let name = tool["name"].as_str().or(tool["type"].as_str()).unwrap_or_default();
         let about = tool["description"].as_str().and_then(|text| text.lines().next()).unwrap_or_default();
         text += format!("{name}  {about}").trim_end();
@@ -97,9 +100,17 @@ fn readable(body: &Value) -> String {
     }
     text += "\n── settings ──\n";
     for (key, value) in body.as_object().into_iter().flatten() {
-        if !matches!(key.as_str(), "instructions" | "input" | "tools") {
+        if !matches!(key.as_str(), "instructions" | "system" | "input" | "messages" | "tools") {
             text += &format!("{key}: {value}\n");
         }
     }
     text
+}
+
+/// A part without a text: a picture, or a call of a wire that has those among its parts.
+fn other_part(part: &Value) -> String {
+    match part["type"].as_str() {
+        Some("input_image" | "image_url" | "image") => "(a picture)".to_owned(),
+        _ => part.to_string(),
+    }
 }

@@ -1,5 +1,7 @@
 //! The rows: every key with what it takes and what it is for.
 
+use pellucid_protocol::provider::DeveloperRole;
+use pellucid_protocol::provider::WireApi;
 use pellucid_protocol::settings::ApprovalPolicy;
 use pellucid_protocol::settings::Personality;
 use pellucid_protocol::settings::ReasoningEffort;
@@ -149,16 +151,21 @@ pub const SECTIONS: &[Section] = &[
             top("model_providers.<id>.experimental_bearer_token", Kind::String, "", "A key in plain text."),
             top(
                 "model_providers.<id>.wire_api",
-                Kind::Words(Words {
-                    words: &["responses"],
-                    aliases: &[],
-                    gone: &[(
-                        "chat",
-                        "the wire `chat` is gone\nTo fix it, write `wire_api = \"responses\"` for this provider, which must speak the Responses API",
-                    )],
-                }),
+                Kind::words(WireApi::WORDS),
                 "`responses`",
-                "The wire.",
+                "The wire: OpenAI's Responses or Chat Completions, or Anthropic's Messages. See `docs/providers.md`.",
+            ),
+            top(
+                "model_providers.<id>.chat_developer_role",
+                Kind::words(DeveloperRole::WORDS),
+                "`developer`",
+                "Who says our own messages on the wire `chat`, for servers whose template lacks that role.",
+            ),
+            top(
+                "model_providers.<id>.max_output_tokens",
+                Kind::COUNT,
+                "an eighth of the window, at least 4096, at most 32000",
+                "How many tokens an answer may have on the wire `messages`, which must be told.",
             ),
             top(
                 "model_providers.<id>.query_params",
@@ -489,7 +496,6 @@ pub const SECTIONS: &[Section] = &[
                         ("execute", "default"),
                         ("custom", "default"),
                     ],
-                    gone: &[],
                 }),
                 "",
                 "The mode that the terminal starts in.",

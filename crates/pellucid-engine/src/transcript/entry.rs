@@ -9,6 +9,7 @@ use std::sync::Arc;
 use pellucid_protocol::item::ContentPart;
 use pellucid_protocol::item::Item;
 use pellucid_protocol::item::ToolOutput;
+use pellucid_protocol::seal::Seal;
 
 use super::CallId;
 use crate::boundary;
@@ -37,6 +38,8 @@ pub(super) struct Entry {
     pub is_model_made: bool,
     /// Whether it is thoughts that only the server can read.
     pub is_sealed_reasoning: bool,
+    /// Whether it is thoughts that the Messages wire signed, which no other server takes.
+    pub is_signed_thought: bool,
     /// Its estimated tokens.
     pub tokens: usize,
     /// The origins of its bytes.
@@ -67,6 +70,7 @@ impl Entry {
             is_user_turn: boundary::begins_user_turn(item),
             is_model_made: is_model_made(item),
             is_sealed_reasoning: matches!(item, Item::Reasoning { encrypted_content: Some(_), .. }),
+            is_signed_thought: is_signed_thought(item),
             tokens: tokens_of_bytes(estimated_bytes(item, &encoded)),
             spans: encoded.spans.into(),
             bytes: Stored::Own(encoded.bytes.into()),
@@ -142,6 +146,13 @@ fn is_exec_call(item: &Item) -> bool {
         Item::LocalShellCall { .. } => true,
         Item::FunctionCall { name, .. } => matches!(name.as_str(), "shell" | "container.exec" | "apply_patch"),
         Item::CustomToolCall { name, .. } => name == "apply_patch",
+        _ => false,
+    }
+}
+
+fn is_signed_thought(item: &Item) -> bool {
+    match item {
+        Item::Reasoning { encrypted_content: Some(text), .. } => !matches!(Seal::read(text), Seal::Other(_)),
         _ => false,
     }
 }

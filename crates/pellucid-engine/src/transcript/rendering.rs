@@ -2,8 +2,8 @@
 //!
 //! Before they are shown, calls without an output get one, outputs without a call go, snapshots
 //! go, pictures become a sentence for models that cannot see, and structured command output
-//! becomes text for models that were trained on that. All of it happens once for each item, in
-//! order; nothing is written back.
+//! becomes text for models that were trained on that. Then they are put into the notation of the
+//! wire. All of it happens once for each item, in order; nothing is written back.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -12,6 +12,8 @@ use bytes::Bytes;
 use pellucid_protocol::item::ContentPart;
 use pellucid_protocol::item::Item;
 use pellucid_protocol::item::ToolOutput;
+use pellucid_protocol::provider::DeveloperRole;
+use pellucid_protocol::provider::WireApi;
 
 use super::CallId;
 use super::entry::Entry;
@@ -21,13 +23,19 @@ use crate::encode::Encoder;
 use crate::encode::Span;
 use crate::encode::to_json;
 use crate::exec_output;
+use crate::fragment::Omission;
 use crate::fragment::Origin;
+use crate::fragment::Why;
+use crate::wire::chat;
+use crate::wire::messages;
+use crate::wire::piece::Piece;
+use crate::wire::written::Written;
 
 /// What is said of a call that was never answered.
 const ABORTED: &str = "aborted";
 
 /// What is said in place of a picture.
-const NO_PICTURE: &str = "image content omitted because you do not support image input";
+pub(crate) const NO_PICTURE: &str = "image content omitted because you do not support image input";
 
 /// How items are shown.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -36,6 +44,10 @@ pub struct View {
     pub pictures: Pictures,
     /// Structured output of commands.
     pub exec_outputs: ExecOutputs,
+    /// The notation.
+    pub wire: WireApi,
+    /// Who says our own messages, on wires where that varies.
+    pub developer: DeveloperRole,
 }
 
 /// How pictures are shown.
@@ -65,8 +77,12 @@ pub struct Rendered {
     pub kind: &'static str,
     /// The role, for messages.
     pub role: Option<Arc<str>>,
+    /// How many bytes of notation stand before it.
+    pub lead: usize,
     /// The origins of its bytes.
     pub spans: Arc<[Span]>,
+    /// How many bytes of notation close the list behind it, if it is the last.
+    pub trail: usize,
 }
 
 /// Items as they stand in requests of one view.
@@ -82,6 +98,18 @@ pub(super) struct Rendering {
     /// Calls that were given an output, and outputs that were left out.
     repaired: BTreeSet<CallId>,
     left_out: BTreeSet<CallId>,
+    notation: Notation,
+    /// What has no place on the wire.
+    omissions: Vec<Omission>,
+}
+
+/// The state of a translation.
+#[derive(Debug, Clone)]
+enum Notation {
+    /// Items are recorded in it.
+    Responses,
+    Chat(chat::Translator),
+    Messages(messages::Translator),
 }
 
 impl Rendering {
@@ -94,6 +122,12 @@ impl Rendering {
             awaiting_text: BTreeSet::new(),
             repaired: BTreeSet::new(),
             left_out: BTreeSet::new(),
+            notation: match view.wire {
+                WireApi::Responses => Notation::Responses,
+                WireApi::Chat => Notation::Chat(chat::Translator::new(view.developer)),
+                WireApi::Messages => Notation::Messages(messages::Translator::default()),
+            },
+            omissions: Vec::new(),
         }
     }
 
@@ -109,8 +143,20 @@ impl Rendering {
         &self.rows
     }
 
+    pub fn omissions(&self) -> &[Omission] {
+        &self.omissions
+    }
+
     pub fn bytes(&self) -> Vec<Bytes> {
         self.chunks.view()
+    }
+
+    /// What closes the list behind the last item.
+    pub fn closing(&self) -> &'static str {
+        match &self.notation {
+            Notation::Responses | Notation::Chat(_) => "",
+            Notation::Messages(translator) => translator.closing(),
+        }
     }
 
     /// Whether an item makes what was shown before it wrong.
@@ -120,31 +166,109 @@ impl Rendering {
 
     /// Renders what is new.
     pub fn catch_up(&mut self, entries: &mut [Entry], calls: &BTreeSet<CallId>, outputs: &BTreeSet<CallId>) {
-        let mut fresh = Vec::new();
-        let base = self.chunks.len();
-        for entry in &mut entries[self.n_entries..] {
-            self.render(entry, &mut fresh, base, calls, outputs);
-        }
+        let known = Pairs { calls, outputs };
+        let fresh = &mut entries[self.n_entries..];
+        let bytes = match self.view.wire {
+            WireApi::Responses => self.render(fresh, known),
+            WireApi::Chat | WireApi::Messages => self.translate(fresh, known),
+        };
         self.n_entries = entries.len();
-        self.chunks.append(&fresh);
+        self.chunks.append(&bytes);
     }
 
-    fn render(
-        &mut self,
-        entry: &mut Entry,
-        fresh: &mut Vec<u8>,
-        base: usize,
-        calls: &BTreeSet<CallId>,
-        outputs: &BTreeSet<CallId>,
-    ) {
+    /// Puts items one after the other, as they were recorded.
+    fn render(&mut self, entries: &mut [Entry], known: Pairs<'_>) -> Vec<u8> {
+        let mut fresh = Vec::new();
+        let base = self.chunks.len();
+        for entry in entries {
+            let Some(shown) = self.show(entry, known) else {
+                continue;
+            };
+            let lead = self.comma(&mut fresh);
+            let spans = match shown {
+                Shown::Changed(item) => {
+                    let bytes = to_json(&item);
+                    fresh.extend_from_slice(&bytes);
+                    shown_anew(entry, bytes.len())
+                }
+                Shown::AsRecorded => {
+                    let start = base + fresh.len();
+                    let bytes = entry.recorded(&self.chunks);
+                    let end = start + bytes.len();
+                    fresh.extend_from_slice(bytes);
+                    entry.bytes = Stored::Rendered(start..end);
+                    entry.spans.clone()
+                }
+            };
+            self.rows.push(Rendered { kind: entry.kind, role: entry.role.clone(), lead, spans, trail: 0 });
+            if let Some(call_id) = self.lacks_output(entry, known) {
+                let lead = self.comma(&mut fresh);
+                let Piece { kind, bytes, spans, .. } = missing_output(call_id);
+                fresh.extend_from_slice(&bytes);
+                self.rows.push(Rendered { kind, role: None, lead, spans, trail: 0 });
+            }
+        }
+        fresh
+    }
+
+    /// Puts items into the notation of another wire.
+    fn translate(&mut self, entries: &[Entry], known: Pairs<'_>) -> Vec<u8> {
+        let mut pieces = Vec::new();
+        for entry in entries {
+            let Some(shown) = self.show(entry, known) else {
+                continue;
+            };
+            let (bytes, spans) = match shown {
+                Shown::Changed(item) => {
+                    let bytes = to_json(&item);
+                    let spans = shown_anew(entry, bytes.len());
+                    (bytes, spans)
+                }
+                Shown::AsRecorded => (entry.recorded(&self.chunks).to_vec(), entry.spans.clone()),
+            };
+            let (role, call_id) = (entry.role.clone(), entry.call_id.clone());
+            pieces.push(Piece { kind: entry.kind, role, call_id, bytes, spans });
+            pieces.extend(self.lacks_output(entry, known).map(missing_output));
+        }
+        let mut written = Written::default();
+        let repaired = &mut self.repaired;
+        let missing = |call_id: &CallId| {
+            repaired.insert(call_id.clone());
+            missing_output(call_id)
+        };
+        match &mut self.notation {
+            Notation::Responses => {}
+            Notation::Chat(translator) => translator.write(pieces, &mut written, missing),
+            Notation::Messages(translator) => translator.write(pieces, &mut written, missing),
+        }
+        if let (Some(last), false) = (self.rows.last_mut(), written.rows.is_empty()) {
+            last.trail = 0;
+        }
+        self.rows.append(&mut written.rows);
+        self.omissions.append(&mut written.omissions);
+        let trail = self.closing().len();
+        if let Some(last) = self.rows.last_mut() {
+            last.trail = trail;
+        }
+        written.bytes
+    }
+
+    /// How an item is shown; absent if it is not.
+    fn show(&mut self, entry: &Entry, known: Pairs<'_>) -> Option<Shown> {
         if entry.kind == "ghost_snapshot" {
-            return;
+            return None;
+        }
+        if entry.is_signed_thought && self.view.wire != WireApi::Messages {
+            let error = "only the wire that signed it can read it".to_owned();
+            let what = entry.kind.to_owned();
+            self.omissions.push(Omission { slot: "model".into(), what, why: Why::Unusable { error } });
+            return None;
         }
         let answers_text = match &entry.call_id {
             Some(call_id) if entry.is_output() => {
-                if !calls.contains(call_id) {
+                if !known.calls.contains(call_id) {
                     self.left_out.insert(call_id.clone());
-                    return;
+                    return None;
                 }
                 self.awaiting_text.remove(call_id)
             }
@@ -163,55 +287,57 @@ impl Rendering {
         } else {
             None
         };
-        self.comma(fresh);
-        match changed {
-            Some(item) => {
-                let bytes = to_json(&item);
-                let spans = shown_anew(entry, bytes.len());
-                fresh.extend_from_slice(&bytes);
-                self.rows.push(Rendered { kind: entry.kind, role: entry.role.clone(), spans });
-            }
-            None => {
-                let start = base + fresh.len();
-                let bytes = entry.recorded(&self.chunks);
-                let end = start + bytes.len();
-                fresh.extend_from_slice(bytes);
-                entry.bytes = Stored::Rendered(start..end);
-                let row = Rendered { kind: entry.kind, role: entry.role.clone(), spans: entry.spans.clone() };
-                self.rows.push(row);
-            }
-        }
-        if let Some(call_id) = &entry.call_id
-            && !entry.is_output()
-            && !outputs.contains(call_id)
-        {
+        Some(changed.map_or(Shown::AsRecorded, Shown::Changed))
+    }
+
+    /// The id of a call that nobody answered.
+    fn lacks_output<'a>(&mut self, entry: &'a Entry, known: Pairs<'_>) -> Option<&'a CallId> {
+        let call_id = entry.call_id.as_ref()?;
+        let lacks = !entry.is_output() && !known.outputs.contains(call_id);
+        if lacks {
             self.repaired.insert(call_id.clone());
-            self.comma(fresh);
-            self.push_missing_output(call_id, fresh);
         }
+        lacks.then_some(call_id)
     }
 
-    fn push_missing_output(&mut self, call_id: &CallId, fresh: &mut Vec<u8>) {
-        let (id, output) = (call_id.id.to_string(), ABORTED.to_owned());
-        let (kind, item) = if call_id.is_custom {
-            ("custom_tool_call_output", Item::CustomToolCallOutput { call_id: id, output })
-        } else {
-            let output = ToolOutput::Text(output);
-            ("function_call_output", Item::FunctionCallOutput { call_id: id, output })
-        };
-        let mut encoder = Encoder::new(&"repair".into());
-        encoder.value(&item, &Origin::Repair);
-        let encoded = encoder.finish();
-        fresh.extend_from_slice(&encoded.bytes);
-        self.rows.push(Rendered { kind, role: None, spans: encoded.spans.into() });
-    }
-
-    /// Separates an item from the one before.
-    fn comma(&self, fresh: &mut Vec<u8>) {
-        if !self.rows.is_empty() {
-            fresh.push(b',');
+    /// Separates an item from the one before; tells how many bytes that took.
+    fn comma(&self, fresh: &mut Vec<u8>) -> usize {
+        if self.rows.is_empty() {
+            return 0;
         }
+        fresh.push(b',');
+        1
     }
+}
+
+/// Every call and output by its id.
+#[derive(Clone, Copy)]
+struct Pairs<'a> {
+    calls: &'a BTreeSet<CallId>,
+    outputs: &'a BTreeSet<CallId>,
+}
+
+/// How an item is shown.
+enum Shown {
+    /// As it was recorded.
+    AsRecorded,
+    /// In another form.
+    Changed(Item),
+}
+
+/// An output for a call that has none.
+fn missing_output(call_id: &CallId) -> Piece {
+    let (id, output) = (call_id.id.to_string(), ABORTED.to_owned());
+    let (kind, item) = if call_id.is_custom {
+        ("custom_tool_call_output", Item::CustomToolCallOutput { call_id: id, output })
+    } else {
+        let output = ToolOutput::Text(output);
+        ("function_call_output", Item::FunctionCallOutput { call_id: id, output })
+    };
+    let mut encoder = Encoder::new(&"repair".into());
+    encoder.value(&item, &Origin::Repair);
+    let encoded = encoder.finish();
+    Piece { kind, role: None, call_id: Some(call_id.clone()), bytes: encoded.bytes, spans: encoded.spans.into() }
 }
 
 /// The origins of an item that is shown in another form: all of it is its author's.

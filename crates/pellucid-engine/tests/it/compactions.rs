@@ -127,8 +127,8 @@ fn long_messages_are_kept_from_the_newest_on() {
 
 #[test]
 fn the_request_has_no_tools_and_ends_with_the_prompt() {
-    let wire = WireSettings { session_id: session_id(), ids: ItemIds::Hidden, output_schema: Some(Value::Null) };
-    let frame = Frame::for_summary(&facts(), &[Fragment::layout("Base.")], &wire);
+    let wire = WireSettings { output_schema: Some(Value::Null), ..WireSettings::new(session_id()) };
+    let frame = Frame::for_summary(pack(), &facts(), &[Fragment::layout("Base.")], &wire);
     let mut compaction = Compaction::new(&transcript(HISTORY), pack(), Some(Fragment::provided("config", "Sum up.")));
     let request =
         |compaction: &Compaction| -> Value { serde_json::from_slice(&compaction.request(&frame).body()).unwrap() };

@@ -13,6 +13,7 @@ mod transcripts;
 mod turns;
 mod updates;
 mod user_packs;
+mod wires;
 
 use fixture::document;
 use fixture::facts;

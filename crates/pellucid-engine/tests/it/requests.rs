@@ -19,6 +19,7 @@ use pellucid_protocol::feature::Feature;
 use pellucid_protocol::input::UserInput;
 use pellucid_protocol::item::Item;
 use pellucid_protocol::item::ToolOutput;
+use pellucid_protocol::provider::WireApi;
 use pellucid_protocol::settings::ReasoningEffort;
 use pellucid_protocol::settings::ReasoningSummary;
 use pellucid_protocol::settings::SandboxPolicy;
@@ -33,12 +34,12 @@ use crate::facts;
 use crate::pack;
 use crate::session_id;
 
-struct Session {
-    frame: Frame,
-    transcript: Transcript,
+pub struct Session {
+    pub frame: Frame,
+    pub transcript: Transcript,
 }
 
-fn session(facts: &Facts, wire: &WireSettings, prompt: &str) -> Session {
+pub fn session(facts: &Facts, wire: &WireSettings, prompt: &str) -> Session {
     let pack = pack();
     let context = assemble(pack, facts);
     let mut transcript = Transcript::new(wire.ids, facts.model.truncation_policy);
@@ -49,8 +50,8 @@ fn session(facts: &Facts, wire: &WireSettings, prompt: &str) -> Session {
     Session { frame: Frame::new(pack, facts, &context.instructions, wire), transcript }
 }
 
-fn wire() -> WireSettings {
-    WireSettings { session_id: session_id(), ids: ItemIds::Hidden, output_schema: None }
+pub fn wire() -> WireSettings {
+    WireSettings::new(session_id())
 }
 
 /// Calls every byte a token.
@@ -66,7 +67,7 @@ impl Counter for InBytes {
     }
 }
 
-fn body(session: &mut Session) -> Vec<u8> {
+pub fn body(session: &mut Session) -> Vec<u8> {
     session.frame.request(&mut session.transcript).body()
 }
 
@@ -225,12 +226,17 @@ fn check_account(session: &mut Session) {
     serde_json::from_slice::<Value>(&body).expect("the body is JSON");
 }
 
-fn any_text() -> impl Strategy<Value = String> {
+pub fn any_text() -> impl Strategy<Value = String> {
     prop_oneof![Just(String::new()), Just(" \n".to_owned()), "[ -~\n\t\"\\\\é日]{0,80}"]
 }
 
+/// Any wire.
+pub fn any_api() -> impl Strategy<Value = WireApi> {
+    (0..WireApi::ALL.len()).prop_map(|n| WireApi::ALL[n])
+}
+
 prop_compose! {
-    fn any_facts()(
+    pub fn any_facts()(
         cwd in "/[a-z \"é]{0,20}",
         home in proptest::option::of(any_text()),
         documents in prop::collection::vec(any_text(), 0..5),
@@ -339,8 +345,9 @@ proptest! {
         facts in any_facts(),
         prompt in any_text(),
         items in prop::collection::vec(any_item(), 0..12),
+        api in any_api(),
     ) {
-        let mut session = session(&facts, &wire(), &prompt);
+        let mut session = session(&facts, &WireSettings { wire: api, ..wire() }, &prompt);
         check_account(&mut session);
         for (item, origin) in &items {
             session.transcript.record(item, origin);
@@ -368,22 +375,25 @@ proptest! {
     fn a_request_extends_the_one_before(
         facts in any_facts(),
         rounds in prop::collection::vec(prop::collection::vec(any_step(), 0..4), 1..5),
+        api in any_api(),
     ) {
-        let mut session = session(&facts, &wire(), "go");
+        let mut session = session(&facts, &WireSettings { wire: api, ..wire() }, "go");
         let mut before = body(&mut session);
         let tail: usize = session.frame.tail_spans().iter().map(|span| span.len).sum();
         for items in rounds {
+            let end = before.len() - tail - session.transcript.closing().len();
             for (item, origin) in items.iter().flatten() {
                 session.transcript.record(item, origin);
             }
             let next = body(&mut session);
-            prop_assert!(next.starts_with(&before[..before.len() - tail]));
+            prop_assert!(next.starts_with(&before[..end]));
             before = next;
         }
     }
 
     #[test]
-    fn same_facts_give_same_bytes(facts in any_facts()) {
-        prop_assert_eq!(body(&mut session(&facts, &wire(), "x")), body(&mut session(&facts.clone(), &wire(), "x")));
+    fn same_facts_give_same_bytes(facts in any_facts(), api in any_api()) {
+        let wire = WireSettings { wire: api, ..wire() };
+        prop_assert_eq!(body(&mut session(&facts, &wire, "x")), body(&mut session(&facts.clone(), &wire, "x")));
     }
 }

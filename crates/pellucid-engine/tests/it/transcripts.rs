@@ -7,9 +7,11 @@ use pellucid_engine::transcript::ExecOutputs;
 use pellucid_engine::transcript::ItemIds;
 use pellucid_engine::transcript::Pictures;
 use pellucid_engine::transcript::ReasoningCounted;
+use pellucid_engine::transcript::Rendered;
 use pellucid_engine::transcript::Transcript;
 use pellucid_engine::transcript::View;
 use pellucid_protocol::item::Item;
+use pellucid_protocol::provider::WireApi;
 use pellucid_protocol::settings::TruncationMode;
 use pellucid_protocol::settings::TruncationPolicy;
 use proptest::prelude::*;
@@ -50,11 +52,14 @@ pub fn item(line: &str) -> Item {
     serde_json::from_value(json).unwrap()
 }
 
-fn shown(transcript: &mut Transcript, view: View) -> Vec<serde_json::Value> {
-    let bytes = transcript.view(view).concat();
-    let whole = [b"[".as_slice(), &bytes, b"]"].concat();
-    let total: usize = transcript.rendered().iter().flat_map(|row| row.spans.iter()).map(|span| span.len).sum();
-    assert_eq!(total + transcript.rendered().len().saturating_sub(1), bytes.len(), "every byte has an origin");
+pub fn shown(transcript: &mut Transcript, view: View) -> Vec<serde_json::Value> {
+    let mut bytes = transcript.view(view).concat();
+    bytes.extend_from_slice(transcript.closing().as_bytes());
+    // Before the messages of Chat Completions stands the system's.
+    let open = if view.wire == WireApi::Chat { "[0" } else { "[" };
+    let whole = [open.as_bytes(), &bytes, b"]"].concat();
+    let len = |row: &Rendered| row.lead + row.spans.iter().map(|span| span.len).sum::<usize>() + row.trail;
+    assert_eq!(transcript.rendered().iter().map(len).sum::<usize>(), bytes.len(), "every byte has an origin");
     serde_json::from_slice(&whole).unwrap()
 }
 
@@ -263,10 +268,13 @@ proptest! {
         lines in prop::collection::vec((any_line(), any::<bool>()), 0..20),
         text in any::<bool>(),
         blind in any::<bool>(),
+        wire in 0..WireApi::ALL.len(),
     ) {
         let view = View {
             pictures: if blind { Pictures::Replaced } else { Pictures::Shown },
             exec_outputs: if text { ExecOutputs::AsText } else { ExecOutputs::AsRecorded },
+            wire: WireApi::ALL[wire],
+            ..View::default()
         };
         let mut stepwise = Transcript::new(ItemIds::Hidden, POLICY);
         for (line, is_sent) in &lines {

@@ -14,6 +14,7 @@ use pellucid_engine::pack::Pack;
 use pellucid_engine::pack::PackFiles;
 use pellucid_engine::tool_list;
 use pellucid_protocol::feature::Feature;
+use pellucid_protocol::provider::WireApi;
 use pellucid_protocol::settings::Personality;
 
 use crate::facts;
@@ -120,7 +121,8 @@ fn a_whole_pack_needs_nothing_beneath() {
 fn check_tools(of: &[(&str, &str)], expected: &Expect) {
     let (pack, facts) = (pack(of), facts());
     let mut encoder = Encoder::new(&tool_list::part());
-    tool_list::encode(&mut encoder, &tool_list::offered(&pack, &facts), &pack, &facts);
+    let tools = tool_list::offered(&pack, &facts);
+    tool_list::ToolList { tools: &tools, pack: &pack, facts: &facts }.encode(&mut encoder, WireApi::Responses);
     let encoded = encoder.finish();
     let mut own: BTreeMap<String, String> = BTreeMap::new();
     let mut start = 0;

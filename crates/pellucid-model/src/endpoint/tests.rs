@@ -46,6 +46,51 @@ fn the_wire_is_appended_and_nothing_is_encoded() {
 }
 
 #[test]
+fn every_wire_has_its_path_and_its_way_to_carry_a_key() {
+    check_endpoint(
+        r#"{"name":"M","base_url":"http://b/v1/","wire_api":"chat","env_key":"KEY"}
+KEY=k"#,
+        expect![[r#"
+            http://b/v1/chat/completions
+            accept: text/event-stream
+            authorization: Bearer k
+            content-type: application/json
+        "#]],
+    );
+    check_endpoint(
+        r#"{"name":"M","wire_api":"messages","env_key":"KEY","query_params":{"beta":"true"}}
+KEY=k"#,
+        expect![[r#"
+            https://api.anthropic.com/v1/messages?beta=true
+            accept: text/event-stream
+            anthropic-version: 2023-06-01
+            content-type: application/json
+            x-api-key: k
+        "#]],
+    );
+    check_endpoint(
+        r#"{"name":"M","base_url":"http://b","wire_api":"messages","experimental_bearer_token":"t","http_headers":{"anthropic-version":"2030-01-01"}}"#,
+        expect![[r#"
+            http://b/messages
+            accept: text/event-stream
+            anthropic-version: 2030-01-01
+            authorization: Bearer t
+            content-type: application/json
+        "#]],
+    );
+    check_endpoint(
+        r#"{"name":"M","base_url":"http://b","wire_api":"messages"}
+session=sk-openai"#,
+        expect![[r#"
+            http://b/messages
+            accept: text/event-stream
+            anthropic-version: 2023-06-01
+            content-type: application/json
+        "#]],
+    );
+}
+
+#[test]
 fn no_address_means_the_public_service() {
     check_endpoint(
         r#"{"name":"OpenAI"}

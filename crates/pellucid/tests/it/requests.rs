@@ -4,8 +4,11 @@ use pellucid_testkit::MockReply;
 use pellucid_testkit::MockServer;
 use proptest::prelude::*;
 use serde_json::Value;
+use serde_json::json;
 
 use crate::World;
+
+const WIRES: [&str; 3] = ["responses", "chat", "messages"];
 
 const SESSION: &str = "019a0000-0000-7000-8000-000000000001";
 
@@ -18,19 +21,41 @@ Use \"tabs\".
 {\"type\": \"object\", \"properties\": {\"b\": {\"type\": \"string\"}, \"a\": {\"type\": \"string\"}}}
 ";
 
-fn configure(world: &World, server: &MockServer) {
+fn configure(world: &World, server: &MockServer, wire: &str) {
     let config = format!(
-        "model_provider = \"mock\"\n[model_providers.mock]\nname = \"Mock\"\nbase_url = \"{}\"\n",
+        "model_provider = \"mock\"\n[model_providers.mock]\nname = \"Mock\"\nbase_url = \"{}\"\nwire_api = \"{wire}\"\n",
         server.base_url()
     );
     world.files.write("home/config.toml", config);
 }
 
+/// A reply on this wire.
+fn reply(wire: &str, items: impl IntoIterator<Item = Value>) -> MockReply {
+    match wire {
+        "responses" => MockReply::items(items),
+        "chat" => MockReply::chat(items),
+        "messages" => MockReply::messages(items),
+        other => panic!("unknown wire {other}"),
+    }
+}
+
+fn answer(text: &str) -> Value {
+    let content = json!([{ "type": "output_text", "text": text }]);
+    json!({ "type": "message", "id": "msg", "role": "assistant", "content": content })
+}
+
 #[track_caller]
 fn check_same_bytes(args: &[&str]) {
-    let server = MockServer::start([MockReply::say("Done.")]);
+    for wire in WIRES {
+        check_same_bytes_on(wire, args);
+    }
+}
+
+#[track_caller]
+fn check_same_bytes_on(wire: &str, args: &[&str]) {
+    let server = MockServer::start([reply(wire, [answer("Done.")])]);
     let world = World::new(FIXTURE);
-    configure(&world, &server);
+    configure(&world, &server, wire);
     let with = |command: &[&str]| {
         let args: Vec<&str> =
             command.iter().chain(args).copied().chain(["--session-id", SESSION, "Say \"hé\"."]).collect();
@@ -43,7 +68,14 @@ fn check_same_bytes(args: &[&str]) {
     let requests = server.requests();
     assert_eq!(requests.len(), 1);
     assert!(requests[0].body == shown.stdout, "the server received other bytes than `prompt` shows");
-    assert_eq!(requests[0].header("session_id"), Some(SESSION));
+    let (path, session) = match wire {
+        "chat" => ("/v1/chat/completions", Some(SESSION)),
+        "messages" => ("/v1/messages", None),
+        _ => ("/v1/responses", Some(SESSION)),
+    };
+    assert_eq!((requests[0].path.as_str(), requests[0].header("session_id")), (path, session));
+    let has_metadata = requests[0].header("x-codex-turn-metadata").is_some();
+    assert_eq!(has_metadata, wire == "responses", "strangers are not told of the repository");
 }
 
 #[test]
@@ -53,9 +85,56 @@ fn prompt_shows_the_bytes_that_exec_sends() {
     check_same_bytes(&["--output-schema", "schema.json", "--enable", "child_agents_md"]);
 }
 
+/// A conversation with calls, on a wire of its own: the follow-ups, and where the list of items
+/// ends in them.
+fn conversation(wire: &str, end: &str) -> Vec<String> {
+    let plan = |id: &str| {
+        json!({
+            "type": "function_call", "call_id": id, "name": "update_plan",
+            "arguments": "{\"plan\":[{\"step\":\"a\",\"status\":\"completed\"}]}",
+        })
+    };
+    let thought = json!({
+        "type": "reasoning", "summary": [{ "type": "summary_text", "text": "Hm." }],
+        "content": [{ "type": "reasoning_text", "text": "Hm." }], "encrypted_content": "SIG",
+    });
+    let server = MockServer::start([
+        reply(wire, [thought, answer("I plan."), plan("c1"), plan("c2")]),
+        reply(wire, [plan("c3")]),
+        reply(wire, [answer("Done.")]),
+    ]);
+    let world = World::new(FIXTURE);
+    configure(&world, &server, wire);
+    let ran = world.run(&["exec", "go"]);
+    assert_eq!((ran.status, ran.out()), (0, "Done.\n"), "{}", ran.stderr);
+    let bodies = server.requests().into_iter().map(|request| String::from_utf8(request.body).unwrap());
+    bodies.map(|body| body[..body.rfind(end).unwrap()].to_owned()).collect()
+}
+
+#[test]
+fn follow_ups_extend_the_request_before_on_the_other_wires() {
+    for (wire, end, expected) in [
+        (
+            "chat",
+            "],\"stream\":true",
+            r#",{"role":"assistant","reasoning":"Hm.","content":"I plan."},{"role":"assistant","content":null,"tool_calls":[{"id":"c1","type":"function","function":{"name":"update_plan","arguments":"{\"plan\":[{\"step\":\"a\",\"status\":\"completed\"}]}"}},{"id":"c2","type":"function","function":{"name":"update_plan","arguments":"{\"plan\":[{\"step\":\"a\",\"status\":\"completed\"}]}"}}]},{"role":"tool","tool_call_id":"c1","content":"Plan updated"},{"role":"tool","tool_call_id":"c2","content":"Plan updated"}"#,
+        ),
+        (
+            "messages",
+            ",\"cache_control\"",
+            r#"}]},{"role":"assistant","content":[{"type":"thinking","thinking":"Hm.","signature":"SIG"},{"type":"text","text":"I plan."},{"type":"tool_use","id":"c1","name":"update_plan","input":{"plan":[{"step":"a","status":"completed"}]}},{"type":"tool_use","id":"c2","name":"update_plan","input":{"plan":[{"step":"a","status":"completed"}]}}]},{"role":"user","content":[{"type":"tool_result","tool_use_id":"c1","content":"Plan updated"},{"type":"tool_result","tool_use_id":"c2","content":"Plan updated""#,
+        ),
+    ] {
+        let lists = conversation(wire, end);
+        assert_eq!(lists.len(), 3);
+        assert_eq!(lists[1].strip_prefix(lists[0].as_str()), Some(expected));
+        assert!(lists[2].starts_with(&lists[1]), "{wire}");
+    }
+}
+
 #[test]
 fn every_follow_up_extends_the_request_before() {
-    let plan = serde_json::json!({
+    let plan = json!({
         "type": "function_call", "id": "fc", "call_id": "c1", "name": "update_plan",
         "arguments": "{\"plan\":[{\"step\":\"a\",\"status\":\"completed\"}]}",
     });
@@ -65,7 +144,7 @@ fn every_follow_up_extends_the_request_before() {
         MockReply::say("Done."),
     ]);
     let world = World::new(FIXTURE);
-    configure(&world, &server);
+    configure(&world, &server, "responses");
     let ran = world.run(&["exec", "go"]);
     assert_eq!((ran.status, ran.out()), (0, "Done.\n"), "{}", ran.stderr);
     let requests = server.requests();
@@ -110,6 +189,7 @@ proptest! {
         over in proptest::option::of(any_text()),
         budget in 0_usize..100,
         input in "[a-z\"é ]{1,20}",
+        wire in 0..WIRES.len(),
     ) {
         let world = World::new("//- work/x\n");
         for (path, text) in [("home/AGENTS.md", home), ("work/AGENTS.md", root), ("work/AGENTS.override.md", over)] {
@@ -117,7 +197,9 @@ proptest! {
                 world.files.write(path, text);
             }
         }
-        world.files.write("home/config.toml", format!("project_doc_max_bytes = {budget}\n"));
+        let wire = WIRES[wire];
+        let provider = format!("model_provider = \"m\"\n[model_providers.m]\nname = \"M\"\nwire_api = \"{wire}\"\n");
+        world.files.write("home/config.toml", format!("project_doc_max_bytes = {budget}\n{provider}"));
         check_account(&world, &input);
     }
 }
@@ -144,6 +226,11 @@ fn prompt_has_a_readable_form_and_an_indented_one() {
     let text = world.run(&["prompt", "hello"]);
     assert!(text.out().contains("── user ──\nhello\n"), "{}", text.out());
     assert!(text.out().contains("── tools ──\nexec_command  "));
+    for wire in ["chat", "messages"] {
+        let provider = format!("model_providers.m={{name=\"M\",wire_api=\"{wire}\"}}");
+        let text = world.run(&["-c", "model_provider=m", "-c", &provider, "prompt", "hello"]);
+        assert!(text.out().contains("hello\n\n── tools ──\nexec_command  "), "{}{}", text.out(), text.stderr);
+    }
     let json = world.run(&["prompt", "--format", "json", "hello"]);
     let value: Value = serde_json::from_slice(&json.stdout).unwrap();
     assert_eq!(value["model"], "gpt-5.2-codex");

@@ -1,5 +1,7 @@
 //! Single settings: texts, providers, servers, and the defaults of the rest.
 
+use pellucid_protocol::provider::Provider;
+
 use super::*;
 
 #[test]
@@ -112,6 +114,22 @@ fn providers_are_built_in_or_configured() {
         &expect![[
             r#"{"name":"x","base_url":"u","env_key":"K","env_key_instructions":null,"experimental_bearer_token":null,"wire_api":"responses","query_params":{"api-version":"1"},"http_headers":{"A":"a","B":"b"},"env_http_headers":null,"request_max_retries":0,"stream_max_retries":null,"stream_idle_timeout_ms":null,"requires_openai_auth":false,"supports_websockets":false}"#
         ]],
+    );
+    let wire = |config: &Config| {
+        let Provider { wire_api, chat_developer_role, max_output_tokens, .. } = &config.model.provider;
+        format!("{wire_api} {chat_developer_role:?} {max_output_tokens:?}")
+    };
+    check_user(
+        &(provider("x") + "wire_api = 'chat'\nchat_developer_role = 'user'\n"),
+        &[],
+        wire,
+        &expect!["chat Some(User) None"],
+    );
+    check_user(
+        &(provider("x") + "wire_api = 'messages'\nmax_output_tokens = 9000\n"),
+        &[],
+        wire,
+        &expect!["messages None Some(9000)"],
     );
     let base = |config: &Config| format!("{} {:?}", config.model.provider.name, config.model.provider.base_url);
     check_user("[model_providers.openai]\nname = 'Mine'\nbase_url = 'u'\n", &[], base, &expect!["OpenAI None"]);

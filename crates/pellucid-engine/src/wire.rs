@@ -1,0 +1,72 @@
+//! Wires: the same prompt in the notation of each kind of server.
+//!
+//! - `responses`, `chat`, `messages`: what surrounds the items, and for the latter two how items
+//!   are translated
+//! - `piece`: an item as bytes whose parts can be copied with their origins
+//! - `pairing`: calls and their outputs, brought together where a wire insists on it
+//! - `written`: what comes of a translation
+//!
+//! A translation is made of the items in order and only ever adds: a request is the one before
+//! with more behind it, up to what closes the list. Texts are copied in their escaped form, so
+//! every byte keeps the origin that it was recorded with.
+//!
+//! Not here: repairs and replacements, which happen before (`transcript`), and how servers are
+//! reached (`pellucid-model`).
+
+pub(crate) mod chat;
+pub(crate) mod messages;
+mod pairing;
+pub(crate) mod piece;
+pub(crate) mod responses;
+pub(crate) mod written;
+
+use std::borrow::Cow;
+
+use pellucid_protocol::model::ApplyPatchType;
+use pellucid_protocol::provider::WireApi;
+use pellucid_protocol::settings::ReasoningEffort;
+
+use crate::facts::Facts;
+use crate::fragment::Omission;
+use crate::fragment::Why;
+use crate::gate;
+use crate::pack::ToolKind;
+use crate::tool_list::OfferedTool;
+
+/// How our own messages are marked where they are sent in the user's name; escaped.
+const DEVELOPER_OPEN: &str = "<developer>\\n";
+const DEVELOPER_CLOSE: &str = "\\n</developer>";
+
+/// What is true on this wire: tools with a grammar exist on the Responses wire alone, so the patch
+/// tool takes its other form elsewhere.
+pub(crate) fn facts_on(wire: WireApi, facts: &Facts) -> Cow<'_, Facts> {
+    if wire == WireApi::Responses || gate::patch_type(facts) != Some(ApplyPatchType::Freeform) {
+        return Cow::Borrowed(facts);
+    }
+    let mut facts = facts.clone();
+    facts.model.apply_patch_tool_type = Some(ApplyPatchType::Function);
+    Cow::Owned(facts)
+}
+
+/// Takes away the tools that the wire has no notation for.
+pub(crate) fn leave_out_tools(wire: WireApi, tools: &mut Vec<OfferedTool<'_>>) -> Vec<Omission> {
+    let mut omissions = Vec::new();
+    if wire != WireApi::Responses {
+        tools.retain(|tool| {
+            let is_kept = tool.file.kind == ToolKind::Function;
+            if !is_kept {
+                let error = format!("the wire `{wire}` has no tools of this kind");
+                let what = tool.file.name.clone();
+                omissions.push(Omission { slot: "tools".into(), what, why: Why::Unusable { error } });
+            }
+            is_kept
+        });
+    }
+    omissions
+}
+
+/// How long the model is told to think; absent when nobody said and it is not known to think.
+fn effort(facts: &Facts) -> Option<ReasoningEffort> {
+    let default = facts.model.default_reasoning_level.filter(|_| facts.model.supports_reasoning_summaries);
+    facts.effort.or(default)
+}

@@ -1,0 +1,386 @@
+//! The Chat Completions wire: what the data of one streamed event means.
+//!
+//! The stream is bare pieces: of thoughts, of the answer, of calls by their index. Items are put
+//! together here. Calls are whole only when the server says why it stopped, so they come then.
+//! What cannot be parsed is skipped; values of an unexpected kind count as absent.
+//!
+//! Not here: bytes and waiting ([`crate::sse`], [`crate::model`]); errors before a stream begins
+//! ([`crate::failure`]).
+
+use std::collections::BTreeMap;
+
+use pellucid_protocol::item::Item;
+use pellucid_protocol::item::ReasoningContentPart;
+use pellucid_protocol::reply::ReplyError;
+use pellucid_protocol::reply::ReplyErrorKind;
+use pellucid_protocol::reply::ReplyEvent;
+use pellucid_protocol::usage::TokenUsage;
+use serde::Deserialize;
+use serde::Deserializer;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+use crate::failure;
+use crate::held::Answer;
+use crate::held::Held;
+use crate::overflow;
+use crate::responses;
+
+/// A decoder in the middle of a stream.
+#[derive(Debug, Default)]
+pub struct Decoder {
+    state: State,
+    response_id: String,
+    said: Said,
+    calls: Calls,
+    usage: Option<TokenUsage>,
+    held: Held,
+}
+
+/// How far a stream has come.
+#[derive(Debug, Default, PartialEq, Eq)]
+enum State {
+    #[default]
+    Waiting,
+    Begun,
+    /// The server said why it stopped; figures may follow.
+    Stopped,
+    Completed,
+}
+
+/// What is being said.
+#[derive(Debug, Default)]
+enum Said {
+    #[default]
+    Nothing,
+    Thought(String),
+    Answer(Answer),
+}
+
+/// Calls in pieces, by their index.
+#[derive(Debug, Default)]
+struct Calls {
+    calls: BTreeMap<u64, Call>,
+    last: Option<u64>,
+}
+
+#[derive(Debug, Default)]
+struct Call {
+    id: Option<String>,
+    name: String,
+    arguments: String,
+}
+
+impl Decoder {
+    /// Appends the events of one payload to `events`. After [`ReplyEvent::Completed`] nothing that
+    /// follows counts.
+    ///
+    /// # Errors
+    ///
+    /// When the server reports an error, or stopped for a reason that makes the reply worthless.
+    pub fn decode(&mut self, payload: &[u8], events: &mut impl Extend<ReplyEvent>) -> Result<(), ReplyError> {
+        if matches!(payload.trim_ascii(), b"[DONE]" | b"DONE") {
+            if self.state != State::Completed {
+                self.stop(events);
+                self.complete(events);
+            }
+            return Ok(());
+        }
+        let chunk: Chunk = match serde_json::from_slice(payload) {
+            Ok(chunk) => chunk,
+            Err(error) => {
+                tracing::debug!(%error, "skipped an event that could not be parsed");
+                return Ok(());
+            }
+        };
+        if self.state == State::Completed {
+            return Ok(());
+        }
+        if let Some(error) = chunk.error() {
+            return Err(error);
+        }
+        if self.state == State::Waiting {
+            self.state = State::Begun;
+            events.extend([ReplyEvent::Created]);
+        }
+        if self.response_id.is_empty() {
+            self.response_id = chunk.id.unwrap_or_default();
+        }
+        for choice in chunk.choices.unwrap_or_default() {
+            // One answer was asked for.
+            if choice.index.unwrap_or(0) == 0 && self.state == State::Begun {
+                self.choice(choice, events)?;
+            }
+        }
+        if let Some(usage) = chunk.usage {
+            self.usage = Some(usage.into());
+            if self.state == State::Stopped {
+                self.complete(events);
+            }
+        }
+        Ok(())
+    }
+
+    /// What it means that the stream ended: a reply is complete once the server said why it
+    /// stopped.
+    ///
+    /// # Errors
+    ///
+    /// When it did not.
+    pub fn finish(&mut self, events: &mut impl Extend<ReplyEvent>) -> Result<(), ReplyError> {
+        match self.state {
+            State::Stopped => {
+                self.complete(events);
+                Ok(())
+            }
+            State::Completed => Ok(()),
+            State::Waiting | State::Begun => Err(ReplyError::stream("stream closed before finish_reason")),
+        }
+    }
+
+    fn choice(&mut self, choice: Choice, events: &mut impl Extend<ReplyEvent>) -> Result<(), ReplyError> {
+        let delta = choice.delta.unwrap_or_default();
+        for thought in [delta.reasoning, delta.reasoning_content].into_iter().flatten().take(1) {
+            self.think(&thought, events)?;
+        }
+        for text in [delta.content, delta.refusal].into_iter().flatten() {
+            self.say(&text, events)?;
+        }
+        for fragment in delta.tool_calls.unwrap_or_default() {
+            self.calls.add(fragment, &mut self.held)?;
+        }
+        match choice.finish_reason.as_deref() {
+            None => {}
+            Some("length") => return Err(failure::context_window_exceeded()),
+            Some("content_filter") => {
+                let message = "The provider's content filter ended the answer.";
+                return Err(ReplyError::new(ReplyErrorKind::InvalidRequest, message));
+            }
+            Some(_) => self.stop(events),
+        }
+        Ok(())
+    }
+
+    fn think(&mut self, piece: &str, events: &mut impl Extend<ReplyEvent>) -> Result<(), ReplyError> {
+        if piece.is_empty() {
+            return Ok(());
+        }
+        self.held.take(piece)?;
+        if !matches!(self.said, Said::Thought(_)) {
+            self.end_said(events);
+            self.said = Said::Thought(String::new());
+            events.extend([ReplyEvent::ItemAdded(thought(Vec::new()))]);
+        }
+        if let Said::Thought(text) = &mut self.said {
+            text.push_str(piece);
+        }
+        events.extend([ReplyEvent::RawReasoningDelta { delta: piece.to_owned(), content_index: 0 }]);
+        Ok(())
+    }
+
+    fn say(&mut self, piece: &str, events: &mut impl Extend<ReplyEvent>) -> Result<(), ReplyError> {
+        if piece.is_empty() {
+            return Ok(());
+        }
+        self.held.take(piece)?;
+        if !matches!(self.said, Said::Answer(_)) {
+            self.end_said(events);
+            self.said = Said::Answer(Answer::default());
+        }
+        if let Said::Answer(answer) = &mut self.said {
+            answer.push(piece, events);
+        }
+        Ok(())
+    }
+
+    fn end_said(&mut self, events: &mut impl Extend<ReplyEvent>) {
+        match std::mem::take(&mut self.said) {
+            Said::Nothing => {}
+            Said::Thought(text) => {
+                let content = vec![ReasoningContentPart::ReasoningText { text }];
+                events.extend([ReplyEvent::ItemDone(thought(content))]);
+            }
+            Said::Answer(answer) => answer.end(events),
+        }
+    }
+
+    fn stop(&mut self, events: &mut impl Extend<ReplyEvent>) {
+        self.end_said(events);
+        events.extend(self.calls.take().map(ReplyEvent::ItemDone));
+        self.state = State::Stopped;
+    }
+
+    fn complete(&mut self, events: &mut impl Extend<ReplyEvent>) {
+        self.state = State::Completed;
+        let response_id = std::mem::take(&mut self.response_id);
+        events.extend([ReplyEvent::Completed { response_id, usage: self.usage }]);
+    }
+}
+
+impl Calls {
+    /// Adds a piece of a call: by its index, else to the call of the same id, else to the last one.
+    fn add(&mut self, fragment: Fragment, held: &mut Held) -> Result<(), ReplyError> {
+        let Fragment { index, id, function } = fragment;
+        let id = id.filter(|id| !id.is_empty());
+        let known = |id: &String| self.calls.iter().find(|(_, call)| call.id.as_ref() == Some(id)).map(|(n, _)| *n);
+        let index = match (index, &id) {
+            (Some(index), _) => index,
+            (None, Some(id)) => known(id).unwrap_or_else(|| self.last.map_or(0, |last| last.saturating_add(1))),
+            (None, None) => self.last.unwrap_or(0),
+        };
+        let Function { name, arguments } = function.unwrap_or_default();
+        let (name, arguments) = (name.unwrap_or_default(), arguments.unwrap_or_default());
+        held.take(&name)?;
+        held.take(&arguments)?;
+        self.last = Some(index);
+        let call = self.calls.entry(index).or_default();
+        call.id = call.id.take().or(id);
+        // Servers that repeat the name with every piece mean it once.
+        if call.name != name {
+            call.name.push_str(&name);
+        }
+        call.arguments.push_str(&arguments);
+        Ok(())
+    }
+
+    /// The calls, in the order of their indices.
+    fn take(&mut self) -> impl Iterator<Item = Item> + use<> {
+        let calls = std::mem::take(&mut self.calls);
+        calls.into_iter().map(|(index, call)| Item::FunctionCall {
+            id: None,
+            name: call.name,
+            arguments: call.arguments,
+            call_id: call.id.unwrap_or_else(|| format!("tool-call-{index}")),
+        })
+    }
+}
+
+fn thought(content: Vec<ReasoningContentPart>) -> Item {
+    Item::Reasoning { id: None, summary: Vec::new(), content: Some(content), encrypted_content: None }
+}
+
+#[derive(Deserialize)]
+struct Chunk {
+    #[serde(default, deserialize_with = "lenient")]
+    id: Option<String>,
+    #[serde(default, deserialize_with = "lenient")]
+    object: Option<String>,
+    #[serde(default, deserialize_with = "lenient")]
+    message: Option<String>,
+    #[serde(default, deserialize_with = "lenient")]
+    choices: Option<Vec<Choice>>,
+    #[serde(default, deserialize_with = "lenient")]
+    usage: Option<Usage>,
+    #[serde(default)]
+    error: Option<Value>,
+}
+
+#[derive(Deserialize)]
+struct Choice {
+    #[serde(default, deserialize_with = "lenient")]
+    index: Option<u64>,
+    #[serde(default, deserialize_with = "lenient")]
+    delta: Option<Delta>,
+    #[serde(default, deserialize_with = "lenient")]
+    finish_reason: Option<String>,
+}
+
+#[derive(Deserialize, Default)]
+struct Delta {
+    #[serde(default, deserialize_with = "lenient")]
+    content: Option<String>,
+    #[serde(default, deserialize_with = "lenient")]
+    refusal: Option<String>,
+    #[serde(default, deserialize_with = "lenient")]
+    reasoning: Option<String>,
+    #[serde(default, deserialize_with = "lenient")]
+    reasoning_content: Option<String>,
+    #[serde(default, deserialize_with = "lenient")]
+    tool_calls: Option<Vec<Fragment>>,
+}
+
+#[derive(Deserialize)]
+struct Fragment {
+    #[serde(default, deserialize_with = "lenient")]
+    index: Option<u64>,
+    #[serde(default, deserialize_with = "lenient")]
+    id: Option<String>,
+    #[serde(default, deserialize_with = "lenient")]
+    function: Option<Function>,
+}
+
+#[derive(Deserialize, Default)]
+struct Function {
+    #[serde(default, deserialize_with = "lenient")]
+    name: Option<String>,
+    #[serde(default, deserialize_with = "lenient")]
+    arguments: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct Usage {
+    #[serde(default)]
+    prompt_tokens: i64,
+    #[serde(default)]
+    completion_tokens: i64,
+    #[serde(default)]
+    total_tokens: Option<i64>,
+    #[serde(default, deserialize_with = "lenient")]
+    prompt_tokens_details: Option<PromptDetails>,
+    #[serde(default, deserialize_with = "lenient")]
+    completion_tokens_details: Option<CompletionDetails>,
+}
+
+#[derive(Deserialize)]
+struct PromptDetails {
+    #[serde(default)]
+    cached_tokens: Option<i64>,
+}
+
+#[derive(Deserialize)]
+struct CompletionDetails {
+    #[serde(default)]
+    reasoning_tokens: Option<i64>,
+}
+
+impl From<Usage> for TokenUsage {
+    fn from(usage: Usage) -> Self {
+        Self {
+            input_tokens: usage.prompt_tokens,
+            cached_input_tokens: usage.prompt_tokens_details.and_then(|it| it.cached_tokens).unwrap_or(0),
+            output_tokens: usage.completion_tokens,
+            reasoning_output_tokens: usage.completion_tokens_details.and_then(|it| it.reasoning_tokens).unwrap_or(0),
+            total_tokens: usage
+                .total_tokens
+                .unwrap_or_else(|| usage.prompt_tokens.saturating_add(usage.completion_tokens)),
+        }
+    }
+}
+
+impl Chunk {
+    /// An error in place of a piece. Servers put it into the chunk or are the chunk.
+    fn error(&self) -> Option<ReplyError> {
+        let is_error = self.object.as_deref() == Some("error");
+        let error = match &self.error {
+            None | Some(Value::Null) if is_error => Value::Null,
+            None | Some(Value::Null) => return None,
+            Some(error) => error.clone(),
+        };
+        let text = |key: &str| error.get(key).and_then(Value::as_str);
+        let message = text("message").or(error.as_str()).or(self.message.as_deref()).unwrap_or_default();
+        let code = text("code").or(text("type"));
+        if overflow::is_told(message) || code.is_some_and(overflow::is_told) {
+            return Some(failure::context_window_exceeded());
+        }
+        Some(responses::reported(code, Some(message.to_owned())))
+    }
+}
+
+/// A value of another kind than expected counts as absent, and takes nothing else with it.
+fn lenient<'de, D: Deserializer<'de>, T: DeserializeOwned>(deserializer: D) -> Result<Option<T>, D::Error> {
+    let value = Value::deserialize(deserializer)?;
+    Ok(serde_json::from_value(value).ok())
+}
+
+#[cfg(test)]
+mod tests;

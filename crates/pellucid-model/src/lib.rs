@@ -17,6 +17,7 @@ pub mod compression;
 pub mod credentials;
 pub mod endpoint;
 pub mod failure;
+pub mod local;
 pub mod model;
 pub mod models_cache;
 pub mod provider;

@@ -20,6 +20,7 @@ mod decoder;
 pub mod endpoint;
 pub mod failure;
 mod held;
+pub mod local;
 pub mod messages;
 pub mod model;
 pub mod models_cache;

@@ -146,13 +146,31 @@ impl Transport {
         self.shared.drains.lock().unwrap_or_else(PoisonError::into_inner).iter().all(AbortHandle::is_finished)
     }
 
+    /// Sends an ordinary request, once.
+    pub(crate) async fn request(
+        &self,
+        method: http::Method,
+        address: &str,
+        body: Option<String>,
+    ) -> Result<Response, String> {
+        let url = reqwest::Url::parse(address).map_err(|error| format!("`{address}` is not valid: {error}"))?;
+        let client = self.client_for(&url)?;
+        let mut request = reqwest::Request::new(method, url);
+        *request.body_mut() = body.map(Into::into);
+        client.execute(request).await.map_err(|error| with_causes(&error))
+    }
+
     fn client(&self, endpoint: &Endpoint) -> Result<&Client, ReplyError> {
-        let client = if endpoint.url().scheme() == "https" {
+        self.client_for(endpoint.url()).map_err(|message| ReplyError::new(ReplyErrorKind::Local, message))
+    }
+
+    fn client_for(&self, url: &reqwest::Url) -> Result<&Client, String> {
+        let client = if url.scheme() == "https" {
             self.shared.tls.get_or_init(tls_client)
         } else {
             self.shared.plain.get_or_init(plain_client)
         };
-        client.as_ref().map_err(|message| ReplyError::new(ReplyErrorKind::Local, message.as_str()))
+        client.as_ref().map_err(String::clone)
     }
 }
 

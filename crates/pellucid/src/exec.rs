@@ -41,6 +41,7 @@ pub fn run(shared: &Shared, args: &ExecArgs) -> Result<ExitCode, Failure> {
     if !is_waived && git::work_tree_root(&start.config.folders.cwd).is_none() {
         return Err(Failure::new("Not inside a trusted directory and --skip-git-repo-check was not specified."));
     }
+    start.make_ready()?;
     let tape = args.record.as_deref().map(|file| start.record(file)).transpose()?;
     let hide_reasoning = start.config.display.hide_reasoning;
     let has_context_events = args.context_events || start.config.records.context_events;
@@ -170,15 +171,19 @@ impl Show {
 
 /// Runs one turn to its end and gives the session back.
 pub fn run_turn(session: Session, turn: Turn, show: &mut Show) -> Result<(Session, Outcome), Failure> {
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()
-        .map_err(|error| Failure::new(format!("Error: the runtime cannot start: {error}")))?;
-    runtime.block_on(async {
+    runtime()?.block_on(async {
         let (door, inside) = door::open(&session);
         let (session, outcome) = tokio::join!(door::run(session, inside), watch(door, turn, show));
         Ok((session, outcome?))
     })
+}
+
+/// What everything that waits runs on.
+pub fn runtime() -> Result<tokio::runtime::Runtime, Failure> {
+    tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .map_err(|error| Failure::new(format!("Error: the runtime cannot start: {error}")))
 }
 
 /// The face: submits, shows, and shuts the session down after the turn.

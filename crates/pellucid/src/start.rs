@@ -26,6 +26,9 @@ use pellucid_model::Transport;
 use pellucid_model::compression::Compression;
 use pellucid_model::credentials;
 use pellucid_model::credentials::Login;
+use pellucid_model::local;
+use pellucid_model::local::Fetching;
+use pellucid_model::local::LocalServer;
 use pellucid_protocol::event::EventMessage;
 use pellucid_protocol::event::RawReasoning;
 use pellucid_protocol::id::SessionId;
@@ -45,6 +48,7 @@ use crate::args::Sandbox;
 use crate::args::Shared;
 use crate::args::TurnArgs;
 use crate::environment;
+use crate::exec;
 use crate::pack;
 use crate::style;
 
@@ -77,6 +81,7 @@ pub struct Start {
     pub env: Env,
     script: Option<Script>,
     tape: Option<Tape>,
+    local: Option<LocalServer>,
 }
 
 impl Start {
@@ -98,13 +103,45 @@ impl Start {
         let cwd = working_directory(turn.cd.as_deref())?;
         let mut options = LoadOptions::new(cwd, home, env);
         options.overrides = overrides;
-        options.harness = harness(turn)?;
-        let config = pellucid_config::load(&options).map_err(|error| Failure::new(error.report()))?;
+        options.harness = harness(turn);
+        let load = |options: &LoadOptions| pellucid_config::load(options).map_err(|error| Failure::new(error.report()));
+        let local = match (turn.oss, turn.local_provider) {
+            (false, _) => None,
+            (true, Some(LocalProvider::Lmstudio)) => Some(LocalServer::LmStudio),
+            (true, Some(LocalProvider::Ollama)) => Some(LocalServer::Ollama),
+            (true, None) => Some(configured_local_server(&load(&options)?)?),
+        };
+        if let Some(local) = local {
+            options.harness.model_provider = Some(local.id().to_owned());
+            options.harness.model.get_or_insert_with(|| local.default_model().to_owned());
+            options.harness.show_raw_reasoning = Some(true);
+        }
+        let config = load(&options)?;
         for warning in &config.warnings {
             style::line(&format!("warning: {warning}"));
         }
         let script = script(turn)?;
-        Ok(Self { config, env: options.env, script, tape: None })
+        Ok(Self { config, env: options.env, script, tape: None, local })
+    }
+
+    /// Makes sure that the local model server of `--oss` can answer.
+    pub fn make_ready(&self) -> Result<(), Failure> {
+        let (Some(local), None) = (self.local, &self.script) else {
+            return Ok(());
+        };
+        let model = self.config.model.slug.as_deref().unwrap_or(local.default_model());
+        let mut told = None;
+        let mut progress = |fetching: &Fetching| {
+            let line = fetching_text(fetching);
+            if told.as_ref() != Some(&line) {
+                style::line(&format!("{model}: {line}"));
+                told = Some(line);
+            }
+        };
+        let runtime = exec::runtime()?;
+        runtime
+            .block_on(local::make_ready(local, &self.config.model.provider, model, &mut progress))
+            .map_err(|error| Failure::new(format!("Error: {error}")))
     }
 
     /// Has the model's replies written to a file.
@@ -121,7 +158,7 @@ impl Start {
 
     /// Opens a session.
     pub fn session(self, opening: Opening<'_>) -> Result<Session, Failure> {
-        let Self { config, env, script, tape } = self;
+        let Self { config, env, script, tape, local: _ } = self;
         let pack = pack::selected(&config)?;
         let (provider_id, provider, model) = match script {
             Some(script) => (SCRIPTED.to_owned(), script.provider(), Model::scripted(script)),
@@ -303,8 +340,8 @@ pub fn overrides(shared: &Shared) -> Result<Vec<Override>, Failure> {
     Ok(overrides)
 }
 
-fn harness(turn: &TurnArgs) -> Result<HarnessOverrides, Failure> {
-    let mut harness = HarnessOverrides {
+fn harness(turn: &TurnArgs) -> HarnessOverrides {
+    HarnessOverrides {
         model: turn.model.clone(),
         profile: turn.profile.clone(),
         model_provider: turn.provider.clone().filter(|provider| provider != SCRIPTED),
@@ -313,22 +350,31 @@ fn harness(turn: &TurnArgs) -> Result<HarnessOverrides, Failure> {
         sandbox_mode: sandbox_mode(turn),
         additional_writable_roots: turn.add_dir.clone(),
         ..HarnessOverrides::default()
-    };
-    if turn.oss {
-        let Some(local) = turn.local_provider else {
-            return Err(Failure::new(
-                "Error: --oss needs to know the local model server: add --local-provider ollama or lmstudio",
-            ));
-        };
-        let (provider, model) = match local {
-            LocalProvider::Lmstudio => ("lmstudio", "openai/gpt-oss-20b"),
-            LocalProvider::Ollama => ("ollama", "gpt-oss:20b"),
-        };
-        harness.model_provider = Some(provider.to_owned());
-        harness.model.get_or_insert_with(|| model.to_owned());
-        harness.show_raw_reasoning = Some(true);
     }
-    Ok(harness)
+}
+
+/// Which local model server `--oss` means when it does not say.
+fn configured_local_server(config: &Config) -> Result<LocalServer, Failure> {
+    match config.model.oss_provider.as_deref() {
+        Some(id) => LocalServer::from_id(id).ok_or_else(|| {
+            Failure::new(format!("Error: oss_provider `{id}` is no local model server: write lmstudio or ollama"))
+        }),
+        None => Err(Failure::new(
+            "Error: --oss needs to know the local model server: add --local-provider ollama or lmstudio, \
+             or write oss_provider in config.toml",
+        )),
+    }
+}
+
+/// How far a model has come, in steps that are worth a line.
+fn fetching_text(fetching: &Fetching) -> String {
+    match fetching.bytes {
+        Some((done, total)) if total > 0 => {
+            let (tenths, megabytes) = (done.saturating_mul(10) / total, total / 1_000_000);
+            format!("{} ({} % of {megabytes} MB)", fetching.status, tenths.min(10) * 10)
+        }
+        _ => fetching.status.clone(),
+    }
 }
 
 fn sandbox_mode(turn: &TurnArgs) -> Option<SandboxMode> {

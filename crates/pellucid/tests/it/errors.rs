@@ -163,9 +163,29 @@ fn scripts_that_do_not_work_are_explained() {
         "",
         &["exec", "--oss", "hi"],
         &expect![[r#"
-        1 Error: --oss needs to know the local model server: add --local-provider ollama or lmstudio
+        1 Error: --oss needs to know the local model server: add --local-provider ollama or lmstudio, or write oss_provider in config.toml
     "#]],
     );
+    check_error(
+        "oss_provider = \"llamafile\"\n",
+        &["exec", "--oss", "hi"],
+        &expect![[r#"
+        1 Error: oss_provider `llamafile` is no local model server: write lmstudio or ollama
+    "#]],
+    );
+}
+
+#[test]
+fn a_local_server_that_is_not_there_is_named_before_the_turn() {
+    let world = World::new("//- home/config.toml\noss_provider = \"ollama\"\n//- home/.env\n");
+    // A port that was free a moment ago and that nobody listens at.
+    let port = std::net::TcpListener::bind(("127.0.0.1", 0)).unwrap().local_addr().unwrap().port();
+    let base_url = format!("http://127.0.0.1:{port}/v1");
+    let ran = world.run_in(&["exec", "--oss", "hi"], &[("CODEX_OSS_BASE_URL", &base_url)]);
+    assert_eq!((ran.status, ran.out()), (1, ""));
+    let shown = ran.stderr.replace(&base_url, "BASE");
+    assert!(shown.starts_with("Error: no Ollama server answers at BASE (error sending request"), "{shown}");
+    assert!(shown.contains("\nhint: start it with `ollama serve`"), "{shown}");
 }
 
 #[test]

@@ -48,8 +48,17 @@ impl World {
         self.run_with(args, None)
     }
 
+    /// Runs the program in `work/` with these variables.
+    pub fn run_in(&self, args: &[&str], variables: &[(&str, &str)]) -> Ran {
+        self.spawn(args, None, variables)
+    }
+
     /// Runs the program in `work/` with this standard input.
     pub fn run_with(&self, args: &[&str], stdin: Option<&[u8]>) -> Ran {
+        self.spawn(args, stdin, &[])
+    }
+
+    fn spawn(&self, args: &[&str], stdin: Option<&[u8]>, variables: &[(&str, &str)]) -> Ran {
         let mut child = Command::new(env!("CARGO_BIN_EXE_pellucid"))
             .args(args)
             .current_dir(self.files.path("work"))
@@ -57,6 +66,7 @@ impl World {
             .env("PATH", "/usr/bin:/bin")
             .env("HOME", self.files.path("user"))
             .env("PELLUCID_HOME", self.files.path("home"))
+            .envs(variables.iter().copied())
             .stdin(if stdin.is_some() { Stdio::piped() } else { Stdio::null() })
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())

@@ -1,4 +1,5 @@
-//! The environment of the program: the process's variables over those of the home folder's `.env`.
+//! The environment of the program: the variables of the home folder's `.env` over the process's,
+//! as in the Codex CLI.
 //!
 //! Keys that begin with `CODEX_` or `PELLUCID_` are not taken from the file: it lies in the folder
 //! that such keys name.
@@ -9,10 +10,10 @@ use std::path::Path;
 
 use pellucid_config::Env;
 
-/// The process's environment, completed by the home folder's `.env`.
+/// The process's environment, with the values of the home folder's `.env` in front of it.
 pub fn with_dotenv(home: &Path) -> Env {
     let file = read(&home.join(".env"));
-    Env::new(move |name| std::env::var_os(name).or_else(|| file.get(name).cloned()))
+    Env::new(move |name| file.get(name).cloned().or_else(|| std::env::var_os(name)))
 }
 
 fn read(path: &Path) -> BTreeMap<String, OsString> {

@@ -133,6 +133,18 @@ fn follow_ups_extend_the_request_before_on_the_other_wires() {
 }
 
 #[test]
+fn the_home_folders_env_file_comes_before_the_process() {
+    let server = MockServer::start([MockReply::say("Done.")]);
+    let world = World::new("//- home/.env\nHOME=/elsewhere\nMY_KEY=from-file\nCODEX_API_KEY=not-taken\n//- work/x\n");
+    configure(&world, &server);
+    let config = world.files.read("home/config.toml");
+    world.files.write("home/config.toml", format!("{config}env_key = \"MY_KEY\"\n"));
+    let ran = world.run(&["exec", "hi"]);
+    assert_eq!(ran.status, 0, "{}", ran.stderr);
+    assert_eq!(server.requests()[0].header("authorization"), Some("Bearer from-file"));
+}
+
+#[test]
 fn every_follow_up_extends_the_request_before() {
     let plan = json!({
         "type": "function_call", "id": "fc", "call_id": "c1", "name": "update_plan",

@@ -1,0 +1,96 @@
+//! Lays out the table of the encoding, so that the program has nothing to unpack.
+
+#![allow(dead_code, reason = "the hash has a part that only the program uses")]
+
+#[path = "src/hash.rs"]
+mod hash;
+
+use std::fs;
+use std::path::PathBuf;
+
+use regex_syntax::hir::Class;
+use regex_syntax::hir::HirKind;
+
+use hash::N_SLOTS;
+use hash::START_EVERY;
+
+/// Kinds of characters, by their number in `src/class.rs`.
+const CLASSES: [(u8, &str); 6] =
+    [(1, r"[\p{Lu}\p{Lt}]"), (2, r"\p{Ll}"), (3, r"[\p{Lm}\p{Lo}]"), (4, r"\p{M}"), (5, r"\p{N}"), (6, r"\s")];
+
+/// Characters of one block, as in `src/class.rs`.
+const BLOCK: usize = 128;
+
+fn main() {
+    println!("cargo::rerun-if-changed=build.rs");
+    println!("cargo::rerun-if-changed=src/hash.rs");
+    let tokens = tokens();
+    write("tokens", &tokens.concat());
+    let lens: Vec<u8> = tokens.iter().map(|token| u8::try_from(token.len()).expect("tokens are short")).collect();
+    write("lens", &lens);
+    let ends = tokens.iter().scan(0, |end, token| {
+        *end += token.len();
+        Some(*end)
+    });
+    let starts: Vec<u32> = std::iter::once(0).chain(ends).step_by(START_EVERY).map(number).collect();
+    write("starts", &bytes(&starts));
+    write("slots", &bytes(&slots(&tokens)));
+    let (blocks, kinds) = classes();
+    write("blocks", &blocks);
+    write("kinds", &kinds);
+}
+
+/// The tokens by rank. Ranks have no gaps; control tokens come after a gap and are no text.
+fn tokens() -> Vec<Vec<u8>> {
+    let encoding = tiktoken::get_encoding("o200k_base").expect("the feature that carries it is on");
+    (0..).map(|rank| encoding.decode(&[rank])).take_while(|token| !token.is_empty()).collect()
+}
+
+fn slots(tokens: &[Vec<u8>]) -> Vec<u32> {
+    let mut slots = vec![0; N_SLOTS];
+    for (rank, token) in tokens.iter().enumerate() {
+        let (mut at, tag) = hash::place(token);
+        while slots[at] != 0 {
+            at = (at + 1) % N_SLOTS;
+        }
+        slots[at] = tag | number(rank + 1);
+    }
+    slots
+}
+
+/// The kinds of all characters: for each block of characters which block of kinds it has, and the
+/// blocks of kinds, each once.
+fn classes() -> (Vec<u8>, Vec<u8>) {
+    let mut kinds = vec![0; 0x11_0000];
+    for (kind, pattern) in CLASSES {
+        let hir = regex_syntax::parse(pattern).expect("a class of characters");
+        let HirKind::Class(Class::Unicode(class)) = hir.kind() else {
+            panic!("{pattern} is no class of characters");
+        };
+        for range in class.ranges() {
+            kinds[range.start() as usize..=range.end() as usize].fill(kind);
+        }
+    }
+    let (mut blocks, mut known) = (Vec::new(), Vec::<&[u8]>::new());
+    for block in kinds.chunks(BLOCK) {
+        let place = known.iter().position(|it| *it == block).unwrap_or(known.len());
+        if place == known.len() {
+            known.push(block);
+        }
+        blocks.push(u8::try_from(place).expect("there are fewer kinds of blocks than that"));
+    }
+    (blocks, known.concat())
+}
+
+fn number(n: usize) -> u32 {
+    u32::try_from(n).expect("the tables are smaller than that")
+}
+
+fn bytes(words: &[u32]) -> Vec<u8> {
+    words.iter().flat_map(|word| word.to_le_bytes()).collect()
+}
+
+fn write(name: &str, bytes: &[u8]) {
+    let folder = PathBuf::from(std::env::var_os("OUT_DIR").expect("cargo gives a folder"));
+    fs::write(folder.join(name), bytes).expect("the folder can be written to");
+}

@@ -136,7 +136,7 @@ fn follow_ups_extend_the_request_before_on_the_other_wires() {
 fn the_home_folders_env_file_comes_before_the_process() {
     let server = MockServer::start([MockReply::say("Done.")]);
     let world = World::new("//- home/.env\nHOME=/elsewhere\nMY_KEY=from-file\nCODEX_API_KEY=not-taken\n//- work/x\n");
-    configure(&world, &server);
+    configure(&world, &server, "responses");
     let config = world.files.read("home/config.toml");
     world.files.write("home/config.toml", format!("{config}env_key = \"MY_KEY\"\n"));
     let ran = world.run(&["exec", "hi"]);

@@ -15,6 +15,7 @@ use crate::check::Problem;
 use crate::error::ConfigError;
 use crate::error::Located;
 use crate::error::line_at;
+use crate::files;
 use crate::keys;
 use crate::load::LoadOptions;
 use crate::overrides;
@@ -317,7 +318,7 @@ fn root_markers(table: &Table) -> Vec<String> {
 }
 
 fn read_file(path: &Path) -> Result<Option<String>, ConfigError> {
-    match std::fs::read_to_string(path) {
+    match files::read_text(path) {
         Ok(text) => Ok(Some(text)),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
         Err(source) => Err(ConfigError::Unreadable { what: "config file", path: path.to_owned(), source }),

@@ -25,6 +25,7 @@ pub mod value;
 
 mod check;
 mod features;
+mod files;
 mod permissions;
 mod project;
 mod providers;

@@ -49,6 +49,7 @@ use crate::config::ToolSettings;
 use crate::env::Env;
 use crate::error::ConfigError;
 use crate::features;
+use crate::files;
 use crate::layers;
 use crate::layers::FILE_NAME;
 use crate::layers::Layer;
@@ -522,11 +523,8 @@ fn named_file(config: &Config, key: &'static str, what: &'static str) -> Result<
     else {
         return Ok(None);
     };
-    let text = std::fs::read_to_string(&path).map_err(|source| ConfigError::Unreadable {
-        what,
-        path: path.clone(),
-        source,
-    })?;
+    let text =
+        files::read_text(&path).map_err(|source| ConfigError::Unreadable { what, path: path.clone(), source })?;
     let text = not_blank(&text).ok_or_else(|| ConfigError::Blank { what, path: path.clone() })?;
     Ok(Some(Sourced { text, origin, file: Some(path) }))
 }

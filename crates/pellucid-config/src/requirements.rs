@@ -15,6 +15,7 @@ use pellucid_protocol::settings::SandboxMode;
 use pellucid_protocol::settings::WebSearchMode;
 use serde::Deserialize;
 
+use crate::files;
 use crate::layers::Layers;
 use crate::layers::Source;
 
@@ -205,7 +206,7 @@ impl AllowedSandbox {
 
 /// Reads the system's file, then fills what it leaves open from the managed configuration.
 pub(crate) fn read(system_file: &Path, layers: &Layers) -> Result<Requirements, RequirementsError> {
-    let mut requirements = match std::fs::read_to_string(system_file) {
+    let mut requirements = match files::read_text(system_file) {
         Ok(text) => parse(system_file, &text)?,
         Err(error) if error.kind() == io::ErrorKind::NotFound => Requirements::default(),
         Err(source) => return Err(RequirementsError::Unreadable { path: system_file.to_owned(), source }),

@@ -3,9 +3,9 @@
 //! The table of the encoding lies in the binary as it is used: nothing is unpacked, and a program
 //! that never counts reads none of it.
 //!
-//! - [`pieces`]: a text in pieces that no token spans
-//! - [`merge`]: the tokens of a piece
-//! - [`table`], [`class`], [`hash`]: which tokens and kinds of characters there are
+//! - `pieces`: a text in pieces that no token spans
+//! - `merge`: the tokens of a piece
+//! - `table`, `class`, `hash`: which tokens and kinds of characters there are
 //!
 //! Not here: the estimate that decides about sizes and truncation (`pellucid_engine::tokens`).
 

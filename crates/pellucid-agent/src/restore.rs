@@ -60,7 +60,7 @@ pub fn restore(loaded: &Loaded, pack: &Pack, context: &Context, policy: Truncati
 fn roll_back(items: &mut Vec<Item>, n_turns: usize) {
     let boundaries: Vec<usize> =
         items.iter().enumerate().filter(|(_, item)| boundary::begins_user_turn(item)).map(|(n, _)| n).collect();
-    if let (Some(first), Some(before)) = (boundaries.first(), n_turns.checked_sub(1)) {
-        items.truncate(*boundaries.iter().rev().nth(before).unwrap_or(first));
+    if let Some(cut) = boundary::cut_position(&boundaries, n_turns) {
+        items.truncate(cut);
     }
 }

@@ -29,6 +29,7 @@ pub use rendering::Rendered;
 use rendering::Rendering;
 pub use rendering::View;
 
+use crate::boundary;
 use crate::chunks::Chunks;
 use crate::encode::Encoded;
 use crate::encode::Encoder;
@@ -195,10 +196,9 @@ impl Transcript {
     pub fn roll_back(&mut self, n_turns: usize) -> bool {
         let boundaries: Vec<usize> =
             self.entries.iter().enumerate().filter(|(_, entry)| entry.is_user_turn).map(|(n, _)| n).collect();
-        let (Some(first), true) = (boundaries.first(), n_turns > 0) else {
+        let Some(cut) = boundary::cut_position(&boundaries, n_turns) else {
             return false;
         };
-        let cut = *boundaries.iter().rev().nth(n_turns - 1).unwrap_or(first);
         self.reset_rendering(self.rendering.view);
         self.entries.truncate(cut);
         self.recount();

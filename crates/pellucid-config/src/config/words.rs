@@ -1,29 +1,6 @@
 //! Words that only the configuration knows.
 
-macro_rules! word_enum {
-    ($(#[$doc:meta])* $name:ident { $($(#[$vdoc:meta])* $variant:ident = $word:literal),+ $(,)? }) => {
-        $(#[$doc])*
-        #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-        pub enum $name {
-            $($(#[$vdoc])* $variant,)+
-        }
-
-        impl $name {
-            /// Every spelling, in the order of the documentation.
-            pub const WORDS: &'static [&'static str] = &[$($word),+];
-
-            /// The spelling in files.
-            pub const fn as_str(self) -> &'static str {
-                match self { $(Self::$variant => $word,)+ }
-            }
-
-            /// Reads a spelling.
-            pub fn from_word(word: &str) -> Option<Self> {
-                match word { $($word => Some(Self::$variant),)+ _ => None }
-            }
-        }
-    };
-}
+use pellucid_protocol::word_enum;
 
 word_enum! {
     /// Which variables a command starts with.

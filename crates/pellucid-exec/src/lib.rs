@@ -1,0 +1,10 @@
+//! Processes: running commands, holding terminals open, and what confines them.
+//!
+//! - `process`: one command from start to end, with bounded output
+//! - `terminal`: processes that outlive a call and can be written to
+//! - `environment`: which variables a child sees
+//! - `sandbox`: what a child may touch; a sandbox turns one argument list into another
+//! - `script`: what a shell script consists of
+//! - `policy`: rules about commands
+//!
+//! Not here: who is asked before a command runs (the engine decides, the agent asks).

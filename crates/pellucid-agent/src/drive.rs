@@ -6,7 +6,6 @@ use std::future::pending;
 use std::pin::Pin;
 use std::time::Duration;
 
-use pellucid_engine::call;
 use pellucid_engine::compaction::Compaction;
 use pellucid_engine::compaction::Dropped;
 use pellucid_engine::facts::Facts;
@@ -21,7 +20,6 @@ use pellucid_engine::turn::TurnSettings;
 use pellucid_engine::turn::Wish;
 use pellucid_model::Ask;
 use pellucid_model::Reply;
-use pellucid_protocol::call::ToolCall;
 use pellucid_protocol::event::ErrorInfo;
 use pellucid_protocol::event::EventMessage;
 use pellucid_protocol::id::TurnId;
@@ -30,13 +28,14 @@ use pellucid_protocol::item::Item;
 use pellucid_protocol::operation::Operation;
 use pellucid_protocol::reply::ReplyError;
 use pellucid_protocol::reply::ReplyEvent;
-use pellucid_tools::NoOutcome;
+use pellucid_tools::desk::FromTool;
 use serde_json::Value;
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
 
 use crate::door::FaceGone;
 use crate::door::Inside;
+use crate::jobs::Jobs;
 use crate::metadata;
 use crate::metadata::Repositories;
 use crate::session::AskKind;
@@ -85,6 +84,7 @@ pub(crate) async fn drive(session: &mut Session, input: TurnInput, inside: &mut 
     let mut turn = Turn::new(settings, std::mem::take(&mut session.meter), &session.setup.pack);
     let frame = session.frame(input.output_schema.clone());
     let mut driver = Driver {
+        jobs: Jobs::new(session.situation(&input.id)),
         session,
         frame,
         input,
@@ -107,6 +107,8 @@ pub(crate) async fn drive(session: &mut Session, input: TurnInput, inside: &mut 
 
 struct Driver<'a> {
     session: &'a mut Session,
+    /// The calls that are being done.
+    jobs: Jobs,
     frame: Frame,
     input: TurnInput,
     /// The last request, for asking again.
@@ -155,7 +157,7 @@ impl Driver<'_> {
         while self.fulfil(turn, wishes, inside).await? == Flow::On {
             let fact = match self.facts.pop_front() {
                 Some(fact) => fact,
-                None => self.next_fact(inside).await,
+                None => self.next_fact(inside).await?,
             };
             wishes = turn.step(fact);
         }
@@ -179,6 +181,7 @@ impl Driver<'_> {
                 Wish::LogSummary => self.session.log_summary(),
                 Wish::RecordSkills => self.session.record_skills(),
                 Wish::AskModel => {
+                    self.jobs.next_reply();
                     // The earlier request is let go first, so that its bytes can be added to.
                     self.request = None;
                     self.request = Some(self.session.request(&self.frame));
@@ -194,9 +197,18 @@ impl Driver<'_> {
                 }
                 Wish::RunTool { index, call } => {
                     self.start_git();
-                    self.run_tool(index, &call, inside).await?;
+                    self.jobs.start(index, call);
+                    // What is quick is done before the reply goes on.
+                    tokio::task::yield_now().await;
                 }
-                Wish::CancelTools => self.facts.clear(),
+                Wish::CancelTools => {
+                    let (last, _) = self.jobs.stop().await;
+                    for message in last {
+                        self.heard(message, inside).await?;
+                    }
+                    self.facts.clear();
+                }
+                Wish::TellDiff => {}
                 Wish::Measure(reasoning) => {
                     let unreported = self.session.transcript.tokens_unreported(reasoning);
                     self.facts.push_back(Fact::Measured { unreported });
@@ -270,52 +282,75 @@ impl Driver<'_> {
         self.waiting = Waiting::Asking(Box::pin(async move { model.ask(Ask { body, headers, socket }).await }));
     }
 
-    async fn run_tool(&mut self, index: usize, call: &ToolCall, inside: &Inside) -> Result<(), FaceGone> {
-        let answer = match pellucid_tools::run(call) {
-            Ok(outcome) => {
-                for event in outcome.events {
-                    inside.events.send(&mut self.session.log, self.input.id.as_str(), event).await?;
-                }
-                Some(call::answer(call, outcome.answer))
+    /// Passes on what a call said; gives what the turn has to know of it.
+    async fn heard(&mut self, message: FromTool, inside: &Inside) -> Result<Option<Fact>, FaceGone> {
+        match message {
+            FromTool::Event(event) => {
+                inside.events.send(&mut self.session.log, self.input.id.as_str(), event).await?;
+                Ok(None)
             }
-            Err(NoOutcome::Unknown) => Some(call::answer(call, call::unsupported(call))),
-            Err(NoOutcome::WrongPayload) => None,
-        };
-        self.facts.push_back(Fact::ToolFinished { index, answer });
-        Ok(())
+            FromTool::Notice(notice) => {
+                self.session.record_notice(&notice);
+                Ok(None)
+            }
+            FromTool::Picture(path) => Ok(Some(Fact::Attached(self.session.picture(&path)))),
+            FromTool::Finished { index, answer } => Ok(Some(Fact::ToolFinished { index, answer })),
+        }
     }
 
-    /// Waits for whatever comes first: a submission or what the turn waits for.
-    async fn next_fact(&mut self, inside: &mut Inside) -> Fact {
+    /// Stops everything; calls that ended in time keep their answers.
+    async fn interrupt(&mut self, inside: &Inside) -> Fact {
+        let (last, running) = self.jobs.stop().await;
+        for message in last {
+            // A face that is gone does not keep answers from being recorded.
+            if let Ok(Some(fact)) = self.heard(message, inside).await {
+                self.facts.push_back(fact);
+            }
+        }
+        let interrupted = Fact::Interrupted { running };
+        match self.facts.pop_front() {
+            Some(first) => {
+                self.facts.push_back(interrupted);
+                first
+            }
+            None => interrupted,
+        }
+    }
+
+    /// Waits for whatever comes first: a submission, a tool, or what the turn waits for.
+    async fn next_fact(&mut self, inside: &mut Inside) -> Result<Fact, FaceGone> {
         loop {
             tokio::select! {
                 biased;
                 submission = inside.submissions.recv() => match submission {
                     Some(submission) => match submission.operation {
-                        Operation::Interrupt => return Fact::Interrupted { running: Vec::new() },
+                        Operation::Interrupt => return Ok(self.interrupt(inside).await),
                         Operation::Shutdown => {
                             inside.waiting.push_back(submission);
-                            return Fact::Interrupted { running: Vec::new() };
+                            return Ok(self.interrupt(inside).await);
                         }
                         Operation::ThreadRollback { .. } => {
                             let error = EventMessage::Error {
                                 message: "Cannot rollback while a turn is in progress.".to_owned(),
                                 codex_error_info: Some(ErrorInfo::ThreadRollbackFailed),
                             };
-                            if inside.events.send(&mut self.session.log, submission.id.as_str(), error).await.is_err() {
-                                return Fact::Interrupted { running: Vec::new() };
-                            }
+                            inside.events.send(&mut self.session.log, submission.id.as_str(), error).await?;
                         }
                         Operation::UserInput { items, .. } if items.is_empty() => {}
-                        Operation::UserInput { items, .. } => return Fact::Steered(items),
+                        Operation::UserInput { items, .. } => return Ok(Fact::Steered(items)),
                         Operation::OverrideTurnContext(_) | Operation::Compact => {
                             inside.waiting.push_back(submission);
                         }
                     },
                     // The face is gone; nobody would see the answer.
-                    None => return Fact::Interrupted { running: Vec::new() },
+                    None => return Ok(self.interrupt(inside).await),
                 },
-                fact = self.waiting.next() => return fact,
+                message = self.jobs.hear() => {
+                    if let Some(fact) = self.heard(message, inside).await? {
+                        return Ok(fact);
+                    }
+                }
+                fact = self.waiting.next() => return Ok(fact),
             }
         }
     }

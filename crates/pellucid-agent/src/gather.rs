@@ -4,6 +4,7 @@
 
 use std::fs;
 use std::path::Path;
+use std::path::PathBuf;
 use std::time::SystemTime;
 
 use pellucid_config::Config;
@@ -48,6 +49,8 @@ pub struct Gathered {
     pub model_match: Match,
     /// How skills are looked for, should they be wanted again.
     pub skill_search: SkillSearch,
+    /// The person's shell.
+    pub shell: PathBuf,
 }
 
 /// What facts are made of again when settings change.
@@ -137,9 +140,10 @@ pub fn gather(sources: &Sources) -> Gathered {
     });
     let skill_search = skills::search(config, env);
     let policy = &config.permissions.sandbox_policy;
+    let shell = shell::user_shell(&|name| env.var_os(name));
     let facts = Facts {
         cwd: cwd.to_string_lossy().into_owned(),
-        shell: shell::user_shell(&|name| env.var_os(name)).family.as_str().to_owned(),
+        shell: shell.family.as_str().to_owned(),
         network: config.requirements.network.as_ref().map(|network| NetworkRules {
             allowed_domains: network.allowed_domains.clone().unwrap_or_default(),
             denied_domains: network.denied_domains.clone().unwrap_or_default(),
@@ -176,7 +180,7 @@ pub fn gather(sources: &Sources) -> Gathered {
         has_mcp_servers: config.tools.mcp_servers.values().any(|server| server.enabled),
         agent_roles: agent_roles(config),
     };
-    Gathered { facts, omissions: failed.into_iter().collect(), model_match, skill_search }
+    Gathered { facts, omissions: failed.into_iter().collect(), model_match, skill_search, shell: shell.path }
 }
 
 /// A text of the configuration, with its place.

@@ -1,5 +1,7 @@
 //! A session: a conversation with its settings, and the requests it makes.
 
+use std::path::Path;
+
 use pellucid_engine::assemble;
 use pellucid_engine::assemble::Context;
 use pellucid_engine::compaction::Compaction;
@@ -14,6 +16,7 @@ use pellucid_engine::fragment::concat;
 use pellucid_engine::increment::Increment;
 use pellucid_engine::increment::Step;
 use pellucid_engine::meter::Meter;
+use pellucid_engine::notice;
 use pellucid_engine::pack::Pack;
 use pellucid_engine::report::Report;
 use pellucid_engine::report::why_text;
@@ -31,6 +34,7 @@ use pellucid_engine::turn::Summariser;
 use pellucid_engine::turn::Takeover;
 use pellucid_engine::update::Change;
 use pellucid_engine::update::updates;
+use pellucid_engine::user_message::picture_message;
 use pellucid_engine::user_message::user_message;
 use pellucid_model::Model;
 use pellucid_model::catalogue::Match;
@@ -51,6 +55,9 @@ use pellucid_protocol::provider::WireApi;
 use pellucid_protocol::settings::ReasoningEffort;
 use pellucid_store::read::Loaded;
 use pellucid_store::recorder::Recorder;
+use pellucid_tools::desk::Notice;
+use pellucid_tools::situation::Situation;
+use pellucid_workspace::images::load_image;
 use serde_json::Value;
 
 use crate::gather::Gathered;
@@ -61,6 +68,7 @@ use crate::log::Log;
 use crate::metadata;
 use crate::metadata::Repositories;
 use crate::restore;
+use crate::situation;
 use crate::skills;
 use crate::skills::Wanted;
 
@@ -295,6 +303,26 @@ impl Session {
         } else {
             skills::wanted(&facts.skills, inputs, same_name)
         }
+    }
+
+    /// Records what the model is told about how it uses its tools.
+    pub(crate) fn record_notice(&mut self, notice: &Notice) {
+        let pack = &self.setup.pack;
+        let draft = match notice {
+            Notice::PatchThroughShell { tool } => notice::patch_through_shell(pack, tool),
+            Notice::ManyTerminals { n, max } => notice::many_terminals(pack, *n, *max),
+        };
+        self.record_draft(&draft);
+    }
+
+    /// A picture as a message of its own.
+    pub(crate) fn picture(&self, path: &Path) -> Draft {
+        picture_message(&self.setup.pack, path, &load_image(path))
+    }
+
+    /// What holds for the calls of a turn.
+    pub(crate) fn situation(&self, turn_id: &TurnId) -> Situation {
+        situation::situation(&self.setup, turn_id)
     }
 
     /// Records an item.

@@ -1,40 +1,45 @@
-//! The environment as a value: a lookup that the caller hands over.
+//! The environment as a value that the caller hands over.
 //!
 //! Not here: which variables mean what. Each is read where its meaning is.
 
 use std::collections::BTreeMap;
+use std::ffi::OsStr;
 use std::ffi::OsString;
 use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// Looks up environment variables.
+/// Environment variables.
 #[derive(Clone)]
-pub struct Env(Arc<Lookup>);
-
-type Lookup = dyn Fn(&str) -> Option<OsString> + Send + Sync;
+pub struct Env(Arc<BTreeMap<OsString, OsString>>);
 
 impl Env {
-    /// An environment behind a function.
-    pub fn new(lookup: impl Fn(&str) -> Option<OsString> + Send + Sync + 'static) -> Self {
-        Self(Arc::new(lookup))
-    }
-
     /// The environment of this process.
     pub fn process() -> Self {
-        Self::new(|name| std::env::var_os(name))
+        Self(Arc::new(std::env::vars_os().collect()))
     }
 
     /// An environment that has these variables and no others.
     pub fn from_pairs<'a>(pairs: impl IntoIterator<Item = (&'a str, &'a str)>) -> Self {
-        let pairs: BTreeMap<String, OsString> =
-            pairs.into_iter().map(|(name, value)| (name.to_owned(), value.into())).collect();
-        Self::new(move |name| pairs.get(name).cloned())
+        Self(Arc::new(pairs.into_iter().map(|(name, value)| (name.into(), value.into())).collect()))
+    }
+
+    /// The same, with these variables in front.
+    #[must_use]
+    pub fn with(self, variables: impl IntoIterator<Item = (String, OsString)>) -> Self {
+        let mut all = Arc::unwrap_or_clone(self.0);
+        all.extend(variables.into_iter().map(|(name, value)| (name.into(), value)));
+        Self(Arc::new(all))
+    }
+
+    /// All variables.
+    pub fn variables(&self) -> &BTreeMap<OsString, OsString> {
+        &self.0
     }
 
     /// A variable, unless it is unset or empty.
     pub fn var_os(&self, name: &str) -> Option<OsString> {
-        (self.0)(name).filter(|value| !value.is_empty())
+        self.0.get(OsStr::new(name)).filter(|value| !value.is_empty()).cloned()
     }
 
     /// A variable as text, unless it is unset, blank or not Unicode.
@@ -51,6 +56,7 @@ impl Env {
 
 impl fmt::Debug for Env {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // Values may be secrets.
         f.write_str("Env")
     }
 }

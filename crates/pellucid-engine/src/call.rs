@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use pellucid_protocol::call::Payload;
 use pellucid_protocol::call::ToolCall;
+use pellucid_protocol::item::ContentPart;
 use pellucid_protocol::item::Item;
 use pellucid_protocol::item::ToolOutput;
 
@@ -46,14 +47,20 @@ pub fn read(item: &Item) -> Reading {
     }
 }
 
-/// The item that answers a call with a text.
-pub fn answer(call: &ToolCall, text: String) -> Item {
-    let call_id = call.call_id.clone();
-    match call.payload {
-        Payload::Custom { .. } => Item::CustomToolCallOutput { call_id, output: text },
-        Payload::Function { .. } | Payload::LocalShell(_) => {
-            Item::FunctionCallOutput { call_id, output: ToolOutput::Text(text) }
+/// The item that answers a call. Raw calls are answered in raw text: of several parts only the
+/// texts that say something.
+pub fn answer(call: &ToolCall, output: impl Into<ToolOutput>) -> Item {
+    let (call_id, output) = (call.call_id.clone(), output.into());
+    match (&call.payload, output) {
+        (Payload::Custom { .. }, ToolOutput::Text(output)) => Item::CustomToolCallOutput { call_id, output },
+        (Payload::Custom { .. }, ToolOutput::Parts(parts)) => {
+            let texts = parts.iter().filter_map(|part| match part {
+                ContentPart::InputText { text } if !text.trim().is_empty() => Some(text.as_str()),
+                _ => None,
+            });
+            Item::CustomToolCallOutput { call_id, output: texts.collect::<Vec<_>>().join("\n") }
         }
+        (Payload::Function { .. } | Payload::LocalShell(_), output) => Item::FunctionCallOutput { call_id, output },
     }
 }
 

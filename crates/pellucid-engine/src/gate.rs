@@ -84,7 +84,7 @@ pub fn all_open(gates: &[Gate], facts: &Facts) -> bool {
 }
 
 /// The shell tool to offer: switches first, then what the model was trained on.
-fn shell_type(facts: &Facts) -> ShellType {
+pub fn shell_type(facts: &Facts) -> ShellType {
     if !facts.features.is_on(Feature::ShellTool) {
         ShellType::Disabled
     } else if facts.features.is_on(Feature::UnifiedExec) {

@@ -34,6 +34,7 @@ pub mod fragment;
 pub mod gate;
 pub mod increment;
 pub mod meter;
+pub mod notice;
 pub mod output_cut;
 pub mod pack;
 pub mod report;

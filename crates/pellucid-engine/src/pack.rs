@@ -42,6 +42,7 @@ pub use unknown_files::UnknownFile;
 use self::models::ModelEntries;
 use self::shelf::Shelf;
 use crate::compaction;
+use crate::notice;
 use crate::source;
 use crate::template;
 use crate::template::Place;
@@ -247,8 +248,14 @@ fn parse_layout(shelf: &Shelf) -> Result<Layout, PackError> {
 
 /// Templates that every pack has, because code outside of slots uses them.
 fn core_templates() -> impl Iterator<Item = (&'static str, &'static Shape)> {
-    let all =
-        [user_message::TEMPLATES, turn::TEMPLATES, tool_list::TEMPLATES, update::TEMPLATES, compaction::TEMPLATES];
+    let all = [
+        user_message::TEMPLATES,
+        turn::TEMPLATES,
+        notice::TEMPLATES,
+        tool_list::TEMPLATES,
+        update::TEMPLATES,
+        compaction::TEMPLATES,
+    ];
     all.into_iter().flatten().map(|(file, shape)| (*file, shape))
 }
 

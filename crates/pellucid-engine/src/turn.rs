@@ -140,6 +140,8 @@ pub enum Fact {
     Rebuilt(Rebuilt),
     /// The person said more while the turn was running.
     Steered(Vec<UserInput>),
+    /// Something that the model is shown with the next request.
+    Attached(Draft),
     /// The person broke the turn off.
     Interrupted {
         /// For how long each call had run, by its index.
@@ -194,6 +196,8 @@ pub enum Wish {
     },
     /// Stop all running tools.
     CancelTools,
+    /// Tell what the patches of this turn changed so far, if they changed something.
+    TellDiff,
     /// Say how many tokens the server's last figure does not know.
     Measure(ReasoningCounted),
     /// Begin to summarise the history, and ask this model for it.
@@ -251,12 +255,21 @@ pub struct Turn {
     rerouted_note: Option<Vec<Fragment>>,
     inputs: Vec<UserInput>,
     /// What the person said since; the next request shows it.
-    pending: VecDeque<Vec<UserInput>>,
+    pending: VecDeque<Pending>,
     stage: Stage,
     reasoning: ReasoningCounted,
     /// The last compaction of this turn, if it did not help.
     futile: Option<Rebuilt>,
     is_over: bool,
+}
+
+/// What waits for the next request.
+#[derive(Debug)]
+enum Pending {
+    /// The person said it.
+    Said(Vec<UserInput>),
+    /// A tool attached it.
+    Attached(Draft),
 }
 
 /// Where a turn is.
@@ -352,7 +365,11 @@ impl Turn {
         match (fact, self.stage.clone()) {
             (Fact::Interrupted { running }, _) => self.interrupted(&running),
             (Fact::Steered(inputs), _) => {
-                self.pending.push_back(inputs);
+                self.pending.push_back(Pending::Said(inputs));
+                Vec::new()
+            }
+            (Fact::Attached(draft), _) => {
+                self.pending.push_back(Pending::Attached(draft));
                 Vec::new()
             }
             (Fact::Measured { unreported }, Stage::Measuring(next)) => self.measured(unreported, next),
@@ -545,6 +562,7 @@ impl Turn {
         }
         let round = std::mem::take(&mut self.round);
         self.retries = 0;
+        wishes.push(Wish::TellDiff);
         if round.answers_needed || !self.pending.is_empty() {
             self.stage = Stage::Measuring(Next::FollowUp);
             wishes.push(Wish::Measure(self.reasoning));
@@ -641,7 +659,11 @@ impl Turn {
     fn complete(&mut self, last_agent_message: Option<String>) -> Vec<Wish> {
         self.is_over = true;
         let turn_id = self.settings.turn_id.clone();
-        let mut wishes: Vec<Wish> = self.pending.drain(..).map(Wish::RecordSteered).collect();
+        let late = self.pending.drain(..).map(|pending| match pending {
+            Pending::Said(inputs) => Wish::RecordSteered(inputs),
+            Pending::Attached(draft) => Wish::RecordDraft(draft),
+        });
+        let mut wishes: Vec<Wish> = late.collect();
         wishes.push(Wish::Emit(EventMessage::TaskComplete { turn_id, last_agent_message }));
         wishes.push(Wish::Finish);
         wishes

@@ -41,7 +41,7 @@ pub fn user_message(pack: &Pack, inputs: &[UserInput], images: &Images) -> Draft
             UserInput::Text { text, .. } => parts.push(text_part(Origin::User, text)),
             UserInput::Image { image_url } => {
                 n_images += 1;
-                push_image(&mut parts, "<image>", image_url, Origin::User);
+                push_image(&mut parts, "<image>", Fragment { origin: Origin::User, text: image_url.clone() });
             }
             UserInput::LocalImage { path } => {
                 n_images += 1;
@@ -53,36 +53,45 @@ pub fn user_message(pack: &Pack, inputs: &[UserInput], images: &Images) -> Draft
     Draft { part: "user".into(), role: "user", parts }
 }
 
-fn push_local_image(parts: &mut Vec<DraftPart>, pack: &Pack, path: &Path, image: Option<&LoadedImage>, n: usize) {
-    let shown = path.to_string_lossy();
-    let problem = |file: &str, place: &'static str, what: String| {
-        let values = [
-            ("{path}", vec![Fragment::fact("image path", shown.as_ref())]),
-            (place, vec![Fragment::fact("image problem", what)]),
-        ];
-        DraftPart::Text(pack.template(file).render(&values))
+/// A picture that a tool brings in, as a message of its own without tags.
+pub fn picture_message(pack: &Pack, path: &Path, image: &LoadedImage) -> Draft {
+    Draft { part: "picture".into(), role: "user", parts: vec![picture(pack, path, image)] }
+}
+
+/// The picture, or why there is none.
+fn picture(pack: &Pack, path: &Path, image: &LoadedImage) -> DraftPart {
+    let (template, place, what) = match image {
+        LoadedImage::Ready { data_url } => {
+            let path = path.to_string_lossy();
+            let origin = Origin::File { path: path.as_ref().into(), range: 0..0, size: 0 };
+            return DraftPart::Image(Fragment { origin, text: data_url.clone() });
+        }
+        LoadedImage::Unreadable { error } => (UNREADABLE, "{error}", error.clone()),
+        LoadedImage::Invalid { error } => (INVALID, "{error}", error.clone()),
+        LoadedImage::NotAnImage { mime: Some(mime) } => {
+            (UNREADABLE, "{error}", format!("unsupported MIME type `{mime}`"))
+        }
+        LoadedImage::NotAnImage { mime: None } => (UNREADABLE, "{error}", "unsupported MIME type (unknown)".to_owned()),
+        LoadedImage::Unsupported { mime } => (UNSUPPORTED, "{mime}", mime.clone()),
     };
-    match image {
-        Some(LoadedImage::Ready { data_url }) => {
-            let origin = Origin::File { path: shown.as_ref().into(), range: 0..0, size: 0 };
-            push_image(parts, &format!("<image name=[Image #{n}]>"), data_url, origin);
-        }
-        Some(LoadedImage::Unreadable { error }) => parts.push(problem(UNREADABLE, "{error}", error.clone())),
-        Some(LoadedImage::Invalid { error }) => parts.push(problem(INVALID, "{error}", error.clone())),
-        Some(LoadedImage::NotAnImage { mime: Some(mime) }) => {
-            parts.push(problem(UNREADABLE, "{error}", format!("unsupported MIME type `{mime}`")));
-        }
-        Some(LoadedImage::NotAnImage { mime: None }) => {
-            parts.push(problem(UNREADABLE, "{error}", "unsupported MIME type (unknown)".to_owned()));
-        }
-        Some(LoadedImage::Unsupported { mime }) => parts.push(problem(UNSUPPORTED, "{mime}", mime.clone())),
-        None => parts.push(problem(UNREADABLE, "{error}", "it was not loaded".to_owned())),
+    let values = [
+        ("{path}", vec![Fragment::fact("image path", path.to_string_lossy().as_ref())]),
+        (place, vec![Fragment::fact("image problem", what)]),
+    ];
+    DraftPart::Text(pack.template(template).render(&values))
+}
+
+fn push_local_image(parts: &mut Vec<DraftPart>, pack: &Pack, path: &Path, image: Option<&LoadedImage>, n: usize) {
+    let not_loaded = || LoadedImage::Unreadable { error: "it was not loaded".to_owned() };
+    match picture(pack, path, image.unwrap_or(&not_loaded())) {
+        DraftPart::Image(image) => push_image(parts, &format!("<image name=[Image #{n}]>"), image),
+        problem => parts.push(problem),
     }
 }
 
-fn push_image(parts: &mut Vec<DraftPart>, tag: &str, url: &str, origin: Origin) {
+fn push_image(parts: &mut Vec<DraftPart>, tag: &str, image: Fragment) {
     parts.push(text_part(Origin::Layout, tag));
-    parts.push(DraftPart::Image(Fragment { origin, text: url.to_owned() }));
+    parts.push(DraftPart::Image(image));
     parts.push(text_part(Origin::Layout, "</image>"));
 }
 

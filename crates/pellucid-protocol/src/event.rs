@@ -8,6 +8,11 @@ use std::path::PathBuf;
 use serde::Deserialize;
 use serde::Serialize;
 
+use crate::change::PatchApplyBegin;
+use crate::change::PatchApplyEnd;
+use crate::exec::ExecCommandBegin;
+use crate::exec::ExecCommandEnd;
+use crate::exec::OutputStream;
 use crate::id::SessionId;
 use crate::id::TurnId;
 use crate::input::TextElement;
@@ -134,6 +139,44 @@ pub enum EventMessage {
     },
     /// A new state of the plan.
     PlanUpdate(PlanUpdate),
+    /// A command began.
+    ExecCommandBegin(ExecCommandBegin),
+    /// More of a command's output.
+    ExecCommandOutputDelta {
+        /// Of which command.
+        call_id: String,
+        /// From where.
+        stream: OutputStream,
+        /// The bytes, in base64.
+        chunk: String,
+    },
+    /// The model typed into a terminal.
+    TerminalInteraction {
+        /// The call that began it.
+        call_id: String,
+        /// Which terminal.
+        process_id: String,
+        /// What was typed.
+        stdin: String,
+    },
+    /// A command ended.
+    ExecCommandEnd(Box<ExecCommandEnd>),
+    /// The model looks at a picture.
+    ViewImageToolCall {
+        /// Which call.
+        call_id: String,
+        /// Which picture.
+        path: PathBuf,
+    },
+    /// A patch is about to be applied.
+    PatchApplyBegin(PatchApplyBegin),
+    /// A patch was applied, or not.
+    PatchApplyEnd(PatchApplyEnd),
+    /// What the turn's patches changed so far.
+    TurnDiff {
+        /// All of it.
+        unified_diff: String,
+    },
     /// An item of the transcript was recorded.
     RawResponseItem {
         /// The item.

@@ -277,6 +277,12 @@ pub enum ToolOutput {
     Parts(Vec<ContentPart>),
 }
 
+impl From<String> for ToolOutput {
+    fn from(text: String) -> Self {
+        Self::Text(text)
+    }
+}
+
 impl Item {
     /// A message of one text part.
     pub fn text(role: &str, text: impl Into<String>) -> Self {

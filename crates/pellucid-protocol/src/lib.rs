@@ -8,7 +8,9 @@
 #![warn(missing_docs)]
 
 pub mod call;
+pub mod change;
 pub mod event;
+pub mod exec;
 pub mod feature;
 pub mod id;
 pub mod input;

@@ -1,40 +1,95 @@
 //! Tools that the model can call, one file each.
 //!
-//! A tool takes what it is called with and gives the text that the model sees, together with
-//! events for people. What the model is told about a tool (schema, description) is a file of the
-//! pack; this crate only does the work.
+//! A tool takes what it is called with and gives what the model sees. What people see of it, what
+//! it asks them and what it leaves for the next request goes over its [`desk::Desk`], in order.
+//! What the model is told about a tool (schema, description) is a file of the pack; this crate only
+//! does the work.
 //!
 //! To add one: write its file, list it in `TOOLS`, name it in a pack.
 
+pub mod desk;
+pub mod situation;
+
+mod grep_files;
+mod indentation;
+mod list_dir;
+mod read_file;
+mod test_sync_tool;
+mod text;
 mod update_plan;
+mod view_image;
+
+#[cfg(test)]
+mod bench;
+
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
 
 use pellucid_protocol::call::Payload;
 use pellucid_protocol::call::ToolCall;
-use pellucid_protocol::event::EventMessage;
+use pellucid_protocol::item::ToolOutput;
 
-/// A tool that runs at once, in this process.
-#[derive(Debug)]
+use crate::desk::Desk;
+use crate::situation::Situation;
+
+/// A tool.
 struct Tool {
     name: &'static str,
-    run: fn(arguments: &str) -> Outcome,
+    /// What it can be called with.
+    takes: &'static [Takes],
+    /// When it can be called.
+    when: When,
+    run: for<'a> fn(&'a ToolCall, &'a Job) -> Running<'a>,
+}
+
+/// A call that is being done.
+type Running<'a> = Pin<Box<dyn Future<Output = Result<ToolOutput, Failed>> + Send + 'a>>;
+
+/// What a tool can be called with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Takes {
+    Function,
+    Custom,
+    LocalShell,
+}
+
+/// When a tool can be called.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum When {
+    /// When it is offered.
+    Offered,
+    /// Whenever commands can be run at all, offered or not.
+    ShellIsOn,
 }
 
 /// Every tool.
-static TOOLS: [Tool; 1] = [update_plan::TOOL];
+static TOOLS: [Tool; 6] =
+    [update_plan::TOOL, view_image::TOOL, grep_files::TOOL, read_file::TOOL, list_dir::TOOL, test_sync_tool::TOOL];
 
-/// What became of a call.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Outcome {
-    /// What the model is told.
-    pub answer: String,
-    /// What people are told.
-    pub events: Vec<EventMessage>,
+/// What a call needs besides its arguments.
+#[derive(Debug, Clone)]
+pub struct Job {
+    /// What holds for all calls of the turn.
+    pub situation: Arc<Situation>,
+    /// The line to the session.
+    pub desk: Desk,
 }
 
-impl Outcome {
-    /// Only this is said, to the model.
-    fn answer(text: impl Into<String>) -> Self {
-        Self { answer: text.into(), events: Vec::new() }
+/// Why a call has no proper answer.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+enum Failed {
+    /// The model is told this.
+    #[error("{0}")]
+    Told(String),
+    /// The call is left without an answer.
+    #[error("{0}")]
+    Fatal(String),
+}
+
+impl Failed {
+    fn told(text: impl Into<String>) -> Self {
+        Self::Told(text.into())
     }
 }
 
@@ -43,18 +98,49 @@ impl Outcome {
 pub enum NoOutcome {
     /// There is no such tool.
     Unknown,
-    /// The tool cannot be called in this way. The call is left without an answer.
-    WrongPayload,
+    /// The tool broke in a way that leaves the call without an answer.
+    Fatal(String),
+}
+
+/// Whether calls of this tool may run beside others of the same reply.
+pub fn is_parallel(situation: &Situation, name: &str) -> bool {
+    situation.offered.iter().any(|offered| offered.name == name && offered.is_parallel)
 }
 
 /// Runs a call.
 ///
 /// # Errors
-/// When no tool can take it.
-pub fn run(call: &ToolCall) -> Result<Outcome, NoOutcome> {
-    let tool = TOOLS.iter().find(|tool| tool.name == call.name).ok_or(NoOutcome::Unknown)?;
-    match &call.payload {
-        Payload::Function { arguments } => Ok((tool.run)(arguments)),
-        Payload::Custom { .. } | Payload::LocalShell(_) => Err(NoOutcome::WrongPayload),
+/// When no tool can take it, or it leaves no answer.
+pub async fn run(call: &ToolCall, job: &Job) -> Result<ToolOutput, NoOutcome> {
+    let tool = TOOLS.iter().find(|tool| tool.name == call.name && job.situation.has(tool));
+    let tool = tool.ok_or(NoOutcome::Unknown)?;
+    let kind = match &call.payload {
+        Payload::Function { .. } => Takes::Function,
+        Payload::Custom { .. } => Takes::Custom,
+        Payload::LocalShell(_) => Takes::LocalShell,
+    };
+    if !tool.takes.contains(&kind) {
+        return Err(NoOutcome::Fatal(format!("tool {} invoked with incompatible payload", call.name)));
     }
+    match (tool.run)(call, job).await {
+        Ok(output) => Ok(output),
+        Err(Failed::Told(text)) => Ok(ToolOutput::Text(text)),
+        Err(Failed::Fatal(text)) => Err(NoOutcome::Fatal(text)),
+    }
+}
+
+/// The arguments of a call that should be JSON.
+fn arguments<'a, T: serde::Deserialize<'a>>(call: &'a ToolCall) -> Result<T, Failed> {
+    let text = match &call.payload {
+        Payload::Function { arguments } => arguments,
+        Payload::Custom { input } => input,
+        Payload::LocalShell(_) => "",
+    };
+    serde_json::from_str(text).map_err(|error| Failed::Told(format!("failed to parse function arguments: {error}")))
+}
+
+/// Does work that waits for the disk beside the other work of this thread.
+async fn blocking<T: Send + 'static>(work: impl FnOnce() -> Result<T, Failed> + Send + 'static) -> Result<T, Failed> {
+    let done = tokio::task::spawn_blocking(work).await;
+    done.unwrap_or_else(|error| Err(Failed::Fatal(error.to_string())))
 }

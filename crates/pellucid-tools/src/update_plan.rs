@@ -1,39 +1,47 @@
 //! `update_plan`: the model shows its plan. Nothing is done with it but showing it.
 
+use pellucid_protocol::call::ToolCall;
 use pellucid_protocol::event::EventMessage;
 use pellucid_protocol::event::PlanUpdate;
+use pellucid_protocol::item::ToolOutput;
+use pellucid_protocol::settings::CollaborationModeKind;
 
-use crate::Outcome;
+use crate::Failed;
+use crate::Job;
+use crate::Takes;
 use crate::Tool;
+use crate::When;
+use crate::arguments;
 
-pub(crate) const TOOL: Tool = Tool { name: "update_plan", run };
+pub(crate) const TOOL: Tool = Tool {
+    name: "update_plan",
+    takes: &[Takes::Function],
+    when: When::Offered,
+    run: |call, job| Box::pin(run(call, job)),
+};
 
-fn run(arguments: &str) -> Outcome {
-    match serde_json::from_str::<PlanUpdate>(arguments) {
-        Ok(plan) => Outcome { answer: "Plan updated".to_owned(), events: vec![EventMessage::PlanUpdate(plan)] },
-        Err(error) => Outcome::answer(format!("failed to parse function arguments: {error}")),
+async fn run(call: &ToolCall, job: &Job) -> Result<ToolOutput, Failed> {
+    if job.situation.mode == CollaborationModeKind::Plan {
+        return Err(Failed::told("update_plan is a TODO/checklist tool and is not allowed in Plan mode"));
     }
+    let plan: PlanUpdate = arguments(call)?;
+    job.desk.tell(EventMessage::PlanUpdate(plan)).await;
+    Ok("Plan updated".to_owned().into())
 }
 
 #[cfg(test)]
 mod tests {
     use expect_test::Expect;
     use expect_test::expect;
-    use pellucid_protocol::call::Payload;
-    use pellucid_protocol::call::ToolCall;
 
     use crate::NoOutcome;
-    use crate::run;
-
-    fn call(name: &str, payload: Payload) -> ToolCall {
-        ToolCall { call_id: "c".to_owned(), name: name.to_owned(), payload }
-    }
+    use crate::bench::Bench;
+    use crate::bench::custom;
+    use crate::bench::function;
 
     #[track_caller]
     fn check_plan(arguments: &str, expected: &Expect) {
-        let outcome = run(&call("update_plan", Payload::Function { arguments: arguments.to_owned() })).unwrap();
-        let events: Vec<String> = outcome.events.iter().map(|event| serde_json::to_string(event).unwrap()).collect();
-        expected.assert_eq(&format!("{}\n{}", outcome.answer, events.join("\n")));
+        expected.assert_eq(&Bench::new().run(&function("update_plan", arguments)).text());
     }
 
     #[test]
@@ -41,8 +49,9 @@ mod tests {
         check_plan(
             r#"{"explanation":"why","plan":[{"step":"a","status":"in_progress"},{"step":"b","status":"in_progress"}]}"#,
             &expect![[r#"
-                Plan updated
-                {"type":"plan_update","explanation":"why","plan":[{"step":"a","status":"in_progress"},{"step":"b","status":"in_progress"}]}"#]],
+                {"type":"plan_update","explanation":"why","plan":[{"step":"a","status":"in_progress"},{"step":"b","status":"in_progress"}]}
+                => Plan updated
+            "#]],
         );
     }
 
@@ -51,22 +60,32 @@ mod tests {
         check_plan(
             "{",
             &expect![[r#"
-            failed to parse function arguments: EOF while parsing an object at line 1 column 1
+            => failed to parse function arguments: EOF while parsing an object at line 1 column 1
         "#]],
         );
         check_plan(
             r#"{"plan":[],"extra":1}"#,
             &expect![[r#"
-            failed to parse function arguments: unknown field `extra`, expected `explanation` or `plan` at line 1 column 18
+            => failed to parse function arguments: unknown field `extra`, expected `explanation` or `plan` at line 1 column 18
         "#]],
         );
     }
 
     #[test]
+    fn in_plan_mode_there_is_no_checklist() {
+        let mut bench = Bench::new();
+        bench.situation.mode = pellucid_protocol::settings::CollaborationModeKind::Plan;
+        expect![[r#"
+            => update_plan is a TODO/checklist tool and is not allowed in Plan mode
+        "#]]
+        .assert_eq(&bench.run(&function("update_plan", r#"{"plan":[]}"#)).text());
+    }
+
+    #[test]
     fn other_names_and_other_payloads_have_no_outcome() {
-        let unknown = call("dance", Payload::Function { arguments: String::new() });
-        assert_eq!(run(&unknown), Err(NoOutcome::Unknown));
-        let custom = call("update_plan", Payload::Custom { input: String::new() });
-        assert_eq!(run(&custom), Err(NoOutcome::WrongPayload));
+        let bench = Bench::new();
+        assert_eq!(bench.run(&function("dance", "")).outcome, Err(NoOutcome::Unknown));
+        let outcome = bench.run(&custom("update_plan", "")).outcome;
+        assert_eq!(outcome, Err(NoOutcome::Fatal("tool update_plan invoked with incompatible payload".to_owned())));
     }
 }

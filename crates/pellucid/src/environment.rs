@@ -12,8 +12,7 @@ use pellucid_config::Env;
 
 /// The process's environment, with the values of the home folder's `.env` in front of it.
 pub fn with_dotenv(home: &Path) -> Env {
-    let file = read(&home.join(".env"));
-    Env::new(move |name| file.get(name).cloned().or_else(|| std::env::var_os(name)))
+    Env::process().with(read(&home.join(".env")))
 }
 
 fn read(path: &Path) -> BTreeMap<String, OsString> {

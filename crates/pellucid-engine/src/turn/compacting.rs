@@ -12,6 +12,7 @@ use pellucid_protocol::reply::ReplyErrorKind;
 use pellucid_protocol::reply::ReplyEvent;
 
 use super::Next;
+use super::Pending;
 use super::Rebuilt;
 use super::Stage;
 use super::SummarisedBy;
@@ -89,9 +90,14 @@ impl Turn {
     fn record_pending(&mut self) -> Vec<Wish> {
         let pending = std::mem::take(&mut self.pending);
         let mut wishes = Vec::new();
-        for inputs in pending {
-            wishes.push(Wish::RecordSteered(inputs.clone()));
-            wishes.extend(self.show_input(inputs));
+        for pending in pending {
+            match pending {
+                Pending::Said(inputs) => {
+                    wishes.push(Wish::RecordSteered(inputs.clone()));
+                    wishes.extend(self.show_input(inputs));
+                }
+                Pending::Attached(draft) => wishes.push(Wish::RecordDraft(draft)),
+            }
         }
         wishes
     }

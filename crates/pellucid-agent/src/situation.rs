@@ -1,0 +1,32 @@
+//! What holds for the calls of a turn, from what is true of the session.
+
+use pellucid_engine::gate;
+use pellucid_engine::tool_list;
+use pellucid_protocol::id::TurnId;
+use pellucid_protocol::model::ShellType;
+use pellucid_tools::situation::Offered;
+use pellucid_tools::situation::Situation;
+
+use crate::session::Setup;
+
+/// The situation of a turn.
+pub(crate) fn situation(setup: &Setup, turn_id: &TurnId) -> Situation {
+    let facts = &setup.gathered.facts;
+    let offered = tool_list::offered(&setup.pack, facts);
+    let offered = offered.iter().map(|tool| Offered { name: tool.file.name.clone(), is_parallel: tool.slot.parallel });
+    Situation {
+        session_id: setup.session_id.clone(),
+        turn_id: turn_id.clone(),
+        cwd: facts.cwd.clone().into(),
+        approval_policy: facts.approval_policy,
+        sandbox_policy: facts.sandbox_policy.clone(),
+        writable_roots: facts.writable_roots.iter().map(Into::into).collect(),
+        mode: facts.collaboration_mode.mode,
+        sees_pictures: facts.model.takes_images(),
+        truncation: facts.model.truncation_policy,
+        offered: offered.collect(),
+        shell_is_on: gate::shell_type(facts) != ShellType::Disabled,
+        shell: setup.gathered.shell.clone(),
+        environment: setup.sources.env.variables().clone(),
+    }
+}

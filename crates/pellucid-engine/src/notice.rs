@@ -1,0 +1,52 @@
+//! What the model is told about how it uses its tools, as messages of their own.
+
+use crate::fragment::Fragment;
+use crate::pack::Pack;
+use crate::template::Place;
+use crate::template::Shape;
+use crate::transcript::Draft;
+
+const PATCH_THROUGH_SHELL: &str = "warnings/apply_patch_via_shell.md";
+const MANY_TERMINALS: &str = "warnings/too_many_processes.md";
+
+/// The templates used here.
+pub(crate) const TEMPLATES: &[(&str, Shape)] = &[
+    (PATCH_THROUGH_SHELL, Shape::with(&[Place::must("{tool}")])),
+    (MANY_TERMINALS, Shape::with(&[Place::must("{count}"), Place::must("{max}")])),
+];
+
+/// A patch came through a tool that runs commands.
+pub fn patch_through_shell(pack: &Pack, tool: &str) -> Draft {
+    let tool = vec![Fragment::fact("tool", tool)];
+    warning(pack.template(PATCH_THROUGH_SHELL).render(&[("{tool}", tool)]))
+}
+
+/// So many terminals are open, and this many should be the most.
+pub fn many_terminals(pack: &Pack, n: usize, max: usize) -> Draft {
+    let count = vec![Fragment::fact("open terminals", n.to_string())];
+    let max = vec![Fragment::fact("terminals at most", max.to_string())];
+    warning(pack.template(MANY_TERMINALS).render(&[("{count}", count), ("{max}", max)]))
+}
+
+fn warning(text: Vec<Fragment>) -> Draft {
+    let mut fragments = vec![Fragment::layout("Warning: ")];
+    fragments.extend(text);
+    Draft::text("warning", "user", fragments)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fragment::concat;
+    use crate::transcript::DraftPart;
+
+    #[test]
+    fn a_warning_says_so_first() {
+        let pack = Pack::builtin("codex").unwrap();
+        let draft = patch_through_shell(&pack, "shell");
+        let DraftPart::Text(text) = &draft.parts[0] else { panic!("a warning is a text") };
+        let expected =
+            "Warning: apply_patch was requested via shell. Use the apply_patch tool instead of exec_command.";
+        assert_eq!(concat(text), expected);
+    }
+}

@@ -1,0 +1,80 @@
+//! Changes of files as faces see them.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use serde::Deserialize;
+use serde::Serialize;
+
+use crate::id::TurnId;
+use crate::settings::word_enum;
+
+/// What a patch does, by absolute path.
+pub type Changes = BTreeMap<PathBuf, FileChange>;
+
+/// What a patch does to a file.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+pub enum FileChange {
+    /// It makes it.
+    Add {
+        /// All of it.
+        content: String,
+    },
+    /// It takes it away.
+    Delete {
+        /// What it held.
+        content: String,
+    },
+    /// It changes it.
+    Update {
+        /// How, without the names.
+        unified_diff: String,
+        /// Where it goes.
+        move_path: Option<PathBuf>,
+    },
+}
+
+/// A patch is about to be applied.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PatchApplyBegin {
+    /// Pairs it with its end.
+    pub call_id: String,
+    /// In which turn.
+    pub turn_id: TurnId,
+    /// Whether nobody is asked.
+    pub auto_approved: bool,
+    /// What it does.
+    pub changes: Changes,
+}
+
+/// A patch was applied, or not.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PatchApplyEnd {
+    /// Pairs it with its beginning.
+    pub call_id: String,
+    /// In which turn.
+    pub turn_id: TurnId,
+    /// What was said of it.
+    pub stdout: String,
+    /// What went wrong.
+    pub stderr: String,
+    /// Whether all of it was applied.
+    pub success: bool,
+    /// What it does.
+    pub changes: Changes,
+    /// How it ended.
+    pub status: PatchStatus,
+}
+
+word_enum! {
+    /// How a patch ended.
+    PatchStatus {
+        /// It was applied.
+        Completed = "completed",
+        /// It was not.
+        Failed = "failed",
+        /// A person did not want it.
+        Declined = "declined",
+    }
+}

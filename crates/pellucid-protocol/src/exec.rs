@@ -1,0 +1,127 @@
+//! Commands as faces see them.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use serde::Deserialize;
+use serde::Serialize;
+
+use crate::id::TurnId;
+use crate::settings::word_enum;
+
+/// A command began.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ExecCommandBegin {
+    /// Pairs it with its end.
+    pub call_id: String,
+    /// The terminal it runs in, if it may outlive the call.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub process_id: Option<String>,
+    /// In which turn.
+    pub turn_id: TurnId,
+    /// Program and arguments.
+    pub command: Vec<String>,
+    /// Where.
+    pub cwd: PathBuf,
+    /// What it seems to do, for showing.
+    pub parsed_cmd: Vec<ParsedCommand>,
+    /// Who wanted it.
+    pub source: ExecSource,
+    /// What was typed into it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub interaction_input: Option<String>,
+}
+
+/// A command ended.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ExecCommandEnd {
+    /// What began.
+    #[serde(flatten)]
+    pub begin: ExecCommandBegin,
+    /// What it said.
+    pub stdout: String,
+    /// What it complained about.
+    pub stderr: String,
+    /// Both, as they are shown.
+    pub aggregated_output: String,
+    /// Its exit code.
+    pub exit_code: i32,
+    /// How long it ran.
+    pub duration: Duration,
+    /// The output as the model sees it.
+    pub formatted_output: String,
+    /// How it ended.
+    pub status: ExecStatus,
+}
+
+word_enum! {
+    /// Who wanted a command.
+    ExecSource {
+        /// The model.
+        Agent = "agent",
+        /// The person.
+        UserShell = "user_shell",
+        /// The model, in a terminal that may outlive the call.
+        UnifiedExecStartup = "unified_exec_startup",
+        /// The model, writing into such a terminal.
+        UnifiedExecInteraction = "unified_exec_interaction",
+    }
+}
+
+word_enum! {
+    /// How a command ended.
+    ExecStatus {
+        /// With exit code 0.
+        Completed = "completed",
+        /// With another.
+        Failed = "failed",
+        /// It was not run.
+        Declined = "declined",
+    }
+}
+
+word_enum! {
+    /// Where output came from.
+    OutputStream {
+        /// Standard output.
+        Stdout = "stdout",
+        /// Standard error.
+        Stderr = "stderr",
+    }
+}
+
+/// What a command seems to do. For showing only; nothing depends on it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+pub enum ParsedCommand {
+    /// It shows a file.
+    Read {
+        /// The command.
+        cmd: String,
+        /// The file's name.
+        name: String,
+        /// The file.
+        path: PathBuf,
+    },
+    /// It lists files.
+    ListFiles {
+        /// The command.
+        cmd: String,
+        /// Where.
+        path: Option<String>,
+    },
+    /// It looks for something.
+    Search {
+        /// The command.
+        cmd: String,
+        /// What.
+        query: Option<String>,
+        /// Where.
+        path: Option<String>,
+    },
+    /// Anything else.
+    Unknown {
+        /// The command.
+        cmd: String,
+    },
+}

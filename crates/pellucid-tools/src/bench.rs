@@ -1,0 +1,120 @@
+//! A place for tests to run calls: a folder, a situation, and all that was said.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::Arc;
+
+use pellucid_protocol::call::Payload;
+use pellucid_protocol::call::ToolCall;
+use pellucid_protocol::id::SessionId;
+use pellucid_protocol::id::TurnId;
+use pellucid_protocol::item::ToolOutput;
+use pellucid_protocol::settings::ApprovalPolicy;
+use pellucid_protocol::settings::CollaborationModeKind;
+use pellucid_protocol::settings::SandboxPolicy;
+use pellucid_protocol::settings::TruncationMode;
+use pellucid_protocol::settings::TruncationPolicy;
+
+use crate::Job;
+use crate::NoOutcome;
+use crate::TOOLS;
+use crate::desk::Desk;
+use crate::desk::FromTool;
+use crate::run;
+use crate::situation::Offered;
+use crate::situation::Situation;
+
+pub(crate) struct Bench {
+    pub folder: tempfile::TempDir,
+    pub situation: Situation,
+}
+
+/// What a call said and answered.
+pub(crate) struct Ran {
+    pub outcome: Result<ToolOutput, NoOutcome>,
+    pub said: Vec<FromTool>,
+}
+
+impl Bench {
+    /// A folder of its own, with all tools offered and no sandbox.
+    pub(crate) fn new() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let offered = TOOLS.iter().map(|tool| Offered { name: tool.name.to_owned(), is_parallel: true }).collect();
+        let situation = Situation {
+            session_id: SessionId::new("s"),
+            turn_id: TurnId::new("t"),
+            cwd: folder.path().to_owned(),
+            approval_policy: ApprovalPolicy::Never,
+            sandbox_policy: SandboxPolicy::DangerFullAccess,
+            writable_roots: Vec::new(),
+            mode: CollaborationModeKind::Default,
+            sees_pictures: true,
+            truncation: TruncationPolicy { mode: TruncationMode::Bytes, limit: 10_000 },
+            offered,
+            shell_is_on: true,
+            shell: "/bin/bash".into(),
+            environment: BTreeMap::from([("PATH".into(), "/usr/bin:/bin".into())]),
+        };
+        Self { folder, situation }
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        self.folder.path()
+    }
+
+    /// Runs a call and gives all that was said, a line each.
+    pub(crate) fn show(&self, call: &ToolCall) -> String {
+        self.run(call).text().replace(&*self.folder.path().to_string_lossy(), "DIR")
+    }
+
+    /// Runs a call to its end.
+    pub(crate) fn run(&self, call: &ToolCall) -> Ran {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        runtime.block_on(async {
+            let (desk, mut heard) = Desk::open();
+            let job = Job { situation: Arc::new(self.situation.clone()), desk };
+            let mut said = Vec::new();
+            let outcome = {
+                let running = async {
+                    let outcome = run(call, &job).await;
+                    drop(job);
+                    outcome
+                };
+                let hearing = async {
+                    while let Some(message) = heard.recv().await {
+                        said.push(message);
+                    }
+                };
+                tokio::join!(running, hearing).0
+            };
+            Ran { outcome, said }
+        })
+    }
+}
+
+impl Ran {
+    /// All of it, a line each.
+    pub(crate) fn text(&self) -> String {
+        let said = self.said.iter().map(|message| match message {
+            FromTool::Event(event) => serde_json::to_string(event).unwrap(),
+            other => format!("{other:?}"),
+        });
+        let answer = match &self.outcome {
+            Ok(ToolOutput::Text(text)) => format!("=> {text}"),
+            other => format!("=> {other:?}"),
+        };
+        said.chain([answer]).map(|line| line + "\n").collect()
+    }
+}
+
+pub(crate) fn function(name: &str, arguments: &str) -> ToolCall {
+    call(name, Payload::Function { arguments: arguments.to_owned() })
+}
+
+pub(crate) fn custom(name: &str, input: &str) -> ToolCall {
+    call(name, Payload::Custom { input: input.to_owned() })
+}
+
+fn call(name: &str, payload: Payload) -> ToolCall {
+    ToolCall { call_id: "c".to_owned(), name: name.to_owned(), payload }
+}

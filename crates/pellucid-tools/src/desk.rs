@@ -1,0 +1,72 @@
+//! A tool's line to its session: what people see, what they are asked, what the model gets later.
+//!
+//! The line is bounded: a tool that says more than the session can take waits. Everything that a
+//! tool says arrives before its answer.
+
+use std::path::PathBuf;
+
+use pellucid_protocol::event::EventMessage;
+use pellucid_protocol::item::Item;
+use tokio::sync::mpsc;
+
+/// How many messages may wait.
+const WAITING_MAX: usize = 64;
+
+/// What a tool says to its session.
+#[derive(Debug)]
+pub enum FromTool {
+    /// People are told.
+    Event(EventMessage),
+    /// The model is told, at once and beside the answer.
+    Notice(Notice),
+    /// The model is shown a picture with the next request.
+    Picture(PathBuf),
+    /// The call is done.
+    Finished {
+        /// Which call, counted within the reply.
+        index: usize,
+        /// Its answer; absent when it leaves none.
+        answer: Option<Item>,
+    },
+}
+
+/// What the model is told beside an answer. The words are the pack's.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Notice {
+    /// A patch came through a tool that runs commands.
+    PatchThroughShell {
+        /// Which tool.
+        tool: String,
+    },
+    /// Many terminals are open.
+    ManyTerminals {
+        /// So many.
+        n: usize,
+        /// There should be at most so many.
+        max: usize,
+    },
+}
+
+/// A tool's end of the line.
+#[derive(Debug, Clone)]
+pub struct Desk {
+    sender: mpsc::Sender<FromTool>,
+}
+
+impl Desk {
+    /// A line; the session holds the other end.
+    pub fn open() -> (Self, mpsc::Receiver<FromTool>) {
+        let (sender, receiver) = mpsc::channel(WAITING_MAX);
+        (Self { sender }, receiver)
+    }
+
+    /// Says something. When nobody listens any more, the turn is over and nobody misses it.
+    pub async fn say(&self, message: FromTool) {
+        let _nobody_listens = self.sender.send(message).await;
+    }
+
+    /// Tells people.
+    pub async fn tell(&self, event: EventMessage) {
+        self.say(FromTool::Event(event)).await;
+    }
+}

@@ -1,0 +1,88 @@
+//! `view_image`: a picture on disk goes along with the next request.
+
+use std::path::PathBuf;
+
+use pellucid_protocol::call::ToolCall;
+use pellucid_protocol::event::EventMessage;
+use pellucid_protocol::item::ToolOutput;
+use serde::Deserialize;
+
+use crate::Failed;
+use crate::Job;
+use crate::Takes;
+use crate::Tool;
+use crate::When;
+use crate::arguments;
+use crate::desk::FromTool;
+
+pub(crate) const TOOL: Tool = Tool {
+    name: "view_image",
+    takes: &[Takes::Function],
+    when: When::Offered,
+    run: |call, job| Box::pin(run(call, job)),
+};
+
+#[derive(Deserialize)]
+struct Arguments {
+    path: PathBuf,
+}
+
+async fn run(call: &ToolCall, job: &Job) -> Result<ToolOutput, Failed> {
+    if !job.situation.sees_pictures {
+        return Err(Failed::told("view_image is not allowed because you do not support image inputs"));
+    }
+    let Arguments { path } = arguments(call)?;
+    let path = job.situation.cwd.join(path);
+    let shown = path.display();
+    let metadata = tokio::fs::metadata(&path).await;
+    let metadata = metadata.map_err(|error| Failed::told(format!("unable to locate image at `{shown}`: {error}")))?;
+    if !metadata.is_file() {
+        return Err(Failed::told(format!("image path `{shown}` is not a file")));
+    }
+    job.desk.say(FromTool::Picture(path.clone())).await;
+    job.desk.tell(EventMessage::ViewImageToolCall { call_id: call.call_id.clone(), path }).await;
+    Ok("attached local image path".to_owned().into())
+}
+
+#[cfg(test)]
+mod tests {
+    use expect_test::expect;
+
+    use crate::bench::Bench;
+    use crate::bench::function;
+
+    #[test]
+    fn a_file_is_attached_whatever_it_holds() {
+        let bench = Bench::new();
+        std::fs::write(bench.path().join("a.png"), "no picture").unwrap();
+        expect![[r#"
+            Picture("DIR/a.png")
+            {"type":"view_image_tool_call","call_id":"c","path":"DIR/a.png"}
+            => attached local image path
+        "#]]
+        .assert_eq(&bench.show(&function("view_image", r#"{"path":"a.png"}"#)));
+    }
+
+    #[test]
+    fn what_is_no_file_is_said() {
+        let bench = Bench::new();
+        expect![[r#"
+            => unable to locate image at `DIR/a.png`: No such file or directory (os error 2)
+        "#]]
+        .assert_eq(&bench.show(&function("view_image", r#"{"path":"a.png"}"#)));
+        expect![[r#"
+            => image path `DIR/.` is not a file
+        "#]]
+        .assert_eq(&bench.show(&function("view_image", r#"{"path":"."}"#)));
+    }
+
+    #[test]
+    fn a_blind_model_is_told_so() {
+        let mut bench = Bench::new();
+        bench.situation.sees_pictures = false;
+        expect![[r#"
+            => view_image is not allowed because you do not support image inputs
+        "#]]
+        .assert_eq(&bench.show(&function("view_image", "{")));
+    }
+}

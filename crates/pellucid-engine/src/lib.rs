@@ -24,6 +24,7 @@ pub mod assemble;
 pub mod boundary;
 pub mod call;
 pub mod chunks;
+pub mod command_line;
 pub mod compaction;
 pub mod continuity;
 pub mod custom_prompt;

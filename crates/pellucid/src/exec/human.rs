@@ -1,14 +1,21 @@
 //! Events as lines for people, on standard error; the answer once more on standard output.
 
 use std::io::Write;
+use std::path::Path;
+use std::time::Duration;
+use std::time::Instant;
 
 use pellucid_agent::identity::VERSION;
+use pellucid_engine::command_line::joined;
 use pellucid_engine::facts::Facts;
+use pellucid_protocol::change::FileChange;
+use pellucid_protocol::change::PatchApplyEnd;
 use pellucid_protocol::event::AbortReason;
 use pellucid_protocol::event::EventMessage;
 use pellucid_protocol::event::PlanUpdate;
 use pellucid_protocol::event::SessionConfigured;
 use pellucid_protocol::event::StepStatus;
+use pellucid_protocol::exec::ExecCommandEnd;
 use pellucid_protocol::settings::NetworkAccess;
 use pellucid_protocol::settings::ReasoningSummary;
 use pellucid_protocol::settings::SandboxPolicy;
@@ -19,6 +26,9 @@ use crate::style;
 use crate::style::Paint;
 use crate::style::thousands;
 
+/// So many lines of a command's output are shown.
+const OUTPUT_LINES: usize = 20;
+
 /// Shows events to a person.
 #[derive(Debug)]
 pub struct Human {
@@ -27,11 +37,13 @@ pub struct Human {
     prompt: String,
     summary: ReasoningSummary,
     usage: Option<TokenUsage>,
+    /// Patches that are being applied: call, whether nobody was asked, since when.
+    patches: Vec<(String, bool, Instant)>,
 }
 
 impl Human {
     pub fn new(paint: Paint, hide_reasoning: bool, prompt: String, facts: &Facts) -> Self {
-        Self { paint, hide_reasoning, prompt, summary: facts.summary, usage: None }
+        Self { paint, hide_reasoning, prompt, summary: facts.summary, usage: None, patches: Vec::new() }
     }
 
     pub fn event(&mut self, event: &EventMessage) {
@@ -56,6 +68,23 @@ impl Human {
             EventMessage::WebSearchEnd { query, .. } if query.is_empty() => style::line("🌐 Searched the web"),
             EventMessage::WebSearchEnd { query, .. } => style::line(&format!("🌐 Searched: {query}")),
             EventMessage::PlanUpdate(plan) => self.plan(plan),
+            EventMessage::ExecCommandBegin(begin) => {
+                let command = paint.bold(&joined(&begin.command));
+                style::line(&format!("{}\n{command} in {}", paint.magenta("exec"), begin.cwd.display()));
+            }
+            EventMessage::ExecCommandEnd(end) => self.command_end(end),
+            EventMessage::ViewImageToolCall { path, .. } => {
+                style::line(&format!("{} {}", paint.magenta("viewed image"), path.display()));
+            }
+            EventMessage::PatchApplyBegin(begin) => {
+                self.patches.push((begin.call_id.clone(), begin.auto_approved, Instant::now()));
+                style::line(&paint.magenta("file update"));
+                begin.changes.iter().for_each(|(path, change)| self.change(path, change));
+            }
+            EventMessage::PatchApplyEnd(end) => self.patch_end(end),
+            EventMessage::TurnDiff { unified_diff } => {
+                style::line(&format!("{}\n{unified_diff}", paint.magenta("file update:")));
+            }
             EventMessage::ContextCompacted => style::line("context compacted"),
             EventMessage::BackgroundEvent { message } => style::line(&paint.dim(message)),
             EventMessage::TurnAborted { reason, .. } => style::line(match reason {
@@ -102,6 +131,57 @@ impl Human {
         style::line(&format!("--------\n{}\n{}", paint.cyan("user"), self.prompt));
     }
 
+    fn command_end(&self, end: &ExecCommandEnd) {
+        let duration = duration(end.duration);
+        let title = match end.exit_code {
+            0 => self.paint.green(&format!(" succeeded in {duration}:")),
+            code => self.paint.red(&format!(" exited {code} in {duration}:")),
+        };
+        style::line(&title);
+        let output: Vec<&str> = end.aggregated_output.lines().take(OUTPUT_LINES).collect();
+        style::line(&self.paint.dim(&output.join("\n")));
+    }
+
+    fn change(&self, path: &Path, change: &FileChange) {
+        let (paint, path) = (self.paint, path.display());
+        match change {
+            FileChange::Add { content } => {
+                style::line(&paint.green(&format!("A {path}")));
+                content.lines().for_each(|line| style::line(&paint.green(line)));
+            }
+            FileChange::Delete { content } => {
+                style::line(&paint.red(&format!("D {path}")));
+                content.lines().for_each(|line| style::line(&paint.red(line)));
+            }
+            FileChange::Update { unified_diff, move_path } => {
+                style::line(&match move_path {
+                    Some(to) => paint.cyan(&format!("R {path} -> {}", to.display())),
+                    None => paint.cyan(&format!("M {path}")),
+                });
+                for line in unified_diff.lines() {
+                    style::line(&match line.as_bytes().first() {
+                        Some(b'+') => paint.green(line),
+                        Some(b'-') => paint.red(line),
+                        _ => line.to_owned(),
+                    });
+                }
+            }
+        }
+    }
+
+    fn patch_end(&mut self, end: &PatchApplyEnd) {
+        let known = self.patches.iter().position(|(call_id, ..)| *call_id == end.call_id);
+        let (_, auto_approved, began) = match known {
+            Some(at) => self.patches.remove(at),
+            None => (String::new(), false, Instant::now()),
+        };
+        let (code, output) = if end.success { (0, &end.stdout) } else { (1, &end.stderr) };
+        let duration = duration(began.elapsed());
+        let title = format!("apply_patch(auto_approved={auto_approved}) exited {code} in {duration}:");
+        style::line(&if end.success { self.paint.green(&title) } else { self.paint.red(&title) });
+        output.lines().for_each(|line| style::line(&self.paint.dim(line)));
+    }
+
     fn plan(&self, update: &PlanUpdate) {
         style::line(&self.paint.magenta("Plan update"));
         if let Some(explanation) = &update.explanation {
@@ -115,6 +195,15 @@ impl Human {
             };
             style::line(&format!("  {mark} {}", step.step));
         }
+    }
+}
+
+/// A stretch of time, as exact as is useful.
+fn duration(duration: Duration) -> String {
+    match duration.as_millis() {
+        ms @ 0..1000 => format!("{ms}ms"),
+        1000..60_000 => format!("{:.2}s", duration.as_secs_f64()),
+        _ => format!("{}m {:02}s", duration.as_secs() / 60, duration.as_secs() % 60),
     }
 }
 
@@ -147,6 +236,12 @@ fn sandbox(policy: &SandboxPolicy) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn durations_are_as_exact_as_is_useful() {
+        let shown = [5, 999, 1234, 59_999, 61_500].map(|ms| duration(Duration::from_millis(ms)));
+        assert_eq!(shown, ["5ms", "999ms", "1.23s", "60.00s", "1m 01s"]);
+    }
 
     #[test]
     fn a_policy_is_named_with_its_roots() {

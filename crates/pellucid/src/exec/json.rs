@@ -5,10 +5,15 @@
 
 use std::io::Write;
 
+use pellucid_engine::command_line::joined;
+use pellucid_protocol::change::FileChange;
 use pellucid_protocol::event::ContextReport;
 use pellucid_protocol::event::EventMessage;
 use pellucid_protocol::event::PlanUpdate;
 use pellucid_protocol::event::StepStatus;
+use pellucid_protocol::exec::ExecCommandBegin;
+use pellucid_protocol::exec::ExecCommandEnd;
+use pellucid_protocol::exec::ExecStatus;
 use pellucid_protocol::item::WebSearchAction;
 use pellucid_protocol::usage::TokenUsage;
 use serde::Serialize;
@@ -23,6 +28,8 @@ pub struct Json {
     n_items: usize,
     plan: Option<(String, PlanUpdate)>,
     searches: Vec<(String, String)>,
+    /// Commands that run, by call, with the ids of their items.
+    commands: Vec<(String, String, ExecCommandBegin)>,
     usage: TokenUsage,
     error: Option<String>,
     /// Whether the stream also says what requests are made of.
@@ -85,6 +92,30 @@ impl Json {
                 vec![Line::ItemCompleted { item: Item { id, details: search(call_id, query, action) } }]
             }
             EventMessage::PlanUpdate(plan) => vec![self.plan(plan)],
+            EventMessage::ExecCommandBegin(begin) => {
+                let id = self.next_id();
+                self.commands.push((begin.call_id.clone(), id.clone(), begin.clone()));
+                vec![Line::ItemStarted { item: Item { id, details: command(begin, Ran::Running) } }]
+            }
+            EventMessage::ExecCommandEnd(end) => {
+                let known = self.commands.iter().position(|(call_id, ..)| *call_id == end.begin.call_id);
+                // An end without a beginning belongs to a call that was refused.
+                let Some(at) = known else { return Vec::new() };
+                let (_, id, _) = self.commands.remove(at);
+                vec![Line::ItemCompleted { item: Item { id, details: command(&end.begin, Ran::Ended(end)) } }]
+            }
+            EventMessage::PatchApplyEnd(end) => {
+                let changes = end.changes.iter().map(|(path, change)| PathChange {
+                    path: path.to_string_lossy().into_owned(),
+                    kind: match change {
+                        FileChange::Add { .. } => "add",
+                        FileChange::Delete { .. } => "delete",
+                        FileChange::Update { .. } => "update",
+                    },
+                });
+                let status = if end.success { "completed" } else { "failed" };
+                vec![self.completed(Details::FileChange { changes: changes.collect(), status })]
+            }
             EventMessage::TokenCount { info: Some(info), .. } => {
                 self.usage = info.total_token_usage;
                 Vec::new()
@@ -120,6 +151,11 @@ impl Json {
     }
 
     fn turn_over(&mut self) -> Vec<Line> {
+        // What still runs is left to itself.
+        let left: Vec<Line> = std::mem::take(&mut self.commands)
+            .into_iter()
+            .map(|(_, id, begin)| Line::ItemCompleted { item: Item { id, details: command(&begin, Ran::Left) } })
+            .collect();
         let plan = self.plan.take();
         let plan = plan.map(|(id, plan)| Line::ItemCompleted { item: Item { id, details: todo_list(&plan) } });
         let end = match self.error.take() {
@@ -132,7 +168,7 @@ impl Json {
                 },
             },
         };
-        plan.into_iter().chain([end]).collect()
+        plan.into_iter().chain(left).chain([end]).collect()
     }
 
     fn completed(&mut self, details: Details) -> Line {
@@ -152,6 +188,29 @@ fn todo_list(plan: &PlanUpdate) -> Details {
         completed: step.status == StepStatus::Completed,
     };
     Details::TodoList { items: plan.plan.iter().map(todo).collect() }
+}
+
+/// How far a command is.
+enum Ran<'a> {
+    Running,
+    Ended(&'a ExecCommandEnd),
+    Left,
+}
+
+fn command(begin: &ExecCommandBegin, ran: Ran<'_>) -> Details {
+    let (aggregated_output, exit_code, status) = match ran {
+        Ran::Running => (String::new(), None, "in_progress"),
+        Ran::Left => (String::new(), None, "completed"),
+        Ran::Ended(end) => {
+            let status = match end.status {
+                ExecStatus::Declined => "declined",
+                ExecStatus::Completed | ExecStatus::Failed if end.exit_code == 0 => "completed",
+                ExecStatus::Completed | ExecStatus::Failed => "failed",
+            };
+            (end.aggregated_output.clone(), Some(end.exit_code), status)
+        }
+    };
+    Details::Command { command: joined(&begin.command), aggregated_output, exit_code, status }
 }
 
 fn search(call_id: &str, query: &str, action: &WebSearchAction) -> Details {
@@ -211,6 +270,8 @@ enum Details {
     AgentMessage { text: String },
     Reasoning { text: String },
     TodoList { items: Vec<Todo> },
+    Command { command: String, aggregated_output: String, exit_code: Option<i32>, status: &'static str },
+    FileChange { changes: Vec<PathChange>, status: &'static str },
     WebSearch { call_id: String, query: String, action: WebSearchAction },
     Error { message: String },
 }
@@ -219,6 +280,12 @@ enum Details {
 struct Todo {
     text: String,
     completed: bool,
+}
+
+#[derive(Serialize)]
+struct PathChange {
+    path: String,
+    kind: &'static str,
 }
 
 /// By hand, because a search has two members named `id`: its own and the call's.
@@ -238,6 +305,18 @@ impl Serialize for Item {
             Details::TodoList { items } => {
                 map.serialize_entry("type", "todo_list")?;
                 map.serialize_entry("items", items)?;
+            }
+            Details::Command { command, aggregated_output, exit_code, status } => {
+                map.serialize_entry("type", "command_execution")?;
+                map.serialize_entry("command", command)?;
+                map.serialize_entry("aggregated_output", aggregated_output)?;
+                map.serialize_entry("exit_code", exit_code)?;
+                map.serialize_entry("status", status)?;
+            }
+            Details::FileChange { changes, status } => {
+                map.serialize_entry("type", "file_change")?;
+                map.serialize_entry("changes", changes)?;
+                map.serialize_entry("status", status)?;
             }
             Details::WebSearch { call_id, query, action } => {
                 map.serialize_entry("type", "web_search")?;

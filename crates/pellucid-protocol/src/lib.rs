@@ -8,6 +8,7 @@
 #![warn(missing_docs)]
 
 pub mod call;
+pub mod environment;
 pub mod event;
 pub mod feature;
 pub mod id;

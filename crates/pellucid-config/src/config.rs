@@ -7,6 +7,7 @@ mod words;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
+use pellucid_protocol::environment::ShellEnvironmentPolicy;
 use pellucid_protocol::feature::Features;
 use pellucid_protocol::provider::Provider;
 use pellucid_protocol::settings::ApprovalPolicy;
@@ -22,7 +23,6 @@ use pellucid_protocol::settings::WebSearchMode;
 pub use words::CredentialStore;
 pub use words::FileOpener;
 pub use words::HistoryPersistence;
-pub use words::Inherit;
 pub use words::LoginMethod;
 pub use words::NotificationMethod;
 pub use words::OauthStore;
@@ -58,7 +58,7 @@ pub struct Config {
     /// What the model may call.
     pub tools: ToolSettings,
     /// What commands find in their environment.
-    pub shell_environment: ShellEnvironment,
+    pub shell_environment: ShellEnvironmentPolicy,
     /// What is kept and sent elsewhere.
     pub records: RecordSettings,
     /// The login.
@@ -269,23 +269,6 @@ pub struct MemorySettings {
     pub reading_model: Option<String>,
     /// The model that merges memories.
     pub merging_model: Option<String>,
-}
-
-/// What commands find in their environment.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ShellEnvironment {
-    /// Which variables they start with.
-    pub inherit: Inherit,
-    /// Whether variables with secrets in their name are kept.
-    pub ignore_default_excludes: bool,
-    /// Patterns of variables to drop.
-    pub exclude: Vec<String>,
-    /// Patterns of variables to keep; empty keeps all.
-    pub include_only: Vec<String>,
-    /// Variables to set.
-    pub set: BTreeMap<String, String>,
-    /// Whether commands run in a login shell.
-    pub use_profile: bool,
 }
 
 /// What is kept and sent elsewhere.

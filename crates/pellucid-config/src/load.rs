@@ -8,6 +8,8 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::path::PathBuf;
 
+use pellucid_protocol::environment::Inherit;
+use pellucid_protocol::environment::ShellEnvironmentPolicy;
 use pellucid_protocol::feature::Feature;
 use pellucid_protocol::feature::Features;
 use pellucid_protocol::settings::ApprovalPolicy;
@@ -29,7 +31,6 @@ use crate::config::DocumentSettings;
 use crate::config::FileOpener;
 use crate::config::Folders;
 use crate::config::HistoryPersistence;
-use crate::config::Inherit;
 use crate::config::LoginMethod;
 use crate::config::LoginSettings;
 use crate::config::MemorySettings;
@@ -41,7 +42,6 @@ use crate::config::Origin;
 use crate::config::PromptSettings;
 use crate::config::RecordSettings;
 use crate::config::ScreenMode;
-use crate::config::ShellEnvironment;
 use crate::config::SkillSwitch;
 use crate::config::SnapshotSettings;
 use crate::config::Sourced;
@@ -406,13 +406,13 @@ fn documents(reader: &Reader<'_>, layers: &Layers) -> DocumentSettings {
     }
 }
 
-fn shell_environment(reader: &Reader<'_>) -> ShellEnvironment {
-    ShellEnvironment {
+fn shell_environment(reader: &Reader<'_>) -> ShellEnvironmentPolicy {
+    ShellEnvironmentPolicy {
         inherit: reader.word("shell_environment_policy.inherit", Inherit::from_word).unwrap_or(Inherit::All),
         ignore_default_excludes: reader.flag("shell_environment_policy.ignore_default_excludes").unwrap_or(true),
         exclude: reader.texts("shell_environment_policy.exclude").unwrap_or_default(),
-        include_only: reader.texts("shell_environment_policy.include_only").unwrap_or_default(),
         set: reader.map("shell_environment_policy.set").unwrap_or_default(),
+        include_only: reader.texts("shell_environment_policy.include_only").unwrap_or_default(),
         use_profile: reader.flag("shell_environment_policy.experimental_use_profile").unwrap_or(false),
     }
 }

@@ -3,8 +3,17 @@
 //! - `process`: one command from start to end, with bounded output
 //! - `terminal`: processes that outlive a call and can be written to
 //! - `environment`: which variables a child sees
+//! - `text`: the text of what a program wrote
 //! - `sandbox`: what a child may touch; a sandbox turns one argument list into another
 //! - `script`: what a shell script consists of
 //! - `policy`: rules about commands
 //!
 //! Not here: who is asked before a command runs (the engine decides, the agent asks).
+
+pub mod environment;
+pub mod process;
+pub mod text;
+
+mod before_exec;
+mod command;
+mod spawner;

@@ -9,6 +9,7 @@
 
 pub mod call;
 pub mod change;
+pub mod environment;
 pub mod event;
 pub mod exec;
 pub mod feature;

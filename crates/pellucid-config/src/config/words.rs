@@ -3,18 +3,6 @@
 use pellucid_protocol::word_enum;
 
 word_enum! {
-    /// Which variables a command starts with.
-    Inherit {
-        /// All of them.
-        All = "all",
-        /// The few that every program needs.
-        Core = "core",
-        /// None.
-        None = "none",
-    }
-}
-
-word_enum! {
     /// Whether inputs are kept for the next session.
     HistoryPersistence {
         /// They are.

@@ -1,5 +1,6 @@
 //! The rows: every key with what it takes and what it is for.
 
+use pellucid_protocol::environment::Inherit;
 use pellucid_protocol::provider::DeveloperRole;
 use pellucid_protocol::provider::WireApi;
 use pellucid_protocol::settings::ApprovalPolicy;
@@ -19,7 +20,6 @@ use super::Words;
 use crate::config::CredentialStore;
 use crate::config::FileOpener;
 use crate::config::HistoryPersistence;
-use crate::config::Inherit;
 use crate::config::LoginMethod;
 use crate::config::NotificationMethod;
 use crate::config::OauthStore;

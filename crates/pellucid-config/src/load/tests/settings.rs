@@ -277,12 +277,12 @@ fn defaults_of_the_rest() {
         },
         &expect![[r#"
             (
-                ShellEnvironment {
+                ShellEnvironmentPolicy {
                     inherit: All,
                     ignore_default_excludes: true,
                     exclude: [],
-                    include_only: [],
                     set: {},
+                    include_only: [],
                     use_profile: false,
                 },
                 RecordSettings {
@@ -366,7 +366,7 @@ ignore_untracked_files_over_bytes = 0
         &expect![[r#"
             RecordSettings { history: None, history_bytes_max: Some(5), notify: Some(["prog", "arg"]), analytics: None, feedback: true, check_for_update: true, context_events: false, typed_exit_codes: false }
             None
-            ShellEnvironment { inherit: Core, ignore_default_excludes: true, exclude: ["A*"], include_only: [], set: {"B": "b"}, use_profile: false }
+            ShellEnvironmentPolicy { inherit: Core, ignore_default_excludes: true, exclude: ["A*"], set: {"B": "b"}, include_only: [], use_profile: false }
             DisplaySettings { hide_reasoning: false, show_raw_reasoning: false, file_opener: None, disable_paste_burst: false, notifications: Only(["approval-requested"]), notification_method: Auto, animations: true, tooltips: true, start_mode: Some(Default), screen: Auto, status_line: None }
             2 {"scribe": AgentRole { description: Some("Writes the log."), config_file: None }} {"one": false, "two": true} SnapshotSettings { large_file_bytes: Some(0), large_folder_files: None, disable_warnings: false }"#]],
     );

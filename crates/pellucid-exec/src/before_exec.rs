@@ -1,0 +1,53 @@
+//! What a child does to itself between its birth and its program.
+//!
+//! It leaves our session, so that no signal from our terminal reaches it and its whole group can
+//! be ended at once, and it asks to be ended when we die.
+//!
+//! This is the one file of the crate with unsafe code: no safe function runs code in a child that
+//! has not begun its program.
+
+#![allow(unsafe_code, reason = "`pre_exec` has no safe counterpart")]
+
+use rustix::process;
+use tokio::process::Command;
+
+/// What the child is attached to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Attachment {
+    /// No terminal.
+    Nothing,
+    /// The terminal on its standard input.
+    Terminal,
+}
+
+/// Makes the child of this command the leader of a session of its own that ends with this process.
+pub(crate) fn set_up(command: &mut Command, attachment: Attachment) {
+    let parent = process::getpid();
+    let set_up = move || {
+        process::setsid()?;
+        if attachment == Attachment::Terminal {
+            process::ioctl_tiocsctty(rustix::stdio::stdin())?;
+        }
+        die_with(parent)?;
+        Ok(())
+    };
+    // SAFETY: The closure runs in a copy of a process with several threads, where only functions
+    // that a signal handler may call are allowed. It makes system calls and nothing else: it
+    // allocates nothing, takes no lock and cannot panic.
+    unsafe { command.pre_exec(set_up) };
+}
+
+/// Asks the kernel for a signal when the thread that made us ends. `spawner` makes children on a
+/// thread that ends with the process only.
+#[cfg(target_os = "linux")]
+fn die_with(parent: process::Pid) -> rustix::io::Result<()> {
+    process::set_parent_process_death_signal(Some(process::Signal::TERM))?;
+    // The parent may have died before we asked; then nobody will tell us.
+    if process::getppid() == Some(parent) { Ok(()) } else { Err(rustix::io::Errno::SRCH) }
+}
+
+#[cfg(not(target_os = "linux"))]
+#[expect(clippy::unnecessary_wraps, reason = "on Linux it can fail")]
+fn die_with(_parent: process::Pid) -> rustix::io::Result<()> {
+    Ok(())
+}

@@ -1,0 +1,54 @@
+//! A command to run, with everything its process is given.
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::io;
+use std::path::PathBuf;
+
+/// The variables of a child.
+pub type Variables = BTreeMap<OsString, OsString>;
+
+/// A command. Its process gets nothing that is not named here.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Command {
+    /// The program and its arguments. A program without a slash is looked up in the `PATH` of `env`.
+    pub argv: Vec<String>,
+    /// What the program is told to be called, if that is not the first of `argv`.
+    pub arg0: Option<String>,
+    /// Its working folder.
+    pub cwd: PathBuf,
+    /// Its variables.
+    pub env: Variables,
+}
+
+impl Command {
+    /// As something that can be started.
+    pub(crate) fn to_tokio(&self) -> io::Result<tokio::process::Command> {
+        let Some((program, arguments)) = self.argv.split_first() else {
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, "command args are empty"));
+        };
+        let mut command = tokio::process::Command::new(program);
+        if let Some(arg0) = &self.arg0 {
+            command.arg0(arg0);
+        }
+        command.args(arguments).current_dir(&self.cwd).env_clear().envs(&self.env);
+        Ok(command)
+    }
+}
+
+/// Why a command did not start.
+///
+/// Its `Debug` is what the model is shown, so the variants have the names that it knows.
+#[derive(Debug, thiserror::Error)]
+pub enum SpawnError {
+    /// The system refused, or there is no such program or folder.
+    #[error(transparent)]
+    Io(#[from] io::Error),
+}
+
+impl SpawnError {
+    /// What the model is told in place of an output.
+    pub fn failure_text(&self) -> String {
+        format!("execution error: {self:?}")
+    }
+}

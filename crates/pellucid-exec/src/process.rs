@@ -1,0 +1,175 @@
+//! One command from its start to its end, with bounded output.
+//!
+//! Standard input is empty; standard output and standard error are read separately. Whatever the
+//! command writes, only so much is kept. A command whose future is dropped is ended, and so is
+//! every process of its group.
+//!
+//! Not here: commands that go on after a call ([`terminal`](crate::terminal)), and who may run what.
+
+use std::os::unix::process::ExitStatusExt;
+use std::pin::pin;
+use std::process::ExitStatus;
+use std::process::Stdio;
+use std::time::Duration;
+
+use tokio::sync::mpsc;
+use tokio::time::Instant;
+use tokio::time::sleep;
+use tokio::time::timeout;
+
+use crate::before_exec::Attachment;
+pub use crate::command::Command;
+pub use crate::command::SpawnError;
+pub use crate::command::Variables;
+use crate::spawner;
+use crate::text;
+
+pub use self::capture::Captured;
+pub use self::capture::DELTA_BYTES;
+pub use self::capture::DELTAS_MAX;
+pub use self::capture::Delta;
+pub use self::capture::KEPT_BYTES;
+use self::capture::Reader;
+pub use self::capture::Stream;
+
+mod capture;
+
+/// How long a command may take if nobody says otherwise.
+pub const DEFAULT_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// The exit code of a command that took too long.
+pub const TIMEOUT_EXIT_CODE: i32 = 124;
+
+/// How long pipes are read that stay open after the command has ended.
+const DRAIN: Duration = Duration::from_secs(2);
+
+/// What became of a command that was started.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Finished {
+    /// How it ended.
+    pub end: End,
+    /// What it wrote to standard output.
+    pub stdout: Captured,
+    /// What it wrote to standard error.
+    pub stderr: Captured,
+    /// From start to end, the reading of what it left included.
+    pub duration: Duration,
+}
+
+/// How a command ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum End {
+    /// By itself, with this code.
+    Exited(i32),
+    /// By a signal that we did not send.
+    Signalled(i32),
+    /// By us, because it took too long.
+    TimedOut,
+}
+
+impl Finished {
+    /// The exit code; none for a command that was ended by a signal of others.
+    pub fn exit_code(&self) -> Option<i32> {
+        match self.end {
+            End::Exited(code) => Some(code),
+            End::Signalled(_) => None,
+            End::TimedOut => Some(TIMEOUT_EXIT_CODE),
+        }
+    }
+
+    /// What it wrote, first standard output and then standard error, within the limit for both.
+    pub fn aggregated(&self) -> String {
+        text::decode(capture::aggregate(&self.stdout.bytes, &self.stderr.bytes, KEPT_BYTES))
+    }
+
+    /// What the model is shown of it: what it wrote, after a line about the time if that ran out.
+    pub fn shown(&self) -> String {
+        let aggregated = self.aggregated();
+        match self.end {
+            End::TimedOut => {
+                format!("command timed out after {} milliseconds\n{aggregated}", self.duration.as_millis())
+            }
+            End::Exited(_) | End::Signalled(_) => aggregated,
+        }
+    }
+
+    /// What the model is told in place of an output, for a command that was ended by a signal of
+    /// others.
+    pub fn failure_text(&self) -> Option<String> {
+        match self.end {
+            End::Signalled(signal) => Some(format!("execution error: Sandbox(Signal({signal}))")),
+            End::Exited(_) | End::TimedOut => None,
+        }
+    }
+}
+
+/// Runs a command until it ends or `limit` is over, whichever comes first.
+///
+/// What it writes goes to `deltas` as it comes. A receiver that lags slows the command down and
+/// may miss what comes last; one that is gone is no reason to stop.
+///
+/// Dropping the future ends the command and every process of its group. After an end of its own,
+/// processes that it left behind go on, but pipes that they hold open are read for two seconds
+/// only.
+///
+/// # Errors
+/// When it cannot be started.
+pub async fn run(
+    command: &Command,
+    limit: Option<Duration>,
+    deltas: Option<&mpsc::Sender<Delta>>,
+) -> Result<Finished, SpawnError> {
+    let started = Instant::now();
+    let mut starting = command.to_tokio()?;
+    starting.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = spawner::spawn(starting, Attachment::Nothing).await?;
+    let mut stdout = Reader::new(child.take_stdout(), Stream::Stdout);
+    let mut stderr = Reader::new(child.take_stderr(), Stream::Stderr);
+
+    let status = {
+        let mut reading = pin!(async { tokio::join!(stdout.read(deltas), stderr.read(deltas)) });
+        let mut over = pin!(async {
+            match limit {
+                Some(limit) => sleep(limit).await,
+                None => std::future::pending().await,
+            }
+        });
+        let mut is_read = false;
+        loop {
+            tokio::select! {
+                status = child.wait() => break Some(status?),
+                () = &mut over => break None,
+                _ = &mut reading, if !is_read => is_read = true,
+            }
+        }
+    };
+    let end = match status {
+        Some(status) => End::of(status),
+        None => {
+            child.kill_group();
+            End::TimedOut
+        }
+    };
+
+    // A killed process ends as soon as the system lets it. If that takes longer than what is left
+    // in the pipes may take, the runtime collects it later.
+    let draining = async { tokio::join!(child.wait(), stdout.read(deltas), stderr.read(deltas)) };
+    if timeout(DRAIN, draining).await.is_err() {
+        // A receiver that lags must not cost what is in the pipe already.
+        let rest = async { tokio::join!(stdout.read(None), stderr.read(None)) };
+        let _ = timeout(Duration::ZERO, rest).await;
+    }
+    child.leave_alone();
+    Ok(Finished { end, stdout: stdout.finish(), stderr: stderr.finish(), duration: started.elapsed() })
+}
+
+impl End {
+    fn of(status: ExitStatus) -> Self {
+        match (status.code(), status.signal()) {
+            (Some(code), _) => Self::Exited(code),
+            (None, Some(signal)) => Self::Signalled(signal),
+            // Neither is a process that was stopped, for which nobody asks.
+            (None, None) => Self::Exited(-1),
+        }
+    }
+}

@@ -1,0 +1,53 @@
+//! Knowing that processes are gone without looking for them.
+
+use std::fs::File;
+use std::fs::OpenOptions;
+use std::io::Read;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::Path;
+use std::path::PathBuf;
+
+use rustix::fs::OFlags;
+use tempfile::TempDir;
+
+/// A named pipe that ends when the last process is gone that holds it.
+pub struct Lifeline {
+    folder: TempDir,
+    pipe: File,
+}
+
+impl Lifeline {
+    pub fn new() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("lifeline");
+        let mode = rustix::fs::Mode::RUSR | rustix::fs::Mode::WUSR;
+        rustix::fs::mknodat(rustix::fs::CWD, &path, rustix::fs::FileType::Fifo, mode, 0).unwrap();
+        // Without this flag, opening would wait for somebody who writes.
+        let flags = OFlags::NONBLOCK.bits().cast_signed();
+        let pipe = OpenOptions::new().read(true).custom_flags(flags).open(path).unwrap();
+        Self { folder, pipe }
+    }
+
+    pub fn path(&self) -> PathBuf {
+        self.folder.path().join("lifeline")
+    }
+
+    pub fn folder(&self) -> &Path {
+        self.folder.path()
+    }
+
+    /// A script that holds the line, itself and in the background, and says so before it goes on
+    /// with `rest`. Who lives on for long writes it down.
+    pub fn script(&self, rest: &str) -> String {
+        let path = self.path();
+        format!("exec 9>{}; (sleep 30; echo survived >&9) & echo ready; {rest}", path.display())
+    }
+
+    /// Waits until nobody holds the line. What they wrote to it.
+    pub fn ended(mut self) -> String {
+        rustix::fs::fcntl_setfl(&self.pipe, OFlags::empty()).unwrap();
+        let mut written = String::new();
+        self.pipe.read_to_string(&mut written).unwrap();
+        written
+    }
+}

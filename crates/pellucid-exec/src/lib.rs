@@ -8,3 +8,7 @@
 //! - `policy`: rules about commands
 //!
 //! Not here: who is asked before a command runs (the engine decides, the agent asks).
+
+#![warn(missing_docs)]
+
+pub mod script;

@@ -7,7 +7,9 @@
 
 #![warn(missing_docs)]
 
+pub mod approval;
 pub mod call;
+pub mod change;
 pub mod event;
 pub mod feature;
 pub mod id;
@@ -15,6 +17,7 @@ pub mod input;
 pub mod item;
 pub mod model;
 pub mod operation;
+pub mod parsed_command;
 pub mod provider;
 pub mod reply;
 pub mod seal;

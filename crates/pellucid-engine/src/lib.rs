@@ -13,6 +13,7 @@
 //! - [`report`], [`tokens`]: what a request is made of, and how much that is
 //! - [`continuity`], [`increment`]: how a request adds to the one before
 //! - [`turn`], [`call`], [`turn_item`], [`meter`]: the turn as a state machine
+//! - [`approval`]: which commands and patches run, which are asked about, which are refused
 //! - [`truncate`]: cutting texts
 //!
 //! Not here: files, clocks, environment, network, waiting. Whatever varies arrives as an argument,
@@ -20,6 +21,7 @@
 
 #![warn(missing_docs)]
 
+pub mod approval;
 pub mod assemble;
 pub mod boundary;
 pub mod call;

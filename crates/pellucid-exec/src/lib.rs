@@ -10,8 +10,11 @@
 //!
 //! Not here: who is asked before a command runs (the engine decides, the agent asks).
 
+#![warn(missing_docs)]
+
 pub mod environment;
 pub mod process;
+pub mod script;
 pub mod text;
 
 mod before_exec;

@@ -7,6 +7,7 @@ use serde::Deserialize;
 use serde::Serialize;
 
 use crate::id::TurnId;
+use crate::parsed_command::ParsedCommand;
 use crate::settings::word_enum;
 
 /// A command began.
@@ -88,40 +89,4 @@ word_enum! {
         /// Standard error.
         Stderr = "stderr",
     }
-}
-
-/// What a command seems to do. For showing only; nothing depends on it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(tag = "type", rename_all = "snake_case")]
-pub enum ParsedCommand {
-    /// It shows a file.
-    Read {
-        /// The command.
-        cmd: String,
-        /// The file's name.
-        name: String,
-        /// The file.
-        path: PathBuf,
-    },
-    /// It lists files.
-    ListFiles {
-        /// The command.
-        cmd: String,
-        /// Where.
-        path: Option<String>,
-    },
-    /// It looks for something.
-    Search {
-        /// The command.
-        cmd: String,
-        /// What.
-        query: Option<String>,
-        /// Where.
-        path: Option<String>,
-    },
-    /// Anything else.
-    Unknown {
-        /// The command.
-        cmd: String,
-    },
 }

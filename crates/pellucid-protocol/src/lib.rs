@@ -7,6 +7,7 @@
 
 #![warn(missing_docs)]
 
+pub mod approval;
 pub mod call;
 pub mod change;
 pub mod environment;
@@ -18,6 +19,7 @@ pub mod input;
 pub mod item;
 pub mod model;
 pub mod operation;
+pub mod parsed_command;
 pub mod provider;
 pub mod reply;
 pub mod seal;

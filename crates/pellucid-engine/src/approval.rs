@@ -1,0 +1,51 @@
+//! Which commands and patches run, which are asked about, which are refused, and why.
+//!
+//! - [`part`]: an argument list, taken apart into simple commands
+//! - [`rules`]: what a person wrote about commands that begin in a certain way
+//! - [`safe`], [`dangerous`]: what is known of commands without rules
+//! - [`decide`]: the decision about a command; [`explain`]: the same in words, with what would change it
+//! - [`amendment`]: which rule is offered to a person to be saved
+//! - [`grants`]: what a person allowed for the rest of the session
+//! - [`patch`]: the decision about a patch
+//! - [`denial`]: whether a sandbox stopped a command, and what follows
+//!
+//! Everything here is values in, values out: a decision never asks, reads or waits.
+//!
+//! Not here: taking a shell script apart and reading rules (`pellucid-exec`), asking (`pellucid-agent`).
+
+pub mod amendment;
+pub mod dangerous;
+pub mod decide;
+pub mod denial;
+pub mod explain;
+pub mod grants;
+pub mod part;
+pub mod patch;
+pub mod rules;
+pub mod safe;
+
+/// The system that commands run on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Platform {
+    /// Linux.
+    Linux,
+    /// macOS.
+    MacOs,
+    /// Windows.
+    Windows,
+    /// Anything else.
+    Other,
+}
+
+impl Platform {
+    /// The system that this program was built for.
+    pub const HERE: Self = if cfg!(target_os = "linux") {
+        Self::Linux
+    } else if cfg!(target_os = "macos") {
+        Self::MacOs
+    } else if cfg!(windows) {
+        Self::Windows
+    } else {
+        Self::Other
+    };
+}

@@ -1,0 +1,425 @@
+//! A decision in words: what happens, on which grounds, and what would change it.
+
+use pellucid_protocol::approval::RuleDecision;
+use serde::Serialize;
+
+use crate::approval::amendment;
+use crate::approval::decide::Attempt;
+use crate::approval::decide::Decision;
+use crate::approval::decide::Grounds;
+use crate::approval::decide::Heuristic;
+use crate::approval::decide::Judgement;
+use crate::approval::decide::Outside;
+use crate::approval::decide::Requirement;
+use crate::approval::decide::shell_quoted;
+use crate::approval::part::Split;
+use crate::approval::rules::Rule;
+
+/// A decision in words.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Explanation {
+    /// `run`, `ask` or `reject`.
+    pub outcome: &'static str,
+    /// Where it runs, or what the model is told.
+    pub what: String,
+    /// Why somebody is asked, if a rule says so.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+    /// The prefix that would be offered to be saved.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub proposed_amendment: Option<Vec<String>>,
+    /// How the command was taken apart.
+    pub split: &'static str,
+    /// Each command in it.
+    pub parts: Vec<PartExplanation>,
+    /// What would change the decision.
+    pub changes: Vec<String>,
+}
+
+/// What was found about one command.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct PartExplanation {
+    /// Its words.
+    pub command: Vec<String>,
+    /// What was found, as a decision.
+    pub decision: RuleDecision,
+    /// The rules that match.
+    pub rules: Vec<RuleExplanation>,
+    /// What is said without rules.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub heuristic: Option<&'static str>,
+}
+
+/// A rule that matches.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct RuleExplanation {
+    /// Where it is written: file and line.
+    pub place: String,
+    /// The rule.
+    pub rule: String,
+}
+
+/// Explains a decision.
+pub fn explain(decision: &Decision, split: Split) -> Explanation {
+    let place = attempt_text(decision.attempt);
+    let (outcome, what, reason, proposed_amendment) = match &decision.requirement {
+        Requirement::Run { is_granted, .. } => {
+            let granted = if *is_granted { ", as somebody allowed it for this session" } else { "" };
+            ("run", format!("{place}{granted}"), None, None)
+        }
+        Requirement::Ask { reason, proposed_amendment } => {
+            ("ask", format!("if allowed, {place}"), reason.clone(), proposed_amendment.clone())
+        }
+        Requirement::Reject { text } => ("reject", text.clone(), None, None),
+    };
+    Explanation {
+        outcome,
+        what,
+        reason,
+        proposed_amendment,
+        split: split_text(split),
+        parts: decision.judgements.iter().map(part).collect(),
+        changes: changes(decision),
+    }
+}
+
+/// For people: several lines, each with its end.
+impl std::fmt::Display for Explanation {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        writeln!(f, "{}: {}", self.outcome, self.what)?;
+        if let Some(reason) = &self.reason {
+            writeln!(f, "reason: {reason}")?;
+        }
+        writeln!(f, "taken apart: {}", self.split)?;
+        for part in &self.parts {
+            writeln!(f, "  {}: {}", shell_quoted(&part.command), part.decision)?;
+            for rule in &part.rules {
+                writeln!(f, "    {}: {}", rule.place, rule.rule)?;
+            }
+            if let Some(heuristic) = part.heuristic {
+                writeln!(f, "    no rule matches; {heuristic}")?;
+            }
+        }
+        if let Some(prefix) = &self.proposed_amendment {
+            writeln!(f, "would be offered to be saved: {}", amendment::allow_line(prefix))?;
+        }
+        if !self.changes.is_empty() {
+            writeln!(f, "what would change it:")?;
+        }
+        self.changes.iter().try_for_each(|change| writeln!(f, "  - {change}"))
+    }
+}
+
+fn part(judgement: &Judgement) -> PartExplanation {
+    let (rules, heuristic) = match &judgement.grounds {
+        Grounds::Rules(rules) => (rules.as_slice(), None),
+        Grounds::Heuristic(heuristic) => (&[] as &[Rule], Some(heuristic_text(*heuristic))),
+    };
+    let rule = |rule: &Rule| RuleExplanation { place: rule.place.to_string(), rule: rule.to_string() };
+    PartExplanation {
+        command: judgement.words.clone(),
+        decision: judgement.decision(),
+        rules: rules.iter().map(rule).collect(),
+        heuristic,
+    }
+}
+
+fn attempt_text(attempt: Attempt) -> &'static str {
+    match attempt {
+        Attempt::Inside => "it runs in the sandbox",
+        Attempt::Outside(Outside::NoSandbox) => "it runs without a sandbox, as the settings have none",
+        Attempt::Outside(Outside::Rule) => "it runs outside of the sandbox, as a rule allows it",
+        Attempt::Outside(Outside::Escalation) => "it runs outside of the sandbox, as the model asks for it",
+    }
+}
+
+fn split_text(split: Split) -> &'static str {
+    match split {
+        Split::NoScript => "no, it is not a shell script",
+        Split::Plain => "yes, its script consists of plain commands",
+        Split::Complex => "a single command; what redirects or assigns is passed over, so it is never known to be safe",
+        Split::Opaque => "no, there is more in its script than plain commands, so it is judged as a whole",
+    }
+}
+
+fn heuristic_text(heuristic: Heuristic) -> &'static str {
+    match heuristic {
+        Heuristic::KnownSafe => "it is known to only read",
+        Heuristic::Dangerous => "it is dangerous",
+        Heuristic::DangerousUnasked => "it is dangerous and the approval policy never asks",
+        Heuristic::NoReadOnlySandbox => "this system has no sandbox that only reads",
+        Heuristic::NoReadOnlySandboxUnasked => {
+            "this system has no sandbox that only reads and the approval policy never asks"
+        }
+        Heuristic::NotAsked => "the approval policy does not ask before a command runs",
+        Heuristic::Untrusted => "the approval policy asks about all that is not known to only read",
+        Heuristic::Unconfined => "the approval policy asks when the model does, and there is no sandbox to leave",
+        Heuristic::Escalated => "the model asks to leave the sandbox",
+        Heuristic::Confined => "the approval policy asks when the model does, and it does not",
+    }
+}
+
+/// What would change a decision, the nearest means first.
+fn changes(decision: &Decision) -> Vec<String> {
+    let overall = decision.overall();
+    let mut changes = Vec::new();
+    let mut add = |change: String| {
+        if !changes.contains(&change) {
+            changes.push(change);
+        }
+    };
+    for judgement in decision.judgements.iter().filter(|judgement| judgement.decision() == overall) {
+        match &judgement.grounds {
+            Grounds::Rules(rules) => {
+                for rule in rules.iter().filter(|rule| rule.decision == overall) {
+                    add(format!("changing or removing the rule at {}", rule.place));
+                }
+            }
+            Grounds::Heuristic(heuristic) => {
+                let allow = || format!("the rule {}", amendment::allow_line(&judgement.words));
+                for change in heuristic_changes(*heuristic, allow) {
+                    add(change);
+                }
+            }
+        }
+    }
+    match (&decision.requirement, overall) {
+        (Requirement::Reject { .. }, RuleDecision::Prompt) => {
+            add("an approval policy other than never, so that somebody can be asked".to_owned());
+        }
+        (Requirement::Run { is_granted: true, .. }, _) => {
+            add("the end of the session, and with it of the grant".to_owned())
+        }
+        (Requirement::Ask { .. }, _) => add("allowing it for the session when asked".to_owned()),
+        _ => {}
+    }
+    changes
+}
+
+fn heuristic_changes(heuristic: Heuristic, allow: impl Fn() -> String) -> Vec<String> {
+    match heuristic {
+        Heuristic::KnownSafe | Heuristic::Unconfined => Vec::new(),
+        Heuristic::NotAsked => vec![format!("{}, to run it outside of the sandbox", allow())],
+        Heuristic::Confined => {
+            vec![format!("{}, or the model's asking for escalated permissions, to leave the sandbox", allow())]
+        }
+        Heuristic::Dangerous | Heuristic::NoReadOnlySandbox => vec![allow()],
+        Heuristic::DangerousUnasked | Heuristic::NoReadOnlySandboxUnasked => {
+            vec![allow(), "an approval policy other than never, so that somebody can be asked".to_owned()]
+        }
+        Heuristic::Untrusted => vec![allow(), "another approval policy than untrusted".to_owned()],
+        Heuristic::Escalated => vec![allow(), "staying in the sandbox".to_owned()],
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use expect_test::Expect;
+    use expect_test::expect;
+    use pellucid_protocol::approval::SandboxPermissions;
+    use pellucid_protocol::settings::ApprovalPolicy;
+    use pellucid_protocol::settings::SandboxPolicy;
+
+    use super::*;
+    use crate::approval::Platform;
+    use crate::approval::decide::Question;
+    use crate::approval::decide::decide;
+    use crate::approval::grants::Grants;
+    use crate::approval::part::Part;
+    use crate::approval::part::Parts;
+    use crate::approval::rules::testing::rules;
+    use crate::approval::rules::testing::words;
+
+    fn explanation(policy: ApprovalPolicy, text: &str, commands: &[&str], split: Split) -> Explanation {
+        let argv = ["bash", "-lc", &commands.join(" && ")].map(str::to_owned);
+        let parts = commands.iter().map(|line| Part::new(words(line))).collect();
+        let parts = Parts::of_script(parts, split).unwrap_or_else(|| Parts::whole(&argv, split));
+        let (rules, grants) = (rules(text), Grants::default());
+        let question = Question {
+            argv: &argv,
+            parts: &parts,
+            rules: &rules,
+            policy,
+            sandbox: &SandboxPolicy::ReadOnly,
+            permissions: SandboxPermissions::UseDefault,
+            prefix_rule: None,
+            grants: &grants,
+            keys: &[],
+            platform: Platform::Linux,
+        };
+        explain(&decide(&question), split)
+    }
+
+    #[track_caller]
+    fn check_explanation(policy: ApprovalPolicy, rules: &str, commands: &[&str], expected: &Expect) {
+        expected.assert_eq(&explanation(policy, rules, commands, Split::Plain).to_string());
+    }
+
+    #[test]
+    fn rules_are_named_with_file_and_line() {
+        let rules = "allow touch\nprompt mv # Look first.\nforbidden rm -r";
+        check_explanation(
+            ApprovalPolicy::OnRequest,
+            rules,
+            &["touch a", "rm -r b"],
+            &expect![[r#"
+                reject: `bash -lc 'touch a && rm -r b'` rejected: policy forbids commands starting with `rm -r`
+                taken apart: yes, its script consists of plain commands
+                  touch a: allow
+                    a.rules:1: prefix_rule(pattern=["touch"], decision="allow")
+                  rm -r b: forbidden
+                    a.rules:3: prefix_rule(pattern=["rm", "-r"], decision="forbidden")
+                what would change it:
+                  - changing or removing the rule at a.rules:3
+            "#]],
+        );
+        check_explanation(
+            ApprovalPolicy::OnRequest,
+            rules,
+            &["ls", "mv a b"],
+            &expect![[r#"
+                ask: if allowed, it runs in the sandbox
+                reason: `bash -lc 'ls && mv a b'` requires approval: Look first.
+                taken apart: yes, its script consists of plain commands
+                  ls: allow
+                    no rule matches; it is known to only read
+                  mv a b: prompt
+                    a.rules:2: prefix_rule(pattern=["mv"], decision="prompt", justification="Look first.")
+                what would change it:
+                  - changing or removing the rule at a.rules:2
+                  - allowing it for the session when asked
+            "#]],
+        );
+        check_explanation(
+            ApprovalPolicy::Never,
+            rules,
+            &["mv a b"],
+            &expect![[r#"
+            reject: approval required by policy, but AskForApproval is set to Never
+            taken apart: yes, its script consists of plain commands
+              mv a b: prompt
+                a.rules:2: prefix_rule(pattern=["mv"], decision="prompt", justification="Look first.")
+            what would change it:
+              - changing or removing the rule at a.rules:2
+              - an approval policy other than never, so that somebody can be asked
+        "#]],
+        );
+        check_explanation(
+            ApprovalPolicy::Never,
+            rules,
+            &["touch a"],
+            &expect![[r#"
+            run: it runs outside of the sandbox, as a rule allows it
+            taken apart: yes, its script consists of plain commands
+              touch a: allow
+                a.rules:1: prefix_rule(pattern=["touch"], decision="allow")
+            what would change it:
+              - changing or removing the rule at a.rules:1
+        "#]],
+        );
+    }
+
+    #[test]
+    fn without_rules_the_heuristic_is_named() {
+        check_explanation(
+            ApprovalPolicy::Untrusted,
+            "",
+            &["ls", "make"],
+            &expect![[r#"
+                ask: if allowed, it runs in the sandbox
+                taken apart: yes, its script consists of plain commands
+                  ls: allow
+                    no rule matches; it is known to only read
+                  make: prompt
+                    no rule matches; the approval policy asks about all that is not known to only read
+                would be offered to be saved: prefix_rule(pattern=["make"], decision="allow")
+                what would change it:
+                  - the rule prefix_rule(pattern=["make"], decision="allow")
+                  - another approval policy than untrusted
+                  - allowing it for the session when asked
+            "#]],
+        );
+        check_explanation(
+            ApprovalPolicy::Never,
+            "",
+            &["rm -rf a"],
+            &expect![[r#"
+            reject: `bash -lc 'rm -rf a'` rejected: blocked by policy
+            taken apart: yes, its script consists of plain commands
+              rm -rf a: forbidden
+                no rule matches; it is dangerous and the approval policy never asks
+            what would change it:
+              - the rule prefix_rule(pattern=["rm", "-rf", "a"], decision="allow")
+              - an approval policy other than never, so that somebody can be asked
+        "#]],
+        );
+        check_explanation(
+            ApprovalPolicy::OnRequest,
+            "",
+            &["make"],
+            &expect![[r#"
+                run: it runs in the sandbox
+                taken apart: yes, its script consists of plain commands
+                  make: allow
+                    no rule matches; the approval policy asks when the model does, and it does not
+                what would change it:
+                  - the rule prefix_rule(pattern=["make"], decision="allow"), or the model's asking for escalated permissions, to leave the sandbox
+            "#]],
+        );
+        check_explanation(
+            ApprovalPolicy::OnRequest,
+            "",
+            &["ls"],
+            &expect![[r#"
+                run: it runs in the sandbox
+                taken apart: yes, its script consists of plain commands
+                  ls: allow
+                    no rule matches; it is known to only read
+            "#]],
+        );
+    }
+
+    #[test]
+    fn json_has_the_same() {
+        let explanation = explanation(ApprovalPolicy::Untrusted, "allow a", &["a", "b c"], Split::Plain);
+        expect![[r#"
+            {
+              "outcome": "ask",
+              "what": "if allowed, it runs in the sandbox",
+              "proposed_amendment": [
+                "b",
+                "c"
+              ],
+              "split": "yes, its script consists of plain commands",
+              "parts": [
+                {
+                  "command": [
+                    "a"
+                  ],
+                  "decision": "allow",
+                  "rules": [
+                    {
+                      "place": "a.rules:1",
+                      "rule": "prefix_rule(pattern=[\"a\"], decision=\"allow\")"
+                    }
+                  ]
+                },
+                {
+                  "command": [
+                    "b",
+                    "c"
+                  ],
+                  "decision": "prompt",
+                  "rules": [],
+                  "heuristic": "the approval policy asks about all that is not known to only read"
+                }
+              ],
+              "changes": [
+                "the rule prefix_rule(pattern=[\"b\", \"c\"], decision=\"allow\")",
+                "another approval policy than untrusted",
+                "allowing it for the session when asked"
+              ]
+            }"#]]
+        .assert_eq(&serde_json::to_string_pretty(&explanation).unwrap());
+    }
+}

@@ -1,0 +1,216 @@
+//! The decision about a patch: it is applied, somebody is asked, or it is refused.
+//!
+//! Not here: what a patch does to files (`pellucid-patch`), and links on the disk. Paths are compared as
+//! they are written; the sandbox holds what they lead to.
+
+use std::path::Path;
+use std::path::PathBuf;
+
+use pellucid_protocol::settings::ApprovalPolicy;
+use pellucid_protocol::settings::SandboxPolicy;
+
+/// What is to be decided.
+#[derive(Debug, Clone, Copy)]
+pub struct PatchQuestion<'a> {
+    /// Every file that is changed, and where files are moved to; absolute, without `.` and `..`.
+    pub paths: &'a [PathBuf],
+    /// When a person is asked.
+    pub policy: ApprovalPolicy,
+    /// What commands may touch.
+    pub sandbox: &'a SandboxPolicy,
+    /// Where that lets commands write.
+    pub roots: &'a [WritableRoot],
+    /// Whether this system has a sandbox.
+    pub platform_sandbox: PlatformSandbox,
+}
+
+/// A folder that commands may write in.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct WritableRoot {
+    /// The folder.
+    pub root: PathBuf,
+    /// What in it may not be written.
+    pub protected: Vec<PathBuf>,
+}
+
+/// Whether a system has a sandbox.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PlatformSandbox {
+    /// It has.
+    Present,
+    /// It has none.
+    Absent,
+}
+
+/// A decision and what it stands on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PatchDecision {
+    /// What follows.
+    pub requirement: PatchRequirement,
+    /// Why.
+    pub grounds: PatchGrounds,
+}
+
+/// What follows from a decision about a patch.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PatchRequirement {
+    /// It is applied without a sandbox.
+    Apply,
+    /// It is applied in the sandbox.
+    ApplyInSandbox,
+    /// Somebody is asked.
+    Ask,
+    /// It is not applied, and the model is told this.
+    Reject(&'static str),
+}
+
+/// What a decision about a patch stands on, in the order in which it is looked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PatchGrounds {
+    /// It changes nothing.
+    Empty,
+    /// The policy asks about every patch.
+    Untrusted,
+    /// It may write where it does, and there is no sandbox by the settings.
+    Unconfined,
+    /// It may write where it does, or the sandbox will show.
+    Confined,
+    /// The same, but this system has no sandbox.
+    NoPlatformSandbox,
+    /// It writes where it may not, and nobody can be asked.
+    OutsideUnasked,
+    /// It writes where it may not.
+    Outside,
+}
+
+impl PatchRequirement {
+    /// Whether nobody had to be asked.
+    pub fn is_auto_approved(self) -> bool {
+        matches!(self, Self::Apply | Self::ApplyInSandbox)
+    }
+}
+
+/// Decides.
+pub fn decide_patch(question: &PatchQuestion<'_>) -> PatchDecision {
+    let grounds = grounds(question);
+    let requirement = match grounds {
+        PatchGrounds::Empty => PatchRequirement::Reject("patch rejected: empty patch"),
+        PatchGrounds::OutsideUnasked => PatchRequirement::Reject(
+            "patch rejected: writing outside of the project; rejected by user approval settings",
+        ),
+        PatchGrounds::Unconfined => PatchRequirement::Apply,
+        PatchGrounds::Confined => PatchRequirement::ApplyInSandbox,
+        PatchGrounds::Untrusted | PatchGrounds::NoPlatformSandbox | PatchGrounds::Outside => PatchRequirement::Ask,
+    };
+    PatchDecision { requirement, grounds }
+}
+
+fn grounds(question: &PatchQuestion<'_>) -> PatchGrounds {
+    if question.paths.is_empty() {
+        return PatchGrounds::Empty;
+    }
+    if question.policy == ApprovalPolicy::Untrusted {
+        return PatchGrounds::Untrusted;
+    }
+    let is_unconfined =
+        matches!(question.sandbox, SandboxPolicy::DangerFullAccess | SandboxPolicy::ExternalSandbox { .. });
+    let is_writable = question.paths.iter().all(|path| may_write(path, question));
+    if is_writable || question.policy == ApprovalPolicy::OnFailure {
+        return match (is_unconfined, question.platform_sandbox) {
+            (true, _) => PatchGrounds::Unconfined,
+            (false, PlatformSandbox::Present) => PatchGrounds::Confined,
+            (false, PlatformSandbox::Absent) => PatchGrounds::NoPlatformSandbox,
+        };
+    }
+    if question.policy == ApprovalPolicy::Never { PatchGrounds::OutsideUnasked } else { PatchGrounds::Outside }
+}
+
+fn may_write(path: &Path, question: &PatchQuestion<'_>) -> bool {
+    match question.sandbox {
+        SandboxPolicy::ReadOnly => false,
+        SandboxPolicy::DangerFullAccess | SandboxPolicy::ExternalSandbox { .. } => true,
+        SandboxPolicy::WorkspaceWrite { .. } => question.roots.iter().any(|root| root.lets_write(path)),
+    }
+}
+
+impl WritableRoot {
+    fn lets_write(&self, path: &Path) -> bool {
+        path.starts_with(&self.root) && !self.protected.iter().any(|protected| path.starts_with(protected))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use pellucid_protocol::settings::NetworkAccess;
+
+    use super::*;
+
+    const WORKSPACE: SandboxPolicy = SandboxPolicy::WorkspaceWrite {
+        writable_roots: Vec::new(),
+        network_access: false,
+        exclude_tmpdir_env_var: false,
+        exclude_slash_tmp: false,
+    };
+    const EXTERNAL: SandboxPolicy = SandboxPolicy::ExternalSandbox { network_access: NetworkAccess::Enabled };
+
+    #[track_caller]
+    fn check_patch(
+        policy: ApprovalPolicy,
+        sandbox: &SandboxPolicy,
+        platform_sandbox: PlatformSandbox,
+        paths: &[&str],
+        expected: PatchGrounds,
+    ) {
+        let paths: Vec<PathBuf> = paths.iter().map(PathBuf::from).collect();
+        let roots = [
+            WritableRoot { root: "/w".into(), protected: vec!["/w/.git".into(), "/w/.codex".into()] },
+            WritableRoot { root: "/tmp".into(), protected: Vec::new() },
+        ];
+        let question = PatchQuestion { paths: &paths, policy, sandbox, roots: &roots, platform_sandbox };
+        assert_eq!(decide_patch(&question).grounds, expected, "{policy} {sandbox:?} {paths:?}");
+    }
+
+    #[test]
+    fn every_row() {
+        use ApprovalPolicy::Never;
+        use ApprovalPolicy::OnFailure;
+        use ApprovalPolicy::OnRequest;
+        use ApprovalPolicy::Untrusted;
+        use PatchGrounds as Grounds;
+        use PlatformSandbox::Absent;
+        use PlatformSandbox::Present;
+        use SandboxPolicy::DangerFullAccess;
+        use SandboxPolicy::ReadOnly;
+        check_patch(Untrusted, &WORKSPACE, Present, &[], Grounds::Empty);
+        check_patch(Untrusted, &DangerFullAccess, Present, &["/w/a"], Grounds::Untrusted);
+        for policy in [OnFailure, OnRequest, Never] {
+            check_patch(policy, &DangerFullAccess, Present, &["/etc/x"], Grounds::Unconfined);
+            check_patch(policy, &EXTERNAL, Absent, &["/etc/x"], Grounds::Unconfined);
+            check_patch(policy, &WORKSPACE, Present, &["/w/a", "/tmp/b"], Grounds::Confined);
+            check_patch(policy, &WORKSPACE, Absent, &["/w/a"], Grounds::NoPlatformSandbox);
+        }
+        check_patch(OnFailure, &ReadOnly, Present, &["/w/a"], Grounds::Confined);
+        check_patch(OnFailure, &WORKSPACE, Present, &["/etc/x"], Grounds::Confined);
+        check_patch(Never, &WORKSPACE, Present, &["/w/a", "/etc/x"], Grounds::OutsideUnasked);
+        check_patch(Never, &ReadOnly, Present, &["/w/a"], Grounds::OutsideUnasked);
+        check_patch(OnRequest, &WORKSPACE, Present, &["/etc/x"], Grounds::Outside);
+        check_patch(OnRequest, &ReadOnly, Present, &["/w/a"], Grounds::Outside);
+    }
+
+    #[test]
+    fn protected_folders_are_outside() {
+        for path in ["/w/.git", "/w/.git/config", "/w/.codex/rules/x.rules", "/wx/a", "/"] {
+            let (policy, present) = (ApprovalPolicy::OnRequest, PlatformSandbox::Present);
+            check_patch(policy, &WORKSPACE, present, &[path], PatchGrounds::Outside);
+        }
+        let (policy, present) = (ApprovalPolicy::OnRequest, PlatformSandbox::Present);
+        check_patch(policy, &WORKSPACE, present, &["/w/.gitignore", "/w/.github/x"], PatchGrounds::Confined);
+    }
+
+    #[test]
+    fn only_what_runs_is_approved_by_itself() {
+        assert!(PatchRequirement::Apply.is_auto_approved());
+        assert!(PatchRequirement::ApplyInSandbox.is_auto_approved());
+        assert!(!PatchRequirement::Ask.is_auto_approved());
+    }
+}

@@ -1,0 +1,275 @@
+//! Rules: what a person wrote about commands that begin in a certain way.
+//!
+//! A rule matches when the first words of a command are the words of the rule, letter by letter. All
+//! rules that match count, and the strictest of them wins; no rule overrides another.
+//!
+//! Not here: the files that rules are written in (`pellucid-exec`).
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use pellucid_protocol::approval::RuleDecision;
+
+use crate::facts::PrefixToken;
+
+/// A rule about commands that begin in a certain way.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Rule {
+    /// The first word.
+    pub first: String,
+    /// The words after it.
+    pub rest: Vec<PrefixToken>,
+    /// What it says.
+    pub decision: RuleDecision,
+    /// Why, in the words of whoever wrote it.
+    pub justification: Option<String>,
+    /// Where it is written.
+    pub place: RulePlace,
+}
+
+/// Where a rule is written.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub enum RulePlace {
+    /// In a file.
+    File {
+        /// The file.
+        path: String,
+        /// The line, from 1.
+        line: usize,
+    },
+    /// In the administrator's requirements.
+    Requirements {
+        /// Which of its rules, from 1.
+        number: usize,
+    },
+    /// A person allowed it in this session, and it may not have been saved.
+    Session,
+}
+
+impl fmt::Display for RulePlace {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::File { path, line } => write!(f, "{path}:{line}"),
+            Self::Requirements { number } => write!(f, "requirements.toml, rule {number}"),
+            Self::Session => f.write_str("this session"),
+        }
+    }
+}
+
+impl Rule {
+    /// A rule that a person allowed in this session.
+    ///
+    /// Absent for no words at all.
+    pub fn allowed_in_session(prefix: &[String]) -> Option<Self> {
+        let (first, rest) = prefix.split_first()?;
+        Some(Self {
+            first: first.clone(),
+            rest: rest.iter().map(|word| PrefixToken::Word(word.clone())).collect(),
+            decision: RuleDecision::Allow,
+            justification: None,
+            place: RulePlace::Session,
+        })
+    }
+
+    /// How many words it has.
+    pub fn n_words(&self) -> usize {
+        self.rest.len() + 1
+    }
+
+    /// The first words of a command, if they are this rule's.
+    pub fn matched<'w>(&self, words: &'w [String]) -> Option<&'w [String]> {
+        let prefix = words.get(..self.n_words())?;
+        let (first, rest) = prefix.split_first()?;
+        let is_match = *first == self.first && self.rest.iter().zip(rest).all(|(token, word)| is_word(token, word));
+        is_match.then_some(prefix)
+    }
+
+    /// Its words.
+    pub fn tokens(&self) -> Vec<PrefixToken> {
+        let first = PrefixToken::Word(self.first.clone());
+        std::iter::once(first).chain(self.rest.iter().cloned()).collect()
+    }
+}
+
+/// As it would be written in a file.
+impl fmt::Display for Rule {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let words: Vec<String> = self.tokens().iter().map(token_text).collect();
+        write!(f, "prefix_rule(pattern=[{}], decision={}", words.join(", "), quoted(self.decision.as_str()))?;
+        if let Some(justification) = &self.justification {
+            write!(f, ", justification={}", quoted(justification))?;
+        }
+        f.write_str(")")
+    }
+}
+
+fn is_word(token: &PrefixToken, word: &str) -> bool {
+    match token {
+        PrefixToken::Word(one) => one == word,
+        PrefixToken::OneOf(many) => many.iter().any(|one| one == word),
+    }
+}
+
+fn token_text(token: &PrefixToken) -> String {
+    match token {
+        PrefixToken::Word(word) => quoted(word),
+        PrefixToken::OneOf(words) => {
+            let words: Vec<String> = words.iter().map(|word| quoted(word)).collect();
+            format!("[{}]", words.join(", "))
+        }
+    }
+}
+
+/// A text as it is written in a rule, which is how JSON writes it.
+pub(super) fn quoted(text: &str) -> String {
+    serde_json::Value::from(text).to_string()
+}
+
+/// All rules that count.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Rules {
+    by_first: BTreeMap<String, Vec<Rule>>,
+}
+
+impl Rules {
+    /// Adds a rule. The rules of one first word keep their order.
+    pub fn add(&mut self, rule: Rule) {
+        self.by_first.entry(rule.first.clone()).or_default().push(rule);
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.by_first.is_empty()
+    }
+
+    /// All rules, by their first words.
+    pub fn iter(&self) -> impl Iterator<Item = &Rule> {
+        self.by_first.values().flatten()
+    }
+
+    /// The rules that a command matches.
+    pub fn matching<'r>(&'r self, words: &'r [String]) -> impl Iterator<Item = &'r Rule> {
+        let same_first = words.first().and_then(|first| self.by_first.get(first));
+        same_first.into_iter().flatten().filter(|rule| rule.matched(words).is_some())
+    }
+
+    /// What is allowed, for the model to be told of.
+    pub fn allowed_prefixes(&self) -> Vec<Vec<PrefixToken>> {
+        let mut prefixes: Vec<_> =
+            self.iter().filter(|rule| rule.decision == RuleDecision::Allow).map(Rule::tokens).collect();
+        prefixes.sort();
+        prefixes.dedup();
+        prefixes
+    }
+}
+
+impl FromIterator<Rule> for Rules {
+    fn from_iter<T: IntoIterator<Item = Rule>>(rules: T) -> Self {
+        let mut all = Self::default();
+        for rule in rules {
+            all.add(rule);
+        }
+        all
+    }
+}
+
+#[cfg(test)]
+pub(super) mod testing {
+    use super::*;
+
+    /// Words between blanks; alternatives between bars.
+    pub(crate) fn rule(line: usize, decision: RuleDecision, pattern: &str, justification: Option<&str>) -> Rule {
+        let mut tokens = pattern.split(' ').map(|word| match word.split_once('|') {
+            Some(_) => PrefixToken::OneOf(word.split('|').map(str::to_owned).collect()),
+            None => PrefixToken::Word(word.to_owned()),
+        });
+        let Some(PrefixToken::Word(first)) = tokens.next() else {
+            panic!("a rule begins with a word");
+        };
+        Rule {
+            first,
+            rest: tokens.collect(),
+            decision,
+            justification: justification.map(str::to_owned),
+            place: RulePlace::File { path: "a.rules".to_owned(), line },
+        }
+    }
+
+    /// Lines `decision pattern [# justification]`.
+    pub(crate) fn rules(text: &str) -> Rules {
+        let lines = text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty());
+        lines
+            .map(|(at, line)| {
+                let (line, justification) = match line.split_once(" # ") {
+                    Some((line, justification)) => (line, Some(justification)),
+                    None => (line, None),
+                };
+                let (decision, pattern) = line.trim().split_once(' ').expect("a decision and a pattern");
+                rule(at + 1, RuleDecision::from_word(decision).expect("a decision"), pattern, justification)
+            })
+            .collect()
+    }
+
+    /// Words between blanks.
+    pub(crate) fn words(text: &str) -> Vec<String> {
+        text.split(' ').map(str::to_owned).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use expect_test::Expect;
+    use expect_test::expect;
+
+    use super::testing::rules;
+    use super::testing::words;
+    use super::*;
+
+    #[track_caller]
+    fn check_matches(text: &str, command: &str, expected: &Expect) {
+        let (rules, command) = (rules(text), words(command));
+        let found: Vec<String> = rules
+            .matching(&command)
+            .map(|rule| format!("{} {rule} {:?}\n", rule.place, rule.matched(&command).unwrap()))
+            .collect();
+        expected.assert_eq(&found.concat());
+    }
+
+    #[test]
+    fn words_are_compared_letter_by_letter() {
+        let text = "allow git\nprompt git push|pull -f # Mind the others.\nforbidden Git push";
+        check_matches(
+            text,
+            "git push -f origin",
+            &expect![[r#"
+                a.rules:1 prefix_rule(pattern=["git"], decision="allow") ["git"]
+                a.rules:2 prefix_rule(pattern=["git", ["push", "pull"], "-f"], decision="prompt", justification="Mind the others.") ["git", "push", "-f"]
+            "#]],
+        );
+        check_matches(text, "/usr/bin/git push -f", &expect![[""]]);
+        check_matches(
+            text,
+            "git push",
+            &expect![[r#"
+            a.rules:1 prefix_rule(pattern=["git"], decision="allow") ["git"]
+        "#]],
+        );
+        check_matches("prompt touch /outside", "touch /outside/x", &expect![[""]]);
+    }
+
+    #[test]
+    fn a_rule_of_the_session_is_made_of_words() {
+        let rule = Rule::allowed_in_session(&words("touch a")).unwrap();
+        expect![[r#"prefix_rule(pattern=["touch", "a"], decision="allow")"#]].assert_eq(&rule.to_string());
+        assert_eq!(rule.place.to_string(), "this session");
+        assert_eq!(Rule::allowed_in_session(&[]), None);
+    }
+
+    #[test]
+    fn what_is_allowed_is_listed_once() {
+        let rules = rules("allow b\nallow a x|y\nforbidden c\nallow b");
+        let word = |word: &str| PrefixToken::Word(word.to_owned());
+        let either = PrefixToken::OneOf(words("x y"));
+        assert_eq!(rules.allowed_prefixes(), [vec![word("a"), either], vec![word("b")]]);
+    }
+}

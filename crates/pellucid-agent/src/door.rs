@@ -122,7 +122,8 @@ async fn serve(session: &mut Session, inside: &mut Inside) -> Result<(), FaceGon
                 inside.events.send(&mut session.log, id.as_str(), figures).await?;
                 inside.events.send(&mut session.log, id.as_str(), EventMessage::ThreadRolledBack { num_turns }).await?;
             }
-            Operation::Interrupt => {}
+            // Nobody asked.
+            Operation::ExecApproval { .. } | Operation::PatchApproval { .. } | Operation::Interrupt => {}
             Operation::Shutdown => {
                 return inside.events.send(&mut session.log, id.as_str(), EventMessage::ShutdownComplete).await;
             }

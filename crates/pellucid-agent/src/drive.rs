@@ -1,5 +1,6 @@
 //! The driver: does what a turn wishes, waits, and reports back. The only code that awaits.
 
+use std::collections::BTreeMap;
 use std::collections::VecDeque;
 use std::future::Future;
 use std::future::pending;
@@ -28,8 +29,12 @@ use pellucid_protocol::item::Item;
 use pellucid_protocol::operation::Operation;
 use pellucid_protocol::reply::ReplyError;
 use pellucid_protocol::reply::ReplyEvent;
+use pellucid_tools::desk::Answer;
+use pellucid_tools::desk::AskKey;
 use pellucid_tools::desk::FromTool;
+use pellucid_tools::desk::Question;
 use serde_json::Value;
+use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
 
@@ -84,7 +89,7 @@ pub(crate) async fn drive(session: &mut Session, input: TurnInput, inside: &mut 
     let mut turn = Turn::new(settings, std::mem::take(&mut session.meter), &session.setup.pack);
     let frame = session.frame(input.output_schema.clone());
     let mut driver = Driver {
-        jobs: Jobs::new(session.situation(&input.id)),
+        jobs: Jobs::new(session.situation(&input.id), session.toolbox.clone()),
         session,
         frame,
         input,
@@ -93,6 +98,8 @@ pub(crate) async fn drive(session: &mut Session, input: TurnInput, inside: &mut 
         facts: VecDeque::new(),
         git: Git::NotAsked,
         summary: None,
+        asked: BTreeMap::new(),
+        is_unwanted: false,
     };
     let first = match driver.input.task {
         Task::Answer => turn.begin(&driver.input.items),
@@ -109,6 +116,10 @@ struct Driver<'a> {
     session: &'a mut Session,
     /// The calls that are being done.
     jobs: Jobs,
+    /// Questions that are open.
+    asked: BTreeMap<AskKey, oneshot::Sender<Answer>>,
+    /// Whether a person answered a question by ending the turn.
+    is_unwanted: bool,
     frame: Frame,
     input: TurnInput,
     /// The last request, for asking again.
@@ -294,7 +305,23 @@ impl Driver<'_> {
                 Ok(None)
             }
             FromTool::Picture(path) => Ok(Some(Fact::Attached(self.session.picture(&path)))),
+            FromTool::Ask(Question { event, key, answer }) => {
+                self.asked.insert(key, answer);
+                inside.events.send(&mut self.session.log, self.input.id.as_str(), event).await?;
+                Ok(None)
+            }
+            FromTool::Abort => {
+                self.is_unwanted = true;
+                Ok(None)
+            }
             FromTool::Finished { index, answer } => Ok(Some(Fact::ToolFinished { index, answer })),
+        }
+    }
+
+    /// Passes an answer on to who asked. One that nobody waits for means nothing.
+    fn answer(&mut self, key: &AskKey, answer: Answer) {
+        if let Some(waiting) = self.asked.remove(key) {
+            let _gone = waiting.send(answer);
         }
     }
 
@@ -336,6 +363,9 @@ impl Driver<'_> {
                             };
                             inside.events.send(&mut self.session.log, submission.id.as_str(), error).await?;
                         }
+                        Operation::ExecApproval { id, decision, .. } | Operation::PatchApproval { id, decision } => {
+                            self.answer(&AskKey::Approval(id), Answer::Decision(decision));
+                        }
                         Operation::UserInput { items, .. } if items.is_empty() => {}
                         Operation::UserInput { items, .. } => return Ok(Fact::Steered(items)),
                         Operation::OverrideTurnContext(_) | Operation::Compact => {
@@ -348,6 +378,9 @@ impl Driver<'_> {
                 message = self.jobs.hear() => {
                     if let Some(fact) = self.heard(message, inside).await? {
                         return Ok(fact);
+                    }
+                    if self.is_unwanted {
+                        return Ok(self.interrupt(inside).await);
                     }
                 }
                 fact = self.waiting.next() => return Ok(fact),

@@ -15,6 +15,7 @@ use pellucid_tools::NoOutcome;
 use pellucid_tools::desk::Desk;
 use pellucid_tools::desk::FromTool;
 use pellucid_tools::situation::Situation;
+use pellucid_tools::toolbox::Toolbox;
 use tokio::sync::RwLock;
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
@@ -23,6 +24,7 @@ use tokio::task::JoinSet;
 #[derive(Debug)]
 pub(crate) struct Jobs {
     situation: Arc<Situation>,
+    toolbox: Arc<Toolbox>,
     desk: Desk,
     heard: mpsc::Receiver<FromTool>,
     tasks: JoinSet<()>,
@@ -33,10 +35,11 @@ pub(crate) struct Jobs {
 }
 
 impl Jobs {
-    pub(crate) fn new(situation: Situation) -> Self {
+    pub(crate) fn new(situation: Situation, toolbox: Arc<Toolbox>) -> Self {
         let (desk, heard) = Desk::open();
         Self {
             situation: Arc::new(situation),
+            toolbox,
             desk,
             heard,
             tasks: JoinSet::new(),
@@ -53,7 +56,7 @@ impl Jobs {
 
     /// Begins a call.
     pub(crate) fn start(&mut self, index: usize, call: ToolCall) {
-        let job = Job { situation: self.situation.clone(), desk: self.desk.clone() };
+        let job = Job { situation: self.situation.clone(), toolbox: self.toolbox.clone(), desk: self.desk.clone() };
         let order = self.order.clone();
         self.began.insert(index, Instant::now());
         self.tasks.spawn(async move {

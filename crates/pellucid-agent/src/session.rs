@@ -1,6 +1,7 @@
 //! A session: a conversation with its settings, and the requests it makes.
 
 use std::path::Path;
+use std::sync::Arc;
 
 use pellucid_engine::assemble;
 use pellucid_engine::assemble::Context;
@@ -57,6 +58,7 @@ use pellucid_store::read::Loaded;
 use pellucid_store::recorder::Recorder;
 use pellucid_tools::desk::Notice;
 use pellucid_tools::situation::Situation;
+use pellucid_tools::toolbox::Toolbox;
 use pellucid_workspace::images::load_image;
 use serde_json::Value;
 
@@ -108,6 +110,8 @@ pub struct Session {
     pub(crate) transcript: Transcript,
     pub(crate) meter: Meter,
     pub(crate) log: Log,
+    /// What stays between the calls of tools.
+    pub(crate) toolbox: Arc<Toolbox>,
     instructions: Vec<Fragment>,
     omissions: Vec<Omission>,
     last: Option<LastRequest>,
@@ -181,6 +185,7 @@ impl Session {
         Self {
             transcript: Transcript::new(ids(&setup.provider), facts.model.truncation_policy),
             log,
+            toolbox: Arc::default(),
             meter: Meter::default(),
             instructions: context.instructions.clone(),
             omissions,

@@ -2,11 +2,17 @@
 
 use pellucid_engine::gate;
 use pellucid_engine::tool_list;
+use pellucid_exec::environment;
+use pellucid_exec::environment::Network;
+use pellucid_exec::process::Variables;
 use pellucid_protocol::id::TurnId;
 use pellucid_protocol::model::ShellType;
+use pellucid_protocol::settings::NetworkAccess;
+use pellucid_protocol::settings::SandboxPolicy;
 use pellucid_tools::situation::Offered;
 use pellucid_tools::situation::Situation;
 
+use crate::gather::Sources;
 use crate::session::Setup;
 
 /// The situation of a turn.
@@ -27,6 +33,19 @@ pub(crate) fn situation(setup: &Setup, turn_id: &TurnId) -> Situation {
         offered: offered.collect(),
         shell_is_on: gate::shell_type(facts) != ShellType::Disabled,
         shell: setup.gathered.shell.clone(),
-        environment: setup.sources.env.variables().clone(),
+        environment: environment(setup),
     }
+}
+
+/// What the children of this session see of our environment.
+fn environment(setup: &Setup) -> Variables {
+    let Sources { config, env, .. } = &setup.sources;
+    let network = match &setup.gathered.facts.sandbox_policy {
+        SandboxPolicy::DangerFullAccess
+        | SandboxPolicy::ExternalSandbox { network_access: NetworkAccess::Enabled }
+        | SandboxPolicy::WorkspaceWrite { network_access: true, .. } => Network::Full,
+        _ => Network::Limited,
+    };
+    let ours = env.variables().iter().map(|(name, value)| (name.clone(), value.clone()));
+    environment::variables(&config.shell_environment, ours, setup.session_id.as_str(), network)
 }

@@ -8,6 +8,8 @@ use std::path::PathBuf;
 use serde::Deserialize;
 use serde::Serialize;
 
+use crate::approval::ApplyPatchApprovalRequest;
+use crate::approval::ExecApprovalRequest;
 use crate::change::PatchApplyBegin;
 use crate::change::PatchApplyEnd;
 use crate::exec::ExecCommandBegin;
@@ -168,6 +170,10 @@ pub enum EventMessage {
         /// Which picture.
         path: PathBuf,
     },
+    /// May this command run?
+    ExecApprovalRequest(ExecApprovalRequest),
+    /// May this patch be applied?
+    ApplyPatchApprovalRequest(ApplyPatchApprovalRequest),
     /// A patch is about to be applied.
     PatchApplyBegin(PatchApplyBegin),
     /// A patch was applied, or not.

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use serde::Deserialize;
 use serde::Serialize;
 
+use crate::approval::ReviewDecision;
 use crate::id::TurnId;
 use crate::input::UserInput;
 use crate::settings::ApprovalPolicy;
@@ -41,6 +42,23 @@ pub enum Operation {
     ThreadRollback {
         /// How many.
         num_turns: usize,
+    },
+    /// Answer whether a command may run.
+    ExecApproval {
+        /// Which question: the call, unless the question had an id of its own.
+        id: String,
+        /// In which turn.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        turn_id: Option<TurnId>,
+        /// The answer.
+        decision: ReviewDecision,
+    },
+    /// Answer whether a patch may be applied.
+    PatchApproval {
+        /// The call.
+        id: String,
+        /// The answer.
+        decision: ReviewDecision,
     },
     /// Summarise the history.
     Compact,

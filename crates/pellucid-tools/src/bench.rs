@@ -72,7 +72,7 @@ impl Bench {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         runtime.block_on(async {
             let (desk, mut heard) = Desk::open();
-            let job = Job { situation: Arc::new(self.situation.clone()), desk };
+            let job = Job { situation: Arc::new(self.situation.clone()), toolbox: Arc::default(), desk };
             let mut said = Vec::new();
             let outcome = {
                 let running = async {

@@ -5,8 +5,11 @@ use std::time::Duration;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
+use pellucid_engine::approval::decide::escalation_refusal;
+use pellucid_engine::exec_output;
 use pellucid_engine::exec_output::Ended;
 use pellucid_exec::process;
+use pellucid_exec::process::Command;
 use pellucid_exec::process::Delta;
 use pellucid_exec::process::Finished;
 use pellucid_exec::process::Stream;
@@ -22,6 +25,7 @@ use tokio::sync::mpsc;
 use crate::Failed;
 use crate::Job;
 use crate::permit;
+use crate::permit::After;
 use crate::permit::Refused;
 use crate::permit::Rights;
 
@@ -31,6 +35,7 @@ const DELTAS_WAITING: usize = 16;
 /// A command that the model wants to be run.
 #[derive(Debug)]
 pub(crate) struct Wanted {
+    pub tool: String,
     pub call_id: String,
     pub argv: Vec<String>,
     pub cwd: PathBuf,
@@ -48,6 +53,9 @@ pub(crate) enum Form {
 
 /// Runs a command and shows it.
 pub(crate) async fn run(job: &Job, wanted: &Wanted) -> Result<ToolOutput, Failed> {
+    if let Some(text) = escalation_refusal(job.situation.approval_policy, wanted.rights.permissions()) {
+        return Err(Failed::Told(text));
+    }
     let begin = ExecCommandBegin {
         call_id: wanted.call_id.clone(),
         process_id: None,
@@ -59,40 +67,97 @@ pub(crate) async fn run(job: &Job, wanted: &Wanted) -> Result<ToolOutput, Failed
         interaction_input: None,
     };
     job.desk.tell(EventMessage::ExecCommandBegin(begin.clone())).await;
-    let ran = permit::run(job, wanted).await;
-    let policy = job.situation.truncation;
-    let (end, answer) = match &ran {
-        Ok(finished) => match finished.exit_code() {
-            Some(exit_code) => {
-                let shown = finished.shown();
-                let ended = Ended { exit_code, duration: finished.duration, output: &shown };
-                let text = match wanted.form {
-                    Form::Json => ended.structured(policy),
-                    Form::Lines => ended.freeform(policy),
-                };
-                let formatted = pellucid_engine::exec_output::with_heading(&shown, policy);
-                (finished_end(begin, finished, exit_code, formatted), Ok(text))
-            }
-            None => {
-                let text = finished.failure_text().unwrap_or_default();
-                (refused_end(begin, &text, ExecStatus::Failed), Err(Failed::Told(text)))
-            }
-        },
-        Err(Refused::Failed(text)) => (refused_end(begin, text, ExecStatus::Failed), Err(Failed::told(text))),
-        Err(Refused::Declined(text)) => (refused_end(begin, text, ExecStatus::Declined), Err(Failed::told(text))),
-        Err(Refused::Aborted) => {
-            (refused_end(begin, "", ExecStatus::Declined), Err(Failed::Fatal("the turn was ended".to_owned())))
-        }
+    let (end, answer) = match attempt(job, wanted).await {
+        Ok(finished) => told(job, wanted, begin, &finished),
+        Err(NotRun { text, status }) => (refused_end(begin, &text, status), Err(Failed::Told(text))),
     };
     job.desk.tell(EventMessage::ExecCommandEnd(Box::new(end))).await;
     answer.map(ToolOutput::Text)
+}
+
+/// Why a command has no end of its own.
+struct NotRun {
+    text: String,
+    status: ExecStatus,
+}
+
+impl From<Refused> for NotRun {
+    fn from(refused: Refused) -> Self {
+        let text = match refused {
+            Refused::ByPolicy(text) => text,
+            Refused::ByPerson => "exec command rejected by user".to_owned(),
+        };
+        Self { text, status: ExecStatus::Declined }
+    }
+}
+
+/// Runs a command, and once more outside of the sandbox if that stopped it and somebody allows it.
+async fn attempt(job: &Job, wanted: &Wanted) -> Result<Finished, NotRun> {
+    if wanted.argv.is_empty() {
+        return Err(Refused::ByPolicy("command args are empty".to_owned()).into());
+    }
+    let request = permit::Request {
+        call_id: &wanted.call_id,
+        argv: &wanted.argv,
+        cwd: &wanted.cwd,
+        rights: &wanted.rights,
+        tty: None,
+    };
+    let mut permit = permit::permit(job, &request).await?;
+    loop {
+        let command = Command {
+            argv: permit.argv(job, &wanted.argv, &wanted.cwd)?,
+            arg0: None,
+            cwd: wanted.cwd.clone(),
+            env: job.situation.environment.clone(),
+        };
+        let ran = run_shown(job, &wanted.call_id, &command, wanted.timeout).await;
+        let finished = ran.map_err(|error| NotRun { text: error.failure_text(), status: ExecStatus::Failed })?;
+        let Some(exit_code) = finished.exit_code() else { return Ok(finished) };
+        let outputs = [finished.stdout.text(), finished.stderr.text()];
+        match permit::after(job, &request, &permit, exit_code, &outputs.each_ref().map(String::as_str)).await {
+            After::NotDenied | After::Denied => return Ok(finished),
+            After::Again(outside) => permit = outside,
+            After::Refused(refused) => return Err(refused.into()),
+        }
+    }
+}
+
+/// What people and the model are told of a command that ended.
+fn told(
+    job: &Job,
+    wanted: &Wanted,
+    begin: ExecCommandBegin,
+    finished: &Finished,
+) -> (ExecCommandEnd, Result<String, Failed>) {
+    let Some(exit_code) = finished.exit_code() else {
+        let text = finished.failure_text().unwrap_or_default();
+        return (refused_end(begin, &text, ExecStatus::Failed), Err(Failed::Told(text)));
+    };
+    let (shown, policy) = (finished.shown(), job.situation.truncation);
+    let ended = Ended { exit_code, duration: finished.duration, output: &shown };
+    let text = match wanted.form {
+        Form::Json => ended.structured(policy),
+        Form::Lines => ended.freeform(policy),
+    };
+    let end = ExecCommandEnd {
+        begin,
+        stdout: finished.stdout.text(),
+        stderr: finished.stderr.text(),
+        aggregated_output: finished.aggregated(),
+        exit_code,
+        duration: finished.duration,
+        formatted_output: exec_output::with_heading(&shown, policy),
+        status: if exit_code == 0 { ExecStatus::Completed } else { ExecStatus::Failed },
+    };
+    (end, Ok(text))
 }
 
 /// Runs what is permitted, and passes its output on while it comes.
 pub(crate) async fn run_shown(
     job: &Job,
     call_id: &str,
-    command: &process::Command,
+    command: &Command,
     timeout: Duration,
 ) -> Result<Finished, process::SpawnError> {
     let (sender, mut deltas) = mpsc::channel::<Delta>(DELTAS_WAITING);
@@ -114,19 +179,6 @@ pub(crate) async fn run_shown(
     tokio::join!(running, showing).0
 }
 
-fn finished_end(begin: ExecCommandBegin, finished: &Finished, exit_code: i32, formatted: String) -> ExecCommandEnd {
-    ExecCommandEnd {
-        begin,
-        stdout: finished.stdout.text(),
-        stderr: finished.stderr.text(),
-        aggregated_output: finished.aggregated(),
-        exit_code,
-        duration: finished.duration,
-        formatted_output: formatted,
-        status: if exit_code == 0 { ExecStatus::Completed } else { ExecStatus::Failed },
-    }
-}
-
 /// The end of a command that never ran, or not to an end of its own.
 fn refused_end(begin: ExecCommandBegin, text: &str, status: ExecStatus) -> ExecCommandEnd {
     ExecCommandEnd {
@@ -139,4 +191,8 @@ fn refused_end(begin: ExecCommandBegin, text: &str, status: ExecStatus) -> ExecC
         formatted_output: text.to_owned(),
         status,
     }
+}
+
+pub(crate) fn summary(argv: &[String]) -> Vec<pellucid_protocol::parsed_command::ParsedCommand> {
+    vec![pellucid_protocol::parsed_command::ParsedCommand::Unknown { cmd: pellucid_engine::command_line::joined(argv) }]
 }

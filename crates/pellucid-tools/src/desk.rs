@@ -5,9 +5,11 @@
 
 use std::path::PathBuf;
 
+use pellucid_protocol::approval::ReviewDecision;
 use pellucid_protocol::event::EventMessage;
 use pellucid_protocol::item::Item;
 use tokio::sync::mpsc;
+use tokio::sync::oneshot;
 
 /// How many messages may wait.
 const WAITING_MAX: usize = 64;
@@ -21,6 +23,10 @@ pub enum FromTool {
     Notice(Notice),
     /// The model is shown a picture with the next request.
     Picture(PathBuf),
+    /// A person is asked.
+    Ask(Question),
+    /// A person wants the turn to end.
+    Abort,
     /// The call is done.
     Finished {
         /// Which call, counted within the reply.
@@ -28,6 +34,31 @@ pub enum FromTool {
         /// Its answer; absent when it leaves none.
         answer: Option<Item>,
     },
+}
+
+/// A question to a person.
+#[derive(Debug)]
+pub struct Question {
+    /// How it is asked.
+    pub event: EventMessage,
+    /// By what the answer is known.
+    pub key: AskKey,
+    /// Where the answer goes.
+    pub answer: oneshot::Sender<Answer>,
+}
+
+/// By what an answer is known. A question replaces an earlier one of the same key.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub enum AskKey {
+    /// By the call that wants to do something.
+    Approval(String),
+}
+
+/// What a person answers.
+#[derive(Debug)]
+pub enum Answer {
+    /// Whether something may be done.
+    Decision(ReviewDecision),
 }
 
 /// What the model is told beside an answer. The words are the pack's.
@@ -63,6 +94,13 @@ impl Desk {
     /// Says something. When nobody listens any more, the turn is over and nobody misses it.
     pub async fn say(&self, message: FromTool) {
         let _nobody_listens = self.sender.send(message).await;
+    }
+
+    /// Asks, and waits for the answer; absent when nobody will give one.
+    pub async fn ask(&self, event: EventMessage, key: AskKey) -> Option<Answer> {
+        let (answer, answered) = oneshot::channel();
+        self.say(FromTool::Ask(Question { event, key, answer })).await;
+        answered.await.ok()
     }
 
     /// Tells people.

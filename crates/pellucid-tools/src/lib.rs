@@ -9,11 +9,17 @@
 
 pub mod desk;
 pub mod situation;
+pub mod toolbox;
 
+mod command;
 mod grep_files;
 mod indentation;
 mod list_dir;
+mod permit;
 mod read_file;
+mod script_argv;
+mod shell;
+mod shell_command;
 mod test_sync_tool;
 mod text;
 mod update_plan;
@@ -32,6 +38,7 @@ use pellucid_protocol::item::ToolOutput;
 
 use crate::desk::Desk;
 use crate::situation::Situation;
+use crate::toolbox::Toolbox;
 
 /// A tool.
 struct Tool {
@@ -64,14 +71,26 @@ enum When {
 }
 
 /// Every tool.
-static TOOLS: [Tool; 6] =
-    [update_plan::TOOL, view_image::TOOL, grep_files::TOOL, read_file::TOOL, list_dir::TOOL, test_sync_tool::TOOL];
+static TOOLS: &[Tool] = &[
+    shell::SHELL,
+    shell::CONTAINER_EXEC,
+    shell::LOCAL_SHELL,
+    shell_command::TOOL,
+    update_plan::TOOL,
+    view_image::TOOL,
+    grep_files::TOOL,
+    read_file::TOOL,
+    list_dir::TOOL,
+    test_sync_tool::TOOL,
+];
 
 /// What a call needs besides its arguments.
 #[derive(Debug, Clone)]
 pub struct Job {
     /// What holds for all calls of the turn.
     pub situation: Arc<Situation>,
+    /// What stays between the calls of a session.
+    pub toolbox: Arc<Toolbox>,
     /// The line to the session.
     pub desk: Desk,
 }

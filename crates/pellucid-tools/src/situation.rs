@@ -55,6 +55,11 @@ pub struct Offered {
 }
 
 impl Situation {
+    /// A folder that the model names, or the working one.
+    pub(crate) fn folder(&self, named: Option<&str>) -> PathBuf {
+        named.filter(|name| !name.is_empty()).map_or_else(|| self.cwd.clone(), |name| self.cwd.join(name))
+    }
+
     /// Whether a tool can be called.
     pub(crate) fn has(&self, tool: &Tool) -> bool {
         match tool.when {

@@ -1,0 +1,223 @@
+//! Whether a command may run, and where: rules, heuristics, people, the sandbox.
+//!
+//! The engine decides; this asks and remembers. The same way serves commands that run within a
+//! call and those that are left running.
+
+use std::path::Path;
+use std::path::PathBuf;
+
+use pellucid_engine::approval::Platform;
+use pellucid_engine::approval::decide::Attempt;
+use pellucid_engine::approval::decide::Question;
+use pellucid_engine::approval::decide::Requirement;
+use pellucid_engine::approval::decide::decide;
+use pellucid_engine::approval::denial;
+use pellucid_engine::approval::denial::AfterDenial;
+use pellucid_engine::approval::denial::Consent;
+use pellucid_engine::approval::denial::Denied;
+use pellucid_engine::approval::grants;
+use pellucid_engine::approval::grants::GrantKey;
+use pellucid_engine::approval::part::Parts;
+use pellucid_exec::script;
+use pellucid_protocol::approval::ExecApprovalRequest;
+use pellucid_protocol::approval::ReviewDecision;
+use pellucid_protocol::approval::SandboxPermissions;
+use pellucid_protocol::event::EventMessage;
+use serde::Deserialize;
+
+use crate::Job;
+use crate::desk::Answer;
+use crate::desk::AskKey;
+use crate::desk::FromTool;
+
+/// The rights that the model asks for, as its arguments say it.
+#[derive(Debug, Clone, Default, Deserialize)]
+pub(crate) struct Rights {
+    #[serde(default)]
+    pub sandbox_permissions: Option<SandboxPermissions>,
+    #[serde(default)]
+    pub justification: Option<String>,
+    #[serde(default)]
+    pub prefix_rule: Option<Vec<String>>,
+}
+
+impl Rights {
+    pub(crate) fn permissions(&self) -> SandboxPermissions {
+        self.sandbox_permissions.unwrap_or(SandboxPermissions::UseDefault)
+    }
+}
+
+/// A command that somebody may have to be asked about.
+#[derive(Debug)]
+pub(crate) struct Request<'a> {
+    pub call_id: &'a str,
+    pub argv: &'a [String],
+    pub cwd: &'a Path,
+    pub rights: &'a Rights,
+    /// Whether it has a terminal; absent for tools that give none.
+    pub tty: Option<bool>,
+}
+
+/// Where a command may run.
+#[derive(Debug)]
+pub(crate) struct Permit {
+    pub is_sandboxed: bool,
+    consent: Consent,
+    proposed_amendment: Option<Vec<String>>,
+}
+
+/// Why a command did not run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Refused {
+    /// Rules, heuristics or settings say so, in these words.
+    ByPolicy(String),
+    /// A person said so.
+    ByPerson,
+}
+
+/// Decides and, where needed, asks.
+pub(crate) async fn permit(job: &Job, request: &Request<'_>) -> Result<Permit, Refused> {
+    let situation = &job.situation;
+    let parts = script::parts(request.argv);
+    let keys = keys(request, &parts);
+    let decision = {
+        let (rules, grants) = (job.toolbox.rules(), job.toolbox.grants());
+        decide(&Question {
+            argv: request.argv,
+            parts: &parts,
+            rules: &rules,
+            policy: situation.approval_policy,
+            sandbox: &situation.sandbox_policy,
+            permissions: request.rights.permissions(),
+            prefix_rule: request.rights.prefix_rule.as_deref(),
+            grants: &grants,
+            keys: &keys,
+            platform: Platform::HERE,
+        })
+    };
+    let is_sandboxed = decision.attempt == Attempt::Inside;
+    match decision.requirement {
+        Requirement::Run { is_granted, proposed_amendment } => {
+            let consent = if is_granted { Consent::Given } else { Consent::NotAsked };
+            Ok(Permit { is_sandboxed, consent, proposed_amendment })
+        }
+        Requirement::Reject { text } => Err(Refused::ByPolicy(text)),
+        Requirement::Ask { reason, proposed_amendment } => {
+            let reason = reason.or_else(|| request.rights.justification.clone());
+            ask(job, request, &keys, reason, proposed_amendment.clone()).await?;
+            Ok(Permit { is_sandboxed, consent: Consent::Given, proposed_amendment })
+        }
+    }
+}
+
+/// Whether a sandbox seems to have stopped a command, and if so, whether it may run without.
+pub(crate) async fn after(
+    job: &Job,
+    request: &Request<'_>,
+    permit: &Permit,
+    exit_code: i32,
+    outputs: &[&str],
+) -> After {
+    let ended = denial::Ended { is_sandboxed: permit.is_sandboxed, exit_code, outputs };
+    if denial::denial(&ended, Platform::HERE).is_none() {
+        return After::NotDenied;
+    }
+    match denial::after_denial(job.situation.approval_policy, Denied::Command, permit.consent) {
+        AfterDenial::Fail => After::Denied,
+        AfterDenial::Retry => After::Again(permit.outside()),
+        AfterDenial::Ask => {
+            let keys = keys(request, &script::parts(request.argv));
+            let reason = Some(denial::RETRY_REASON.to_owned());
+            match ask(job, request, &keys, reason, permit.proposed_amendment.clone()).await {
+                Ok(()) => After::Again(permit.outside()),
+                Err(refused) => After::Refused(refused),
+            }
+        }
+    }
+}
+
+/// What follows an attempt.
+#[derive(Debug)]
+pub(crate) enum After {
+    /// Its end counts.
+    NotDenied,
+    /// The sandbox stopped it, and that is all.
+    Denied,
+    /// It runs again, outside of the sandbox.
+    Again(Permit),
+    /// A person did not want that.
+    Refused(Refused),
+}
+
+impl Permit {
+    fn outside(&self) -> Self {
+        Self { is_sandboxed: false, consent: Consent::Given, proposed_amendment: None }
+    }
+
+    /// The command as it is started: behind the sandbox, if it runs in one.
+    pub(crate) fn argv(&self, job: &Job, argv: &[String], cwd: &Path) -> Result<Vec<String>, Refused> {
+        if !self.is_sandboxed {
+            return Ok(argv.to_vec());
+        }
+        job.toolbox.confine(argv, cwd, &job.situation).map_err(Refused::ByPolicy)
+    }
+}
+
+fn keys(request: &Request<'_>, parts: &Parts) -> Vec<GrantKey> {
+    vec![GrantKey::Command {
+        command: grants::canonical(request.argv, parts),
+        cwd: request.cwd.to_string_lossy().into_owned(),
+        permissions: request.rights.permissions(),
+        tty: request.tty,
+    }]
+}
+
+async fn ask(
+    job: &Job,
+    request: &Request<'_>,
+    keys: &[GrantKey],
+    reason: Option<String>,
+    proposed: Option<Vec<String>>,
+) -> Result<(), Refused> {
+    if job.toolbox.grants().cover(keys) {
+        return Ok(());
+    }
+    let event = EventMessage::ExecApprovalRequest(ExecApprovalRequest {
+        call_id: request.call_id.to_owned(),
+        approval_id: None,
+        turn_id: job.situation.turn_id.clone(),
+        command: request.argv.to_vec(),
+        cwd: PathBuf::from(request.cwd),
+        reason,
+        network_approval_context: None,
+        proposed_execpolicy_amendment: proposed,
+        parsed_cmd: crate::command::summary(request.argv),
+    });
+    let answer = job.desk.ask(event, AskKey::Approval(request.call_id.to_owned())).await;
+    let decision = match answer {
+        Some(Answer::Decision(decision)) => decision,
+        _ => ReviewDecision::Denied,
+    };
+    heed(job, decision, keys).await
+}
+
+/// Does what a person decided.
+pub(crate) async fn heed(job: &Job, decision: ReviewDecision, keys: &[GrantKey]) -> Result<(), Refused> {
+    match decision {
+        ReviewDecision::Approved => Ok(()),
+        ReviewDecision::ApprovedForSession => {
+            job.toolbox.grants().remember(keys.iter().cloned());
+            Ok(())
+        }
+        ReviewDecision::ApprovedExecpolicyAmendment { proposed_execpolicy_amendment } => {
+            job.toolbox.amend(&job.desk, proposed_execpolicy_amendment).await;
+            Ok(())
+        }
+        ReviewDecision::Denied => Err(Refused::ByPerson),
+        ReviewDecision::Abort => {
+            job.desk.say(FromTool::Abort).await;
+            // The turn ends now, and this call with it.
+            std::future::pending().await
+        }
+    }
+}

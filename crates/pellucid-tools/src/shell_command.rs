@@ -1,0 +1,54 @@
+//! `shell_command`: a script runs in the person's shell to its end.
+
+use std::time::Duration;
+
+use pellucid_exec::process::DEFAULT_TIMEOUT;
+use pellucid_protocol::call::ToolCall;
+use pellucid_protocol::item::ToolOutput;
+use serde::Deserialize;
+
+use crate::Failed;
+use crate::Job;
+use crate::Takes;
+use crate::Tool;
+use crate::When;
+use crate::arguments;
+use crate::command;
+use crate::command::Form;
+use crate::command::Wanted;
+use crate::permit::Rights;
+use crate::script_argv::Login;
+use crate::script_argv::script_argv;
+
+pub(crate) const TOOL: Tool = Tool {
+    name: "shell_command",
+    takes: &[Takes::Function],
+    when: When::ShellIsOn,
+    run: |call, job| Box::pin(run(call, job)),
+};
+
+#[derive(Deserialize)]
+struct Arguments {
+    command: String,
+    workdir: Option<String>,
+    #[serde(default)]
+    login: Login,
+    #[serde(alias = "timeout")]
+    timeout_ms: Option<u64>,
+    #[serde(flatten)]
+    rights: Rights,
+}
+
+async fn run(call: &ToolCall, job: &Job) -> Result<ToolOutput, Failed> {
+    let Arguments { command, workdir, login, timeout_ms, rights } = arguments(call)?;
+    let wanted = Wanted {
+        tool: call.name.clone(),
+        call_id: call.call_id.clone(),
+        argv: script_argv(&job.situation.shell, login, &command),
+        cwd: job.situation.folder(workdir.as_deref()),
+        timeout: timeout_ms.map_or(DEFAULT_TIMEOUT, Duration::from_millis),
+        rights,
+        form: Form::Lines,
+    };
+    command::run(job, &wanted).await
+}

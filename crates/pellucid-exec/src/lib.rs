@@ -12,6 +12,7 @@
 
 pub mod environment;
 pub mod process;
+pub mod terminal;
 pub mod text;
 
 mod before_exec;

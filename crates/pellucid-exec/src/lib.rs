@@ -15,6 +15,7 @@
 pub mod environment;
 pub mod process;
 pub mod script;
+pub mod terminal;
 pub mod text;
 
 mod before_exec;

@@ -97,8 +97,12 @@ fn thread_of_children() -> io::Result<&'static mpsc::Sender<Order>> {
 fn serve(orders: &mpsc::Receiver<Order>) {
     for Order { mut command, runtime, reply } in orders {
         let _guard = runtime.enter();
+        let child = start(&mut command);
+        // The command holds our copies of what the child reads and writes. They must be closed
+        // before anybody waits for the end of these streams.
+        drop(command);
         // Who gave the order may have gone; the child is dropped then, and with it its group.
-        let _ = reply.send(start(&mut command));
+        let _ = reply.send(child);
     }
 }
 

@@ -5,3 +5,4 @@
 mod agent_death;
 mod lifeline;
 mod process;
+mod terminal;

@@ -1,0 +1,299 @@
+//! Processes that outlive a call and can be written to.
+//!
+//! A call starts a [`Terminal`], collects what it writes for a while and, if it still runs, keeps it
+//! in [`Terminals`] under a number. Later calls write to it and collect more. Watchers are told of
+//! output and of the end, whenever that is ([`Report`]).
+//!
+//! ```text
+//! reserve ─► start ─► ended_early? ─► watch ─► collect ─┬─ ended: drop both
+//!                                                       └─ running: keep ─► write … write
+//! ```
+//!
+//! Dropping a terminal ends its process and everything in its group, and so does its end.
+//!
+//! Not here: events and messages, which whoever calls makes from these values.
+
+use std::process::Stdio;
+use std::sync::Arc;
+use std::sync::Mutex;
+use std::sync::MutexGuard;
+use std::sync::PoisonError;
+use std::time::Duration;
+
+use tokio::sync::mpsc;
+use tokio::time::Instant;
+use uuid::Uuid;
+
+pub use self::answer::DEFAULT_OUTPUT_TOKENS;
+pub use self::answer::answer;
+pub use self::answer::chunk_id;
+pub use self::answer::yield_start;
+pub use self::answer::yield_write;
+pub use self::buffer::Kept;
+use self::pump::Streams;
+pub use self::report::Report;
+use self::state::State;
+use self::store::NUMBERS;
+use self::store::Store;
+pub use self::store::TERMINALS_MAX;
+pub use self::store::TERMINALS_WARN;
+use crate::before_exec::Attachment;
+use crate::command::Command;
+use crate::command::SpawnError;
+use crate::spawner;
+
+mod answer;
+mod buffer;
+mod pty;
+mod pump;
+mod report;
+mod state;
+mod store;
+
+/// How long a command has to end so that it counts as ended early.
+const EARLY: Duration = Duration::from_millis(150);
+
+/// How long a process has to take in what was written before its output is collected.
+const PAUSE_AFTER_WRITE: Duration = Duration::from_millis(100);
+
+const READ_BYTES: usize = 64 * 1024;
+
+/// What a process reads from and writes to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// A terminal of 24 lines and 80 columns.
+    Terminal,
+    /// Pipes, with nothing to read. Both outputs are merged as they arrive.
+    Pipes,
+}
+
+/// What came out of a terminal since the last time.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Chunk {
+    /// The output.
+    pub output: Kept,
+    /// The exit code, if the process has ended.
+    pub exit_code: Option<i32>,
+    /// How long it was collected.
+    pub wall_time: Duration,
+}
+
+impl Chunk {
+    /// The output as text. Anything that is not UTF-8 is replaced.
+    pub fn text(&self) -> String {
+        String::from_utf8_lossy(&self.output.bytes).into_owned()
+    }
+}
+
+/// A process that can go on after the call that started it.
+#[derive(Debug)]
+pub struct Terminal {
+    state: Arc<State>,
+    kind: Kind,
+    started: Instant,
+}
+
+impl Terminal {
+    /// Starts a command.
+    ///
+    /// # Errors
+    /// When it cannot be started, or there is no terminal for it.
+    pub async fn start(command: &Command, kind: Kind) -> Result<Self, SpawnError> {
+        let started = Instant::now();
+        let mut starting = command.to_tokio()?;
+        let (child, streams) = match kind {
+            Kind::Terminal => {
+                let (ours, theirs) = pty::open()?;
+                let (stdin, stdout) = (theirs.try_clone()?, theirs.try_clone()?);
+                starting.stdin(stdin).stdout(stdout).stderr(theirs);
+                (spawner::spawn(starting, Attachment::Terminal).await?, Streams::Terminal(ours))
+            }
+            Kind::Pipes => {
+                starting.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+                let mut child = spawner::spawn(starting, Attachment::Nothing).await?;
+                let streams = Streams::Pipes(child.take_stdout(), child.take_stderr());
+                (child, streams)
+            }
+        };
+        let state = Arc::new(State::default());
+        tokio::spawn(pump::pump(Arc::clone(&state), child, streams));
+        Ok(Self { state, kind, started })
+    }
+
+    /// Waits a moment for the end. If it comes, gives the exit code and the output, which stays for
+    /// [`collect`](Self::collect).
+    pub async fn ended_early(&self) -> Option<(i32, Kept)> {
+        let code = self.state.ended_within(EARLY).await?;
+        Some((code, self.state.unread()))
+    }
+
+    /// Reports output that comes from now on, and the end. One watcher is enough for a terminal.
+    ///
+    /// A watcher that lags misses output, never the end.
+    pub fn watch(&self, reports: mpsc::Sender<Report>) {
+        self.state.begin_reports();
+        tokio::spawn(report::report(Arc::clone(&self.state), self.started, reports));
+    }
+
+    /// Collects output until the process has ended, or for so long.
+    pub async fn collect(&self, limit: Duration) -> Chunk {
+        self.state.collect(limit).await
+    }
+
+    /// The exit code, if the process has ended.
+    pub fn exit_code(&self) -> Option<i32> {
+        self.state.exit_code()
+    }
+
+    /// Ends the process and everything in its group.
+    pub fn terminate(&self) {
+        self.state.terminate();
+    }
+}
+
+impl Drop for Terminal {
+    fn drop(&mut self) {
+        self.terminate();
+    }
+}
+
+/// The terminals of a session.
+#[derive(Debug, Default)]
+pub struct Terminals {
+    store: Mutex<Store<Arc<Open>>>,
+}
+
+#[derive(Debug)]
+struct Open {
+    terminal: Terminal,
+    call_id: String,
+}
+
+/// A number that a terminal will have. It is free again when this is dropped.
+#[derive(Debug)]
+pub struct Reservation {
+    number: u32,
+    terminals: Arc<Terminals>,
+}
+
+impl Reservation {
+    /// The number.
+    pub fn number(&self) -> u32 {
+        self.number
+    }
+}
+
+impl Drop for Reservation {
+    fn drop(&mut self) {
+        self.terminals.lock().release(self.number);
+    }
+}
+
+/// What keeping a terminal led to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Keeping {
+    /// Another one that was ended, because there were too many.
+    pub evicted: Option<u32>,
+    /// How many there are now.
+    pub n_open: usize,
+}
+
+impl Keeping {
+    /// Whether there are so many that the model should know.
+    pub fn is_crowded(&self) -> bool {
+        self.n_open >= TERMINALS_WARN
+    }
+}
+
+/// What writing to a terminal led to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Written {
+    /// What came out. With an exit code, the terminal is gone.
+    pub chunk: Chunk,
+    /// The call that started the command.
+    pub call_id: String,
+}
+
+/// Why a terminal cannot be written to. The text is what the model is told.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum WriteError {
+    /// There is none with this number.
+    #[error("write_stdin failed: Unknown process id {0}")]
+    Unknown(u32),
+    /// The process has pipes, and nothing to read.
+    #[error(
+        "write_stdin failed: stdin is closed for this session; rerun exec_command with tty=true to keep stdin open"
+    )]
+    StdinClosed,
+}
+
+impl Terminals {
+    fn lock(&self) -> MutexGuard<'_, Store<Arc<Open>>> {
+        // Every change under the lock is done in one step.
+        self.store.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Reserves a number for a command that is about to start.
+    pub fn reserve(self: &Arc<Self>) -> Reservation {
+        let n_numbers = u64::from(NUMBERS.end - NUMBERS.start);
+        let any = || NUMBERS.start + u32::try_from(chance() % n_numbers).unwrap_or_default();
+        Reservation { number: self.lock().reserve(any), terminals: Arc::clone(self) }
+    }
+
+    /// Keeps a terminal under the number that was reserved for it. `call_id` is the call that started
+    /// its command. If there are too many, one of the others is ended.
+    #[expect(clippy::needless_pass_by_value, reason = "a reservation is used up")]
+    pub fn keep(&self, reservation: Reservation, terminal: Terminal, call_id: String) -> Keeping {
+        let open = Arc::new(Open { terminal, call_id });
+        let (evicted, n_open) = {
+            let mut store = self.lock();
+            let evicted = store.insert(reservation.number, open, |it| it.terminal.exit_code().is_some());
+            (evicted, store.len())
+        };
+        let evicted = evicted.map(|(number, open)| {
+            open.terminal.terminate();
+            number
+        });
+        Keeping { evicted, n_open }
+    }
+
+    /// Writes to a terminal, or only looks if `characters` are empty, and collects output until its
+    /// process has ended, or for so long.
+    ///
+    /// # Errors
+    /// When there is no such terminal, or its process cannot read.
+    pub async fn write(&self, number: u32, characters: &str, limit: Duration) -> Result<Written, WriteError> {
+        let open = self.lock().touch(number).map(Arc::clone).ok_or(WriteError::Unknown(number))?;
+        let terminal = &open.terminal;
+        if !characters.is_empty() {
+            if terminal.kind == Kind::Pipes {
+                return Err(WriteError::StdinClosed);
+            }
+            terminal.state.write(characters.as_bytes());
+            terminal.state.ended_within(PAUSE_AFTER_WRITE).await;
+        }
+        let chunk = terminal.collect(limit).await;
+        if chunk.exit_code.is_some() {
+            self.lock().remove(number);
+        }
+        Ok(Written { chunk, call_id: open.call_id.clone() })
+    }
+
+    /// Ends all of them, and waits until they have ended. How many there were.
+    pub async fn terminate_all(&self) -> usize {
+        let all = self.lock().remove_all();
+        for open in &all {
+            open.terminal.terminate();
+        }
+        for open in &all {
+            open.terminal.state.when_over().await;
+        }
+        all.len()
+    }
+}
+
+/// Some bits of chance.
+fn chance() -> u64 {
+    // The lower half of a random id has two bits that are fixed, the highest.
+    Uuid::new_v4().as_u64_pair().1 & (u64::MAX >> 2)
+}

@@ -1,0 +1,39 @@
+//! A pseudo terminal: the side that we hold, and the side that a process believes to be a screen.
+
+use std::fs::File;
+use std::io;
+use std::os::fd::OwnedFd;
+
+use rustix::fs::Mode;
+use rustix::fs::OFlags;
+use rustix::pty;
+use rustix::pty::OpenptFlags;
+use rustix::termios;
+use rustix::termios::Winsize;
+use tokio::net::unix::pipe;
+
+const SIZE: Winsize = Winsize { ws_row: 24, ws_col: 80, ws_xpixel: 0, ws_ypixel: 0 };
+
+/// The side that we hold.
+#[derive(Debug)]
+pub(super) struct Pty {
+    /// What the process writes. Reading fails when nobody holds the other side any more.
+    pub(super) output: pipe::Receiver,
+    /// What the process reads, as if it were typed.
+    pub(super) input: pipe::Sender,
+}
+
+/// Opens both sides. The second is for the process.
+pub(super) fn open() -> io::Result<(Pty, OwnedFd)> {
+    let ours = pty::openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC)?;
+    pty::grantpt(&ours)?;
+    pty::unlockpt(&ours)?;
+    let name = pty::ptsname(&ours, Vec::new())?;
+    let theirs = rustix::fs::open(name, OFlags::RDWR | OFlags::NOCTTY | OFlags::CLOEXEC, Mode::empty())?;
+    termios::tcsetwinsize(&theirs, SIZE)?;
+    rustix::fs::fcntl_setfl(&ours, rustix::fs::fcntl_getfl(&ours)? | OFlags::NONBLOCK)?;
+    // What is not checked is whether this is a pipe. It is waited for and read just like one.
+    let input = pipe::Sender::from_file_unchecked(File::from(ours.try_clone()?))?;
+    let output = pipe::Receiver::from_file_unchecked(File::from(ours))?;
+    Ok((Pty { output, input }, theirs))
+}

@@ -8,6 +8,7 @@
 #![warn(missing_docs)]
 
 pub mod call;
+pub mod change;
 pub mod event;
 pub mod feature;
 pub mod id;

@@ -1,3 +1,46 @@
 //! Patches in the format of the `apply_patch` tool.
 //!
-//! Not here: who may change what. Whoever calls decides that before anything is written.
+//! - `parse`: from text to hunks
+//! - `matching`: where the lines of a hunk stand in a file
+//! - `edit`: one file's text before and after its chunks
+//! - `files`: what verification reads from
+//! - `verify`: all of a patch in memory, against the disk as it is
+//! - `changes`: what a verified patch does, as events and approvals show it
+//! - `writable`: where a patch may write, and where a path really leads
+//! - `apply`, `replace`: writing it, all or nothing
+//! - `run`: all of these for one text, with the words a program says
+//! - `diff`: unified differences, and what a whole turn changed
+//!
+//! Not here: who may change what. Whoever calls says it with a [`Writable`], and nothing is written
+//! before the whole patch is known to fit.
+
+#![warn(missing_docs)]
+
+mod apply;
+mod changes;
+pub mod diff;
+mod edit;
+pub mod files;
+mod matching;
+pub mod parse;
+mod replace;
+mod run;
+mod verify;
+mod writable;
+
+pub use apply::ApplyError;
+pub use edit::Misfit;
+pub use edit::edit;
+pub use parse::ParseError;
+pub use parse::Patch;
+pub use parse::is_patch_text;
+pub use parse::parse;
+pub use run::Failure;
+pub use run::run;
+pub use verify::Reader;
+pub use verify::Summary;
+pub use verify::Verified;
+pub use verify::VerifyError;
+pub use verify::verify;
+pub use writable::Root;
+pub use writable::Writable;

@@ -78,3 +78,23 @@ word_enum! {
         Declined = "declined",
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check_json(change: &FileChange, json: &str) {
+        assert_eq!(serde_json::to_string(change).unwrap(), json);
+        assert_eq!(&serde_json::from_str::<FileChange>(json).unwrap(), change);
+    }
+
+    #[test]
+    fn a_change_has_its_exact_json() {
+        check_json(&FileChange::Add { content: "a\n".into() }, r#"{"type":"add","content":"a\n"}"#);
+        check_json(&FileChange::Delete { content: String::new() }, r#"{"type":"delete","content":""}"#);
+        let update = |move_path| FileChange::Update { unified_diff: "@@".into(), move_path };
+        check_json(&update(None), r#"{"type":"update","unified_diff":"@@","move_path":null}"#);
+        check_json(&update(Some("/b".into())), r#"{"type":"update","unified_diff":"@@","move_path":"/b"}"#);
+    }
+}

@@ -1,0 +1,61 @@
+//! What a verified patch does to each file, as events and approvals show it.
+//!
+//! Several hunks for one file are shown as one change, from what is on the disk to what will be.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use pellucid_protocol::change::FileChange;
+
+use crate::diff::unified;
+use crate::verify::Before;
+use crate::verify::Now;
+use crate::verify::Origin;
+use crate::verify::Verified;
+
+/// Context around a change when it is shown alone.
+const N_CONTEXT_LINES: usize = 1;
+
+impl Verified {
+    /// The changes by absolute path; a moved file is under the path that it had.
+    pub fn changes(&self) -> BTreeMap<PathBuf, FileChange> {
+        let mut changes = BTreeMap::new();
+        for (path, entry) in &self.entries {
+            match (&entry.before, &entry.now) {
+                (Before::Text { text: content, .. }, Now::Nothing(_)) => {
+                    let content = content.to_string();
+                    changes.entry(path.clone()).or_insert(FileChange::Delete { content });
+                }
+                (Before::Unread, Now::Nothing(_)) => {
+                    changes.entry(path.clone()).or_insert(FileChange::Delete { content: String::new() });
+                }
+                (Before::Nothing, Now::Nothing(_)) => {}
+                (_, Now::Text { text, origin }) => {
+                    let (key, change) = self.written(path, text, origin);
+                    changes.insert(key, change);
+                }
+            }
+        }
+        changes
+    }
+
+    fn written(&self, path: &PathBuf, text: &str, origin: &Origin) -> (PathBuf, FileChange) {
+        let add = || (path.clone(), FileChange::Add { content: text.to_owned() });
+        let Origin::File(source) = origin else {
+            return add();
+        };
+        let Some(entry) = self.entries.get(source) else {
+            return add();
+        };
+        let Before::Text { text: old, .. } = &entry.before else {
+            return add();
+        };
+        let is_moved = source != path;
+        if is_moved && matches!(entry.now, Now::Text { .. }) {
+            // Something else is where it was, and has that path for itself.
+            return add();
+        }
+        let unified_diff = unified(old, text, N_CONTEXT_LINES);
+        (source.clone(), FileChange::Update { unified_diff, move_path: is_moved.then(|| path.clone()) })
+    }
+}

@@ -1,0 +1,226 @@
+//! Differences of texts, and what a whole turn changed.
+//!
+//! A [`TurnDiff`] remembers what files were before the turn touched them and compares that with what
+//! they are now, in the notation of git. Only what it is told of is compared.
+//!
+//! Not here: when to look. Whoever runs the turn remembers before each patch and asks afterwards.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::fmt::Write;
+use std::fs;
+use std::path::Path;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use sha1::Digest;
+use sha1::Sha1;
+use similar::TextDiff;
+
+use crate::verify::Verified;
+
+/// Context around changes of a turn.
+const N_CONTEXT_LINES: usize = 3;
+/// What git calls a blob that is not there.
+const NO_BLOB: &str = "0000000000000000000000000000000000000000";
+const DEV_NULL: &str = "/dev/null";
+/// Texts that have almost nothing in common are compared for this long, then what is left is shown
+/// as replaced.
+const SEARCH_MAX: Duration = Duration::from_secs(1);
+
+/// The hunks that lead from one text to another, without names of files above them.
+pub fn unified(old: &str, new: &str, n_context_lines: usize) -> String {
+    difference(old, new).unified_diff().context_radius(n_context_lines).to_string()
+}
+
+fn difference<'a>(old: &'a str, new: &'a str) -> TextDiff<'a, 'a, 'a, str> {
+    TextDiff::configure().timeout(SEARCH_MAX).diff_lines(old, new)
+}
+
+/// A file at one moment.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Snapshot {
+    /// What is in it; of a link, where it leads.
+    pub bytes: Vec<u8>,
+    /// Its kind.
+    pub mode: Mode,
+}
+
+/// A file's kind, as git knows it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Mode {
+    /// A file.
+    Regular,
+    /// A file that can be run.
+    Executable,
+    /// A link.
+    Link,
+}
+
+impl fmt::Display for Mode {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Regular => "100644",
+            Self::Executable => "100755",
+            Self::Link => "120000",
+        })
+    }
+}
+
+impl Snapshot {
+    /// What is at this path now. Nothing if it is no file or cannot be read.
+    pub fn read(path: &Path) -> Option<Self> {
+        let metadata = fs::symlink_metadata(path).ok()?;
+        if metadata.is_symlink() {
+            let target = fs::read_link(path).ok()?;
+            return Some(Self { bytes: target.into_os_string().into_encoded_bytes(), mode: Mode::Link });
+        }
+        if !metadata.is_file() {
+            return None;
+        }
+        let mode = if is_executable(&metadata) { Mode::Executable } else { Mode::Regular };
+        Some(Self { bytes: fs::read(path).ok()?, mode })
+    }
+
+    /// The name that git gives to these bytes.
+    fn blob_id(&self) -> String {
+        let mut hash = Sha1::new();
+        hash.update(format!("blob {}\0", self.bytes.len()));
+        hash.update(&self.bytes);
+        hash.finalize().iter().fold(String::new(), |mut id, byte| {
+            let _ = write!(id, "{byte:02x}");
+            id
+        })
+    }
+}
+
+#[cfg(unix)]
+fn is_executable(metadata: &fs::Metadata) -> bool {
+    std::os::unix::fs::PermissionsExt::mode(&metadata.permissions()) & 0o111 != 0
+}
+
+#[cfg(not(unix))]
+fn is_executable(_: &fs::Metadata) -> bool {
+    false
+}
+
+/// What the files that a turn touches were before it.
+#[derive(Debug, Clone, Default)]
+pub struct TurnDiff {
+    files: Vec<Baseline>,
+    /// Which of them is at a path now, by its number.
+    by_path: BTreeMap<PathBuf, usize>,
+}
+
+#[derive(Debug, Clone)]
+struct Baseline {
+    /// Where it was.
+    path: PathBuf,
+    before: Option<Snapshot>,
+    /// Where it is.
+    now: PathBuf,
+}
+
+impl TurnDiff {
+    /// Remembers what is at a path, `None` for nothing. Only the first time counts.
+    pub fn remember(&mut self, path: &Path, before: Option<Snapshot>) {
+        if !self.by_path.contains_key(path) {
+            self.by_path.insert(path.to_owned(), self.files.len());
+            self.files.push(Baseline { path: path.to_owned(), before, now: path.to_owned() });
+        }
+    }
+
+    /// Goes with a file that is about to be moved. One that was never seen counts as new.
+    pub fn follow(&mut self, from: &Path, to: &Path) {
+        self.remember(from, None);
+        if let Some(number) = self.by_path.remove(from) {
+            to.clone_into(&mut self.files[number].now);
+            self.by_path.insert(to.to_owned(), number);
+        }
+    }
+
+    /// Remembers from the disk all that a patch is about to change, and goes with its moves.
+    pub fn begin(&mut self, patch: &Verified) {
+        let moves: BTreeMap<_, _> = patch.moves().collect();
+        for path in patch.paths() {
+            let is_target = moves.values().any(|target| *target == path);
+            if !is_target && !self.by_path.contains_key(path) {
+                self.remember(path, Snapshot::read(path));
+            }
+        }
+        for (from, to) in moves {
+            self.follow(from, to);
+        }
+    }
+
+    /// The difference between then and now, or `None` if there is none.
+    ///
+    /// `now` says what is at a path, `name` what the path is called; files are sorted by that name.
+    pub fn unified(&self, now: impl Fn(&Path) -> Option<Snapshot>, name: impl Fn(&Path) -> String) -> Option<String> {
+        let mut files: Vec<_> = self.files.iter().map(|baseline| (name(&baseline.now), baseline)).collect();
+        files.sort_by(|one, other| one.0.cmp(&other.0));
+        let mut text = String::new();
+        for (new_name, baseline) in files {
+            let names = Names { old: name(&baseline.path), new: new_name };
+            // Writing to a string does not fail.
+            let _ = write_file(&mut text, &names, baseline.before.as_ref(), now(&baseline.now).as_ref());
+        }
+        (!text.is_empty()).then_some(text)
+    }
+
+    /// The same with the disk as it is and names as git gives them.
+    pub fn unified_on_disk(&self) -> Option<String> {
+        self.unified(Snapshot::read, name_in_repository)
+    }
+}
+
+struct Names {
+    old: String,
+    new: String,
+}
+
+fn write_file(out: &mut String, names: &Names, old: Option<&Snapshot>, new: Option<&Snapshot>) -> fmt::Result {
+    if old.map(|it| &it.bytes) == new.map(|it| &it.bytes) {
+        return Ok(());
+    }
+    writeln!(out, "diff --git a/{} b/{}", names.old, names.new)?;
+    match (old, new) {
+        (None, Some(new)) => writeln!(out, "new file mode {}", new.mode)?,
+        (Some(old), None) => writeln!(out, "deleted file mode {}", old.mode)?,
+        (Some(old), Some(new)) if old.mode != new.mode => {
+            writeln!(out, "old mode {}\nnew mode {}", old.mode, new.mode)?;
+        }
+        _ => {}
+    }
+    let id = |it: Option<&Snapshot>| it.map_or(NO_BLOB.to_owned(), Snapshot::blob_id);
+    writeln!(out, "index {}..{}", id(old), id(new))?;
+    let old_head = old.map_or(DEV_NULL.to_owned(), |_| format!("a/{}", names.old));
+    let new_head = new.map_or(DEV_NULL.to_owned(), |_| format!("b/{}", names.new));
+    match (text_of(old), text_of(new)) {
+        (Some(old), Some(new)) => {
+            let difference = difference(old, new);
+            let mut hunks = difference.unified_diff();
+            write!(out, "{}", hunks.context_radius(N_CONTEXT_LINES).header(&old_head, &new_head))?;
+        }
+        _ => writeln!(out, "--- {old_head}\n+++ {new_head}\nBinary files differ")?,
+    }
+    if !out.ends_with('\n') {
+        out.push('\n');
+    }
+    Ok(())
+}
+
+/// The text of a file; of none, none. Nothing if it is no text.
+fn text_of(snapshot: Option<&Snapshot>) -> Option<&str> {
+    snapshot.map_or(Some(""), |snapshot| std::str::from_utf8(&snapshot.bytes).ok())
+}
+
+/// A path below the nearest folder with a `.git`, else the whole path; with slashes.
+fn name_in_repository(path: &Path) -> String {
+    let root = path.ancestors().skip(1).find(|folder| folder.join(".git").exists());
+    let below = root.and_then(|root| path.strip_prefix(root).ok()).unwrap_or(path);
+    below.display().to_string().replace('\\', "/")
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,142 @@
+//! The text of one file before and after its chunks.
+//!
+//! Chunks are sought in order, each below the one before. What they replace is replaced together
+//! afterwards, so a chunk never finds what another has written.
+//!
+//! Not here: names of files. A chunk that does not fit says which lines are missing, not where.
+
+use std::ops::Range;
+
+use crate::matching::From;
+use crate::matching::Haystack;
+use crate::parse::Chunk;
+
+/// Why a chunk does not fit.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Misfit {
+    /// The line behind its `@@` is not there.
+    Context(String),
+    /// Its old lines are not there, joined by newlines.
+    Lines(String),
+}
+
+/// Old lines, by their bytes, and what takes their place.
+struct Replacement<'c, 'a> {
+    old: Range<usize>,
+    new: &'c [&'a str],
+}
+
+/// The text after the chunks.
+///
+/// It ends with a newline, unless nothing is left. One empty line at its very end is lost, as it is
+/// in the reference: an empty line there is taken for the end of the line before.
+///
+/// # Errors
+///
+/// See [`Misfit`].
+pub fn edit(text: &str, chunks: &[Chunk<'_>]) -> Result<String, Misfit> {
+    let mut haystack = Haystack::new(text);
+    let mut replacements = locate(&mut haystack, chunks)?;
+    // Stable: of two additions at one place the first comes first.
+    replacements.sort_by_key(|it| it.old.start);
+    let has_overlap = replacements.windows(2).any(|pair| pair[1].old.start < pair[0].old.end);
+    let mut result =
+        if has_overlap { replace_one_by_one(text, &replacements) } else { replace(text, &haystack, &replacements) };
+    if result == "\n" || result.ends_with("\n\n") {
+        result.pop();
+    }
+    Ok(result)
+}
+
+fn locate<'c, 'a>(haystack: &mut Haystack<'_>, chunks: &'c [Chunk<'a>]) -> Result<Vec<Replacement<'c, 'a>>, Misfit> {
+    let mut replacements = Vec::with_capacity(chunks.len());
+    let mut cursor = 0;
+    for chunk in chunks {
+        if let Some(context) = chunk.context {
+            let found = haystack.find(&[context], From::Place(cursor));
+            cursor = found.ok_or_else(|| Misfit::Context(context.to_owned()))?.end;
+        }
+        if chunk.old.is_empty() {
+            // What is only added goes to the end, wherever the cursor is.
+            let end = haystack.end() - usize::from(haystack.ends_with_empty_line());
+            replacements.push(Replacement { old: end..end, new: &chunk.new });
+            continue;
+        }
+        let replacement = locate_block(haystack, chunk, cursor);
+        let replacement = replacement.ok_or_else(|| Misfit::Lines(chunk.old.join("\n")))?;
+        cursor = replacement.old.end;
+        replacements.push(replacement);
+    }
+    Ok(replacements)
+}
+
+/// Where the old lines are. A last empty one may be missing: it was the distance to the next chunk.
+fn locate_block<'c, 'a>(
+    haystack: &mut Haystack<'_>,
+    chunk: &'c Chunk<'a>,
+    cursor: usize,
+) -> Option<Replacement<'c, 'a>> {
+    let from = if chunk.is_at_end { From::End } else { From::Place(cursor) };
+    if let Some(old) = haystack.find(&chunk.old, from) {
+        return Some(Replacement { old, new: &chunk.new });
+    }
+    let [old @ .., ""] = chunk.old.as_slice() else {
+        return None;
+    };
+    let new = match chunk.new.as_slice() {
+        [new @ .., ""] => new,
+        new => new,
+    };
+    let from = if old.is_empty() { From::Place(cursor) } else { from };
+    haystack.find(old, from).map(|old| Replacement { old, new })
+}
+
+/// One pass over text and replacements, which are sorted and do not overlap.
+fn replace(text: &str, haystack: &Haystack<'_>, replacements: &[Replacement<'_, '_>]) -> String {
+    let n_new: usize = replacements.iter().flat_map(|it| it.new).map(|line| line.len() + 1).sum();
+    let n_old: usize = replacements.iter().map(|it| it.old.len()).sum();
+    let mut result = String::with_capacity(haystack.end() - n_old + n_new);
+    let mut at = 0;
+    for replacement in replacements {
+        copy(text, at..replacement.old.start, &mut result);
+        for line in replacement.new {
+            result.push_str(line);
+            result.push('\n');
+        }
+        at = replacement.old.end;
+    }
+    copy(text, at..haystack.end(), &mut result);
+    result
+}
+
+/// Copies whole lines; the last of the text gets a newline if it has none.
+fn copy(text: &str, range: Range<usize>, result: &mut String) {
+    if range.is_empty() {
+        return;
+    }
+    result.push_str(&text[range.start..range.end.min(text.len())]);
+    if range.end > text.len() {
+        result.push('\n');
+    }
+}
+
+/// What overlaps is replaced as the reference does it: from the last place to the first, by numbers of
+/// lines. So two chunks may share context, which happens when the second is tied to the end.
+fn replace_one_by_one(text: &str, replacements: &[Replacement<'_, '_>]) -> String {
+    let line_number = |place: usize| lines(&text[..place.min(text.len())]).count();
+    let mut result: Vec<&str> = lines(text).collect();
+    for replacement in replacements.iter().rev() {
+        let (first, end) = (line_number(replacement.old.start), line_number(replacement.old.end));
+        result.splice(first..end.min(result.len()), replacement.new.iter().copied());
+    }
+    result.iter().flat_map(|line| [*line, "\n"]).collect()
+}
+
+/// Lines by newlines alone; a carriage return belongs to its line.
+fn lines(text: &str) -> impl Iterator<Item = &str> {
+    let is_empty = text.is_empty();
+    text.strip_suffix('\n').unwrap_or(text).split('\n').filter(move |_| !is_empty)
+}
+
+#[cfg(test)]
+mod tests;

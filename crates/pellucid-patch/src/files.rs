@@ -1,0 +1,132 @@
+//! What verification reads from: the disk, or a table of files.
+//!
+//! Not here: writing.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::fs::Metadata;
+use std::io;
+use std::io::Read;
+use std::path::Path;
+use std::path::PathBuf;
+use std::time::SystemTime;
+
+/// Files as they are.
+pub trait Files {
+    /// What is in a file. Links are followed.
+    ///
+    /// # Errors
+    ///
+    /// As the system says, and where there is no end to read to.
+    fn read(&self, path: &Path) -> io::Result<Found>;
+
+    /// What is at this path. Links are followed.
+    ///
+    /// # Errors
+    ///
+    /// As the system says, above all that there is nothing.
+    fn kind(&self, path: &Path) -> io::Result<Kind>;
+
+    /// Whether something is there that can be removed as a file is: a file or a link, but no folder.
+    fn is_removable(&self, path: &Path) -> bool;
+}
+
+/// What is at a path.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// A file.
+    File,
+    /// A folder.
+    Folder,
+    /// A device, a pipe or a socket.
+    Other,
+}
+
+/// A file that was read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Found {
+    /// All of it.
+    pub bytes: Vec<u8>,
+    /// How to tell later whether it is still the same.
+    pub stamp: Stamp,
+}
+
+/// What changes with a file: its length and when it was written last.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Stamp {
+    n_bytes: u64,
+    modified: Option<SystemTime>,
+}
+
+impl Stamp {
+    pub(crate) fn of(metadata: &Metadata) -> Self {
+        Self { n_bytes: metadata.len(), modified: metadata.modified().ok() }
+    }
+}
+
+/// The disk.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Disk;
+
+impl Files for Disk {
+    fn read(&self, path: &Path) -> io::Result<Found> {
+        // Asked before it is opened, because opening a pipe may take for ever.
+        let metadata = fs::metadata(path)?;
+        if kind_of(&metadata) == Kind::Other {
+            return Err(io::Error::other("it is no file"));
+        }
+        let mut bytes = Vec::with_capacity(usize::try_from(metadata.len()).unwrap_or_default() + 1);
+        fs::File::open(path)?.read_to_end(&mut bytes)?;
+        Ok(Found { bytes, stamp: Stamp::of(&metadata) })
+    }
+
+    fn kind(&self, path: &Path) -> io::Result<Kind> {
+        fs::metadata(path).map(|metadata| kind_of(&metadata))
+    }
+
+    fn is_removable(&self, path: &Path) -> bool {
+        fs::symlink_metadata(path).is_ok_and(|metadata| !metadata.is_dir())
+    }
+}
+
+fn kind_of(metadata: &Metadata) -> Kind {
+    if metadata.is_file() {
+        Kind::File
+    } else if metadata.is_dir() {
+        Kind::Folder
+    } else {
+        Kind::Other
+    }
+}
+
+/// A table of files, for tests and for looking at a patch without a disk. Folders are where files are.
+#[derive(Debug, Clone, Default)]
+pub struct Table {
+    files: BTreeMap<PathBuf, Vec<u8>>,
+}
+
+impl<P: Into<PathBuf>, B: Into<Vec<u8>>> FromIterator<(P, B)> for Table {
+    fn from_iter<I: IntoIterator<Item = (P, B)>>(files: I) -> Self {
+        Self { files: files.into_iter().map(|(path, bytes)| (path.into(), bytes.into())).collect() }
+    }
+}
+
+impl Files for Table {
+    fn read(&self, path: &Path) -> io::Result<Found> {
+        let bytes = self.files.get(path).ok_or(io::ErrorKind::NotFound)?.clone();
+        let stamp = Stamp { n_bytes: bytes.len() as u64, modified: None };
+        Ok(Found { bytes, stamp })
+    }
+
+    fn kind(&self, path: &Path) -> io::Result<Kind> {
+        if self.files.contains_key(path) {
+            return Ok(Kind::File);
+        }
+        let has_files = self.files.keys().any(|file| file.starts_with(path));
+        if has_files { Ok(Kind::Folder) } else { Err(io::ErrorKind::NotFound.into()) }
+    }
+
+    fn is_removable(&self, path: &Path) -> bool {
+        self.files.contains_key(path)
+    }
+}

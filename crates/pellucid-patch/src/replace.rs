@@ -1,0 +1,141 @@
+//! One file replaced at a time: written beside its place, then renamed into it.
+//!
+//! Whoever reads the file meanwhile sees the old text or the new, never half of one. Mode and owner are
+//! kept; a second name of the same file (a hard link) keeps the old text. Where no file can be
+//! made beside it, or it cannot be renamed into place, a file is overwritten where it is.
+//!
+//! Not here: several files (`apply`).
+
+use std::fs;
+use std::fs::File;
+use std::fs::Metadata;
+use std::fs::OpenOptions;
+use std::io;
+use std::io::Write;
+use std::path::Path;
+use std::path::PathBuf;
+use std::sync::atomic::AtomicU64;
+use std::sync::atomic::Ordering;
+
+/// Tells the names of one process apart.
+static N_NAMES: AtomicU64 = AtomicU64::new(0);
+
+/// What a new file resembles.
+#[derive(Debug, Clone, Copy)]
+pub enum Like<'a> {
+    /// Any new file.
+    New,
+    /// The file that was moved: its mode.
+    Moved(&'a Metadata),
+    /// The file that it replaces: its mode and its owner.
+    Replaced(&'a Metadata),
+}
+
+/// A new text of a file that is not at its place yet. It is removed again if it never gets there.
+#[derive(Debug)]
+pub struct Staged {
+    target: PathBuf,
+    /// Where the text lies, if there is a file for it.
+    temporary: Option<PathBuf>,
+}
+
+impl Staged {
+    /// Writes a text beside `target`.
+    pub fn new(target: &Path, text: &[u8], like: Like<'_>) -> io::Result<Self> {
+        let folder = target.parent().unwrap_or(Path::new("/"));
+        let mut staged = Self { target: target.to_owned(), temporary: None };
+        let (path, mut file) = create_beside(folder)?;
+        staged.temporary = Some(path);
+        file.write_all(text)?;
+        resemble(&file, like)?;
+        Ok(staged)
+    }
+
+    /// Renames it into its place.
+    pub fn commit(mut self) -> io::Result<()> {
+        let Some(temporary) = &self.temporary else {
+            return Ok(());
+        };
+        fs::rename(temporary, &self.target)?;
+        self.temporary = None;
+        Ok(())
+    }
+}
+
+impl Drop for Staged {
+    fn drop(&mut self) {
+        if let Some(temporary) = &self.temporary {
+            // Nothing else can be done about a file that does not go.
+            let _ = fs::remove_file(temporary);
+        }
+    }
+}
+
+/// A name in this folder that nobody has.
+pub fn free_name(folder: &Path) -> PathBuf {
+    loop {
+        let path = temporary_name(folder);
+        if fs::symlink_metadata(&path).is_err() {
+            return path;
+        }
+    }
+}
+
+fn create_beside(folder: &Path) -> io::Result<(PathBuf, File)> {
+    loop {
+        let path = temporary_name(folder);
+        match OpenOptions::new().write(true).create_new(true).open(&path) {
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+            Err(error) => return Err(error),
+            Ok(file) => return Ok((path, file)),
+        }
+    }
+}
+
+fn temporary_name(folder: &Path) -> PathBuf {
+    let n = N_NAMES.fetch_add(1, Ordering::Relaxed);
+    folder.join(format!(".pellucid-{}-{n}.tmp", std::process::id()))
+}
+
+/// Overwrites a file where it is.
+pub fn overwrite(path: &Path, text: &[u8]) -> io::Result<()> {
+    OpenOptions::new().write(true).truncate(true).open(path)?.write_all(text)
+}
+
+#[cfg(unix)]
+fn resemble(file: &File, like: Like<'_>) -> io::Result<()> {
+    use std::os::unix::fs::MetadataExt;
+
+    let other = match like {
+        Like::New => return Ok(()),
+        Like::Moved(other) | Like::Replaced(other) => other,
+    };
+    let own = file.metadata()?;
+    let is_mine = (own.uid(), own.gid()) == (other.uid(), other.gid());
+    if !is_mine && matches!(like, Like::Replaced(_)) {
+        std::os::unix::fs::fchown(file, Some(other.uid()), Some(other.gid()))?;
+    }
+    if own.mode() != other.mode() {
+        file.set_permissions(other.permissions())?;
+    }
+    Ok(())
+}
+
+#[cfg(not(unix))]
+fn resemble(file: &File, like: Like<'_>) -> io::Result<()> {
+    match like {
+        Like::New => Ok(()),
+        Like::Moved(other) | Like::Replaced(other) => file.set_permissions(other.permissions()),
+    }
+}
+
+/// Whether a file that is there may be written to: replacing it would not ask.
+#[cfg(unix)]
+pub fn check_writable(path: &Path, _: &Metadata) -> io::Result<()> {
+    Ok(rustix::fs::access(path, rustix::fs::Access::WRITE_OK)?)
+}
+
+#[cfg(not(unix))]
+pub fn check_writable(_: &Path, metadata: &Metadata) -> io::Result<()> {
+    if metadata.permissions().readonly() { Err(io::ErrorKind::PermissionDenied.into()) } else { Ok(()) }
+}

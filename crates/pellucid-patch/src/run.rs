@@ -1,0 +1,46 @@
+//! One patch from text to disk, with the words that the program says.
+
+use std::path::Path;
+
+use crate::apply::ApplyError;
+use crate::files::Disk;
+use crate::parse::ParseError;
+use crate::parse::parse;
+use crate::verify::Reader;
+use crate::verify::Summary;
+use crate::verify::VerifyError;
+use crate::verify::verify;
+use crate::writable::Writable;
+
+/// Why a patch was not applied, as the program says it.
+#[derive(Debug, thiserror::Error)]
+pub enum Failure {
+    /// It is no patch.
+    #[error("{}", .0.for_program())]
+    Parse(ParseError),
+    /// It has no hunks.
+    #[error("No files were modified.")]
+    Empty,
+    /// It does not fit.
+    #[error(transparent)]
+    Verify(#[from] VerifyError),
+    /// It could not be written.
+    #[error(transparent)]
+    Apply(#[from] ApplyError),
+}
+
+/// Applies a patch to the files below `cwd`, which is absolute: all of it, or nothing.
+///
+/// # Errors
+///
+/// See [`Failure`].
+pub fn run(text: &str, cwd: &Path, writable: &Writable) -> Result<Summary, Failure> {
+    let patch = parse(text).map_err(Failure::Parse)?;
+    if patch.hunks.is_empty() {
+        return Err(Failure::Empty);
+    }
+    let verified = verify(&patch, cwd, &Disk, Reader::Program)?;
+    let summary = verified.summary().clone();
+    verified.apply(writable)?;
+    Ok(summary)
+}

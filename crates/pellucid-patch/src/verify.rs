@@ -1,0 +1,397 @@
+//! A whole patch in memory, against the files as they are.
+//!
+//! Hunks are done one after the other on a picture of the files, so that later hunks see what earlier
+//! ones did; nothing is written. What comes out is the state of every touched path before and after.
+//! The reference's tool looks at each hunk on its own and its program stops halfway through; here both
+//! ask this one function, and a patch fits as a whole or not at all.
+//!
+//! Not here: who may write where (`writable`), and writing (`apply`).
+
+use std::collections::BTreeMap;
+use std::collections::HashSet;
+use std::fmt;
+use std::io;
+use std::path::Component;
+use std::path::Path;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use crate::apply::ApplyError;
+use crate::edit::Misfit;
+use crate::edit::edit;
+use crate::files::Files;
+use crate::files::Kind;
+use crate::files::Stamp;
+use crate::parse::Chunk;
+use crate::parse::Hunk;
+use crate::parse::Patch;
+
+/// Who is told when something does not fit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Reader {
+    /// A model, before anything is asked or run. It is told absolute paths, and what is deleted must
+    /// be text, so that it can be shown. What only writing can find out is told by [`Verified::apply`].
+    Model,
+    /// Whoever runs the program. They are told paths as they wrote them.
+    Program,
+}
+
+/// Why a patch does not fit the files.
+#[derive(Debug, thiserror::Error)]
+pub enum VerifyError {
+    /// The line behind `@@` is not there.
+    #[error("Failed to find context '{context}' in {}", path.display())]
+    Context {
+        /// The line.
+        context: String,
+        /// The file.
+        path: PathBuf,
+    },
+    /// Old lines are not there.
+    #[error("Failed to find expected lines in {}:\n{lines}", path.display())]
+    Lines {
+        /// The lines.
+        lines: String,
+        /// The file.
+        path: PathBuf,
+    },
+    /// A file to be changed cannot be read.
+    #[error("Failed to read file to update {}: {source}", path.display())]
+    Update {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+    /// A file to be deleted cannot be read.
+    #[error("Failed to read {}: {source}", path.display())]
+    Delete {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+    /// Nothing is wrong with the text, but it could not be written.
+    #[error(transparent)]
+    Blocked(#[from] ApplyError),
+}
+
+/// A patch that fits.
+///
+/// Invariant: `entries` are absolute and lexically normal, and no two of them are the same path.
+#[derive(Debug)]
+pub struct Verified {
+    pub(crate) entries: BTreeMap<PathBuf, Entry>,
+    pub(crate) summary: Summary,
+    /// What stands in the way of writing it, if a model is told later.
+    pub(crate) blocked: Option<ApplyError>,
+}
+
+/// A path that a patch touches.
+#[derive(Debug)]
+pub(crate) struct Entry {
+    /// The path as it was written last.
+    pub written: PathBuf,
+    pub before: Before,
+    pub now: Now,
+}
+
+/// What was at a path.
+#[derive(Debug)]
+pub(crate) enum Before {
+    Nothing,
+    /// Something that did not have to be read.
+    Unread,
+    Text {
+        text: Arc<String>,
+        stamp: Stamp,
+    },
+}
+
+/// What will be at a path.
+#[derive(Debug)]
+pub(crate) enum Now {
+    Nothing(Gone),
+    Text { text: Arc<String>, origin: Origin },
+}
+
+/// How a path came to be empty.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Gone {
+    Deleted,
+    Moved,
+}
+
+/// Where a text began.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Origin {
+    /// In the patch.
+    Patch,
+    /// At this path, which is elsewhere if it was moved.
+    File(PathBuf),
+}
+
+/// What was done, for people and models. Paths are as they were written.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Summary {
+    /// Files that were written whole.
+    pub added: Vec<String>,
+    /// Files that were changed, by their new names.
+    pub modified: Vec<String>,
+    /// Files that were removed.
+    pub deleted: Vec<String>,
+}
+
+impl fmt::Display for Summary {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "Success. Updated the following files:")?;
+        for (letter, paths) in [('A', &self.added), ('M', &self.modified), ('D', &self.deleted)] {
+            for path in paths {
+                writeln!(f, "{letter} {path}")?;
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Verified {
+    /// Whether the patch had no hunks.
+    pub fn is_empty(&self) -> bool {
+        self.entries.is_empty()
+    }
+
+    /// Every path it reads or writes, sources and targets of moves included.
+    pub fn paths(&self) -> impl Iterator<Item = &Path> {
+        self.entries.keys().map(PathBuf::as_path)
+    }
+
+    /// Files that go elsewhere: from where, and to where. A file whose old path is taken by another in
+    /// the same patch does not count; it is new where it is.
+    pub fn moves(&self) -> impl Iterator<Item = (&Path, &Path)> {
+        self.entries.iter().filter_map(|(path, entry)| {
+            let Now::Text { origin: Origin::File(from), .. } = &entry.now else {
+                return None;
+            };
+            let is_free = self.entries.get(from).is_some_and(|source| matches!(source.now, Now::Nothing(_)));
+            is_free.then_some((from.as_path(), path.as_path()))
+        })
+    }
+
+    /// What will have been done.
+    pub fn summary(&self) -> &Summary {
+        &self.summary
+    }
+}
+
+/// Does the patch in memory. Relative paths begin at `cwd`, which is absolute.
+///
+/// # Errors
+///
+/// The first hunk that does not fit; see [`VerifyError`].
+pub fn verify(patch: &Patch<'_>, cwd: &Path, files: &impl Files, reader: Reader) -> Result<Verified, VerifyError> {
+    let mut picture = Picture {
+        cwd,
+        files,
+        reader,
+        folders: HashSet::new(),
+        verified: Verified { entries: BTreeMap::new(), summary: Summary::default(), blocked: None },
+    };
+    for hunk in &patch.hunks {
+        picture.take(hunk)?;
+    }
+    Ok(picture.verified)
+}
+
+/// The files as they would be after the hunks so far.
+struct Picture<'a, F> {
+    cwd: &'a Path,
+    files: &'a F,
+    reader: Reader,
+    /// Folders that are there, or will be.
+    folders: HashSet<PathBuf>,
+    verified: Verified,
+}
+
+impl<F: Files> Picture<'_, F> {
+    fn take(&mut self, hunk: &Hunk<'_>) -> Result<(), VerifyError> {
+        match hunk {
+            Hunk::Add { path, lines } => {
+                let text = lines.iter().flat_map(|line| [*line, "\n"]).collect();
+                self.write(path, text, Origin::Patch)?;
+                self.verified.summary.added.push((*path).to_owned());
+            }
+            Hunk::Delete { path } => {
+                self.delete(path)?;
+                self.verified.summary.deleted.push((*path).to_owned());
+            }
+            Hunk::Update { path, move_to, chunks } => {
+                let (text, origin) = self.update(path, chunks)?;
+                let target = move_to.unwrap_or(path);
+                self.write(target, text, origin)?;
+                if self.absolute(path) != self.absolute(target) {
+                    self.set(path, Now::Nothing(Gone::Moved));
+                }
+                self.verified.summary.modified.push(target.to_owned());
+            }
+        }
+        Ok(())
+    }
+
+    /// The text of a file after its chunks, and where it began.
+    fn update(&mut self, written: &str, chunks: &[Chunk<'_>]) -> Result<(String, Origin), VerifyError> {
+        let (path, shown) = (self.absolute(written), self.shown(written));
+        if let Err(source) = self.look(written) {
+            return Err(VerifyError::Update { path: shown, source });
+        }
+        let (text, origin) = match self.verified.entries.get(&path) {
+            Some(Entry { now: Now::Text { text, origin }, .. }) => (text, origin.clone()),
+            _ => return Err(VerifyError::Update { path: shown, source: not_found() }),
+        };
+        let text = edit(text, chunks).map_err(|misfit| match misfit {
+            Misfit::Context(context) => VerifyError::Context { context, path: shown.clone() },
+            Misfit::Lines(lines) => VerifyError::Lines { lines, path: shown },
+        })?;
+        Ok((text, origin))
+    }
+
+    fn delete(&mut self, written: &str) -> Result<(), VerifyError> {
+        let path = self.absolute(written);
+        let failed = || ApplyError::Delete { path: written.into(), source: None };
+        match self.reader {
+            Reader::Model => {
+                let path = self.shown(written);
+                self.look(written).map_err(|source| VerifyError::Delete { path, source })?;
+            }
+            Reader::Program if !self.verified.entries.contains_key(&path) => {
+                if !self.files.is_removable(&path) {
+                    return Err(failed().into());
+                }
+                let (before, now) = (Before::Unread, Now::Nothing(Gone::Deleted));
+                self.verified.entries.insert(path, Entry { written: written.into(), before, now });
+                return Ok(());
+            }
+            Reader::Program => {}
+        }
+        if let Some(Entry { now: Now::Nothing(_), .. }) = self.verified.entries.get(&path) {
+            match self.reader {
+                Reader::Model => return Err(VerifyError::Delete { path: self.shown(written), source: not_found() }),
+                Reader::Program => return Err(failed().into()),
+            }
+        }
+        self.set(written, Now::Nothing(Gone::Deleted));
+        Ok(())
+    }
+
+    /// Puts a text at a path, if it could be written there.
+    fn write(&mut self, written: &str, text: String, origin: Origin) -> Result<(), VerifyError> {
+        if let Err(error) = self.check_place(written) {
+            match self.reader {
+                Reader::Program => return Err(error.into()),
+                Reader::Model => self.verified.blocked = self.verified.blocked.take().or(Some(error)),
+            }
+        }
+        self.set(written, Now::Text { text: Arc::new(text), origin });
+        Ok(())
+    }
+
+    /// Whether a file can be at this path: there is no folder, and what is above are folders.
+    fn check_place(&mut self, written: &str) -> Result<(), ApplyError> {
+        let path = self.absolute(written);
+        let parents = || ApplyError::Parents { path: written.into(), source: None };
+        let write = || ApplyError::Write { path: written.into(), source: None };
+        if written.ends_with('/') {
+            return Err(write());
+        }
+        let mut missing = Vec::new();
+        for folder in path.ancestors().skip(1) {
+            if self.folders.contains(folder) {
+                break;
+            }
+            let now = self.verified.entries.get(folder).map(|entry| &entry.now);
+            missing.push(folder.to_owned());
+            match (now, self.files.kind(folder)) {
+                (Some(Now::Text { .. }), _) => return Err(parents()),
+                (_, Ok(Kind::Folder)) => break,
+                (None, Ok(_)) => return Err(parents()),
+                // Above something that is no folder, or in a folder that hides what it has.
+                (Some(Now::Nothing(_)), Ok(_)) | (_, Err(_)) => {}
+            }
+        }
+        self.folders.extend(missing);
+        let is_known = self.verified.entries.contains_key(&path);
+        let is_file = || matches!(self.files.kind(&path), Ok(Kind::File) | Err(_));
+        if self.folders.contains(&path) || !(is_known || is_file()) {
+            return Err(write());
+        }
+        Ok(())
+    }
+
+    /// Reads a file into the picture, if it is not there yet.
+    fn look(&mut self, written: &str) -> io::Result<()> {
+        let path = self.absolute(written);
+        if self.verified.entries.contains_key(&path) {
+            return Ok(());
+        }
+        let found = self.files.read(&path)?;
+        let text = String::from_utf8(found.bytes)
+            .map_err(|_| io::Error::new(io::ErrorKind::InvalidData, "stream did not contain valid UTF-8"))?;
+        let text = Arc::new(text);
+        let before = Before::Text { text: Arc::clone(&text), stamp: found.stamp };
+        let now = Now::Text { text, origin: Origin::File(path.clone()) };
+        self.verified.entries.insert(path, Entry { written: written.into(), before, now });
+        Ok(())
+    }
+
+    fn set(&mut self, written: &str, now: Now) {
+        let path = self.absolute(written);
+        let written = PathBuf::from(written);
+        match self.verified.entries.get_mut(&path) {
+            Some(entry) => {
+                entry.written = written;
+                entry.now = now;
+            }
+            None => {
+                let before = if self.files.is_removable(&path) { Before::Unread } else { Before::Nothing };
+                self.verified.entries.insert(path, Entry { written, before, now });
+            }
+        }
+    }
+
+    /// The path that is meant. `..` takes back what the path says before it, whatever that leads to.
+    fn absolute(&self, written: &str) -> PathBuf {
+        normal(&self.cwd.join(written))
+    }
+
+    /// The path as the reader is told.
+    fn shown(&self, written: &str) -> PathBuf {
+        match self.reader {
+            Reader::Model => self.cwd.join(written),
+            Reader::Program => written.into(),
+        }
+    }
+}
+
+fn not_found() -> io::Error {
+    io::Error::from_raw_os_error(2)
+}
+
+/// A path without `.` and `..`. One that ends with a slash keeps it, so that it is no file.
+pub(crate) fn normal(path: &Path) -> PathBuf {
+    let mut normal = PathBuf::new();
+    for component in path.components() {
+        match component {
+            Component::CurDir => {}
+            Component::ParentDir => {
+                normal.pop();
+            }
+            other => normal.push(other),
+        }
+    }
+    if path.as_os_str().as_encoded_bytes().ends_with(b"/") {
+        normal.push("");
+    }
+    normal
+}
+
+#[cfg(test)]
+mod tests;

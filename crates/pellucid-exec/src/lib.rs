@@ -8,3 +8,5 @@
 //! - `policy`: rules about commands
 //!
 //! Not here: who is asked before a command runs (the engine decides, the agent asks).
+
+pub mod sandbox;

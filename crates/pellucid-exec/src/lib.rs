@@ -14,6 +14,7 @@
 
 pub mod environment;
 pub mod process;
+pub mod sandbox;
 pub mod script;
 pub mod terminal;
 pub mod text;

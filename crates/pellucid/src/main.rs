@@ -34,6 +34,10 @@ use crate::args::Command;
 use crate::start::Failure;
 
 fn main() -> ExitCode {
+    // Confined commands are started by this program too, and that must not cost what follows.
+    if let Some(code) = pellucid_exec::sandbox::take_over() {
+        return code;
+    }
     let args = Args::parse();
     start_log();
     match run(args) {

@@ -1,0 +1,97 @@
+//! What a child process may touch: read-only, writing in given folders, or anything.
+//!
+//! A sandbox turns one argument list into another. On Linux the new one begins with this very
+//! program, which plays the helper: it confines itself and then starts the command, so there is
+//! nothing to install. On macOS it begins with the system's own tool.
+//!
+//! - `confinement`: the public face: policy and command in, argument list out
+//! - `probe`: which mechanisms work on this machine, and which one is chosen
+//! - `gaps`: what a mechanism cannot do, said openly
+//! - `order`: what the helper is asked to do, as arguments
+//! - `helper`: the helper itself
+//! - `protected`: what stays read-only under a writable root
+//! - `denial`: whether a failure looks like a denial
+//! - `seatbelt`: the profile for macOS
+//!
+//! Not here: where commands may write (the workspace says), and asking people for more.
+
+mod confinement;
+pub mod denial;
+pub mod gaps;
+#[cfg(target_os = "linux")]
+mod helper;
+mod order;
+mod probe;
+pub mod protected;
+pub mod seatbelt;
+
+use std::process::ExitCode;
+
+pub use confinement::Confinement;
+pub use confinement::Protection;
+pub use confinement::Sandbox;
+pub use confinement::SandboxError;
+pub use order::HELPER;
+pub use probe::Finding;
+pub use probe::Findings;
+pub use probe::Wanted;
+
+/// Plays the helper if the arguments ask for it, and says what to end with. Otherwise there is nothing
+/// to play and the program goes on. To be called first in `main`, before any thread is started.
+pub fn take_over() -> Option<ExitCode> {
+    #[cfg(target_os = "linux")]
+    let played = helper::take_over();
+    #[cfg(not(target_os = "linux"))]
+    let played = None;
+    played
+}
+
+/// A mechanism that confines commands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Backend {
+    /// Our own namespaces, with Landlock and a system call filter inside.
+    Namespaces,
+    /// The program `bwrap`, with Landlock and a system call filter inside.
+    Bubblewrap,
+    /// Landlock and a system call filter alone.
+    Landlock,
+    /// The sandbox of macOS.
+    Seatbelt,
+}
+
+impl Backend {
+    /// All, the strongest first.
+    pub const ALL: [Self; 4] = [Self::Namespaces, Self::Bubblewrap, Self::Landlock, Self::Seatbelt];
+
+    /// Those of this system, the strongest first.
+    pub fn of_this_system() -> &'static [Self] {
+        if cfg!(target_os = "linux") {
+            &Self::ALL[..3]
+        } else if cfg!(target_os = "macos") {
+            &Self::ALL[3..]
+        } else {
+            &[]
+        }
+    }
+
+    /// Its name.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Namespaces => "namespaces",
+            Self::Bubblewrap => "bubblewrap",
+            Self::Landlock => "landlock",
+            Self::Seatbelt => "seatbelt",
+        }
+    }
+
+    /// The one with this name.
+    pub fn from_word(word: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|it| it.as_str() == word)
+    }
+}
+
+impl std::fmt::Display for Backend {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(self.as_str())
+    }
+}

@@ -1,0 +1,285 @@
+//! From a policy and a command to the argument list of a confined command.
+//!
+//! Not here: trying mechanisms (`probe`) and what the helper does (`helper`).
+
+use std::ffi::OsString;
+use std::path::Path;
+use std::path::PathBuf;
+use std::sync::OnceLock;
+
+use pellucid_protocol::settings::SandboxPolicy;
+
+use super::Backend;
+use super::gaps;
+use super::gaps::Gap;
+use super::order::Order;
+use super::order::Stage;
+use super::probe;
+use super::probe::Findings;
+use super::probe::Wanted;
+use super::protected;
+use super::seatbelt;
+
+/// Whether `.git` and the folders of agents stay read-only under writable roots.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Protection {
+    /// They do, whatever it takes.
+    #[default]
+    On,
+    /// They are like any other folder.
+    Off,
+}
+
+/// Why a command cannot be confined. It is then not run.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum SandboxError {
+    /// There is no command.
+    #[error("there is no command to confine")]
+    NoCommand,
+    /// Nothing works here.
+    #[error(
+        "no sandbox works on this system, so the command was not run ({reasons}); `pellucid doctor` says more, \
+         and only where something else confines the agent is --sandbox danger-full-access an answer"
+    )]
+    Unavailable {
+        /// Each mechanism with what is wrong with it.
+        reasons: String,
+    },
+    /// The program's own file is not known, and it is the helper.
+    #[error("the sandbox needs this program's own file, which cannot be found: {0}")]
+    NoHelper(String),
+}
+
+/// The sandbox of this process: what was asked for, and what was found to work.
+///
+/// Making one costs nothing. Mechanisms are tried when the first command is to be confined, or when
+/// somebody asks, and then never again.
+#[derive(Debug)]
+pub struct Sandbox {
+    helper: PathBuf,
+    wanted: Wanted,
+    findings: OnceLock<Findings>,
+    chosen: OnceLock<Result<Backend, SandboxError>>,
+}
+
+impl Sandbox {
+    /// With this program as the helper.
+    pub fn new(wanted: Wanted) -> Self {
+        // This name works even if the file was replaced or removed since.
+        let helper = if cfg!(target_os = "linux") { PathBuf::from("/proc/self/exe") } else { PathBuf::new() };
+        Self::with_helper(helper, wanted)
+    }
+
+    /// With another program as the helper, whose `main` must begin with [`take_over`](super::take_over).
+    pub fn with_helper(helper: impl Into<PathBuf>, wanted: Wanted) -> Self {
+        Self { helper: helper.into(), wanted, findings: OnceLock::new(), chosen: OnceLock::new() }
+    }
+
+    /// What works, tried as far as is needed to choose.
+    pub fn findings(&self) -> &Findings {
+        self.findings.get_or_init(|| probe::probe(&self.helper, self.wanted))
+    }
+
+    /// What works, with everything tried. Not kept.
+    pub fn examine(&self) -> Findings {
+        probe::examine(&self.helper)
+    }
+
+    /// The mechanism that confines commands here.
+    pub fn backend(&self) -> Result<Backend, SandboxError> {
+        self.chosen.get_or_init(|| self.findings().choose(self.wanted)).clone()
+    }
+
+    /// What confines commands under a policy. `roots` are the folders that the policy lets commands
+    /// write in, temporary ones included.
+    ///
+    /// # Errors
+    ///
+    /// The policy asks for confinement and nothing here can give it.
+    pub fn confinement(
+        &self,
+        policy: &SandboxPolicy,
+        roots: &[PathBuf],
+        protection: Protection,
+    ) -> Result<Confinement, SandboxError> {
+        let (network, roots) = match policy {
+            SandboxPolicy::DangerFullAccess | SandboxPolicy::ExternalSandbox { .. } => {
+                return Ok(Confinement { confined: None });
+            }
+            SandboxPolicy::ReadOnly => (false, &[][..]),
+            SandboxPolicy::WorkspaceWrite { network_access, .. } => (*network_access, roots),
+        };
+        let backend = self.backend()?;
+        let findings = self.findings();
+        let confined = Confined {
+            backend,
+            helper: self.helper.clone(),
+            network,
+            roots: existing(roots),
+            protection,
+            bubblewrap: findings.bubblewrap_path.clone(),
+            fresh_proc: findings.has_fresh_proc,
+            agent: Some(std::process::id()),
+        };
+        Ok(Confinement { confined: Some(confined) })
+    }
+}
+
+/// What confines a command: nothing, or a backend with its limits.
+#[derive(Debug, Clone)]
+pub struct Confinement {
+    confined: Option<Confined>,
+}
+
+#[derive(Debug, Clone)]
+struct Confined {
+    backend: Backend,
+    helper: PathBuf,
+    network: bool,
+    roots: Vec<PathBuf>,
+    protection: Protection,
+    bubblewrap: Option<PathBuf>,
+    fresh_proc: bool,
+    agent: Option<u32>,
+}
+
+impl Confinement {
+    /// No confinement, for commands that somebody allowed to run without.
+    pub fn none() -> Self {
+        Self { confined: None }
+    }
+
+    /// The backend, if there is any confinement.
+    pub fn backend(&self) -> Option<Backend> {
+        self.confined.as_ref().map(|it| it.backend)
+    }
+
+    /// What this confinement cannot hold.
+    pub fn gaps(&self, findings: &Findings) -> Vec<Gap> {
+        let Some(confined) = &self.confined else { return Vec::new() };
+        gaps::of(confined.backend, findings, confined.protection)
+    }
+
+    /// Lets the command outlive this process, for a person who runs it by hand.
+    pub fn outliving(mut self) -> Self {
+        if let Some(confined) = &mut self.confined {
+            confined.agent = None;
+        }
+        self
+    }
+
+    /// The argument list that runs a command confined; the same one where nothing is to be confined.
+    /// `cwd` is the folder it will be started in.
+    ///
+    /// # Errors
+    ///
+    /// There is no command, or the program's own file is not known.
+    pub fn wrap(&self, argv: Vec<OsString>, cwd: &Path) -> Result<Vec<OsString>, SandboxError> {
+        if argv.is_empty() {
+            return Err(SandboxError::NoCommand);
+        }
+        let Some(confined) = &self.confined else { return Ok(argv) };
+        let protected = match confined.protection {
+            Protection::On => protected::paths(&confined.roots),
+            Protection::Off => Vec::new(),
+        };
+        if confined.backend == Backend::Seatbelt {
+            return Ok(seatbelt::wrap(argv, &confined.roots, &protected, confined.network));
+        }
+        let order = Order {
+            agent: confined.agent,
+            network: confined.network,
+            fresh_proc: confined.fresh_proc,
+            cwd: (confined.backend == Backend::Bubblewrap).then(|| cwd.to_owned()),
+            bubblewrap: confined.bubblewrap.clone().filter(|_| confined.backend == Backend::Bubblewrap),
+            writable: confined.roots.clone(),
+            protected,
+            ..Order::new(confined.backend, argv)
+        };
+        let mut args = vec![confined.helper.clone().into_os_string()];
+        args.extend(Stage::Run(order).to_args());
+        Ok(args)
+    }
+}
+
+/// The roots that are there, without links, each once. One that is missing cannot be written in.
+fn existing(roots: &[PathBuf]) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    for root in roots {
+        if let Ok(root) = std::fs::canonicalize(root)
+            && !found.contains(&root)
+        {
+            found.push(root);
+        }
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use pellucid_protocol::settings::NetworkAccess;
+
+    use super::*;
+
+    fn sandbox() -> Sandbox {
+        let sandbox = Sandbox::with_helper("/opt/pellucid", Wanted::Strongest);
+        sandbox.findings.set(Findings::fixture(Ok(()), Ok(()))).unwrap();
+        sandbox
+    }
+
+    fn argv() -> Vec<OsString> {
+        vec!["echo".into(), "hi".into()]
+    }
+
+    #[test]
+    fn without_confinement_nothing_changes() {
+        for policy in [
+            SandboxPolicy::DangerFullAccess,
+            SandboxPolicy::ExternalSandbox { network_access: NetworkAccess::Restricted },
+        ] {
+            let confinement = sandbox().confinement(&policy, &[], Protection::On).unwrap();
+            assert_eq!(confinement.backend(), None);
+            assert_eq!(confinement.wrap(argv(), Path::new("/")), Ok(argv()));
+        }
+        assert_eq!(Confinement::none().wrap(Vec::new(), Path::new("/")), Err(SandboxError::NoCommand));
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn the_helper_comes_first_and_is_told_everything() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = std::fs::canonicalize(folder.path()).unwrap();
+        std::fs::create_dir(root.join(".git")).unwrap();
+        let policy = SandboxPolicy::WorkspaceWrite {
+            writable_roots: Vec::new(),
+            network_access: true,
+            exclude_tmpdir_env_var: false,
+            exclude_slash_tmp: false,
+        };
+        let roots = [root.clone(), root.join("."), "/nowhere/at/all".into()];
+        let wrapped = |protection| {
+            let confinement = sandbox().confinement(&policy, &roots, protection).unwrap().outliving();
+            let args = confinement.wrap(argv(), &root).unwrap();
+            let text: Vec<_> = args.iter().map(|it| it.to_str().unwrap()).collect();
+            text.join(" ").replace(root.to_str().unwrap(), "/R")
+        };
+        assert_eq!(
+            wrapped(Protection::On),
+            "/opt/pellucid --pellucid-sandbox run --backend namespaces --write /R --protect /R/.git --network -- echo hi"
+        );
+        assert_eq!(
+            wrapped(Protection::Off),
+            "/opt/pellucid --pellucid-sandbox run --backend namespaces --write /R --network -- echo hi"
+        );
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn where_nothing_works_nothing_runs() {
+        let sandbox = Sandbox::with_helper("/opt/pellucid", Wanted::Strongest);
+        sandbox.findings.set(Findings::fixture(Err("EPERM"), Err("not in this kernel"))).unwrap();
+        let error = sandbox.confinement(&SandboxPolicy::ReadOnly, &[], Protection::On).unwrap_err().to_string();
+        assert!(error.contains("namespaces: EPERM"), "{error}");
+        assert!(error.contains("landlock: not in this kernel"), "{error}");
+    }
+}

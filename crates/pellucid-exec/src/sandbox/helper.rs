@@ -1,0 +1,132 @@
+//! The helper: this program again, between the agent and a confined command.
+//!
+//! It runs before anything else in `main` and needs no configuration, no runtime and no threads, so
+//! that it costs little. What it plays is in its arguments (`order`).
+//!
+//! ```text
+//! namespaces   agent ─ run: new namespaces, mounts, fences ─┬─ init (first process of the namespace)
+//!                                                           └─ command
+//! bubblewrap   agent ─ run ─ bwrap ─ confine: fences ═ command
+//! landlock     agent ─ run (outside of the fences) ─ confine: fences ═ command
+//! ```
+//!
+//! - `fences`: files, network ports, signals (Landlock)
+//! - `filter`: system calls (seccomp)
+//! - `privileges`: capabilities and inherited files
+//! - `namespaces`: mounts and processes
+//! - `bubblewrap`: the same by another program
+//! - `watch`: staying beside the command, and ending it with the agent
+//! - `trial`: what works here
+//!
+//! Not here: deciding what is allowed.
+
+mod bubblewrap;
+mod fences;
+mod filter;
+mod namespaces;
+mod privileges;
+mod trial;
+mod watch;
+
+use std::ffi::OsString;
+use std::io;
+use std::io::Write;
+use std::os::unix::process::CommandExt;
+use std::process::Command;
+use std::process::ExitCode;
+
+use super::Backend;
+use super::denial::HELPER_FAILED;
+use super::order::HELPER;
+use super::order::Order;
+use super::order::OrderError;
+use super::order::Stage;
+
+/// Why the helper cannot do what it is asked to.
+#[derive(Debug, thiserror::Error)]
+enum HelperError {
+    #[error(transparent)]
+    Order(#[from] OrderError),
+    /// A step towards confinement failed.
+    #[error("{what}: {error}")]
+    Step { what: String, error: io::Error },
+    #[error("Landlock does not work here: {0}")]
+    Landlock(String),
+    #[error("the filter of system calls does not work here: {0}")]
+    Filter(#[from] seccompiler::Error),
+    #[error("the backend {0} is not one of this system's")]
+    Backend(Backend),
+    /// The command, not the sandbox.
+    #[error("{program:?} could not be started: {error}")]
+    Command { program: OsString, error: io::Error },
+}
+
+/// Says which step failed.
+trait Step<T> {
+    fn step(self, what: impl Into<String>) -> Result<T, HelperError>;
+}
+
+impl<T, E: Into<io::Error>> Step<T> for Result<T, E> {
+    fn step(self, what: impl Into<String>) -> Result<T, HelperError> {
+        self.map_err(|error| HelperError::Step { what: what.into(), error: error.into() })
+    }
+}
+
+/// Plays the helper if the arguments ask for it.
+pub fn take_over() -> Option<ExitCode> {
+    let mut args = std::env::args_os().skip(1);
+    if args.next().is_none_or(|first| first != HELPER) {
+        return None;
+    }
+    Some(play(args).unwrap_or_else(|error| {
+        // The two are told apart: nobody should look for a broken sandbox when a program is missing.
+        let text = match &error {
+            HelperError::Command { .. } => format!("pellucid: {error}\n"),
+            _ => format!(
+                "pellucid sandbox: the command was not run, because it could not be confined: {error}\n\
+                 `pellucid doctor` shows which sandboxes work on this system\n"
+            ),
+        };
+        let _ = io::stderr().write_all(text.as_bytes());
+        ExitCode::from(u8::try_from(HELPER_FAILED).unwrap_or(u8::MAX))
+    }))
+}
+
+fn play(args: impl Iterator<Item = OsString>) -> Result<ExitCode, HelperError> {
+    privileges::close_inherited_files();
+    match Stage::from_args(args)? {
+        Stage::Run(order) => match order.backend {
+            Backend::Namespaces => namespaces::run(&order),
+            Backend::Bubblewrap => bubblewrap::run(&order),
+            Backend::Landlock => watch::run_beside(&order),
+            Backend::Seatbelt => Err(HelperError::Backend(order.backend)),
+        },
+        Stage::Confine(order) => {
+            confine(&order)?;
+            let error = command(&order).exec();
+            Err(HelperError::Command { program: order.command[0].clone(), error })
+        }
+        Stage::Init { has_agent } => Ok(watch::init(has_agent)),
+        Stage::Probe { bubblewrap, everything } => {
+            let text = trial::trial(bubblewrap.as_deref(), everything);
+            io::stdout().write_all(text.as_bytes()).step("writing")?;
+            Ok(ExitCode::SUCCESS)
+        }
+    }
+}
+
+/// Confines this process, and with it whatever it becomes or starts.
+fn confine(order: &Order) -> Result<(), HelperError> {
+    privileges::drop_capabilities()?;
+    let fences = fences::apply(order)?;
+    if order.backend == Backend::Landlock && fences.is_none() {
+        return Err(HelperError::Landlock("the kernel lacks it or has it switched off".to_owned()));
+    }
+    filter::apply(order)
+}
+
+fn command(order: &Order) -> Command {
+    let mut command = Command::new(&order.command[0]);
+    command.args(&order.command[1..]);
+    command
+}

@@ -1,0 +1,237 @@
+//! Namespaces of our own: a view of the files in which only some can be changed, and processes that
+//! see nobody else and end together.
+//!
+//! The mounts take away what Landlock cannot take away: everything is read-only, writable roots are
+//! put back, and what is protected in them is made read-only again. A folder that is a mount can be
+//! neither renamed nor removed, so every folder on the way to something protected becomes one.
+//!
+//! The superuser does without a user namespace, in which files of other users would be out of reach.
+//!
+//! Not here: Landlock and the filter, which come on top.
+
+use std::ffi::OsStr;
+use std::ffi::OsString;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::ffi::OsStringExt;
+use std::path::Path;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use nix::sched::CloneFlags;
+use rustix::io::Errno;
+use rustix::mount::MountFlags;
+use rustix::mount::MountPropagationFlags;
+
+use super::HelperError;
+use super::Step;
+use super::command;
+use super::confine;
+use super::privileges;
+use super::watch;
+use super::watch::Init;
+use crate::sandbox::order::Order;
+
+/// Runs a command in namespaces of its own.
+pub fn run(order: &Order) -> Result<ExitCode, HelperError> {
+    let agent = watch::agent(order)?;
+    let mounts = Mount::all()?;
+    separate(order.network)?;
+    let mut init = Init::start(agent.as_ref())?;
+    arrange(order, &mounts)?;
+    init.is_ready_with_proc()?;
+    confine(order)?;
+    let child = watch::spawn(&mut command(order), &order.command[0])?;
+    let status = watch::wait(child, agent.as_ref())?;
+    if status.is_some() {
+        init.ended();
+    }
+    Ok(watch::end_like(status))
+}
+
+/// Makes the namespaces.
+pub fn separate(network: bool) -> Result<(), HelperError> {
+    let mut flags = CloneFlags::CLONE_NEWNS | CloneFlags::CLONE_NEWPID | CloneFlags::CLONE_NEWIPC;
+    flags.set(CloneFlags::CLONE_NEWNET, !network);
+    if privileges::may_make_namespaces() {
+        return nix::sched::unshare(flags).step("making namespaces");
+    }
+    let (user, group) = (rustix::process::geteuid(), rustix::process::getegid());
+    if user.is_root() {
+        let error = std::io::Error::from(Errno::PERM);
+        let what = "the superuser lacks CAP_SYS_ADMIN here, and in a user namespace files of others are out of reach";
+        return Err(HelperError::Step { what: what.to_owned(), error });
+    }
+    nix::sched::unshare(flags | CloneFlags::CLONE_NEWUSER).step("making a user namespace")?;
+    let write = |file: &str, text: String| std::fs::write(file, text).step(format!("writing {file}"));
+    write("/proc/self/setgroups", "deny".to_owned())?;
+    let (user, group) = (user.as_raw(), group.as_raw());
+    write("/proc/self/uid_map", format!("{user} {user} 1"))?;
+    write("/proc/self/gid_map", format!("{group} {group} 1"))?;
+    privileges::pass_on_mounting()
+}
+
+/// Arranges the files for a command.
+pub fn arrange(order: &Order, mounts: &[Mount]) -> Result<(), HelperError> {
+    // The folder is entered again afterwards: the old one lies below the new mounts.
+    let cwd = std::env::current_dir().step("finding the working directory")?;
+    // Nothing of this is to be seen outside.
+    let private = MountPropagationFlags::PRIVATE | MountPropagationFlags::REC;
+    rustix::mount::mount_change("/", private).step("keeping mounts to ourselves")?;
+
+    let is_writable = |path: &Path| order.writable.iter().any(|root| path.starts_with(root));
+    for path in solid(order) {
+        rustix::mount::mount_bind_recursive(&path, &path).step(format!("mounting {}", path.display()))?;
+    }
+    for mount in mounts.iter().filter(|it| !is_writable(&it.path)) {
+        make_read_only(&mount.path, mount.flags)?;
+    }
+    for path in &order.protected {
+        if !is_writable(path) {
+            continue;
+        }
+        rustix::mount::mount_bind_recursive(path, path).step(format!("mounting {}", path.display()))?;
+        make_read_only(path, Mount::around(mounts, path))?;
+        for mount in mounts.iter().filter(|it| it.path != *path && it.path.starts_with(path)) {
+            make_read_only(&mount.path, mount.flags)?;
+        }
+    }
+    std::env::set_current_dir(&cwd).step(format!("entering {}", cwd.display()))
+}
+
+/// The folders that are mounted onto themselves, outer ones first: writable roots, and what lies
+/// between a root and a root or something protected further down.
+fn solid(order: &Order) -> Vec<PathBuf> {
+    let mut paths: Vec<PathBuf> = order.writable.clone();
+    for inner in order.writable.iter().chain(&order.protected) {
+        let between = inner.ancestors().skip(1).filter(|path| {
+            let is_below = |root: &PathBuf| path.starts_with(root) && *path != root;
+            order.writable.iter().any(is_below)
+        });
+        paths.extend(between.map(Path::to_owned));
+    }
+    paths.sort_by_key(|path| path.components().count());
+    let mut seen = Vec::new();
+    paths.retain(|path| {
+        let is_new = !seen.contains(path);
+        seen.push(path.clone());
+        is_new
+    });
+    paths
+}
+
+fn make_read_only(path: &Path, flags: MountFlags) -> Result<(), HelperError> {
+    let flags = flags | MountFlags::BIND | MountFlags::RDONLY;
+    match rustix::mount::mount_remount(path, flags, c"") {
+        // Hidden below another mount, gone, or nothing that this user reaches: nor does the command.
+        Ok(()) | Err(Errno::INVAL | Errno::NOENT | Errno::ACCESS) => Ok(()),
+        Err(error) => Err(error).step(format!("making {} read-only", path.display())),
+    }
+}
+
+/// Shows the namespace's own processes in `/proc`. Where parts of the old one are hidden, as in many
+/// containers, the kernel refuses; the old one then stays, read-only.
+pub fn mount_proc() -> bool {
+    let flags = MountFlags::NOSUID | MountFlags::NODEV | MountFlags::NOEXEC | MountFlags::RDONLY;
+    rustix::mount::mount("proc", "/proc", "proc", flags, None).is_ok()
+}
+
+/// A mount and what it was mounted with.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Mount {
+    path: PathBuf,
+    flags: MountFlags,
+}
+
+impl Mount {
+    /// All there are. To be asked for before there is another `/proc`, in which we do not exist.
+    pub fn all() -> Result<Vec<Self>, HelperError> {
+        std::fs::read("/proc/self/mountinfo").map(|text| Self::list(&text)).step("listing mounts")
+    }
+
+    /// Reads `/proc/self/mountinfo`.
+    fn list(text: &[u8]) -> Vec<Self> {
+        text.split(|byte| *byte == b'\n').filter_map(Self::read).collect()
+    }
+
+    /// Of a line: `36 35 98:0 /root /mount/point rw,noatime ...`.
+    fn read(line: &[u8]) -> Option<Self> {
+        let mut fields = line.split(|byte| *byte == b' ');
+        let path = PathBuf::from(plain(fields.nth(4)?));
+        let options = fields.next()?.split(|byte| *byte == b',');
+        let flags = options.filter_map(|option| {
+            Some(match option {
+                b"ro" => MountFlags::RDONLY,
+                b"nosuid" => MountFlags::NOSUID,
+                b"nodev" => MountFlags::NODEV,
+                b"noexec" => MountFlags::NOEXEC,
+                b"noatime" => MountFlags::NOATIME,
+                b"nodiratime" => MountFlags::NODIRATIME,
+                b"relatime" => MountFlags::RELATIME,
+                _ => return None,
+            })
+        });
+        Some(Self { path, flags: flags.fold(MountFlags::empty(), MountFlags::union) })
+    }
+
+    /// What the mount that holds a path was mounted with. A change must repeat it: the kernel lets
+    /// nobody take such a limit away.
+    fn around(mounts: &[Self], path: &Path) -> MountFlags {
+        let holding = mounts.iter().filter(|it| path.starts_with(&it.path));
+        // Of several at the same place the last covers the others.
+        let innermost = holding.max_by_key(|it| it.path.components().count());
+        innermost.map_or(MountFlags::empty(), |it| it.flags)
+    }
+}
+
+/// Undoes the notation of blanks and the like: a backslash and three octal digits.
+fn plain(field: &[u8]) -> OsString {
+    let mut text = Vec::with_capacity(field.len());
+    let mut rest = field;
+    while let Some((byte, after)) = rest.split_first() {
+        let digits = after.get(..3).and_then(|it| std::str::from_utf8(it).ok());
+        match digits.and_then(|it| u8::from_str_radix(it, 8).ok()).filter(|_| *byte == b'\\') {
+            Some(meant) => {
+                text.push(meant);
+                rest = &after[3..];
+            }
+            None => {
+                text.push(*byte);
+                rest = after;
+            }
+        }
+    }
+    OsString::from_vec(OsStr::from_bytes(&text).as_bytes().to_vec())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sandbox::Backend;
+
+    #[test]
+    fn mounts_are_read_with_their_limits() {
+        let text = b"24 1 254:0 / / rw,relatime shared:1 - ext4 /dev/vda rw\n\
+                     25 24 0:5 / /mnt/a\\040b ro,nosuid,nodev,noexec,noatime - tmpfs t rw\n";
+        let mounts = Mount::list(text);
+        let limits =
+            MountFlags::RDONLY | MountFlags::NOSUID | MountFlags::NODEV | MountFlags::NOEXEC | MountFlags::NOATIME;
+        assert_eq!(
+            mounts,
+            [Mount { path: "/".into(), flags: MountFlags::RELATIME }, Mount { path: "/mnt/a b".into(), flags: limits },]
+        );
+        assert_eq!(Mount::around(&mounts, Path::new("/mnt/a b/c")), limits);
+        assert_eq!(Mount::around(&mounts, Path::new("/mnt")), MountFlags::RELATIME);
+    }
+
+    #[test]
+    fn the_way_to_something_protected_is_solid() {
+        let order = Order {
+            writable: vec!["/tmp/a/proj".into(), "/tmp".into()],
+            protected: vec!["/tmp/a/proj/.git".into(), "/tmp/main/.git".into(), "/else/.git".into()],
+            ..Order::new(Backend::Namespaces, vec!["true".into()])
+        };
+        let solid = solid(&order);
+        let solid: Vec<_> = solid.iter().map(|it| it.to_str().unwrap()).collect();
+        assert_eq!(solid, ["/tmp", "/tmp/a", "/tmp/main", "/tmp/a/proj"]);
+    }
+}

@@ -1,0 +1,58 @@
+//! What the helper inherited and a command must not: open files, capabilities, the way to more.
+//!
+//! Not here: what replaces them.
+
+use std::os::fd::RawFd;
+
+use rustix::thread::CapabilitySet;
+use rustix::thread::CapabilitySets;
+
+use super::HelperError;
+use super::Step;
+
+/// What the superuser keeps: to work with files of others as before, within the fences. Everything
+/// that reaches the kernel, devices, other processes or other users is gone.
+const KEPT: CapabilitySet =
+    CapabilitySet::CHOWN.union(CapabilitySet::DAC_OVERRIDE).union(CapabilitySet::FOWNER).union(CapabilitySet::FSETID);
+
+/// Closes everything but the standard three. A file that was left open by accident would be a way
+/// round every fence, because fences are checked when a file is opened.
+pub fn close_inherited_files() {
+    let Ok(folder) = std::fs::read_dir("/proc/self/fd") else { return };
+    let open: Vec<RawFd> =
+        folder.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok()).filter(|fd| *fd > 2).collect();
+    for fd in open {
+        // The one that lists the folder is closed by now, which is no failure.
+        let _ = nix::unistd::close(fd);
+    }
+}
+
+/// Gives up capabilities for good, also for programs that would bring them back.
+pub fn drop_capabilities() -> Result<(), HelperError> {
+    rustix::thread::set_no_new_privs(true).step("giving up the way to more rights")?;
+    let now = rustix::thread::capabilities(None).step("reading capabilities")?;
+    if now.permitted.contains(CapabilitySet::SETPCAP) {
+        for capability in CapabilitySet::all().difference(KEPT).iter() {
+            // One that this kernel does not know cannot be had.
+            let _ = rustix::thread::remove_capability_from_bounding_set(capability);
+        }
+    }
+    let _ = rustix::thread::clear_ambient_capability_set();
+    let kept = now.permitted.intersection(KEPT);
+    let sets = CapabilitySets { effective: kept, permitted: kept, inheritable: CapabilitySet::empty() };
+    rustix::thread::set_capabilities(None, sets).step("giving up capabilities")
+}
+
+/// Whether this process may make namespaces without a user namespace around them.
+pub fn may_make_namespaces() -> bool {
+    rustix::thread::capabilities(None).is_ok_and(|it| it.effective.contains(CapabilitySet::SYS_ADMIN))
+}
+
+/// Lets the next program that is started mount things in our namespaces, whoever the user is there.
+pub fn pass_on_mounting() -> Result<(), HelperError> {
+    let what = "passing on the right to mount";
+    let mut sets = rustix::thread::capabilities(None).step(what)?;
+    sets.inheritable |= CapabilitySet::SYS_ADMIN;
+    rustix::thread::set_capabilities(None, sets).step(what)?;
+    rustix::thread::configure_capability_in_ambient_set(CapabilitySet::SYS_ADMIN, true).step(what)
+}

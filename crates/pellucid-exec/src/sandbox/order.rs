@@ -1,0 +1,258 @@
+//! What the helper is asked to do, as arguments: the only language that the two sides share.
+//!
+//! Paths need not be UTF-8 and are passed as they are, so a list of processes shows plainly what
+//! confines a command.
+//!
+//! Not here: doing it (`helper`), and deciding it (`confinement`).
+
+use std::ffi::OsStr;
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use super::Backend;
+
+/// The first argument that makes the program a helper.
+pub const HELPER: &str = "--pellucid-sandbox";
+
+/// A part that the helper plays.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Stage {
+    /// Confine a command and stay beside it until it ends.
+    Run(Order),
+    /// Confine this very process, then become the command.
+    Confine(Order),
+    /// Be the first process of a process namespace.
+    Init {
+        /// Whether standard input is a handle of the agent.
+        has_agent: bool,
+    },
+    /// Try the mechanisms and say what works.
+    Probe {
+        /// Where bubblewrap is, if it is to be tried.
+        bubblewrap: Option<PathBuf>,
+        /// Whether bubblewrap is tried even if it is not needed.
+        everything: bool,
+    },
+}
+
+/// A command and what it may do.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Order {
+    /// What confines it.
+    pub backend: Backend,
+    /// The process whose end is the command's end.
+    pub agent: Option<u32>,
+    /// Whether it reaches the network.
+    pub network: bool,
+    /// Whether a fresh `/proc` is mounted by bubblewrap.
+    pub fresh_proc: bool,
+    /// The folder it starts in, for a backend that has to be told.
+    pub cwd: Option<PathBuf>,
+    /// Where bubblewrap is.
+    pub bubblewrap: Option<PathBuf>,
+    /// Where it may write.
+    pub writable: Vec<PathBuf>,
+    /// What it may not change even there.
+    pub protected: Vec<PathBuf>,
+    /// The command.
+    pub command: Vec<OsString>,
+}
+
+/// Why arguments are no order.
+#[derive(Debug, thiserror::Error, PartialEq, Eq)]
+pub enum OrderError {
+    /// An argument that nobody knows.
+    #[error("unknown argument {0:?}")]
+    Unknown(OsString),
+    /// An argument without its value.
+    #[error("{0} needs a value")]
+    NoValue(&'static str),
+    /// A value that means nothing.
+    #[error("{0}: {1:?} means nothing")]
+    Value(&'static str, OsString),
+    /// No command.
+    #[error("no command is given after --")]
+    NoCommand,
+}
+
+impl Stage {
+    /// As arguments, the first of which is [`HELPER`].
+    pub fn to_args(&self) -> Vec<OsString> {
+        let mut args: Vec<OsString> = vec![HELPER.into()];
+        match self {
+            Self::Run(order) => {
+                args.push("run".into());
+                order.push_args(&mut args);
+            }
+            Self::Confine(order) => {
+                args.push("confine".into());
+                order.push_args(&mut args);
+            }
+            Self::Init { has_agent } => {
+                args.push("init".into());
+                args.extend(has_agent.then(|| "--agent".into()));
+            }
+            Self::Probe { bubblewrap, everything } => {
+                args.push("probe".into());
+                if let Some(path) = bubblewrap {
+                    args.extend(["--bubblewrap".into(), path.into()]);
+                }
+                args.extend(everything.then(|| "--everything".into()));
+            }
+        }
+        args
+    }
+
+    /// Reads what follows [`HELPER`].
+    pub fn from_args(args: impl IntoIterator<Item = OsString>) -> Result<Self, OrderError> {
+        let mut args = args.into_iter();
+        let stage = args.next().unwrap_or_default();
+        match stage.to_str() {
+            Some("run") => Order::from_args(args).map(Self::Run),
+            Some("confine") => Order::from_args(args).map(Self::Confine),
+            Some("init") => {
+                let has_agent = args.next();
+                let has_agent = has_agent.as_deref() == Some(OsStr::new("--agent"));
+                Ok(Self::Init { has_agent })
+            }
+            Some("probe") => {
+                let (mut bubblewrap, mut everything) = (None, false);
+                while let Some(argument) = args.next() {
+                    match argument.to_str() {
+                        Some("--bubblewrap") => bubblewrap = Some(value(&mut args, "--bubblewrap")?.into()),
+                        Some("--everything") => everything = true,
+                        _ => return Err(OrderError::Unknown(argument)),
+                    }
+                }
+                Ok(Self::Probe { bubblewrap, everything })
+            }
+            _ => Err(OrderError::Unknown(stage)),
+        }
+    }
+}
+
+impl Order {
+    /// An order that allows nothing to be written.
+    pub fn new(backend: Backend, command: Vec<OsString>) -> Self {
+        Self {
+            backend,
+            agent: None,
+            network: false,
+            fresh_proc: true,
+            cwd: None,
+            bubblewrap: None,
+            writable: Vec::new(),
+            protected: Vec::new(),
+            command,
+        }
+    }
+
+    fn push_args(&self, args: &mut Vec<OsString>) {
+        let mut pair = |name: &str, value: OsString| args.extend([name.into(), value]);
+        pair("--backend", self.backend.as_str().into());
+        if let Some(agent) = self.agent {
+            pair("--agent", agent.to_string().into());
+        }
+        if let Some(cwd) = &self.cwd {
+            pair("--cwd", cwd.into());
+        }
+        if let Some(path) = &self.bubblewrap {
+            pair("--bubblewrap", path.into());
+        }
+        for root in &self.writable {
+            pair("--write", root.into());
+        }
+        for path in &self.protected {
+            pair("--protect", path.into());
+        }
+        args.extend(self.network.then(|| "--network".into()));
+        args.extend((!self.fresh_proc).then(|| "--no-proc".into()));
+        args.push("--".into());
+        args.extend(self.command.iter().cloned());
+    }
+
+    fn from_args(mut args: impl Iterator<Item = OsString>) -> Result<Self, OrderError> {
+        let mut order = Self::new(Backend::Landlock, Vec::new());
+        while let Some(argument) = args.next() {
+            match argument.to_str() {
+                Some("--backend") => order.backend = parsed(&mut args, "--backend", Backend::from_word)?,
+                Some("--agent") => order.agent = Some(parsed(&mut args, "--agent", |it| it.parse().ok())?),
+                Some("--cwd") => order.cwd = Some(value(&mut args, "--cwd")?.into()),
+                Some("--bubblewrap") => order.bubblewrap = Some(value(&mut args, "--bubblewrap")?.into()),
+                Some("--write") => order.writable.push(value(&mut args, "--write")?.into()),
+                Some("--protect") => order.protected.push(value(&mut args, "--protect")?.into()),
+                Some("--network") => order.network = true,
+                Some("--no-proc") => order.fresh_proc = false,
+                Some("--") => {
+                    order.command = args.collect();
+                    break;
+                }
+                _ => return Err(OrderError::Unknown(argument)),
+            }
+        }
+        if order.command.is_empty() { Err(OrderError::NoCommand) } else { Ok(order) }
+    }
+}
+
+fn value(args: &mut impl Iterator<Item = OsString>, name: &'static str) -> Result<OsString, OrderError> {
+    args.next().ok_or(OrderError::NoValue(name))
+}
+
+fn parsed<T>(
+    args: &mut impl Iterator<Item = OsString>,
+    name: &'static str,
+    parse: impl Fn(&str) -> Option<T>,
+) -> Result<T, OrderError> {
+    let value = value(args, name)?;
+    value.to_str().and_then(parse).ok_or(OrderError::Value(name, value))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::ffi::OsStringExt;
+
+    use super::*;
+
+    fn order() -> Order {
+        Order {
+            agent: Some(7),
+            network: true,
+            fresh_proc: false,
+            cwd: Some("/w/sub".into()),
+            bubblewrap: Some("/usr/bin/bwrap".into()),
+            writable: vec!["/w".into(), OsString::from_vec(vec![b'/', 0xff]).into()],
+            protected: vec!["/w/.git".into()],
+            ..Order::new(Backend::Bubblewrap, vec!["sh".into(), "-c".into(), "--network".into(), "--".into()])
+        }
+    }
+
+    #[test]
+    fn every_stage_survives_the_way() {
+        let stages = [
+            Stage::Run(order()),
+            Stage::Confine(Order::new(Backend::Landlock, vec!["true".into()])),
+            Stage::Init { has_agent: true },
+            Stage::Init { has_agent: false },
+            Stage::Probe { bubblewrap: Some("/b".into()), everything: true },
+            Stage::Probe { bubblewrap: None, everything: false },
+        ];
+        for stage in stages {
+            let args = stage.to_args();
+            assert_eq!(args[0], HELPER);
+            assert_eq!(Stage::from_args(args.into_iter().skip(1)), Ok(stage));
+        }
+    }
+
+    #[test]
+    fn what_is_not_understood_is_refused() {
+        let check = |text: &str, expected: &str| {
+            let args = text.split(' ').map(OsString::from);
+            assert_eq!(Stage::from_args(args).unwrap_err().to_string(), expected);
+        };
+        check("run --writ /w -- true", "unknown argument \"--writ\"");
+        check("run --backend jail -- true", "--backend: \"jail\" means nothing");
+        check("run --write", "--write needs a value");
+        check("run --network --", "no command is given after --");
+        check("go", "unknown argument \"go\"");
+    }
+}

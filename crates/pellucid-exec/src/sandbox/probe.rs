@@ -1,0 +1,228 @@
+//! Which mechanisms work on this machine, found by trying them, and which one is chosen.
+//!
+//! Trying needs a process of its own, because nobody can leave a sandbox: the helper tries and
+//! prints a line for each.
+//!
+//! Not here: when it is done. The sandbox does it once, for the first command.
+
+use std::path::Path;
+use std::path::PathBuf;
+use std::process::Command;
+use std::process::Stdio;
+
+use super::Backend;
+use super::SandboxError;
+use super::order::Stage;
+
+/// Which backend is asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Wanted {
+    /// The strongest that works.
+    #[default]
+    Strongest,
+    /// This one and no other.
+    Only(Backend),
+}
+
+/// What is known of one mechanism.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Finding {
+    /// It works; and how.
+    Works(String),
+    /// It does not; and why.
+    Fails(String),
+    /// It was not tried, because a stronger one works.
+    Untried,
+}
+
+/// What is known of this machine.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Findings {
+    /// Each mechanism of this system.
+    pub backends: Vec<(Backend, Finding)>,
+    /// The version of Landlock's interface; none if it is missing.
+    pub landlock_abi: Option<u32>,
+    /// Whether namespaces get a `/proc` of their own.
+    pub has_fresh_proc: bool,
+    /// Where bubblewrap is.
+    pub bubblewrap_path: Option<PathBuf>,
+}
+
+impl Findings {
+    /// What is known of a mechanism.
+    pub fn of(&self, backend: Backend) -> &Finding {
+        let found = self.backends.iter().find(|(it, _)| *it == backend);
+        found.map_or(&Finding::Untried, |(_, finding)| finding)
+    }
+
+    /// The mechanism to use.
+    pub fn choose(&self, wanted: Wanted) -> Result<Backend, SandboxError> {
+        let works = |backend: Backend| matches!(self.of(backend), Finding::Works(_));
+        let candidates: Vec<Backend> = match wanted {
+            Wanted::Strongest => Backend::of_this_system().to_vec(),
+            Wanted::Only(backend) => vec![backend],
+        };
+        if let Some(backend) = candidates.iter().find(|it| works(**it)) {
+            return Ok(*backend);
+        }
+        let reason = |backend: &Backend| match self.of(*backend) {
+            Finding::Fails(why) => format!("{backend}: {why}"),
+            _ => format!("{backend}: not for this system"),
+        };
+        let reasons = candidates.iter().map(reason).collect::<Vec<_>>().join("; ");
+        let reasons = if reasons.is_empty() { "there is none for this system".to_owned() } else { reasons };
+        Err(SandboxError::Unavailable { reasons })
+    }
+
+    #[cfg(test)]
+    pub(super) fn fixture(namespaces: Result<(), &str>, landlock: Result<(), &str>) -> Self {
+        let finding = |result: Result<(), &str>| match result {
+            Ok(()) => Finding::Works("it does".to_owned()),
+            Err(why) => Finding::Fails(why.to_owned()),
+        };
+        Self {
+            backends: vec![
+                (Backend::Namespaces, finding(namespaces)),
+                (Backend::Bubblewrap, Finding::Fails("not installed".to_owned())),
+                (Backend::Landlock, finding(landlock)),
+            ],
+            landlock_abi: landlock.is_ok().then_some(7),
+            has_fresh_proc: true,
+            bubblewrap_path: None,
+        }
+    }
+}
+
+/// Tries what has to be tried to choose.
+pub(super) fn probe(helper: &Path, wanted: Wanted) -> Findings {
+    if wanted == Wanted::Only(Backend::Bubblewrap) {
+        return run(helper, true);
+    }
+    // Bubblewrap takes longer to try than all the rest, so it is tried only if it is needed.
+    let findings = run(helper, false);
+    match (wanted, findings.of(Backend::Namespaces)) {
+        (Wanted::Strongest, Finding::Fails(_)) if findings.bubblewrap_path.is_some() => run(helper, true),
+        _ => findings,
+    }
+}
+
+/// Tries everything.
+pub(super) fn examine(helper: &Path) -> Findings {
+    run(helper, true)
+}
+
+fn run(helper: &Path, everything: bool) -> Findings {
+    if cfg!(target_os = "macos") {
+        return seatbelt();
+    }
+    let bubblewrap = find_bubblewrap();
+    let stage = Stage::Probe { bubblewrap: bubblewrap.clone(), everything };
+    let output = Command::new(helper).args(stage.to_args()).stdin(Stdio::null()).output();
+    let said = match output {
+        Ok(output) if output.status.success() => String::from_utf8_lossy(&output.stdout).into_owned(),
+        Ok(output) => {
+            let words = String::from_utf8_lossy(&output.stderr);
+            let why = format!("the helper ended with {}: {}", output.status, words.trim());
+            return failed(&why, bubblewrap);
+        }
+        Err(error) => return failed(&format!("the helper could not be started: {error}"), bubblewrap),
+    };
+    parse(&said, bubblewrap)
+}
+
+/// Reads the helper's lines: `NAME works|fails|untried DETAIL`.
+fn parse(said: &str, bubblewrap_path: Option<PathBuf>) -> Findings {
+    let mut findings = Findings { backends: Vec::new(), landlock_abi: None, has_fresh_proc: false, bubblewrap_path };
+    for line in said.lines() {
+        let mut words = line.splitn(3, ' ');
+        let (name, state) = (words.next().unwrap_or_default(), words.next().unwrap_or_default());
+        let detail = words.next().unwrap_or_default().to_owned();
+        match (name, Backend::from_word(name)) {
+            ("abi", _) => findings.landlock_abi = state.parse().ok(),
+            ("proc", _) => findings.has_fresh_proc = state == "fresh",
+            (_, Some(backend)) => {
+                let finding = match state {
+                    "works" => Finding::Works(detail),
+                    "untried" => Finding::Untried,
+                    _ => Finding::Fails(detail),
+                };
+                findings.backends.push((backend, finding));
+            }
+            _ => {}
+        }
+    }
+    findings
+}
+
+fn failed(why: &str, bubblewrap_path: Option<PathBuf>) -> Findings {
+    let backends = Backend::of_this_system().iter().map(|it| (*it, Finding::Fails(why.to_owned()))).collect();
+    Findings { backends, landlock_abi: None, has_fresh_proc: false, bubblewrap_path }
+}
+
+fn seatbelt() -> Findings {
+    let tool = Path::new(super::seatbelt::TOOL);
+    let finding = if tool.is_file() {
+        Finding::Works(tool.display().to_string())
+    } else {
+        Finding::Fails(format!("{} is missing", tool.display()))
+    };
+    Findings {
+        backends: vec![(Backend::Seatbelt, finding)],
+        landlock_abi: None,
+        has_fresh_proc: false,
+        bubblewrap_path: None,
+    }
+}
+
+/// The program `bwrap`, where systems install it. The `PATH` is not asked: a project could put
+/// something of that name there, and it would run before any sandbox.
+fn find_bubblewrap() -> Option<PathBuf> {
+    ["/usr/bin/bwrap", "/bin/bwrap", "/usr/local/bin/bwrap", "/run/current-system/sw/bin/bwrap"]
+        .into_iter()
+        .map(PathBuf::from)
+        .find(|path| path.is_file())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_helpers_lines_are_read() {
+        let said = "bubblewrap untried\nnamespaces fails unshare: EPERM (Operation not permitted)\n\
+                    proc old\nlandlock works interface 7\nabi 7\n";
+        let findings = parse(said, None);
+        assert_eq!(
+            findings.of(Backend::Namespaces),
+            &Finding::Fails("unshare: EPERM (Operation not permitted)".to_owned())
+        );
+        assert_eq!(findings.of(Backend::Bubblewrap), &Finding::Untried);
+        assert_eq!(findings.of(Backend::Landlock), &Finding::Works("interface 7".to_owned()));
+        assert_eq!((findings.landlock_abi, findings.has_fresh_proc), (Some(7), false));
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn the_strongest_that_works_is_chosen() {
+        let both = Findings::fixture(Ok(()), Ok(()));
+        assert_eq!(both.choose(Wanted::Strongest), Ok(Backend::Namespaces));
+        assert_eq!(both.choose(Wanted::Only(Backend::Landlock)), Ok(Backend::Landlock));
+        let one = Findings::fixture(Err("EPERM"), Ok(()));
+        assert_eq!(one.choose(Wanted::Strongest), Ok(Backend::Landlock));
+    }
+
+    #[test]
+    fn what_is_asked_for_by_name_is_never_replaced() {
+        let findings = Findings::fixture(Ok(()), Ok(()));
+        let error = findings.choose(Wanted::Only(Backend::Bubblewrap)).unwrap_err().to_string();
+        assert!(error.contains("bubblewrap: not installed"), "{error}");
+    }
+
+    #[test]
+    fn a_helper_that_is_none_is_told() {
+        let findings = run(Path::new("/nowhere/at/all"), false);
+        for backend in Backend::of_this_system() {
+            assert!(matches!(findings.of(*backend), Finding::Fails(why) if why.contains("could not be started")));
+        }
+    }
+}

@@ -11,6 +11,7 @@ use pellucid_protocol::event::EventMessage;
 use pellucid_protocol::event::RawReasoning;
 use pellucid_protocol::operation::Operation;
 use pellucid_protocol::operation::Submission;
+use pellucid_tools::desk::FromTool;
 use tokio::sync::mpsc;
 
 use crate::drive;
@@ -90,7 +91,7 @@ async fn serve(session: &mut Session, inside: &mut Inside) -> Result<(), FaceGon
     loop {
         let submission = match inside.waiting.pop_front() {
             Some(submission) => Some(submission),
-            None => inside.submissions.recv().await,
+            None => next_submission(session, inside).await?,
         };
         let Some(Submission { id, operation }) = submission else {
             return Ok(());
@@ -125,7 +126,24 @@ async fn serve(session: &mut Session, inside: &mut Inside) -> Result<(), FaceGon
             // Nobody asked.
             Operation::ExecApproval { .. } | Operation::PatchApproval { .. } | Operation::Interrupt => {}
             Operation::Shutdown => {
+                session.jobs.toolbox.terminals.terminate_all().await;
                 return inside.events.send(&mut session.log, id.as_str(), EventMessage::ShutdownComplete).await;
+            }
+        }
+    }
+}
+
+/// Waits for the next submission, and tells meanwhile what commands do that outlived their turn.
+async fn next_submission(session: &mut Session, inside: &mut Inside) -> Result<Option<Submission>, FaceGone> {
+    loop {
+        tokio::select! {
+            biased;
+            submission = inside.submissions.recv() => return Ok(submission),
+            message = session.jobs.hear() => {
+                // Nothing else is left of a turn that is over.
+                if let FromTool::Event(event) = message {
+                    inside.events.send(&mut session.log, "", event).await?;
+                }
             }
         }
     }

@@ -40,7 +40,6 @@ use tokio::time::timeout;
 
 use crate::door::FaceGone;
 use crate::door::Inside;
-use crate::jobs::Jobs;
 use crate::metadata;
 use crate::metadata::Repositories;
 use crate::session::AskKind;
@@ -88,8 +87,8 @@ pub(crate) async fn drive(session: &mut Session, input: TurnInput, inside: &mut 
     };
     let mut turn = Turn::new(settings, std::mem::take(&mut session.meter), &session.setup.pack);
     let frame = session.frame(input.output_schema.clone());
+    session.jobs.begin_turn(session.situation(&input.id));
     let mut driver = Driver {
-        jobs: Jobs::new(session.situation(&input.id), session.toolbox.clone()),
         session,
         frame,
         input,
@@ -114,8 +113,6 @@ pub(crate) async fn drive(session: &mut Session, input: TurnInput, inside: &mut 
 
 struct Driver<'a> {
     session: &'a mut Session,
-    /// The calls that are being done.
-    jobs: Jobs,
     /// Questions that are open.
     asked: BTreeMap<AskKey, oneshot::Sender<Answer>>,
     /// Whether a person answered a question by ending the turn.
@@ -192,7 +189,7 @@ impl Driver<'_> {
                 Wish::LogSummary => self.session.log_summary(),
                 Wish::RecordSkills => self.session.record_skills(),
                 Wish::AskModel => {
-                    self.jobs.next_reply();
+                    self.session.jobs.next_reply();
                     // The earlier request is let go first, so that its bytes can be added to.
                     self.request = None;
                     self.request = Some(self.session.request(&self.frame));
@@ -208,18 +205,18 @@ impl Driver<'_> {
                 }
                 Wish::RunTool { index, call } => {
                     self.start_git();
-                    self.jobs.start(index, call);
+                    self.session.jobs.start(index, call);
                     // What is quick is done before the reply goes on.
                     tokio::task::yield_now().await;
                 }
                 Wish::CancelTools => {
-                    let (last, _) = self.jobs.stop().await;
+                    let (last, _) = self.session.jobs.stop().await;
                     for message in last {
                         self.heard(message, inside).await?;
                     }
                     self.facts.clear();
                 }
-                Wish::TellDiff => {}
+                Wish::TellDiff => self.tell_diff(inside).await?,
                 Wish::Measure(reasoning) => {
                     let unreported = self.session.transcript.tokens_unreported(reasoning);
                     self.facts.push_back(Fact::Measured { unreported });
@@ -305,6 +302,10 @@ impl Driver<'_> {
                 Ok(None)
             }
             FromTool::Picture(path) => Ok(Some(Fact::Attached(self.session.picture(&path)))),
+            FromTool::Diff => {
+                self.tell_diff(inside).await?;
+                Ok(None)
+            }
             FromTool::Ask(Question { event, key, answer }) => {
                 self.asked.insert(key, answer);
                 inside.events.send(&mut self.session.log, self.input.id.as_str(), event).await?;
@@ -318,6 +319,15 @@ impl Driver<'_> {
         }
     }
 
+    /// Tells what the patches of this turn changed so far, if they changed something.
+    async fn tell_diff(&mut self, inside: &Inside) -> Result<(), FaceGone> {
+        if let Some(unified_diff) = self.session.jobs.toolbox.turn_diff() {
+            let event = EventMessage::TurnDiff { unified_diff };
+            inside.events.send(&mut self.session.log, self.input.id.as_str(), event).await?;
+        }
+        Ok(())
+    }
+
     /// Passes an answer on to who asked. One that nobody waits for means nothing.
     fn answer(&mut self, key: &AskKey, answer: Answer) {
         if let Some(waiting) = self.asked.remove(key) {
@@ -327,13 +337,14 @@ impl Driver<'_> {
 
     /// Stops everything; calls that ended in time keep their answers.
     async fn interrupt(&mut self, inside: &Inside) -> Fact {
-        let (last, running) = self.jobs.stop().await;
+        let (last, running) = self.session.jobs.stop().await;
         for message in last {
             // A face that is gone does not keep answers from being recorded.
             if let Ok(Some(fact)) = self.heard(message, inside).await {
                 self.facts.push_back(fact);
             }
         }
+        self.session.jobs.toolbox.terminals.terminate_all().await;
         let interrupted = Fact::Interrupted { running };
         match self.facts.pop_front() {
             Some(first) => {
@@ -375,7 +386,7 @@ impl Driver<'_> {
                     // The face is gone; nobody would see the answer.
                     None => return Ok(self.interrupt(inside).await),
                 },
-                message = self.jobs.hear() => {
+                message = self.session.jobs.hear() => {
                     if let Some(fact) = self.heard(message, inside).await? {
                         return Ok(fact);
                     }

@@ -1,4 +1,4 @@
-//! The calls of a turn that are being done.
+//! The calls that are being done, and commands that outlive their turn.
 //!
 //! Each call is a task of its own. Calls of tools that may run side by side do; any other waits
 //! until it is alone. Dropping a job stops it: a command that it runs is killed.
@@ -20,11 +20,12 @@ use tokio::sync::RwLock;
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 
-/// The calls of a turn.
+/// The calls of a session.
 #[derive(Debug)]
 pub(crate) struct Jobs {
-    situation: Arc<Situation>,
-    toolbox: Arc<Toolbox>,
+    pub toolbox: Arc<Toolbox>,
+    /// What holds for the calls of the turn that runs.
+    situation: Option<Arc<Situation>>,
     desk: Desk,
     heard: mpsc::Receiver<FromTool>,
     tasks: JoinSet<()>,
@@ -35,17 +36,23 @@ pub(crate) struct Jobs {
 }
 
 impl Jobs {
-    pub(crate) fn new(situation: Situation, toolbox: Arc<Toolbox>) -> Self {
+    pub(crate) fn new(toolbox: Toolbox) -> Self {
         let (desk, heard) = Desk::open();
         Self {
-            situation: Arc::new(situation),
-            toolbox,
+            toolbox: Arc::new(toolbox),
+            situation: None,
             desk,
             heard,
             tasks: JoinSet::new(),
             began: BTreeMap::new(),
             order: Arc::default(),
         }
+    }
+
+    /// A turn begins.
+    pub(crate) fn begin_turn(&mut self, situation: Situation) {
+        self.situation = Some(Arc::new(situation));
+        self.toolbox.begin_turn();
     }
 
     /// A new reply begins: its calls have nothing to do with those before.
@@ -56,7 +63,8 @@ impl Jobs {
 
     /// Begins a call.
     pub(crate) fn start(&mut self, index: usize, call: ToolCall) {
-        let job = Job { situation: self.situation.clone(), toolbox: self.toolbox.clone(), desk: self.desk.clone() };
+        let Some(situation) = self.situation.clone() else { return };
+        let job = Job { situation, toolbox: self.toolbox.clone(), desk: self.desk.clone() };
         let order = self.order.clone();
         self.began.insert(index, Instant::now());
         self.tasks.spawn(async move {

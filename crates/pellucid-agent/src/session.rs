@@ -1,8 +1,8 @@
 //! A session: a conversation with its settings, and the requests it makes.
 
 use std::path::Path;
-use std::sync::Arc;
 
+use pellucid_engine::approval::rules::Rules;
 use pellucid_engine::assemble;
 use pellucid_engine::assemble::Context;
 use pellucid_engine::compaction::Compaction;
@@ -37,6 +37,7 @@ use pellucid_engine::update::Change;
 use pellucid_engine::update::updates;
 use pellucid_engine::user_message::picture_message;
 use pellucid_engine::user_message::user_message;
+use pellucid_exec::sandbox::Protection;
 use pellucid_model::Model;
 use pellucid_model::catalogue::Match;
 use pellucid_model::socket::Known;
@@ -66,6 +67,7 @@ use crate::gather::Gathered;
 use crate::gather::Sources;
 use crate::identity::Identity;
 use crate::images;
+use crate::jobs::Jobs;
 use crate::log::Log;
 use crate::metadata;
 use crate::metadata::Repositories;
@@ -110,8 +112,8 @@ pub struct Session {
     pub(crate) transcript: Transcript,
     pub(crate) meter: Meter,
     pub(crate) log: Log,
-    /// What stays between the calls of tools.
-    pub(crate) toolbox: Arc<Toolbox>,
+    /// The calls that are being done.
+    pub(crate) jobs: Jobs,
     instructions: Vec<Fragment>,
     omissions: Vec<Omission>,
     last: Option<LastRequest>,
@@ -185,7 +187,7 @@ impl Session {
         Self {
             transcript: Transcript::new(ids(&setup.provider), facts.model.truncation_policy),
             log,
-            toolbox: Arc::default(),
+            jobs: Jobs::new(Toolbox::new(Rules::default(), Protection::On)),
             meter: Meter::default(),
             instructions: context.instructions.clone(),
             omissions,

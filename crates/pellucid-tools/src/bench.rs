@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
+use pellucid_engine::approval::rules::Rules;
+use pellucid_exec::sandbox::Protection;
 use pellucid_protocol::call::Payload;
 use pellucid_protocol::call::ToolCall;
 use pellucid_protocol::id::SessionId;
@@ -23,6 +25,7 @@ use crate::desk::FromTool;
 use crate::run;
 use crate::situation::Offered;
 use crate::situation::Situation;
+use crate::toolbox::Toolbox;
 
 pub(crate) struct Bench {
     pub folder: tempfile::TempDir,
@@ -72,7 +75,8 @@ impl Bench {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         runtime.block_on(async {
             let (desk, mut heard) = Desk::open();
-            let job = Job { situation: Arc::new(self.situation.clone()), toolbox: Arc::default(), desk };
+            let toolbox = Arc::new(Toolbox::new(Rules::default(), Protection::On));
+            let job = Job { situation: Arc::new(self.situation.clone()), toolbox, desk };
             let mut said = Vec::new();
             let outcome = {
                 let running = async {

@@ -24,6 +24,7 @@ use tokio::sync::mpsc;
 
 use crate::Failed;
 use crate::Job;
+use crate::patch;
 use crate::permit;
 use crate::permit::After;
 use crate::permit::Refused;
@@ -55,6 +56,9 @@ pub(crate) enum Form {
 pub(crate) async fn run(job: &Job, wanted: &Wanted) -> Result<ToolOutput, Failed> {
     if let Some(text) = escalation_refusal(job.situation.approval_policy, wanted.rights.permissions()) {
         return Err(Failed::Told(text));
+    }
+    if let Some(patched) = patch::intercept(job, &wanted.tool, &wanted.call_id, &wanted.argv, &wanted.cwd).await {
+        return patched;
     }
     let begin = ExecCommandBegin {
         call_id: wanted.call_id.clone(),

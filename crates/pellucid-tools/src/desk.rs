@@ -25,6 +25,8 @@ pub enum FromTool {
     Picture(PathBuf),
     /// A person is asked.
     Ask(Question),
+    /// A patch was applied, so what the turn changed is told.
+    Diff,
     /// A person wants the turn to end.
     Abort,
     /// The call is done.

@@ -11,19 +11,24 @@ pub mod desk;
 pub mod situation;
 pub mod toolbox;
 
+mod apply_patch;
 mod command;
+mod exec_command;
 mod grep_files;
 mod indentation;
 mod list_dir;
+mod patch;
 mod permit;
 mod read_file;
 mod script_argv;
 mod shell;
 mod shell_command;
+mod terminal_failure;
 mod test_sync_tool;
 mod text;
 mod update_plan;
 mod view_image;
+mod write_stdin;
 
 #[cfg(test)]
 mod bench;
@@ -76,6 +81,9 @@ static TOOLS: &[Tool] = &[
     shell::CONTAINER_EXEC,
     shell::LOCAL_SHELL,
     shell_command::TOOL,
+    exec_command::TOOL,
+    write_stdin::TOOL,
+    apply_patch::TOOL,
     update_plan::TOOL,
     view_image::TOOL,
     grep_files::TOOL,

@@ -1,6 +1,8 @@
-//! What stays between the calls of a session: rules, grants, the sandbox.
+//! What stays between the calls of a session: rules, grants, terminals, the sandbox, what patches did.
 
+use std::ffi::OsString;
 use std::path::Path;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::Mutex;
 use std::sync::MutexGuard;
@@ -8,21 +10,49 @@ use std::sync::PoisonError;
 
 use pellucid_engine::approval::grants::Grants;
 use pellucid_engine::approval::rules::Rules;
+use pellucid_exec::sandbox::Protection;
+use pellucid_exec::sandbox::Sandbox;
+use pellucid_exec::sandbox::Wanted;
+use pellucid_exec::sandbox::protected;
+use pellucid_exec::terminal::Terminals;
+use pellucid_patch::diff::TurnDiff;
 
 use crate::desk::Desk;
 use crate::situation::Situation;
 
 /// What stays between the calls of a session.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Toolbox {
+    /// The terminals that are open.
+    pub terminals: Arc<Terminals>,
     rules: Mutex<Arc<Rules>>,
     grants: Mutex<Grants>,
+    sandbox: Sandbox,
+    protection: Protection,
+    diff: Mutex<TurnDiff>,
 }
 
 impl Toolbox {
     /// For a session under these rules.
-    pub fn new(rules: Rules) -> Self {
-        Self { rules: Mutex::new(Arc::new(rules)), grants: Mutex::default() }
+    pub fn new(rules: Rules, protection: Protection) -> Self {
+        Self {
+            terminals: Arc::default(),
+            rules: Mutex::new(Arc::new(rules)),
+            grants: Mutex::default(),
+            sandbox: Sandbox::new(Wanted::Strongest),
+            protection,
+            diff: Mutex::default(),
+        }
+    }
+
+    /// A new turn begins: what patches did before does not belong to it.
+    pub fn begin_turn(&self) {
+        *self.diff() = TurnDiff::default();
+    }
+
+    /// What the patches of this turn changed so far, if they changed something. Reads the disk.
+    pub fn turn_diff(&self) -> Option<String> {
+        self.diff().unified_on_disk()
     }
 
     /// The rules that hold now.
@@ -35,9 +65,28 @@ impl Toolbox {
         locked(&self.grants)
     }
 
+    /// What the patches of this turn touched.
+    pub(crate) fn diff(&self) -> MutexGuard<'_, TurnDiff> {
+        locked(&self.diff)
+    }
+
+    /// What may not be written below a writable root.
+    pub(crate) fn protected(&self, root: &PathBuf) -> Vec<PathBuf> {
+        match self.protection {
+            Protection::On => protected::paths(std::slice::from_ref(root)),
+            Protection::Off => Vec::new(),
+        }
+    }
+
     /// A command behind the sandbox.
-    pub(crate) fn confine(&self, argv: &[String], _cwd: &Path, _situation: &Situation) -> Result<Vec<String>, String> {
-        Ok(argv.to_vec())
+    pub(crate) fn confine(&self, argv: &[String], cwd: &Path, situation: &Situation) -> Result<Vec<String>, String> {
+        let policy = &situation.sandbox_policy;
+        let confinement = self.sandbox.confinement(policy, &situation.writable_roots, self.protection);
+        let argv = argv.iter().map(OsString::from).collect();
+        let confined = confinement.and_then(|confinement| confinement.wrap(argv, cwd));
+        let confined = confined.map_err(|error| error.to_string())?;
+        let texts = confined.into_iter().map(OsString::into_string).collect::<Result<Vec<_>, _>>();
+        texts.map_err(|word| format!("a path of the sandbox is no text: {}", word.to_string_lossy()))
     }
 
     /// Saves a prefix that a person allowed for good.

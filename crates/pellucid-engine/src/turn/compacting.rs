@@ -7,6 +7,7 @@
 use pellucid_protocol::event::ErrorInfo;
 use pellucid_protocol::event::EventMessage;
 use pellucid_protocol::event::TurnItem;
+use pellucid_protocol::input::UserInput;
 use pellucid_protocol::reply::ReplyError;
 use pellucid_protocol::reply::ReplyErrorKind;
 use pellucid_protocol::reply::ReplyEvent;
@@ -23,6 +24,8 @@ use super::error_info;
 use crate::call;
 use crate::compaction::Dropped;
 use crate::fragment::Origin;
+use crate::fragment::concat;
+use crate::transcript::DraftPart;
 
 /// What a person is told after a summary.
 const ADVICE: &str = "the history was summarised; every summary costs accuracy, so give a new task a new session";
@@ -96,7 +99,11 @@ impl Turn {
                     wishes.push(Wish::RecordSteered(inputs.clone()));
                     wishes.extend(self.show_input(inputs));
                 }
-                Pending::Attached(draft) => wishes.push(Wish::RecordDraft(draft)),
+                Pending::Attached(draft) => {
+                    let shown = draft.parts.iter().map(shown).collect();
+                    wishes.push(Wish::RecordDraft(draft));
+                    wishes.extend(self.show_input(shown));
+                }
             }
         }
         wishes
@@ -175,5 +182,13 @@ impl Turn {
         let mut wishes = vec![Wish::Emit(error)];
         wishes.extend(self.complete(None));
         wishes
+    }
+}
+
+/// A part of a message as people see it.
+fn shown(part: &DraftPart) -> UserInput {
+    match part {
+        DraftPart::Text(text) => UserInput::Text { text: concat(text), text_elements: Vec::new() },
+        DraftPart::Image(image) => UserInput::Image { image_url: image.text.clone() },
     }
 }

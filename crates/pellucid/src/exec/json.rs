@@ -13,7 +13,6 @@ use pellucid_protocol::event::PlanUpdate;
 use pellucid_protocol::event::StepStatus;
 use pellucid_protocol::exec::ExecCommandBegin;
 use pellucid_protocol::exec::ExecCommandEnd;
-use pellucid_protocol::exec::ExecStatus;
 use pellucid_protocol::item::WebSearchAction;
 use pellucid_protocol::usage::TokenUsage;
 use serde::Serialize;
@@ -202,11 +201,7 @@ fn command(begin: &ExecCommandBegin, ran: Ran<'_>) -> Details {
         Ran::Running => (String::new(), None, "in_progress"),
         Ran::Left => (String::new(), None, "completed"),
         Ran::Ended(end) => {
-            let status = match end.status {
-                ExecStatus::Declined => "declined",
-                ExecStatus::Completed | ExecStatus::Failed if end.exit_code == 0 => "completed",
-                ExecStatus::Completed | ExecStatus::Failed => "failed",
-            };
+            let status = if end.exit_code == 0 { "completed" } else { "failed" };
             (end.aggregated_output.clone(), Some(end.exit_code), status)
         }
     };

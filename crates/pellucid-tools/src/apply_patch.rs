@@ -1,0 +1,81 @@
+//! `apply_patch`: changes files by a patch, given as raw text or as JSON.
+
+use pellucid_protocol::call::Payload;
+use pellucid_protocol::call::ToolCall;
+use pellucid_protocol::item::ToolOutput;
+use serde::Deserialize;
+
+use crate::Failed;
+use crate::Job;
+use crate::Takes;
+use crate::Tool;
+use crate::When;
+use crate::arguments;
+use crate::patch;
+
+pub(crate) const TOOL: Tool = Tool {
+    name: "apply_patch",
+    takes: &[Takes::Function, Takes::Custom],
+    when: When::Offered,
+    run: |call, job| Box::pin(run(call, job)),
+};
+
+#[derive(Deserialize)]
+struct Arguments {
+    input: String,
+}
+
+async fn run(call: &ToolCall, job: &Job) -> Result<ToolOutput, Failed> {
+    let body = match &call.payload {
+        Payload::Custom { input } => input.clone(),
+        _ => arguments::<Arguments>(call)?.input,
+    };
+    patch::apply(job, &call.call_id, &body, &job.situation.cwd).await
+}
+
+#[cfg(test)]
+mod tests {
+    use expect_test::Expect;
+    use expect_test::expect;
+    use pellucid_protocol::settings::SandboxPolicy;
+
+    use crate::bench::Bench;
+    use crate::bench::custom;
+
+    #[track_caller]
+    fn check_patch(sandbox: SandboxPolicy, lines: &str, expected: &Expect) {
+        let mut bench = Bench::new();
+        bench.situation.sandbox_policy = sandbox;
+        bench.situation.writable_roots = vec![bench.path().to_owned()];
+        std::fs::write(bench.path().join("a"), "one\ntwo\n").unwrap();
+        std::fs::create_dir(bench.path().join(".git")).unwrap();
+        let shown = bench.show(&custom("apply_patch", &format!("*** Begin Patch\n{lines}\n*** End Patch")));
+        expected.assert_eq(&shown);
+    }
+
+    fn workspace() -> SandboxPolicy {
+        SandboxPolicy::WorkspaceWrite {
+            writable_roots: Vec::new(),
+            network_access: false,
+            exclude_tmpdir_env_var: true,
+            exclude_slash_tmp: true,
+        }
+    }
+
+    #[test]
+    fn a_patch_is_shown_and_applied() {
+        check_patch(workspace(), "*** Update File: a\n@@\n-one\n+1\n two", &expect![[""]]);
+    }
+
+    #[test]
+    fn what_may_not_be_written_is_not() {
+        check_patch(SandboxPolicy::ReadOnly, "*** Add File: b\n+x", &expect![[""]]);
+        check_patch(workspace(), "*** Add File: .git/hooks/x\n+x", &expect![[""]]);
+        check_patch(workspace(), "*** Add File: ../outside\n+x", &expect![[""]]);
+    }
+
+    #[test]
+    fn what_does_not_fit_is_said() {
+        check_patch(workspace(), "*** Update File: a\n@@\n-three\n+3", &expect![[""]]);
+    }
+}

@@ -1,0 +1,273 @@
+//! `exec_command`: a command in a terminal that may go on after the call.
+
+use std::path::Path;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use pellucid_engine::approval::decide::escalation_refusal;
+use pellucid_engine::exec_output::with_heading;
+use pellucid_exec::environment::add_terminal;
+use pellucid_exec::process::Command;
+use pellucid_exec::terminal;
+use pellucid_exec::terminal::Kind;
+use pellucid_exec::terminal::Report;
+use pellucid_exec::terminal::Terminal;
+use pellucid_protocol::call::ToolCall;
+use pellucid_protocol::event::EventMessage;
+use pellucid_protocol::exec::ExecCommandBegin;
+use pellucid_protocol::exec::ExecCommandEnd;
+use pellucid_protocol::exec::ExecSource;
+use pellucid_protocol::exec::ExecStatus;
+use pellucid_protocol::exec::OutputStream;
+use pellucid_protocol::item::ToolOutput;
+use pellucid_protocol::settings::TruncationMode;
+use pellucid_protocol::settings::TruncationPolicy;
+use serde::Deserialize;
+use tokio::sync::mpsc;
+
+use crate::Failed;
+use crate::Job;
+use crate::Takes;
+use crate::Tool;
+use crate::When;
+use crate::arguments;
+use crate::command::summary;
+use crate::desk::Desk;
+use crate::desk::FromTool;
+use crate::desk::Notice;
+use crate::patch;
+use crate::permit;
+use crate::permit::After;
+use crate::permit::Refused;
+use crate::permit::Rights;
+use crate::script_argv::Login;
+use crate::script_argv::script_argv;
+use crate::terminal_failure::TerminalFailure;
+
+pub(crate) const TOOL: Tool = Tool {
+    name: "exec_command",
+    takes: &[Takes::Function],
+    when: When::Offered,
+    run: |call, job| Box::pin(run(call, job)),
+};
+
+/// How many tokens of output the model sees if it does not say.
+pub(crate) const OUTPUT_TOKENS: usize = terminal::DEFAULT_OUTPUT_TOKENS;
+
+/// How many reports of a terminal may wait.
+const REPORTS_WAITING: usize = 16;
+
+#[derive(Deserialize)]
+struct Arguments {
+    cmd: String,
+    workdir: Option<String>,
+    shell: Option<String>,
+    #[serde(default)]
+    login: Login,
+    #[serde(default)]
+    tty: bool,
+    yield_time_ms: Option<u64>,
+    max_output_tokens: Option<usize>,
+    #[serde(flatten)]
+    rights: Rights,
+}
+
+async fn run(call: &ToolCall, job: &Job) -> Result<ToolOutput, Failed> {
+    let wanted: Arguments = arguments(call)?;
+    let reservation = job.toolbox.terminals.reserve();
+    let argv = script_argv(&shell(job, wanted.shell.as_deref()), wanted.login, &wanted.cmd);
+    let cwd = job.situation.folder(wanted.workdir.as_deref());
+    if let Some(text) = escalation_refusal(job.situation.approval_policy, wanted.rights.permissions()) {
+        return Err(Failed::Told(text.replace("you should not ask", "you cannot ask")));
+    }
+    if let Some(patched) = patch::intercept(job, &call.name, &call.call_id, &argv, &cwd).await {
+        return patched;
+    }
+    let started = start(job, call, &wanted, &argv, &cwd).await;
+    let (terminal, has_ended) = started.map_err(|failure| Failed::Told(failure.text()))?;
+
+    let number = reservation.number();
+    let begin = ExecCommandBegin {
+        call_id: call.call_id.clone(),
+        process_id: Some(number.to_string()),
+        turn_id: job.situation.turn_id.clone(),
+        parsed_cmd: summary(&argv),
+        command: argv,
+        cwd,
+        source: ExecSource::UnifiedExecStartup,
+        interaction_input: None,
+    };
+    job.desk.tell(EventMessage::ExecCommandBegin(begin.clone())).await;
+    let shown = Shown { begin, tokens: wanted.max_output_tokens.unwrap_or(OUTPUT_TOKENS) };
+    let limit = terminal::yield_start(wanted.yield_time_ms);
+    let chunk = if has_ended {
+        let chunk = terminal.collect(limit).await;
+        let end = shown.end(chunk.exit_code.unwrap_or(-1), &chunk.text(), chunk.wall_time);
+        job.desk.tell(EventMessage::ExecCommandEnd(Box::new(end))).await;
+        chunk
+    } else {
+        let (sender, reports) = mpsc::channel(REPORTS_WAITING);
+        terminal.watch(sender);
+        let telling = tokio::spawn(tell(job.desk.clone(), shown, reports));
+        let chunk = terminal.collect(limit).await;
+        if chunk.exit_code.is_some() {
+            // The end is told before the answer. A task that broke has nothing more to tell.
+            let _told = telling.await;
+        }
+        chunk
+    };
+    let text =
+        terminal::answer(&terminal::chunk_id(), &chunk, number, wanted.max_output_tokens.unwrap_or(OUTPUT_TOKENS));
+    if chunk.exit_code.is_none() {
+        let keeping = job.toolbox.terminals.keep(reservation, terminal, call.call_id.clone());
+        if keeping.is_crowded() {
+            job.desk
+                .say(FromTool::Notice(Notice::ManyTerminals { n: keeping.n_open, max: terminal::TERMINALS_WARN }))
+                .await;
+        }
+    }
+    Ok(text.into())
+}
+
+/// The shell that the model names, or the person's. One that is not where it should be is looked for
+/// under its name; one that is no shell is the system's.
+fn shell(job: &Job, named: Option<&str>) -> PathBuf {
+    let Some(named) = named else { return job.situation.shell.clone() };
+    let path = Path::new(named);
+    let name = path.file_stem().unwrap_or_default().to_string_lossy();
+    match &*name {
+        "bash" | "zsh" | "sh" | "pwsh" | "powershell" | "cmd" => {
+            let is_there = path.is_absolute() && path.exists();
+            let usual = || ["/bin", "/usr/bin", "/usr/local/bin"].map(|folder| Path::new(folder).join(&*name));
+            if is_there {
+                path.to_owned()
+            } else {
+                usual().into_iter().find(|path| path.exists()).unwrap_or_else(|| "/bin/sh".into())
+            }
+        }
+        _ => "/bin/sh".into(),
+    }
+}
+
+/// Starts the command, and once more outside of the sandbox if that stopped it at once and somebody
+/// allows it. Says whether it has ended already.
+async fn start(
+    job: &Job,
+    call: &ToolCall,
+    wanted: &Arguments,
+    argv: &[String],
+    cwd: &Path,
+) -> Result<(Terminal, bool), TerminalFailure> {
+    let request = permit::Request { call_id: &call.call_id, argv, cwd, rights: &wanted.rights, tty: Some(wanted.tty) };
+    let mut permit = permit::permit(job, &request).await?;
+    let mut env = job.situation.environment.clone();
+    add_terminal(&mut env);
+    loop {
+        let argv = permit.argv(job, argv, cwd)?;
+        let command = Command { argv, arg0: None, cwd: cwd.to_owned(), env: env.clone() };
+        let kind = if wanted.tty { Kind::Terminal } else { Kind::Pipes };
+        let terminal = Terminal::start(&command, kind).await.map_err(TerminalFailure::NotStarted)?;
+        let Some((exit_code, output)) = terminal.ended_early().await else { return Ok((terminal, false)) };
+        let text = String::from_utf8_lossy(&output.bytes).into_owned();
+        match permit::after(job, &request, &permit, exit_code, &[&text]).await {
+            After::NotDenied => return Ok((terminal, true)),
+            After::Denied => return Err(TerminalFailure::Denied { exit_code, text }),
+            After::Again(outside) => permit = outside,
+            After::Refused(refused) => return Err(refused.into()),
+        }
+    }
+}
+
+impl From<Refused> for TerminalFailure {
+    fn from(refused: Refused) -> Self {
+        Self::Rejected(match refused {
+            Refused::ByPolicy(text) => text,
+            Refused::ByPerson => "rejected by user".to_owned(),
+        })
+    }
+}
+
+/// A command that people see.
+struct Shown {
+    begin: ExecCommandBegin,
+    /// So much of its output is shown.
+    tokens: usize,
+}
+
+impl Shown {
+    fn end(&self, exit_code: i32, output: &str, duration: Duration) -> ExecCommandEnd {
+        let limit = i64::try_from(self.tokens).unwrap_or(i64::MAX);
+        let cut = with_heading(output, TruncationPolicy { mode: TruncationMode::Tokens, limit });
+        ExecCommandEnd {
+            begin: self.begin.clone(),
+            stdout: cut.clone(),
+            stderr: String::new(),
+            aggregated_output: cut.clone(),
+            exit_code,
+            duration,
+            formatted_output: cut,
+            status: if exit_code == 0 { ExecStatus::Completed } else { ExecStatus::Failed },
+        }
+    }
+}
+
+/// Tells people what a terminal reports, until its process ends; that may be long after the call.
+async fn tell(desk: Desk, shown: Shown, mut reports: mpsc::Receiver<Report>) {
+    while let Some(report) = reports.recv().await {
+        let event = match report {
+            Report::Output { bytes } => EventMessage::ExecCommandOutputDelta {
+                call_id: shown.begin.call_id.clone(),
+                stream: OutputStream::Stdout,
+                chunk: STANDARD.encode(&bytes),
+            },
+            Report::Ended { exit_code, output, duration, .. } => {
+                let text = String::from_utf8_lossy(&output.bytes);
+                EventMessage::ExecCommandEnd(Box::new(shown.end(exit_code, &text, duration)))
+            }
+        };
+        desk.tell(event).await;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use expect_test::expect;
+
+    use crate::bench::Bench;
+    use crate::bench::function;
+
+    /// What differs from run to run.
+    fn steady(shown: &str) -> String {
+        let mut lines = Vec::new();
+        for line in shown.lines().filter(|line| line.starts_with("=> ") || !line.starts_with('{')) {
+            let line = if line.contains("Chunk ID: ") { "=> Chunk ID: N" } else { line };
+            lines.push(if line.starts_with("Wall time: ") { "Wall time: N" } else { line });
+        }
+        lines.join("\n")
+    }
+
+    #[test]
+    fn a_command_that_ends_is_answered_with_its_end() {
+        let bench = Bench::new();
+        let shown = bench.show(&function("exec_command", r#"{"cmd":"echo hi; exit 3","login":false}"#));
+        expect![[""]].assert_eq(&steady(&shown));
+        let ends = shown.lines().filter(|line| line.contains("exec_command_end")).count();
+        assert_eq!(ends, 1, "{shown}");
+    }
+
+    #[test]
+    fn a_shell_that_is_none_is_the_systems() {
+        let bench = Bench::new();
+        let call = function("exec_command", r#"{"cmd":"echo $0","login":false,"shell":"/usr/bin/env"}"#);
+        assert!(bench.show(&call).contains("\n/bin/sh\n"));
+    }
+
+    #[test]
+    fn a_folder_that_is_not_there_is_said() {
+        let bench = Bench::new();
+        let shown = bench.show(&function("exec_command", r#"{"cmd":"true","workdir":"none"}"#));
+        expect![[""]].assert_eq(&steady(&shown));
+    }
+}

@@ -1,0 +1,206 @@
+//! Applying a patch: verified first, then asked about, then written, all of it or nothing.
+//!
+//! It is written by this very process, which checks every path, links followed, against what the
+//! sandbox would let a command write.
+
+use std::path::Path;
+use std::path::PathBuf;
+use std::time::Instant;
+
+use pellucid_engine::approval::denial::RETRY_REASON;
+use pellucid_engine::approval::grants::GrantKey;
+use pellucid_engine::approval::patch::PatchQuestion;
+use pellucid_engine::approval::patch::PatchRequirement;
+use pellucid_engine::approval::patch::PlatformSandbox;
+use pellucid_engine::approval::patch::WritableRoot;
+use pellucid_engine::approval::patch::decide_patch;
+use pellucid_engine::exec_output::Ended;
+use pellucid_exec::script;
+use pellucid_exec::script::PatchIn;
+use pellucid_patch::Reader;
+use pellucid_patch::Root;
+use pellucid_patch::Verified;
+use pellucid_patch::Writable;
+use pellucid_patch::files::Disk;
+use pellucid_patch::is_patch_text;
+use pellucid_patch::parse;
+use pellucid_patch::verify;
+use pellucid_protocol::approval::ApplyPatchApprovalRequest;
+use pellucid_protocol::approval::ReviewDecision;
+use pellucid_protocol::change::Changes;
+use pellucid_protocol::change::PatchApplyBegin;
+use pellucid_protocol::change::PatchApplyEnd;
+use pellucid_protocol::change::PatchStatus;
+use pellucid_protocol::event::EventMessage;
+use pellucid_protocol::item::ToolOutput;
+use pellucid_protocol::settings::ApprovalPolicy;
+use pellucid_protocol::settings::SandboxPolicy;
+
+use crate::Failed;
+use crate::Job;
+use crate::blocking;
+use crate::desk::Answer;
+use crate::desk::AskKey;
+use crate::desk::FromTool;
+use crate::desk::Notice;
+use crate::permit;
+
+/// Applies a patch and answers as a command would.
+pub(crate) async fn apply(job: &Job, call_id: &str, body: &str, cwd: &Path) -> Result<ToolOutput, Failed> {
+    let verified = {
+        let (body, cwd) = (body.to_owned(), cwd.to_owned());
+        blocking(move || check(&body, &cwd)).await?
+    };
+    let roots = roots(job);
+    let paths: Vec<PathBuf> = verified.paths().map(Path::to_owned).collect();
+    let decision = decide_patch(&PatchQuestion {
+        paths: &paths,
+        policy: job.situation.approval_policy,
+        sandbox: &job.situation.sandbox_policy,
+        roots: &roots,
+        platform_sandbox: PlatformSandbox::Present,
+    });
+    if let PatchRequirement::Reject(text) = decision.requirement {
+        return Err(Failed::told(text));
+    }
+    let changes = verified.changes();
+    let is_auto = decision.requirement.is_auto_approved();
+    job.toolbox.diff().begin(&verified);
+    job.desk
+        .tell(EventMessage::PatchApplyBegin(PatchApplyBegin {
+            call_id: call_id.to_owned(),
+            turn_id: job.situation.turn_id.clone(),
+            auto_approved: is_auto,
+            changes: changes.clone(),
+        }))
+        .await;
+    let began = Instant::now();
+    let outcome = write(job, call_id, verified, &changes, decision.requirement, roots).await;
+    let (stdout, stderr, status) = match &outcome {
+        Ok(summary) => (summary.clone(), String::new(), PatchStatus::Completed),
+        Err(Unwritten::Failed(text)) => (String::new(), text.clone(), PatchStatus::Failed),
+        Err(Unwritten::Declined) => (String::new(), DECLINED.to_owned(), PatchStatus::Declined),
+    };
+    job.desk
+        .tell(EventMessage::PatchApplyEnd(PatchApplyEnd {
+            call_id: call_id.to_owned(),
+            turn_id: job.situation.turn_id.clone(),
+            success: status == PatchStatus::Completed,
+            stdout,
+            stderr,
+            changes,
+            status,
+        }))
+        .await;
+    job.desk.say(FromTool::Diff).await;
+    let ended = |exit_code, output: &str| {
+        let ended = Ended { exit_code, duration: began.elapsed(), output };
+        ToolOutput::Text(ended.structured(job.situation.truncation))
+    };
+    match &outcome {
+        Ok(summary) => Ok(ended(0, summary)),
+        Err(Unwritten::Failed(text)) => Ok(ended(1, text)),
+        Err(Unwritten::Declined) => Err(Failed::told(DECLINED)),
+    }
+}
+
+const DECLINED: &str = "patch rejected by user";
+
+/// Why a patch was not written.
+enum Unwritten {
+    Failed(String),
+    Declined,
+}
+
+/// Reads the patch and computes what it would change.
+fn check(body: &str, cwd: &Path) -> Result<Verified, Failed> {
+    let failed = |error: &dyn std::fmt::Display| Failed::Told(format!("apply_patch verification failed: {error}"));
+    let patch = parse(body).map_err(|error| failed(&error))?;
+    verify(&patch, cwd, &Disk, Reader::Model).map_err(|error| failed(&error))
+}
+
+/// Where patches may write, with what is protected there.
+fn roots(job: &Job) -> Vec<WritableRoot> {
+    let root = |root: &PathBuf| WritableRoot { root: root.clone(), protected: job.toolbox.protected(root) };
+    job.situation.writable_roots.iter().map(root).collect()
+}
+
+async fn write(
+    job: &Job,
+    call_id: &str,
+    verified: Verified,
+    changes: &Changes,
+    requirement: PatchRequirement,
+    roots: Vec<WritableRoot>,
+) -> Result<String, Unwritten> {
+    let keys: Vec<GrantKey> =
+        verified.paths().map(|path| GrantKey::File { path: path.to_string_lossy().into_owned() }).collect();
+    let is_asked = matches!(requirement, PatchRequirement::Ask);
+    if is_asked && !job.toolbox.grants().cover(&keys) {
+        ask(job, call_id, changes, None, &keys).await?;
+    }
+    let is_confined = match job.situation.sandbox_policy {
+        SandboxPolicy::DangerFullAccess | SandboxPolicy::ExternalSandbox { .. } => false,
+        SandboxPolicy::ReadOnly | SandboxPolicy::WorkspaceWrite { .. } => true,
+    };
+    let inside = Writable::In(roots.into_iter().map(|it| Root { path: it.root, protected: it.protected }).collect());
+    let mut writable = if is_confined { inside } else { Writable::Everywhere };
+    if is_confined && let Err(error) = verified.check_writable(&writable) {
+        // What the sandbox would refuse is asked about, unless somebody agreed already or cannot be asked.
+        match job.situation.approval_policy {
+            ApprovalPolicy::Never => return Err(Unwritten::Failed(error.to_string())),
+            _ if is_asked => {}
+            _ => ask(job, call_id, changes, Some(RETRY_REASON.to_owned()), &keys).await?,
+        }
+        writable = Writable::Everywhere;
+    }
+    let written = blocking(move || {
+        let summary = verified.summary().to_string();
+        verified.apply(&writable).map_err(|error| Failed::Told(error.to_string()))?;
+        Ok(summary)
+    });
+    written.await.map_err(|error| Unwritten::Failed(error.to_string()))
+}
+
+async fn ask(
+    job: &Job,
+    call_id: &str,
+    changes: &Changes,
+    reason: Option<String>,
+    keys: &[GrantKey],
+) -> Result<(), Unwritten> {
+    let event = EventMessage::ApplyPatchApprovalRequest(ApplyPatchApprovalRequest {
+        call_id: call_id.to_owned(),
+        turn_id: job.situation.turn_id.clone(),
+        changes: changes.clone(),
+        reason,
+        grant_root: None,
+    });
+    let answer = job.desk.ask(event, AskKey::Approval(call_id.to_owned())).await;
+    let decision = match answer {
+        Some(Answer::Decision(decision)) => decision,
+        _ => ReviewDecision::Denied,
+    };
+    permit::heed(job, decision, keys).await.map_err(|_refused| Unwritten::Declined)
+}
+
+/// A command that is a patch: applies it, says so to the model, and answers. Absent for any other.
+pub(crate) async fn intercept(
+    job: &Job,
+    tool: &str,
+    call_id: &str,
+    argv: &[String],
+    cwd: &Path,
+) -> Option<Result<ToolOutput, Failed>> {
+    match script::patch_in(argv, is_patch_text)? {
+        PatchIn::Bare => Some(Err(Failed::told(
+            "apply_patch verification failed: patch detected without explicit call to apply_patch. \
+             Rerun as [\"apply_patch\", \"<patch>\"]",
+        ))),
+        PatchIn::Call(call) => {
+            let cwd = call.cd.as_ref().map_or_else(|| cwd.to_owned(), |folder| cwd.join(folder));
+            job.desk.say(FromTool::Notice(Notice::PatchThroughShell { tool: tool.to_owned() })).await;
+            Some(apply(job, call_id, &call.body, &cwd).await)
+        }
+    }
+}

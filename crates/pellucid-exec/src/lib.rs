@@ -11,4 +11,5 @@
 
 #![warn(missing_docs)]
 
+pub mod policy;
 pub mod script;

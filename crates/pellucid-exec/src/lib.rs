@@ -13,6 +13,7 @@
 #![warn(missing_docs)]
 
 pub mod environment;
+pub mod policy;
 pub mod process;
 pub mod sandbox;
 pub mod script;

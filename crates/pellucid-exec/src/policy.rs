@@ -1,0 +1,274 @@
+//! Rules about commands: reading them from files, and saving one more.
+//!
+//! Rules are written in files `*.rules` of the folder `rules` beside a configuration file. All of them add
+//! up; which file comes last does not matter. Without such files nothing is evaluated.
+//!
+//! A project's rules that allow something count only when the project is trusted: a repository must not
+//! let its own commands out of the sandbox. Its rules that ask or forbid count anyway.
+//!
+//! Not here: what rules mean (`pellucid_engine::approval::rules`).
+
+mod amend;
+mod evaluate;
+mod required;
+
+use std::io;
+use std::io::Read;
+use std::path::Path;
+use std::path::PathBuf;
+
+use pellucid_engine::approval::rules::Rule;
+use pellucid_engine::approval::rules::Rules;
+use pellucid_protocol::approval::RuleDecision;
+use serde_json::Value;
+
+pub use amend::AmendError;
+pub use amend::Saved;
+pub use amend::save_allowed;
+pub use evaluate::Fault;
+pub use evaluate::evaluate;
+pub use required::RequiredError;
+
+/// The folder of rules beside a configuration file.
+const FOLDER: &str = "rules";
+const EXTENSION: &str = "rules";
+/// No person writes more.
+const FILE_BYTES_MAX: u64 = 4 << 20;
+
+/// A configuration folder that may have rules.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RulesFolder {
+    /// The folder of the configuration file.
+    pub path: PathBuf,
+    /// Which of its rules count.
+    pub standing: Standing,
+}
+
+/// Which rules of a folder count.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Standing {
+    /// All.
+    Trusted,
+    /// Those that ask or forbid.
+    Untrusted,
+}
+
+/// Rules as they were read.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Policy {
+    /// Those that count.
+    pub rules: Rules,
+    /// Those that would allow something in a project that is not trusted.
+    pub ignored: Vec<Rule>,
+}
+
+/// Why rules cannot be used.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum PolicyError {
+    /// A folder cannot be listed.
+    #[error("failed to read rules files from {path}: {source}", path = .path.display())]
+    Folder {
+        /// The folder.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+    /// A file cannot be read.
+    #[error("failed to read rules file {path}: {source}", path = .path.display())]
+    File {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+    /// A file is wrong.
+    #[error("{path}:{line}: {message} (problem is on or around line {line})", path = .path.display(), line = .fault.line, message = .fault.message)]
+    Fault {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong.
+        fault: Fault,
+    },
+    /// The administrator's rules are wrong.
+    #[error("{0}")]
+    Required(#[from] RequiredError),
+}
+
+/// Reads the rules of all folders, from weak to strong, and the administrator's.
+pub fn load(folders: &[RulesFolder], required: Option<&Value>) -> Result<Policy, PolicyError> {
+    let mut policy = load_required(required)?;
+    for folder in folders {
+        for file in files(&folder.path.join(FOLDER))? {
+            policy.add(read(&file)?, folder.standing);
+        }
+    }
+    Ok(policy)
+}
+
+/// The administrator's rules alone, for when the others cannot be used.
+pub fn load_required(required: Option<&Value>) -> Result<Policy, PolicyError> {
+    let rules = required.map(required::rules).transpose()?.unwrap_or_default();
+    Ok(Policy { rules: rules.into_iter().collect(), ignored: Vec::new() })
+}
+
+/// Reads the rules of files that are named, in this order.
+pub fn load_files(files: &[PathBuf]) -> Result<Policy, PolicyError> {
+    let mut policy = Policy::default();
+    for file in files {
+        policy.add(read(file)?, Standing::Trusted);
+    }
+    Ok(policy)
+}
+
+impl Policy {
+    fn add(&mut self, rules: Vec<Rule>, standing: Standing) {
+        for rule in rules {
+            match (standing, rule.decision) {
+                (Standing::Untrusted, RuleDecision::Allow) => self.ignored.push(rule),
+                _ => self.rules.add(rule),
+            }
+        }
+    }
+}
+
+/// The files of a folder, by their paths.
+fn files(folder: &Path) -> Result<Vec<PathBuf>, PolicyError> {
+    let failed = |source| PolicyError::Folder { path: folder.to_owned(), source };
+    let entries = match folder.read_dir() {
+        Ok(entries) => entries,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(error) => return Err(failed(error)),
+    };
+    let mut files = Vec::new();
+    for entry in entries {
+        let entry = entry.map_err(failed)?;
+        let path = entry.path();
+        let is_rules = path.extension().is_some_and(|extension| extension == EXTENSION);
+        if is_rules && entry.file_type().map_err(failed)?.is_file() {
+            files.push(path);
+        }
+    }
+    files.sort();
+    Ok(files)
+}
+
+fn read(file: &Path) -> Result<Vec<Rule>, PolicyError> {
+    let failed = |source| PolicyError::File { path: file.to_owned(), source };
+    let mut text = String::new();
+    let mut bounded = std::fs::File::open(file).map_err(failed)?.take(FILE_BYTES_MAX + 1);
+    bounded.read_to_string(&mut text).map_err(failed)?;
+    if text.len() as u64 > FILE_BYTES_MAX {
+        return Err(failed(io::Error::new(io::ErrorKind::FileTooLarge, "it has more than 4 MiB")));
+    }
+    evaluate(&file.to_string_lossy(), &text).map_err(|fault| PolicyError::Fault { path: file.to_owned(), fault })
+}
+
+#[cfg(test)]
+mod tests {
+    use expect_test::Expect;
+    use expect_test::expect;
+
+    use super::*;
+
+    fn write(root: &Path, path: &str, text: &str) {
+        let path = root.join(path);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, text).unwrap();
+    }
+
+    /// Loads the folders `home` and `project`, the second of which has this standing.
+    #[track_caller]
+    fn check_load(files: &[(&str, &str)], standing: Standing, expected: &Expect) {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path();
+        for (path, text) in files {
+            write(root, path, text);
+        }
+        let folders = [
+            RulesFolder { path: root.join("home"), standing: Standing::Trusted },
+            RulesFolder { path: root.join("project"), standing },
+        ];
+        let found = match load(&folders, None) {
+            Ok(policy) => {
+                let counts = policy.rules.iter().map(|rule| format!("{}: {rule}\n", rule.place));
+                let ignored = policy.ignored.iter().map(|rule| format!("ignored {}: {rule}\n", rule.place));
+                counts.chain(ignored).collect()
+            }
+            Err(error) => error.to_string(),
+        };
+        expected.assert_eq(&found.replace(&root.display().to_string(), "ROOT"));
+    }
+
+    #[test]
+    fn all_files_of_all_folders_add_up() {
+        check_load(
+            &[
+                ("home/rules/b.rules", "prefix_rule(pattern=['ls'])\n"),
+                ("home/rules/a.rules", "\nprefix_rule(pattern=['ls'], decision='prompt')\n"),
+                ("home/rules/c.txt", "nonsense("),
+                ("home/rules/sub/d.rules", "nonsense("),
+                ("home/rules/folder.rules/e.rules", "nonsense("),
+                ("project/rules/a.rules", "prefix_rule(pattern=['ls', '-l'], decision='forbidden')"),
+            ],
+            Standing::Trusted,
+            &expect![[r#"
+                ROOT/home/rules/a.rules:2: prefix_rule(pattern=["ls"], decision="prompt")
+                ROOT/home/rules/b.rules:1: prefix_rule(pattern=["ls"], decision="allow")
+                ROOT/project/rules/a.rules:1: prefix_rule(pattern=["ls", "-l"], decision="forbidden")
+            "#]],
+        );
+        check_load(&[], Standing::Trusted, &expect![[""]]);
+    }
+
+    #[test]
+    fn a_project_that_is_not_trusted_only_makes_things_stricter() {
+        let rules = "prefix_rule(pattern=['a'])\nprefix_rule(pattern=['b'], decision='prompt')\nprefix_rule(pattern=['c'], decision='forbidden')\n";
+        check_load(
+            &[("project/rules/a.rules", rules)],
+            Standing::Untrusted,
+            &expect![[r#"
+            ROOT/project/rules/a.rules:2: prefix_rule(pattern=["b"], decision="prompt")
+            ROOT/project/rules/a.rules:3: prefix_rule(pattern=["c"], decision="forbidden")
+            ignored ROOT/project/rules/a.rules:1: prefix_rule(pattern=["a"], decision="allow")
+        "#]],
+        );
+        check_load(
+            &[("project/rules/a.rules", rules)],
+            Standing::Trusted,
+            &expect![[r#"
+            ROOT/project/rules/a.rules:1: prefix_rule(pattern=["a"], decision="allow")
+            ROOT/project/rules/a.rules:2: prefix_rule(pattern=["b"], decision="prompt")
+            ROOT/project/rules/a.rules:3: prefix_rule(pattern=["c"], decision="forbidden")
+        "#]],
+        );
+    }
+
+    #[test]
+    fn what_is_wrong_is_named_with_file_and_line() {
+        check_load(
+            &[("home/rules/a.rules", "\nprefix_rule(pattern=[], decision='maybe')\n")],
+            Standing::Trusted,
+            &expect!["ROOT/home/rules/a.rules:2: error: invalid decision: maybe (problem is on or around line 2)"],
+        );
+        check_load(
+            &[("home/rules", "a file")],
+            Standing::Trusted,
+            &expect!["failed to read rules files from ROOT/home/rules: Not a directory (os error 20)"],
+        );
+    }
+
+    #[test]
+    fn a_file_that_is_no_text_or_has_no_end_is_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("rules/a.rules");
+        std::fs::create_dir(folder.path().join("rules")).unwrap();
+        let folders = [RulesFolder { path: folder.path().to_owned(), standing: Standing::Trusted }];
+        std::fs::write(&path, b"\xff\xfe").unwrap();
+        let error = load(&folders, None).unwrap_err().to_string();
+        assert_eq!(error, format!("failed to read rules file {}: stream did not contain valid UTF-8", path.display()));
+        std::fs::write(&path, vec![b'#'; (FILE_BYTES_MAX + 1) as usize]).unwrap();
+        let error = load(&folders, None).unwrap_err().to_string();
+        assert_eq!(error, format!("failed to read rules file {}: it has more than 4 MiB", path.display()));
+    }
+}

@@ -130,6 +130,7 @@ pub fn gather(sources: &Sources) -> Gathered {
     let options = DocumentOptions {
         fallback_names: config.documents.fallback_filenames.clone(),
         bytes_max: config.documents.max_bytes,
+        work_tree: config.folders.work_tree.clone(),
     };
     let project = documents::project_documents(cwd, &options, &mut DocumentCache::default());
     candidates.extend(project.candidates);

@@ -6,6 +6,7 @@
 //! Not here: deciding. What a request says and what comes next is the engine's; this crate asks,
 //! waits, and reports back.
 
+pub mod compact;
 pub mod door;
 mod drive;
 pub mod gather;
@@ -18,3 +19,4 @@ mod restore;
 pub mod session;
 mod situation;
 pub mod skills;
+mod undo;

@@ -1,5 +1,7 @@
 //! What a session writes down about itself, in the words of session files.
 
+use std::path::Path;
+
 use pellucid_engine::facts::Facts;
 use pellucid_protocol::event::EventMessage;
 use pellucid_protocol::id::TurnId;
@@ -46,7 +48,7 @@ impl Log {
             source: Value::from("exec"),
             model_provider: Some(setup.provider_id.clone()),
             base_instructions: Some(BaseInstructions { text: instructions }),
-            git: repository(facts),
+            git: repository(setup),
         })));
     }
 
@@ -102,8 +104,10 @@ impl Log {
 }
 
 /// The repository of the working directory, from its files.
-fn repository(facts: &Facts) -> Option<Git> {
-    let found = git::Repository::discover(facts.cwd.as_ref())?;
+fn repository(setup: &Setup) -> Option<Git> {
+    let (folders, cwd) = (&setup.sources.config.folders, Path::new(&setup.gathered.facts.cwd));
+    let known = folders.work_tree.as_deref().filter(|_| folders.cwd == cwd);
+    let found = git::Repository::discover(known.unwrap_or(cwd))?;
     let head = found.head();
     Some(Git {
         commit_hash: head.as_ref().map(|head| head.commit.clone()),

@@ -430,7 +430,7 @@ impl Session {
     }
 
     /// The estimated tokens of instructions and items.
-    fn prompt_tokens(&self) -> usize {
+    pub(crate) fn prompt_tokens(&self) -> usize {
         let instructions: usize = self.instructions.iter().map(|fragment| fragment.text.len()).sum();
         tokens_of_bytes(instructions) + self.transcript.tokens()
     }

@@ -90,6 +90,9 @@ pub struct Folders {
     pub user_file: PathBuf,
     /// The project's top folder.
     pub project_root: PathBuf,
+    /// The nearest folder at or above the working directory with a `.git` entry. Without one
+    /// nothing is known: there may be none, or it was not looked for.
+    pub work_tree: Option<PathBuf>,
     /// Where logs are written.
     pub logs: PathBuf,
 }

@@ -138,6 +138,11 @@ impl Layers {
         self.project.root()
     }
 
+    /// The nearest folder with a `.git` entry, if it is known for sure.
+    pub fn work_tree(&self) -> Option<&Path> {
+        self.project.work_tree()
+    }
+
     /// What the user decided about the project.
     pub(crate) fn trust(&self) -> Option<TrustLevel> {
         self.project.trust(&self.merged)
@@ -257,9 +262,12 @@ impl LayerReader<'_> {
         let markers = root_markers(&known);
         let project = Project::new(&self.options.cwd, &markers);
         for folder in project.folders() {
-            let config_folder = folder.join(project::FOLDER);
-            if config_folder.is_dir() && !self.is_home(&config_folder) {
-                self.project_file(&config_folder.join(FILE_NAME), &project.trust_in(folder, &known))?;
+            if !folder.has_folder(project::FOLDER) {
+                continue;
+            }
+            let config_folder = folder.path.join(project::FOLDER);
+            if !self.is_home(&config_folder) {
+                self.project_file(&config_folder.join(FILE_NAME), &project.trust_in(folder.path, &known))?;
             }
         }
         self.layers.project = project;

@@ -377,6 +377,7 @@ fn folders(reader: &Reader<'_>, options: &LoadOptions, layers: &Layers) -> Folde
         home: options.home.clone(),
         user_file: options.home.join(FILE_NAME),
         project_root: layers.project_root().to_owned(),
+        work_tree: layers.work_tree().map(Path::to_owned),
         logs: reader.path("log_dir").unwrap_or_else(|| options.home.join("log")),
     }
 }

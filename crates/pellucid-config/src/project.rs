@@ -4,6 +4,8 @@
 //!
 //! Not here: reading the configuration of a project (`layers`).
 
+use std::borrow::Cow;
+use std::io;
 use std::path::Path;
 use std::path::PathBuf;
 use std::sync::OnceLock;
@@ -15,19 +17,48 @@ use crate::value::Table;
 /// The folder in a project's folders that configures it.
 pub(crate) const FOLDER: &str = ".codex";
 
-/// The nearest folder from `cwd` upwards that has one of the markers in it, or `cwd`.
-fn root(cwd: &Path, markers: &[String]) -> PathBuf {
-    cwd.ancestors()
-        .find(|folder| markers.iter().any(|marker| folder.join(marker).symlink_metadata().is_ok()))
-        .unwrap_or(cwd)
-        .to_owned()
+/// The entry that makes a folder a work tree of git.
+const DOT_GIT: &str = ".git";
+
+/// A folder at or above the working directory.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Above<'p> {
+    /// Its whole name.
+    pub path: &'p Path,
+    /// A name that leads there. From where the process stands, a few steps upward are looked up
+    /// faster than a long name.
+    reach: Cow<'p, Path>,
 }
 
-/// The folders from `root` down to `cwd`.
-fn folders_between<'p>(root: &Path, cwd: &'p Path) -> Vec<&'p Path> {
-    let mut folders: Vec<_> = cwd.ancestors().take_while(|folder| folder.starts_with(root)).collect();
-    folders.reverse();
-    folders
+impl Above<'_> {
+    /// Whether it has a folder of this name.
+    pub(crate) fn has_folder(&self, name: &str) -> bool {
+        self.reach.join(name).is_dir()
+    }
+
+    /// Whether it has an entry of this name, wherever that leads.
+    fn has(&self, name: &str) -> io::Result<bool> {
+        match self.reach.join(name).symlink_metadata() {
+            Ok(_) => Ok(true),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
+            Err(error) => Err(error),
+        }
+    }
+}
+
+/// The folders from `cwd` upwards.
+fn upward(cwd: &Path, is_here: bool) -> impl Iterator<Item = Above<'_>> {
+    let n_levels = cwd.as_os_str().as_encoded_bytes().iter().filter(|byte| **byte == b'/').count();
+    cwd.ancestors().enumerate().map(move |(n_steps, path)| {
+        let is_near = is_here && 2 * n_steps < n_levels;
+        let reach = if is_near { Cow::Owned(PathBuf::from("../".repeat(n_steps))) } else { Cow::Borrowed(path) };
+        Above { path, reach }
+    })
+}
+
+/// Whether the process stands in this folder, and this is its real name.
+fn is_here(folder: &Path) -> bool {
+    std::env::current_dir().is_ok_and(|here| here.as_os_str() == folder.as_os_str())
 }
 
 /// The folder of the main repository that `cwd` is in, for worktrees too.
@@ -56,6 +87,9 @@ fn git_folder(dot_git: &Path) -> Option<PathBuf> {
 pub(crate) struct Project {
     root: PathBuf,
     cwd: PathBuf,
+    /// The nearest folder with a `.git` entry, if it is known for sure.
+    work_tree: Option<PathBuf>,
+    is_here: bool,
     /// Cache: found on the disk when a decision is first looked for.
     repository: OnceLock<Option<PathBuf>>,
 }
@@ -72,7 +106,29 @@ pub(crate) struct Decision {
 impl Project {
     /// The project that `cwd` is in.
     pub(crate) fn new(cwd: &Path, markers: &[String]) -> Self {
-        Self { root: root(cwd, markers), cwd: cwd.to_owned(), repository: OnceLock::new() }
+        let is_here = is_here(cwd);
+        // Whether the nearest folder with a marker is also the nearest one with `.git`.
+        let mut is_same = is_here && markers.iter().all(|marker| marker == DOT_GIT);
+        let mut has = |folder: &Above<'_>, marker: &String| {
+            let has = folder.has(marker);
+            is_same &= has.is_ok();
+            has.unwrap_or(false)
+        };
+        let marked = upward(cwd, is_here).find(|folder| markers.iter().any(|marker| has(folder, marker)));
+        let work_tree = marked.as_ref().filter(|root| is_same && root.reach.join(DOT_GIT).exists());
+        Self {
+            work_tree: work_tree.map(|root| root.path.to_owned()),
+            root: marked.map_or(cwd, |root| root.path).to_owned(),
+            cwd: cwd.to_owned(),
+            is_here,
+            repository: OnceLock::new(),
+        }
+    }
+
+    /// The nearest folder at or above the working directory with a `.git` entry, if the search for
+    /// the top folder found it and the working directory goes by its real name.
+    pub(crate) fn work_tree(&self) -> Option<&Path> {
+        self.work_tree.as_deref()
     }
 
     /// Its top folder.
@@ -81,8 +137,12 @@ impl Project {
     }
 
     /// The folders from its top to the working directory.
-    pub(crate) fn folders(&self) -> Vec<&Path> {
-        folders_between(&self.root, &self.cwd)
+    pub(crate) fn folders(&self) -> Vec<Above<'_>> {
+        let n_bytes = self.root.as_os_str().len();
+        let inside = |folder: &Above<'_>| folder.path.as_os_str().len() >= n_bytes;
+        let mut folders: Vec<_> = upward(&self.cwd, self.is_here).take_while(inside).collect();
+        folders.reverse();
+        folders
     }
 
     /// The decision about one of its folders: that folder's, the top's, or the main repository's.
@@ -159,12 +219,17 @@ mod tests {
         write(top, "p/a/.mark", "");
         std::fs::create_dir_all(top.join("p/a/b")).unwrap();
         let cwd = top.join("p/a/b");
-        let root_with =
-            |markers: &[&str]| root(&cwd, &markers.iter().map(|marker| (*marker).to_owned()).collect::<Vec<_>>());
+        let project = |markers: &[&str]| {
+            let markers: Vec<String> = markers.iter().map(|marker| (*marker).to_owned()).collect();
+            Project::new(&cwd, &markers)
+        };
+        let root_with = |markers: &[&str]| project(markers).root;
         assert_eq!(root_with(&[".hg"]), top.join("p"));
         assert_eq!(root_with(&[".hg", ".mark"]), top.join("p/a"));
         assert_eq!(root_with(&[]), cwd);
         assert_eq!(root_with(&[".none-of-these"]), cwd);
-        assert_eq!(folders_between(&top.join("p"), &cwd), [top.join("p"), top.join("p/a"), cwd.clone()]);
+        let project = project(&[".hg"]);
+        let folders: Vec<&Path> = project.folders().iter().map(|folder| folder.path).collect();
+        assert_eq!(folders, [top.join("p"), top.join("p/a"), cwd.clone()]);
     }
 }

@@ -16,6 +16,7 @@ mod shelf;
 mod slot_text;
 pub mod slots;
 mod tool_file;
+mod tool_files;
 mod unknown_files;
 
 use std::collections::BTreeMap;
@@ -41,8 +42,10 @@ pub use unknown_files::UnknownFile;
 
 use self::models::ModelEntries;
 use self::shelf::Shelf;
+use self::tool_files::ToolFiles;
 use crate::compaction;
 use crate::notice;
+use crate::presets;
 use crate::source;
 use crate::template;
 use crate::template::Place;
@@ -70,7 +73,7 @@ pub struct Pack {
     /// Its layout.
     pub layout: Layout,
     templates: BTreeMap<String, Template>,
-    tools: BTreeMap<String, ToolFile>,
+    tools: ToolFiles,
     models: Option<ModelEntries>,
     shelf: Shelf,
 }
@@ -87,7 +90,7 @@ impl Pack {
     /// Loads a built-in pack.
     pub fn builtin(name: &str) -> Option<Self> {
         let files = builtin::files(name)?;
-        Some(Self::load(&files).expect("built-in packs are loaded by a test"))
+        Some(Self::from_shelf(Shelf::builtin(&files), None).expect("built-in packs are loaded by a test"))
     }
 
     /// The files of a built-in pack, for those who make their own from it.
@@ -100,7 +103,9 @@ impl Pack {
     /// # Errors
     /// Whatever is wrong in it, with file, line and what would be right.
     pub fn load(files: &PackFiles) -> Result<Self, PackError> {
-        Self::from_shelf(Shelf::builtin(files), None)
+        let pack = Self::from_shelf(Shelf::builtin(files), None)?;
+        pack.tools.check(&pack.shelf)?;
+        Ok(pack)
     }
 
     /// Loads a user's pack over the built-in one that it says it comes from. Without `pack.toml`
@@ -186,10 +191,7 @@ impl Pack {
                 load(file, &Shape::VERBATIM)?;
             }
         }
-        let mut tools = BTreeMap::new();
-        for tool in &layout.tools {
-            tools.insert(tool.file.to_string(), ToolFile::load(&shelf, &tool.file)?);
-        }
+        let tools = ToolFiles::load(&shelf, layout.tools.iter().map(|tool| tool.file.as_ref()))?;
         for slot in slots::SLOTS.iter().filter(|slot| !slot.places.is_empty()) {
             let name = slot.file();
             if let (Some(file), false) = (shelf.get(&name), templates.contains_key(&name)) {
@@ -213,7 +215,7 @@ impl Pack {
     /// # Panics
     /// If the layout does not name it.
     pub fn tool_file(&self, file: &str) -> &ToolFile {
-        self.tools.get(file).unwrap_or_else(|| panic!("tool {file} is named by the layout"))
+        self.tools.get(&self.shelf, file).unwrap_or_else(|| panic!("tool {file} is named by the layout"))
     }
 
     /// The texts of its own that the pack has for a model: those of the longest name that
@@ -255,6 +257,7 @@ fn core_templates() -> impl Iterator<Item = (&'static str, &'static Shape)> {
         tool_list::TEMPLATES,
         update::TEMPLATES,
         compaction::TEMPLATES,
+        presets::TEMPLATES,
     ];
     all.into_iter().flatten().map(|(file, shape)| (*file, shape))
 }

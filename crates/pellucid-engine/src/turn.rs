@@ -8,6 +8,7 @@
 //! Not here: awaiting, clocks, processes. See `pellucid-agent` for the driver.
 
 mod compacting;
+mod plan_text;
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -306,6 +307,7 @@ struct Round {
     answers_needed: bool,
     is_complete: bool,
     last_message: Option<String>,
+    plans: plan_text::PlanRound,
 }
 
 #[derive(Debug)]
@@ -404,12 +406,15 @@ impl Turn {
         match event {
             ReplyEvent::ItemAdded(item) => self.item_added(&item),
             ReplyEvent::ItemDone(item) => self.item_done(item),
-            ReplyEvent::TextDelta(delta) => self.delta(|turn, item_id| EventMessage::AgentMessageContentDelta {
-                thread_id: turn.settings.session_id.clone(),
-                turn_id: turn.settings.turn_id.clone(),
-                item_id,
-                delta,
-            }),
+            ReplyEvent::TextDelta(delta) => match self.plan_text(&delta) {
+                Some(wishes) => wishes,
+                None => self.delta(|turn, item_id| EventMessage::AgentMessageContentDelta {
+                    thread_id: turn.settings.session_id.clone(),
+                    turn_id: turn.settings.turn_id.clone(),
+                    item_id,
+                    delta,
+                }),
+            },
             ReplyEvent::SummaryPartAdded { summary_index } => {
                 self.delta(|_, item_id| EventMessage::AgentReasoningSectionBreak { item_id, summary_index })
             }
@@ -443,8 +448,9 @@ impl Turn {
                 if let Some(usage) = usage {
                     self.meter.add(&usage, self.settings.window);
                 }
+                let mut wishes = self.plan_text_over();
                 self.round.is_complete = true;
-                let mut wishes = vec![Wish::Emit(self.meter.event())];
+                wishes.push(Wish::Emit(self.meter.event()));
                 wishes.extend(self.settle());
                 wishes
             }
@@ -481,7 +487,12 @@ impl Turn {
         let Some(visible) = turn_item::visible(item, || self.fresh_id()) else {
             return Vec::new();
         };
-        let mut wishes = vec![self.item_started(&visible)];
+        let mut wishes = Vec::new();
+        if self.may_hold_plan(&visible) {
+            self.plan_message_added(visible.clone());
+        } else {
+            wishes.push(self.item_started(&visible));
+        }
         let early_text = turn_item::said(item).filter(|text| !text.is_empty());
         self.round.active = Some(visible);
         if let Some(text) = early_text {
@@ -521,9 +532,13 @@ impl Turn {
             return Vec::new();
         }
         let mut wishes = Vec::new();
+        let id = self.round.active.as_ref().map(|item| item.id().to_owned());
+        let visible = turn_item::visible(&item, || id.unwrap_or_else(|| self.fresh_id()));
+        if let Some(visible) = visible.as_ref().filter(|visible| self.may_hold_plan(visible)) {
+            return self.plan_message_done(item, visible.clone());
+        }
         let active = self.round.active.take();
-        let id = active.as_ref().map(|item| item.id().to_owned());
-        if let Some(visible) = turn_item::visible(&item, || id.unwrap_or_else(|| self.fresh_id())) {
+        if let Some(visible) = visible {
             if active.is_none() {
                 wishes.push(self.item_started(&visible));
             }

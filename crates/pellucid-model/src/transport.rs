@@ -24,7 +24,9 @@ use reqwest::Client;
 use reqwest::Response;
 use rustls::ClientConfig;
 use rustls::RootCertStore;
+use tokio::sync::watch;
 use tokio::task::AbortHandle;
+use tokio::task::yield_now;
 use tokio::time::timeout;
 
 use crate::body::Segments;
@@ -43,6 +45,13 @@ const REFUSAL_BYTES_MAX: usize = 1 << 20;
 /// How long the rest of a complete reply may take before its connection is given up.
 const DRAIN_TIMEOUT: Duration = Duration::from_secs(1);
 
+/// How long a request waits for the rest of the reply before it, to use the same connection.
+/// Opening another one takes about as long.
+const DRAIN_PATIENCE: Duration = Duration::from_millis(50);
+
+/// How many turns the tasks that own a connection get to hand it back once its response is read.
+const HAND_BACK_TURNS: usize = 16;
+
 /// Connections to servers; a process needs one. Clones share them.
 #[derive(Debug, Clone)]
 pub struct Transport {
@@ -55,7 +64,17 @@ struct Shared {
     stream_limits: sse::Limits,
     plain: OnceLock<Result<Client, String>>,
     tls: OnceLock<Result<Client, String>>,
-    drains: Mutex<Vec<AbortHandle>>,
+    drains: Mutex<Vec<Drain>>,
+}
+
+/// A connection that is being made ready for its next use.
+#[derive(Debug)]
+struct Drain {
+    /// The server it leads to.
+    origin: String,
+    task: AbortHandle,
+    /// Closed when the connection is ready or given up.
+    over: watch::Receiver<()>,
 }
 
 impl Default for Transport {
@@ -67,7 +86,7 @@ impl Default for Transport {
 impl Drop for Shared {
     fn drop(&mut self) {
         for drain in self.drains.get_mut().unwrap_or_else(PoisonError::into_inner) {
-            drain.abort();
+            drain.task.abort();
         }
     }
 }
@@ -97,6 +116,7 @@ impl Transport {
         body: Vec<Bytes>,
     ) -> Result<Response, ReplyError> {
         let client = self.client(endpoint)?;
+        self.drained(endpoint.url()).await;
         let body = Segments::new(body);
         let mut backoff = Backoff::new(self.shared.backoff_base);
         let mut n_retries = 0;
@@ -119,6 +139,7 @@ impl Transport {
     /// Asks a server to go on as a WebSocket, once, and waits for the head of the response.
     pub(crate) async fn upgrade(&self, endpoint: &Endpoint, headers: HeaderMap) -> Result<Response, ReplyError> {
         let client = self.client(endpoint)?;
+        self.drained(endpoint.url()).await;
         let mut request = reqwest::Request::new(http::Method::GET, endpoint.url().clone());
         *request.headers_mut() = headers;
         match timeout(endpoint.idle_timeout(), client.execute(request)).await {
@@ -130,20 +151,37 @@ impl Transport {
 
     /// Reads the few bytes after a complete reply, so that its connection can be used again.
     pub(crate) fn drain(&self, mut response: Response) {
+        let origin = origin(response.url());
+        let (is_draining, over) = watch::channel(());
         let task = tokio::spawn(async move {
             let rest = async { while let Ok(Some(_)) = response.chunk().await {} };
             // A server that keeps talking loses its connection, nothing else.
             drop(timeout(DRAIN_TIMEOUT, rest).await);
+            hand_back(response).await;
+            drop(is_draining);
         });
         let mut drains = self.shared.drains.lock().unwrap_or_else(PoisonError::into_inner);
-        drains.retain(|drain| !drain.is_finished());
-        drains.push(task.abort_handle());
+        drains.retain(|drain| !drain.task.is_finished());
+        drains.push(Drain { origin, task: task.abort_handle(), over });
     }
 
-    /// Whether no connection is still being made ready for its next use.
-    #[cfg(test)]
-    pub(crate) fn is_drained(&self) -> bool {
-        self.shared.drains.lock().unwrap_or_else(PoisonError::into_inner).iter().all(AbortHandle::is_finished)
+    /// Waits, not for long, until connections to a server are ready that are about to be.
+    async fn drained(&self, url: &reqwest::Url) {
+        let drains: Vec<watch::Receiver<()>> = {
+            let drains = self.shared.drains.lock().unwrap_or_else(PoisonError::into_inner);
+            if drains.is_empty() {
+                return;
+            }
+            let origin = origin(url);
+            drains.iter().filter(|drain| drain.origin == origin).map(|drain| drain.over.clone()).collect()
+        };
+        let all = async {
+            for mut over in drains {
+                // Nothing is ever sent: it changes by being closed.
+                drop(over.changed().await);
+            }
+        };
+        drop(timeout(DRAIN_PATIENCE, all).await);
     }
 
     /// Sends an ordinary request, once.
@@ -245,8 +283,22 @@ async fn refusal_text(mut response: Response, idle_timeout: Duration) -> String 
             Ok(Ok(None) | Err(_)) | Err(_) => break,
         }
     }
+    hand_back(response).await;
     body.truncate(REFUSAL_BYTES_MAX);
     String::from_utf8_lossy(&body).into_owned()
+}
+
+/// Lets go of a response and lets the tasks that own its connection see that.
+async fn hand_back(response: Response) {
+    drop(response);
+    for _ in 0..HAND_BACK_TURNS {
+        yield_now().await;
+    }
+}
+
+/// The server of an address.
+fn origin(url: &reqwest::Url) -> String {
+    url.origin().ascii_serialization()
 }
 
 fn network_error(endpoint: &Endpoint, error: &reqwest::Error) -> ReplyError {

@@ -217,6 +217,17 @@ pub enum EventMessage {
         /// The text.
         delta: String,
     },
+    /// More of a plan.
+    PlanDelta {
+        /// In which session.
+        thread_id: SessionId,
+        /// In which turn.
+        turn_id: TurnId,
+        /// Of which item.
+        item_id: String,
+        /// The text.
+        delta: String,
+    },
     /// More of a summary of thoughts.
     ReasoningContentDelta {
         /// In which session.
@@ -474,6 +485,13 @@ pub enum TurnItem {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         phase: Option<Phase>,
     },
+    /// A plan that the model proposes.
+    Plan {
+        /// Its id.
+        id: String,
+        /// Its text.
+        text: String,
+    },
     /// What the model thought.
     Reasoning {
         /// Its id.
@@ -516,6 +534,7 @@ impl TurnItem {
         match self {
             Self::UserMessage { id, .. }
             | Self::AgentMessage { id, .. }
+            | Self::Plan { id, .. }
             | Self::Reasoning { id, .. }
             | Self::ContextCompaction { id }
             | Self::WebSearch { id, .. } => id,
@@ -565,6 +584,7 @@ impl TurnItem {
                 summaries.chain(raws).collect()
             }
             Self::ContextCompaction { .. } => vec![EventMessage::ContextCompacted],
+            Self::Plan { .. } => Vec::new(),
             Self::WebSearch { id, query, action } => {
                 vec![EventMessage::WebSearchEnd { call_id: id.clone(), query: query.clone(), action: action.clone() }]
             }

@@ -1,6 +1,7 @@
 //! The lines of a session file.
 
 use pellucid_protocol::event::EventMessage;
+use pellucid_protocol::event::TurnItem;
 use pellucid_protocol::item::Item;
 use pellucid_protocol::settings::ApprovalPolicy;
 use pellucid_protocol::settings::CollaborationMode;
@@ -155,5 +156,6 @@ pub(crate) fn is_kept(event: &EventMessage) -> bool {
             | EventMessage::TurnAborted { .. }
             | EventMessage::TaskStarted { .. }
             | EventMessage::TaskComplete { .. }
+            | EventMessage::ItemCompleted { item: TurnItem::Plan { .. }, .. }
     )
 }

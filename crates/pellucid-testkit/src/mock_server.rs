@@ -307,7 +307,10 @@ fn converse(stream: &TcpStream, connection: usize, shared: &Mutex<Shared>) -> io
     let mut reader = BufReader::new(stream);
     while let Some(request) = read_request(&mut reader, connection)? {
         if request.header("upgrade").is_some_and(|to| to.eq_ignore_ascii_case("websocket")) {
-            return upgrade(stream, request, shared);
+            if upgrade(stream, request, shared)? {
+                return Ok(());
+            }
+            continue;
         }
         let reply = {
             let mut guard = lock(shared);
@@ -332,8 +335,9 @@ fn converse(stream: &TcpStream, connection: usize, shared: &Mutex<Shared>) -> io
     Ok(())
 }
 
-/// Opens a WebSocket, or does not.
-fn upgrade(mut stream: &TcpStream, request: RecordedRequest, shared: &Mutex<Shared>) -> io::Result<()> {
+/// Opens a WebSocket and talks to its end, or does not and says so. A connection that was refused
+/// can be used for further requests.
+fn upgrade(mut stream: &TcpStream, request: RecordedRequest, shared: &Mutex<Shared>) -> io::Result<bool> {
     let key = request.header("sec-websocket-key").unwrap_or_default().to_owned();
     let socket = {
         let mut guard = lock(shared);
@@ -341,7 +345,8 @@ fn upgrade(mut stream: &TcpStream, request: RecordedRequest, shared: &Mutex<Shar
         guard.sockets.next().unwrap_or_else(|| MockSocket::refused(426))
     };
     if socket.status != 101 {
-        return answer(stream, &MockReply::status(socket.status, "{\"error\":{\"message\":\"no socket\"}}"));
+        answer(stream, &MockReply::status(socket.status, "{\"error\":{\"message\":\"no socket\"}}"))?;
+        return Ok(false);
     }
     let mut head = mock_socket::accepted(&key);
     for (name, value) in &socket.headers {
@@ -349,7 +354,8 @@ fn upgrade(mut stream: &TcpStream, request: RecordedRequest, shared: &Mutex<Shar
     }
     head.push_str("\r\n");
     stream.write_all(head.as_bytes())?;
-    socket.talk(stream, |text| lock(shared).messages.push(text))
+    socket.talk(stream, |text| lock(shared).messages.push(text))?;
+    Ok(true)
 }
 
 fn read_request(reader: &mut impl BufRead, connection: usize) -> io::Result<Option<RecordedRequest>> {
@@ -395,6 +401,7 @@ fn answer(mut stream: &TcpStream, reply: &MockReply) -> io::Result<()> {
     head.push_str("\r\n");
     stream.write_all(head.as_bytes())?;
 
+    let mut parts: Vec<Vec<u8>> = Vec::new();
     let mut left = limit;
     for frame in &reply.frames {
         let part = &frame[..frame.len().min(left)];
@@ -402,16 +409,21 @@ fn answer(mut stream: &TcpStream, reply: &MockReply) -> io::Result<()> {
         if part.is_empty() {
             continue;
         }
-        if chunked {
-            stream.write_all(format!("{:x}\r\n", part.len()).as_bytes())?;
-            stream.write_all(part)?;
-            stream.write_all(b"\r\n")?;
-        } else {
-            stream.write_all(part)?;
-        }
+        parts.push(match chunked {
+            true => [format!("{:x}\r\n", part.len()).as_bytes(), part, b"\r\n"].concat(),
+            false => part.to_vec(),
+        });
     }
     if reply.ending == Ending::Whole {
-        stream.write_all(b"0\r\n\r\n")?;
+        // Together with the last part, so that a client who has read all that matters has the end, too.
+        let end = b"0\r\n\r\n";
+        match parts.last_mut() {
+            Some(last) => last.extend_from_slice(end),
+            None => parts.push(end.to_vec()),
+        }
+    }
+    for part in parts {
+        stream.write_all(&part)?;
     }
     stream.flush()
 }

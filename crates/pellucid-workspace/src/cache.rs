@@ -97,18 +97,19 @@ impl DocumentCache {
         }
 
         self.n_reads += 1;
+        // Should the file change between the question and the answer, its stamp is that of before,
+        // and it is read again next time.
         let file = File::open(&place.reach)?;
-        let metadata = file.metadata()?;
-        let limit = match metadata.len() {
+        let limit = match target.len() {
             // A device, or a file that is made while it is read, has no size beforehand.
             0 => bytes_max as u64,
             size => size.min(bytes_max as u64),
         };
-        let mut bytes = Vec::with_capacity(usize::try_from(metadata.len().min(limit)).unwrap_or(0));
+        let mut bytes = Vec::with_capacity(usize::try_from(target.len().min(limit)).unwrap_or(0));
         file.take(limit).read_to_end(&mut bytes)?;
-        let size = metadata.len().max(bytes.len() as u64);
-        if metadata.is_file() {
-            self.remember(&place.path, Entry::new(&metadata, bytes.clone(), size));
+        let size = target.len().max(bytes.len() as u64);
+        if target.is_file() {
+            self.remember(&place.path, Entry::new(target, bytes.clone(), size));
         }
         Ok(Beginning { bytes, size })
     }

@@ -8,7 +8,6 @@
 //! a report can say what it cost.
 
 use std::borrow::Cow;
-use std::env;
 use std::fs;
 use std::fs::Metadata;
 use std::io;
@@ -21,6 +20,7 @@ use pellucid_engine::facts::Fate;
 
 use crate::cache::DocumentCache;
 use crate::cache::Place;
+use crate::near::Here;
 
 const OVERRIDE_NAME: &str = "AGENTS.override.md";
 const NAME: &str = "AGENTS.md";
@@ -32,6 +32,8 @@ pub struct DocumentOptions {
     pub fallback_names: Vec<String>,
     /// How many bytes of all files together are used; with 0 nothing is looked for.
     pub bytes_max: usize,
+    /// The nearest folder with a `.git` entry, if somebody has looked for it already.
+    pub work_tree: Option<PathBuf>,
 }
 
 /// What was found.
@@ -114,33 +116,24 @@ struct Claim {
     place: Place,
 }
 
-/// A folder to search.
-struct Folder<'a> {
-    path: &'a Path,
-    /// A name that leads there.
-    reach: Cow<'a, Path>,
-}
-
-impl Folder<'_> {
-    fn reach(&self, name: &str) -> PathBuf {
-        self.reach.join(name)
-    }
-}
-
 fn gather(
     cwd: &Path,
     options: &DocumentOptions,
     cache: &mut DocumentCache,
     found: &mut ProjectDocuments,
 ) -> Result<(), DocumentError> {
-    let is_here = env::current_dir().is_ok_and(|here| here.as_os_str() == cwd.as_os_str());
+    let here = Here::find();
+    let is_here = here.is(cwd);
     let canonical =
         if is_here { Cow::Borrowed(cwd) } else { fs::canonicalize(cwd).map_or(Cow::Borrowed(cwd), Cow::Owned) };
-    let mut folders = project_folders(upward(&canonical, is_here))?;
+    let mut folders = match options.work_tree.as_deref().filter(|_| is_here) {
+        Some(root) => folders_below(root, &canonical),
+        None => project_folders(&canonical, &here)?,
+    };
     if let Some(root) = folders.first() {
-        found.root = Some(root.path.to_path_buf());
+        found.root = Some(root.to_path_buf());
     } else {
-        folders.push(Folder { path: cwd, reach: Cow::Borrowed(cwd) });
+        folders.push(cwd);
     }
     let names = names(&options.fallback_names);
 
@@ -148,7 +141,7 @@ fn gather(
     // document, wherever it happens.
     let mut claims = Vec::new();
     for folder in &folders {
-        claims.extend(claim(folder, &names, &mut found.candidates)?);
+        claims.extend(claim(folder, &names, &here, &mut found.candidates)?);
     }
 
     for Claim { candidate, place } in claims {
@@ -172,38 +165,30 @@ fn gather(
     Ok(())
 }
 
-/// The folders from `canonical` up to the root of the file system.
-///
-/// From where the process stands, steps upward are far cheaper than long names: the system does
-/// not have to look up every folder on the way for each file.
-fn upward(canonical: &Path, is_here: bool) -> impl Iterator<Item = Folder<'_>> {
-    canonical.ancestors().enumerate().map(move |(n_steps, path)| {
-        let reach = if is_here { Cow::Owned(PathBuf::from("../".repeat(n_steps))) } else { Cow::Borrowed(path) };
-        Folder { path, reach }
-    })
-}
-
 /// The folders of the project, its root first: the nearest folder with a `.git` entry and what lies
 /// between. None without such a folder. The root of the file system is not asked.
-fn project_folders<'a>(upward: impl Iterator<Item = Folder<'a>>) -> Result<Vec<Folder<'a>>, DocumentError> {
-    let mut folders = Vec::new();
-    for folder in upward.filter(|folder| folder.path.parent().is_some()) {
-        let marker = fs::metadata(folder.reach(".git"));
-        let path = folder.path;
-        folders.push(folder);
-        match marker {
-            Ok(_) => {
-                folders.reverse();
-                return Ok(folders);
-            }
+fn project_folders<'a>(canonical: &'a Path, here: &Here) -> Result<Vec<&'a Path>, DocumentError> {
+    for folder in canonical.ancestors().filter(|folder| folder.parent().is_some()) {
+        let marker = folder.join(".git");
+        match fs::metadata(here.name(&marker)) {
+            Ok(_) => return Ok(folders_below(folder, canonical)),
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-            Err(source) => {
-                let path = shown(path.join(".git"));
-                return Err(DocumentError { path, source });
-            }
+            Err(source) => return Err(DocumentError { path: shown(marker), source }),
         }
     }
     Ok(Vec::new())
+}
+
+/// The folders from a root to a folder in it, both among them. None if it is not in it, or if the
+/// root is that of the file system.
+fn folders_below<'a>(root: &Path, folder: &'a Path) -> Vec<&'a Path> {
+    let n_bytes = root.as_os_str().len();
+    if root.parent().is_none() || !folder.starts_with(root) {
+        return Vec::new();
+    }
+    let mut folders: Vec<&Path> = folder.ancestors().take_while(|it| it.as_os_str().len() >= n_bytes).collect();
+    folders.reverse();
+    folders
 }
 
 /// The names to look for, in order.
@@ -220,10 +205,17 @@ fn names(fallback_names: &[String]) -> Vec<&str> {
 
 /// Looks for the file that stands for a folder: the first name that is a file or a link, wherever
 /// the link leads.
-fn claim(folder: &Folder<'_>, names: &[&str], candidates: &mut Vec<Candidate>) -> Result<Option<Claim>, DocumentError> {
+fn claim(
+    folder: &Path,
+    names: &[&str],
+    here: &Here,
+    candidates: &mut Vec<Candidate>,
+) -> Result<Option<Claim>, DocumentError> {
     let mut claim: Option<Claim> = None;
     for name in names {
-        let (path, reach) = (shown(folder.path.join(name)), folder.reach(name));
+        let path = folder.join(name);
+        let reach = here.name(&path).into_owned();
+        let path = shown(path);
         if let Some(winner) = &claim {
             let fate = passed_over(&reach, &candidates[winner.candidate].path);
             candidates.push(Candidate { path, fate });

@@ -11,6 +11,7 @@ mod config;
 mod refs;
 mod status;
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
@@ -18,6 +19,8 @@ use std::path::PathBuf;
 
 pub use refs::Head;
 pub use status::has_changes;
+
+use crate::near::Here;
 
 /// Files of a repository that are larger than this are not what they should be.
 const FILE_BYTES_MAX: u64 = 4 * 1024 * 1024;
@@ -45,10 +48,11 @@ impl Repository {
     /// Like git, passes over a `.git` folder that is no repository, and gives up at a `.git` file
     /// that leads nowhere.
     pub fn discover(cwd: &Path) -> Option<Self> {
-        let cwd = fs::canonicalize(cwd).ok()?;
-        for folder in cwd.ancestors() {
+        let here = Here::find();
+        let canonical = if here.is(cwd) { Cow::Borrowed(cwd) } else { Cow::Owned(fs::canonicalize(cwd).ok()?) };
+        for folder in canonical.ancestors() {
             let entry = folder.join(".git");
-            let Ok(metadata) = fs::metadata(&entry) else {
+            let Ok(metadata) = fs::metadata(here.name(&entry)) else {
                 continue;
             };
             if metadata.is_file() {

@@ -13,6 +13,7 @@ pub mod documents;
 pub mod git;
 pub mod images;
 mod mime;
+mod near;
 pub mod os;
 pub mod pack_files;
 pub mod pack_import;

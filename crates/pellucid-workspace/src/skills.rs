@@ -20,6 +20,7 @@ use pellucid_engine::skills::SkillScope;
 use pellucid_engine::skills::Skills;
 use pellucid_engine::skills::Switch;
 
+use crate::near::Here;
 use crate::skills::find::Finder;
 
 /// The folder with skills in a folder that configures something.
@@ -98,8 +99,9 @@ impl SkillSearch {
     /// Finds and reads them.
     pub fn load(&self) -> Skills {
         let mut finder = Finder::default();
+        let here = Here::find();
         for root in &self.roots {
-            finder.search(root);
+            finder.search(root, &here);
         }
         let (mut found, problems) = finder.finish();
         if !found.is_empty() {

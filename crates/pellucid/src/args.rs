@@ -107,6 +107,8 @@ pub enum Command {
     Prompt(PromptArgs),
     /// Show what that request is made of: every part with its bytes, tokens and origin.
     Context(ContextArgs),
+    /// Summarise the history of a stored session, show what that would do, or take it back.
+    Compact(CompactArgs),
     /// See it work: a scripted turn in a throw-away folder, then the report of what was sent.
     Demo(DemoArgs),
     /// List feature switches.
@@ -359,6 +361,49 @@ pub struct ContextArgs {
 
     /// What you would say. Without it the request stops before your message.
     pub input: Option<String>,
+}
+
+/// `compact`.
+#[derive(Debug, ClapArgs)]
+#[command(after_help = "\
+Prints how many tokens the history has before and after, which items were replaced, the summary, and what of paths, \
+names, open tasks and demands does not occur any more. A session file is only added to: what was replaced is still in \
+it, and --undo brings it back, for this program and for the Codex CLI.")]
+pub struct CompactArgs {
+    #[command(flatten)]
+    pub turn: TurnArgs,
+
+    /// The session's id.
+    #[arg(conflicts_with = "last")]
+    pub session: Option<String>,
+
+    /// The session that was used last in this folder.
+    #[arg(long)]
+    pub last: bool,
+
+    /// Show what it would do and write nothing. Without --summary the model is asked all the same.
+    #[arg(long)]
+    pub dry_run: bool,
+
+    /// Use the text of this file instead of asking the model for a summary.
+    #[arg(long, value_name = "FILE", conflicts_with = "undo")]
+    pub summary: Option<PathBuf>,
+
+    /// Take the last compaction back; once more takes the one before it back.
+    #[arg(long)]
+    pub undo: bool,
+
+    /// Print the outcome as JSON.
+    #[arg(long)]
+    pub json: bool,
+}
+
+impl CompactArgs {
+    /// The session that is meant, if any.
+    pub fn which(&self) -> Option<Which> {
+        let last = self.last.then_some(Which::Newest { everywhere: false });
+        self.session.clone().map(Which::Id).or(last)
+    }
 }
 
 /// `demo`.

@@ -38,7 +38,8 @@ use crate::style::Paint;
 pub fn run(shared: &Shared, args: &ExecArgs) -> Result<ExitCode, Failure> {
     let mut start = Start::new(shared, &args.turn)?;
     let is_waived = args.skip_git_repo_check || args.turn.bypass;
-    if !is_waived && git::work_tree_root(&start.config.folders.cwd).is_none() {
+    let folders = &start.config.folders;
+    if !is_waived && folders.work_tree.is_none() && git::work_tree_root(&folders.cwd).is_none() {
         return Err(Failure::new("Not inside a trusted directory and --skip-git-repo-check was not specified."));
     }
     start.make_ready()?;
@@ -118,7 +119,7 @@ pub struct Outcome {
 
 impl Outcome {
     /// The status that other programs know: an interruption is no failure.
-    fn code(&self) -> ExitCode {
+    pub fn code(&self) -> ExitCode {
         if self.failure.is_some() { ExitCode::FAILURE } else { ExitCode::SUCCESS }
     }
 
@@ -147,6 +148,8 @@ impl Outcome {
 pub enum Show {
     Human(Box<Human>),
     Json(Json),
+    /// Nowhere, unless something is wrong.
+    Trouble,
 }
 
 impl Show {
@@ -157,6 +160,16 @@ impl Show {
                 Ok(())
             }
             Self::Json(json) => json.event(event),
+            Self::Trouble => {
+                match event {
+                    EventMessage::Error { message, .. } => style::line(&format!("Error: {message}")),
+                    EventMessage::Warning { message } | EventMessage::StreamError { message, .. } => {
+                        style::line(&format!("warning: {message}"));
+                    }
+                    _ => {}
+                }
+                Ok(())
+            }
         }
     }
 
@@ -164,16 +177,22 @@ impl Show {
     pub fn finish(&self, last_message: Option<&str>) -> Result<(), Failure> {
         match self {
             Self::Human(human) => human.finish(last_message),
-            Self::Json(_) => Ok(()),
+            Self::Json(_) | Self::Trouble => Ok(()),
         }
     }
 }
 
 /// Runs one turn to its end and gives the session back.
 pub fn run_turn(session: Session, turn: Turn, show: &mut Show) -> Result<(Session, Outcome), Failure> {
+    let input = Operation::UserInput { items: turn.inputs, final_output_json_schema: turn.output_schema };
+    run_operation(session, input, show)
+}
+
+/// Runs one operation that is a turn to its end and gives the session back.
+pub fn run_operation(session: Session, operation: Operation, show: &mut Show) -> Result<(Session, Outcome), Failure> {
     runtime()?.block_on(async {
         let (door, inside) = door::open(&session);
-        let (session, outcome) = tokio::join!(door::run(session, inside), watch(door, turn, show));
+        let (session, outcome) = tokio::join!(door::run(session, inside), watch(door, operation, show));
         Ok((session, outcome?))
     })
 }
@@ -187,12 +206,11 @@ pub fn runtime() -> Result<tokio::runtime::Runtime, Failure> {
 }
 
 /// The face: submits, shows, and shuts the session down after the turn.
-async fn watch(mut door: Door, turn: Turn, show: &mut Show) -> Result<Outcome, Failure> {
+async fn watch(mut door: Door, operation: Operation, show: &mut Show) -> Result<Outcome, Failure> {
     let submit = |operation| Submission { id: new_turn_id(), operation };
-    let input = Operation::UserInput { items: turn.inputs, final_output_json_schema: turn.output_schema };
     let mut outcome = Outcome::default();
     // A send only fails when the session has ended, and then the event stream says so.
-    let _ = door.submissions.send(submit(input)).await;
+    let _ = door.submissions.send(submit(operation)).await;
     loop {
         let event = tokio::select! {
             event = door.events.recv() => event,

@@ -4,6 +4,7 @@
 //! - `start`: from arguments to a session
 //! - `exec`: one turn without a terminal interface
 //! - `prompt`, `context`: what the model would be given, and where it comes from
+//! - `compact`: a stored session's history becomes a summary
 //! - `pack`: the user's prompt packs
 //! - `skills`, `prompts`: what lies on disk for the model or for a person to use
 //! - `demo`: a scripted turn for newcomers
@@ -11,6 +12,7 @@
 //! Not here: behaviour. That is in the libraries.
 
 mod args;
+mod compact;
 mod context;
 mod demo;
 mod environment;
@@ -55,6 +57,7 @@ fn run(args: Args) -> Result<ExitCode, Failure> {
         Command::Exec(exec) => exec::run(&shared, &exec),
         Command::Prompt(args) => prompt::run(&shared, &args),
         Command::Context(args) => context::run(&shared, &args),
+        Command::Compact(args) => compact::run(&shared, &args),
         Command::Demo(args) => demo::run(&args),
         Command::Features(args) => features::run(&shared, &args),
         Command::Pack(args) => pack::run(&shared, &args),

@@ -36,9 +36,9 @@ pub fn run(shared: &Shared, args: &PackArgs) -> Result<ExitCode, Failure> {
     match &args.command {
         PackCommand::List { json } => list::run(shared, *json),
         PackCommand::Show { slot, json } => show::run(shared, slot.as_deref(), *json),
-        PackCommand::New { name, from } => new::run(&home_folder()?, name, from),
+        PackCommand::New { name, from } => new::run(&home_folder()?, name, from, &mut std::io::stdout()),
         PackCommand::Check { pack, json } => check::run(&home_folder()?, &as_typed(pack), *json),
-        PackCommand::Import(args) => import::run(args),
+        PackCommand::Import(args) => import::run(args, &mut std::io::stdout()),
     }
 }
 
@@ -86,12 +86,19 @@ fn failure(error: &PackFilesError) -> Failure {
 }
 
 fn print(text: &str) -> Result<(), Failure> {
-    let mut out = std::io::stdout().lock();
+    print_to(&mut std::io::stdout().lock(), text)
+}
+
+fn print_to(out: &mut dyn Write, text: &str) -> Result<(), Failure> {
     out.write_all(text.as_bytes()).and_then(|()| out.flush()).map_err(|error| Failure::new(format!("Error: {error}")))
 }
 
 fn print_json(value: &Value) -> Result<(), Failure> {
-    print(&format!("{value:#}\n"))
+    print(&json_text(value))
+}
+
+fn json_text(value: &Value) -> String {
+    format!("{value:#}\n")
 }
 
 #[cfg(test)]

@@ -40,7 +40,7 @@ impl Pack {
             }
         }
         all.push(self.models_slot());
-        for (name, tool) in &self.tools {
+        for (name, tool) in self.tools.iter(&self.shelf) {
             for description in tool.descriptions(name) {
                 let places = slots::tool_places(&description.slot);
                 let upstream = slots::TOOLS.iter().find(|row| row.tool == name);

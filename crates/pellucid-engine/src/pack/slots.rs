@@ -659,7 +659,7 @@ mod tests {
     #[test]
     fn every_tool_with_descriptions_has_a_row() {
         let pack = Pack::builtin(crate::pack::DEFAULT_BASE).unwrap();
-        for (name, tool) in &pack.tools {
+        for (name, tool) in pack.tools.iter(&pack.shelf) {
             let has_row = TOOLS.iter().any(|row| row.tool == name);
             assert_eq!(has_row, !tool.descriptions(name).is_empty(), "{name}");
         }

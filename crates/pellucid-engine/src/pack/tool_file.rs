@@ -114,9 +114,14 @@ impl ParameterType {
 }
 
 impl ToolFile {
+    /// The file of this tool in a pack.
+    pub(super) fn file_name(name: &str) -> String {
+        format!("tools/{name}.toml")
+    }
+
     /// Reads `tools/NAME.toml` and the files beside it.
     pub(super) fn load(shelf: &Shelf, name: &str) -> Result<Self, PackError> {
-        let file = format!("tools/{name}.toml");
+        let file = Self::file_name(name);
         let Some(found) = shelf.get(&file) else {
             return Err(PackError::MissingFile { file });
         };

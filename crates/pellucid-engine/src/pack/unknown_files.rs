@@ -29,6 +29,9 @@ impl fmt::Display for UnknownFile {
 impl Pack {
     /// Files of the user's that nothing reads.
     pub fn unknown_files(&self) -> Vec<UnknownFile> {
+        if self.shelf.users().next().is_none() {
+            return Vec::new();
+        }
         let known = self.known_files();
         let unknown = self.shelf.users().filter(|(name, _)| !known.iter().any(|it| it == name) && !is_paper(name));
         unknown.map(|(name, file)| UnknownFile { file: file.shown.clone(), nearest: nearest(name, &known) }).collect()
@@ -39,7 +42,7 @@ impl Pack {
         let mut known: Vec<String> = slots::SLOTS.iter().map(slots::KnownSlot::file).collect();
         known.extend([LAYOUT, slots::MODELS, slots::MANIFEST].map(str::to_owned));
         known.extend(self.templates.keys().cloned());
-        for (name, tool) in &self.tools {
+        for (name, tool) in self.tools.iter(&self.shelf) {
             known.push(format!("tools/{name}.toml"));
             known.extend(tool.grammar_file.clone());
             known.extend(tool.descriptions(name).into_iter().map(|it| format!("{}.md", it.slot)));

@@ -4,12 +4,20 @@ use super::Ask;
 use super::Given;
 use super::Source;
 use crate::fragment::Fragment;
+use crate::fragment::concat;
+use crate::presets;
 
 pub(super) const SOURCE: Source = Source { name: "collaboration", templates: &[], give };
 
 fn give(ask: &Ask<'_>) -> Given {
-    match ask.facts.collaboration_mode.settings.developer_instructions.as_deref() {
-        Some(text) if !text.is_empty() => Given::text(vec![Fragment::provided("collaboration mode", text)]),
+    let mode = &ask.facts.collaboration_mode;
+    match mode.settings.developer_instructions.as_deref() {
+        Some(text) if !text.is_empty() => {
+            // Words of the pack are told from somebody's own, whoever hands them over.
+            let preset = presets::instructions(ask.pack, mode.mode);
+            let is_preset = concat(&preset) == text;
+            Given::text(if is_preset { preset } else { vec![Fragment::provided("collaboration mode", text)] })
+        }
         _ => Given::nothing(),
     }
 }

@@ -7,6 +7,7 @@ mod compactions;
 mod corpus;
 mod fixture;
 mod packs;
+mod plans;
 mod requests;
 mod skills;
 mod transcripts;

@@ -194,14 +194,21 @@ fn a_connection_may_end_in_many_ways() {
         WebSocket Stream: stream disconnected before completion: unexpected binary websocket event
     "#]],
     );
+}
+
+#[test]
+fn a_silence_that_lasts_too_long_ends_the_reply() {
     let server = MockServer::with_sockets([], [MockSocket::open([vec![Say::Json(say("Hi."))]])]);
-    let provider = Provider { stream_idle_timeout_ms: Some(30), ..provider(&server) };
-    let model = Model::http(Transport::default(), &provider, None, &|_| None);
-    expect![[r#"
-        item "Hi."
-        WebSocket Stream: stream disconnected before completion: idle timeout waiting for websocket
-    "#]]
-    .assert_eq(&run(outline(&model, ask("t", 1, "1", None))));
+    let model = model(&server);
+    run(async {
+        let mut reply = model.ask(ask("t", 1, "1", None)).await.unwrap();
+        assert!(matches!(reply.next().await, Some(Ok(ReplyEvent::ItemDone(_)))));
+        // From here on the clock jumps to the end of every wait.
+        tokio::time::pause();
+        let error = reply.next().await.unwrap().unwrap_err();
+        expect!["stream disconnected before completion: idle timeout waiting for websocket"]
+            .assert_eq(&error.to_string());
+    });
 }
 
 #[test]

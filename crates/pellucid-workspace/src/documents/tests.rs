@@ -1,3 +1,4 @@
+use std::env;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
@@ -12,8 +13,11 @@ use super::*;
 use crate::fixture::Fixture;
 
 fn find(fixture: &Fixture, cwd: &str, fallback_names: &[&str], bytes_max: usize) -> ProjectDocuments {
-    let options =
-        DocumentOptions { fallback_names: fallback_names.iter().map(ToString::to_string).collect(), bytes_max };
+    let options = DocumentOptions {
+        fallback_names: fallback_names.iter().map(ToString::to_string).collect(),
+        bytes_max,
+        work_tree: None,
+    };
     project_documents(&fixture.path(cwd), &options, &mut DocumentCache::default())
 }
 
@@ -381,19 +385,21 @@ fn a_folder_that_may_not_be_searched_costs_every_document() {
 
 #[test]
 fn the_root_of_the_file_system_is_no_project() {
-    assert!(project_folders(upward(Path::new("/"), false)).unwrap().is_empty());
+    assert!(project_folders(Path::new("/"), &Here::find()).unwrap().is_empty());
 }
 
 #[test]
 fn the_folder_of_the_process_is_searched_with_the_same_result() {
     let here = env::current_dir().unwrap();
     let detour = here.join("..").join(here.file_name().unwrap());
-    let options = DocumentOptions { fallback_names: vec!["Cargo.toml".to_owned()], bytes_max: 1000 };
+    let options = DocumentOptions { fallback_names: vec!["Cargo.toml".to_owned()], bytes_max: 1000, work_tree: None };
     let mut cache = DocumentCache::default();
     let found = project_documents(&here, &options, &mut cache);
     if found.root.is_some() {
         let other = project_documents(&detour, &options, &mut DocumentCache::default());
         assert_eq!(found, other);
+        let told = DocumentOptions { work_tree: found.root.clone(), ..options };
+        assert_eq!(project_documents(&here, &told, &mut cache), found);
     }
     assert!(found.documents.iter().any(|d| Path::new(&d.path) == here.join("Cargo.toml")));
 }
@@ -407,7 +413,7 @@ fn sixty_folders_are_read_once() {
         fixture.push_str(&format!("{folder}/AGENTS.md: Rule {i}.\n"));
     }
     let fixture = Fixture::new(&fixture);
-    let options = DocumentOptions { fallback_names: Vec::new(), bytes_max: 32_768 };
+    let options = DocumentOptions { fallback_names: Vec::new(), bytes_max: 32_768, work_tree: None };
     let mut cache = DocumentCache::default();
     let found = project_documents(&fixture.path(&folder), &options, &mut cache);
     assert_eq!(found.documents.len(), 60);
@@ -418,7 +424,7 @@ fn sixty_folders_are_read_once() {
 #[test]
 fn changes_are_told_by_hash() {
     let fixture = Fixture::new("w/.git/\nw/AGENTS.md: one\nw/a/AGENTS.md: same");
-    let options = DocumentOptions { fallback_names: Vec::new(), bytes_max: 100 };
+    let options = DocumentOptions { fallback_names: Vec::new(), bytes_max: 100, work_tree: None };
     let mut cache = DocumentCache::default();
     let before = project_documents(&fixture.path("w/a"), &options, &mut cache);
     let before = cache.snapshot(&before.documents);

@@ -24,6 +24,7 @@ use pellucid_engine::skills::SkillScope;
 use super::SkillRoot;
 use super::read::Reader;
 use super::shown;
+use crate::near::Here;
 
 /// How far below its root a folder may lie to be entered.
 const DEPTH_MAX: usize = 6;
@@ -90,9 +91,9 @@ impl Finder {
     }
 
     /// Looks through a folder of skills. One that is not there, or no folder, holds none.
-    pub(super) fn search(&mut self, root: &SkillRoot) {
+    pub(super) fn search(&mut self, root: &SkillRoot, here: &Here) {
         // Listing comes first, because most roots are not there and this is the cheapest way to know.
-        let entries = match list(&root.path) {
+        let entries = match list(&here.name(&root.path)) {
             Ok(entries) => entries,
             Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => return,
             Err(error) => return self.problems.push(folder_problem(&root.path, &error)),

@@ -106,8 +106,8 @@ mod tests {
                 error: mine/pack.toml:3:1: unknown field `colour`, expected one of `name`, `from`, `slot`, `tool`, `tools_only`, `updates`, `skills`, `model`
                 error: mine/permissions/writable_root_one.md: variable `{root}` is missing, its content would be lost
                 error: mine/memory/read_path.md:2: unknown variable `{{ memory }}`; known here: `{{ base_path }}`, `{{ memory_summary }}`
-                error: mine/tools/update_plan.toml:2:1: unknown field `colour`, expected one of `name`, `kind`, `description`, `grammar`, `parameter`
                 error: mine/collaboration/default.md:1: unknown variable `{{KNOWN_MODES}}`; known here: `{{KNOWN_MODE_NAMES}}`, `{{REQUEST_USER_INPUT_AVAILABILITY}}`
+                error: mine/tools/update_plan.toml:2:1: unknown field `colour`, expected one of `name`, `kind`, `description`, `grammar`, `parameter`
                 error: mine/models.json:1:20: invalid type: integer `5`, expected a string
                 warning: mine/turn/abort.md: no slot has this name, so nothing reads the file; did you mean turn/aborted.md?
             "#]],

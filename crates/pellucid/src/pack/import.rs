@@ -1,5 +1,6 @@
 //! `pack import`: a pack with another agent's texts, from a checkout of its sources.
 
+use std::io::Write;
 use std::path::Path;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -25,7 +26,7 @@ use crate::style;
 /// The file that holds the licence of the sources.
 const LICENSE: &str = "LICENSE";
 
-pub fn run(args: &PackImportArgs) -> Result<ExitCode, Failure> {
+pub fn run(args: &PackImportArgs, out: &mut dyn Write) -> Result<ExitCode, Failure> {
     let folder = match &args.to {
         Some(folder) => folder.clone(),
         None => super::home_folder()?.join(pack_files::FOLDER).join(format!("codex-{}", pack_import::VERSION)),
@@ -47,11 +48,11 @@ pub fn run(args: &PackImportArgs) -> Result<ExitCode, Failure> {
     if is_written {
         write(&import, &args.checkout, &folder)?;
     }
-    if args.json {
-        super::print_json(&report_json(&import, is_written.then_some(folder.as_path())))?;
-    } else {
-        super::print(&report(&import))?;
-    }
+    let shown = match args.json {
+        true => super::json_text(&report_json(&import, is_written.then_some(folder.as_path()))),
+        false => report(&import),
+    };
+    super::print_to(out, &shown)?;
     for missing in &import.missing {
         style::line(&format!("error: {missing}"));
     }
@@ -144,7 +145,7 @@ mod tests {
     use crate::args::Project;
 
     /// Imports from a checkout that has nothing but one text.
-    fn import_one(partial: bool) -> (tempfile::TempDir, bool) {
+    fn import_one(partial: bool) -> (tempfile::TempDir, bool, String) {
         let folder = tempfile::tempdir().unwrap();
         let checkout = folder.path().join("checkout");
         fs::create_dir_all(checkout.join("codex-rs/core")).unwrap();
@@ -152,20 +153,23 @@ mod tests {
         fs::write(checkout.join(LICENSE), "A licence.").unwrap();
         let to = Some(folder.path().join("pack \"x\""));
         let args = PackImportArgs { project: Project::Codex, checkout, to, partial, force: false, json: false };
-        let is_good = run(&args).unwrap() == ExitCode::SUCCESS;
-        (folder, is_good)
+        let mut shown = Vec::new();
+        let is_good = run(&args, &mut shown).unwrap() == ExitCode::SUCCESS;
+        (folder, is_good, String::from_utf8(shown).unwrap())
     }
 
     #[test]
     fn nothing_is_written_unless_everything_is_found() {
-        let (folder, is_good) = import_one(false);
+        let (folder, is_good, shown) = import_one(false);
         assert!(!is_good);
+        assert!(shown.contains("not found"), "{shown}");
         assert!(!folder.path().join("pack \"x\"").exists());
     }
 
     #[test]
     fn a_partial_import_is_a_pack_that_says_what_it_has() {
-        let (folder, is_good) = import_one(true);
+        let (folder, is_good, shown) = import_one(true);
+        assert!(shown.contains("base/default"), "{shown}");
         assert!(!is_good, "something is still missing");
         let folder = folder.path().join("pack \"x\"");
         let pack = pack_files::load(&folder.to_string_lossy(), Path::new("")).unwrap();

@@ -1,5 +1,6 @@
 //! `pack new`: a pack of one's own, as a copy of a built-in one.
 
+use std::io::Write;
 use std::path::Path;
 use std::process::ExitCode;
 
@@ -15,7 +16,7 @@ use crate::start::Failure;
 
 const README: &str = include_str!("readme.md");
 
-pub fn run(home: &Path, name: &str, from: &str) -> Result<ExitCode, Failure> {
+pub fn run(home: &Path, name: &str, from: &str, out: &mut dyn Write) -> Result<ExitCode, Failure> {
     let folder = home.join(pack_files::FOLDER).join(name);
     if Pack::builtin_names().contains(&name) {
         return Err(Failure::new(format!("Error: `{name}` is the name of a built-in pack; choose another")));
@@ -31,11 +32,12 @@ pub fn run(home: &Path, name: &str, from: &str) -> Result<ExitCode, Failure> {
         Failure::new(format!("Error: there is no built-in pack `{from}`; built in: {known}"))
     })?;
     pack_files::write(&folder, &files).map_err(|error| super::failure(&error))?;
-    super::print(&format!(
+    let made = format!(
         "Made {}\n\nChange any text in it, then:\n  pellucid pack check {name}\n  pellucid --pack {name} prompt hello\nTo use it always, put `pack = \"{name}\"` into {}\n",
         folder.display(),
         home.join("config.toml").display(),
-    ))?;
+    );
+    super::print_to(out, &made)?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -84,8 +86,9 @@ mod tests {
     #[test]
     fn a_pack_is_made_once_and_under_a_good_name() {
         let home = tempfile::tempdir().unwrap();
-        let failed = |name: &str, from: &str| format!("{:?}", run(home.path(), name, from).unwrap_err());
-        assert!(run(home.path(), "mine", "codex").is_ok());
+        let make = |name: &str, from: &str| run(home.path(), name, from, &mut Vec::new());
+        let failed = |name: &str, from: &str| format!("{:?}", make(name, from).unwrap_err());
+        assert!(make("mine", "codex").is_ok());
         assert!(failed("mine", "codex").contains("is there already"));
         assert!(failed("codex", "codex").contains("is the name of a built-in pack"));
         assert!(failed("../mine", "codex").contains("is no name for a pack"));

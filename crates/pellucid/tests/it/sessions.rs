@@ -128,3 +128,82 @@ fn the_next_request_of_a_stored_session_can_be_looked_at() {
         (1, "Error: there is no session with the id 00000000-0000-7000-8000-000000000000\n")
     );
 }
+
+/// A session with a call and two turns, whose file is the only one.
+fn long_session() -> World {
+    let script = "
+        [[reply]]
+        call = [{ name = \"update_plan\", args = { plan = [{ step = \"write notes_on_x\", status = \"pending\" }] } }]
+        [[reply]]
+        say = \"I looked at src/one.rs.\"
+        [[reply]]
+        say = \"A summary: all is well.\"
+    ";
+    let world = World::new("//- work/AGENTS.md\nBe kind.\n//- work/summary.md\nAll is well in src/one.rs.\n");
+    world.files.write("work/script.toml", script);
+    let ran = world.run(&["exec", "--script", "script.toml", "Mend it. Never touch src/two.rs."]);
+    assert_eq!(ran.status, 0, "{}", ran.stderr);
+    world
+}
+
+/// The next request of the only session.
+fn next_request(world: &World) -> Vec<u8> {
+    let ran = world.run(&[
+        "prompt",
+        "--provider",
+        "scripted",
+        "--script",
+        "script.toml",
+        "--last",
+        "--format",
+        "body",
+        "next",
+    ]);
+    assert_eq!(ran.status, 0, "{}", ran.stderr);
+    ran.stdout
+}
+
+#[test]
+fn a_compaction_can_be_tried_done_and_undone() {
+    let world = long_session();
+    let file = session_file(&world);
+    let (before, written) = (next_request(&world), fs::read_to_string(&file).unwrap());
+    let compact = |args: &[&str]| {
+        let ran = world.run(&[&["compact", "--script", "script.toml", "--last"], args].concat());
+        assert_eq!(ran.status, 0, "{}", ran.stderr);
+        ran.out().to_owned()
+    };
+    let tried = compact(&["--dry-run", "--summary", "summary.md", "--json"]);
+    assert_eq!(fs::read_to_string(&file).unwrap(), written, "nothing was written");
+    let tried: Value = serde_json::from_str(&tried).unwrap();
+    assert!(tried["summary"].as_str().unwrap().ends_with("\nAll is well in src/one.rs."));
+    assert_eq!(tried["lost"]["open_tasks"], serde_json::json!(["write notes_on_x"]));
+    assert_eq!(tried["lost"]["paths"], serde_json::json!([]), "what the person said is kept");
+    let kinds: Vec<&str> =
+        tried["replaced"].as_array().unwrap().iter().map(|it| it["type"].as_str().unwrap()).collect();
+    assert_eq!(kinds, ["function_call", "function_call_output", "message"]);
+
+    let done = compact(&["--summary", "summary.md"]);
+    assert!(done.contains("Open tasks that do not occur any more:\n  write notes_on_x\n"), "{done}");
+    let compacted = next_request(&world);
+    assert!(!String::from_utf8_lossy(&compacted).contains("update_plan\",\"arguments"));
+    compact(&["--undo"]);
+    assert!(next_request(&world) == before, "the earlier request is back");
+    let again = world.run(&["compact", "--script", "script.toml", "--last", "--undo"]);
+    assert_eq!(again.status, 1);
+    assert!(again.stderr.contains("the session has no compaction that could be undone"), "{}", again.stderr);
+}
+
+#[test]
+fn a_model_is_asked_for_the_summary_if_nobody_gives_one() {
+    let world = long_session();
+    let before = next_request(&world);
+    world.files.write("work/script.toml", "[[reply]]\nsay = \"A summary: all is well.\"\n");
+    let ran = world.run(&["compact", "--script", "script.toml", "--last"]);
+    assert_eq!(ran.status, 0, "{}", ran.stderr);
+    assert!(ran.out().contains("A summary: all is well."), "{}", ran.out());
+    assert!(next_request(&world) != before);
+    let ran = world.run(&["compact", "--script", "script.toml", "--last", "--undo"]);
+    assert_eq!(ran.status, 0, "{}", ran.stderr);
+    assert!(next_request(&world) == before, "the earlier request is back");
+}

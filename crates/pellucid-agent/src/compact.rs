@@ -1,0 +1,68 @@
+//! Compacting a session that nobody is talking in, and taking that back.
+//!
+//! Not here: asking a model for the summary. That is a turn, which `door` runs.
+
+use pellucid_engine::assemble;
+use pellucid_engine::fragment::Origin;
+use pellucid_protocol::event::EventMessage;
+use pellucid_protocol::item::Item;
+use pellucid_store::read::Loaded;
+
+use crate::restore;
+use crate::session::Session;
+use crate::undo;
+
+/// There is no compaction that could be undone.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("the session has no compaction that could be undone")]
+pub struct NothingToUndo;
+
+impl Session {
+    /// The history, item by item.
+    pub fn items(&self) -> Vec<Item> {
+        self.transcript.items().collect()
+    }
+
+    /// The estimated tokens of instructions and history.
+    pub fn tokens(&self) -> usize {
+        self.prompt_tokens()
+    }
+
+    /// Puts a summary that somebody wrote in place of the history.
+    pub fn compact_with(&mut self, summary: &str) {
+        let compaction = self.compaction();
+        self.transcript.record(&Item::text("assistant", summary), &Origin::User);
+        let facts = self.setup.gathered.facts.clone();
+        self.rebuild(compaction, &facts);
+        self.log_summary();
+        self.note_tokens();
+        self.log.event(&EventMessage::ContextCompacted);
+    }
+
+    /// Goes back to the history as it would be without the last compaction.
+    ///
+    /// # Errors
+    /// When there was none, or all are undone.
+    pub fn undo_compaction(&mut self, loaded: &Loaded) -> Result<(), NothingToUndo> {
+        let records = undo::without_last_compaction(&loaded.records).ok_or(NothingToUndo)?;
+        let context = assemble::assemble(&self.setup.pack, &self.setup.gathered.facts);
+        let before = Loaded { records, ..loaded.clone() };
+        let policy = self.setup.gathered.facts.model.truncation_policy;
+        let items = restore::restore(&before, &self.setup.pack, &context, policy).items;
+        let origin = Origin::Recorded { path: loaded.path.to_string_lossy().as_ref().into() };
+        self.transcript.clear();
+        for item in &items {
+            self.transcript.record(item, &origin);
+        }
+        self.log.compacted(undo::UNDONE.to_owned(), Some(items));
+        self.note_tokens();
+        Ok(())
+    }
+
+    /// Writes down how long the history is now, because what a server said of it before is wrong.
+    fn note_tokens(&mut self) {
+        let tokens = i64::try_from(self.prompt_tokens()).unwrap_or(i64::MAX);
+        self.meter.estimate(tokens, self.setup.gathered.facts.model.effective_window());
+        self.log.event(&self.meter.event());
+    }
+}

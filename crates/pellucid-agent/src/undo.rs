@@ -1,0 +1,120 @@
+//! Taking a compaction back.
+//!
+//! A session file is only ever added to. To undo a compaction, the history as it would be without
+//! it is written as one that takes the place of all before: every program that reads such files
+//! goes on from there. The line says that it is an undoing, so that the next one reaches further
+//! back.
+
+use std::collections::BTreeSet;
+use std::ops::RangeInclusive;
+
+use pellucid_protocol::event::EventMessage;
+use pellucid_store::record::Compacted;
+use pellucid_store::record::Record;
+
+/// What the line of an undoing says where that of a compaction has the summary.
+pub(crate) const UNDONE: &str = "pellucid: the last compaction was undone";
+
+/// The lines without the last compaction that was not undone yet, and without a turn that did
+/// nothing else. Absent if there is none.
+pub(crate) fn without_last_compaction(records: &[Record]) -> Option<Vec<Record>> {
+    let mut compactions = Vec::new();
+    let mut gone = BTreeSet::new();
+    for (n, record) in records.iter().enumerate() {
+        match record {
+            Record::Compacted(Compacted { message, .. }) if message == UNDONE => {
+                gone.insert(n);
+                gone.extend(compactions.pop().into_iter().flat_map(|at| extent(records, at)));
+            }
+            Record::Compacted(_) => compactions.push(n),
+            _ => {}
+        }
+    }
+    gone.extend(extent(records, compactions.pop()?));
+    let left = records.iter().enumerate().filter(|(n, _)| !gone.contains(n));
+    Some(left.map(|(_, record)| record.clone()).collect())
+}
+
+/// What a compaction wrote: its line, or the whole turn if a person said nothing in it.
+fn extent(records: &[Record], at: usize) -> RangeInclusive<usize> {
+    let event = |record: &Record| match record {
+        Record::EventMsg(EventMessage::TaskStarted { .. }) => Some(Edge::Start),
+        Record::EventMsg(EventMessage::TaskComplete { .. } | EventMessage::TurnAborted { .. }) => Some(Edge::End),
+        _ => None,
+    };
+    let start = records[..at].iter().rposition(|record| event(record).is_some());
+    let start = start.filter(|n| event(&records[*n]) == Some(Edge::Start));
+    let end = records[at..].iter().position(|record| event(record).is_some()).map(|n| at + n);
+    let end = end.filter(|n| event(&records[*n]) == Some(Edge::End));
+    let is_said = |record: &Record| matches!(record, Record::EventMsg(EventMessage::UserMessage { .. }));
+    match (start, end) {
+        (Some(start), Some(end)) if !records[start..=end].iter().any(is_said) => start..=end,
+        _ => at..=at,
+    }
+}
+
+#[derive(Debug, PartialEq, Eq)]
+enum Edge {
+    Start,
+    End,
+}
+
+#[cfg(test)]
+mod tests {
+    use pellucid_store::read;
+
+    use super::*;
+
+    /// What is left, a word for each line.
+    #[track_caller]
+    fn check_left(lines: &str, expected: Option<&str>) {
+        let text: String = lines
+            .split_whitespace()
+            .map(|word| {
+                let (kind, payload) = match word {
+                    "start" => ("event_msg", r#"{"type":"task_started","turn_id":"t","model_context_window":null,"collaboration_mode_kind":"default"}"#.to_owned()),
+                    "end" => ("event_msg", r#"{"type":"task_complete","turn_id":"t","last_agent_message":null}"#.to_owned()),
+                    "said" => ("event_msg", r#"{"type":"user_message","message":"m"}"#.to_owned()),
+                    "undo" => ("compacted", format!(r#"{{"message":"{UNDONE}","replacement_history":[]}}"#)),
+                    word if word.starts_with('C') => ("compacted", format!(r#"{{"message":"{word}"}}"#)),
+                    word => ("response_item", format!(r#"{{"type":"message","role":"user","content":[{{"type":"input_text","text":"{word}"}}]}}"#)),
+                };
+                format!("{{\"timestamp\":\"t\",\"type\":\"{kind}\",\"payload\":{payload}}}\n")
+            })
+            .collect();
+        let (records, set_aside) = read::parse(text.as_bytes());
+        assert!(set_aside.is_empty(), "{set_aside:?}");
+        let shown = |record: &Record| match record {
+            Record::Compacted(compacted) => compacted.message.clone(),
+            Record::ResponseItem(item) => {
+                serde_json::to_value(item).unwrap()["content"][0]["text"].as_str().unwrap().to_owned()
+            }
+            Record::EventMsg(EventMessage::TaskStarted { .. }) => "start".to_owned(),
+            Record::EventMsg(EventMessage::TaskComplete { .. }) => "end".to_owned(),
+            _ => "said".to_owned(),
+        };
+        let left = without_last_compaction(&records).map(|left| left.iter().map(shown).collect::<Vec<_>>().join(" "));
+        assert_eq!(left.as_deref(), expected);
+    }
+
+    #[test]
+    fn the_last_compaction_goes_and_what_came_after_stays() {
+        check_left("a b", None);
+        check_left("a C1 b", Some("a b"));
+        check_left("a C1 b C2 c", Some("a C1 b c"));
+    }
+
+    #[test]
+    fn a_turn_that_only_compacts_goes_as_a_whole() {
+        check_left("start said a end start context C1 end", Some("start said a end"));
+        check_left("start update C1 said a end", Some("start update said a end"));
+        check_left("start said a C1 b", Some("start said a b"));
+    }
+
+    #[test]
+    fn the_next_undoing_reaches_further_back() {
+        check_left("a C1 undo", None);
+        check_left("a C1 b C2 undo c", Some("a b c"));
+        check_left("a C1 undo b C2 c", Some("a b c"));
+    }
+}

@@ -1,0 +1,99 @@
+//! Ways of working together that a person can choose by name.
+//!
+//! A preset is a mode with its instructions, which are texts of the pack, and an effort. Faces
+//! list them, and complete a mode that comes without instructions of its own.
+//!
+//! Not here: what a mode does to a turn (`turn`), and how a change is told (`update`).
+
+use pellucid_protocol::settings::CollaborationMode;
+use pellucid_protocol::settings::CollaborationModeKind;
+use pellucid_protocol::settings::ReasoningEffort;
+
+use crate::fragment::Fragment;
+use crate::fragment::concat;
+use crate::pack::Pack;
+use crate::template::Place;
+use crate::template::Shape;
+
+const PLAN: &str = "collaboration/plan.md";
+const DEFAULT: &str = "collaboration/default.md";
+const CAN_ASK: &str = "collaboration/rui_available.md";
+const CANNOT_ASK: &str = "collaboration/rui_unavailable.md";
+
+const MODE_NAMES: &str = "{{KNOWN_MODE_NAMES}}";
+const ASKING: &str = "{{REQUEST_USER_INPUT_AVAILABILITY}}";
+const MODE: &str = "{mode}";
+
+/// The templates used here.
+pub(crate) const TEMPLATES: &[(&str, Shape)] = &[
+    (PLAN, Shape::VERBATIM),
+    (DEFAULT, Shape::with(&[Place::may(MODE_NAMES), Place::may(ASKING)])),
+    (CAN_ASK, Shape::with(&[Place::may(MODE)])),
+    (CANNOT_ASK, Shape::with(&[Place::may(MODE)])),
+];
+
+/// A mode that can be chosen by name.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Preset {
+    /// Its name for people.
+    pub name: &'static str,
+    /// The mode.
+    pub mode: CollaborationModeKind,
+    /// How long the model may think in it, if the mode has a say in that.
+    pub reasoning_effort: Option<ReasoningEffort>,
+    /// What the model is told.
+    pub instructions: Vec<Fragment>,
+}
+
+/// The presets of a pack, in the order in which they are listed.
+pub fn presets(pack: &Pack) -> Vec<Preset> {
+    vec![
+        Preset {
+            name: name(CollaborationModeKind::Plan),
+            mode: CollaborationModeKind::Plan,
+            reasoning_effort: Some(ReasoningEffort::Medium),
+            instructions: instructions(pack, CollaborationModeKind::Plan),
+        },
+        Preset {
+            name: name(CollaborationModeKind::Default),
+            mode: CollaborationModeKind::Default,
+            reasoning_effort: None,
+            instructions: instructions(pack, CollaborationModeKind::Default),
+        },
+    ]
+}
+
+/// A mode with the instructions of its preset, unless it has its own. An empty text is its own.
+pub fn completed(pack: &Pack, mut mode: CollaborationMode) -> CollaborationMode {
+    let own = mode.settings.developer_instructions.take();
+    let text = own.unwrap_or_else(|| concat(&instructions(pack, mode.mode)));
+    mode.settings.developer_instructions = Some(text);
+    mode
+}
+
+/// The instructions of a mode's preset.
+pub(crate) fn instructions(pack: &Pack, mode: CollaborationModeKind) -> Vec<Fragment> {
+    match mode {
+        CollaborationModeKind::Plan => pack.template(PLAN).text(),
+        CollaborationModeKind::Default => {
+            let names = [CollaborationModeKind::Default, CollaborationModeKind::Plan].map(name).join(" and ");
+            let names = Fragment::fact("collaboration modes", names);
+            let asking = if can_ask(mode) { CAN_ASK } else { CANNOT_ASK };
+            let asking =
+                pack.template(asking).render(&[(MODE, vec![Fragment::fact("collaboration modes", name(mode))])]);
+            pack.template(DEFAULT).render(&[(MODE_NAMES, vec![names]), (ASKING, asking)])
+        }
+    }
+}
+
+/// Whether the model can ask the person in the middle of a turn.
+fn can_ask(mode: CollaborationModeKind) -> bool {
+    mode == CollaborationModeKind::Plan
+}
+
+fn name(mode: CollaborationModeKind) -> &'static str {
+    match mode {
+        CollaborationModeKind::Plan => "Plan",
+        CollaborationModeKind::Default => "Default",
+    }
+}

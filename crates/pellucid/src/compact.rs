@@ -1,0 +1,161 @@
+//! `compact`: a stored session's history becomes a summary, or shows what that would do, or takes
+//! it back.
+
+use std::io::Write;
+use std::path::Path;
+use std::process::ExitCode;
+
+use pellucid_agent::session::Session;
+use pellucid_engine::loss::Loss;
+use pellucid_engine::truncate::tokens_of_bytes;
+use pellucid_protocol::item::ContentPart;
+use pellucid_protocol::item::Item;
+use pellucid_protocol::operation::Operation;
+use serde_json::Value;
+use serde_json::json;
+
+use crate::args::CompactArgs;
+use crate::args::Shared;
+use crate::exec;
+use crate::exec::Show;
+use crate::start::Failure;
+use crate::start::Keep;
+use crate::start::Opening;
+use crate::start::Start;
+use crate::style;
+use crate::style::thousands;
+
+pub fn run(shared: &Shared, args: &CompactArgs) -> Result<ExitCode, Failure> {
+    let which = args.which().ok_or_else(|| {
+        Failure::new("Error: which session? Give its id, or --last for the one that was used last in this folder")
+    })?;
+    let start = Start::new(shared, &args.turn)?;
+    let loaded = start.find(&which).ok_or_else(|| Failure::new(format!("Error: there is no {which}")))?;
+    start.make_ready()?;
+    let keep = if args.dry_run { Keep::Nothing } else { Keep::File };
+    let mut session = start.session(Opening::Resumed { loaded: Box::new(loaded.clone()), keep })?;
+    let (items, tokens) = (session.items(), session.tokens());
+    let mut code = ExitCode::SUCCESS;
+    if args.undo {
+        session.undo_compaction(&loaded).map_err(|error| Failure::new(format!("Error: {error}")))?;
+    } else if let Some(file) = &args.summary {
+        session.compact_with(&summary_file(file)?);
+    } else {
+        let outcome;
+        (session, outcome) = exec::run_operation(session, Operation::Compact, &mut Show::Trouble)?;
+        code = outcome.code();
+    }
+    if let Some(failure) = session.file_failure() {
+        return Err(Failure::new(format!("Error: the session file cannot be written: {failure}")));
+    }
+    if code == ExitCode::SUCCESS {
+        let outcome = Outcome::new(args, &items, tokens, &session);
+        let text = if args.json { format!("{:#}\n", outcome.json()) } else { outcome.text() };
+        let mut out = std::io::stdout().lock();
+        out.write_all(text.as_bytes())
+            .and_then(|()| out.flush())
+            .map_err(|error| Failure::new(format!("Error: {error}")))?;
+        if args.dry_run {
+            style::note("nothing was written; without --dry-run it is");
+        }
+    }
+    Ok(code)
+}
+
+fn summary_file(file: &Path) -> Result<String, Failure> {
+    let shown = file.display();
+    let text = std::fs::read_to_string(file)
+        .map_err(|error| Failure::new(format!("Error: the summary {shown} cannot be read: {error}")))?;
+    if text.trim().is_empty() {
+        return Err(Failure::new(format!("Error: the summary {shown} is blank")));
+    }
+    Ok(text.trim_end().to_owned())
+}
+
+/// What was done, or would be.
+struct Outcome {
+    tokens: (usize, usize),
+    /// The items that went, with their places in the history, from one.
+    replaced: Vec<(usize, Item)>,
+    n_after: usize,
+    summary: Option<String>,
+    loss: Loss,
+}
+
+impl Outcome {
+    fn new(args: &CompactArgs, before: &[Item], tokens_before: usize, session: &Session) -> Self {
+        let after = session.items();
+        let is_gone = |item: &Item| !after.contains(item);
+        let replaced = before.iter().enumerate().filter(|(_, item)| is_gone(item));
+        Self {
+            tokens: (tokens_before, session.tokens()),
+            replaced: replaced.map(|(n, item)| (n + 1, item.clone())).collect(),
+            n_after: after.len(),
+            summary: (!args.undo).then(|| summary(&after)).flatten(),
+            loss: if args.undo { Loss::default() } else { Loss::of(before, &after) },
+        }
+    }
+
+    fn json(&self) -> Value {
+        let replaced = self.replaced.iter().map(|(n, item)| {
+            let value = serde_json::to_value(item).unwrap_or_default();
+            json!({
+                "item": n,
+                "type": value["type"],
+                "role": value.get("role"),
+                "call_id": value.get("call_id"),
+                "tokens": tokens_of_bytes(value.to_string().len()),
+            })
+        });
+        json!({
+            "tokens_before": self.tokens.0,
+            "tokens_after": self.tokens.1,
+            "items_after": self.n_after,
+            "replaced": replaced.collect::<Vec<_>>(),
+            "summary": self.summary,
+            "lost": {
+                "paths": self.loss.paths,
+                "identifiers": self.loss.identifiers,
+                "open_tasks": self.loss.open_tasks,
+                "constraints": self.loss.constraints,
+            },
+        })
+    }
+
+    fn text(&self) -> String {
+        let count = |tokens: usize| thousands(i64::try_from(tokens).unwrap_or(i64::MAX));
+        let mut text = format!("{} tokens before, {} after\n", count(self.tokens.0), count(self.tokens.1));
+        text += &format!("\nReplaced, of the history now {} items long:\n", self.n_after);
+        for (n, item) in &self.replaced {
+            let value = serde_json::to_value(item).unwrap_or_default();
+            let tokens = count(tokens_of_bytes(value.to_string().len()));
+            let word = |key: &str| value[key].as_str().unwrap_or_default().to_owned();
+            let who = [word("type"), word("role"), word("name"), word("call_id")].join(" ");
+            text += &format!("{n:>5}  {tokens:>8}  {}\n", who.split_whitespace().collect::<Vec<_>>().join(" "));
+        }
+        if let Some(summary) = &self.summary {
+            text += &format!("\nSummary:\n{summary}\n");
+        }
+        let Loss { paths, identifiers, open_tasks, constraints } = &self.loss;
+        let lists = [("Paths", paths), ("Names", identifiers), ("Open tasks", open_tasks), ("Demands", constraints)];
+        for (title, list) in lists.into_iter().filter(|(_, list)| !list.is_empty()) {
+            text += &format!("\n{title} that do not occur any more:\n");
+            text.extend(list.iter().map(|it| format!("  {it}\n")));
+        }
+        text
+    }
+}
+
+/// The last message of role `user`, which holds the summary. A provider's is sealed.
+fn summary(items: &[Item]) -> Option<String> {
+    if items.iter().any(|item| matches!(item, Item::Compaction { .. })) {
+        return None;
+    }
+    items.iter().rev().find_map(|item| match item {
+        Item::Message { role, content, .. } if role == "user" => content.iter().find_map(|part| match part {
+            ContentPart::InputText { text } => Some(text.clone()),
+            _ => None,
+        }),
+        _ => None,
+    })
+}

@@ -196,9 +196,13 @@ impl Driver<'_> {
                     for event in self.session.context_events() {
                         inside.events.send(&mut self.session.log, self.input.id.as_str(), event).await?;
                     }
+                    self.log_context();
                     self.ask(turn, AskKind::LastRequest).await;
                 }
-                Wish::AskAgain => self.ask(turn, AskKind::LastRequest).await,
+                Wish::AskAgain => {
+                    self.log_context();
+                    self.ask(turn, AskKind::LastRequest).await;
+                }
                 Wish::LeaveWebSocket => self.session.setup.model.leave_socket(),
                 Wish::Pause(pause) => {
                     self.waiting = Waiting::Pausing(Box::pin(tokio::time::sleep(with_jitter(pause))));
@@ -226,6 +230,9 @@ impl Driver<'_> {
                         compaction: self.session.compaction(),
                         facts: self.session.summary_facts(summariser),
                     });
+                    if self.session.summarised_by() == SummarisedBy::Model {
+                        self.log_context();
+                    }
                     self.ask_for_summary(turn).await;
                 }
                 Wish::AskForSummaryAgain => self.ask_for_summary(turn).await,
@@ -250,6 +257,12 @@ impl Driver<'_> {
             }
         }
         Ok(Flow::On)
+    }
+
+    /// Writes down under which settings the model is asked.
+    fn log_context(&mut self) {
+        let facts = self.summary.as_ref().map_or(&self.session.setup.gathered.facts, |summary| &summary.facts);
+        self.session.log.turn_context(facts, &self.input.id, self.input.output_schema.as_ref());
     }
 
     async fn ask_for_summary(&mut self, turn: &Turn) {
@@ -279,8 +292,6 @@ impl Driver<'_> {
             return;
         };
         let body = request.segments.clone();
-        let facts = self.summary.as_ref().map_or(&self.session.setup.gathered.facts, |summary| &summary.facts);
-        self.session.log.turn_context(facts, &self.input.id, self.input.output_schema.as_ref());
         let repositories = self.git.take_answer().await;
         let turn_headers =
             TurnHeaders { turn_id: &self.input.id, repositories: &repositories, state: turn.turn_state() };

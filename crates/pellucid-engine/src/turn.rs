@@ -259,8 +259,8 @@ pub struct Turn {
     pending: VecDeque<Pending>,
     stage: Stage,
     reasoning: ReasoningCounted,
-    /// The last compaction of this turn, if it did not help.
-    futile: Option<Rebuilt>,
+    /// The last compactions of this turn that did not help.
+    futile: Vec<Rebuilt>,
     is_over: bool,
 }
 
@@ -332,7 +332,7 @@ impl Turn {
             pending: VecDeque::new(),
             stage: Stage::Sampling,
             reasoning: ReasoningCounted::ByUs,
-            futile: None,
+            futile: Vec::new(),
             is_over: false,
         }
     }

@@ -2,7 +2,7 @@
 //!
 //! It happens before the person's input is recorded, or between two requests, when the tokens
 //! reach the limit, and when it is asked for. A summary that does not fit is asked for with less;
-//! one that does not help is not asked for again in the same turn.
+//! after two in a row that do not help, none is asked for again in the same turn.
 
 use pellucid_protocol::event::ErrorInfo;
 use pellucid_protocol::event::EventMessage;
@@ -42,15 +42,16 @@ impl Turn {
         if self.settings.compaction_limit.is_none_or(|limit| total < limit) {
             return self.go_on(next);
         }
-        match self.futile.take() {
-            None => self.start_compaction(next),
-            Some(Rebuilt { tokens_before, tokens_after, .. }) => {
+        match self.futile.as_slice() {
+            // One summary that does not help may be bad luck, two are none.
+            [_, Rebuilt { tokens_before, tokens_after, .. }, ..] => {
                 let message = format!(
                     "a summary did not make the history smaller ({tokens_before} tokens before, {tokens_after} after), \
                      so none is made again; start a new session or raise model_auto_compact_token_limit"
                 );
                 self.fail(&message, ErrorInfo::ContextWindowExceeded)
             }
+            _ => self.start_compaction(next),
         }
     }
 
@@ -170,8 +171,11 @@ impl Turn {
         if self.settings.summarised_by == SummarisedBy::Model {
             wishes.push(Wish::Emit(EventMessage::Warning { message: ADVICE.to_owned() }));
         }
-        // One summary that does not help may be bad luck; a second in the same turn would be a loop.
-        self.futile = (rebuilt.tokens_after >= rebuilt.tokens_before).then_some(rebuilt);
+        if rebuilt.tokens_after < rebuilt.tokens_before {
+            self.futile.clear();
+        } else {
+            self.futile.push(rebuilt);
+        }
         self.retries = 0;
         wishes.extend(self.go_on(next));
         wishes

@@ -16,6 +16,7 @@ pub mod input;
 pub mod item;
 pub mod model;
 pub mod operation;
+pub mod parsed_command;
 pub mod provider;
 pub mod reply;
 pub mod seal;

@@ -3,6 +3,7 @@
 //! - `process`: one command from start to end, with bounded output
 //! - `terminal`: processes that outlive a call and can be written to
 //! - `environment`: which variables a child sees
+//! - `snapshot`: what a login shell sets up, found out once
 //! - `summary`: what a command seems to be about, for people
 //! - `text`: the text of what a program wrote
 //! - `sandbox`: what a child may touch; a sandbox turns one argument list into another
@@ -13,6 +14,7 @@
 
 pub mod environment;
 pub mod process;
+pub mod snapshot;
 pub mod summary;
 pub mod terminal;
 pub mod text;

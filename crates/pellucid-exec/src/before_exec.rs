@@ -4,9 +4,9 @@
 //! be ended at once, and it asks to be ended when we die.
 //!
 //! This is the one file of the crate with unsafe code: no safe function runs code in a child that
-//! has not begun its program.
+//! has not begun its program, or sets what a signal does.
 
-#![allow(unsafe_code, reason = "`pre_exec` has no safe counterpart")]
+#![allow(unsafe_code, reason = "`pre_exec` and `signal` have no safe counterparts")]
 
 use rustix::process;
 use tokio::process::Command;
@@ -27,6 +27,7 @@ pub(crate) fn set_up(command: &mut Command, attachment: Attachment) {
         process::setsid()?;
         if attachment == Attachment::Terminal {
             process::ioctl_tiocsctty(rustix::stdio::stdin())?;
+            heed_keys();
         }
         die_with(parent)?;
         Ok(())
@@ -35,6 +36,15 @@ pub(crate) fn set_up(command: &mut Command, attachment: Attachment) {
     // that a signal handler may call are allowed. It makes system calls and nothing else: it
     // allocates nothing, takes no lock and cannot panic.
     unsafe { command.pre_exec(set_up) };
+}
+
+/// Lets the keys of a terminal work, even if whoever started us had these signals ignored: that is
+/// inherited.
+fn heed_keys() {
+    for signal in [libc::SIGHUP, libc::SIGINT, libc::SIGQUIT, libc::SIGTERM, libc::SIGALRM, libc::SIGCHLD] {
+        // SAFETY: A system call that may be made here, with signals and a disposition that exist.
+        unsafe { libc::signal(signal, libc::SIG_DFL) };
+    }
 }
 
 /// Asks the kernel for a signal when the thread that made us ends. `spawner` makes children on a

@@ -3,6 +3,8 @@
 //! - `process`: one command from start to end, with bounded output
 //! - `terminal`: processes that outlive a call and can be written to
 //! - `environment`: which variables a child sees
+//! - `snapshot`: what a login shell sets up, found out once
+//! - `summary`: what a command seems to be about, for people
 //! - `text`: the text of what a program wrote
 //! - `sandbox`: what a child may touch; a sandbox turns one argument list into another
 //! - `script`: what a shell script consists of
@@ -17,6 +19,8 @@ pub mod policy;
 pub mod process;
 pub mod sandbox;
 pub mod script;
+pub mod snapshot;
+pub mod summary;
 pub mod terminal;
 pub mod text;
 

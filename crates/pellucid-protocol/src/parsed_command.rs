@@ -1,42 +1,40 @@
-//! What a command seems to do, for display. It decides nothing.
-
-use std::path::PathBuf;
+//! What a command seems to be about, for people who look at it. Nothing is decided by it.
 
 use serde::Deserialize;
 use serde::Serialize;
 
-/// What a command seems to do.
+/// What a command seems to be about.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum ParsedCommand {
-    /// It shows a file.
+    /// It reads a file.
     Read {
-        /// The command.
+        /// The command, quoted for a shell.
         cmd: String,
-        /// The file's name.
+        /// A short name of the file.
         name: String,
-        /// The file.
-        path: PathBuf,
+        /// The file, as far as the command tells.
+        path: String,
     },
     /// It lists files.
     ListFiles {
-        /// The command.
+        /// The command, quoted for a shell.
         cmd: String,
-        /// Of which folder.
+        /// A short name of where.
         path: Option<String>,
     },
-    /// It looks for something.
+    /// It searches.
     Search {
-        /// The command.
+        /// The command, quoted for a shell.
         cmd: String,
-        /// For what.
+        /// What for.
         query: Option<String>,
-        /// Where.
+        /// A short name of where.
         path: Option<String>,
     },
     /// Something else.
     Unknown {
-        /// The command.
+        /// The command, quoted for a shell.
         cmd: String,
     },
 }

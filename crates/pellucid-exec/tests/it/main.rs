@@ -5,4 +5,5 @@
 mod agent_death;
 mod lifeline;
 mod process;
+mod snapshot;
 mod terminal;

@@ -96,7 +96,8 @@ async fn control_c_interrupts() {
     let terminals = Arc::new(Terminals::default());
     let reservation = terminals.reserve();
     let number = reservation.number();
-    let terminal = start("echo ready; sleep 1000", Kind::Terminal).await;
+    // A shell that starts a program just then may miss the signal; one that reads does not.
+    let terminal = start("echo ready; read x", Kind::Terminal).await;
     terminals.keep(reservation, terminal, String::new());
     write_until(&terminals, number, "", "ready\r\n").await;
     let written = terminals.write(number, "\u{3}", LONG).await.unwrap();

@@ -1,0 +1,233 @@
+//! What a login shell sets up, found out once and given to every command.
+//!
+//! Starting a login shell can take long. So it is started once, what it has set is written down as a
+//! script, and commands that ask for a login shell read that script instead.
+//!
+//! The script holds the values of variables, secrets among them: only its owner may read it, and it
+//! is removed with its session.
+
+use std::fs;
+use std::fs::OpenOptions;
+use std::io;
+use std::io::Write;
+use std::os::unix::fs::DirBuilderExt;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::Path;
+use std::path::PathBuf;
+use std::time::Duration;
+use std::time::SystemTime;
+
+use crate::command::Command;
+use crate::command::SpawnError;
+use crate::command::Variables;
+use crate::process;
+use crate::process::End;
+
+/// What the script begins with. Whatever a shell says before it is noise.
+const MARKER: &str = "# Snapshot file";
+
+/// How long a shell may take to set itself up.
+const LIMIT: Duration = Duration::from_secs(10);
+
+/// For how long the snapshot of a session that nobody uses is kept.
+const RETENTION: Duration = Duration::from_secs(3 * 24 * 60 * 60);
+
+/// Where snapshots are, below the home folder of the agent.
+const FOLDER: &str = "shell_snapshots";
+
+/// A script that sets up a shell as its login does. The file is removed when this is dropped.
+#[derive(Debug)]
+pub struct Snapshot {
+    shell: PathBuf,
+    path: PathBuf,
+    cwd: PathBuf,
+}
+
+/// Why there is no snapshot.
+#[derive(Debug, thiserror::Error)]
+pub enum SnapshotError {
+    /// The shell is of a kind whose state cannot be written down.
+    #[error("no snapshot can be made of the shell {0}")]
+    UnknownShell(PathBuf),
+    /// The shell did not start.
+    #[error("the shell did not start: {0}")]
+    NotStarted(#[from] SpawnError),
+    /// The shell did not come to an end, or not to a good one.
+    #[error("the shell ended with {end:?}: {said}")]
+    Failed {
+        /// How it ended.
+        end: End,
+        /// What it said about it.
+        said: String,
+    },
+    /// The shell wrote no snapshot, or one that is too long.
+    #[error("the shell wrote no snapshot, or a very long one")]
+    Unreadable,
+    /// The file could not be written.
+    #[error("{path}: {error}")]
+    File {
+        /// Which.
+        path: PathBuf,
+        /// Why.
+        error: io::Error,
+    },
+}
+
+impl Snapshot {
+    /// Makes the snapshot of a session: sets up `shell` in `cwd` with these variables, writes down
+    /// what it has set, and makes sure that this can be read again.
+    ///
+    /// # Errors
+    /// When any of this fails. Commands run without a snapshot then.
+    pub async fn make(
+        shell: &Path,
+        home: &Path,
+        session: &str,
+        cwd: &Path,
+        env: &Variables,
+    ) -> Result<Self, SnapshotError> {
+        let script = script_of(shell).ok_or_else(|| SnapshotError::UnknownShell(shell.to_owned()))?;
+        let mut env = env.clone();
+        env.insert("PELLUCID_MARKER".into(), MARKER.into());
+        let written = run(shell, ["-lc", script], cwd, &env).await?;
+        let text = written.split_once(&format!("\n{MARKER}\n")).ok_or(SnapshotError::Unreadable)?.1;
+
+        let folder = home.join(FOLDER);
+        let snapshot =
+            Self { shell: shell.to_owned(), path: folder.join(format!("{session}.sh")), cwd: cwd.to_owned() };
+        snapshot
+            .write(&folder, &format!("{MARKER}\n{text}"))
+            .map_err(|error| SnapshotError::File { path: snapshot.path.clone(), error })?;
+        // Should it be of no use, it is removed again with `snapshot`.
+        run(shell, ["-c", &format!("set -e; . {}", quoted(&snapshot.path.to_string_lossy()))], cwd, &env).await?;
+        Ok(snapshot)
+    }
+
+    fn write(&self, folder: &Path, text: &str) -> io::Result<()> {
+        fs::DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
+        // A file that is there already keeps its mode, so it must not be there.
+        match fs::remove_file(&self.path) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+            _ => {}
+        }
+        let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&self.path)?;
+        file.write_all(text.as_bytes())
+    }
+
+    /// The file.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The command that does what `argv` does, with this snapshot in place of a login. `argv` itself
+    /// if it asks for no login, runs somewhere else, or the snapshot is gone.
+    ///
+    /// The variables in `kept` stay as they are, whatever the snapshot says.
+    pub fn wrap<'a>(&self, argv: &[String], cwd: &Path, kept: impl IntoIterator<Item = &'a str>) -> Vec<String> {
+        match argv {
+            [shell, flag, script, arguments @ ..] if flag == "-lc" && cwd == self.cwd && self.path.is_file() => {
+                let words: Vec<String> = [shell.as_str(), "-c", script]
+                    .into_iter()
+                    .chain(arguments.iter().map(String::as_str))
+                    .map(quoted)
+                    .collect();
+                let wrapped = wrapper(&self.path.to_string_lossy(), kept, &words.join(" "));
+                vec![self.shell.to_string_lossy().into_owned(), "-c".to_owned(), wrapped]
+            }
+            _ => argv.to_vec(),
+        }
+    }
+}
+
+impl Drop for Snapshot {
+    fn drop(&mut self) {
+        // A file that is gone already is what was wanted.
+        let _ = fs::remove_file(&self.path);
+    }
+}
+
+/// Removes snapshots that no session will use: those whose session has no file (`last_use` gives
+/// nothing), or has not been used for days. Returns what was removed.
+pub fn clean(
+    home: &Path,
+    active: &str,
+    now: SystemTime,
+    last_use: impl Fn(&str) -> Option<SystemTime>,
+) -> Vec<PathBuf> {
+    let Ok(entries) = fs::read_dir(home.join(FOLDER)) else { return Vec::new() };
+    let is_stale = |path: &Path| {
+        let Some(session) = path.file_name().and_then(|name| name.to_str()).and_then(|name| name.split('.').next())
+        else {
+            return false;
+        };
+        let age = last_use(session).map(|used| now.duration_since(used).unwrap_or_default());
+        session != active && age.is_none_or(|age| age > RETENTION)
+    };
+    let paths = entries.flatten().map(|entry| entry.path());
+    paths.filter(|path| is_stale(path) && fs::remove_file(path).is_ok()).collect()
+}
+
+/// What makes a shell of this kind write down what it has set.
+fn script_of(shell: &Path) -> Option<&'static str> {
+    match shell.file_stem()?.to_str()? {
+        "bash" => Some(include_str!("snapshot/bash.sh")),
+        "zsh" => Some(include_str!("snapshot/zsh.sh")),
+        "sh" => Some(include_str!("snapshot/sh.sh")),
+        _ => None,
+    }
+}
+
+async fn run(shell: &Path, arguments: [&str; 2], cwd: &Path, env: &Variables) -> Result<String, SnapshotError> {
+    let argv = [&*shell.to_string_lossy(), arguments[0], arguments[1]].map(str::to_owned).to_vec();
+    let command = Command { argv, arg0: None, cwd: cwd.to_owned(), env: env.clone() };
+    let finished = process::run(&command, Some(LIMIT), None).await?;
+    if finished.end != End::Exited(0) {
+        return Err(SnapshotError::Failed { end: finished.end, said: finished.stderr.text().trim_end().to_owned() });
+    }
+    if finished.stdout.n_dropped > 0 {
+        return Err(SnapshotError::Unreadable);
+    }
+    String::from_utf8(finished.stdout.bytes).map_err(|_| SnapshotError::Unreadable)
+}
+
+/// Reads the snapshot, whatever comes of that, puts the variables back that are to be kept, and
+/// becomes the command.
+fn wrapper<'a>(snapshot: &str, kept: impl IntoIterator<Item = &'a str>, command: &str) -> String {
+    let (mut save, mut restore) = (String::new(), String::new());
+    for (at, name) in kept.into_iter().filter(|name| is_name(name)).enumerate() {
+        save.push_str(&format!("pellucid_is_{at}=${{{name}+set}}\npellucid_was_{at}=${{{name}-}}\n"));
+        restore.push_str(&format!(
+            "if [ -n \"$pellucid_is_{at}\" ]; then export {name}=\"$pellucid_was_{at}\"; else unset {name}; fi\n"
+        ));
+    }
+    let snapshot = quoted(snapshot);
+    format!("{save}if [ -r {snapshot} ]; then . {snapshot} > /dev/null 2>&1 || :; fi\n{restore}exec {command}")
+}
+
+/// Whether a shell can have a variable of this name.
+fn is_name(name: &str) -> bool {
+    let is_letter = |byte: u8| byte == b'_' || byte.is_ascii_alphabetic();
+    name.bytes().next().is_some_and(is_letter) && name.bytes().all(|byte| is_letter(byte) || byte.is_ascii_digit())
+}
+
+fn quoted(word: &str) -> String {
+    format!("'{}'", word.replace('\'', r"'\''"))
+}
+
+#[cfg(test)]
+mod tests {
+    use expect_test::expect;
+
+    use super::*;
+
+    #[test]
+    fn the_wrapper_keeps_what_it_is_told_to() {
+        expect![[r#"
+            pellucid_is_0=${A+set}
+            pellucid_was_0=${A-}
+            if [ -r '/it'\''s/x.sh' ]; then . '/it'\''s/x.sh' > /dev/null 2>&1 || :; fi
+            if [ -n "$pellucid_is_0" ]; then export A="$pellucid_was_0"; else unset A; fi
+            exec 'bash' -c 'x'"#]]
+        .assert_eq(&wrapper("/it's/x.sh", ["A", "not a name", "1A", ""], "'bash' -c 'x'"));
+    }
+}

@@ -1,0 +1,153 @@
+//! Snapshots of real shells.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+use std::path::PathBuf;
+use std::time::Duration;
+use std::time::SystemTime;
+
+use pellucid_exec::process;
+use pellucid_exec::process::Command;
+use pellucid_exec::process::Variables;
+use pellucid_exec::snapshot;
+use pellucid_exec::snapshot::Snapshot;
+use pellucid_exec::snapshot::SnapshotError;
+use tempfile::TempDir;
+
+/// A user whose shells read `rc`.
+struct User {
+    folder: TempDir,
+}
+
+impl User {
+    fn new(rc: &str) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        fs::write(folder.path().join(".bashrc"), rc).unwrap();
+        Self { folder }
+    }
+
+    fn home(&self) -> PathBuf {
+        self.folder.path().join("agent")
+    }
+
+    fn env(&self) -> Variables {
+        let home = self.folder.path().as_os_str();
+        [
+            ("PATH".into(), std::env::var_os("PATH").unwrap()),
+            ("HOME".into(), home.to_owned()),
+            ("ENV".into(), self.folder.path().join(".bashrc").into_os_string()),
+        ]
+        .into()
+    }
+
+    async fn snapshot(&self, shell: &str) -> Result<Snapshot, SnapshotError> {
+        Snapshot::make(Path::new(shell), &self.home(), "one", Path::new("/"), &self.env()).await
+    }
+
+    async fn output(&self, argv: Vec<String>) -> String {
+        let mut env = self.env();
+        env.insert("KEPT".into(), "ours $x".into());
+        let command = Command { argv, arg0: None, cwd: "/".into(), env };
+        process::run(&command, None, None).await.unwrap().shown()
+    }
+}
+
+fn argv(words: &[&str]) -> Vec<String> {
+    words.iter().map(|word| (*word).to_owned()).collect()
+}
+
+const RC: &str = "
+echo noise
+echo '# Snapshot file, not yet'
+export FROM_RC=\"it's
+two lines\"
+export KEPT=theirs
+alias ll='ls -la'
+";
+
+#[tokio::test]
+async fn commands_see_what_a_login_sets() {
+    let user = User::new(RC);
+    for shell in ["/bin/bash", "/bin/sh"] {
+        let snapshot = user.snapshot(shell).await.unwrap();
+        let mode = fs::metadata(snapshot.path()).unwrap().permissions().mode();
+        assert_eq!(mode & 0o777, 0o600);
+        let text = fs::read_to_string(snapshot.path()).unwrap();
+        assert!(text.starts_with("# Snapshot file\n") && !text.contains("noise"), "{text}");
+        assert!(!text.contains("PWD=") && !text.contains("PELLUCID"), "{text}");
+
+        let asked = argv(&["sh", "-lc", r#"echo "$FROM_RC|$KEPT|$0|$1|$(pwd)""#, "zero", "o'ne"]);
+        let wrapped = snapshot.wrap(&asked, Path::new("/"), ["KEPT", "NEVER_SET"]);
+        assert_eq!(wrapped[..2], argv(&[shell, "-c"]));
+        assert_eq!(user.output(wrapped).await, "it's\ntwo lines|ours $x|zero|o'ne|/\n");
+        let theirs = snapshot.wrap(&asked, Path::new("/"), []);
+        assert_eq!(user.output(theirs).await, "it's\ntwo lines|theirs|zero|o'ne|/\n");
+    }
+}
+
+#[tokio::test]
+async fn only_logins_in_the_same_folder_are_wrapped() {
+    let user = User::new("export A=1\n");
+    let snapshot = user.snapshot("/bin/bash").await.unwrap();
+    for (argv, cwd) in [
+        (argv(&["bash", "-c", "x"]), "/"),
+        (argv(&["bash", "-lc", "x"]), "/tmp"),
+        (argv(&["bash", "-lc"]), "/"),
+        (argv(&["ls", "-l"]), "/"),
+    ] {
+        assert_eq!(snapshot.wrap(&argv, Path::new(cwd), []), argv);
+    }
+    let path = snapshot.path().to_owned();
+    let login = argv(&["bash", "-lc", "x"]);
+    assert_ne!(snapshot.wrap(&login, Path::new("/"), []), login);
+    fs::remove_file(&path).unwrap();
+    assert_eq!(snapshot.wrap(&login, Path::new("/"), []), login);
+}
+
+#[tokio::test]
+async fn a_snapshot_goes_with_its_session() {
+    let user = User::new("");
+    let snapshot = user.snapshot("/bin/bash").await.unwrap();
+    let path = snapshot.path().to_owned();
+    assert!(path.is_file());
+    drop(snapshot);
+    assert!(!path.exists());
+}
+
+#[tokio::test]
+async fn what_cannot_be_made_says_why_and_leaves_no_file() {
+    let user = User::new("exit 7\n");
+    let error = user.snapshot("/bin/bash").await.unwrap_err();
+    assert_eq!(error.to_string(), "the shell ended with Exited(7): ");
+    let error = user.snapshot("/no/such/bash").await.unwrap_err();
+    assert_eq!(error.to_string(), "the shell did not start: No such file or directory (os error 2)");
+    let error = user.snapshot("/usr/bin/fish").await.unwrap_err();
+    assert_eq!(error.to_string(), "no snapshot can be made of the shell /usr/bin/fish");
+
+    // A variable that nobody may set again is no reason to fail when the snapshot is made.
+    let user = User::new("readonly SHELLOPTS; f() { echo; }\nexport -f f\n");
+    user.snapshot("/bin/bash").await.unwrap();
+    assert_eq!(fs::read_dir(user.home().join("shell_snapshots")).unwrap().count(), 0);
+}
+
+#[test]
+fn snapshots_of_forgotten_sessions_are_removed() {
+    let home = tempfile::tempdir().unwrap();
+    let folder = home.path().join("shell_snapshots");
+    fs::create_dir(&folder).unwrap();
+    for session in ["active", "fresh", "old", "gone"] {
+        fs::write(folder.join(format!("{session}.sh")), "").unwrap();
+    }
+    let now = SystemTime::now();
+    let day = Duration::from_secs(24 * 60 * 60);
+    let mut removed = snapshot::clean(home.path(), "active", now, |session| match session {
+        "fresh" => Some(now - 2 * day),
+        "old" => Some(now - 4 * day),
+        _ => None,
+    });
+    removed.sort();
+    assert_eq!(removed, [folder.join("gone.sh"), folder.join("old.sh")]);
+    assert_eq!(fs::read_dir(folder).unwrap().count(), 2);
+    assert!(snapshot::clean(Path::new("/no/such/home"), "", now, |_| None).is_empty());
+}

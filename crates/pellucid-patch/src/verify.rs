@@ -262,6 +262,7 @@ impl<F: Files> Picture<'_, F> {
                 let path = self.shown(written);
                 self.look(written).map_err(|source| VerifyError::Delete { path, source })?;
             }
+            Reader::Program if self.is_below_a_new_file(written) => return Err(failed().into()),
             Reader::Program if !self.verified.entries.contains_key(&path) => {
                 if !self.files.is_removable(&path) {
                     return Err(failed().into());
@@ -329,6 +330,9 @@ impl<F: Files> Picture<'_, F> {
     /// Reads a file into the picture, if it is not there yet.
     fn look(&mut self, written: &str) -> io::Result<()> {
         let path = self.absolute(written);
+        if self.is_below_a_new_file(written) {
+            return Err(not_a_folder());
+        }
         if self.verified.entries.contains_key(&path) {
             return Ok(());
         }
@@ -340,6 +344,16 @@ impl<F: Files> Picture<'_, F> {
         let now = Now::Text { text, origin: Origin::File(path.clone()) };
         self.verified.entries.insert(path, Entry { written: written.into(), before, now });
         Ok(())
+    }
+
+    /// Whether the path goes through something that is a file in the picture. What goes through a file
+    /// on the disk finds that out when it is read.
+    fn is_below_a_new_file(&self, written: &str) -> bool {
+        let path = self.absolute(written);
+        let n_own = usize::from(!written.ends_with('/'));
+        let is_file =
+            |path: &Path| matches!(self.verified.entries.get(path), Some(Entry { now: Now::Text { .. }, .. }));
+        path.ancestors().skip(n_own).any(is_file)
     }
 
     fn set(&mut self, written: &str, now: Now) {
@@ -371,8 +385,13 @@ impl<F: Files> Picture<'_, F> {
     }
 }
 
+/// What the system would say if the picture were the disk; the numbers are the same on every Unix.
 fn not_found() -> io::Error {
     io::Error::from_raw_os_error(2)
+}
+
+fn not_a_folder() -> io::Error {
+    io::Error::from_raw_os_error(20)
 }
 
 /// A path without `.` and `..`. One that ends with a slash keeps it, so that it is no file.

@@ -18,13 +18,14 @@ use std::sync::Arc;
 
 use crate::apply::ApplyError;
 use crate::edit::Misfit;
-use crate::edit::edit;
+use crate::edit::edit_parts;
 use crate::files::Files;
 use crate::files::Kind;
 use crate::files::Stamp;
 use crate::parse::Chunk;
 use crate::parse::Hunk;
 use crate::parse::Patch;
+use crate::text::Text;
 
 /// Who is told when something does not fit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -112,7 +113,7 @@ pub(crate) enum Before {
 #[derive(Debug)]
 pub(crate) enum Now {
     Nothing(Gone),
-    Text { text: Arc<String>, origin: Origin },
+    Text { text: Text, origin: Origin },
 }
 
 /// How a path came to be empty.
@@ -216,8 +217,8 @@ impl<F: Files> Picture<'_, F> {
     fn take(&mut self, hunk: &Hunk<'_>) -> Result<(), VerifyError> {
         match hunk {
             Hunk::Add { path, lines } => {
-                let text = lines.iter().flat_map(|line| [*line, "\n"]).collect();
-                self.write(path, text, Origin::Patch)?;
+                let text: String = lines.iter().flat_map(|line| [*line, "\n"]).collect();
+                self.write(path, text.into(), Origin::Patch)?;
                 self.verified.summary.added.push((*path).to_owned());
             }
             Hunk::Delete { path } => {
@@ -238,16 +239,16 @@ impl<F: Files> Picture<'_, F> {
     }
 
     /// The text of a file after its chunks, and where it began.
-    fn update(&mut self, written: &str, chunks: &[Chunk<'_>]) -> Result<(String, Origin), VerifyError> {
+    fn update(&mut self, written: &str, chunks: &[Chunk<'_>]) -> Result<(Text, Origin), VerifyError> {
         let (path, shown) = (self.absolute(written), self.shown(written));
         if let Err(source) = self.look(written) {
             return Err(VerifyError::Update { path: shown, source });
         }
         let (text, origin) = match self.verified.entries.get(&path) {
-            Some(Entry { now: Now::Text { text, origin }, .. }) => (text, origin.clone()),
+            Some(Entry { now: Now::Text { text, origin }, .. }) => (text.flat(), origin.clone()),
             _ => return Err(VerifyError::Update { path: shown, source: not_found() }),
         };
-        let text = edit(text, chunks).map_err(|misfit| match misfit {
+        let text = edit_parts(&text, chunks).map_err(|misfit| match misfit {
             Misfit::Context(context) => VerifyError::Context { context, path: shown.clone() },
             Misfit::Lines(lines) => VerifyError::Lines { lines, path: shown },
         })?;
@@ -284,14 +285,14 @@ impl<F: Files> Picture<'_, F> {
     }
 
     /// Puts a text at a path, if it could be written there.
-    fn write(&mut self, written: &str, text: String, origin: Origin) -> Result<(), VerifyError> {
+    fn write(&mut self, written: &str, text: Text, origin: Origin) -> Result<(), VerifyError> {
         if let Err(error) = self.check_place(written) {
             match self.reader {
                 Reader::Program => return Err(error.into()),
                 Reader::Model => self.verified.blocked = self.verified.blocked.take().or(Some(error)),
             }
         }
-        self.set(written, Now::Text { text: Arc::new(text), origin });
+        self.set(written, Now::Text { text, origin });
         Ok(())
     }
 
@@ -341,7 +342,7 @@ impl<F: Files> Picture<'_, F> {
             .map_err(|_| io::Error::new(io::ErrorKind::InvalidData, "stream did not contain valid UTF-8"))?;
         let text = Arc::new(text);
         let before = Before::Text { text: Arc::clone(&text), stamp: found.stamp };
-        let now = Now::Text { text, origin: Origin::File(path.clone()) };
+        let now = Now::Text { text: Text::whole(text), origin: Origin::File(path.clone()) };
         self.verified.entries.insert(path, Entry { written: written.into(), before, now });
         Ok(())
     }

@@ -17,11 +17,13 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use crate::files::Stamp;
+use crate::replace::Content;
 use crate::replace::Like;
 use crate::replace::Staged;
 use crate::replace::check_writable;
 use crate::replace::free_name;
 use crate::replace::overwrite;
+use crate::text::Text;
 use crate::verify::Before;
 use crate::verify::Entry;
 use crate::verify::Gone;
@@ -123,11 +125,13 @@ impl Verified {
         let mut removals = Vec::new();
         let mut writes = Vec::new();
         for step in &steps {
-            check_unchanged(step)?;
             match &step.entry.now {
                 Now::Nothing(_) if matches!(step.entry.before, Before::Nothing) => {}
-                Now::Nothing(gone) => removals.push((step, *gone)),
-                Now::Text { text, origin } => writes.push(Write::stage(step, text.as_bytes(), origin)?),
+                Now::Nothing(gone) => {
+                    check_unchanged(step, fs::metadata(step.path).ok().as_ref())?;
+                    removals.push((step, *gone));
+                }
+                Now::Text { text, origin } => writes.push(Write::stage(step, text, origin)?),
             }
         }
         let mut journal = Journal::default();
@@ -194,18 +198,19 @@ fn check_distinct(steps: &[Step<'_>]) -> Result<(), ApplyError> {
     Ok(())
 }
 
-fn check_unchanged(step: &Step<'_>) -> Result<(), ApplyError> {
-    let Before::Text { stamp, .. } = &step.entry.before else {
-        return Ok(());
-    };
-    let is_same = fs::metadata(step.path).is_ok_and(|metadata| Stamp::of(&metadata) == *stamp);
-    if is_same { Ok(()) } else { Err(ApplyError::Changed { path: step.entry.written.clone() }) }
+fn check_unchanged(step: &Step<'_>, metadata: Option<&Metadata>) -> Result<(), ApplyError> {
+    match &step.entry.before {
+        Before::Text { stamp, .. } if metadata.map(Stamp::of) != Some(*stamp) => {
+            Err(ApplyError::Changed { path: step.entry.written.clone() })
+        }
+        _ => Ok(()),
+    }
 }
 
 /// A text to be written, with everything ready that can be made ready without changing anything.
 struct Write<'a> {
     step: &'a Step<'a>,
-    text: &'a [u8],
+    text: &'a Text,
     /// Where the text is already, if it could be written beside its place.
     staged: Option<Staged>,
     /// The file that it replaces.
@@ -216,29 +221,33 @@ struct Write<'a> {
 
 /// A file as it was, to be put back.
 struct Old {
-    content: Content,
+    bytes: OldBytes,
     metadata: Metadata,
 }
 
-enum Content {
-    Text(Arc<String>),
-    Bytes(Vec<u8>),
+enum OldBytes {
+    /// They were read for the patch.
+    Known(Arc<String>),
+    /// They were read to be put back.
+    Read(Vec<u8>),
 }
 
 impl Old {
-    fn bytes(&self) -> &[u8] {
-        match &self.content {
-            Content::Text(text) => text.as_bytes(),
-            Content::Bytes(bytes) => bytes,
+    fn content(&self) -> Content<'_> {
+        match &self.bytes {
+            OldBytes::Known(text) => Content::Bytes(text.as_bytes()),
+            OldBytes::Read(bytes) => Content::Bytes(bytes),
         }
     }
 }
 
 impl<'a> Write<'a> {
-    fn stage(step: &'a Step<'a>, text: &'a [u8], origin: &Origin) -> Result<Self, ApplyError> {
+    fn stage(step: &'a Step<'a>, text: &'a Text, origin: &Origin) -> Result<Self, ApplyError> {
         let real = &step.real;
         let mut write = Self { step, text, staged: None, old: None, moved: None };
-        let metadata = match fs::metadata(real) {
+        let metadata = fs::metadata(real);
+        check_unchanged(step, metadata.as_ref().ok())?;
+        let metadata = match metadata {
             Ok(metadata) => metadata,
             Err(error) if is_missing(&error) => {
                 if let Origin::File(path) = origin {
@@ -253,20 +262,20 @@ impl<'a> Write<'a> {
         };
         check_writable(real, &metadata).map_err(|error| step.write_error(error))?;
         // Where nothing can be made beside it, the file itself may still be writable.
-        write.staged = Staged::new(real, text, Like::Replaced(&metadata)).ok();
-        let content = match &step.entry.before {
-            Before::Text { text, .. } => Content::Text(Arc::clone(text)),
+        write.staged = Staged::new(real, &Content::Text(text), Like::Replaced(&metadata)).ok();
+        let bytes = match &step.entry.before {
+            Before::Text { text, .. } => OldBytes::Known(Arc::clone(text)),
             Before::Nothing | Before::Unread => {
-                Content::Bytes(fs::read(real).map_err(|error| step.write_error(error))?)
+                OldBytes::Read(fs::read(real).map_err(|error| step.write_error(error))?)
             }
         };
-        write.old = Some(Old { content, metadata });
+        write.old = Some(Old { bytes, metadata });
         Ok(write)
     }
 
     fn stage_new(&self) -> Result<Staged, ApplyError> {
         let like = self.moved.as_ref().map_or(Like::New, Like::Moved);
-        Staged::new(&self.step.real, self.text, like).map_err(|error| self.step.write_error(error))
+        Staged::new(&self.step.real, &Content::Text(self.text), like).map_err(|error| self.step.write_error(error))
     }
 }
 
@@ -349,7 +358,7 @@ impl Journal {
         if is_replaced {
             return Ok(());
         }
-        overwrite(&step.real, text).map_err(|error| step.write_error(error))
+        overwrite(&step.real, &Content::Text(text)).map_err(|error| step.write_error(error))
     }
 
     /// Everything went well: what was put aside is not needed any more.
@@ -370,8 +379,8 @@ impl Journal {
                 Done::Folder(path) => (path.clone(), fs::remove_dir(path)),
                 Done::New(path) => (path.clone(), fs::remove_file(path)),
                 Done::Replaced { path, old } => {
-                    let staged = Staged::new(&path, old.bytes(), Like::Replaced(&old.metadata));
-                    let restored = staged.and_then(Staged::commit).or_else(|_| overwrite(&path, old.bytes()));
+                    let staged = Staged::new(&path, &old.content(), Like::Replaced(&old.metadata));
+                    let restored = staged.and_then(Staged::commit).or_else(|_| overwrite(&path, &old.content()));
                     (path, restored)
                 }
             };

@@ -31,7 +31,7 @@ impl Verified {
                 }
                 (Before::Nothing, Now::Nothing(_)) => {}
                 (_, Now::Text { text, origin }) => {
-                    let (key, change) = self.written(path, text, origin);
+                    let (key, change) = self.written(path, &text.flat(), origin);
                     changes.insert(key, change);
                 }
             }

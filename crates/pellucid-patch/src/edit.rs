@@ -6,10 +6,12 @@
 //! Not here: names of files. A chunk that does not fit says which lines are missing, not where.
 
 use std::ops::Range;
+use std::sync::Arc;
 
 use crate::matching::From;
 use crate::matching::Haystack;
 use crate::parse::Chunk;
+use crate::text::Text;
 
 /// Why a chunk does not fit.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -35,16 +37,22 @@ struct Replacement<'c, 'a> {
 ///
 /// See [`Misfit`].
 pub fn edit(text: &str, chunks: &[Chunk<'_>]) -> Result<String, Misfit> {
+    edit_parts(&Arc::new(text.to_owned()), chunks).map(|text| text.slices().collect())
+}
+
+/// The same in parts.
+pub(crate) fn edit_parts(text: &Arc<String>, chunks: &[Chunk<'_>]) -> Result<Text, Misfit> {
     let mut haystack = Haystack::new(text);
     let mut replacements = locate(&mut haystack, chunks)?;
     // Stable: of two additions at one place the first comes first.
     replacements.sort_by_key(|it| it.old.start);
     let has_overlap = replacements.windows(2).any(|pair| pair[1].old.start < pair[0].old.end);
-    let mut result =
-        if has_overlap { replace_one_by_one(text, &replacements) } else { replace(text, &haystack, &replacements) };
-    if result == "\n" || result.ends_with("\n\n") {
-        result.pop();
-    }
+    let mut result = if has_overlap {
+        replace_one_by_one(text, &replacements)
+    } else {
+        replace(text, haystack.end(), &replacements)
+    };
+    result.drop_empty_last_line();
     Ok(result)
 }
 
@@ -92,44 +100,39 @@ fn locate_block<'c, 'a>(
 }
 
 /// One pass over text and replacements, which are sorted and do not overlap.
-fn replace(text: &str, haystack: &Haystack<'_>, replacements: &[Replacement<'_, '_>]) -> String {
-    let n_new: usize = replacements.iter().flat_map(|it| it.new).map(|line| line.len() + 1).sum();
-    let n_old: usize = replacements.iter().map(|it| it.old.len()).sum();
-    let mut result = String::with_capacity(haystack.end() - n_old + n_new);
+fn replace(text: &Arc<String>, end: usize, replacements: &[Replacement<'_, '_>]) -> Text {
+    let mut result = Text::from_parts_of(Arc::clone(text));
     let mut at = 0;
     for replacement in replacements {
         copy(text, at..replacement.old.start, &mut result);
-        for line in replacement.new {
-            result.push_str(line);
-            result.push('\n');
-        }
+        replacement.new.iter().for_each(|line| result.push_fresh_line(line));
         at = replacement.old.end;
     }
-    copy(text, at..haystack.end(), &mut result);
+    copy(text, at..end, &mut result);
     result
 }
 
 /// Copies whole lines; the last of the text gets a newline if it has none.
-fn copy(text: &str, range: Range<usize>, result: &mut String) {
+fn copy(text: &str, range: Range<usize>, result: &mut Text) {
     if range.is_empty() {
         return;
     }
-    result.push_str(&text[range.start..range.end.min(text.len())]);
+    result.push_base(range.start..range.end.min(text.len()));
     if range.end > text.len() {
-        result.push('\n');
+        result.close_line();
     }
 }
 
 /// What overlaps is replaced as the reference does it: from the last place to the first, by numbers of
 /// lines. So two chunks may share context, which happens when the second is tied to the end.
-fn replace_one_by_one(text: &str, replacements: &[Replacement<'_, '_>]) -> String {
+fn replace_one_by_one(text: &str, replacements: &[Replacement<'_, '_>]) -> Text {
     let line_number = |place: usize| lines(&text[..place.min(text.len())]).count();
     let mut result: Vec<&str> = lines(text).collect();
     for replacement in replacements.iter().rev() {
         let (first, end) = (line_number(replacement.old.start), line_number(replacement.old.end));
         result.splice(first..end.min(result.len()), replacement.new.iter().copied());
     }
-    result.iter().flat_map(|line| [*line, "\n"]).collect()
+    result.iter().flat_map(|line| [*line, "\n"]).collect::<String>().into()
 }
 
 /// Lines by newlines alone; a carriage return belongs to its line.

@@ -2,7 +2,7 @@
 //!
 //! - `parse`: from text to hunks
 //! - `matching`: where the lines of a hunk stand in a file
-//! - `edit`: one file's text before and after its chunks
+//! - `edit`, `text`: one file's text before and after its chunks
 //! - `files`: what verification reads from
 //! - `verify`: all of a patch in memory, against the disk as it is
 //! - `changes`: what a verified patch does, as events and approvals show it
@@ -25,6 +25,7 @@ mod matching;
 pub mod parse;
 mod replace;
 mod run;
+mod text;
 mod verify;
 mod writable;
 

@@ -14,11 +14,32 @@ use std::io;
 use std::io::Write;
 use std::path::Path;
 use std::path::PathBuf;
+use std::sync::LazyLock;
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering;
 
+use crate::text::Text;
+
 /// Tells the names of one process apart.
 static N_NAMES: AtomicU64 = AtomicU64::new(0);
+/// Asked once: the system has to be asked each time.
+static PROCESS: LazyLock<u32> = LazyLock::new(std::process::id);
+
+/// What is written.
+#[derive(Debug, Clone, Copy)]
+pub enum Content<'a> {
+    Text(&'a Text),
+    Bytes(&'a [u8]),
+}
+
+impl Content<'_> {
+    fn write_to(&self, file: &mut File) -> io::Result<()> {
+        match self {
+            Self::Text(text) => text.write_to(file),
+            Self::Bytes(bytes) => file.write_all(bytes),
+        }
+    }
+}
 
 /// What a new file resembles.
 #[derive(Debug, Clone, Copy)]
@@ -41,12 +62,12 @@ pub struct Staged {
 
 impl Staged {
     /// Writes a text beside `target`.
-    pub fn new(target: &Path, text: &[u8], like: Like<'_>) -> io::Result<Self> {
+    pub fn new(target: &Path, content: &Content<'_>, like: Like<'_>) -> io::Result<Self> {
         let folder = target.parent().unwrap_or(Path::new("/"));
         let mut staged = Self { target: target.to_owned(), temporary: None };
         let (path, mut file) = create_beside(folder)?;
         staged.temporary = Some(path);
-        file.write_all(text)?;
+        content.write_to(&mut file)?;
         resemble(&file, like)?;
         Ok(staged)
     }
@@ -94,12 +115,12 @@ fn create_beside(folder: &Path) -> io::Result<(PathBuf, File)> {
 
 fn temporary_name(folder: &Path) -> PathBuf {
     let n = N_NAMES.fetch_add(1, Ordering::Relaxed);
-    folder.join(format!(".pellucid-{}-{n}.tmp", std::process::id()))
+    folder.join(format!(".pellucid-{}-{n}.tmp", *PROCESS))
 }
 
 /// Overwrites a file where it is.
-pub fn overwrite(path: &Path, text: &[u8]) -> io::Result<()> {
-    OpenOptions::new().write(true).truncate(true).open(path)?.write_all(text)
+pub fn overwrite(path: &Path, content: &Content<'_>) -> io::Result<()> {
+    content.write_to(&mut OpenOptions::new().write(true).truncate(true).open(path)?)
 }
 
 #[cfg(unix)]

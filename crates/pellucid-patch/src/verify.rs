@@ -18,13 +18,14 @@ use std::sync::Arc;
 
 use crate::apply::ApplyError;
 use crate::edit::Misfit;
-use crate::edit::edit;
+use crate::edit::edit_parts;
 use crate::files::Files;
 use crate::files::Kind;
 use crate::files::Stamp;
 use crate::parse::Chunk;
 use crate::parse::Hunk;
 use crate::parse::Patch;
+use crate::text::Text;
 
 /// Who is told when something does not fit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -112,7 +113,7 @@ pub(crate) enum Before {
 #[derive(Debug)]
 pub(crate) enum Now {
     Nothing(Gone),
-    Text { text: Arc<String>, origin: Origin },
+    Text { text: Text, origin: Origin },
 }
 
 /// How a path came to be empty.
@@ -216,8 +217,8 @@ impl<F: Files> Picture<'_, F> {
     fn take(&mut self, hunk: &Hunk<'_>) -> Result<(), VerifyError> {
         match hunk {
             Hunk::Add { path, lines } => {
-                let text = lines.iter().flat_map(|line| [*line, "\n"]).collect();
-                self.write(path, text, Origin::Patch)?;
+                let text: String = lines.iter().flat_map(|line| [*line, "\n"]).collect();
+                self.write(path, text.into(), Origin::Patch)?;
                 self.verified.summary.added.push((*path).to_owned());
             }
             Hunk::Delete { path } => {
@@ -238,16 +239,16 @@ impl<F: Files> Picture<'_, F> {
     }
 
     /// The text of a file after its chunks, and where it began.
-    fn update(&mut self, written: &str, chunks: &[Chunk<'_>]) -> Result<(String, Origin), VerifyError> {
+    fn update(&mut self, written: &str, chunks: &[Chunk<'_>]) -> Result<(Text, Origin), VerifyError> {
         let (path, shown) = (self.absolute(written), self.shown(written));
         if let Err(source) = self.look(written) {
             return Err(VerifyError::Update { path: shown, source });
         }
         let (text, origin) = match self.verified.entries.get(&path) {
-            Some(Entry { now: Now::Text { text, origin }, .. }) => (text, origin.clone()),
+            Some(Entry { now: Now::Text { text, origin }, .. }) => (text.flat(), origin.clone()),
             _ => return Err(VerifyError::Update { path: shown, source: not_found() }),
         };
-        let text = edit(text, chunks).map_err(|misfit| match misfit {
+        let text = edit_parts(&text, chunks).map_err(|misfit| match misfit {
             Misfit::Context(context) => VerifyError::Context { context, path: shown.clone() },
             Misfit::Lines(lines) => VerifyError::Lines { lines, path: shown },
         })?;
@@ -262,6 +263,7 @@ impl<F: Files> Picture<'_, F> {
                 let path = self.shown(written);
                 self.look(written).map_err(|source| VerifyError::Delete { path, source })?;
             }
+            Reader::Program if self.is_below_a_new_file(written) => return Err(failed().into()),
             Reader::Program if !self.verified.entries.contains_key(&path) => {
                 if !self.files.is_removable(&path) {
                     return Err(failed().into());
@@ -283,14 +285,14 @@ impl<F: Files> Picture<'_, F> {
     }
 
     /// Puts a text at a path, if it could be written there.
-    fn write(&mut self, written: &str, text: String, origin: Origin) -> Result<(), VerifyError> {
+    fn write(&mut self, written: &str, text: Text, origin: Origin) -> Result<(), VerifyError> {
         if let Err(error) = self.check_place(written) {
             match self.reader {
                 Reader::Program => return Err(error.into()),
                 Reader::Model => self.verified.blocked = self.verified.blocked.take().or(Some(error)),
             }
         }
-        self.set(written, Now::Text { text: Arc::new(text), origin });
+        self.set(written, Now::Text { text, origin });
         Ok(())
     }
 
@@ -329,6 +331,9 @@ impl<F: Files> Picture<'_, F> {
     /// Reads a file into the picture, if it is not there yet.
     fn look(&mut self, written: &str) -> io::Result<()> {
         let path = self.absolute(written);
+        if self.is_below_a_new_file(written) {
+            return Err(not_a_folder());
+        }
         if self.verified.entries.contains_key(&path) {
             return Ok(());
         }
@@ -337,9 +342,19 @@ impl<F: Files> Picture<'_, F> {
             .map_err(|_| io::Error::new(io::ErrorKind::InvalidData, "stream did not contain valid UTF-8"))?;
         let text = Arc::new(text);
         let before = Before::Text { text: Arc::clone(&text), stamp: found.stamp };
-        let now = Now::Text { text, origin: Origin::File(path.clone()) };
+        let now = Now::Text { text: Text::whole(text), origin: Origin::File(path.clone()) };
         self.verified.entries.insert(path, Entry { written: written.into(), before, now });
         Ok(())
+    }
+
+    /// Whether the path goes through something that is a file in the picture. What goes through a file
+    /// on the disk finds that out when it is read.
+    fn is_below_a_new_file(&self, written: &str) -> bool {
+        let path = self.absolute(written);
+        let n_own = usize::from(!written.ends_with('/'));
+        let is_file =
+            |path: &Path| matches!(self.verified.entries.get(path), Some(Entry { now: Now::Text { .. }, .. }));
+        path.ancestors().skip(n_own).any(is_file)
     }
 
     fn set(&mut self, written: &str, now: Now) {
@@ -371,8 +386,13 @@ impl<F: Files> Picture<'_, F> {
     }
 }
 
+/// What the system would say if the picture were the disk; the numbers are the same on every Unix.
 fn not_found() -> io::Error {
     io::Error::from_raw_os_error(2)
+}
+
+fn not_a_folder() -> io::Error {
+    io::Error::from_raw_os_error(20)
 }
 
 /// A path without `.` and `..`. One that ends with a slash keeps it, so that it is no file.

@@ -2,6 +2,7 @@
 
 mod pack;
 
+use std::ffi::OsString;
 use std::path::PathBuf;
 
 use clap::Args as ClapArgs;
@@ -111,6 +112,8 @@ pub enum Command {
     Compact(CompactArgs),
     /// See it work: a scripted turn in a throw-away folder, then the report of what was sent.
     Demo(DemoArgs),
+    /// Apply a patch in the format of the apply_patch tool, all of it or nothing.
+    ApplyPatch(ApplyPatchArgs),
     /// List feature switches.
     Features(FeaturesArgs),
     /// Packs: the texts and the layout of model input. See, copy, change, check and import them.
@@ -412,6 +415,16 @@ pub struct DemoArgs {
     /// Print the report as JSON.
     #[arg(long)]
     pub json: bool,
+}
+
+/// `apply-patch`.
+#[derive(Debug, ClapArgs)]
+#[command(
+    after_help = "The format is described in docs/apply-patch.md. Exit codes: 0 applied, 1 nothing was changed, 2 usage."
+)]
+pub struct ApplyPatchArgs {
+    /// The patch, from `*** Begin Patch` to `*** End Patch`. Nothing reads it from standard input.
+    pub patch: Option<OsString>,
 }
 
 /// `features`.

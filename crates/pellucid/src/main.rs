@@ -1,6 +1,7 @@
 //! The `pellucid` program: reads arguments, wires the rooms together, shows what comes out.
 //!
 //! - `args`: what can be typed
+//! - `apply_patch`: patches from the command line, also under names of their own
 //! - `start`: from arguments to a session
 //! - `exec`: one turn without a terminal interface
 //! - `prompt`, `context`: what the model would be given, and where it comes from
@@ -11,6 +12,7 @@
 //!
 //! Not here: behaviour. That is in the libraries.
 
+mod apply_patch;
 mod args;
 mod compact;
 mod context;
@@ -40,6 +42,9 @@ fn main() -> ExitCode {
     if let Some(code) = pellucid_exec::sandbox::take_over() {
         return code;
     }
+    if let Some(code) = apply_patch::run_if_asked() {
+        return code;
+    }
     let args = Args::parse();
     start_log();
     match run(args) {
@@ -59,6 +64,7 @@ fn run(args: Args) -> Result<ExitCode, Failure> {
         Command::Context(args) => context::run(&shared, &args),
         Command::Compact(args) => compact::run(&shared, &args),
         Command::Demo(args) => demo::run(&args),
+        Command::ApplyPatch(args) => Ok(apply_patch::run(&args)),
         Command::Features(args) => features::run(&shared, &args),
         Command::Pack(args) => pack::run(&shared, &args),
         Command::Skills(args) => skills::run(&shared, args),

@@ -161,6 +161,10 @@ pub const CASES: &[Case] = &[
     body("a file makes room for a folder", A, "*** Delete File: a\n*** Add File: a/b\n+x\n"),
     body("a folder makes no room for a file", &[("a/b", "")], "*** Delete File: a/b\n*** Add File: a\n+x\n"),
     body("a file in the way of a later one", &[], "*** Add File: a\n+1\n*** Add File: a/b\n+x\n"),
+    body("update below a new file", &[], "*** Add File: a\n+1\n*** Update File: a/b\n-x\n"),
+    body("delete below a new file", &[], "*** Add File: a\n+1\n*** Delete File: a/b\n"),
+    body("update with a slash at the end", A, "*** Update File: a\n-1\n*** Update File: a/\n-2\n"),
+    body("delete with a slash at the end", A, "*** Update File: a\n-1\n*** Delete File: a/\n"),
     body("the same file by other names", A, "*** Update File: ./a\n-1\n+x\n*** Update File: .//a\n-2\n+y\n"),
     // What the reference does halfway, and we do not at all.
     body("the second of two hunks fails", A, "*** Add File: b\n+x\n*** Update File: a\n-foo\n"),

@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that panics says where")]
 
+mod apply_patch;
 mod errors;
 mod exec;
 mod recordings;
@@ -59,14 +60,26 @@ impl World {
     }
 
     fn spawn(&self, args: &[&str], stdin: Option<&[u8]>, variables: &[(&str, &str)]) -> Ran {
-        let mut child = Command::new(env!("CARGO_BIN_EXE_pellucid"))
-            .args(args)
+        let mut command = self.command();
+        command.args(args).envs(variables.iter().copied());
+        self.finish(command, stdin)
+    }
+
+    /// The program in `work/`, with nothing of this machine's environment.
+    pub fn command(&self) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_pellucid"));
+        command
             .current_dir(self.files.path("work"))
             .env_clear()
             .env("PATH", "/usr/bin:/bin")
             .env("HOME", self.files.path("user"))
-            .env("PELLUCID_HOME", self.files.path("home"))
-            .envs(variables.iter().copied())
+            .env("PELLUCID_HOME", self.files.path("home"));
+        command
+    }
+
+    /// Runs a command to its end.
+    pub fn finish(&self, mut command: Command, stdin: Option<&[u8]>) -> Ran {
+        let mut child = command
             .stdin(if stdin.is_some() { Stdio::piped() } else { Stdio::null() })
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())

@@ -1,6 +1,7 @@
 //! What can be typed: commands, options and their help.
 
 mod pack;
+mod sandbox;
 
 use std::path::PathBuf;
 
@@ -17,6 +18,10 @@ pub use pack::PackCommand;
 pub use pack::PackImportArgs;
 #[cfg(test)]
 pub use pack::Project;
+pub use sandbox::DoctorArgs;
+pub use sandbox::SandboxArgs;
+pub use sandbox::SandboxCommand;
+pub use sandbox::SandboxedArgs;
 
 /// A coding agent you can see through.
 ///
@@ -109,6 +114,10 @@ pub enum Command {
     Context(ContextArgs),
     /// See it work: a scripted turn in a throw-away folder, then the report of what was sent.
     Demo(DemoArgs),
+    /// Run one command under the sandbox, by hand.
+    Sandbox(SandboxArgs),
+    /// See whether a turn could run here: configuration, key, sandbox, git, shell.
+    Doctor(DoctorArgs),
     /// List feature switches.
     Features(FeaturesArgs),
     /// Packs: the texts and the layout of model input. See, copy, change, check and import them.

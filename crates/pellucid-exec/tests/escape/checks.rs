@@ -38,10 +38,11 @@ use crate::world::Services;
 use crate::world::World;
 
 type Checked = Result<(), String>;
+type Check = fn(Backend) -> Checked;
 
 /// Runs them; says how many failed.
 pub fn run(backends: &[Backend]) -> usize {
-    let checks: [(&str, fn(Backend) -> Checked); 8] = [
+    let checks: [(&str, Check); 8] = [
         ("work can be done", work),
         ("the end is passed on", endings),
         ("the agent's end is the command's end", killed_agent),
@@ -187,9 +188,10 @@ fn killed(backend: Backend, text: &str, until: &str) -> Checked {
 
 fn nested_roots(backend: Backend) -> Checked {
     let (world, _services) = Services::start();
-    let roots = [world.base.clone(), world.root.clone()];
-    let text =
-        "mv ../root ../away; echo x >> .git/config; echo x > ../outside/new && cat ../outside/new; cat .git/config";
+    // The folder between the two roots could be moved away to make another project in its place.
+    let roots = [PathBuf::from(world.base.parent().unwrap()), world.root.clone()];
+    let text = "mv ../root ../away; mv .. ../../away-$$; echo x >> .git/config; echo x > ../outside/new \
+                && cat ../outside/new; cat .git/config";
     let output = output(&world, &confined(backend, &workspace_write(false), &roots, &["sh", "-c", text]));
     same("said", String::from_utf8_lossy(&output.stdout).trim(), "x\nbefore")
 }

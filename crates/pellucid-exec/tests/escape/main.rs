@@ -13,6 +13,7 @@
 
 #![cfg_attr(not(target_os = "linux"), allow(dead_code))]
 #![allow(clippy::print_stdout, reason = "a program that reports")]
+#![allow(clippy::unwrap_used, reason = "a test that panics says where")]
 
 #[cfg(target_os = "linux")]
 mod attempts;

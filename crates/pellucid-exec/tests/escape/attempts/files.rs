@@ -30,7 +30,7 @@ pub const ATTEMPTS: &[Attempt] = &[
     attempt("write-symlink", "a new file through a link that was there", |_| write(Path::new("way-out/new"))),
     attempt("write-own-symlink", "a new file through a link of its own", write_own_symlink).writing(),
     attempt("write-home", "a start file of the shell", |world| write(&world.base.join(".bashrc"))),
-    attempt("write-dev-shm", "shared memory as a file", |world| write_shared_memory(world)),
+    attempt("write-dev-shm", "shared memory as a file", write_shared_memory),
     attempt("overwrite", "the text of a file", |world| write(&world.secret)),
     attempt("append", "the end of a file", |world| open_writing(&world.secret, OpenOptions::new().append(true))),
     attempt("truncate", "the length of a file", truncate).gap("truncation"),

@@ -12,6 +12,7 @@ mod args;
 mod bench;
 mod callgrind;
 mod conformance;
+mod escape;
 mod hot;
 mod manifest;
 mod pages;
@@ -68,6 +69,12 @@ const COMMANDS: &[Command] = &[
         usage: "[NAME [ARGS]]",
         about: "run bench/NAME.py with the release build; without NAME, list them",
         run: bench::run,
+    },
+    Command {
+        name: "escape-suite",
+        usage: "",
+        about: "try to get out of the sandbox on every backend of this machine, and print the table",
+        run: escape::run,
     },
     Command {
         name: "callgrind",

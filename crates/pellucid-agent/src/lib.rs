@@ -16,6 +16,7 @@ mod jobs;
 pub mod log;
 pub mod metadata;
 mod restore;
+pub mod sandbox;
 pub mod session;
 mod situation;
 pub mod skills;

@@ -26,6 +26,7 @@ pub use words::HistoryPersistence;
 pub use words::LoginMethod;
 pub use words::NotificationMethod;
 pub use words::OauthStore;
+pub use words::SandboxBackend;
 pub use words::ScreenMode;
 
 use crate::error::listed;
@@ -199,6 +200,10 @@ pub struct Permissions {
     pub sandbox_mode: SandboxMode,
     /// What commands may touch.
     pub sandbox_policy: SandboxPolicy,
+    /// What confines them.
+    pub sandbox_backend: SandboxBackend,
+    /// Whether `.git` and the folders of agents stay read-only under writable roots.
+    pub sandbox_protect: bool,
     /// What the user decided about this project.
     pub trust: Option<TrustLevel>,
     /// Whether somebody chose approval or sandbox.

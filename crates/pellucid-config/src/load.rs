@@ -184,7 +184,8 @@ pub fn load(options: &LoadOptions) -> Result<Config, ConfigError> {
 
     let features = features::resolve(&reader, &harness.features);
     let mut disallowed = Vec::new();
-    let permissions = permissions::resolve(&reader, &harness, layers.trust(), &requirements, &mut disallowed);
+    let permissions =
+        permissions::resolve(&reader, &harness, layers.trust(), &features.features, &requirements, &mut disallowed);
     let web_search = permissions::web_search(
         reader.word("web_search", WebSearchMode::from_word),
         default_web_search(&features.features),

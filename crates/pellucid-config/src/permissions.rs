@@ -4,6 +4,8 @@
 
 use std::path::PathBuf;
 
+use pellucid_protocol::feature::Feature;
+use pellucid_protocol::feature::Features;
 use pellucid_protocol::settings::ApprovalPolicy;
 use pellucid_protocol::settings::SandboxMode;
 use pellucid_protocol::settings::SandboxPolicy;
@@ -12,6 +14,7 @@ use pellucid_protocol::settings::WebSearchMode;
 
 use crate::config::Disallowed;
 use crate::config::Permissions;
+use crate::config::SandboxBackend;
 use crate::error::listed;
 use crate::load::HarnessOverrides;
 use crate::reader::Reader;
@@ -29,6 +32,7 @@ pub(crate) fn resolve(
     reader: &Reader<'_>,
     harness: &HarnessOverrides,
     trust: Option<TrustLevel>,
+    features: &Features,
     requirements: &Requirements,
     disallowed: &mut Vec<Disallowed>,
 ) -> Permissions {
@@ -55,10 +59,16 @@ pub(crate) fn resolve(
     );
     let sandbox_mode =
         within("sandbox_mode", &sandbox, requirements.sandbox_modes.as_ref(), disallowed, SandboxMode::as_str);
+    let preferred = match features.is_on(Feature::UseLinuxSandboxBwrap) {
+        true => SandboxBackend::Bubblewrap,
+        false => SandboxBackend::Auto,
+    };
     Permissions {
         approval_policy,
         sandbox_mode,
         sandbox_policy: policy(reader, sandbox_mode, &harness.additional_writable_roots),
+        sandbox_backend: reader.word("sandbox_backend", SandboxBackend::from_word).unwrap_or(preferred),
+        sandbox_protect: reader.flag("sandbox_protect").unwrap_or(true),
         trust,
         is_explicit,
     }

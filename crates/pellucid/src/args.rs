@@ -1,6 +1,7 @@
 //! What can be typed: commands, options and their help.
 
 mod pack;
+mod sandbox;
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -18,6 +19,10 @@ pub use pack::PackCommand;
 pub use pack::PackImportArgs;
 #[cfg(test)]
 pub use pack::Project;
+pub use sandbox::DoctorArgs;
+pub use sandbox::SandboxArgs;
+pub use sandbox::SandboxCommand;
+pub use sandbox::SandboxedArgs;
 
 /// A coding agent you can see through.
 ///
@@ -114,6 +119,10 @@ pub enum Command {
     Demo(DemoArgs),
     /// Apply a patch in the format of the apply_patch tool, all of it or nothing.
     ApplyPatch(ApplyPatchArgs),
+    /// Run one command under the sandbox, by hand.
+    Sandbox(SandboxArgs),
+    /// See whether a turn could run here: configuration, key, sandbox, git, shell.
+    Doctor(DoctorArgs),
     /// List feature switches.
     Features(FeaturesArgs),
     /// Packs: the texts and the layout of model input. See, copy, change, check and import them.

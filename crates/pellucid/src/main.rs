@@ -8,6 +8,8 @@
 //! - `compact`: a stored session's history becomes a summary
 //! - `pack`: the user's prompt packs
 //! - `skills`, `prompts`: what lies on disk for the model or for a person to use
+//! - `sandbox`: one command under the sandbox
+//! - `doctor`: whether a turn could run here
 //! - `demo`: a scripted turn for newcomers
 //!
 //! Not here: behaviour. That is in the libraries.
@@ -17,12 +19,14 @@ mod args;
 mod compact;
 mod context;
 mod demo;
+mod doctor;
 mod environment;
 mod exec;
 mod features;
 mod pack;
 mod prompt;
 mod prompts;
+mod sandbox;
 mod skills;
 mod start;
 mod stdin;
@@ -65,6 +69,8 @@ fn run(args: Args) -> Result<ExitCode, Failure> {
         Command::Compact(args) => compact::run(&shared, &args),
         Command::Demo(args) => demo::run(&args),
         Command::ApplyPatch(args) => Ok(apply_patch::run(&args)),
+        Command::Sandbox(args) => sandbox::run(&shared, &args),
+        Command::Doctor(args) => doctor::run(&shared, &args),
         Command::Features(args) => features::run(&shared, &args),
         Command::Pack(args) => pack::run(&shared, &args),
         Command::Skills(args) => skills::run(&shared, args),

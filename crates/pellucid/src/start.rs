@@ -67,6 +67,11 @@ impl Failure {
         Self(text.into())
     }
 
+    /// The lines.
+    pub fn text(&self) -> &str {
+        &self.0
+    }
+
     /// Shows it and gives the status to end with.
     pub fn show(&self) -> ExitCode {
         style::line(&self.0);

@@ -3,6 +3,20 @@
 use pellucid_protocol::word_enum;
 
 word_enum! {
+    /// Which mechanism confines commands.
+    SandboxBackend {
+        /// The strongest that works.
+        Auto = "auto",
+        /// Namespaces of our own.
+        Namespaces = "namespaces",
+        /// The program `bwrap`.
+        Bubblewrap = "bubblewrap",
+        /// Landlock alone.
+        Landlock = "landlock",
+    }
+}
+
+word_enum! {
     /// Whether inputs are kept for the next session.
     HistoryPersistence {
         /// They are.

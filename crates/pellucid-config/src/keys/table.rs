@@ -23,6 +23,7 @@ use crate::config::HistoryPersistence;
 use crate::config::LoginMethod;
 use crate::config::NotificationMethod;
 use crate::config::OauthStore;
+use crate::config::SandboxBackend;
 use crate::config::ScreenMode;
 
 /// Every key, grouped.
@@ -246,6 +247,20 @@ pub const SECTIONS: &[Section] = &[
                 "`false`",
                 "Leaves `/tmp` out of the writable folders.",
             ),
+            Key::new(
+                "sandbox_protect",
+                Kind::Bool,
+                "`true`",
+                "Keeps `.git`, `.agents`, `.codex` and `.pellucid` read-only where commands may write. See `docs/sandbox.md`.",
+            )
+            .scope(Scope::NotProject),
+            Key::new(
+                "sandbox_backend",
+                Kind::words(SandboxBackend::WORDS),
+                "`auto`, the strongest that works; `bubblewrap` with the feature `use_linux_sandbox_bwrap`",
+                "What confines commands on Linux. One that is named is never replaced by another.",
+            )
+            .scope(Scope::NotProject),
             top(
                 "projects.<path>.trust_level",
                 Kind::words(TrustLevel::WORDS),

@@ -45,9 +45,6 @@ pub enum SandboxError {
         /// Each mechanism with what is wrong with it.
         reasons: String,
     },
-    /// The program's own file is not known, and it is the helper.
-    #[error("the sandbox needs this program's own file, which cannot be found: {0}")]
-    NoHelper(String),
 }
 
 /// The sandbox of this process: what was asked for, and what was found to work.
@@ -173,7 +170,7 @@ impl Confinement {
     ///
     /// # Errors
     ///
-    /// There is no command, or the program's own file is not known.
+    /// There is no command.
     pub fn wrap(&self, argv: Vec<OsString>, cwd: &Path) -> Result<Vec<OsString>, SandboxError> {
         if argv.is_empty() {
             return Err(SandboxError::NoCommand);

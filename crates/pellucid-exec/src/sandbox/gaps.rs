@@ -40,6 +40,10 @@ const TOP_FOLDER: Gap = gap(
 const SHARED_MEMORY: Gap =
     gap("shared-memory", "shared memory and message queues of the user's other programs are reached");
 const ENDS: Gap = gap("background", "what a command leaves running in the background ends with it");
+const FORCE: Gap = gap(
+    "left-group",
+    "a process that left its group outlives a command that was ended by force, until somebody ends it",
+);
 const SIGNALS: Gap = gap("signals", "signals reach the user's other processes (needs Linux 6.12)");
 const TRUNCATION: Gap = gap("truncation", "files can be emptied where they cannot be written (needs Linux 6.2)");
 const DEVICES: Gap = gap("devices", "devices that the user may write can be written (Landlock is missing)");
@@ -59,6 +63,7 @@ pub fn of(backend: Backend, findings: &Findings, protection: Protection) -> Vec<
         (is_protected && is_landlock, TOP_FOLDER),
         (is_landlock, METADATA),
         (is_landlock, SHARED_MEMORY),
+        (is_landlock, FORCE),
         (is_landlock && is_older(6), SIGNALS),
         (is_landlock && is_older(3), TRUNCATION),
         (is_landlock || backend == Backend::Bubblewrap, ENDS),
@@ -105,7 +110,15 @@ mod tests {
         );
         assert_eq!(
             ids(Backend::Landlock, Some(7), Protection::On),
-            ["missing-protected-folder", "top-folder", "metadata", "shared-memory", "background", "local-services"]
+            [
+                "missing-protected-folder",
+                "top-folder",
+                "metadata",
+                "shared-memory",
+                "left-group",
+                "background",
+                "local-services"
+            ]
         );
     }
 

@@ -7,6 +7,7 @@
 
 use std::ffi::OsStr;
 use std::ffi::OsString;
+use std::path::Path;
 use std::path::PathBuf;
 
 use super::Backend;
@@ -147,6 +148,27 @@ impl Order {
         }
     }
 
+    /// The folders that have to be mounts so that nobody can rename or remove them, outer ones first:
+    /// writable roots, and what lies between a root and a root or something protected further down.
+    pub fn solid(&self) -> Vec<PathBuf> {
+        let mut paths: Vec<PathBuf> = self.writable.clone();
+        for inner in self.writable.iter().chain(&self.protected) {
+            let between = inner.ancestors().skip(1).filter(|path| {
+                let is_below = |root: &PathBuf| path.starts_with(root) && *path != root;
+                self.writable.iter().any(is_below)
+            });
+            paths.extend(between.map(Path::to_owned));
+        }
+        paths.sort_by_key(|path| path.components().count());
+        let mut seen = Vec::new();
+        paths.retain(|path| {
+            let is_new = !seen.contains(path);
+            seen.push(path.clone());
+            is_new
+        });
+        paths
+    }
+
     fn push_args(&self, args: &mut Vec<OsString>) {
         let mut pair = |name: &str, value: OsString| args.extend([name.into(), value]);
         pair("--backend", self.backend.as_str().into());
@@ -207,7 +229,7 @@ fn parsed<T>(
     value.to_str().and_then(parse).ok_or(OrderError::Value(name, value))
 }
 
-#[cfg(test)]
+#[cfg(all(test, unix))]
 mod tests {
     use std::os::unix::ffi::OsStringExt;
 
@@ -254,5 +276,17 @@ mod tests {
         check("run --write", "--write needs a value");
         check("run --network --", "no command is given after --");
         check("go", "unknown argument \"go\"");
+    }
+
+    #[test]
+    fn the_way_to_something_protected_is_solid() {
+        let order = Order {
+            writable: vec!["/tmp/a/proj".into(), "/tmp".into()],
+            protected: vec!["/tmp/a/proj/.git".into(), "/tmp/main/.git".into(), "/else/.git".into()],
+            ..Order::new(Backend::Namespaces, vec!["true".into()])
+        };
+        let solid = order.solid();
+        let solid: Vec<_> = solid.iter().map(|it| it.to_str().unwrap()).collect();
+        assert_eq!(solid, ["/tmp", "/tmp/a", "/tmp/main", "/tmp/a/proj"]);
     }
 }

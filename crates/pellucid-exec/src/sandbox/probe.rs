@@ -74,6 +74,26 @@ impl Findings {
         Err(SandboxError::Unavailable { reasons })
     }
 
+    /// The mechanism to use and why no stronger one, in a line.
+    pub fn summary(&self, wanted: Wanted) -> String {
+        let chosen = match self.choose(wanted) {
+            Ok(backend) => backend,
+            Err(error) => return error.to_string(),
+        };
+        let stronger = self.backends.iter().filter(|(it, _)| *it < chosen);
+        let reasons: Vec<_> = stronger
+            .filter_map(|(backend, finding)| match finding {
+                Finding::Fails(why) => Some(format!("{backend}: {why}")),
+                _ => None,
+            })
+            .collect();
+        match (wanted, reasons.is_empty()) {
+            (Wanted::Only(_), _) => format!("{chosen}, as configured"),
+            (Wanted::Strongest, true) => chosen.to_string(),
+            (Wanted::Strongest, false) => format!("{chosen} ({})", reasons.join("; ")),
+        }
+    }
+
     #[cfg(test)]
     pub(super) fn fixture(namespaces: Result<(), &str>, landlock: Result<(), &str>) -> Self {
         let finding = |result: Result<(), &str>| match result {
@@ -209,6 +229,9 @@ mod tests {
         assert_eq!(both.choose(Wanted::Only(Backend::Landlock)), Ok(Backend::Landlock));
         let one = Findings::fixture(Err("EPERM"), Ok(()));
         assert_eq!(one.choose(Wanted::Strongest), Ok(Backend::Landlock));
+        assert_eq!(both.summary(Wanted::Strongest), "namespaces");
+        assert_eq!(both.summary(Wanted::Only(Backend::Landlock)), "landlock, as configured");
+        assert_eq!(one.summary(Wanted::Strongest), "landlock (namespaces: EPERM; bubblewrap: not installed)");
     }
 
     #[test]

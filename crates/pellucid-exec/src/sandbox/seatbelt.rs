@@ -13,62 +13,10 @@ use std::path::PathBuf;
 pub const TOOL: &str = "/usr/bin/sandbox-exec";
 
 /// What any program needs to run at all.
-const BASE: &str = r#"(version 1)
-(deny default)
-
-; starting programs, and what concerns one's own processes
-(allow process-exec)
-(allow process-fork)
-(allow signal (target same-sandbox))
-(allow process-info* (target same-sandbox))
-
-; reading everything, writing nothing but the empty device
-(allow file-read*)
-(allow file-write-data (require-all (path "/dev/null") (vnode-type CHARACTER-DEVICE)))
-
-; terminals of one's own
-(allow pseudo-tty)
-(allow file-read* file-write* file-ioctl (literal "/dev/ptmx"))
-(allow file-read* file-write* file-ioctl
-  (require-all (regex #"^/dev/ttys[0-9]+$") (extension "com.apple.sandbox.pty")))
-
-; what run-time libraries ask at their start
-(allow sysctl-read
-  (sysctl-name-prefix "hw.")
-  (sysctl-name-prefix "machdep.cpu.")
-  (sysctl-name "kern.argmax")
-  (sysctl-name "kern.boottime")
-  (sysctl-name "kern.hostname")
-  (sysctl-name "kern.maxfilesperproc")
-  (sysctl-name "kern.ngroups")
-  (sysctl-name "kern.osproductversion")
-  (sysctl-name "kern.osrelease")
-  (sysctl-name "kern.ostype")
-  (sysctl-name "kern.osversion")
-  (sysctl-name "kern.secure_kernel")
-  (sysctl-name "kern.usrstack64")
-  (sysctl-name "kern.version")
-  (sysctl-name "vm.loadavg"))
-(allow ipc-posix-sem)
-(allow mach-lookup
-  (global-name "com.apple.system.opendirectoryd.libinfo")
-  (global-name "com.apple.system.notification_center"))
-"#;
+const BASE: &str = include_str!("seatbelt/base.sbpl");
 
 /// What network access means: connections, and the services that find names and check certificates.
-const NETWORK: &str = r#"
-; network
-(allow network-outbound)
-(allow network-inbound)
-(allow system-socket)
-(allow mach-lookup
-  (global-name "com.apple.SecurityServer")
-  (global-name "com.apple.SystemConfiguration.DNSConfiguration")
-  (global-name "com.apple.SystemConfiguration.configd")
-  (global-name "com.apple.networkd")
-  (global-name "com.apple.ocspd")
-  (global-name "com.apple.trustd.agent"))
-"#;
+const NETWORK: &str = include_str!("seatbelt/network.sbpl");
 
 /// The profile. Paths are not in it: it names parameters, so no path has to be quoted.
 pub fn profile(n_roots: usize, n_protected: usize, network: bool) -> String {

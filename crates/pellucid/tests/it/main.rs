@@ -7,6 +7,7 @@ mod errors;
 mod exec;
 mod recordings;
 mod requests;
+mod sandbox;
 mod sessions;
 
 use std::io::Write;

@@ -37,6 +37,20 @@ fn the_caller_then_the_profile_then_the_top() {
 }
 
 #[test]
+fn the_sandbox_protects_unless_its_user_says_otherwise() {
+    let sandbox = |config: &Config| {
+        let Permissions { sandbox_backend, sandbox_protect, .. } = &config.permissions;
+        format!("{sandbox_backend} {sandbox_protect} {:?}", config.warnings)
+    };
+    check_user("", &[], sandbox, &expect!["auto true []"]);
+    let text = "sandbox_protect = false\nsandbox_backend = 'landlock'\n";
+    check_user(text, &[], sandbox, &expect!["landlock false []"]);
+    check_user("", &["features.use_linux_sandbox_bwrap=true"], sandbox, &expect!["bubblewrap true []"]);
+    let trust = "[projects.'$R/work']\ntrust_level = 'trusted'\n";
+    world(&[("home/config.toml", trust), ("work/.codex/config.toml", text)]).check(sandbox, &expect![[r#"auto true [NotForProjects { key: "sandbox_protect", place: Location { source: Project, file: Some("$R/work/.codex/config.toml"), line: Some(1) } }, NotForProjects { key: "sandbox_backend", place: Location { source: Project, file: Some("$R/work/.codex/config.toml"), line: Some(2) } }]"#]]);
+}
+
+#[test]
 fn workspace_write_has_parameters() {
     let text =
         "[sandbox_workspace_write]\nwritable_roots = ['/z', '/a']\nnetwork_access = true\nexclude_slash_tmp = true\n";

@@ -44,10 +44,8 @@ pub fn args(order: &Order, ourselves: &Path, is_root: bool) -> Vec<OsString> {
     bind("--ro-bind", Path::new("/"));
     // Without this devices could not be opened at all; the fences say which may be written.
     bind("--dev-bind", Path::new("/dev"));
-    let mut roots: Vec<_> = order.writable.iter().collect();
-    roots.sort_by_key(|root| root.components().count());
-    for root in roots {
-        bind("--bind", root);
+    for root in order.solid() {
+        bind("--bind", &root);
     }
     for path in &order.protected {
         bind("--ro-bind", path);

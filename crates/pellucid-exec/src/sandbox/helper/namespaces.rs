@@ -79,7 +79,7 @@ pub fn arrange(order: &Order, mounts: &[Mount]) -> Result<(), HelperError> {
     rustix::mount::mount_change("/", private).step("keeping mounts to ourselves")?;
 
     let is_writable = |path: &Path| order.writable.iter().any(|root| path.starts_with(root));
-    for path in solid(order) {
+    for path in order.solid() {
         rustix::mount::mount_bind_recursive(&path, &path).step(format!("mounting {}", path.display()))?;
     }
     for mount in mounts.iter().filter(|it| !is_writable(&it.path)) {
@@ -96,27 +96,6 @@ pub fn arrange(order: &Order, mounts: &[Mount]) -> Result<(), HelperError> {
         }
     }
     std::env::set_current_dir(&cwd).step(format!("entering {}", cwd.display()))
-}
-
-/// The folders that are mounted onto themselves, outer ones first: writable roots, and what lies
-/// between a root and a root or something protected further down.
-fn solid(order: &Order) -> Vec<PathBuf> {
-    let mut paths: Vec<PathBuf> = order.writable.clone();
-    for inner in order.writable.iter().chain(&order.protected) {
-        let between = inner.ancestors().skip(1).filter(|path| {
-            let is_below = |root: &PathBuf| path.starts_with(root) && *path != root;
-            order.writable.iter().any(is_below)
-        });
-        paths.extend(between.map(Path::to_owned));
-    }
-    paths.sort_by_key(|path| path.components().count());
-    let mut seen = Vec::new();
-    paths.retain(|path| {
-        let is_new = !seen.contains(path);
-        seen.push(path.clone());
-        is_new
-    });
-    paths
 }
 
 fn make_read_only(path: &Path, flags: MountFlags) -> Result<(), HelperError> {
@@ -206,7 +185,6 @@ fn plain(field: &[u8]) -> OsString {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sandbox::Backend;
 
     #[test]
     fn mounts_are_read_with_their_limits() {
@@ -221,17 +199,5 @@ mod tests {
         );
         assert_eq!(Mount::around(&mounts, Path::new("/mnt/a b/c")), limits);
         assert_eq!(Mount::around(&mounts, Path::new("/mnt")), MountFlags::RELATIME);
-    }
-
-    #[test]
-    fn the_way_to_something_protected_is_solid() {
-        let order = Order {
-            writable: vec!["/tmp/a/proj".into(), "/tmp".into()],
-            protected: vec!["/tmp/a/proj/.git".into(), "/tmp/main/.git".into(), "/else/.git".into()],
-            ..Order::new(Backend::Namespaces, vec!["true".into()])
-        };
-        let solid = solid(&order);
-        let solid: Vec<_> = solid.iter().map(|it| it.to_str().unwrap()).collect();
-        assert_eq!(solid, ["/tmp", "/tmp/a", "/tmp/main", "/tmp/a/proj"]);
     }
 }

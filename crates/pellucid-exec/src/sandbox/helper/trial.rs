@@ -14,6 +14,7 @@ use super::bubblewrap;
 use super::fences;
 use super::filter;
 use super::namespaces;
+use super::needs_fences;
 use super::privileges;
 use super::watch;
 use super::watch::Init;
@@ -42,9 +43,14 @@ pub fn trial(bubblewrap: Option<&Path>, everything: bool) -> String {
         (Err(_), Some(Ok((_, has_proc)))) => *has_proc,
         _ => false,
     };
-    text += &line("namespaces", namespaces.map(|_| kind_of_namespaces().to_owned()));
+    let is_missing = needs_fences(Backend::Namespaces) && !matches!(landlock, Ok(Some(_)));
+    let fenced = |result: Result<String, String>| match result {
+        Ok(_) if is_missing => Err("the superuser needs Landlock too".to_owned()),
+        other => other,
+    };
+    text += &line("namespaces", fenced(namespaces.map(|_| kind_of_namespaces().to_owned())));
     text += &match bubblewrap {
-        Some(result) => line("bubblewrap", result.map(|(version, _)| version)),
+        Some(result) => line("bubblewrap", fenced(result.map(|(version, _)| version))),
         None => "bubblewrap untried\n".to_owned(),
     };
     match landlock {

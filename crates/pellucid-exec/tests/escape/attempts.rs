@@ -1,0 +1,162 @@
+//! The attempts: what each does, and what to make of how it went.
+//!
+//! Not here: running them on backends (`suite`).
+
+mod files;
+mod kernel;
+mod processes;
+mod protected;
+mod sockets;
+
+use std::io;
+use std::process::Command;
+use std::process::ExitCode;
+
+use rustix::io::Errno;
+
+use crate::world::World;
+
+/// A way out.
+#[derive(Debug, Clone, Copy)]
+pub struct Attempt {
+    /// Its name.
+    pub name: &'static str,
+    /// What it does, for people.
+    pub what: &'static str,
+    /// The gap of a backend, by its id, through which it may go if the backend says so openly.
+    pub gap: Option<&'static str>,
+    /// Under which policies it means something.
+    pub under: Under,
+    run: fn(&World) -> Tried,
+}
+
+/// Policies under which an attempt means something.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Under {
+    /// Any.
+    Any,
+    /// Where something may be written.
+    Writing,
+}
+
+/// How an attempt went.
+pub type Tried = Result<(), Failure>;
+
+/// Why it did not succeed.
+#[derive(Debug)]
+pub enum Failure {
+    /// It failed; whether it was denied is in the error.
+    Failed(io::Error),
+    /// It was denied, as far as can be seen.
+    Denied(String),
+    /// It cannot be tried here.
+    Skipped(String),
+}
+
+impl<E: Into<io::Error>> From<E> for Failure {
+    fn from(error: E) -> Self {
+        Self::Failed(error.into())
+    }
+}
+
+const fn attempt(name: &'static str, what: &'static str, run: fn(&World) -> Tried) -> Attempt {
+    Attempt { name, what, gap: None, under: Under::Any, run }
+}
+
+impl Attempt {
+    const fn gap(mut self, id: &'static str) -> Self {
+        self.gap = Some(id);
+        self
+    }
+
+    const fn writing(mut self) -> Self {
+        self.under = Under::Writing;
+        self
+    }
+}
+
+/// Groups of attempts.
+pub const GROUPS: &[(&str, &[Attempt])] = &[
+    ("Files outside of writable roots", files::ATTEMPTS),
+    ("What is protected inside of them", protected::ATTEMPTS),
+    ("Network and sockets", sockets::ATTEMPTS),
+    ("Other processes", processes::ATTEMPTS),
+    ("The kernel", kernel::ATTEMPTS),
+];
+
+/// All of them.
+pub fn all() -> impl Iterator<Item = &'static Attempt> {
+    GROUPS.iter().flat_map(|(_, attempts)| attempts.iter())
+}
+
+/// What became of an attempt, in words that are passed between processes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Outcome {
+    /// It got out.
+    Out,
+    /// It was denied.
+    Denied,
+    /// It failed in a way that says nothing.
+    Odd,
+    /// It cannot be tried here.
+    Skipped,
+}
+
+impl Outcome {
+    const ALL: [(Self, &'static str); 4] =
+        [(Self::Out, "out"), (Self::Denied, "denied"), (Self::Odd, "odd"), (Self::Skipped, "skipped")];
+
+    fn word(self) -> &'static str {
+        Self::ALL.iter().find(|(it, _)| *it == self).map_or("odd", |(_, word)| word)
+    }
+
+    fn from_word(word: &str) -> Option<Self> {
+        Self::ALL.iter().find(|(_, it)| *it == word).map(|(it, _)| *it)
+    }
+}
+
+/// How a denial looks: no right, no write, another mount, in use, unknown call, no such process.
+const DENIALS: [Errno; 7] =
+    [Errno::PERM, Errno::ACCESS, Errno::ROFS, Errno::XDEV, Errno::BUSY, Errno::NOSYS, Errno::SRCH];
+
+/// Makes one attempt in this process and says how it went.
+pub fn run_one(name: &str) -> ExitCode {
+    let Some(attempt) = all().find(|it| it.name == name) else {
+        println!("odd no attempt is called {name}");
+        return ExitCode::FAILURE;
+    };
+    let (outcome, detail) = match (attempt.run)(&World::told()) {
+        Ok(()) => (Outcome::Out, String::new()),
+        Err(Failure::Denied(why)) => (Outcome::Denied, why),
+        Err(Failure::Skipped(why)) => (Outcome::Skipped, why),
+        Err(Failure::Failed(error)) => {
+            let is_denial = Errno::from_io_error(&error).is_some_and(|it| DENIALS.contains(&it));
+            (if is_denial { Outcome::Denied } else { Outcome::Odd }, error.to_string())
+        }
+    };
+    println!("{} {}", outcome.word(), detail.replace('\n', " "));
+    ExitCode::SUCCESS
+}
+
+/// Makes attempts one after the other, each in a process of its own.
+pub fn run_each(names: &[&str]) -> ExitCode {
+    let ourselves = std::env::current_exe().unwrap();
+    for name in names {
+        let output = Command::new(&ourselves).args(["attempt", name]).output();
+        let said = match output {
+            Ok(output) if output.status.success() => String::from_utf8_lossy(&output.stdout).trim().to_owned(),
+            // A filter that ends the process denies as well.
+            Ok(output) => format!("denied the process ended with {}", output.status),
+            Err(error) => format!("odd {error}"),
+        };
+        println!("{name} {said}");
+    }
+    ExitCode::SUCCESS
+}
+
+/// Reads a line of [`run_each`]: name, outcome, detail.
+pub fn read_line(line: &str) -> Option<(&str, Outcome, &str)> {
+    let (name, rest) = line.split_once(' ')?;
+    let (word, detail) = rest.split_once(' ').unwrap_or((rest, ""));
+    Some((name, Outcome::from_word(word)?, detail))
+}

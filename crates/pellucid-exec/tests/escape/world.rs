@@ -1,0 +1,114 @@
+//! The little world of an attempt: a writable root, something outside, and services that listen.
+//!
+//! Not here: what is tried in it.
+
+use std::fs;
+use std::net::SocketAddr;
+use std::net::TcpListener;
+use std::os::linux::net::SocketAddrExt;
+use std::os::unix::net::UnixDatagram;
+use std::os::unix::net::UnixListener;
+use std::path::Path;
+use std::path::PathBuf;
+use std::process::Command;
+
+/// Where the parts are.
+#[derive(Debug, Clone)]
+pub struct World {
+    /// Everything.
+    pub base: PathBuf,
+    /// Where commands may write. The working directory of attempts.
+    pub root: PathBuf,
+    /// Where they may not.
+    pub outside: PathBuf,
+    /// A file there.
+    pub secret: PathBuf,
+    /// A service.
+    pub tcp: SocketAddr,
+    /// Another, by a name that is no file.
+    pub abstract_name: String,
+    /// The process that confines.
+    pub agent: i32,
+}
+
+const BASE: &str = "ESCAPE_BASE";
+const TCP: &str = "ESCAPE_TCP";
+const ABSTRACT: &str = "ESCAPE_ABSTRACT";
+const AGENT: &str = "ESCAPE_AGENT";
+
+impl World {
+    /// Makes the files.
+    fn make(base: &Path, services: &Services) -> Self {
+        let world = Self::at(base, services.address, services.abstract_name.clone(), services.agent);
+        for folder in [".git/hooks", ".codex", ".pellucid", ".agents/skills", "src"] {
+            fs::create_dir_all(world.root.join(folder)).unwrap();
+        }
+        for file in [".git/config", ".git/hooks/pre-commit.sample", ".codex/config.toml", "src/lib.rs", "top.txt"] {
+            fs::write(world.root.join(file), "before\n").unwrap();
+        }
+        fs::create_dir_all(world.outside.join("empty")).unwrap();
+        fs::write(&world.secret, "before\n").unwrap();
+        std::os::unix::fs::symlink(&world.outside, world.root.join("way-out")).unwrap();
+        world
+    }
+
+    fn at(base: &Path, tcp: SocketAddr, abstract_name: String, agent: i32) -> Self {
+        let (root, outside) = (base.join("root"), base.join("outside"));
+        let secret = outside.join("secret");
+        Self { base: base.to_owned(), root, outside, secret, tcp, abstract_name, agent }
+    }
+
+    /// Tells a process about it.
+    pub fn tell<'a>(&self, command: &'a mut Command) -> &'a mut Command {
+        command
+            .env(BASE, &self.base)
+            .env(TCP, self.tcp.to_string())
+            .env(ABSTRACT, &self.abstract_name)
+            .env(AGENT, self.agent.to_string())
+            .current_dir(&self.root)
+    }
+
+    /// What this process was told.
+    pub fn told() -> Self {
+        let value = |name: &str| std::env::var(name).unwrap_or_else(|_| panic!("{name} is not set"));
+        let tcp = value(TCP).parse().unwrap();
+        Self::at(Path::new(&value(BASE)), tcp, value(ABSTRACT), value(AGENT).parse().unwrap())
+    }
+}
+
+/// A world that is gone when this is dropped, with services that listen meanwhile.
+#[derive(Debug)]
+pub struct Services {
+    _folder: tempfile::TempDir,
+    address: SocketAddr,
+    abstract_name: String,
+    agent: i32,
+    _tcp: TcpListener,
+    _abstract: UnixListener,
+    _sockets: Option<(UnixListener, UnixDatagram)>,
+}
+
+impl Services {
+    /// Makes a world and listens in it.
+    pub fn start() -> (World, Self) {
+        let folder = tempfile::tempdir().unwrap();
+        let base = fs::canonicalize(folder.path()).unwrap();
+        let tcp = TcpListener::bind("127.0.0.1:0").unwrap();
+        let abstract_name = format!("escape{}", base.display());
+        let address = std::os::unix::net::SocketAddr::from_abstract_name(&abstract_name).unwrap();
+        let mut services = Self {
+            _folder: folder,
+            address: tcp.local_addr().unwrap(),
+            abstract_name,
+            agent: i32::try_from(std::process::id()).unwrap(),
+            _tcp: tcp,
+            _abstract: UnixListener::bind_addr(&address).unwrap(),
+            _sockets: None,
+        };
+        let world = World::make(&base, &services);
+        let stream = UnixListener::bind(world.outside.join("stream")).unwrap();
+        let datagram = UnixDatagram::bind(world.outside.join("datagram")).unwrap();
+        services._sockets = Some((stream, datagram));
+        (world, services)
+    }
+}

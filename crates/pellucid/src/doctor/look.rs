@@ -1,0 +1,244 @@
+//! Looking at everything a turn needs, part by part. A part that cannot be looked at is a finding,
+//! not a failure.
+
+use std::io::IsTerminal;
+use std::path::Path;
+use std::process::Command;
+
+use pellucid_agent::sandbox;
+use pellucid_config::Config;
+use pellucid_config::Env;
+use pellucid_config::home;
+use pellucid_exec::sandbox::Backend;
+use pellucid_exec::sandbox::Finding;
+use pellucid_exec::sandbox::gaps;
+use pellucid_model::credentials;
+use pellucid_protocol::settings::SandboxPolicy;
+use pellucid_workspace::git;
+use pellucid_workspace::shell;
+use pellucid_workspace::terminal;
+use serde_json::Value;
+use serde_json::json;
+
+use super::Section;
+use super::State;
+use crate::args::Shared;
+use crate::args::TurnArgs;
+use crate::start::Start;
+
+/// Everything.
+pub fn look(shared: &Shared, cd: Option<&Path>) -> Vec<Section> {
+    let mut sections = vec![program(), home()];
+    let turn = TurnArgs { cd: cd.map(Path::to_owned), ..TurnArgs::default() };
+    match Start::new(shared, &turn) {
+        Ok(start) => {
+            sections.push(configuration(&start.config));
+            sections.push(model(&start.config, &start.env));
+            sections.push(sandbox_section(&start.config));
+            sections.push(git_section(&start.config.folders.cwd));
+            sections.push(shell_section(&start.env));
+        }
+        Err(failure) => sections.push(Section {
+            name: "configuration",
+            state: State::Bad,
+            summary: "it cannot be used".to_owned(),
+            lines: failure.text().lines().map(str::to_owned).collect(),
+            fields: json!({ "error": failure.text() }),
+        }),
+    }
+    sections.push(terminal_section());
+    sections
+}
+
+fn program() -> Section {
+    let version = env!("CARGO_PKG_VERSION");
+    let file = std::env::current_exe().map(|it| it.display().to_string()).unwrap_or_default();
+    let system = format!("{} {}", std::env::consts::OS, std::env::consts::ARCH);
+    Section {
+        name: "program",
+        state: State::Good,
+        summary: format!("pellucid {version} on {system}"),
+        lines: vec![file.clone()],
+        fields: json!({ "version": version, "file": file, "system": system }),
+    }
+}
+
+fn home() -> Section {
+    match home::find(&Env::process()) {
+        Ok(path) => {
+            let summary = if path.is_dir() { "" } else { " (it will be made)" };
+            Section {
+                name: "home",
+                state: State::Good,
+                summary: format!("{}{summary}", path.display()),
+                lines: Vec::new(),
+                fields: json!({ "path": path, "exists": path.is_dir() }),
+            }
+        }
+        Err(error) => Section {
+            name: "home",
+            state: State::Bad,
+            summary: error.to_string(),
+            lines: Vec::new(),
+            fields: json!({ "path": null }),
+        },
+    }
+}
+
+fn configuration(config: &Config) -> Section {
+    let mut files = Vec::new();
+    for layer in config.layers().iter() {
+        let Some(file) = &layer.file else { continue };
+        let state = match &layer.disabled {
+            Some(why) => format!("switched off: {why}"),
+            None if file.is_file() => "used".to_owned(),
+            None => "not there".to_owned(),
+        };
+        files.push((file.display().to_string(), state));
+    }
+    let warnings: Vec<String> = config.warnings.iter().map(ToString::to_string).collect();
+    let n_used = files.iter().filter(|(_, state)| state == "used").count();
+    let lines = files.iter().map(|(file, state)| format!("{file}: {state}"));
+    Section {
+        name: "configuration",
+        state: if warnings.is_empty() { State::Good } else { State::Note },
+        summary: format!("{n_used} files used, {} warnings", warnings.len()),
+        lines: lines.chain(warnings.iter().map(|it| format!("warning: {it}"))).collect(),
+        fields: json!({
+            "files": files.iter().map(|(file, state)| json!({ "path": file, "state": state })).collect::<Vec<_>>(),
+            "warnings": warnings,
+            "profile": config.profile,
+        }),
+    }
+}
+
+fn model(config: &Config, env: &Env) -> Section {
+    let (id, provider) = (&config.model.provider_id, &config.model.provider);
+    let lookup = |name: &str| env.text(name).filter(|value| !value.trim().is_empty());
+    // Whether there is a key, never the key.
+    let (key, hint) = match &provider.env_key {
+        Some(name) if lookup(name).is_some() => ("present", None),
+        Some(name) => ("missing", Some(format!("set the variable {name}"))),
+        None if provider.experimental_bearer_token.is_some() => ("present", None),
+        None if credentials::api_key(&config.folders.home, &|name| env.text(name)).is_some() => ("present", None),
+        None if provider.requires_openai_auth => ("missing", Some("set the variable CODEX_API_KEY".to_owned())),
+        None => ("not needed", None),
+    };
+    let slug = config.model.slug.as_deref();
+    Section {
+        name: "model",
+        state: if key == "missing" { State::Bad } else { State::Good },
+        summary: format!("{} from {id}, key {key}", slug.unwrap_or("the catalogue's first model")),
+        lines: provider.base_url.iter().cloned().chain(hint).collect(),
+        fields: json!({
+            "model": slug,
+            "provider": id,
+            "base_url": provider.base_url,
+            "key": key,
+        }),
+    }
+}
+
+fn sandbox_section(config: &Config) -> Section {
+    let sandbox = sandbox::of(config);
+    let findings = sandbox.examine();
+    let chosen = findings.choose(sandbox::wanted(config));
+    let is_needed = !matches!(
+        config.permissions.sandbox_policy,
+        SandboxPolicy::DangerFullAccess | SandboxPolicy::ExternalSandbox { .. }
+    );
+    let mode = config.permissions.sandbox_mode.as_str();
+    let mut lines: Vec<String> = findings.backends.iter().map(|(it, finding)| backend_line(*it, finding)).collect();
+    let (gaps, remedy) = match &chosen {
+        Ok(backend) => {
+            let gaps = gaps::of(*backend, &findings, sandbox::protection(config));
+            (gaps, gaps::remedy(*backend, &findings))
+        }
+        Err(_) => (Vec::new(), None),
+    };
+    lines.extend(gaps.iter().map(|gap| format!("to know: {}", gap.text)));
+    lines.extend(remedy.map(|remedy| format!("for more: {remedy}")));
+    let (state, summary) = match &chosen {
+        Ok(backend) => {
+            let is_strongest = Backend::of_this_system().first() == Some(backend);
+            (if is_strongest { State::Good } else { State::Note }, format!("{backend}, mode {mode}"))
+        }
+        Err(error) if is_needed => (State::Bad, error.to_string()),
+        Err(error) => (State::Note, format!("none is needed in mode {mode}; {error}")),
+    };
+    Section {
+        name: "sandbox",
+        state,
+        summary,
+        lines,
+        fields: json!({
+            "mode": mode,
+            "policy": config.permissions.sandbox_policy,
+            "chosen": chosen.as_ref().ok().map(|it| it.as_str()),
+            "protect": config.permissions.sandbox_protect,
+            "backends": findings.backends.iter().map(|(it, finding)| backend_json(*it, finding)).collect::<Vec<_>>(),
+            "landlock_abi": findings.landlock_abi,
+            "limits": gaps.iter().map(|gap| json!({ "id": gap.id, "text": gap.text })).collect::<Vec<_>>(),
+            "remedy": remedy,
+        }),
+    }
+}
+
+fn backend_line(backend: Backend, finding: &Finding) -> String {
+    match finding {
+        Finding::Works(how) => format!("{backend}: works, {how}"),
+        Finding::Fails(why) => format!("{backend}: does not work, {why}"),
+        Finding::Untried => format!("{backend}: was not tried"),
+    }
+}
+
+fn backend_json(backend: Backend, finding: &Finding) -> Value {
+    let (state, detail) = match finding {
+        Finding::Works(how) => ("works", how.as_str()),
+        Finding::Fails(why) => ("fails", why.as_str()),
+        Finding::Untried => ("untried", ""),
+    };
+    json!({ "name": backend.as_str(), "state": state, "detail": detail })
+}
+
+fn git_section(cwd: &Path) -> Section {
+    let root = git::work_tree_root(cwd);
+    let said = Command::new("git").arg("--version").output().ok().filter(|it| it.status.success());
+    let version = said.map(|it| String::from_utf8_lossy(&it.stdout).trim().to_owned());
+    let place = match &root {
+        Some(root) => format!("repository {}", root.display()),
+        None => "this folder is in no repository".to_owned(),
+    };
+    Section {
+        name: "git",
+        state: if version.is_some() { State::Good } else { State::Note },
+        summary: version.clone().unwrap_or_else(|| "git is not installed".to_owned()),
+        lines: vec![place],
+        fields: json!({ "version": version, "repository": root }),
+    }
+}
+
+fn shell_section(env: &Env) -> Section {
+    let shell = shell::user_shell(&|name| env.var_os(name));
+    let is_there = shell.path.is_absolute().then(|| shell.path.is_file());
+    Section {
+        name: "shell",
+        state: if is_there == Some(false) { State::Bad } else { State::Good },
+        summary: format!("{} ({})", shell.family.as_str(), shell.path.display()),
+        lines: Vec::new(),
+        fields: json!({ "family": shell.family.as_str(), "path": shell.path }),
+    }
+}
+
+fn terminal_section() -> Section {
+    let name = terminal::terminal(&|name| std::env::var_os(name));
+    let is_terminal = std::io::stdin().is_terminal() && std::io::stderr().is_terminal();
+    let note = if is_terminal { "" } else { ", not interactive" };
+    Section {
+        name: "terminal",
+        state: State::Good,
+        summary: format!("{name}{note}"),
+        lines: Vec::new(),
+        fields: json!({ "name": name, "interactive": is_terminal }),
+    }
+}

@@ -1,0 +1,66 @@
+//! `sandbox`: one command under the sandbox, by hand.
+//!
+//! Not here: the sandbox.
+
+use std::process::Command;
+use std::process::ExitCode;
+
+use pellucid_agent::sandbox;
+use pellucid_protocol::settings::SandboxPolicy;
+
+use crate::args::Sandbox;
+use crate::args::SandboxArgs;
+use crate::args::SandboxCommand;
+use crate::args::SandboxedArgs;
+use crate::args::Shared;
+use crate::args::TurnArgs;
+use crate::start::Failure;
+use crate::start::Start;
+
+/// Set for commands that are kept from the network.
+const NETWORK_DISABLED: &str = "CODEX_SANDBOX_NETWORK_DISABLED";
+
+pub fn run(shared: &Shared, args: &SandboxArgs) -> Result<ExitCode, Failure> {
+    let (system, is_here, args) = match &args.command {
+        SandboxCommand::Linux(args) => ("Linux", cfg!(target_os = "linux"), args),
+        SandboxCommand::Macos(args) => ("macOS", cfg!(target_os = "macos"), args),
+        SandboxCommand::Windows(args) => ("Windows", cfg!(windows), args),
+    };
+    if !is_here {
+        return Err(Failure::new(format!(
+            "Error: this sandbox is {system}'s and this is {}; `pellucid doctor` shows what works here",
+            std::env::consts::OS
+        )));
+    }
+    confined(shared, args)
+}
+
+fn confined(shared: &Shared, args: &SandboxedArgs) -> Result<ExitCode, Failure> {
+    let mode = if args.full_auto { Sandbox::WorkspaceWrite } else { Sandbox::ReadOnly };
+    let start = Start::new(shared, &TurnArgs { sandbox: Some(mode), ..TurnArgs::default() })?;
+    let (config, cwd) = (&start.config, &start.config.folders.cwd);
+    let policy = &config.permissions.sandbox_policy;
+    let failed = |error| Failure::new(format!("Error: {error}"));
+    let wrapped = sandbox::confinement(&sandbox::of(config), config, &start.env, policy, cwd)
+        .and_then(|confinement| confinement.outliving().wrap(args.command.clone(), cwd))
+        .map_err(failed)?;
+    let mut command = Command::new(&wrapped[0]);
+    command.args(&wrapped[1..]);
+    if !matches!(policy, SandboxPolicy::WorkspaceWrite { network_access: true, .. }) {
+        command.env(NETWORK_DISABLED, "1");
+    }
+    become_it(command)
+}
+
+/// Replaces this process, so that whoever waits for it waits for the command.
+#[cfg(unix)]
+fn become_it(mut command: Command) -> Result<ExitCode, Failure> {
+    use std::os::unix::process::CommandExt;
+    Err(Failure::new(format!("Error: the sandbox could not be started: {}", command.exec())))
+}
+
+#[cfg(not(unix))]
+fn become_it(mut command: Command) -> Result<ExitCode, Failure> {
+    let status = command.status().map_err(|error| Failure::new(format!("Error: {error}")))?;
+    Ok(ExitCode::from(u8::try_from(status.code().unwrap_or(1)).unwrap_or(1)))
+}

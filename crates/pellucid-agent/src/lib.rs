@@ -2,17 +2,22 @@
 //!
 //! [`gather`] turns configuration and the world into facts, [`session`] holds a conversation,
 //! `drive` does what the engine's turn wishes, [`door`] is how faces talk to a session.
+//! [`log`] and [`sent`] write down what happens, [`restore`] goes on with it, [`fork`] says where a
+//! copy is cut, [`replay`] proves that every request can be made again.
 //!
 //! Not here: deciding. What a request says and what comes next is the engine's; this crate asks,
 //! waits, and reports back.
 
 pub mod door;
 mod drive;
+pub mod fork;
 pub mod gather;
 pub mod identity;
 pub mod images;
 pub mod log;
 pub mod metadata;
-mod restore;
+pub mod replay;
+pub mod restore;
+pub mod sent;
 pub mod session;
 pub mod skills;

@@ -166,10 +166,7 @@ pub enum Purpose {
         dropped: u64,
     },
     /// A summary by the provider's own endpoint.
-    ProviderSummary {
-        /// How many items of the history were left out at its end.
-        left_out: u64,
-    },
+    ProviderSummary,
 }
 
 /// A request was answered.

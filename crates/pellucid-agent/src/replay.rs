@@ -44,6 +44,8 @@ pub struct Replay {
     pub broken: Option<String>,
     /// Lines of the record that are torn.
     pub torn: Vec<usize>,
+    /// Whether secrets are blanked in the record.
+    pub is_redacted: bool,
     /// The hash of the last record. Kept elsewhere, it shows later that none is missing.
     pub anchor: Option<String>,
 }
@@ -103,7 +105,7 @@ impl Replay {
 
     /// Whether every request was proved.
     pub fn is_proved(&self) -> bool {
-        self.broken.is_none() && self.counts().0 == self.requests.len()
+        self.broken.is_none() && !self.is_redacted && self.counts().0 == self.requests.len()
     }
 
     /// Whether something is not as it was.
@@ -138,7 +140,7 @@ pub fn replay(home: &Path, file: &SessionFile, anchor: Option<&str>) -> Result<R
     let name = file.path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
     let chain = match name::requests_path(home, name) {
         Some(path) => Chain::read(&path).map_err(ReplayError::Chain)?,
-        None => Chain { links: Vec::new(), hashes: Vec::new(), torn: Vec::new(), broken: None },
+        None => Chain::default(),
     };
     if let Some(broken @ Broken::Format { .. }) = chain.broken {
         return Err(ReplayError::Format(broken));
@@ -158,6 +160,7 @@ pub fn replay(home: &Path, file: &SessionFile, anchor: Option<&str>) -> Result<R
     Ok(Replay {
         session: file.meta.id.clone(),
         requests: requests.into_iter().map(|(_, outcome)| outcome).collect(),
+        is_redacted: chain.is_redacted,
         anchor: chain.anchor().map(str::to_owned),
         broken: chain.broken.map(|broken| broken.to_string()),
         torn: chain.torn,
@@ -170,7 +173,7 @@ struct Run<'a> {
     parts: &'a Parts,
     /// Histories that summaries made, by the offset behind the line that says so.
     rebuilt: BTreeMap<u64, &'a [Piece]>,
-    frames: BTreeMap<&'a str, Result<Frame, PartError>>,
+    frames: BTreeMap<&'a str, Result<Frame, FrameError>>,
     history: Option<History<'a>>,
     checker: Checker,
 }
@@ -229,7 +232,7 @@ impl<'a> Run<'a> {
         }
         let frame = match self.frames.get(request.frame.as_str()) {
             Some(Ok(frame)) => frame,
-            Some(Err(error)) => return not_provable(error.to_string()),
+            Some(Err(error)) => return Ok(error.verdict(request)),
             None => return not_provable("the record has no frame for it".to_owned()),
         };
         let verdict = self.checker.check(request, frame, history, self.parts);
@@ -255,17 +258,52 @@ fn outcome(request: &entry::Request, verdict: Verdict) -> Outcome {
     Outcome { turn: request.turn.clone(), purpose, bytes: Some(request.bytes), items: request.items, verdict }
 }
 
+/// A part of a frame that is not what it was.
+struct FrameError {
+    part: String,
+    /// The part's first byte, from the start of the request, or from its end for what stands
+    /// behind the items.
+    byte: FrameByte,
+    error: PartError,
+}
+
+enum FrameByte {
+    FromStart(u64),
+    FromEnd(u64),
+}
+
+impl FrameError {
+    fn verdict(&self, request: &entry::Request) -> Verdict {
+        let what = self.error.to_string();
+        if !matches!(self.error, PartError::Changed { .. }) {
+            return Verdict::NotProvable { why: what };
+        }
+        let byte = match self.byte {
+            FrameByte::FromStart(byte) => byte,
+            FrameByte::FromEnd(byte) => request.bytes.saturating_sub(byte),
+        };
+        Verdict::Differs(Difference { part: self.part.clone(), item: None, byte, what })
+    }
+}
+
 /// A frame as it was written down.
-fn frame(frame: &entry::Frame, parts: &Parts) -> Result<Frame, PartError> {
+fn frame(frame: &entry::Frame, parts: &Parts) -> Result<Frame, FrameError> {
     let origin = Origin::Recorded { path: "the record of what was sent".into() };
-    let encoded = |pieces: &[Piece]| -> Result<_, PartError> {
+    let encoded = |pieces: &[Piece], place: &dyn Fn(u64) -> FrameByte| {
         let mut encoder = Encoder::new(&"".into());
+        let mut at = 0;
         for piece in pieces {
             encoder.set_part(&piece.part.as_str().into());
-            encoder.raw(parts.text(piece)?.as_bytes(), &origin);
+            let text = parts.text(piece);
+            let text = text.map_err(|error| FrameError { part: piece.part.clone(), byte: place(at), error })?;
+            encoder.raw(text.as_bytes(), &origin);
+            at += piece.text.len();
         }
         Ok(encoder.finish())
     };
     let view = serde_json::from_value(frame.view.clone()).unwrap_or_default();
-    Ok(Frame::recorded(view, encoded(&frame.head)?, encoded(&frame.tail)?))
+    let tail_len: u64 = frame.tail.iter().map(|piece| piece.text.len()).sum();
+    let head = encoded(&frame.head, &FrameByte::FromStart)?;
+    let tail = encoded(&frame.tail, &|at| FrameByte::FromEnd(tail_len - at))?;
+    Ok(Frame::recorded(view, head, tail))
 }

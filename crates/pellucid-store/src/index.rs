@@ -192,11 +192,23 @@ pub fn remove(home: &Path) {
 
 fn open_database(home: &Path) -> rusqlite::Result<Connection> {
     let path = home.join(FILE);
+    make_private(&path);
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let connection = Connection::open_with_flags(path, flags)?;
     connection.busy_timeout(BUSY_TIMEOUT)?;
     table::prepare(&connection)?;
     Ok(connection)
+}
+
+/// Makes an empty file that only its owner may read: rows hold what people said. SQLite gives the
+/// files beside it the same rights.
+fn make_private(path: &Path) {
+    let mut options = fs::OpenOptions::new();
+    options.append(true).create_new(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    // One that is there already is left as it is; other trouble shows when it is opened.
+    let _ = options.open(path);
 }
 
 /// Every session file, in the order of paths.

@@ -3,6 +3,7 @@
 //! - `args`: what can be typed
 //! - `start`: from arguments to a session
 //! - `exec`: one turn without a terminal interface
+//! - `resume`, `sessions`, `replay`: sessions that are stored
 //! - `prompt`, `context`: what the model would be given, and where it comes from
 //! - `pack`: the user's prompt packs
 //! - `skills`, `prompts`: what lies on disk for the model or for a person to use
@@ -19,6 +20,9 @@ mod features;
 mod pack;
 mod prompt;
 mod prompts;
+mod replay;
+mod resume;
+mod sessions;
 mod skills;
 mod start;
 mod stdin;
@@ -49,6 +53,10 @@ fn run(args: Args) -> Result<ExitCode, Failure> {
     }
     match command {
         Command::Exec(exec) => exec::run(&shared, &exec),
+        Command::Resume(args) => resume::resume(&shared, &args),
+        Command::Fork(args) => resume::fork(&shared, &args),
+        Command::Sessions(args) => sessions::run(args.command),
+        Command::Replay(args) => replay::run(&args),
         Command::Prompt(args) => prompt::run(&shared, &args),
         Command::Context(args) => context::run(&shared, &args),
         Command::Demo(args) => demo::run(&args),

@@ -8,10 +8,12 @@ use std::fs::File;
 use std::io;
 use std::path::Path;
 
+use memchr::memmem;
 use sha2::Digest;
 use sha2::Sha256;
 
 use crate::lines::Forwards;
+use crate::redact;
 use crate::requests::entry::Entry;
 use crate::requests::entry::FORMAT;
 use crate::requests::entry::Link;
@@ -22,7 +24,7 @@ pub fn sha256(bytes: &[u8]) -> String {
 }
 
 /// A requests file, read back.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct Chain {
     /// Its lines.
     pub links: Vec<Link>,
@@ -32,6 +34,10 @@ pub struct Chain {
     pub torn: Vec<usize>,
     /// The first line that does not fit, if any.
     pub broken: Option<Broken>,
+    /// Whether secrets are blanked in it, so that it does not hold what it held.
+    pub is_redacted: bool,
+    /// Whether that is so in the last line.
+    ends_blank: bool,
 }
 
 /// Where a chain is broken.
@@ -70,7 +76,7 @@ impl Chain {
     /// # Errors
     /// When it cannot be read.
     pub fn read(path: &Path) -> io::Result<Self> {
-        let mut chain = Self { links: Vec::new(), hashes: Vec::new(), torn: Vec::new(), broken: None };
+        let mut chain = Self::default();
         let file = match File::open(path) {
             Ok(file) => file,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(chain),
@@ -92,17 +98,21 @@ impl Chain {
     }
 
     fn add(&mut self, link: Link, bytes: &[u8], line: usize) {
+        // The hash of a line that was blanked is not known any more.
+        let follows_blank = self.ends_blank;
         if self.broken.is_none() {
             let expected = self.links.len() as u64;
             self.broken = match &link.entry {
                 Entry::Opened(opened) if opened.format > FORMAT => {
                     Some(Broken::Format { line, format: opened.format })
                 }
-                _ if link.previous.as_ref() != self.hashes.last() => Some(Broken::Hash { line }),
+                _ if !follows_blank && link.previous.as_ref() != self.hashes.last() => Some(Broken::Hash { line }),
                 _ if link.n != expected => Some(Broken::Number { line, n: link.n, expected }),
                 _ => None,
             };
         }
+        self.ends_blank = memmem::find(bytes, redact::MARK.as_bytes()).is_some();
+        self.is_redacted |= self.ends_blank;
         self.hashes.push(sha256(bytes));
         self.links.push(link);
     }

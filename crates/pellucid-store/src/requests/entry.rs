@@ -127,6 +127,21 @@ pub enum Text {
     },
 }
 
+impl Text {
+    /// How many bytes it has.
+    pub fn len(&self) -> u64 {
+        match self {
+            Self::Kept { bytes, .. } => *bytes,
+            Self::Here { text } => text.len() as u64,
+        }
+    }
+
+    /// Whether it has none.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+}
+
 /// A request.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Request {

@@ -12,6 +12,7 @@ mod args;
 mod bench;
 mod callgrind;
 mod conformance;
+mod crash_suite;
 mod hot;
 mod manifest;
 mod pages;
@@ -74,6 +75,12 @@ const COMMANDS: &[Command] = &[
         usage: "",
         about: "count the instructions of the next request after short and long histories",
         run: callgrind::run,
+    },
+    Command {
+        name: "crash-suite",
+        usage: "[--runs N]",
+        about: "kill the program at many moments and look whether everything that it told is there",
+        run: crash_suite::run,
     },
     Command {
         name: "hot",

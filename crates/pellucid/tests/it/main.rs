@@ -2,11 +2,14 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that panics says where")]
 
+mod crashes;
 mod errors;
 mod exec;
 mod recordings;
+mod reference;
 mod requests;
 mod sessions;
+mod store;
 
 use std::io::Write;
 use std::process::Command;
@@ -58,14 +61,30 @@ impl World {
         self.spawn(args, stdin, &[])
     }
 
-    fn spawn(&self, args: &[&str], stdin: Option<&[u8]>, variables: &[(&str, &str)]) -> Ran {
-        let mut child = Command::new(env!("CARGO_BIN_EXE_pellucid"))
+    /// The program in `work/`, not started yet.
+    pub fn command(&self, args: &[&str]) -> Command {
+        self.command_of(env!("CARGO_BIN_EXE_pellucid"), args)
+    }
+
+    /// Any program in `work/`, with nothing of this machine around it.
+    pub fn command_of(&self, program: &str, args: &[&str]) -> Command {
+        let mut command = Command::new(program);
+        command
             .args(args)
             .current_dir(self.files.path("work"))
             .env_clear()
             .env("PATH", "/usr/bin:/bin")
             .env("HOME", self.files.path("user"))
             .env("PELLUCID_HOME", self.files.path("home"))
+            .env("CODEX_HOME", self.files.path("home"))
+            .stdin(Stdio::null())
+            .stderr(Stdio::null());
+        command
+    }
+
+    fn spawn(&self, args: &[&str], stdin: Option<&[u8]>, variables: &[(&str, &str)]) -> Ran {
+        let mut child = self
+            .command(args)
             .envs(variables.iter().copied())
             .stdin(if stdin.is_some() { Stdio::piped() } else { Stdio::null() })
             .stdout(Stdio::piped())

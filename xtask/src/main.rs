@@ -13,6 +13,7 @@ mod bench;
 mod callgrind;
 mod conformance;
 mod escape;
+mod crash_suite;
 mod hot;
 mod manifest;
 mod pages;
@@ -81,6 +82,12 @@ const COMMANDS: &[Command] = &[
         usage: "",
         about: "count the instructions of the next request after short and long histories",
         run: callgrind::run,
+    },
+    Command {
+        name: "crash-suite",
+        usage: "[--runs N]",
+        about: "kill the program at many moments and look whether everything that it told is there",
+        run: crash_suite::run,
     },
     Command {
         name: "hot",

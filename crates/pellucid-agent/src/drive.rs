@@ -43,6 +43,7 @@ use crate::door::Inside;
 use crate::metadata;
 use crate::metadata::Repositories;
 use crate::session::AskKind;
+use crate::session::Attempt;
 use crate::session::Session;
 use crate::session::TurnHeaders;
 
@@ -167,6 +168,11 @@ impl Driver<'_> {
                 Some(fact) => fact,
                 None => self.next_fact(inside).await?,
             };
+            if let Fact::Reply(ReplyEvent::Completed { response_id, usage }) = &fact
+                && let Some((sent, _)) = self.session.log.sent()
+            {
+                sent.reply(response_id, *usage);
+            }
             wishes = turn.step(fact);
         }
         Ok(())
@@ -184,7 +190,7 @@ impl Driver<'_> {
                 }
                 Wish::Record(item, origin) => self.session.record(&item, &origin),
                 Wish::RecordDraft(draft) => self.session.record_draft(&draft),
-                Wish::Note(item, origin) => self.session.transcript.record(&item, &origin),
+                Wish::Note(item, origin) => self.session.note(&item, &origin),
                 Wish::Persist => self.session.log.persist(),
                 Wish::LogSummary => self.session.log_summary(),
                 Wish::RecordSkills => self.session.record_skills(),
@@ -197,10 +203,12 @@ impl Driver<'_> {
                         inside.events.send(&mut self.session.log, self.input.id.as_str(), event).await?;
                     }
                     self.log_context();
+                    self.session.log_request(&self.input.id, Attempt::First);
                     self.ask(turn, AskKind::LastRequest).await;
                 }
                 Wish::AskAgain => {
                     self.log_context();
+                    self.session.log_request(&self.input.id, Attempt::Again);
                     self.ask(turn, AskKind::LastRequest).await;
                 }
                 Wish::LeaveWebSocket => self.session.setup.model.leave_socket(),
@@ -271,11 +279,19 @@ impl Driver<'_> {
         };
         match self.session.summarised_by() {
             SummarisedBy::Model => {
-                self.request = Some(summary.compaction.request(&self.session.summary_frame(&summary.facts)));
+                let frame = self.session.summary_frame(&summary.facts);
+                let request = summary.compaction.request(&frame);
+                self.session.log_summary_request(&self.input.id, &summary.compaction, &frame, &request);
+                self.request = Some(request);
                 self.ask(turn, AskKind::Summary).await;
             }
             SummarisedBy::Provider => {
-                let request = self.session.provider_summary_request(&summary.compaction, &summary.facts);
+                let frame = self.session.provider_summary_frame(&summary.facts);
+                let request =
+                    (summary.compaction.n_items() > 0).then(|| summary.compaction.request_without_prompt(&frame));
+                if let Some(request) = &request {
+                    self.session.log_summary_request(&self.input.id, &summary.compaction, &frame, request);
+                }
                 let (model, headers) = (self.session.setup.model.clone(), self.session.own_headers());
                 self.waiting = Waiting::Summarising(Box::pin(async move {
                     match request {

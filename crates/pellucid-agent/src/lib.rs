@@ -2,6 +2,8 @@
 //!
 //! [`gather`] turns configuration and the world into facts, [`session`] holds a conversation,
 //! `drive` does what the engine's turn wishes, [`door`] is how faces talk to a session.
+//! [`log`] and [`sent`] write down what happens, [`restore`] goes on with it, [`fork`] says where a
+//! copy is cut, [`replay`] proves that every request can be made again.
 //!
 //! Not here: deciding. What a request says and what comes next is the engine's; this crate asks,
 //! waits, and reports back.
@@ -9,14 +11,17 @@
 pub mod compact;
 pub mod door;
 mod drive;
+pub mod fork;
 pub mod gather;
 pub mod identity;
 pub mod images;
 mod jobs;
 pub mod log;
 pub mod metadata;
-mod restore;
+pub mod replay;
+pub mod restore;
 pub mod sandbox;
+pub mod sent;
 pub mod session;
 mod situation;
 pub mod skills;

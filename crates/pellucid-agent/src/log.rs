@@ -1,11 +1,13 @@
 //! What a session writes down about itself, in the words of session files.
 
+use std::io;
 use std::path::Path;
 
 use pellucid_engine::facts::Facts;
 use pellucid_protocol::event::EventMessage;
 use pellucid_protocol::id::TurnId;
 use pellucid_protocol::item::Item;
+use pellucid_store::copy;
 use pellucid_store::record::BaseInstructions;
 use pellucid_store::record::Compacted;
 use pellucid_store::record::Git;
@@ -19,28 +21,30 @@ use pellucid_workspace::git;
 use serde_json::Value;
 
 use crate::identity::VERSION;
+use crate::sent::SentLog;
 use crate::session::Setup;
 
-/// Writes a session's file.
+/// Writes a session's files: the session itself, and what it sends.
 #[derive(Debug)]
 pub struct Log {
     recorder: Recorder,
+    sent: SentLog,
     /// The documents that the session began with; every turn's settings name them.
     user_instructions: Option<String>,
 }
 
 impl Log {
-    /// A log that goes to this recorder.
-    pub fn new(recorder: Recorder, user_instructions: Option<String>) -> Self {
-        Self { recorder, user_instructions }
+    /// A log that goes to this recorder, with a record of what is sent beside it.
+    pub fn new(recorder: Recorder, sent: SentLog, user_instructions: Option<String>) -> Self {
+        Self { recorder, sent, user_instructions }
     }
 
     /// Begins a new file.
-    pub fn begin(&mut self, setup: &Setup, instructions: String) {
+    pub fn begin(&mut self, setup: &Setup, instructions: String, forked_from_id: Option<String>) {
         let facts = &setup.gathered.facts;
         self.recorder.record(Record::SessionMeta(Box::new(SessionMeta {
             id: setup.session_id.to_string(),
-            forked_from_id: None,
+            forked_from_id,
             timestamp: recorder::now(),
             cwd: facts.cwd.clone(),
             originator: setup.identity.originator.clone(),
@@ -48,8 +52,44 @@ impl Log {
             source: Value::from("exec"),
             model_provider: Some(setup.provider_id.clone()),
             base_instructions: Some(BaseInstructions { text: instructions }),
+            dynamic_tools: None,
             git: repository(setup),
         })));
+    }
+
+    /// Copies the beginning of another session's file.
+    ///
+    /// # Errors
+    /// When that cannot be read.
+    pub fn copy(&mut self, from: &Path, upto: u64) -> io::Result<()> {
+        self.recorder.persist();
+        copy::copy(from, upto, &mut self.recorder)
+    }
+
+    /// How many bytes the session file has; absent when nothing is written.
+    pub fn len(&self) -> Option<u64> {
+        self.recorder.len()
+    }
+
+    /// Whether it is written down what is sent.
+    pub fn is_recording(&self) -> bool {
+        self.sent.is_open()
+    }
+
+    /// Writes down what is sent.
+    pub fn sent(&mut self) -> Option<(&mut SentLog, u64)> {
+        let at = self.recorder.len()?;
+        Some((&mut self.sent, at))
+    }
+
+    /// The same before there is a file.
+    pub fn sent_from_start(&mut self) -> &mut SentLog {
+        &mut self.sent
+    }
+
+    /// Why it is not kept what was sent, if that cannot be written.
+    pub fn sent_failure(&self) -> Option<&str> {
+        self.sent.failure()
     }
 
     /// Writes an item down, as it is.

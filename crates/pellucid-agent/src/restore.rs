@@ -1,66 +1,239 @@
 //! What a session file says about the session that goes on.
+//!
+//! Only what is live is read: a summary that carries its own history makes everything before it
+//! unnecessary, so the file is first searched from its end ([`start`]). From there lines are folded
+//! one by one; most items go into the transcript as they stand in the file.
 
-use pellucid_engine::assemble::Context;
-use pellucid_engine::boundary;
+mod start;
+
+use std::fs::File;
+use std::sync::Arc;
+
 use pellucid_engine::compaction;
-use pellucid_engine::output_cut::cut_output;
-use pellucid_engine::pack::Pack;
+use pellucid_engine::fragment::Origin;
+use pellucid_engine::transcript::ItemIds;
+use pellucid_engine::transcript::Transcript;
+use pellucid_engine::transcript::View;
 use pellucid_protocol::event::EventMessage;
 use pellucid_protocol::item::Item;
 use pellucid_protocol::settings::TruncationPolicy;
 use pellucid_protocol::usage::TokenUsageInfo;
-use pellucid_store::read::Loaded;
+use pellucid_store::lines::Forwards;
+use pellucid_store::lines::Line;
+use pellucid_store::read::Kind;
+use pellucid_store::read::ReadError;
+use pellucid_store::read::Reading;
+use pellucid_store::read::SessionFile;
+use pellucid_store::read::read_line;
+use pellucid_store::read::split;
 use pellucid_store::record::Compacted;
 use pellucid_store::record::Record;
+use serde::Deserialize;
+use serde_json::Value;
+
+use self::start::Start;
+
+/// After how many bytes of items the transcript settles.
+const SETTLE_BYTES: usize = 1024 * 1024;
+
+/// How a history is restored.
+#[derive(Debug, Clone, Copy)]
+pub struct Rules<'a> {
+    /// Whether items carry the ids that the server gave them.
+    pub ids: ItemIds,
+    /// How output of tools is cut.
+    pub truncation: TruncationPolicy,
+    /// How requests will show items, if that is known.
+    pub view: Option<View>,
+    /// What summaries begin with.
+    pub summary_prefix: &'a str,
+    /// The context, for summaries without a history of their own.
+    pub context: &'a [Item],
+}
 
 /// What is restored of a session.
 #[derive(Debug)]
 pub struct Restored {
     /// Its history.
-    pub items: Vec<Item>,
+    pub transcript: Transcript,
     /// The model of its last request.
     pub model: Option<String>,
     /// Its token figures.
     pub usage: Option<TokenUsageInfo>,
     /// Its base instructions.
     pub instructions: Option<String>,
+    /// The tools that the driving program runs itself.
+    pub dynamic_tools: Option<Vec<Value>>,
+    /// Whether a summary was put together with the context.
+    pub has_used_context: bool,
+    /// Lines that could not be read.
+    pub set_aside: SetAside,
 }
 
-/// Folds the lines of a file into what they mean.
+/// Lines that could not be read.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct SetAside {
+    /// Their numbers, from one, or their offsets where the file was not read from its start.
+    pub places: Vec<u64>,
+    /// Whether these are offsets.
+    pub are_offsets: bool,
+}
+
+/// Restores what the first bytes of a file say.
 ///
-/// Summaries without a history of their own are put together with the context as it is now.
-pub fn restore(loaded: &Loaded, pack: &Pack, context: &Context, policy: TruncationPolicy) -> Restored {
-    let mut restored = Restored { items: Vec::new(), model: None, usage: None, instructions: None };
-    for record in &loaded.records {
+/// # Errors
+/// When the file cannot be read.
+pub fn restore(file: &SessionFile, upto: u64, rules: &Rules<'_>) -> Result<Restored, ReadError> {
+    let failed = |source| ReadError::io(&file.path, source);
+    let open = || File::open(&file.path).map_err(failed);
+    let start = Start::find(open()?, upto, rules.summary_prefix).map_err(failed)?;
+    let mut lines = Forwards::new(open()?, start.offset, upto).map_err(failed)?;
+    let mut fold = Fold::new(file, rules, start);
+    while let Some(line) = lines.next_line().map_err(failed)? {
+        fold.line(&line);
+    }
+    Ok(fold.finish())
+}
+
+/// Folds lines into what they mean.
+struct Fold<'a> {
+    rules: &'a Rules<'a>,
+    restored: Restored,
+    origin: Origin,
+    part: Arc<str>,
+    /// The last settings and figures, not parsed yet.
+    turn: Option<Vec<u8>>,
+    figures: Option<Vec<u8>>,
+    n_lines: u64,
+    unsettled: usize,
+}
+
+impl<'a> Fold<'a> {
+    fn new(file: &SessionFile, rules: &'a Rules<'a>, start: Start) -> Self {
+        let origin = Origin::Recorded { path: file.path.to_string_lossy().as_ref().into() };
+        let restored = Restored {
+            transcript: Transcript::new(rules.ids, rules.truncation),
+            model: None,
+            usage: None,
+            instructions: file.meta.base_instructions.as_ref().map(|instructions| instructions.text.clone()),
+            dynamic_tools: file.meta.dynamic_tools.clone(),
+            has_used_context: false,
+            set_aside: SetAside { places: Vec::new(), are_offsets: start.offset > 0 },
+        };
+        let part = origin.kind().into();
+        Self { rules, restored, origin, part, turn: start.turn, figures: start.figures, n_lines: 0, unsettled: 0 }
+    }
+
+    fn line(&mut self, line: &Line<'_>) {
+        self.n_lines += 1;
+        match split(line.bytes) {
+            Some((Kind::ResponseItem, payload))
+                if self.restored.transcript.record_ready(payload, &self.part, &self.origin) =>
+            {
+                self.settle(payload.len());
+            }
+            Some((Kind::TurnContext, payload)) if is_object(payload) => keep(&mut self.turn, payload),
+            Some((Kind::EventMsg, payload)) if is_figures(payload) => keep(&mut self.figures, payload),
+            _ if line.is_blank() => {}
+            _ => match read_line(line.bytes) {
+                Reading::Record(record) => self.record(record, line.bytes.len()),
+                Reading::Passed => {}
+                Reading::SetAside => {
+                    let set_aside = &mut self.restored.set_aside;
+                    set_aside.places.push(if set_aside.are_offsets { line.start } else { self.n_lines });
+                }
+            },
+        }
+    }
+
+    fn record(&mut self, record: Record, len: usize) {
+        let restored = &mut self.restored;
         match record {
             Record::SessionMeta(meta) => {
-                let text = meta.base_instructions.as_ref().map(|instructions| instructions.text.clone());
-                restored.instructions = restored.instructions.or(text);
+                let text = meta.base_instructions.map(|instructions| instructions.text);
+                restored.instructions = restored.instructions.take().or(text);
+                restored.dynamic_tools = restored.dynamic_tools.take().or(meta.dynamic_tools);
             }
-            Record::ResponseItem(item) => restored.items.push(cut_output(item, policy).into_owned()),
-            Record::Compacted(Compacted { replacement_history: Some(items), .. }) => {
-                restored.items.clone_from(items);
+            Record::ResponseItem(item) => {
+                restored.transcript.record(&item, &self.origin);
+                self.settle(len);
             }
+            Record::Compacted(Compacted { replacement_history: Some(items), .. }) => self.replace(&items),
             Record::Compacted(Compacted { message, replacement_history: None }) => {
-                restored.items = compaction::restored(&restored.items, pack, context, message);
+                let items: Vec<Item> = restored.transcript.items().collect();
+                restored.has_used_context = true;
+                let Rules { summary_prefix, context, .. } = self.rules;
+                self.replace(&compaction::restored(&items, summary_prefix, context, &message));
             }
-            Record::TurnContext(turn) => restored.model = Some(turn.model.clone()),
+            Record::TurnContext(turn) => keep(&mut self.turn, &pellucid_engine::encode::to_json(&turn)),
             Record::EventMsg(EventMessage::ThreadRolledBack { num_turns }) => {
-                roll_back(&mut restored.items, *num_turns);
+                restored.transcript.roll_back(num_turns);
             }
             Record::EventMsg(EventMessage::TokenCount { info: Some(info), .. }) => {
-                restored.usage = Some(info.clone());
+                self.figures = None;
+                restored.usage = Some(info);
             }
             Record::EventMsg(_) => {}
         }
     }
-    restored
+
+    fn replace(&mut self, items: &[Item]) {
+        let transcript = &mut self.restored.transcript;
+        transcript.clear();
+        for item in items {
+            transcript.record(item, &self.origin);
+        }
+    }
+
+    /// Lets the transcript settle now and then, so that a long history is not held twice.
+    fn settle(&mut self, n_bytes: usize) {
+        self.unsettled += n_bytes;
+        if let Some(view) = self.rules.view
+            && self.unsettled >= SETTLE_BYTES
+        {
+            self.restored.transcript.settle(view);
+            self.unsettled = 0;
+        }
+    }
+
+    fn finish(self) -> Restored {
+        let Self { mut restored, turn, figures, .. } = self;
+        restored.model = turn.and_then(|turn| model_of(&turn));
+        if let Some(figures) = figures {
+            restored.usage = usage_of(&figures).or(restored.usage);
+        }
+        restored
+    }
 }
 
-fn roll_back(items: &mut Vec<Item>, n_turns: usize) {
-    let boundaries: Vec<usize> =
-        items.iter().enumerate().filter(|(_, item)| boundary::begins_user_turn(item)).map(|(n, _)| n).collect();
-    if let Some(cut) = boundary::cut_position(&boundaries, n_turns) {
-        items.truncate(cut);
+/// Whether bytes look like a JSON object; whether they are one shows when they are read.
+fn is_object(payload: &[u8]) -> bool {
+    payload.starts_with(b"{") && payload.ends_with(b"}")
+}
+
+/// Whether an event has token figures.
+fn is_figures(payload: &[u8]) -> bool {
+    payload.starts_with(b"{\"type\":\"token_count\",\"info\":{") && payload.ends_with(b"}")
+}
+
+fn keep(place: &mut Option<Vec<u8>>, payload: &[u8]) {
+    let kept = place.get_or_insert_default();
+    kept.clear();
+    kept.extend_from_slice(payload);
+}
+
+fn model_of(turn: &[u8]) -> Option<String> {
+    #[derive(Deserialize)]
+    struct Turn {
+        model: String,
     }
+    serde_json::from_slice::<Turn>(turn).ok().map(|turn| turn.model)
+}
+
+fn usage_of(figures: &[u8]) -> Option<TokenUsageInfo> {
+    #[derive(Deserialize)]
+    struct Figures {
+        info: Option<TokenUsageInfo>,
+    }
+    serde_json::from_slice::<Figures>(figures).ok().and_then(|figures| figures.info)
 }

@@ -5,9 +5,15 @@ use std::path::Path;
 use pellucid_engine::approval::rules::Rules;
 use pellucid_engine::assemble;
 use pellucid_engine::assemble::Context;
+use pellucid_engine::assemble::ContextMessage;
+use pellucid_engine::compaction;
 use pellucid_engine::compaction::Compaction;
 use pellucid_engine::continuity::Continuity;
 use pellucid_engine::continuity::Sent;
+use pellucid_engine::digest::Account;
+use pellucid_engine::digest::Digest;
+use pellucid_engine::digest::Items;
+use pellucid_engine::digest::Ledger;
 use pellucid_engine::facts::Facts;
 use pellucid_engine::facts::Provided;
 use pellucid_engine::fragment::Fragment;
@@ -55,8 +61,11 @@ use pellucid_protocol::operation::SettingsChange;
 use pellucid_protocol::provider::Provider;
 use pellucid_protocol::provider::WireApi;
 use pellucid_protocol::settings::ReasoningEffort;
-use pellucid_store::read::Loaded;
+use pellucid_store::read::ReadError;
+use pellucid_store::read::SessionFile;
 use pellucid_store::recorder::Recorder;
+use pellucid_store::requests::entry::How;
+use pellucid_store::requests::entry::Purpose;
 use pellucid_tools::desk::Notice;
 use pellucid_tools::situation::Situation;
 use pellucid_tools::toolbox::Toolbox;
@@ -72,6 +81,11 @@ use crate::log::Log;
 use crate::metadata;
 use crate::metadata::Repositories;
 use crate::restore;
+use crate::restore::Restored;
+use crate::restore::Rules;
+use crate::restore::SetAside;
+use crate::sent::Opening;
+use crate::sent::SentLog;
 use crate::situation;
 use crate::skills;
 use crate::skills::Wanted;
@@ -105,6 +119,56 @@ pub struct Setup {
     pub notices: Vec<EventMessage>,
 }
 
+impl Setup {
+    /// Restores a history, and remembers its instructions. Gives the context's items too.
+    fn restore(
+        &mut self,
+        file: &SessionFile,
+        upto: u64,
+        context: &Context,
+    ) -> Result<(Restored, Vec<Item>), ReadError> {
+        let facts = &self.gathered.facts;
+        let items: Vec<Item> = context.messages.iter().map(ContextMessage::item).collect();
+        let wire = self.wire(None);
+        let rules = Rules {
+            ids: wire.ids,
+            truncation: facts.model.truncation_policy,
+            view: Some(Frame::new(&self.pack, facts, &[], &wire).view()),
+            summary_prefix: &compaction::summary_prefix(&self.pack),
+            context: &items,
+        };
+        let mut restored = restore::restore(file, upto, &rules)?;
+        let place = format!("the session file {}", file.path.display());
+        let instructions = restored.instructions.take();
+        self.gathered.facts.recorded_instructions = instructions.map(|text| Provided { place, text });
+        Ok((restored, items))
+    }
+
+    /// How the session is opened, with no summaries to restore.
+    fn opening(&self, how: How, at: u64) -> Opening<'_> {
+        Opening {
+            session: &self.session_id,
+            how,
+            at,
+            ids: ids(&self.provider),
+            truncation: self.gathered.facts.model.truncation_policy,
+            summaries: None,
+        }
+    }
+
+    fn wire(&self, output_schema: Option<Value>) -> WireSettings {
+        let provider = &self.provider;
+        WireSettings {
+            session_id: self.session_id.clone(),
+            wire: provider.wire_api,
+            developer: provider.chat_developer_role.unwrap_or_default(),
+            output_tokens_max: provider.max_output_tokens,
+            ids: ids(provider),
+            output_schema,
+        }
+    }
+}
+
 /// A conversation.
 #[derive(Debug)]
 pub struct Session {
@@ -127,8 +191,22 @@ pub struct Session {
     context_is_due: bool,
     /// Skills that the person asked for; they follow the message.
     skills: Vec<Draft>,
-    /// A summary that is not written down yet: its text, and the history of a provider's.
-    summary: Option<(String, Option<Vec<Item>>)>,
+    /// A summary that is not written down yet.
+    summary: Option<Summary>,
+    /// The digests of requests.
+    ledger: Ledger,
+    /// Lines of its file that could not be read.
+    set_aside: SetAside,
+}
+
+/// A summary that is not written down yet.
+#[derive(Debug)]
+struct Summary {
+    message: String,
+    /// The history, if it is a provider's.
+    replacement: Option<Vec<Item>>,
+    /// What became of the history otherwise, where that is kept.
+    rebuilt: Option<Vec<Item>>,
 }
 
 /// What the last request was made of.
@@ -138,6 +216,8 @@ struct LastRequest {
     n_items: usize,
     sent: Sent,
     continuity: Option<Continuity>,
+    /// Its digests, where it is written down what is sent.
+    account: Option<Account>,
     /// What a server knows of it that remembers the one before.
     known: Option<Known>,
 }
@@ -146,20 +226,58 @@ impl Session {
     /// A new session, with its first context recorded.
     pub fn new(setup: Setup, recorder: Recorder) -> Self {
         let context = assemble::assemble(&setup.pack, &setup.gathered.facts);
-        let mut log = Log::new(recorder, user_instructions(&context));
-        log.begin(&setup, concat(&context.instructions));
+        let sent = sent_log(&setup, &recorder);
+        let mut log = Log::new(recorder, sent, user_instructions(&context));
+        log.begin(&setup, concat(&context.instructions), None);
+        log.sent_from_start().open(&setup.opening(How::New, 0));
         let mut session = Self::with(setup, log, &context);
         session.record_context(context);
         session
     }
 
     /// A session that goes on where its file ends. Its context is recorded with the next turn.
-    pub fn resumed(mut setup: Setup, recorder: Recorder, loaded: &Loaded) -> Self {
+    ///
+    /// # Errors
+    /// When the file cannot be read.
+    pub fn resumed(mut setup: Setup, recorder: Recorder, file: &SessionFile) -> Result<Self, ReadError> {
+        let len = recorder.len().map_or_else(|| file_len(file), Ok)?;
         let context = assemble::assemble(&setup.pack, &setup.gathered.facts);
-        let policy = setup.gathered.facts.model.truncation_policy;
-        let restored = restore::restore(loaded, &setup.pack, &context, policy);
-        let place = format!("the session file {}", loaded.path.display());
-        setup.gathered.facts.recorded_instructions = restored.instructions.map(|text| Provided { place, text });
+        let (restored, items) = setup.restore(file, len, &context)?;
+        let sent = sent_log(&setup, &recorder);
+        let mut log = Log::new(recorder, sent, user_instructions(&context));
+        let prefix = compaction::summary_prefix(&setup.pack);
+        let summaries = restored.has_used_context.then_some((prefix.as_str(), items.as_slice()));
+        log.sent_from_start().open(&Opening { summaries, ..setup.opening(How::Resumed, len) });
+        let mut session = Self::going_on(setup, log, restored);
+        session.context_is_due = true;
+        Ok(session)
+    }
+
+    /// A new session that begins with a copy of another's file, up to an offset. Its file is
+    /// there at once.
+    ///
+    /// # Errors
+    /// When that file cannot be read.
+    pub fn forked(mut setup: Setup, recorder: Recorder, file: &SessionFile, upto: u64) -> Result<Self, ReadError> {
+        let context = assemble::assemble(&setup.pack, &setup.gathered.facts);
+        let (restored, items) = setup.restore(file, upto, &context)?;
+        let sent = sent_log(&setup, &recorder);
+        let mut log = Log::new(recorder, sent, user_instructions(&context));
+        let context = assemble::assemble(&setup.pack, &setup.gathered.facts);
+        log.begin(&setup, concat(&context.instructions), Some(file.meta.id.clone()));
+        log.copy(&file.path, upto).map_err(|error| ReadError::io(&file.path, error))?;
+        let prefix = compaction::summary_prefix(&setup.pack);
+        let summaries = restored.has_used_context.then_some((prefix.as_str(), items.as_slice()));
+        if let Some(at) = log.len() {
+            log.sent_from_start().open(&Opening { summaries, ..setup.opening(How::Forked, at) });
+        }
+        let mut session = Self::going_on(setup, log, restored);
+        session.record_context(context);
+        Ok(session)
+    }
+
+    /// A session with a history.
+    fn going_on(mut setup: Setup, log: Log, restored: Restored) -> Self {
         let model = &setup.gathered.facts.model.slug;
         if let Some(before) = restored.model.as_ref().filter(|before| *before != model) {
             let message = format!(
@@ -167,16 +285,12 @@ impl Session {
             );
             setup.notices.push(EventMessage::Warning { message });
         }
-        let log = Log::new(recorder, user_instructions(&context));
         let context = assemble::assemble(&setup.pack, &setup.gathered.facts);
         let mut session = Self::with(setup, log, &context);
-        let origin = Origin::Recorded { path: loaded.path.to_string_lossy().as_ref().into() };
-        for item in &restored.items {
-            session.transcript.record(item, &origin);
-        }
+        session.transcript = restored.transcript;
         session.meter = Meter::resumed(restored.usage);
         session.previous_model = restored.model;
-        session.context_is_due = true;
+        session.set_aside = restored.set_aside;
         session
     }
 
@@ -186,6 +300,8 @@ impl Session {
         let facts = &setup.gathered.facts;
         Self {
             transcript: Transcript::new(ids(&setup.provider), facts.model.truncation_policy),
+            ledger: Ledger::default(),
+            set_aside: SetAside::default(),
             log,
             jobs: Jobs::new(Toolbox::new(Rules::default(), Protection::On)),
             meter: Meter::default(),
@@ -340,13 +456,13 @@ impl Session {
 
     /// What surrounds the items in the requests of a turn.
     pub fn frame(&self, output_schema: Option<Value>) -> Frame {
-        let wire = self.wire(output_schema);
+        let wire = self.setup.wire(output_schema);
         Frame::new(&self.setup.pack, &self.setup.gathered.facts, &self.instructions, &wire)
     }
 
     /// What surrounds them in the request for a summary.
     pub(crate) fn summary_frame(&self, facts: &Facts) -> Frame {
-        Frame::for_summary(&self.setup.pack, facts, &self.instructions, &self.wire(None))
+        Frame::for_summary(&self.setup.pack, facts, &self.instructions, &self.setup.wire(None))
     }
 
     /// The facts under which a summary is made: those of this turn, with the model before it where
@@ -369,18 +485,6 @@ impl Session {
         Some(Takeover { limit, previous_window: previous.effective_window() })
     }
 
-    fn wire(&self, output_schema: Option<Value>) -> WireSettings {
-        let provider = &self.setup.provider;
-        WireSettings {
-            session_id: self.setup.session_id.clone(),
-            wire: provider.wire_api,
-            developer: provider.chat_developer_role.unwrap_or_default(),
-            output_tokens_max: provider.max_output_tokens,
-            ids: ids(provider),
-            output_schema,
-        }
-    }
-
     /// Begins to summarise the history.
     pub(crate) fn compaction(&self) -> Compaction {
         let prompt = self.setup.compact_prompt.as_ref();
@@ -399,9 +503,9 @@ impl Session {
         if has_endpoint { SummarisedBy::Provider } else { SummarisedBy::Model }
     }
 
-    /// The request to that endpoint.
-    pub(crate) fn provider_summary_request(&self, compaction: &Compaction, facts: &Facts) -> Option<Request> {
-        compaction.request_to_provider(facts, &self.instructions)
+    /// What surrounds the items in the request to that endpoint.
+    pub(crate) fn provider_summary_frame(&self, facts: &Facts) -> Frame {
+        Compaction::frame_for_provider(facts, &self.instructions)
     }
 
     /// Puts the provider's items in place of the history, with the context as it is now.
@@ -409,7 +513,8 @@ impl Session {
         let tokens_before = self.prompt_tokens();
         let context = assemble::assemble(&self.setup.pack, facts);
         compaction.rebuild_from(&mut self.transcript, items, context);
-        self.summary = Some((String::new(), Some(self.transcript.items().collect())));
+        let replacement = Some(self.transcript.items().collect());
+        self.summary = Some(Summary { message: String::new(), replacement, rebuilt: None });
         Rebuilt { tokens_before, tokens_after: self.prompt_tokens(), n_dropped: 0 }
     }
 
@@ -418,15 +523,67 @@ impl Session {
         let (tokens_before, n_dropped) = (self.prompt_tokens(), compaction.n_dropped());
         let context = assemble::assemble(&self.setup.pack, facts);
         let message = compaction.rebuild(&mut self.transcript, &self.setup.pack, context);
-        self.summary = Some((message, None));
+        let rebuilt = self.log.is_recording().then(|| self.transcript.items().collect());
+        self.summary = Some(Summary { message, replacement: None, rebuilt });
         Rebuilt { tokens_before, tokens_after: self.prompt_tokens(), n_dropped }
     }
 
     /// Writes the last summary down.
     pub(crate) fn log_summary(&mut self) {
-        if let Some((message, replacement)) = self.summary.take() {
+        if let Some(Summary { message, replacement, rebuilt }) = self.summary.take() {
             self.log.compacted(message, replacement);
+            if let (Some(items), Some((sent, at))) = (rebuilt, self.log.sent()) {
+                sent.rebuilt(at, &items);
+            }
         }
+    }
+
+    /// Keeps an item for a summary. Session files do not have it.
+    pub(crate) fn note(&mut self, item: &Item, origin: &Origin) {
+        if let Some((sent, at)) = self.log.sent() {
+            sent.noted(at, item);
+        }
+        self.transcript.record(item, origin);
+    }
+
+    /// Writes down that the last request goes out, for the first time or again.
+    pub(crate) fn log_request(&mut self, turn: &TurnId, attempt: Attempt) {
+        let Some(last) = &self.last else {
+            return;
+        };
+        if let (Some(account), Some((sent, at))) = (&last.account, self.log.sent()) {
+            match attempt {
+                Attempt::First => sent.request(at, turn, Purpose::Answer, &last.frame, account),
+                Attempt::Again => {
+                    let account = Account { marks: Vec::new(), ..account.clone() };
+                    sent.request(at, turn, Purpose::AnswerAgain, &last.frame, &account);
+                }
+            }
+        }
+    }
+
+    /// Writes down that a summary is asked for.
+    pub(crate) fn log_summary_request(
+        &mut self,
+        turn: &TurnId,
+        compaction: &Compaction,
+        frame: &Frame,
+        request: &Request,
+    ) {
+        let by = self.summarised_by();
+        let Some((sent, at)) = self.log.sent().filter(|(sent, _)| sent.is_open()) else {
+            return;
+        };
+        let purpose = match by {
+            SummarisedBy::Provider => Purpose::ProviderSummary,
+            SummarisedBy::Model => {
+                let prompt = sent.item(&compaction.prompt());
+                Purpose::Summary { prompt, dropped: compaction.n_dropped() as u64 }
+            }
+        };
+        let (bytes, body) = (request.len(), Digest::of_body(request));
+        let account = Account { bytes, body, n_items: compaction.n_items(), marks: Vec::new() };
+        sent.request(at, turn, purpose, frame, &account);
     }
 
     /// The estimated tokens of instructions and items.
@@ -439,6 +596,9 @@ impl Session {
     pub fn request(&mut self, frame: &Frame) -> Request {
         let request = frame.request(&mut self.transcript);
         let divergence = self.transcript.take_divergence();
+        let items = if divergence.is_some() { Items::Changed } else { Items::Extended };
+        let rows = self.transcript.rendered();
+        let account = self.log.is_recording().then(|| self.ledger.account(frame, &request, rows, items));
         let continuity = self.last.as_ref().map(|last| last.sent.continued_by(frame, divergence));
         let known = self.last.as_ref().zip(continuity.as_ref()).and_then(|(last, continuity)| {
             let step = Step {
@@ -457,6 +617,7 @@ impl Session {
             n_items: self.transcript.rendered().len(),
             sent: Sent::new(frame, self.transcript.shown_len()),
             continuity,
+            account,
             known,
         });
         request
@@ -536,6 +697,21 @@ impl Session {
         self.log.failure()
     }
 
+    /// Why it is not kept what was sent, if that cannot be written.
+    pub fn sent_failure(&self) -> Option<&str> {
+        self.log.sent_failure()
+    }
+
+    /// Lines of the session's file that could not be read.
+    pub fn set_aside(&self) -> &SetAside {
+        &self.set_aside
+    }
+
+    /// The session's id.
+    pub fn id(&self) -> &SessionId {
+        &self.setup.session_id
+    }
+
     /// What is true in this session.
     pub fn facts(&self) -> &Facts {
         &self.setup.gathered.facts
@@ -587,6 +763,15 @@ impl Session {
     }
 }
 
+/// Which attempt a request is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Attempt {
+    /// The first.
+    First,
+    /// Another.
+    Again,
+}
+
 /// What is asked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum AskKind {
@@ -602,6 +787,19 @@ pub(crate) struct TurnHeaders<'a> {
     pub turn_id: &'a TurnId,
     pub repositories: &'a Repositories,
     pub state: Option<&'a str>,
+}
+
+/// The log of what is sent, beside the session's file.
+fn sent_log(setup: &Setup, recorder: &Recorder) -> SentLog {
+    match recorder.path() {
+        Some(path) => SentLog::new(&setup.sources.config.folders.home, path),
+        None => SentLog::none(),
+    }
+}
+
+fn file_len(file: &SessionFile) -> Result<u64, ReadError> {
+    let metadata = std::fs::metadata(&file.path).map_err(|error| ReadError::io(&file.path, error))?;
+    Ok(metadata.len())
 }
 
 fn ids(provider: &Provider) -> ItemIds {

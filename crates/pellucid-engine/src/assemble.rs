@@ -8,6 +8,8 @@
 
 use std::sync::Arc;
 
+use pellucid_protocol::item::Item;
+
 use crate::facts::Facts;
 use crate::fragment::Fragment;
 use crate::fragment::Omission;
@@ -40,6 +42,13 @@ pub struct ContextMessage {
     pub fragments: Vec<Fragment>,
     /// What its sources gave, before a template was put around it.
     pub inside: Option<String>,
+}
+
+impl ContextMessage {
+    /// The item that it will be.
+    pub fn item(&self) -> Item {
+        Item::text(self.role, concat(&self.fragments))
+    }
 }
 
 /// Puts the first context together.

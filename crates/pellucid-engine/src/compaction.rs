@@ -39,7 +39,7 @@ const SUMMARY_PREFIX: &str = "compact/summary_prefix.md";
 pub(crate) const TEMPLATES: &[(&str, Shape)] = &[(PROMPT, Shape::VERBATIM), (SUMMARY_PREFIX, Shape::VERBATIM)];
 
 /// How much of what people said is kept, in tokens.
-const USER_TOKENS_MAX: usize = 20_000;
+pub const USER_TOKENS_MAX: usize = 20_000;
 
 /// Outputs were cut when they were recorded; the copy cuts nothing.
 const UNCUT: TruncationPolicy = TruncationPolicy { mode: TruncationMode::Bytes, limit: i64::MAX };
@@ -72,9 +72,13 @@ pub enum Dropped {
 impl Compaction {
     /// Begins with a copy of the history. `prompt` is the user's own wording, if there is one.
     pub fn new(transcript: &Transcript, pack: &Pack, prompt: Option<Fragment>) -> Self {
+        Self::asking(transcript, prompt.map_or_else(|| pack.template(PROMPT).text(), |prompt| vec![prompt]))
+    }
+
+    /// Begins with a copy of the history, and asks in these words.
+    pub fn asking(transcript: &Transcript, prompt: Vec<Fragment>) -> Self {
         let mut items: VecDeque<Item> = transcript.items().collect();
         let set_aside = take_model_switch(&mut items);
-        let prompt = prompt.map_or_else(|| pack.template(PROMPT).text(), |prompt| vec![prompt]);
         let prompt = Draft::text("compact_prompt", "user", prompt);
         Self { items, ids: transcript.ids(), prompt, set_aside, n_dropped: 0 }
     }
@@ -99,6 +103,11 @@ impl Compaction {
         }
         self.n_dropped += 1;
         Dropped::Some
+    }
+
+    /// The words that ask for the summary.
+    pub fn prompt(&self) -> Item {
+        self.prompt.item()
     }
 
     /// How many items had to go before the question fitted.
@@ -136,15 +145,25 @@ impl Compaction {
     }
 }
 
+/// What summaries begin with; messages that begin so are not a person's.
+pub fn summary_prefix(pack: &Pack) -> String {
+    concat(&pack.template(SUMMARY_PREFIX).text())
+}
+
 /// The history that a recorded summary stands for: the context as it is now, what people said
 /// before, and the summary.
-pub fn restored(items: &[Item], pack: &Pack, context: &Context, summary: &str) -> Vec<Item> {
-    let prefix = concat(&pack.template(SUMMARY_PREFIX).text());
-    let said = kept_messages(items, &format!("{prefix}\n"));
+pub fn restored(items: &[Item], summary_prefix: &str, context: &[Item], summary: &str) -> Vec<Item> {
+    let said = kept_messages(items, &format!("{summary_prefix}\n"));
     let summary = if summary.is_empty() { NO_SUMMARY } else { summary };
-    let context = context.messages.iter().map(|message| Item::text(message.role, concat(&message.fragments)));
     let said = said.into_iter().map(|text| Item::text("user", text));
-    context.chain(said).chain([Item::text("user", summary)]).collect()
+    context.iter().cloned().chain(said).chain([Item::text("user", summary)]).collect()
+}
+
+/// How many tokens of what people said before a summary could be kept with it, once that many
+/// were said after another summary. Nothing before that one matters any more.
+pub fn kept_tokens(item: &Item, summary_prefix: &str) -> usize {
+    let said = boundary::said_by_person(item).filter(|text| !text.starts_with(&format!("{summary_prefix}\n")));
+    said.map_or(0, |text| tokens_of_bytes(text.len()))
 }
 
 /// Takes the last note on a model switch away, if no message of a person follows it.

@@ -11,7 +11,7 @@
 //! - [`boundary`], [`output_cut`], [`exec_output`]: what items mean and how they are shown
 //! - [`request`], [`tool_list`], `wire`: a request in shared pieces, in the notation of each wire
 //! - [`report`], [`tokens`]: what a request is made of, and how much that is
-//! - [`continuity`], [`increment`]: how a request adds to the one before
+//! - [`continuity`], [`increment`], [`digest`]: how a request adds to the one before, and its digests
 //! - [`turn`], [`call`], [`turn_item`], [`meter`]: the turn as a state machine
 //! - [`approval`]: which commands and patches run, which are asked about, which are refused
 //! - [`truncate`]: cutting texts
@@ -30,6 +30,7 @@ pub mod command_line;
 pub mod compaction;
 pub mod continuity;
 pub mod custom_prompt;
+pub mod digest;
 pub mod encode;
 pub mod exec_output;
 pub mod facts;

@@ -174,13 +174,23 @@ impl Frame {
         }
     }
 
+    /// A frame that was written down when it was used.
+    pub fn recorded(view: View, head: Encoded, tail: Encoded) -> Self {
+        Self { view, head: head.into(), tail: tail.into(), omissions: Vec::new() }
+    }
+
+    /// How items are shown between its parts.
+    pub fn view(&self) -> View {
+        self.view
+    }
+
     /// The bytes before the items.
-    pub(crate) fn head_bytes(&self) -> &Bytes {
+    pub fn head_bytes(&self) -> &Bytes {
         &self.head.bytes
     }
 
     /// The bytes after the items.
-    pub(crate) fn tail_bytes(&self) -> &Bytes {
+    pub fn tail_bytes(&self) -> &Bytes {
         &self.tail.bytes
     }
 

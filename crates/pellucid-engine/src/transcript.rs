@@ -8,9 +8,11 @@
 //! - `entry`: what is known of an item
 //! - `rendering`: items as they stand in requests
 //! - `draft`: messages that are still in fragments
+//! - `ready`: items that are recorded as they are
 
 mod draft;
 mod entry;
+mod ready;
 mod rendering;
 
 use std::collections::BTreeSet;
@@ -22,23 +24,28 @@ pub use draft::DraftPart;
 use entry::Entry;
 use pellucid_protocol::item::Item;
 use pellucid_protocol::settings::TruncationPolicy;
+use ready::Ready;
 pub use rendering::ExecOutputs;
 pub(crate) use rendering::NO_PICTURE;
 pub use rendering::Pictures;
 pub use rendering::Rendered;
 use rendering::Rendering;
 pub use rendering::View;
+use serde::Deserialize;
+use serde::Serialize;
 
 use crate::boundary;
 use crate::chunks::Chunks;
 use crate::encode::Encoded;
 use crate::encode::Encoder;
+use crate::encode::Span;
 use crate::fragment::Omission;
 use crate::fragment::Origin;
 use crate::output_cut::cut_output;
 
 /// Whether items carry the ids that the server gave them.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum ItemIds {
     /// They do not.
     #[default]
@@ -129,6 +136,25 @@ impl Transcript {
             _ => encoder.value(item.as_ref(), origin),
         }
         self.push(&item, encoder.finish());
+    }
+
+    /// Records an item by its bytes if they are exactly what would be written of it; tells whether
+    /// they are. Those of others have to be parsed and recorded.
+    pub fn record_ready(&mut self, bytes: &[u8], part: &Arc<str>, origin: &Origin) -> bool {
+        let Some(ready) = Ready::read(bytes, self.truncation) else {
+            return false;
+        };
+        let span = Span { part: part.clone(), origin: origin.clone(), len: bytes.len(), raw_len: bytes.len() };
+        self.add(Entry::ready(ready, bytes, span));
+        true
+    }
+
+    /// Renders what is recorded so far, unless calls are waiting for their outputs. What is
+    /// rendered is no longer held twice.
+    pub fn settle(&mut self, view: View) {
+        if self.calls.len() == self.outputs.len() {
+            self.view(view);
+        }
     }
 
     /// The items as they stand in a request, in the notation of its wire.
@@ -238,7 +264,10 @@ impl Transcript {
     }
 
     fn push(&mut self, item: &Item, encoded: Encoded) {
-        let entry = Entry::new(item, encoded);
+        self.add(Entry::new(item, encoded));
+    }
+
+    fn add(&mut self, entry: Entry) {
         if let Some(call_id) = &entry.call_id
             && self.rendering.is_contradicted_by(&entry, call_id)
         {

@@ -4,18 +4,34 @@
 //! began. A file appears with the first message of a person; every line is on its way to the disk
 //! before anybody hears of what it says.
 //!
-//! - [`record`]: the lines
-//! - [`recorder`]: writing them
-//! - [`name`]: where files are
-//! - [`find`]: which file is meant
-//! - [`read`]: reading a file back, whatever state it is in
+//! - [`sessions`]: everything that can be done with stored sessions; faces begin here
+//! - [`record`], [`recorder`], [`sink`]: the lines, and writing them
+//! - [`name`], [`names`]: where files are, and what people call them
+//! - [`walk`], [`find`]: every file, and the one that is meant
+//! - [`read`], [`lines`]: reading a file back, whatever state it is in, from either end
+//! - [`copy`]: copying one
+//! - [`summary`], [`query`], [`index`]: lists of sessions
+//! - [`requests`]: what was sent
+//! - [`redact`], [`fsck`]: before a session leaves the machine, and whether all is whole
 //!
 //! Not here: what a record means for the next request (`pellucid-agent`).
 
 #![warn(missing_docs)]
 
+pub mod copy;
 pub mod find;
+pub mod fsck;
+pub mod index;
+pub mod lines;
 pub mod name;
+pub mod names;
+pub mod query;
 pub mod read;
 pub mod record;
 pub mod recorder;
+pub mod redact;
+pub mod requests;
+pub mod sessions;
+pub mod sink;
+pub mod summary;
+pub mod walk;

@@ -8,6 +8,14 @@ use jiff::civil::DateTime;
 /// The folder of session files in the home folder.
 pub const SESSIONS: &str = "sessions";
 
+/// The folder of session files that were put away.
+pub const ARCHIVED: &str = "archived_sessions";
+
+/// The folder of what was sent.
+pub const REQUESTS: &str = "requests";
+
+const STAMP: usize = "2026-11-15T07-25-24".len();
+
 /// Where the file of a session goes that began at this local time.
 pub fn path(home: &Path, began: DateTime, id: &str) -> PathBuf {
     let folder = began.strftime("%Y/%m/%d").to_string();
@@ -22,11 +30,29 @@ pub fn path(home: &Path, began: DateTime, id: &str) -> PathBuf {
 /// assert_eq!(pellucid_store::name::session_id(name), Some("019a0000-0000-7000-8000-000000000001"));
 /// ```
 pub fn session_id(name: &str) -> Option<&str> {
-    const STAMP: usize = "2026-11-15T07-25-24".len();
     let rest = name.strip_prefix("rollout-")?.strip_suffix(".jsonl")?;
     let id = rest.get(STAMP..)?.strip_prefix('-')?;
     let is_hex_or_dash = |c: char| c.is_ascii_hexdigit() || c == '-';
     (id.len() == 36 && id.chars().all(is_hex_or_dash)).then_some(id)
+}
+
+/// When a session began, as the name of its file says.
+pub fn stamp(name: &str) -> Option<DateTime> {
+    session_id(name)?;
+    let stamp = name.strip_prefix("rollout-")?.get(..STAMP)?;
+    DateTime::strptime("%Y-%m-%dT%H-%M-%S", stamp).ok()
+}
+
+/// The folder of a session file by the date in its name, below the folder of session files.
+pub fn day_folder(name: &str) -> Option<PathBuf> {
+    Some(PathBuf::from(stamp(name)?.strftime("%Y/%m/%d").to_string()))
+}
+
+/// Where it is written what a session sent, by the name of the session's file.
+pub fn requests_path(home: &Path, session_file: &str) -> Option<PathBuf> {
+    let folder = day_folder(session_file)?;
+    let rest = session_file.strip_prefix("rollout-")?;
+    Some(home.join(REQUESTS).join(folder).join(format!("requests-{rest}")))
 }
 
 #[cfg(test)]

@@ -55,6 +55,9 @@ pub struct SessionMeta {
     /// Its base instructions.
     #[serde(default)]
     pub base_instructions: Option<BaseInstructions>,
+    /// Tools that the program which drives the session runs itself.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub dynamic_tools: Option<Vec<Value>>,
     /// The repository it began in.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub git: Option<Git>,
@@ -158,4 +161,52 @@ pub(crate) fn is_kept(event: &EventMessage) -> bool {
             | EventMessage::TaskComplete { .. }
             | EventMessage::ItemCompleted { item: TurnItem::Plan { .. }, .. }
     )
+}
+
+/// Those of the events that no session of ours writes which a copy keeps.
+const KEPT_OTHERS: [&str; 3] = ["entered_review_mode", "exited_review_mode", "undo_completed"];
+
+/// Events that session files of the format may hold, though no session of ours writes them.
+const OTHER_EVENTS: [&str; 18] = [
+    "collab_agent_interaction_end",
+    "collab_agent_spawn_end",
+    "collab_close_end",
+    "collab_resume_end",
+    "collab_waiting_end",
+    "entered_review_mode",
+    "error",
+    "exec_command_end",
+    "exited_review_mode",
+    "item_completed",
+    "mcp_tool_call_end",
+    "patch_apply_end",
+    "plan_update",
+    "token_count",
+    "undo_completed",
+    "user_message",
+    "view_image_tool_call",
+    "web_search_end",
+];
+
+/// Whether this is an event of the format, whatever its fields are.
+pub(crate) fn is_known_event(payload: &[u8]) -> bool {
+    event_name(payload).is_some_and(|name| OTHER_EVENTS.contains(&name))
+}
+
+/// What an event is called.
+fn event_name(payload: &[u8]) -> Option<&str> {
+    #[derive(Deserialize)]
+    struct Named<'a> {
+        #[serde(rename = "type")]
+        name: &'a str,
+    }
+    serde_json::from_slice::<Named<'_>>(payload).ok().map(|event| event.name)
+}
+
+/// Whether an event of this payload is worth keeping in a copy of its session.
+pub(crate) fn is_kept_payload(payload: &[u8]) -> bool {
+    match serde_json::from_slice::<EventMessage>(payload) {
+        Ok(event) => is_kept(&event),
+        Err(_) => event_name(payload).is_some_and(|name| KEPT_OTHERS.contains(&name)),
+    }
 }

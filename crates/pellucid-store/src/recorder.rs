@@ -7,13 +7,7 @@
 //! A file that cannot be written does not stop the conversation. The first failure is kept for
 //! the face to tell, and nothing more is written.
 
-use std::fs::File;
-use std::fs::OpenOptions;
 use std::io;
-use std::io::Read;
-use std::io::Seek;
-use std::io::SeekFrom;
-use std::io::Write;
 use std::path::Path;
 use std::path::PathBuf;
 
@@ -23,6 +17,9 @@ use serde::Serialize;
 
 use crate::record::Record;
 use crate::record::is_kept;
+use crate::sink::Existing;
+use crate::sink::FileSink;
+use crate::sink::Sink;
 
 /// Writes one session file.
 #[derive(Debug)]
@@ -37,7 +34,7 @@ enum State {
     /// No file yet; what it will begin with.
     Waiting(Vec<Record>),
     /// Every record is written at once.
-    Open(File),
+    Open(Box<dyn Sink>),
     /// Writing failed, or nobody wants a file.
     Closed,
 }
@@ -53,12 +50,13 @@ impl Recorder {
     /// # Errors
     /// When it cannot be opened.
     pub fn resume(path: PathBuf) -> io::Result<Self> {
-        let mut file = OpenOptions::new().read(true).append(true).open(&path)?;
-        if !ends_with_newline(&mut file)? {
-            // A line was torn. It stays as it is; the next record begins on a line of its own.
-            file.write_all(b"\n")?;
-        }
-        Ok(Self { path, state: State::Open(file), failure: None })
+        let file = FileSink::open(&path, Existing::Needed)?;
+        Ok(Self { path, state: State::Open(Box::new(file)), failure: None })
+    }
+
+    /// A recorder that writes somewhere else than to a file of its own making.
+    pub fn into_sink(path: PathBuf, sink: Box<dyn Sink>) -> Self {
+        Self { path, state: State::Open(sink), failure: None }
     }
 
     /// A recorder that writes nothing.
@@ -69,6 +67,19 @@ impl Recorder {
     /// Where the file is, or will be.
     pub fn path(&self) -> Option<&Path> {
         (!self.path.as_os_str().is_empty()).then_some(self.path.as_path())
+    }
+
+    /// How many bytes are written; absent while nothing is, or can be.
+    pub fn len(&self) -> Option<u64> {
+        match &self.state {
+            State::Open(sink) => Some(sink.len()),
+            State::Waiting(_) | State::Closed => None,
+        }
+    }
+
+    /// Whether nothing is written.
+    pub fn is_empty(&self) -> bool {
+        self.len().is_none_or(|len| len == 0)
     }
 
     /// Why nothing more is written, if writing failed.
@@ -87,11 +98,20 @@ impl Recorder {
     pub fn record(&mut self, record: Record) {
         match &mut self.state {
             State::Waiting(records) => records.push(record),
-            State::Open(file) => {
-                let written = write(file, &record);
+            State::Open(sink) => {
+                let written = line(&record).and_then(|line| sink.append(&line));
                 self.check(written);
             }
             State::Closed => {}
+        }
+    }
+
+    /// Records a payload that was written before, as it is.
+    pub fn copy(&mut self, kind: crate::read::Kind, payload: &[u8]) {
+        if let State::Open(sink) = &mut self.state {
+            let head = format!("{{\"timestamp\":\"{}\",\"type\":\"{}\",\"payload\":", now(), kind.as_str());
+            let written = sink.append(&[head.as_bytes(), payload, b"}\n"].concat());
+            self.check(written);
         }
     }
 
@@ -101,7 +121,7 @@ impl Recorder {
             let records = std::mem::take(records);
             let opened = open(&self.path, &records);
             match opened {
-                Ok(file) => self.state = State::Open(file),
+                Ok(sink) => self.state = State::Open(Box::new(sink)),
                 Err(error) => self.check(Err(error)),
             }
         }
@@ -123,25 +143,18 @@ struct Line<'a> {
     record: &'a Record,
 }
 
-fn write(file: &mut File, record: &Record) -> io::Result<()> {
+fn line(record: &Record) -> io::Result<Vec<u8>> {
     let mut line = serde_json::to_vec(&Line { timestamp: now(), record })?;
     line.push(b'\n');
-    file.write_all(&line)
+    Ok(line)
 }
 
-fn open(path: &Path, records: &[Record]) -> io::Result<File> {
-    if let Some(folder) = path.parent() {
-        std::fs::create_dir_all(folder)?;
-    }
-    let mut options = OpenOptions::new();
-    options.append(true).create(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    let mut file = options.open(path)?;
+fn open(path: &Path, records: &[Record]) -> io::Result<FileSink> {
+    let mut sink = FileSink::open(path, Existing::Welcome)?;
     for record in records {
-        write(&mut file, record)?;
+        sink.append(&line(record)?)?;
     }
-    Ok(file)
+    Ok(sink)
 }
 
 /// The time in UTC, with milliseconds.
@@ -149,18 +162,11 @@ pub fn now() -> String {
     Timestamp::now().strftime("%Y-%m-%dT%H:%M:%S%.3fZ").to_string()
 }
 
-fn ends_with_newline(file: &mut File) -> io::Result<bool> {
-    if file.seek(SeekFrom::End(0))? == 0 {
-        return Ok(true);
-    }
-    file.seek(SeekFrom::End(-1))?;
-    let mut last = [0];
-    file.read_exact(&mut last)?;
-    Ok(last == *b"\n")
-}
-
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+    use std::sync::Mutex;
+
     use pellucid_protocol::item::Item;
     use pellucid_testkit::Workspace;
 
@@ -183,6 +189,7 @@ mod tests {
         recorder.record(item("two"));
         recorder.persist();
         let text = files.read("a/b/session.jsonl");
+        assert_eq!(recorder.len(), Some(text.len() as u64));
         let lines: Vec<_> = text.lines().collect();
         assert_eq!(lines.len(), 3, "{text}");
         assert!(
@@ -199,5 +206,54 @@ mod tests {
         recorder.persist();
         recorder.record(item("lost"));
         assert!(recorder.failure().is_some_and(|failure| failure.contains("in/the/way/session.jsonl: ")));
+    }
+
+    /// A disk with room for so many bytes.
+    #[derive(Debug, Clone)]
+    struct SmallDisk {
+        kept: Arc<Mutex<Vec<u8>>>,
+        room: usize,
+    }
+
+    impl Sink for SmallDisk {
+        fn append(&mut self, line: &[u8]) -> io::Result<()> {
+            let mut kept = self.kept.lock().unwrap();
+            if kept.len() + line.len() > self.room {
+                return Err(io::Error::from(io::ErrorKind::StorageFull));
+            }
+            kept.extend_from_slice(line);
+            Ok(())
+        }
+
+        fn len(&self) -> u64 {
+            self.kept.lock().unwrap().len() as u64
+        }
+    }
+
+    #[test]
+    fn a_full_disk_ends_the_file_behind_a_whole_line() {
+        for room in [0, 10, 300, 350, 1000] {
+            let disk = SmallDisk { kept: Arc::default(), room };
+            let mut recorder = Recorder::into_sink("/disk/session.jsonl".into(), Box::new(disk.clone()));
+            for n in 0..20 {
+                recorder.record(item(&format!("{n} {}", "x".repeat(n))));
+            }
+            let kept = disk.kept.lock().unwrap();
+            assert!(kept.is_empty() || kept.ends_with(b"\n"), "{room}");
+            let (records, set_aside) = crate::read::parse(&kept);
+            assert!(records.len() < 20 && set_aside.is_empty(), "{room}");
+            assert_eq!(recorder.failure(), Some("/disk/session.jsonl: no storage space"), "{room}");
+        }
+    }
+
+    #[test]
+    fn a_file_has_one_writer() {
+        let files = Workspace::new("//- session.jsonl\n{}\n");
+        let path = files.path("session.jsonl");
+        let first = Recorder::resume(path.clone()).unwrap();
+        let second = Recorder::resume(path.clone()).unwrap_err();
+        assert_eq!(second.to_string(), "another process is writing to this session");
+        drop(first);
+        Recorder::resume(path).unwrap();
     }
 }

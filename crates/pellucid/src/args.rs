@@ -2,6 +2,7 @@
 
 mod pack;
 mod sandbox;
+mod sessions;
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -23,6 +24,16 @@ pub use sandbox::DoctorArgs;
 pub use sandbox::SandboxArgs;
 pub use sandbox::SandboxCommand;
 pub use sandbox::SandboxedArgs;
+pub use sessions::ExportArgs;
+pub use sessions::ForkArgs;
+pub use sessions::FsckArgs;
+pub use sessions::ReplayArgs;
+pub use sessions::ResumeCommandArgs;
+pub use sessions::SessionOrder;
+pub use sessions::SessionsArgs;
+pub use sessions::SessionsCommand;
+pub use sessions::SessionsListArgs;
+pub use sessions::ShowArgs;
 
 /// A coding agent you can see through.
 ///
@@ -109,6 +120,14 @@ pub enum Command {
     /// Run one turn without a terminal interface.
     #[command(visible_alias = "e")]
     Exec(ExecArgs),
+    /// Go on with an earlier session.
+    Resume(ResumeCommandArgs),
+    /// Copy a session, or the beginning of it, into a new one.
+    Fork(ForkArgs),
+    /// Sessions: list, look at, name, put away, export and check them.
+    Sessions(SessionsArgs),
+    /// Rebuild every request of a session from its files and compare it with what was sent.
+    Replay(ReplayArgs),
     /// Show the exact request that the next turn would send.
     Prompt(PromptArgs),
     /// Show what that request is made of: every part with its bytes, tokens and origin.
@@ -204,6 +223,19 @@ pub struct TurnArgs {
 #[command(after_help = "The answer is printed on standard output, everything else on standard error.")]
 pub struct ExecArgs {
     #[command(flatten)]
+    pub options: ExecOptions,
+
+    /// What to do. `-` or nothing reads it from standard input.
+    pub prompt: Option<String>,
+
+    #[command(subcommand)]
+    pub command: Option<ExecCommand>,
+}
+
+/// How one turn is run without a terminal interface.
+#[derive(Debug, ClapArgs)]
+pub struct ExecOptions {
+    #[command(flatten)]
     pub turn: TurnArgs,
 
     /// Work outside of a git repository.
@@ -241,12 +273,6 @@ pub struct ExecArgs {
     /// Write the model's replies to this file, for `--script` (JSONL if it ends in .jsonl, else TOML).
     #[arg(long, value_name = "FILE")]
     pub record: Option<PathBuf>,
-
-    /// What to do. `-` or nothing reads it from standard input.
-    pub prompt: Option<String>,
-
-    #[command(subcommand)]
-    pub command: Option<ExecCommand>,
 }
 
 /// Commands of `exec`.
@@ -259,7 +285,7 @@ pub enum ExecCommand {
 /// `exec resume`.
 #[derive(Debug, ClapArgs)]
 pub struct ResumeArgs {
-    /// The session's id. An unknown one begins a new session.
+    /// The session's id or name. An unknown one begins a new session.
     pub session_id: Option<String>,
 
     /// What to do. `-` or nothing reads it from standard input.
@@ -278,12 +304,14 @@ pub struct ResumeArgs {
     pub image: Vec<PathBuf>,
 }
 
-impl ExecArgs {
+impl ExecOptions {
     /// Whether there is a file of the session.
     pub fn keep(&self) -> Keep {
         if self.ephemeral { Keep::Nothing } else { Keep::File }
     }
+}
 
+impl ExecArgs {
     /// The session to go on with, if one is asked for.
     pub fn resume(&self) -> Option<Which> {
         let Some(ExecCommand::Resume(resume)) = &self.command else {
@@ -310,14 +338,14 @@ impl ExecArgs {
             Some(ExecCommand::Resume(resume)) => resume.image.as_slice(),
             None => &[],
         };
-        self.turn.image.iter().chain(more).cloned().collect()
+        self.options.turn.image.iter().chain(more).cloned().collect()
     }
 }
 
 /// A session that is looked at without going on with it.
 #[derive(Debug, Clone, Default, ClapArgs)]
 pub struct StoredArgs {
-    /// Look at the next request of this session.
+    /// Look at the next request of this session (id or name).
     #[arg(long, value_name = "ID", conflicts_with = "last")]
     pub session: Option<String>,
 

@@ -7,6 +7,7 @@ mod human;
 mod json;
 
 use std::path::Path;
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use pellucid_agent::door;
@@ -24,6 +25,7 @@ use pellucid_workspace::git;
 use serde_json::Value;
 
 use crate::args::ExecArgs;
+use crate::args::ExecOptions;
 use crate::args::Shared;
 use crate::exec::human::Human;
 use crate::exec::json::Json;
@@ -31,37 +33,71 @@ use crate::start;
 use crate::start::Failure;
 use crate::start::Opening;
 use crate::start::Start;
+use crate::start::Which;
 use crate::stdin;
 use crate::style;
 use crate::style::Paint;
 
 pub fn run(shared: &Shared, args: &ExecArgs) -> Result<ExitCode, Failure> {
-    let mut start = Start::new(shared, &args.turn)?;
-    let is_waived = args.skip_git_repo_check || args.turn.bypass;
+    let target = match args.resume() {
+        Some(which) => Target::Resumed { which, otherwise: Otherwise::BeginNew },
+        None => Target::New,
+    };
+    run_job(shared, &args.options, Job { target, prompt: args.prompt(), images: args.images() })
+}
+
+/// What is done with which session.
+#[derive(Debug)]
+pub struct Job {
+    pub target: Target,
+    /// What to do; absent to read it from standard input.
+    pub prompt: Option<String>,
+    pub images: Vec<PathBuf>,
+}
+
+/// Which session a turn is for.
+#[derive(Debug)]
+pub enum Target {
+    /// A new one.
+    New,
+    /// One that goes on.
+    Resumed { which: Which, otherwise: Otherwise },
+    /// A copy of one, with so many messages of the person, or all.
+    Forked { which: Which, at: Option<usize> },
+}
+
+/// What happens when there is no such session.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Otherwise {
+    /// A new one begins.
+    BeginNew,
+    /// Nothing.
+    Fail,
+}
+
+pub fn run_job(shared: &Shared, options: &ExecOptions, job: Job) -> Result<ExitCode, Failure> {
+    let mut start = Start::new(shared, &options.turn)?;
+    let is_waived = options.skip_git_repo_check || options.turn.bypass;
     let folders = &start.config.folders;
     if !is_waived && folders.work_tree.is_none() && git::work_tree_root(&folders.cwd).is_none() {
         return Err(Failure::new("Not inside a trusted directory and --skip-git-repo-check was not specified."));
     }
     start.make_ready()?;
-    let tape = args.record.as_deref().map(|file| start.record(file)).transpose()?;
+    let tape = options.record.as_deref().map(|file| start.record(file)).transpose()?;
     let hide_reasoning = start.config.display.hide_reasoning;
-    let has_context_events = args.context_events || start.config.records.context_events;
-    let has_typed_codes = args.typed_exit_codes || start.config.records.typed_exit_codes;
-    let (resume, prompt) = (args.resume(), args.prompt());
-    let opening = match resume.and_then(|which| start.find(&which)) {
-        Some(loaded) => Opening::Resumed { loaded: Box::new(loaded), keep: args.keep() },
-        None => Opening::New { session_id: args.turn.session_id.as_deref(), keep: args.keep() },
-    };
+    let has_context_events = options.context_events || start.config.records.context_events;
+    let has_typed_codes = options.typed_exit_codes || start.config.records.typed_exit_codes;
+    let opening = opening(&start, &job.target, options)?;
     let mut session = start.session(opening)?;
-    if args.json && has_context_events {
+    if options.json && has_context_events {
         session.tell_context();
     }
-    tell_omissions(&session, args.strict_context)?;
-    let prompt = stdin::prompt(prompt)?;
-    let output_schema = start::output_schema(args.turn.output_schema.as_deref())?;
-    let turn = Turn { inputs: start::inputs(&args.images(), Some(prompt.clone())), output_schema };
-    let paint = Paint::new(args.color);
-    let mut show = if args.json {
+    tell_omissions(&session, options.strict_context)?;
+    let prompt = stdin::prompt(job.prompt)?;
+    let output_schema = start::output_schema(options.turn.output_schema.as_deref())?;
+    let turn = Turn { inputs: start::inputs(&job.images, Some(prompt.clone())), output_schema };
+    let paint = Paint::new(options.color);
+    let mut show = if options.json {
         Show::Json(Json::new(has_context_events))
     } else {
         Show::Human(Box::new(Human::new(paint, hide_reasoning, prompt, session.facts())))
@@ -70,7 +106,10 @@ pub fn run(shared: &Shared, args: &ExecArgs) -> Result<ExitCode, Failure> {
     if let Some(failure) = session.file_failure() {
         style::line(&format!("warning: the session is not kept: {failure}"));
     }
-    if let Some(file) = &args.output_last_message {
+    if let Some(failure) = session.sent_failure() {
+        style::line(&format!("warning: what was sent is not kept: {failure}"));
+    }
+    if let Some(file) = &options.output_last_message {
         write_last_message(file, outcome.last_message.as_deref());
     }
     show.finish(outcome.last_message.as_deref())?;
@@ -78,6 +117,26 @@ pub fn run(shared: &Shared, args: &ExecArgs) -> Result<ExitCode, Failure> {
         style::line(&format!("warning: the recording is not whole: {error}"));
     }
     Ok(if has_typed_codes { outcome.typed_code() } else { outcome.code() })
+}
+
+/// How the session of a job is opened.
+pub fn opening<'a>(start: &Start, target: &Target, options: &'a ExecOptions) -> Result<Opening<'a>, Failure> {
+    let keep = options.keep();
+    let new = || Opening::New { session_id: options.turn.session_id.as_deref(), keep };
+    match target {
+        Target::New => Ok(new()),
+        Target::Resumed { which, otherwise } => match (start.find(which), otherwise) {
+            (Some(file), _) => Ok(Opening::Resumed { file: Box::new(file), keep }),
+            (None, Otherwise::BeginNew) => Ok(new()),
+            (None, Otherwise::Fail) => Err(which.not_found()),
+        },
+        Target::Forked { which, at } => {
+            let file = start.find(which).ok_or_else(|| which.not_found())?;
+            let upto = start::fork_place(&file, *at)?;
+            let session_id = options.turn.session_id.as_deref();
+            Ok(Opening::Forked { file: Box::new(file), upto, session_id, keep })
+        }
+    }
 }
 
 /// Says on standard error which instructions the model will not see. Events stay as they are.

@@ -4,6 +4,7 @@
 //! - `apply_patch`: patches from the command line, also under names of their own
 //! - `start`: from arguments to a session
 //! - `exec`: one turn without a terminal interface
+//! - `resume`, `sessions`, `replay`: sessions that are stored
 //! - `prompt`, `context`: what the model would be given, and where it comes from
 //! - `compact`: a stored session's history becomes a summary
 //! - `pack`: the user's prompt packs
@@ -27,6 +28,9 @@ mod pack;
 mod prompt;
 mod prompts;
 mod sandbox;
+mod replay;
+mod resume;
+mod sessions;
 mod skills;
 mod start;
 mod stdin;
@@ -64,6 +68,10 @@ fn run(args: Args) -> Result<ExitCode, Failure> {
     }
     match command {
         Command::Exec(exec) => exec::run(&shared, &exec),
+        Command::Resume(args) => resume::resume(&shared, &args),
+        Command::Fork(args) => resume::fork(&shared, &args),
+        Command::Sessions(args) => sessions::run(args.command),
+        Command::Replay(args) => replay::run(&args),
         Command::Prompt(args) => prompt::run(&shared, &args),
         Command::Context(args) => context::run(&shared, &args),
         Command::Compact(args) => compact::run(&shared, &args),

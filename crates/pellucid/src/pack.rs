@@ -10,7 +10,7 @@ mod new;
 #[cfg(test)]
 mod reference;
 mod show;
-mod table;
+pub mod table;
 
 use std::error::Error;
 use std::io::Write;

@@ -46,8 +46,8 @@ pub fn next_request(
     let start = Start::new(shared, turn)?;
     let opening = match stored.which() {
         Some(which) => {
-            let loaded = start.find(&which).ok_or_else(|| Failure::new(format!("Error: there is no {which}")))?;
-            Opening::Resumed { loaded: Box::new(loaded), keep: Keep::Nothing }
+            let file = start.find(&which).ok_or_else(|| Failure::new(format!("Error: there is no {which}")))?;
+            Opening::Resumed { file: Box::new(file), keep: Keep::Nothing }
         }
         None => Opening::New { session_id: turn.session_id.as_deref(), keep: Keep::Nothing },
     };

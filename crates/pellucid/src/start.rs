@@ -5,10 +5,12 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use jiff::Zoned;
+use pellucid_agent::fork::Places;
 use pellucid_agent::gather;
 use pellucid_agent::gather::Sources;
 use pellucid_agent::identity;
 use pellucid_agent::identity::Identity;
+use pellucid_agent::restore::SetAside;
 use pellucid_agent::session::Session;
 use pellucid_agent::session::Setup;
 use pellucid_config::Config;
@@ -39,7 +41,8 @@ use pellucid_store::find;
 use pellucid_store::find::Wanted;
 use pellucid_store::name;
 use pellucid_store::read;
-use pellucid_store::read::Loaded;
+use pellucid_store::read::ReadError;
+use pellucid_store::read::SessionFile;
 use pellucid_store::recorder::Recorder;
 use serde_json::Value;
 
@@ -181,25 +184,26 @@ impl Start {
             None => model,
         };
         let home = config.folders.home.clone();
-        let (session_id, recorder, loaded) = match opening {
-            Opening::New { session_id, keep } => {
-                let id = match session_id {
-                    Some(id) => SessionId::new(parse_session_id(id)?),
-                    None => identity::new_session_id(),
-                };
+        let new = |session_id: Option<&str>, keep: Keep| -> Result<(SessionId, Recorder), Failure> {
+            let id = match session_id {
+                Some(id) => SessionId::new(parse_session_id(id)?),
+                None => identity::new_session_id(),
+            };
+            let recorder = match keep {
+                Keep::File => Recorder::new(name::path(&home, Zoned::now().datetime(), id.as_str())),
+                Keep::Nothing => Recorder::none(),
+            };
+            Ok((id, recorder))
+        };
+        let (session_id, recorder) = match &opening {
+            Opening::New { session_id, keep } | Opening::Forked { session_id, keep, .. } => new(*session_id, *keep)?,
+            Opening::Resumed { file, keep } => {
+                let failed = |error| Failure::new(format!("Error: {}: {error}", file.path.display()));
                 let recorder = match keep {
-                    Keep::File => Recorder::new(name::path(&home, Zoned::now().datetime(), id.as_str())),
+                    Keep::File => Recorder::resume(file.path.clone()).map_err(failed)?,
                     Keep::Nothing => Recorder::none(),
                 };
-                (id, recorder, None)
-            }
-            Opening::Resumed { loaded, keep } => {
-                let failed = |error| Failure::new(format!("Error: {}: {error}", loaded.path.display()));
-                let recorder = match keep {
-                    Keep::File => Recorder::resume(loaded.path.clone()).map_err(failed)?,
-                    Keep::Nothing => Recorder::none(),
-                };
-                (SessionId::new(loaded.meta.id.as_str()), recorder, Some(loaded))
+                (SessionId::new(file.meta.id.as_str()), recorder)
             }
         };
         let raw = if config.display.show_raw_reasoning { RawReasoning::Shown } else { RawReasoning::Hidden };
@@ -220,32 +224,36 @@ impl Start {
             context_events: false,
             notices,
         };
-        Ok(match loaded {
-            Some(loaded) => Session::resumed(setup, recorder, &loaded),
-            None => Session::new(setup, recorder),
-        })
+        let failed = |error: ReadError| Failure::new(format!("Error: {error}"));
+        let (session, path) = match opening {
+            Opening::New { .. } => return Ok(Session::new(setup, recorder)),
+            Opening::Resumed { file, .. } => {
+                (Session::resumed(setup, recorder, &file).map_err(failed)?, file.path)
+            }
+            Opening::Forked { file, upto, .. } => {
+                (Session::forked(setup, recorder, &file, upto).map_err(failed)?, file.path)
+            }
+        };
+        tell_set_aside(&path, session.set_aside());
+        Ok(session)
     }
 
-    /// The session file that a person means, read back; absent when there is none.
-    pub fn find(&self, which: &Which) -> Option<Loaded> {
+    /// The session file that a person means; absent when there is none.
+    pub fn find(&self, which: &Which) -> Option<SessionFile> {
         let home = &self.config.folders.home;
         let path = match which {
-            Which::Id(id) => find::by_id(home, &identity::parse_session_id(id)?),
+            Which::Id(id) => match identity::parse_session_id(id) {
+                Some(id) => find::by_id(home, &id),
+                None => find::by_name(home, id),
+            },
             Which::Newest { everywhere } => {
                 let cwd = (!everywhere).then_some(self.config.folders.cwd.as_path());
                 let provider = Some(self.provider_id());
                 find::newest(home, Wanted { cwd, provider })
             }
         }?;
-        match read::read(&path) {
-            Ok(loaded) => {
-                if !loaded.set_aside.is_empty() {
-                    let lines: Vec<String> = loaded.set_aside.iter().map(ToString::to_string).collect();
-                    let (path, lines) = (path.display(), lines.join(", "));
-                    style::line(&format!("warning: {path}: lines that cannot be read are set aside: {lines}"));
-                }
-                Some(loaded)
-            }
+        match read::open(&path) {
+            Ok(file) => Some(file),
             Err(error) => {
                 style::line(&format!("warning: {error}"));
                 None
@@ -271,16 +279,59 @@ pub enum Opening<'a> {
     /// Where its file ends.
     Resumed {
         /// The file.
-        loaded: Box<Loaded>,
+        file: Box<SessionFile>,
         /// Whether it is written on.
         keep: Keep,
     },
+    /// From a copy of another one's file.
+    Forked {
+        /// The file.
+        file: Box<SessionFile>,
+        /// How many bytes of it.
+        upto: u64,
+        /// The new session's id, if it is given.
+        session_id: Option<&'a str>,
+        /// Whether there is a file of it.
+        keep: Keep,
+    },
+}
+
+impl Which {
+    /// What is said when there is none.
+    pub fn not_found(&self) -> Failure {
+        let advice = "Run `pellucid sessions list` to see those that are stored.";
+        match self {
+            Self::Id(id) => Failure::new(format!("ERROR: No saved session found with ID {id}. {advice}")),
+            newest @ Self::Newest { .. } => Failure::new(format!("ERROR: there is no {newest}. {advice}")),
+        }
+    }
+}
+
+/// How many bytes of a session a copy has that keeps so many messages of the person.
+pub fn fork_place(file: &SessionFile, at: Option<usize>) -> Result<u64, Failure> {
+    let places = Places::read(file).map_err(|error| Failure::new(format!("Error: {error}")))?;
+    let n_messages = places.messages.len();
+    places.keeping(at.unwrap_or(n_messages)).ok_or_else(|| {
+        let at = at.unwrap_or_default();
+        Failure::new(format!("Error: --at {at}: the session has {n_messages} messages of yours"))
+    })
+}
+
+/// Says which lines of a session file could not be read.
+fn tell_set_aside(path: &Path, set_aside: &SetAside) {
+    if set_aside.places.is_empty() {
+        return;
+    }
+    let what = if set_aside.are_offsets { "lines at these bytes" } else { "lines" };
+    let places: Vec<String> = set_aside.places.iter().map(ToString::to_string).collect();
+    let (path, places) = (path.display(), places.join(", "));
+    style::line(&format!("warning: {path}: {what} that cannot be read are set aside: {places}"));
 }
 
 impl std::fmt::Display for Which {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            Self::Id(id) => write!(f, "session with the id {id}"),
+            Self::Id(id) => write!(f, "session with the id or name {id}"),
             Self::Newest { everywhere: true } => f.write_str("session yet"),
             Self::Newest { everywhere: false } => f.write_str("session of this folder and provider"),
         }
@@ -299,7 +350,7 @@ pub enum Keep {
 /// Which session a person means.
 #[derive(Debug)]
 pub enum Which {
-    /// The one with this id.
+    /// The one with this id or name.
     Id(String),
     /// The one that was used last, here or everywhere.
     Newest {

@@ -76,6 +76,12 @@ pub fn line(text: &str) {
     eprintln!("{text}");
 }
 
+/// A piece of a line on standard error.
+#[expect(clippy::print_stderr, reason = "this is how the program speaks to people")]
+pub fn part(text: &str) {
+    eprint!("{text}");
+}
+
 /// A number with separators between thousands.
 pub fn thousands(number: i64) -> String {
     let digits = number.unsigned_abs().to_string();

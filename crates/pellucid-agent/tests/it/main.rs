@@ -4,6 +4,7 @@
 
 mod faults;
 mod recordings;
+mod replays;
 mod skills;
 mod sockets;
 mod turns;
@@ -73,13 +74,18 @@ pub fn configure(files: &Workspace, config: &str, server: &MockServer) {
 
 /// Opens a session with the configuration of `home/` in `work/`.
 pub fn open(files: &Workspace, model: impl FnOnce(&Provider) -> Model) -> Session {
+    Session::new(setup(files, model), Recorder::none())
+}
+
+/// What such a session is made of.
+pub fn setup(files: &Workspace, model: impl FnOnce(&Provider) -> Model) -> Setup {
     let (home, work) = (files.folder("home"), files.folder("work"));
     let mut options = LoadOptions::new(work, home, Env::from_pairs([]));
     options.system = SystemPaths::in_folder(files.root());
     let config = pellucid_config::load(&options).unwrap();
     let (provider_id, provider) = (config.model.provider_id.clone(), config.model.provider.clone());
     let sources = Sources::new(config, Env::from_pairs([]));
-    let setup = Setup {
+    Setup {
         session_id: identity::new_session_id(),
         pack: Pack::builtin("codex").unwrap(),
         gathered: gather::gather(&sources),
@@ -92,8 +98,7 @@ pub fn open(files: &Workspace, model: impl FnOnce(&Provider) -> Model) -> Sessio
         compact_prompt: None,
         context_events: false,
         notices: Vec::new(),
-    };
-    Session::new(setup, Recorder::none())
+    }
 }
 
 /// Runs operations one after the other, and gives the session back with the names of its events.

@@ -14,6 +14,7 @@ use crate::encode::Encoder;
 use crate::facts::Facts;
 use crate::fragment::Fragment;
 use crate::fragment::Origin;
+use crate::request::Frame;
 use crate::request::Request;
 use crate::transcript::Draft;
 use crate::transcript::Transcript;
@@ -27,19 +28,33 @@ impl Compaction {
             return;
         };
         let base: usize = instructions.iter().map(|fragment| fragment.text.len()).sum();
-        while tokens_of_bytes(base) + self.copy().tokens() > window {
-            match self.items.back() {
-                Some(Item::FunctionCallOutput { .. } | Item::CustomToolCallOutput { .. }) => {}
-                Some(Item::Message { role, .. }) if role == "developer" => {}
-                _ => return,
-            }
-            let Some(last) = self.items.pop_back() else {
-                return;
-            };
-            if let Some(partner) = self.items.iter().position(|item| are_partners(&last, item)) {
-                self.items.remove(partner);
-            }
+        while tokens_of_bytes(base) + self.copy().tokens() > window && self.drop_newest() {}
+    }
+
+    /// Shortens the copy in the same way to so many items.
+    pub fn shorten(&mut self, n_items: usize) {
+        while self.items.len() > n_items && self.drop_newest() {}
+    }
+
+    /// Makes the copy shorter by its newest item and what belongs to it, if that one may go.
+    fn drop_newest(&mut self) -> bool {
+        match self.items.back() {
+            Some(Item::FunctionCallOutput { .. } | Item::CustomToolCallOutput { .. }) => {}
+            Some(Item::Message { role, .. }) if role == "developer" => {}
+            _ => return false,
         }
+        let Some(last) = self.items.pop_back() else {
+            return false;
+        };
+        if let Some(partner) = self.items.iter().position(|item| are_partners(&last, item)) {
+            self.items.remove(partner);
+        }
+        true
+    }
+
+    /// How many items are summarised.
+    pub fn n_items(&self) -> usize {
+        self.items.len()
     }
 
     /// The request to the provider's endpoint; absent when there is nothing to summarise.
@@ -47,7 +62,16 @@ impl Compaction {
         if self.items.is_empty() {
             return None;
         }
-        let mut copy = self.copy();
+        Some(self.request_without_prompt(&Self::frame_for_provider(facts, instructions)))
+    }
+
+    /// The request to the provider's endpoint, in this frame.
+    pub fn request_without_prompt(&self, frame: &Frame) -> Request {
+        frame.request(&mut self.copy())
+    }
+
+    /// What surrounds the items in the request to the provider's endpoint.
+    pub fn frame_for_provider(facts: &Facts, instructions: &[Fragment]) -> Frame {
         let mut head = Encoder::new(&"model".into());
         head.wire("{\"model\":");
         head.value(&facts.model.slug, &Origin::Fact { name: "model" });
@@ -56,10 +80,7 @@ impl Compaction {
         tail.wire("],\"instructions\":");
         tail.string(instructions);
         tail.wire("}");
-        let mut segments = vec![head.finish().bytes.into()];
-        segments.extend(copy.view(View::default()));
-        segments.push(tail.finish().bytes.into());
-        Some(Request { segments })
+        Frame::recorded(View::default(), head.finish(), tail.finish())
     }
 
     /// Puts what the provider gave in place of the history.

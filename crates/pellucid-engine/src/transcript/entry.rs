@@ -12,6 +12,7 @@ use pellucid_protocol::item::ToolOutput;
 use pellucid_protocol::seal::Seal;
 
 use super::CallId;
+use super::ready::Ready;
 use crate::boundary;
 use crate::chunks::Chunks;
 use crate::encode::Encoded;
@@ -77,6 +78,25 @@ impl Entry {
         }
     }
 
+    /// An item that came with its bytes ready.
+    pub fn ready(ready: Ready, bytes: &[u8], span: Span) -> Self {
+        let is_model_made = !matches!(ready.kind, "function_call_output" | "custom_tool_call_output");
+        Self {
+            kind: ready.kind,
+            role: None,
+            call_id: ready.call_id,
+            is_exec_call: ready.is_exec_call,
+            has_pictures: false,
+            is_user_turn: false,
+            is_model_made,
+            is_sealed_reasoning: ready.is_sealed_reasoning,
+            is_signed_thought: ready.is_signed_thought,
+            tokens: tokens_of_bytes(ready.estimated_bytes),
+            spans: [span].into(),
+            bytes: Stored::Own(bytes.into()),
+        }
+    }
+
     pub fn is_output(&self) -> bool {
         matches!(self.kind, "function_call_output" | "custom_tool_call_output")
     }
@@ -104,15 +124,19 @@ impl Entry {
 
 /// The bytes that an item counts for. Sealed texts are estimated by what they hold.
 fn estimated_bytes(item: &Item, encoded: &Encoded) -> usize {
-    let sealed = |text: &str| (text.len() * 3 / 4).saturating_sub(650);
     match item {
         Item::GhostSnapshot { .. } => 0,
-        Item::Reasoning { encrypted_content: Some(text), .. } => sealed(text),
-        Item::Compaction { encrypted_content } => sealed(encrypted_content),
+        Item::Reasoning { encrypted_content: Some(text), .. } => sealed_bytes(text.len()),
+        Item::Compaction { encrypted_content } => sealed_bytes(encrypted_content.len()),
         // The server's id, where it is sent, does not count.
         _ if item.server_id().is_some() => to_json(item).len(),
         _ => encoded.bytes.len(),
     }
+}
+
+/// What a sealed text of this length probably holds.
+pub(super) fn sealed_bytes(len: usize) -> usize {
+    (len * 3 / 4).saturating_sub(650)
 }
 
 fn kind(item: &Item) -> &'static str {

@@ -14,6 +14,8 @@ use pellucid_protocol::item::Item;
 use pellucid_protocol::item::ToolOutput;
 use pellucid_protocol::provider::DeveloperRole;
 use pellucid_protocol::provider::WireApi;
+use serde::Deserialize;
+use serde::Serialize;
 
 use super::CallId;
 use super::entry::Entry;
@@ -38,7 +40,7 @@ const ABORTED: &str = "aborted";
 pub(crate) const NO_PICTURE: &str = "image content omitted because you do not support image input";
 
 /// How items are shown.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct View {
     /// Pictures.
     pub pictures: Pictures,
@@ -51,7 +53,8 @@ pub struct View {
 }
 
 /// How pictures are shown.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Pictures {
     /// As they are.
     #[default]
@@ -61,7 +64,8 @@ pub enum Pictures {
 }
 
 /// How structured output of commands is shown.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum ExecOutputs {
     /// As it was recorded.
     #[default]
@@ -83,6 +87,18 @@ pub struct Rendered {
     pub spans: Arc<[Span]>,
     /// How many bytes of notation close the list behind it, if it is the last.
     pub trail: usize,
+}
+
+impl Rendered {
+    /// How many bytes it has, with the notation before it.
+    pub fn len(&self) -> usize {
+        self.lead + self.spans.iter().map(|span| span.len).sum::<usize>()
+    }
+
+    /// Never: an item has at least braces.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
 }
 
 /// Items as they stand in requests of one view.

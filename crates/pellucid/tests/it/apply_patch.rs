@@ -13,7 +13,7 @@ const BAD: &str = "*** Begin Patch\n*** Add File: new\n+x\n*** Update File: nowh
 
 /// Runs the program under another name.
 fn run_as(world: &World, name: &str, args: &[&OsStr], stdin: &[u8]) -> Ran {
-    let mut command = world.command();
+    let mut command = world.command(&[]);
     command.arg0(name).args(args);
     world.finish(command, Some(stdin))
 }

@@ -3,12 +3,15 @@
 #![allow(clippy::unwrap_used, reason = "a test that panics says where")]
 
 mod apply_patch;
+mod crashes;
 mod errors;
 mod exec;
 mod recordings;
+mod reference;
 mod requests;
 mod sandbox;
 mod sessions;
+mod store;
 
 use std::io::Write;
 use std::process::Command;
@@ -61,20 +64,29 @@ impl World {
     }
 
     fn spawn(&self, args: &[&str], stdin: Option<&[u8]>, variables: &[(&str, &str)]) -> Ran {
-        let mut command = self.command();
-        command.args(args).envs(variables.iter().copied());
+        let mut command = self.command(args);
+        command.envs(variables.iter().copied());
         self.finish(command, stdin)
     }
 
-    /// The program in `work/`, with nothing of this machine's environment.
-    pub fn command(&self) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_pellucid"));
+    /// The program in `work/`, not started yet.
+    pub fn command(&self, args: &[&str]) -> Command {
+        self.command_of(env!("CARGO_BIN_EXE_pellucid"), args)
+    }
+
+    /// Any program in `work/`, with nothing of this machine around it.
+    pub fn command_of(&self, program: &str, args: &[&str]) -> Command {
+        let mut command = Command::new(program);
         command
+            .args(args)
             .current_dir(self.files.path("work"))
             .env_clear()
             .env("PATH", "/usr/bin:/bin")
             .env("HOME", self.files.path("user"))
-            .env("PELLUCID_HOME", self.files.path("home"));
+            .env("PELLUCID_HOME", self.files.path("home"))
+            .env("CODEX_HOME", self.files.path("home"))
+            .stdin(Stdio::null())
+            .stderr(Stdio::null());
         command
     }
 

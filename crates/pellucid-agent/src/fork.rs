@@ -1,0 +1,57 @@
+//! Where a session is cut for a copy.
+//!
+//! A place is counted in messages of the person, as they are after turns were taken back.
+
+use std::fs::File;
+
+use pellucid_engine::boundary;
+use pellucid_protocol::event::EventMessage;
+use pellucid_store::lines::Forwards;
+use pellucid_store::read::ReadError;
+use pellucid_store::read::Reading;
+use pellucid_store::read::SessionFile;
+use pellucid_store::read::read_line;
+use pellucid_store::record::Record;
+
+/// Where the messages of a person begin in a session file, and where it ends.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Places {
+    /// The offsets of the messages.
+    pub messages: Vec<u64>,
+    /// The offset behind the last line.
+    pub end: u64,
+}
+
+impl Places {
+    /// Reads a session file.
+    ///
+    /// # Errors
+    /// When it cannot be read.
+    pub fn read(file: &SessionFile) -> Result<Self, ReadError> {
+        let failed = |source| ReadError::io(&file.path, source);
+        let mut lines =
+            File::open(&file.path).and_then(|file| Forwards::new(file, 0, u64::MAX)).map_err(failed)?;
+        let mut places = Self { messages: Vec::new(), end: 0 };
+        while let Some(line) = lines.next_line().map_err(failed)? {
+            places.end = line.end;
+            match read_line(line.bytes) {
+                Reading::Record(Record::ResponseItem(item)) if boundary::begins_user_turn(&item) => {
+                    places.messages.push(line.start);
+                }
+                Reading::Record(Record::EventMsg(EventMessage::ThreadRolledBack { num_turns })) => {
+                    places.messages.truncate(places.messages.len().saturating_sub(num_turns));
+                }
+                _ => {}
+            }
+        }
+        Ok(places)
+    }
+
+    /// The offset up to which a copy with so many messages goes; absent when there are fewer.
+    pub fn keeping(&self, n_messages: usize) -> Option<u64> {
+        if n_messages == self.messages.len() {
+            return Some(self.end);
+        }
+        self.messages.get(n_messages).copied()
+    }
+}

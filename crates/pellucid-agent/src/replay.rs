@@ -1,0 +1,309 @@
+//! Replay: every request of a session is rebuilt from its files and held against its digest.
+//!
+//! No network and no configuration: the session file gives the items, the record of what was sent
+//! gives what surrounds them. What was sent by another program, or cannot be rebuilt for another
+//! reason, is called not provable; that is neither a proof nor a difference.
+//!
+//! - `history`: the items of a session as they were at a place of its file
+//! - `check`: one request against its record
+
+mod check;
+mod history;
+
+use std::collections::BTreeMap;
+use std::io;
+use std::path::Path;
+
+use pellucid_engine::encode::Encoder;
+use pellucid_engine::fragment::Origin;
+use pellucid_engine::request::Frame;
+use pellucid_store::name;
+use pellucid_store::read::ReadError;
+use pellucid_store::read::SessionFile;
+use pellucid_store::requests::chain::Broken;
+use pellucid_store::requests::chain::Chain;
+use pellucid_store::requests::entry;
+use pellucid_store::requests::entry::Entry;
+use pellucid_store::requests::entry::Piece;
+use pellucid_store::requests::entry::Purpose;
+use pellucid_store::requests::parts::PartError;
+use pellucid_store::requests::parts::Parts;
+use serde::Serialize;
+
+use self::check::Checker;
+use self::history::History;
+
+/// What came of a replay.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Replay {
+    /// The session.
+    pub session: String,
+    /// Every request, in order.
+    pub requests: Vec<Outcome>,
+    /// Where the chain of records is broken, if it is.
+    pub broken: Option<String>,
+    /// Lines of the record that are torn.
+    pub torn: Vec<usize>,
+    /// Whether secrets are blanked in the record.
+    pub is_redacted: bool,
+    /// The hash of the last record. Kept elsewhere, it shows later that none is missing.
+    pub anchor: Option<String>,
+}
+
+/// What came of one request.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Outcome {
+    /// The turn that sent it.
+    pub turn: String,
+    /// What it asked for.
+    pub purpose: &'static str,
+    /// How many bytes it had; absent where nothing says.
+    pub bytes: Option<u64>,
+    /// How many items it had.
+    pub items: u64,
+    /// Whether it could be rebuilt.
+    #[serde(flatten)]
+    pub verdict: Verdict,
+}
+
+/// Whether a request could be rebuilt.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(tag = "verdict", rename_all = "snake_case")]
+pub enum Verdict {
+    /// Byte for byte.
+    Equal,
+    /// It came out differently.
+    Differs(Difference),
+    /// There is no telling.
+    NotProvable {
+        /// Why.
+        why: String,
+    },
+}
+
+/// Where a rebuilt request is not what was sent.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Difference {
+    /// The slot or part.
+    pub part: String,
+    /// The item, from zero, where it is one.
+    pub item: Option<u64>,
+    /// The first byte of the request that can differ.
+    pub byte: u64,
+    /// What is different.
+    pub what: String,
+}
+
+impl Replay {
+    /// How many requests have this verdict: equal, different, not provable.
+    pub fn counts(&self) -> (usize, usize, usize) {
+        let count = |is_meant: fn(&Verdict) -> bool| self.requests.iter().filter(|it| is_meant(&it.verdict)).count();
+        let equal = count(|it| *it == Verdict::Equal);
+        let different = count(|it| matches!(it, Verdict::Differs(_)));
+        (equal, different, self.requests.len() - equal - different)
+    }
+
+    /// Whether every request was proved.
+    pub fn is_proved(&self) -> bool {
+        self.broken.is_none() && !self.is_redacted && self.counts().0 == self.requests.len()
+    }
+
+    /// Whether something is not as it was.
+    pub fn is_refuted(&self) -> bool {
+        self.broken.is_some() || self.counts().1 > 0
+    }
+}
+
+/// Why a session cannot be replayed at all.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ReplayError {
+    /// Its file cannot be read.
+    #[error(transparent)]
+    Read(#[from] ReadError),
+    /// The record of what it sent cannot be read.
+    #[error("the record of what was sent cannot be read: {0}")]
+    Chain(#[source] io::Error),
+    /// The record is of a later version of this program.
+    #[error("{0}")]
+    Format(Broken),
+    /// A line with this hash is not in the record.
+    #[error("no record has the hash {0}: the end of the record is missing, or was made again")]
+    Anchor(String),
+}
+
+/// Replays a session. With an anchor, the record must have a line of that hash.
+///
+/// # Errors
+/// When the files cannot be read, or the record lacks the anchor.
+pub fn replay(home: &Path, file: &SessionFile, anchor: Option<&str>) -> Result<Replay, ReplayError> {
+    let name = file.path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+    let chain = match name::requests_path(home, name) {
+        Some(path) => Chain::read(&path).map_err(ReplayError::Chain)?,
+        None => Chain::default(),
+    };
+    if let Some(broken @ Broken::Format { .. }) = chain.broken {
+        return Err(ReplayError::Format(broken));
+    }
+    if let Some(anchor) = anchor.filter(|anchor| !chain.has(anchor)) {
+        return Err(ReplayError::Anchor(anchor.to_owned()));
+    }
+    let parts = Parts::new(home);
+    let mut requests = Run::new(file, &parts, &chain).all(&chain)?;
+    let recorded = |entry: &Entry| match entry {
+        Entry::Request(request) => Some(request.at),
+        _ => None,
+    };
+    let recorded: Vec<u64> = chain.links.iter().filter_map(|link| recorded(&link.entry)).collect();
+    requests.extend(history::unrecorded(file, &recorded)?);
+    requests.sort_by_key(|(at, _)| *at);
+    Ok(Replay {
+        session: file.meta.id.clone(),
+        requests: requests.into_iter().map(|(_, outcome)| outcome).collect(),
+        is_redacted: chain.is_redacted,
+        anchor: chain.anchor().map(str::to_owned),
+        broken: chain.broken.map(|broken| broken.to_string()),
+        torn: chain.torn,
+    })
+}
+
+/// A replay under way.
+struct Run<'a> {
+    file: &'a SessionFile,
+    parts: &'a Parts,
+    /// Histories that summaries made, by the offset behind the line that says so.
+    rebuilt: BTreeMap<u64, &'a [Piece]>,
+    frames: BTreeMap<&'a str, Result<Frame, FrameError>>,
+    history: Option<History<'a>>,
+    checker: Checker,
+}
+
+impl<'a> Run<'a> {
+    fn new(file: &'a SessionFile, parts: &'a Parts, chain: &'a Chain) -> Self {
+        let mut rebuilt = BTreeMap::new();
+        let mut frames = BTreeMap::new();
+        for link in &chain.links {
+            match &link.entry {
+                Entry::Rebuilt(it) => {
+                    rebuilt.insert(it.at, it.items.as_slice());
+                }
+                Entry::Frame(it) => {
+                    frames.insert(it.digest.as_str(), frame(it, parts));
+                }
+                _ => {}
+            }
+        }
+        Self { file, parts, rebuilt, frames, history: None, checker: Checker::default() }
+    }
+
+    /// Every request of the record, with its place in the session file.
+    fn all(mut self, chain: &'a Chain) -> Result<Vec<(u64, Outcome)>, ReadError> {
+        let mut outcomes = Vec::new();
+        for link in &chain.links {
+            match &link.entry {
+                Entry::Opened(opened) => {
+                    self.checker = Checker::default();
+                    self.history = Some(History::open(self.file, opened, self.parts)?);
+                }
+                Entry::Noted(noted) => {
+                    if let Some(history) = &mut self.history {
+                        history.advance(noted.at, &self.rebuilt)?;
+                        history.note(&noted.item);
+                    }
+                }
+                Entry::Request(request) => {
+                    let verdict = self.verdict(request)?;
+                    outcomes.push((request.at, outcome(request, verdict)));
+                }
+                Entry::Frame(_) | Entry::Rebuilt(_) | Entry::Reply(_) => {}
+            }
+        }
+        Ok(outcomes)
+    }
+
+    fn verdict(&mut self, request: &entry::Request) -> Result<Verdict, ReadError> {
+        let not_provable = |why: String| Ok(Verdict::NotProvable { why });
+        let Some(history) = &mut self.history else {
+            return not_provable("the record does not say how the session was opened".to_owned());
+        };
+        history.advance(request.at, &self.rebuilt)?;
+        if let Some(why) = history.unknown() {
+            return not_provable(why.to_owned());
+        }
+        let frame = match self.frames.get(request.frame.as_str()) {
+            Some(Ok(frame)) => frame,
+            Some(Err(error)) => return Ok(error.verdict(request)),
+            None => return not_provable("the record has no frame for it".to_owned()),
+        };
+        let verdict = self.checker.check(request, frame, history, self.parts);
+        Ok(match verdict {
+            Verdict::Differs(_) if history.is_redacted() => {
+                Verdict::NotProvable { why: "secrets were blanked when the session was exported".to_owned() }
+            }
+            Verdict::Differs(_) if history.has_server_ids() => Verdict::NotProvable {
+                why: "the ids that the server gave to items were sent, and no file has them".to_owned(),
+            },
+            verdict => verdict,
+        })
+    }
+}
+
+fn outcome(request: &entry::Request, verdict: Verdict) -> Outcome {
+    let purpose = match request.purpose {
+        Purpose::Answer => "answer",
+        Purpose::AnswerAgain => "answer again",
+        Purpose::Summary { .. } => "summary",
+        Purpose::ProviderSummary => "summary by the provider",
+    };
+    Outcome { turn: request.turn.clone(), purpose, bytes: Some(request.bytes), items: request.items, verdict }
+}
+
+/// A part of a frame that is not what it was.
+struct FrameError {
+    part: String,
+    /// The part's first byte, from the start of the request, or from its end for what stands
+    /// behind the items.
+    byte: FrameByte,
+    error: PartError,
+}
+
+enum FrameByte {
+    FromStart(u64),
+    FromEnd(u64),
+}
+
+impl FrameError {
+    fn verdict(&self, request: &entry::Request) -> Verdict {
+        let what = self.error.to_string();
+        if !matches!(self.error, PartError::Changed { .. }) {
+            return Verdict::NotProvable { why: what };
+        }
+        let byte = match self.byte {
+            FrameByte::FromStart(byte) => byte,
+            FrameByte::FromEnd(byte) => request.bytes.saturating_sub(byte),
+        };
+        Verdict::Differs(Difference { part: self.part.clone(), item: None, byte, what })
+    }
+}
+
+/// A frame as it was written down.
+fn frame(frame: &entry::Frame, parts: &Parts) -> Result<Frame, FrameError> {
+    let origin = Origin::Recorded { path: "the record of what was sent".into() };
+    let encoded = |pieces: &[Piece], place: &dyn Fn(u64) -> FrameByte| {
+        let mut encoder = Encoder::new(&"".into());
+        let mut at = 0;
+        for piece in pieces {
+            encoder.set_part(&piece.part.as_str().into());
+            let text = parts.text(piece);
+            let text = text.map_err(|error| FrameError { part: piece.part.clone(), byte: place(at), error })?;
+            encoder.raw(text.as_bytes(), &origin);
+            at += piece.text.len();
+        }
+        Ok(encoder.finish())
+    };
+    let view = serde_json::from_value(frame.view.clone()).unwrap_or_default();
+    let tail_len: u64 = frame.tail.iter().map(|piece| piece.text.len()).sum();
+    let head = encoded(&frame.head, &FrameByte::FromStart)?;
+    let tail = encoded(&frame.tail, &|at| FrameByte::FromEnd(tail_len - at))?;
+    Ok(Frame::recorded(view, head, tail))
+}

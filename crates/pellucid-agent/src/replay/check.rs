@@ -1,0 +1,114 @@
+//! One request against its record.
+
+use pellucid_engine::compaction::Compaction;
+use pellucid_engine::digest::Account;
+use pellucid_engine::digest::Digest;
+use pellucid_engine::digest::Items;
+use pellucid_engine::digest::Ledger;
+use pellucid_engine::fragment::Fragment;
+use pellucid_engine::request::Frame;
+use pellucid_protocol::item::ContentPart;
+use pellucid_protocol::item::Item;
+use pellucid_store::requests::entry::Piece;
+use pellucid_store::requests::entry::Purpose;
+use pellucid_store::requests::entry::Request;
+use pellucid_store::requests::parts::Parts;
+
+use super::Difference;
+use super::Verdict;
+use super::history;
+use super::history::History;
+
+/// Checks requests that extend each other.
+#[derive(Default)]
+pub(super) struct Checker {
+    ledger: Ledger,
+    /// The digest of the last request that asked for an answer.
+    last: Option<Digest>,
+}
+
+impl Checker {
+    pub fn check(&mut self, recorded: &Request, frame: &Frame, history: &mut History<'_>, parts: &Parts) -> Verdict {
+        let body = match &recorded.purpose {
+            Purpose::Answer => return self.check_answer(recorded, frame, history),
+            Purpose::AnswerAgain => self.last,
+            Purpose::Summary { prompt, dropped } => {
+                let prompt = match prompt_text(prompt, parts) {
+                    Ok(prompt) => prompt,
+                    Err(why) => return Verdict::NotProvable { why },
+                };
+                let mut compaction = Compaction::asking(&history.transcript, vec![Fragment::layout(prompt)]);
+                for _ in 0..*dropped {
+                    compaction.drop_oldest();
+                }
+                Some(Digest::of_body(&compaction.request(frame)))
+            }
+            Purpose::ProviderSummary => {
+                let mut compaction = Compaction::asking(&history.transcript, Vec::new());
+                compaction.shorten(usize::try_from(recorded.items).unwrap_or(usize::MAX));
+                Some(Digest::of_body(&compaction.request_without_prompt(frame)))
+            }
+        };
+        if body.is_some_and(|body| body.to_string() == recorded.body) {
+            return Verdict::Equal;
+        }
+        let (part, byte) = (frame.list().to_owned(), frame.head_bytes().len() as u64);
+        let what = "the items come out differently".to_owned();
+        Verdict::Differs(Difference { part, item: None, byte, what })
+    }
+
+    fn check_answer(&mut self, recorded: &Request, frame: &Frame, history: &mut History<'_>) -> Verdict {
+        let transcript = &mut history.transcript;
+        let request = frame.request(transcript);
+        let items = if transcript.take_divergence().is_some() { Items::Changed } else { Items::Extended };
+        let account = self.ledger.account(frame, &request, transcript.rendered(), items);
+        self.last = Some(account.body);
+        if account.body.to_string() == recorded.body {
+            return Verdict::Equal;
+        }
+        Verdict::Differs(difference(recorded, &account, frame, history))
+    }
+}
+
+/// The first place where marks differ says where the requests part.
+fn difference(recorded: &Request, rebuilt: &Account, frame: &Frame, history: &History<'_>) -> Difference {
+    let first = rebuilt.marks.first();
+    let mut item = first.map_or(0, |mark| mark.n_items.saturating_sub(1));
+    let mut byte = frame.head_bytes().len() as u64;
+    let mut differs = false;
+    for (known, mark) in recorded.marks.iter().zip(&rebuilt.marks) {
+        let is_same = *known == (mark.n_items as u64, mark.end as u64, mark.beginning.short());
+        if !is_same {
+            differs = true;
+            break;
+        }
+        (item, byte) = (mark.n_items, mark.end as u64);
+    }
+    let rows = history.transcript.rendered();
+    let part = rows.get(item).and_then(|row| {
+        let part = row.spans.iter().max_by_key(|span| span.len).map(|span| span.part.to_string())?;
+        Some(row.role.as_ref().map_or_else(|| row.kind.to_owned(), |role| format!("{part} ({role} {})", row.kind)))
+    });
+    let (n_recorded, n_rebuilt) = (recorded.items, rebuilt.n_items as u64);
+    let what = if n_recorded != n_rebuilt {
+        format!("{n_recorded} items were sent, {n_rebuilt} come out")
+    } else if recorded.bytes != rebuilt.bytes as u64 {
+        format!("{} bytes were sent, {} come out", recorded.bytes, rebuilt.bytes)
+    } else if differs {
+        "as many bytes, but others".to_owned()
+    } else {
+        "an item that an earlier request has, too".to_owned()
+    };
+    let part = part.unwrap_or_else(|| frame.list().to_owned());
+    Difference { part, item: Some(item as u64), byte, what }
+}
+
+fn prompt_text(prompt: &Piece, parts: &Parts) -> Result<String, String> {
+    match history::item(prompt, parts)? {
+        Item::Message { content, .. } => match content.into_iter().next() {
+            Some(ContentPart::InputText { text }) => Ok(text),
+            _ => Ok(String::new()),
+        },
+        _ => Err("what asked for the summary is no message".to_owned()),
+    }
+}

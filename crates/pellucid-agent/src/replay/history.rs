@@ -1,0 +1,236 @@
+//! The items of a session as they were at a place of its file.
+//!
+//! A history begins as the session was opened, empty or restored, and then follows the file line by
+//! line, as the session itself did.
+
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io;
+
+use pellucid_engine::fragment::Origin;
+use pellucid_engine::transcript::ItemIds;
+use pellucid_engine::transcript::Transcript;
+use pellucid_engine::transcript::View;
+use pellucid_protocol::event::EventMessage;
+use pellucid_protocol::item::Item;
+use pellucid_protocol::settings::TruncationMode;
+use pellucid_protocol::settings::TruncationPolicy;
+use pellucid_store::lines::Forwards;
+use pellucid_store::read::ReadError;
+use pellucid_store::read::Reading;
+use pellucid_store::read::SessionFile;
+use pellucid_store::read::read_line;
+use pellucid_store::record::Compacted;
+use pellucid_store::record::Record;
+use pellucid_store::redact;
+use pellucid_store::requests::entry::How;
+use pellucid_store::requests::entry::Opened;
+use pellucid_store::requests::entry::Piece;
+use pellucid_store::requests::parts::PartError;
+use pellucid_store::requests::parts::Parts;
+
+use super::Outcome;
+use super::Verdict;
+use crate::restore;
+use crate::restore::Rules;
+
+/// The items of a session at a place of its file.
+pub(super) struct History<'a> {
+    pub transcript: Transcript,
+    file: &'a SessionFile,
+    parts: &'a Parts,
+    lines: Forwards,
+    at: u64,
+    /// Why the items are not known, if they are not.
+    unknown: Option<String>,
+    is_redacted: bool,
+}
+
+impl<'a> History<'a> {
+    /// The history that a session was opened with.
+    pub fn open(file: &'a SessionFile, opened: &Opened, parts: &'a Parts) -> Result<Self, ReadError> {
+        let ids = serde_json::from_value(opened.ids.clone()).unwrap_or_default();
+        let mut unknown = None;
+        let transcript = match opened.how {
+            How::New => Transcript::new(ids, opened.truncation),
+            How::Resumed | How::Forked => match restored(file, opened, ids, parts)? {
+                Ok(transcript) => transcript,
+                Err(error) => {
+                    unknown = Some(error.to_string());
+                    Transcript::new(ids, opened.truncation)
+                }
+            },
+        };
+        let is_redacted = opened.at > 0 && has_blanks(file, opened.at)?;
+        let lines = forwards(file, opened.at)?;
+        Ok(Self { transcript, file, parts, lines, at: opened.at, unknown, is_redacted })
+    }
+
+    /// Why the items are not known, if they are not.
+    pub fn unknown(&self) -> Option<&str> {
+        self.unknown.as_deref()
+    }
+
+    /// Whether secrets are blanked in what was read.
+    pub fn is_redacted(&self) -> bool {
+        self.is_redacted
+    }
+
+    /// Whether requests had ids that no file has.
+    pub fn has_server_ids(&self) -> bool {
+        self.transcript.ids() == ItemIds::Sent
+    }
+
+    /// Follows the file up to this offset.
+    pub fn advance(&mut self, upto: u64, rebuilt: &BTreeMap<u64, &[Piece]>) -> Result<(), ReadError> {
+        while self.at < upto {
+            let failed = |source: io::Error| ReadError::io(&self.file.path, source);
+            let Some(line) = self.lines.next_line().map_err(failed)? else {
+                self.unknown = Some("the session file is shorter than it was".to_owned());
+                return Ok(());
+            };
+            self.at = line.end;
+            self.is_redacted |= contains(line.bytes, redact::MARK);
+            if let Reading::Record(record) = read_line(line.bytes) {
+                let items = rebuilt.get(&line.end).copied();
+                follow(&mut self.transcript, record, items, self.parts, &mut self.unknown);
+            }
+        }
+        if self.at > upto {
+            self.unknown = Some("the session file has other lines than it had".to_owned());
+        }
+        Ok(())
+    }
+
+    /// Adds an item that the file does not have.
+    pub fn note(&mut self, piece: &Piece) {
+        match item(piece, self.parts) {
+            Ok(item) => self.transcript.record(&item, &Origin::Model),
+            Err(why) => self.unknown = Some(why),
+        }
+    }
+}
+
+/// Does what a session did when it wrote this line.
+fn follow(
+    transcript: &mut Transcript,
+    record: Record,
+    rebuilt: Option<&[Piece]>,
+    parts: &Parts,
+    unknown: &mut Option<String>,
+) {
+    let origin = Origin::Model;
+    match record {
+        Record::ResponseItem(item) => transcript.record(&item, &origin),
+        Record::TurnContext(turn) => {
+            if let Some(policy) = turn.truncation_policy {
+                transcript.set_truncation(policy);
+            }
+        }
+        Record::Compacted(Compacted { replacement_history: Some(items), .. }) => replace(transcript, &items),
+        Record::Compacted(Compacted { replacement_history: None, .. }) => {
+            let items: Result<Vec<Item>, String> = match rebuilt {
+                Some(pieces) => pieces.iter().map(|piece| item(piece, parts)).collect(),
+                None => Err("what a summary made of the history is not in the files".to_owned()),
+            };
+            match items {
+                Ok(items) => replace(transcript, &items),
+                Err(why) => *unknown = Some(why),
+            }
+        }
+        Record::EventMsg(EventMessage::ThreadRolledBack { num_turns }) => {
+            transcript.roll_back(num_turns);
+        }
+        Record::SessionMeta(_) | Record::EventMsg(_) => {}
+    }
+}
+
+fn replace(transcript: &mut Transcript, items: &[Item]) {
+    transcript.clear();
+    for item in items {
+        transcript.record(item, &Origin::Model);
+    }
+}
+
+/// An item that was kept.
+pub(super) fn item(piece: &Piece, parts: &Parts) -> Result<Item, String> {
+    let text = parts.text(piece).map_err(|error| error.to_string())?;
+    serde_json::from_str(&text).map_err(|error| format!("an item of the record cannot be read: {error}"))
+}
+
+fn restored(
+    file: &SessionFile,
+    opened: &Opened,
+    ids: ItemIds,
+    parts: &Parts,
+) -> Result<Result<Transcript, PartError>, ReadError> {
+    let (mut prefix, mut context) = (String::new(), Vec::new());
+    if let Some(summaries) = &opened.summaries {
+        match parts.text(&summaries.prefix) {
+            Ok(text) => prefix = text,
+            Err(error) => return Ok(Err(error)),
+        }
+        for piece in &summaries.context {
+            match parts.text(piece) {
+                Ok(text) => context.extend(serde_json::from_str::<Item>(&text).ok()),
+                Err(error) => return Ok(Err(error)),
+            }
+        }
+    }
+    let rules =
+        Rules { ids, truncation: opened.truncation, view: None, summary_prefix: &prefix, context: &context };
+    Ok(Ok(restore::restore(file, opened.at, &rules)?.transcript))
+}
+
+fn forwards(file: &SessionFile, start: u64) -> Result<Forwards, ReadError> {
+    let lines = File::open(&file.path).and_then(|file| Forwards::new(file, start, u64::MAX));
+    lines.map_err(|error| ReadError::io(&file.path, error))
+}
+
+/// Whether secrets are blanked in the first bytes of a file.
+fn has_blanks(file: &SessionFile, upto: u64) -> Result<bool, ReadError> {
+    let failed = |source| ReadError::io(&file.path, source);
+    let mut lines = File::open(&file.path).and_then(|file| Forwards::new(file, 0, upto)).map_err(failed)?;
+    while let Some(line) = lines.next_line().map_err(failed)? {
+        if contains(line.bytes, redact::MARK) {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+fn contains(bytes: &[u8], text: &str) -> bool {
+    bytes.windows(text.len()).any(|window| window == text.as_bytes())
+}
+
+/// Requests that a session file speaks of and no record does, with their places. Their items can
+/// be rebuilt; what surrounded them is not known.
+pub(super) fn unrecorded(file: &SessionFile, recorded: &[u64]) -> Result<Vec<(u64, Outcome)>, ReadError> {
+    const UNCUT: TruncationPolicy = TruncationPolicy { mode: TruncationMode::Bytes, limit: i64::MAX };
+    let failed = |source| ReadError::io(&file.path, source);
+    let mut lines = forwards(file, 0)?;
+    let mut transcript = Transcript::new(ItemIds::Hidden, UNCUT);
+    let mut unknown = None;
+    let mut outcomes = Vec::new();
+    while let Some(line) = lines.next_line().map_err(failed)? {
+        let Reading::Record(record) = read_line(line.bytes) else {
+            continue;
+        };
+        let turn = match &record {
+            Record::TurnContext(turn) if !recorded.contains(&line.end) => Some(turn.turn_id.clone()),
+            _ => None,
+        };
+        follow(&mut transcript, record, None, &Parts::new("".as_ref()), &mut unknown);
+        if let Some(turn) = turn {
+            transcript.view(View::default());
+            let (items, bytes) = (transcript.rendered().len(), transcript.shown_len());
+            let why = unknown.take().unwrap_or_else(|| {
+                format!("no record of it; the file gives {items} items of {bytes} bytes, but neither tools nor settings")
+            });
+            let verdict = Verdict::NotProvable { why };
+            let turn = turn.unwrap_or_default();
+            outcomes.push((line.end, Outcome { turn, purpose: "answer", bytes: None, items: items as u64, verdict }));
+        }
+    }
+    Ok(outcomes)
+}

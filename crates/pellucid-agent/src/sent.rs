@@ -1,0 +1,184 @@
+//! What a session writes down about its requests, so that they can be rebuilt and proved.
+//!
+//! Not here: the format (`pellucid_store::requests`), and rebuilding (`replay`).
+
+use std::path::Path;
+
+use pellucid_engine::digest::Account;
+use pellucid_engine::digest::Digest;
+use pellucid_engine::encode::Span;
+use pellucid_engine::encode::to_json;
+use pellucid_engine::request::Frame;
+use pellucid_engine::transcript::ItemIds;
+use pellucid_protocol::id::SessionId;
+use pellucid_protocol::id::TurnId;
+use pellucid_protocol::item::Item;
+use pellucid_protocol::settings::TruncationPolicy;
+use pellucid_protocol::usage::TokenUsage;
+use pellucid_store::requests::entry;
+use pellucid_store::requests::entry::Entry;
+use pellucid_store::requests::entry::FORMAT;
+use pellucid_store::requests::entry::How;
+use pellucid_store::requests::entry::Piece;
+use pellucid_store::requests::entry::Purpose;
+use pellucid_store::requests::entry::SummaryContext;
+use pellucid_store::requests::log::RequestLog;
+
+use crate::identity::VERSION;
+
+/// Writes down what a session sends.
+#[derive(Debug)]
+pub struct SentLog {
+    log: RequestLog,
+    /// How the session was opened, until the first line is due.
+    opened: Option<entry::Opened>,
+    /// The last frame that was written down, and its digest.
+    frame: Option<(Frame, String)>,
+    /// The line of the last request.
+    request: Option<u64>,
+}
+
+/// How a session was opened.
+#[derive(Debug)]
+pub struct Opening<'a> {
+    /// Its id.
+    pub session: &'a SessionId,
+    /// Where its history comes from.
+    pub how: How,
+    /// How many bytes of its file are that history.
+    pub at: u64,
+    /// Whether items carry the ids that the server gave them.
+    pub ids: ItemIds,
+    /// How output of tools is cut.
+    pub truncation: TruncationPolicy,
+    /// What summaries begin with and the context around them, if the history needed it.
+    pub summaries: Option<(&'a str, &'a [Item])>,
+}
+
+impl SentLog {
+    /// The log of the session that has this file.
+    pub fn new(home: &Path, session_file: &Path) -> Self {
+        Self { log: RequestLog::new(home, session_file), opened: None, frame: None, request: None }
+    }
+
+    /// A log that writes nothing.
+    pub fn none() -> Self {
+        Self { log: RequestLog::none(), opened: None, frame: None, request: None }
+    }
+
+    /// Whether anything is written.
+    pub fn is_open(&self) -> bool {
+        self.log.is_open()
+    }
+
+    /// Why nothing more is written, if writing failed.
+    pub fn failure(&self) -> Option<&str> {
+        self.log.failure()
+    }
+
+    /// Notes how the session was opened. It is written with the first request.
+    pub fn open(&mut self, opening: &Opening<'_>) {
+        if !self.is_open() {
+            return;
+        }
+        let summaries = opening.summaries.map(|(prefix, context)| SummaryContext {
+            prefix: self.log.keep("", prefix),
+            context: context.iter().map(|item| self.item(item)).collect(),
+        });
+        self.opened = Some(entry::Opened {
+            format: FORMAT,
+            session: opening.session.to_string(),
+            version: VERSION.to_owned(),
+            how: opening.how,
+            at: opening.at,
+            ids: serde_json::to_value(opening.ids).unwrap_or_default(),
+            truncation: opening.truncation,
+            summaries,
+        });
+    }
+
+    /// Writes a request down.
+    pub fn request(&mut self, at: u64, turn: &TurnId, purpose: Purpose, frame: &Frame, account: &Account) {
+        if !self.is_open() {
+            return;
+        }
+        let frame = self.frame(frame);
+        let marks = account.marks.iter().map(|mark| (mark.n_items as u64, mark.end as u64, mark.beginning.short()));
+        let request = entry::Request {
+            turn: turn.to_string(),
+            purpose,
+            at,
+            frame,
+            bytes: account.bytes as u64,
+            items: account.n_items as u64,
+            body: account.body.to_string(),
+            marks: marks.collect(),
+        };
+        self.request = self.write(Entry::Request(Box::new(request)));
+    }
+
+    /// Writes down that the last request was answered.
+    pub fn reply(&mut self, response_id: &str, usage: Option<TokenUsage>) {
+        if let Some(request) = self.request.take() {
+            let response_id = (!response_id.is_empty()).then(|| response_id.to_owned());
+            self.write(Entry::Reply(entry::Reply { request, response_id, usage }));
+        }
+    }
+
+    /// Writes down what a summary made of the history.
+    pub fn rebuilt(&mut self, at: u64, items: &[Item]) {
+        let items = items.iter().map(|item| self.item(item)).collect();
+        self.write(Entry::Rebuilt(entry::Rebuilt { at, items }));
+    }
+
+    /// Writes an item down that the session file does not have.
+    pub fn noted(&mut self, at: u64, item: &Item) {
+        let item = self.item(item);
+        self.write(Entry::Noted(entry::Noted { at, item }));
+    }
+
+    /// Keeps an item.
+    pub fn item(&mut self, item: &Item) -> Piece {
+        self.log.keep("", &String::from_utf8_lossy(&to_json(item)))
+    }
+
+    fn write(&mut self, entry: Entry) -> Option<u64> {
+        if let Some(opened) = self.opened.take() {
+            self.log.write(Entry::Opened(opened));
+        }
+        self.log.write(entry)
+    }
+
+    /// The digest of a frame, which is written down if it is not the last one's.
+    fn frame(&mut self, frame: &Frame) -> String {
+        if let Some((last, digest)) = &self.frame
+            && last.view() == frame.view()
+            && last.head_bytes() == frame.head_bytes()
+            && last.tail_bytes() == frame.tail_bytes()
+        {
+            return digest.clone();
+        }
+        let (head, tail) = (frame.head_bytes(), frame.tail_bytes());
+        let digest = Digest::of([head.as_ref(), b"\n", tail.as_ref()]).to_string();
+        let head = self.pieces(head, frame.head_spans());
+        let tail = self.pieces(tail, frame.tail_spans());
+        let view = serde_json::to_value(frame.view()).unwrap_or_default();
+        self.write(Entry::Frame(entry::Frame { digest: digest.clone(), view, head, tail }));
+        self.frame = Some((frame.clone(), digest.clone()));
+        digest
+    }
+
+    /// The parts of a frame, tools taken together.
+    fn pieces(&mut self, bytes: &[u8], spans: &[Span]) -> Vec<Piece> {
+        let group = |span: &Span| span.part.split('/').next().unwrap_or_default().to_owned();
+        let mut pieces = Vec::new();
+        let mut at = 0;
+        for run in spans.chunk_by(|a, b| group(a) == group(b)) {
+            let len: usize = run.iter().map(|span| span.len).sum();
+            let text = String::from_utf8_lossy(&bytes[at..at + len]);
+            at += len;
+            pieces.push(self.log.keep(&group(&run[0]), &text));
+        }
+        pieces
+    }
+}

@@ -1,0 +1,303 @@
+//! Sessions that are recorded, go on, are copied, and are rebuilt request by request.
+
+use std::fs;
+use std::path::PathBuf;
+
+use pellucid_agent::fork::Places;
+use pellucid_agent::replay;
+use pellucid_agent::replay::Replay;
+use pellucid_agent::replay::Verdict;
+use pellucid_agent::session::Session;
+use pellucid_model::Model;
+use pellucid_model::Transport;
+use pellucid_protocol::id::SessionId;
+use pellucid_protocol::input::UserInput;
+use pellucid_protocol::operation::Operation;
+use pellucid_protocol::operation::SettingsChange;
+use pellucid_store::name;
+use pellucid_store::read;
+use pellucid_store::recorder::Recorder;
+use pellucid_testkit::MockReply;
+use pellucid_testkit::MockServer;
+use pellucid_testkit::Workspace;
+use proptest::prelude::*;
+use serde_json::Value;
+use serde_json::json;
+
+use crate::run;
+use crate::setup;
+
+/// What is done with a session.
+#[derive(Debug, Clone)]
+enum Step {
+    /// The person says something; the model calls a tool so often before it answers.
+    Say { text: String, n_calls: usize },
+    /// The history is summarised.
+    Compact,
+    /// Turns are taken back.
+    RollBack(usize),
+    /// Another model takes over.
+    Switch(&'static str),
+    /// The process ends, and another goes on.
+    Resume,
+    /// A copy of the session with all but so many messages goes on.
+    Fork(usize),
+}
+
+/// What a recorded session left behind.
+struct Recorded {
+    files: Workspace,
+    path: PathBuf,
+    /// The inputs of all requests, with the number of the step that sent them.
+    inputs: Vec<(usize, Vec<u8>)>,
+}
+
+fn message(wire: &str, text: &str) -> MockReply {
+    reply(wire, [json!({ "type": "message", "role": "assistant", "content": [{ "type": "output_text", "text": text }] })])
+}
+
+fn call(wire: &str, id: usize) -> MockReply {
+    let arguments = "{\"plan\":[{\"step\":\"a \\\"b\\\"\",\"status\":\"completed\"}]}";
+    let think = json!({
+        "type": "reasoning", "summary": [{ "type": "summary_text", "text": "Hm." }], "encrypted_content": "gAAA",
+    });
+    let call = json!({ "type": "function_call", "name": "update_plan", "arguments": arguments, "call_id": format!("c{id}") });
+    reply(wire, [think, call])
+}
+
+fn reply(wire: &str, items: impl IntoIterator<Item = Value>) -> MockReply {
+    match wire {
+        "chat" => MockReply::chat(items),
+        "messages" => MockReply::messages(items),
+        _ => MockReply::items(items),
+    }
+}
+
+fn replies(wire: &str, steps: &[Step]) -> Vec<MockReply> {
+    let mut replies = Vec::new();
+    for step in steps {
+        match step {
+            Step::Say { n_calls, text } => {
+                let first = replies.len();
+                replies.extend((0..*n_calls).map(|n| call(wire, first + n)));
+                replies.push(message(wire, &format!("answer to {text}")));
+            }
+            Step::Compact => replies.push(message(wire, "the story so far")),
+            Step::RollBack(_) | Step::Switch(_) | Step::Resume | Step::Fork(_) => {}
+        }
+    }
+    replies
+}
+
+/// The list of items of a body, as bytes.
+fn input(wire: &str, body: &[u8]) -> Vec<u8> {
+    let (start, end) = match wire {
+        "chat" => ("\"messages\":[", "],\"stream\":true"),
+        "messages" => ("\"messages\":[", ",\"cache_control\""),
+        _ => ("\"input\":[", "],\"tools\":["),
+    };
+    let text = std::str::from_utf8(body).unwrap();
+    let text = &text[text.find(start).unwrap() + start.len()..];
+    let end = text.rfind(end).unwrap_or(text.len());
+    text[..end].as_bytes().to_vec()
+}
+
+fn record(wire: &str, steps: &[Step]) -> Recorded {
+    let files = Workspace::new("//- work/AGENTS.md\nUse tabs.\n");
+    let server = MockServer::start(replies(wire, steps));
+    let config = format!(
+        "model_provider = \"mock\"\n[model_providers.mock]\nname = \"Mock\"\nbase_url = \"{}\"\nwire_api = \"{wire}\"\nstream_max_retries = 0\nrequest_max_retries = 0\n",
+        server.base_url()
+    );
+    files.write("home/config.toml", config);
+    let make = || setup(&files, |provider| Model::http(Transport::default(), provider, None, &|_| None));
+    let place =
+        |id: &SessionId| files.path(format!("home/sessions/2026/01/02/rollout-2026-01-02T03-04-05-{id}.jsonl"));
+    let first = make();
+    let mut path = place(&first.session_id);
+    let mut session = Session::new(first, Recorder::new(path.clone()));
+    let mut inputs = Vec::new();
+    for (n, step) in steps.iter().enumerate() {
+        let n_before = server.requests().len();
+        let operation = match step {
+            Step::Say { text, .. } => {
+                Operation::UserInput { items: vec![UserInput::text(text.clone())], final_output_json_schema: None }
+            }
+            Step::Compact => Operation::Compact,
+            Step::RollBack(num_turns) => Operation::ThreadRollback { num_turns: *num_turns },
+            Step::Switch(model) => {
+                Operation::OverrideTurnContext(SettingsChange { model: Some((*model).to_owned()), ..Default::default() })
+            }
+            Step::Resume | Step::Fork(_) if !path.exists() => continue,
+            Step::Resume => {
+                drop(session);
+                let file = read::open(&path).unwrap();
+                let mut next = make();
+                next.session_id = SessionId::new(file.meta.id.as_str());
+                session = Session::resumed(next, Recorder::resume(path.clone()).unwrap(), &file).unwrap();
+                continue;
+            }
+            Step::Fork(n_less) => {
+                drop(session);
+                let file = read::open(&path).unwrap();
+                let places = Places::read(&file).unwrap();
+                let upto = places.keeping(places.messages.len().saturating_sub(*n_less)).unwrap();
+                let next = make();
+                path = place(&next.session_id);
+                session = Session::forked(next, Recorder::new(path.clone()), &file, upto).unwrap();
+                continue;
+            }
+        };
+        session = run(session, vec![operation]).0;
+        assert_eq!((session.file_failure(), session.sent_failure()), (None, None));
+        let new = &server.requests()[n_before..];
+        inputs.extend(new.iter().map(|request| (n, input(wire, &request.body))));
+    }
+    drop(session);
+    Recorded { files, path, inputs }
+}
+
+impl Recorded {
+    fn replay(&self) -> Replay {
+        replay::replay(&self.files.path("home"), &read::open(&self.path).unwrap(), None).unwrap()
+    }
+}
+
+fn say(text: &str, n_calls: usize) -> Step {
+    Step::Say { text: text.to_owned(), n_calls }
+}
+
+fn any_step() -> impl Strategy<Value = Step> {
+    prop_oneof![
+        5 => ("[a-zé\"\\\\\n]{1,12}", 0_usize..3).prop_map(|(text, n_calls)| Step::Say { text, n_calls }),
+        1 => Just(Step::Compact),
+        1 => (1_usize..3).prop_map(Step::RollBack),
+        1 => prop_oneof![Just("gpt-5.1"), Just("gpt-5.2-codex")].prop_map(Step::Switch),
+        2 => Just(Step::Resume),
+        1 => (0_usize..2).prop_map(Step::Fork),
+    ]
+}
+
+/// The item that says this in a request.
+fn says(text: &str, input: &[u8]) -> bool {
+    let text = serde_json::to_string(text).unwrap();
+    input.windows(text.len()).any(|window| window == text.as_bytes())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 24, ..ProptestConfig::default() })]
+
+    #[test]
+    fn every_request_of_a_recorded_session_can_be_proved(
+        steps in prop::collection::vec(any_step(), 1..9),
+        wire in prop_oneof![3 => Just("responses"), 1 => Just("chat"), 1 => Just("messages")],
+    ) {
+        let mut steps = steps;
+        steps.insert(0, say("hello", 1));
+        let recorded = record(wire, &steps);
+        let replay = recorded.replay();
+        let n_forks = steps.iter().any(|step| matches!(step, Step::Fork(_)));
+        for outcome in &replay.requests {
+            let is_copied = n_forks && matches!(&outcome.verdict, Verdict::NotProvable { .. });
+            prop_assert!(outcome.verdict == Verdict::Equal || is_copied, "{:?} of {:?}", outcome, steps);
+        }
+        prop_assert_eq!((&replay.broken, &replay.torn), (&None, &Vec::new()));
+        if !n_forks {
+            prop_assert_eq!(replay.requests.len(), recorded.inputs.len());
+            prop_assert!(replay.is_proved());
+        }
+    }
+
+    #[test]
+    fn a_session_that_goes_on_unchanged_extends_its_last_request(
+        before in prop::collection::vec(any_step(), 0..6),
+        last in "[a-z]{1,8}",
+        wire in prop_oneof![3 => Just("responses"), 1 => Just("chat"), 1 => Just("messages")],
+    ) {
+        // Another model would be told of the change, and cut differently.
+        let mut steps: Vec<Step> = before.into_iter().filter(|step| !matches!(step, Step::Switch(_))).collect();
+        steps.extend([say(&last, 1), Step::Resume, say("and on", 0)]);
+        let recorded = record(wire, &steps);
+        let inputs: Vec<&Vec<u8>> = recorded.inputs.iter().map(|(_, input)| input).collect();
+        let [.., earlier, later] = &inputs[..] else { panic!("there are several requests") };
+        prop_assert!(says(&last, earlier) && says("and on", later));
+        prop_assert!(
+            later.starts_with(earlier),
+            "{:?}: {:?}", steps, earlier.iter().zip(later.iter()).position(|(a, b)| a != b)
+        );
+    }
+}
+
+#[test]
+fn what_was_changed_is_found_with_its_place() {
+    let recorded = record("responses", &[say("hello", 1), say("again", 0)]);
+    assert!(recorded.replay().is_proved());
+    let text = fs::read_to_string(&recorded.path).unwrap();
+    let tampered = text.replacen("answer to hello", "answer to hallo", 2);
+    fs::write(&recorded.path, tampered).unwrap();
+    let replay = recorded.replay();
+    assert_eq!(replay.counts(), (2, 1, 0));
+    let Verdict::Differs(difference) = &replay.requests[2].verdict else { panic!("{replay:?}") };
+    assert_eq!((difference.item, difference.part.as_str()), (Some(7), "model (assistant message)"));
+    assert_eq!(difference.what, "as many bytes, but others");
+    let whole = replay.requests[2].bytes.unwrap();
+    assert!(difference.byte > 0 && difference.byte < whole, "{difference:?}");
+    assert!(replay.is_refuted() && !replay.is_proved());
+
+    fs::write(&recorded.path, text.replacen("answer to hello", "answer to hello you", 2)).unwrap();
+    let replay = recorded.replay();
+    assert!(
+        matches!(&replay.requests[2].verdict, Verdict::NotProvable { why } if why.contains("other lines")),
+        "a line of another length moves everything behind it: {replay:?}"
+    );
+}
+
+#[test]
+fn a_changed_part_is_found_and_a_blanked_one_is_not_provable() {
+    let recorded = record("responses", &[say("hello", 0)]);
+    let parts = recorded.files.path("home/requests/parts");
+    let files: Vec<PathBuf> = fs::read_dir(parts)
+        .unwrap()
+        .flat_map(|folder| fs::read_dir(folder.unwrap().path()).unwrap())
+        .map(|entry| entry.unwrap().path())
+        .collect();
+    let tools = files.iter().find(|path| fs::read_to_string(path).unwrap().starts_with("\"tools\"")).unwrap();
+    let text = fs::read_to_string(tools).unwrap();
+    fs::write(tools, text.replacen("update_plan", "update_plot", 1)).unwrap();
+    let replay = recorded.replay();
+    let Verdict::Differs(difference) = &replay.requests[0].verdict else { panic!("{replay:?}") };
+    assert_eq!(difference.part, "tools");
+    fs::write(tools, text.replacen("update_plan", "[redacted:key]", 1)).unwrap();
+    let replay = recorded.replay();
+    assert!(matches!(&replay.requests[0].verdict, Verdict::NotProvable { why } if why.contains("blanked out")));
+    assert!(!replay.is_refuted() && !replay.is_proved());
+}
+
+#[test]
+fn a_session_without_a_record_is_not_provable() {
+    let recorded = record("responses", &[say("hello", 1)]);
+    fs::remove_dir_all(recorded.files.path("home/requests")).unwrap();
+    let replay = recorded.replay();
+    assert_eq!(replay.counts(), (0, 0, 2));
+    let Verdict::NotProvable { why } = &replay.requests[1].verdict else { panic!("{replay:?}") };
+    assert!(why.starts_with("no record of it; the file gives 7 items of "), "{why}");
+    assert_eq!(replay.anchor, None);
+}
+
+#[test]
+fn an_anchor_shows_that_the_end_is_missing() {
+    let recorded = record("responses", &[say("hello", 0), say("again", 0)]);
+    let home = recorded.files.path("home");
+    let file = read::open(&recorded.path).unwrap();
+    let anchor = recorded.replay().anchor.unwrap();
+    replay::replay(&home, &file, Some(&anchor)).unwrap();
+    let record = name::requests_path(&home, recorded.path.file_name().unwrap().to_str().unwrap()).unwrap();
+    let text = fs::read_to_string(&record).unwrap();
+    let lines: Vec<&str> = text.lines().collect();
+    fs::write(&record, format!("{}\n", lines[..lines.len() - 1].join("\n"))).unwrap();
+    let error = replay::replay(&home, &file, Some(&anchor)).unwrap_err().to_string();
+    assert!(error.contains("the end of the record is missing"), "{error}");
+    fs::write(&record, text.replacen("\"items\":4", "\"items\":5", 1)).unwrap();
+    let broken = recorded.replay();
+    assert!(broken.is_refuted(), "{broken:?}");
+}

@@ -1,0 +1,171 @@
+//! Digests of requests: what a later rebuilding is held against, byte for byte.
+//!
+//! A request mostly repeats the one before, so the state of the hash behind the last item is kept
+//! and only what is new is hashed. On the way the digest of everything up to an item is taken as a
+//! [`Mark`]: where a rebuilt request differs, the first mark that differs says from which item on.
+//!
+//! Not here: where digests are written down.
+
+use bytes::Bytes;
+use sha2::Digest as _;
+use sha2::Sha256;
+
+use crate::request::Frame;
+use crate::request::Request;
+use crate::transcript::Rendered;
+
+/// The most marks that one request adds. With more new items a mark stands for several.
+const N_MARKS_MAX: usize = 256;
+
+/// A SHA-256 digest.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Digest([u8; 32]);
+
+impl Digest {
+    /// Of bytes in pieces.
+    pub fn of<'a>(pieces: impl IntoIterator<Item = &'a [u8]>) -> Self {
+        let mut hash = Sha256::new();
+        for piece in pieces {
+            hash.update(piece);
+        }
+        Self(hash.finalize().into())
+    }
+
+    /// Of a request's body.
+    pub fn of_body(request: &Request) -> Self {
+        Self::of(request.segments.iter().map(AsRef::as_ref))
+    }
+
+    /// The first half as text: enough to tell whether bytes are the same.
+    pub fn short(&self) -> String {
+        self.hex(16)
+    }
+
+    fn hex(&self, n_bytes: usize) -> String {
+        self.0[..n_bytes].iter().map(|byte| format!("{byte:02x}")).collect()
+    }
+}
+
+impl std::fmt::Display for Digest {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.hex(32))
+    }
+}
+
+/// What is kept of a request.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Account {
+    /// How many bytes its body has.
+    pub bytes: usize,
+    /// The digest of its body.
+    pub body: Digest,
+    /// How many items it has.
+    pub n_items: usize,
+    /// Digests of its beginnings, behind items that the request before did not have.
+    pub marks: Vec<Mark>,
+}
+
+/// The digest of a request's beginning, up to the end of an item.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Mark {
+    /// How many items there are up to here.
+    pub n_items: usize,
+    /// How many bytes.
+    pub end: usize,
+    /// Their digest.
+    pub beginning: Digest,
+}
+
+/// Keeps account of requests that extend each other.
+#[derive(Debug, Clone, Default)]
+pub struct Ledger {
+    known: Option<Known>,
+}
+
+/// The beginning that the next request probably has too.
+#[derive(Debug, Clone)]
+struct Known {
+    head: Bytes,
+    hash: Sha256,
+    n_items: usize,
+    end: usize,
+}
+
+/// Whether the items of a request begin with those of the request before.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Items {
+    /// They do.
+    Extended,
+    /// They do not.
+    Changed,
+}
+
+impl Ledger {
+    /// Accounts for a request that this frame made around these items.
+    pub fn account(&mut self, frame: &Frame, request: &Request, rows: &[Rendered], items: Items) -> Account {
+        let head = frame.head_bytes();
+        let is_known = |known: &Known| items == Items::Extended && known.head == head && known.n_items <= rows.len();
+        let mut known = self.known.take().filter(is_known).unwrap_or_else(|| {
+            let mut hash = Sha256::new();
+            hash.update(head);
+            Known { head: head.clone(), hash, n_items: 0, end: head.len() }
+        });
+        let marks = known.add(&request.segments, &rows[known.n_items..]);
+        let mut hash = known.hash.clone();
+        feed(&mut hash, &request.segments, known.end, request.len());
+        let account =
+            Account { bytes: request.len(), body: Digest(hash.finalize().into()), n_items: known.n_items, marks };
+        self.known = Some(known);
+        account
+    }
+}
+
+impl Known {
+    fn add(&mut self, segments: &[Bytes], rows: &[Rendered]) -> Vec<Mark> {
+        let stride = rows.len().div_ceil(N_MARKS_MAX).max(1);
+        let mut marks = Vec::with_capacity(rows.len().div_ceil(stride));
+        for rows in rows.chunks(stride) {
+            let len: usize = rows.iter().map(Rendered::len).sum();
+            feed(&mut self.hash, segments, self.end, self.end + len);
+            self.end += len;
+            self.n_items += rows.len();
+            let beginning = Digest(self.hash.clone().finalize().into());
+            marks.push(Mark { n_items: self.n_items, end: self.end, beginning });
+        }
+        marks
+    }
+}
+
+/// Hashes the bytes of a range that may span segments.
+fn feed(hash: &mut Sha256, segments: &[Bytes], start: usize, end: usize) {
+    let mut at = 0;
+    for segment in segments {
+        let (from, to) = (start.max(at), end.min(at + segment.len()));
+        if from < to {
+            hash.update(&segment[from - at..to - at]);
+        }
+        at += segment.len();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_digest_is_the_sha_256_that_everybody_knows() {
+        let digest = Digest::of([b"a".as_slice(), b"bc"]);
+        assert_eq!(digest.to_string(), "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
+        assert_eq!(digest.short(), "ba7816bf8f01cfea414140de5dae2223");
+    }
+
+    #[test]
+    fn a_range_may_span_segments() {
+        let segments = [Bytes::from_static(b"abc"), Bytes::new(), Bytes::from_static(b"defg")];
+        for (start, end) in [(0, 7), (1, 5), (3, 3), (2, 4), (6, 7)] {
+            let mut hash = Sha256::new();
+            feed(&mut hash, &segments, start, end);
+            assert_eq!(Digest(hash.finalize().into()), Digest::of([&b"abcdefg"[start..end]]));
+        }
+    }
+}

@@ -1,0 +1,176 @@
+//! Looks whether session files, what was sent, names and index are whole. Changes nothing.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::fs::File;
+use std::path::Path;
+use std::path::PathBuf;
+
+use serde::Serialize;
+
+use crate::index::Index;
+use crate::lines::Forwards;
+use crate::name;
+use crate::name::REQUESTS;
+use crate::names;
+use crate::read::Reading;
+use crate::read::read_line;
+use crate::record::Record;
+use crate::requests::chain::Chain;
+use crate::walk;
+use crate::walk::Found;
+use crate::walk::Place;
+
+/// What was looked at and found.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+pub struct Findings {
+    /// How many session files there are.
+    pub n_sessions: usize,
+    /// How many of them have a record of what was sent.
+    pub n_chains: usize,
+    /// What is not as it should be.
+    pub problems: Vec<Finding>,
+}
+
+/// Something that is not as it should be.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+pub struct Finding {
+    /// The file, from the home folder.
+    pub path: String,
+    /// What.
+    pub what: String,
+    /// Whether something is lost or was changed, and not only torn.
+    pub is_serious: bool,
+}
+
+/// Looks at everything of a home folder, or at one session alone.
+pub fn check(home: &Path, only: Option<&str>) -> Findings {
+    let mut findings = Findings::default();
+    let mut files = walk::walk(home, Place::Live);
+    files.extend(walk::walk(home, Place::Archived));
+    files.retain(|file| only.is_none_or(|id| file.id() == id));
+    files.sort();
+    let mut ids = BTreeSet::new();
+    for file in &files {
+        findings.n_sessions += 1;
+        findings.session(home, file);
+        if !ids.insert(file.id().to_owned()) {
+            findings.add(&file.relative, "another file has the same session", true);
+        }
+        if let Some(path) = name::requests_path(home, file.name())
+            && path.exists()
+        {
+            findings.n_chains += 1;
+            findings.chain(home, &path);
+        }
+    }
+    if only.is_none() {
+        findings.names(home);
+        findings.lone_chains(home, &ids);
+        findings.index(home);
+    }
+    findings
+}
+
+impl Findings {
+    fn add(&mut self, path: &str, what: impl Into<String>, is_serious: bool) {
+        self.problems.push(Finding { path: path.to_owned(), what: what.into(), is_serious });
+    }
+
+    fn session(&mut self, home: &Path, file: &Found) {
+        let lines = File::open(home.join(&file.relative)).and_then(|it| Forwards::new(it, 0, u64::MAX));
+        let mut lines = match lines {
+            Ok(lines) => lines,
+            Err(error) => return self.add(&file.relative, format!("cannot be read: {error}"), true),
+        };
+        let (mut n, mut set_aside, mut meta) = (0, Vec::new(), None);
+        loop {
+            let line = match lines.next_line() {
+                Ok(Some(line)) => line,
+                Ok(None) => break,
+                Err(error) => return self.add(&file.relative, format!("cannot be read: {error}"), true),
+            };
+            n += 1;
+            match read_line(line.bytes) {
+                Reading::Record(Record::SessionMeta(found)) if meta.is_none() => meta = Some(found),
+                Reading::SetAside if !line.is_blank() => set_aside.push(n.to_string()),
+                _ => {}
+            }
+        }
+        match meta {
+            None => self.add(&file.relative, "no line says which session it is of", true),
+            Some(meta) if meta.id != file.id() => {
+                self.add(&file.relative, format!("it is of the session {}, not of the one in its name", meta.id), true);
+            }
+            Some(_) => {}
+        }
+        if !set_aside.is_empty() {
+            let what = format!("lines that cannot be read are set aside: {}", set_aside.join(", "));
+            self.add(&file.relative, what, false);
+        }
+    }
+
+    fn chain(&mut self, home: &Path, path: &Path) {
+        let shown = path.strip_prefix(home).unwrap_or(path).to_string_lossy().into_owned();
+        let chain = match Chain::read(path) {
+            Ok(chain) => chain,
+            Err(error) => return self.add(&shown, format!("cannot be read: {error}"), true),
+        };
+        if let Some(broken) = chain.broken {
+            self.add(&shown, broken.to_string(), true);
+        }
+        if !chain.torn.is_empty() {
+            let lines: Vec<String> = chain.torn.iter().map(ToString::to_string).collect();
+            self.add(&shown, format!("torn lines: {}", lines.join(", ")), false);
+        }
+    }
+
+    fn names(&mut self, home: &Path) {
+        let Ok(text) = fs::read(names::path(home)) else {
+            return;
+        };
+        for (n, line) in text.split(|byte| *byte == b'\n').enumerate() {
+            let is_blank = line.iter().all(u8::is_ascii_whitespace);
+            if !is_blank && serde_json::from_slice::<serde_json::Value>(line).is_err() {
+                self.add("session_index.jsonl", format!("line {} cannot be read", n + 1), false);
+            }
+        }
+    }
+
+    /// Records of sessions whose files are gone.
+    fn lone_chains(&mut self, home: &Path, ids: &BTreeSet<String>) {
+        let mut folders = vec![home.join(REQUESTS)];
+        let mut lone = Vec::new();
+        while let Some(folder) = folders.pop() {
+            for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+                let path: PathBuf = entry.path();
+                let name = entry.file_name().to_string_lossy().into_owned();
+                if path.is_dir() && name.parse::<u16>().is_ok() {
+                    folders.push(path);
+                } else if let Some(rest) = name.strip_prefix("requests-")
+                    && let Some(id) = name::session_id(&format!("rollout-{rest}"))
+                    && !ids.contains(id)
+                {
+                    lone.push(path.strip_prefix(home).unwrap_or(&path).to_string_lossy().into_owned());
+                }
+            }
+        }
+        lone.sort();
+        for path in lone {
+            self.add(&path, "its session file is gone", false);
+        }
+    }
+
+    fn index(&mut self, home: &Path) {
+        if !home.join(crate::index::FILE).exists() {
+            return;
+        }
+        let mut index = Index::open(home);
+        for warning in index.take_warnings() {
+            self.add(crate::index::FILE, warning, false);
+        }
+        if let Some(Err(what)) = index.check() {
+            self.add(crate::index::FILE, what, false);
+        }
+    }
+}

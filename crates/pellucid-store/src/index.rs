@@ -1,0 +1,343 @@
+//! The index: a list of sessions that is quick to ask.
+//!
+//! It is an SQLite database of our own in the home folder. The reference keeps one there too, for
+//! itself: it deletes databases of other versions at start, checks the sums of its migrations and
+//! writes rows as it goes, so sharing it would tie us to one of its versions and two programs to
+//! one lock. What both share are the files, and they alone are believed: every row can be made
+//! again from its file.
+//!
+//! Before a list is given, the times and sizes of all files are compared with the rows, and what
+//! changed is read again. A database that is broken is made again. One that cannot be written,
+//! because it is locked or read-only, is read, and what changed since is kept in memory. When
+//! nothing helps, lists come from the files.
+//!
+//! - `table`: the tables and their statements
+//!
+//! Not here: what a row says (`summary`), what can be asked (`query`).
+
+mod table;
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::Path;
+use std::path::PathBuf;
+use std::time::Duration;
+use std::time::Instant;
+use std::time::UNIX_EPOCH;
+
+use rusqlite::Connection;
+use rusqlite::ErrorCode;
+use rusqlite::OpenFlags;
+
+use crate::names;
+use crate::query::Page;
+use crate::query::Query;
+use crate::summary;
+use crate::summary::Summary;
+use crate::walk;
+use crate::walk::Found;
+use crate::walk::Place;
+
+/// The database's name in the home folder.
+pub const FILE: &str = "pellucid_index.sqlite";
+
+/// How long a lock of another process is waited for.
+const BUSY_TIMEOUT: Duration = Duration::from_millis(500);
+
+/// How many files are read between two reports of progress.
+const BATCH: usize = 1000;
+
+/// How far a long piece of work has come.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Progress {
+    /// Files that were read.
+    pub done: usize,
+    /// Files that have to be.
+    pub total: usize,
+}
+
+/// A list of sessions that is quick to ask.
+#[derive(Debug)]
+pub struct Index {
+    home: PathBuf,
+    rows: Rows,
+    warnings: Vec<String>,
+    refreshed: Option<Instant>,
+}
+
+/// Where rows are.
+#[derive(Debug)]
+enum Rows {
+    /// In the database.
+    Database(Connection),
+    /// In memory, because the database is of no use or cannot be written.
+    Memory(Vec<Summary>),
+}
+
+/// The state of the files, compared with the rows.
+#[derive(Debug)]
+struct Changes {
+    changed: Vec<Found>,
+    gone: Vec<String>,
+    names: Option<i64>,
+}
+
+impl Changes {
+    fn is_empty(&self) -> bool {
+        self.changed.is_empty() && self.gone.is_empty() && self.names.is_none()
+    }
+}
+
+impl Index {
+    /// Opens the index of a home folder. It is made if it is not there.
+    pub fn open(home: &Path) -> Self {
+        let mut warnings = Vec::new();
+        let opened = open_database(home).or_else(|error| match error.sqlite_error_code() {
+            Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase) => {
+                warnings.push(format!("the session index was broken and is made again: {error}"));
+                remove(home);
+                open_database(home)
+            }
+            _ => Err(error),
+        });
+        let rows = match opened {
+            Ok(connection) => Rows::Database(connection),
+            Err(error) => {
+                if home.exists() {
+                    warnings.push(format!("no session index, so all session files are read: {error}"));
+                }
+                Rows::Memory(Vec::new())
+            }
+        };
+        Self { home: home.to_owned(), rows, warnings, refreshed: None }
+    }
+
+    /// What a person should hear. Everything is told once.
+    pub fn take_warnings(&mut self) -> Vec<String> {
+        std::mem::take(&mut self.warnings)
+    }
+
+    /// Brings the index up to date with the files, unless that was done so recently.
+    pub fn refresh(&mut self, older_than: Duration, progress: &mut dyn FnMut(Progress)) {
+        if self.refreshed.is_some_and(|refreshed| refreshed.elapsed() < older_than) {
+            return;
+        }
+        let found = files(&self.home);
+        if let Rows::Database(connection) = &mut self.rows {
+            match refresh_database(connection, &self.home, &found, progress) {
+                Ok(()) => {
+                    self.refreshed = Some(Instant::now());
+                    return;
+                }
+                Err(Trouble::Unwritable { error, rows }) => {
+                    self.warnings.push(format!("the session index cannot be written: {error}"));
+                    self.rows = Rows::Memory(rows);
+                }
+                Err(Trouble::Broken(error)) => {
+                    self.warnings.push(format!("the session index was broken and is made again: {error}"));
+                    self.rows = Rows::Memory(Vec::new());
+                    remove(&self.home);
+                    if let Ok(mut connection) = open_database(&self.home)
+                        && refresh_database(&mut connection, &self.home, &found, progress).is_ok()
+                    {
+                        self.rows = Rows::Database(connection);
+                        self.refreshed = Some(Instant::now());
+                        return;
+                    }
+                }
+            }
+        }
+        if let Rows::Memory(rows) = &mut self.rows {
+            refresh_memory(rows, &self.home, &found, progress);
+        }
+        self.refreshed = Some(Instant::now());
+    }
+
+    /// A page of sessions, as the index knows them.
+    pub fn list(&mut self, query: &Query) -> Page {
+        let rows = match &self.rows {
+            Rows::Memory(rows) => return query.page(rows.iter().cloned()),
+            Rows::Database(connection) => table::page(connection, query),
+        };
+        match rows {
+            Ok(page) => page,
+            Err(error) => {
+                self.warnings.push(format!("the session index cannot be read: {error}"));
+                let found = files(&self.home);
+                let mut rows = Vec::new();
+                refresh_memory(&mut rows, &self.home, &found, &mut |_| {});
+                let page = query.page(rows.iter().cloned());
+                self.rows = Rows::Memory(rows);
+                page
+            }
+        }
+    }
+
+    /// Whether the database holds together; absent when there is none.
+    pub fn check(&self) -> Option<Result<(), String>> {
+        match &self.rows {
+            Rows::Memory(_) => None,
+            Rows::Database(connection) => Some(table::check(connection)),
+        }
+    }
+}
+
+/// Takes the database away. Nothing is lost with it.
+pub fn remove(home: &Path) {
+    for suffix in ["", "-wal", "-shm", "-journal"] {
+        // What is not there need not go; what stays will be seen when it is opened again.
+        let _ = fs::remove_file(home.join(format!("{FILE}{suffix}")));
+    }
+}
+
+fn open_database(home: &Path) -> rusqlite::Result<Connection> {
+    let path = home.join(FILE);
+    make_private(&path);
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let connection = Connection::open_with_flags(path, flags)?;
+    connection.busy_timeout(BUSY_TIMEOUT)?;
+    table::prepare(&connection)?;
+    Ok(connection)
+}
+
+/// Makes an empty file that only its owner may read: rows hold what people said. SQLite gives the
+/// files beside it the same rights.
+fn make_private(path: &Path) {
+    let mut options = fs::OpenOptions::new();
+    options.append(true).create_new(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    // One that is there already is left as it is; other trouble shows when it is opened.
+    let _ = options.open(path);
+}
+
+/// Every session file, in the order of paths.
+fn files(home: &Path) -> Vec<Found> {
+    let mut found = walk::walk(home, Place::Live);
+    found.extend(walk::walk(home, Place::Archived));
+    found.sort_unstable_by(|a, b| a.relative.cmp(&b.relative));
+    found
+}
+
+/// Why a database cannot be brought up to date.
+#[derive(Debug)]
+enum Trouble {
+    /// It can be read; these are its rows as they should be.
+    Unwritable { error: rusqlite::Error, rows: Vec<Summary> },
+    /// It is of no use.
+    Broken(rusqlite::Error),
+}
+
+impl From<rusqlite::Error> for Trouble {
+    fn from(error: rusqlite::Error) -> Self {
+        Self::Broken(error)
+    }
+}
+
+fn refresh_database(
+    connection: &mut Connection,
+    home: &Path,
+    found: &[Found],
+    progress: &mut dyn FnMut(Progress),
+) -> Result<(), Trouble> {
+    let changes = compare(connection, home, found)?;
+    if changes.is_empty() {
+        return Ok(());
+    }
+    let fresh = summarise_all(home, &changes.changed, progress);
+    let names = changes.names.map(|stamp| (stamp, names::all(home)));
+    let written = table::write(connection, &fresh, &changes.gone, names.as_ref());
+    written.or_else(|error| match error.sqlite_error_code() {
+        Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase) => Err(Trouble::Broken(error)),
+        _ => {
+            let replaced: BTreeSet<&str> =
+                fresh.iter().map(|it| it.path.as_str()).chain(changes.gone.iter().map(String::as_str)).collect();
+            let mut rows = table::all(connection)?;
+            rows.retain(|row| !replaced.contains(row.path.as_str()));
+            rows.extend(fresh);
+            name_all(&mut rows, home);
+            Err(Trouble::Unwritable { error, rows })
+        }
+    })
+}
+
+fn compare(connection: &Connection, home: &Path, found: &[Found]) -> rusqlite::Result<Changes> {
+    let mut known = table::states(connection)?.into_iter().peekable();
+    let (mut changed, mut gone) = (Vec::new(), Vec::new());
+    for file in found {
+        while let Some(row) = known.next_if(|row| row.path < file.relative) {
+            gone.push(row.path);
+        }
+        match known.next_if(|row| row.path == file.relative) {
+            Some(row) if (row.modified, row.size) == (file.modified, file.size) => {}
+            _ => changed.push(file.clone()),
+        }
+    }
+    gone.extend(known.map(|row| row.path));
+    let stamp = names_stamp(home);
+    let names = (table::names_stamp(connection)? != stamp).then_some(stamp);
+    Ok(Changes { changed, gone, names })
+}
+
+/// Tells states of the file of names apart.
+fn names_stamp(home: &Path) -> i64 {
+    let modified = fs::metadata(names::path(home)).and_then(|metadata| metadata.modified()).ok();
+    let since = modified.and_then(|modified| modified.duration_since(UNIX_EPOCH).ok());
+    since.and_then(|since| i64::try_from(since.as_nanos()).ok()).unwrap_or(0)
+}
+
+fn refresh_memory(rows: &mut Vec<Summary>, home: &Path, found: &[Found], progress: &mut dyn FnMut(Progress)) {
+    rows.sort_by(|a, b| a.path.cmp(&b.path));
+    let mut known = std::mem::take(rows).into_iter().peekable();
+    let mut changed = Vec::new();
+    for file in found {
+        while known.next_if(|row| row.path < file.relative).is_some() {}
+        match known.next_if(|row| row.path == file.relative) {
+            Some(row) if (row.modified, row.size) == (file.modified, file.size) => rows.push(row),
+            _ => changed.push(file.clone()),
+        }
+    }
+    rows.extend(summarise_all(home, &changed, progress));
+    name_all(rows, home);
+}
+
+fn name_all(rows: &mut [Summary], home: &Path) {
+    let names = names::all(home);
+    for row in rows {
+        row.name = names.get(&row.id).cloned();
+    }
+}
+
+/// Reads files with a few threads.
+fn summarise_all(home: &Path, files: &[Found], progress: &mut dyn FnMut(Progress)) -> Vec<Summary> {
+    let total = files.len();
+    let n_threads = walk::n_threads();
+    let mut summaries = Vec::with_capacity(total);
+    for batch in files.chunks(BATCH) {
+        if total > BATCH {
+            progress(Progress { done: summaries.len(), total });
+        }
+        let read = |files: &[Found]| -> Vec<Summary> {
+            files.iter().map(|file| summary::summarise(home, file)).collect()
+        };
+        if batch.len() < 2 * n_threads {
+            summaries.extend(read(batch));
+            continue;
+        }
+        std::thread::scope(|scope| {
+            let workers: Vec<_> =
+                batch.chunks(batch.len().div_ceil(n_threads)).map(|files| scope.spawn(|| read(files))).collect();
+            for worker in workers {
+                // Files of a worker that panicked are read again the next time.
+                summaries.extend(worker.join().unwrap_or_default());
+            }
+        });
+    }
+    if total > BATCH {
+        progress(Progress { done: total, total });
+    }
+    summaries
+}
+
+#[cfg(test)]
+mod tests;

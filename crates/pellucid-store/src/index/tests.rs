@@ -1,0 +1,228 @@
+//! The index gives what the files say, whatever became of it.
+
+use std::fs;
+use std::fs::File;
+
+use pellucid_testkit::Workspace;
+use proptest::prelude::*;
+
+use super::*;
+use crate::query::Sort;
+
+fn id(n: usize) -> String {
+    format!("019a0000-0000-7000-8000-{n:012}")
+}
+
+/// Writes a session and gives its path.
+fn session(home: &Workspace, n: usize, cwd: &str, said: &str, place: Place) -> PathBuf {
+    let id = id(n);
+    let provider = if n.is_multiple_of(3) { "null".to_owned() } else { format!("\"p{}\"", n % 2) };
+    let source = if n.is_multiple_of(2) { "exec" } else { "cli" };
+    let tools = if n == 5 {
+        r#","dynamic_tools":[{"name":"t","description":"d","inputSchema":{"type":"object"}}]"#
+    } else {
+        ""
+    };
+    let meta = format!(
+        r#"{{"timestamp":"t","type":"session_meta","payload":{{"id":"{id}","timestamp":"2026-01-{:02}T00:00:0{}Z","cwd":"{cwd}","originator":"o","cli_version":"1","source":"{source}","model_provider":{provider},"base_instructions":{{"text":"x"}}{tools}}}}}"#,
+        n % 28 + 1,
+        n % 4,
+    );
+    let said = format!(
+        r#"{{"timestamp":"t","type":"event_msg","payload":{{"type":"user_message","message":{}}}}}"#,
+        serde_json::Value::from(said)
+    );
+    let folder = match place {
+        Place::Live => format!("sessions/2026/01/{:02}", n % 28 + 1),
+        Place::Archived => "archived_sessions".to_owned(),
+    };
+    let path = format!("{folder}/rollout-2026-01-{:02}T00-00-00-{id}.jsonl", n % 28 + 1);
+    let path = home.write(path, format!("{meta}\n{said}\n"));
+    let at = UNIX_EPOCH + Duration::from_secs(1_700_000_000 + (n as u64 * 7919) % 50);
+    File::options().append(true).open(&path).unwrap().set_modified(at).unwrap();
+    path
+}
+
+fn refreshed(home: &Workspace) -> Index {
+    let mut index = Index::open(home.root());
+    index.refresh(Duration::ZERO, &mut |_| {});
+    index
+}
+
+/// Every session that a query gives, page by page.
+fn pages(index: &mut Index, query: &Query) -> Vec<String> {
+    let mut query = query.clone();
+    let mut ids = Vec::new();
+    loop {
+        let page = index.list(&query);
+        ids.extend(page.sessions.into_iter().map(|session| session.id));
+        match page.next {
+            Some(next) => query.cursor = Some(next.to_string().parse().unwrap()),
+            None => return ids,
+        }
+    }
+}
+
+fn all() -> Query {
+    Query { limit: 100, ..Query::default() }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 24, ..ProptestConfig::default() })]
+
+    #[test]
+    fn lists_of_the_index_are_lists_of_the_files(
+        n_sessions in 0_usize..40,
+        limit in 1_usize..12,
+        by_update in any::<bool>(),
+        archived in any::<bool>(),
+        source in prop::option::of(prop_oneof![Just("exec"), Just("cli")]),
+        provider in prop::option::of(prop_oneof![Just("p0"), Just("p1")]),
+        default in prop::option::of(Just("p0")),
+        folder in prop::option::of(Just("/a")),
+        search in prop::option::of(prop_oneof![Just("É"), Just("1")]),
+    ) {
+        let home = Workspace::empty();
+        for n in 0..n_sessions {
+            let place = if n.is_multiple_of(5) { Place::Archived } else { Place::Live };
+            let said = if n == 7 { String::new() } else { format!("é {n}") };
+            session(&home, n, if n.is_multiple_of(2) { "/a" } else { "/b" }, &said, place);
+        }
+        let query = Query {
+            archived,
+            sources: source.into_iter().map(str::to_owned).collect(),
+            providers: provider.into_iter().map(str::to_owned).collect(),
+            default_provider: default.map(str::to_owned),
+            cwd: folder.map(PathBuf::from),
+            search: search.map(str::to_owned),
+            sort: if by_update { Sort::Updated } else { Sort::Created },
+            cursor: None,
+            limit,
+        };
+        let mut index = refreshed(&home);
+        let indexed = pages(&mut index, &query);
+        let first = index.list(&query);
+        prop_assert_eq!(index.take_warnings(), Vec::<String>::new());
+        let mut memory = Vec::new();
+        refresh_memory(&mut memory, home.root(), &files(home.root()), &mut |_| {});
+        let whole = Query { limit: 1000, ..query.clone() }.page(memory.clone());
+        let expected: Vec<String> = whole.sessions.into_iter().map(|it| it.id).collect();
+        prop_assert_eq!(indexed, expected);
+        prop_assert_eq!(first, query.page(memory));
+    }
+}
+
+#[test]
+fn changes_of_files_are_seen() {
+    let home = Workspace::empty();
+    let first = session(&home, 1, "/a", "one", Place::Live);
+    session(&home, 2, "/a", "two", Place::Live);
+    let mut index = refreshed(&home);
+    assert_eq!(pages(&mut index, &all()), [id(2), id(1)]);
+    session(&home, 3, "/a", "three", Place::Live);
+    fs::remove_file(&first).unwrap();
+    session(&home, 2, "/a", "two, said differently", Place::Live);
+    let mut index = refreshed(&home);
+    assert_eq!(pages(&mut index, &all()), [id(3), id(2)]);
+    assert_eq!(index.list(&all()).sessions[1].first_message, "two, said differently");
+    assert_eq!(pages(&mut index, &Query { search: Some("named".into()), ..all() }), Vec::<String>::new());
+    names::set(home.root(), &id(2), "Named").unwrap();
+    index.refresh(Duration::ZERO, &mut |_| {});
+    assert_eq!(pages(&mut index, &Query { search: Some("named".into()), ..all() }), [id(2)]);
+}
+
+#[test]
+fn a_list_may_be_as_old_as_its_reader_says() {
+    let home = Workspace::empty();
+    session(&home, 1, "/a", "one", Place::Live);
+    let mut index = refreshed(&home);
+    session(&home, 2, "/a", "two", Place::Live);
+    index.refresh(Duration::from_secs(3600), &mut |_| {});
+    assert_eq!(pages(&mut index, &all()), [id(1)]);
+    index.refresh(Duration::ZERO, &mut |_| {});
+    assert_eq!(pages(&mut index, &all()), [id(2), id(1)]);
+}
+
+#[test]
+fn dynamic_tools_come_with_their_session() {
+    let home = Workspace::empty();
+    session(&home, 5, "/a", "x", Place::Live);
+    let tools = refreshed(&home).list(&all()).sessions.remove(0).dynamic_tools;
+    assert_eq!(
+        serde_json::Value::from(tools),
+        serde_json::json!([{ "name": "t", "description": "d", "inputSchema": { "type": "object" } }])
+    );
+}
+
+#[test]
+fn a_broken_database_is_made_again() {
+    let home = Workspace::empty();
+    session(&home, 1, "/a", "one", Place::Live);
+    drop(refreshed(&home));
+    let path = home.path(FILE);
+    let whole = fs::read(&path).unwrap();
+    let mut torn = whole.clone();
+    let half = torn.len() / 2;
+    torn.truncate(half);
+    let mut scribbled = whole;
+    scribbled[1000..].fill(0x5a);
+    for bytes in [b"this is no database, this is a text".to_vec(), torn, scribbled] {
+        for suffix in ["-wal", "-shm"] {
+            let _ = fs::remove_file(home.path(format!("{FILE}{suffix}")));
+        }
+        fs::write(&path, bytes).unwrap();
+        let mut index = refreshed(&home);
+        assert_eq!(pages(&mut index, &all()), [id(1)]);
+        let warnings = index.take_warnings();
+        assert!(warnings.iter().all(|it| it.contains("is made again")), "{warnings:?}");
+        assert_eq!(index.check(), Some(Ok(())));
+    }
+}
+
+#[test]
+fn a_database_of_another_version_is_emptied() {
+    let home = Workspace::empty();
+    session(&home, 1, "/a", "one", Place::Live);
+    let index = refreshed(&home);
+    let Rows::Database(connection) = &index.rows else { panic!("there is a database") };
+    connection.execute_batch("PRAGMA user_version = 99; DROP TABLE names; CREATE TABLE other (x)").unwrap();
+    drop(index);
+    let mut index = refreshed(&home);
+    assert_eq!(pages(&mut index, &all()), [id(1)]);
+    assert_eq!(index.take_warnings(), Vec::<String>::new());
+}
+
+#[test]
+fn a_locked_database_is_read_and_what_is_new_stays_in_memory() {
+    let home = Workspace::empty();
+    session(&home, 1, "/a", "one", Place::Live);
+    drop(refreshed(&home));
+    let lock = open_database(home.root()).unwrap();
+    lock.execute_batch("BEGIN IMMEDIATE").unwrap();
+    session(&home, 2, "/a", "two", Place::Live);
+    let mut index = refreshed(&home);
+    assert_eq!(pages(&mut index, &all()), [id(2), id(1)]);
+    let warnings = index.take_warnings();
+    assert!(warnings[0].starts_with("the session index cannot be written: "), "{warnings:?}");
+    lock.execute_batch("ROLLBACK").unwrap();
+}
+
+#[test]
+fn without_a_database_lists_come_from_the_files() {
+    let home = Workspace::empty();
+    session(&home, 1, "/a", "one", Place::Live);
+    home.folder(FILE);
+    let mut index = refreshed(&home);
+    assert_eq!(pages(&mut index, &all()), [id(1)]);
+    assert!(index.take_warnings()[0].starts_with("no session index, so all session files are read: "));
+    assert_eq!(index.check(), None);
+}
+
+#[test]
+fn a_home_that_is_not_there_has_no_sessions() {
+    let home = Workspace::empty();
+    let mut index = Index::open(&home.path("nowhere"));
+    index.refresh(Duration::ZERO, &mut |_| {});
+    assert_eq!(pages(&mut index, &all()), Vec::<String>::new());
+    assert_eq!(index.take_warnings(), Vec::<String>::new());
+}

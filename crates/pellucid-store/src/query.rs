@@ -1,0 +1,168 @@
+//! What is asked of a list of sessions: filters, order, pages.
+//!
+//! The same rules stand here in Rust and in the index in SQL; a test holds that they agree.
+
+use std::path::PathBuf;
+
+use serde::Serialize;
+
+use crate::summary::Summary;
+
+/// What is asked.
+#[derive(Debug, Clone, Default)]
+pub struct Query {
+    /// Those in use, or those that were put away.
+    pub archived: bool,
+    /// Only those of these faces; all if there is none.
+    pub sources: Vec<String>,
+    /// Only those of these providers; all if there is none.
+    pub providers: Vec<String>,
+    /// The provider of sessions that name none.
+    pub default_provider: Option<String>,
+    /// Only those that worked in this folder.
+    pub cwd: Option<PathBuf>,
+    /// Only those whose first message or name has this text, in any case.
+    pub search: Option<String>,
+    /// By what they are ordered, the newest first.
+    pub sort: Sort,
+    /// Only those behind this one.
+    pub cursor: Option<Cursor>,
+    /// How many at most.
+    pub limit: usize,
+}
+
+/// By what sessions are ordered.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Sort {
+    /// When they began.
+    #[default]
+    Created,
+    /// When they were written last.
+    Updated,
+}
+
+/// The last session of a page.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Cursor {
+    /// Its time, in seconds of Unix time.
+    pub seconds: i64,
+    /// Its id.
+    pub id: String,
+}
+
+/// This is no cursor.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("invalid cursor")]
+pub struct BadCursor;
+
+impl std::fmt::Display for Cursor {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let time = jiff::Timestamp::from_second(self.seconds).unwrap_or_default();
+        write!(f, "{}|{}", time.strftime("%Y-%m-%dT%H:%M:%SZ"), self.id)
+    }
+}
+
+impl std::str::FromStr for Cursor {
+    type Err = BadCursor;
+
+    fn from_str(text: &str) -> Result<Self, BadCursor> {
+        let (time, id) = text.split_once('|').ok_or(BadCursor)?;
+        let stamp = || {
+            let stamp = jiff::civil::DateTime::strptime("%Y-%m-%dT%H-%M-%S", time).ok()?;
+            Some(stamp.to_zoned(jiff::tz::TimeZone::UTC).ok()?.timestamp())
+        };
+        let seconds = time.parse::<jiff::Timestamp>().ok().or_else(stamp).ok_or(BadCursor)?.as_second();
+        let id = uuid::Uuid::parse_str(id).map_err(|_| BadCursor)?.to_string();
+        Ok(Self { seconds, id })
+    }
+}
+
+impl Serialize for Cursor {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+/// A page of a list.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Page {
+    /// The sessions.
+    pub sessions: Vec<Summary>,
+    /// Where the next page begins, if there is one.
+    pub next: Option<Cursor>,
+}
+
+impl Sort {
+    /// What a session is ordered by.
+    pub fn key(self, summary: &Summary) -> i64 {
+        match self {
+            Self::Created => summary.created_at,
+            Self::Updated => summary.updated_at,
+        }
+    }
+}
+
+impl Query {
+    /// Whether a session is asked for, wherever in the list it is.
+    pub fn takes(&self, summary: &Summary) -> bool {
+        let provider = summary.model_provider.as_deref().or(self.default_provider.as_deref());
+        summary.is_listed
+            && !summary.first_message.is_empty()
+            && summary.is_archived == self.archived
+            && (self.sources.is_empty() || self.sources.contains(&summary.source))
+            && (self.providers.is_empty() || self.providers.iter().any(|it| Some(it.as_str()) == provider))
+            && self.cwd.as_ref().is_none_or(|cwd| folder_key(&summary.cwd) == folder_key(&cwd.to_string_lossy()))
+            && self.takes_text(summary)
+    }
+
+    /// Whether the texts of a session have what is looked for.
+    pub(crate) fn takes_text(&self, summary: &Summary) -> bool {
+        let Some(wanted) = self.search.as_ref().map(|search| search.to_lowercase()) else {
+            return true;
+        };
+        let has = |text: &str| text.to_lowercase().contains(&wanted);
+        has(&summary.first_message) || summary.name.as_deref().is_some_and(has)
+    }
+
+    /// The page of these sessions.
+    pub fn page(&self, sessions: impl IntoIterator<Item = Summary>) -> Page {
+        let place = |summary: &Summary| (self.sort.key(summary), summary.id.clone());
+        let is_behind = |summary: &Summary| {
+            self.cursor.as_ref().is_none_or(|cursor| place(summary) < (cursor.seconds, cursor.id.clone()))
+        };
+        let mut sessions: Vec<Summary> =
+            sessions.into_iter().filter(|summary| self.takes(summary) && is_behind(summary)).collect();
+        sessions.sort_by_cached_key(|summary| std::cmp::Reverse(place(summary)));
+        self.cut(sessions)
+    }
+
+    /// Ends a page; one session more than the limit shows that there is another.
+    pub(crate) fn cut(&self, mut sessions: Vec<Summary>) -> Page {
+        let has_more = sessions.len() > self.limit;
+        sessions.truncate(self.limit);
+        let last = sessions.last().filter(|_| has_more);
+        let next = last.map(|last| Cursor { seconds: self.sort.key(last), id: last.id.clone() });
+        Page { sessions, next }
+    }
+}
+
+/// What two paths of one folder have in common: the real path, or the text if there is none.
+pub(crate) fn folder_key(path: &str) -> String {
+    std::fs::canonicalize(path).map_or_else(|_| path.to_owned(), |real| real.to_string_lossy().into_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cursors_are_read_in_both_forms() {
+        let id = "019a0000-0000-7000-8000-000000000001";
+        let cursor: Cursor = format!("2026-11-15T07:25:54Z|{id}").parse().unwrap();
+        assert_eq!(cursor.to_string(), format!("2026-11-15T07:25:54Z|{id}"));
+        assert_eq!(format!("2026-11-15T07-25-54|{id}").parse(), Ok(cursor));
+        for bad in ["", "2026-11-15T07:25:54Z", "yesterday|x", "2026-11-15T07:25:54Z|x"] {
+            assert_eq!(bad.parse::<Cursor>(), Err(BadCursor), "{bad}");
+        }
+    }
+}

@@ -1,0 +1,215 @@
+//! What a line of a requests file says.
+
+use pellucid_protocol::settings::TruncationPolicy;
+use pellucid_protocol::usage::TokenUsage;
+use serde::Deserialize;
+use serde::Serialize;
+use serde_json::Value;
+
+/// The version of the format. Readers refuse a later one.
+pub const FORMAT: u32 = 1;
+
+/// A line with its place in the chain.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Link {
+    /// Its number, from zero.
+    pub n: u64,
+    /// When it was written, in UTC.
+    pub timestamp: String,
+    /// The hash of the line before; absent in the first.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub previous: Option<String>,
+    /// What it says.
+    #[serde(flatten)]
+    pub entry: Entry,
+}
+
+/// What a line says.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum Entry {
+    /// A process began to work on the session.
+    Opened(Opened),
+    /// What surrounds the items of the requests that follow.
+    Frame(Frame),
+    /// A request was sent.
+    Request(Box<Request>),
+    /// A request was answered.
+    Reply(Reply),
+    /// A summary took the place of the history; this is what it was made into.
+    Rebuilt(Rebuilt),
+    /// An item that requests have and the session file does not.
+    Noted(Noted),
+}
+
+/// A process began to work on the session.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Opened {
+    /// The version of this format.
+    pub format: u32,
+    /// The session.
+    pub session: String,
+    /// The program's version.
+    pub version: String,
+    /// Where its history comes from.
+    pub how: How,
+    /// How many bytes of the session file are that history.
+    pub at: u64,
+    /// Whether items carry the ids that the server gave them.
+    pub ids: Value,
+    /// How output of tools is cut.
+    pub truncation: TruncationPolicy,
+    /// What the history's summaries were restored with, if it has any that need it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub summaries: Option<SummaryContext>,
+}
+
+/// Where a session's history comes from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum How {
+    /// There is none.
+    New,
+    /// The session's own file.
+    Resumed,
+    /// A copy of another session's.
+    Forked,
+}
+
+/// What is put around summaries when a history is restored.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct SummaryContext {
+    /// What summaries begin with.
+    pub prefix: Piece,
+    /// The items of the context, as JSON.
+    pub context: Vec<Piece>,
+}
+
+/// What surrounds items.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Frame {
+    /// Its digest: of the bytes before the items and those behind.
+    pub digest: String,
+    /// How items are shown.
+    pub view: Value,
+    /// What stands before the items.
+    pub head: Vec<Piece>,
+    /// What stands behind them.
+    pub tail: Vec<Piece>,
+}
+
+/// A piece of text.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Piece {
+    /// The slot or part it belongs to, where that is known.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub part: String,
+    /// The text.
+    #[serde(flatten)]
+    pub text: Text,
+}
+
+/// A text, or where it is kept.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum Text {
+    /// Among the parts.
+    Kept {
+        /// Its digest.
+        sha256: String,
+        /// How many bytes it has.
+        bytes: u64,
+    },
+    /// Here.
+    Here {
+        /// The text.
+        text: String,
+    },
+}
+
+impl Text {
+    /// How many bytes it has.
+    pub fn len(&self) -> u64 {
+        match self {
+            Self::Kept { bytes, .. } => *bytes,
+            Self::Here { text } => text.len() as u64,
+        }
+    }
+
+    /// Whether it has none.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+}
+
+/// A request.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Request {
+    /// The turn that sent it.
+    pub turn: String,
+    /// What it asks for.
+    pub purpose: Purpose,
+    /// How many bytes of the session file came before it.
+    pub at: u64,
+    /// The digest of its frame.
+    pub frame: String,
+    /// How many bytes its body has.
+    pub bytes: u64,
+    /// How many items it has.
+    pub items: u64,
+    /// The SHA-256 of its body.
+    pub body: String,
+    /// Digests of its beginnings: the number of items, of bytes, and the first half of their
+    /// SHA-256. Only for items that the request before does not have.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub marks: Vec<(u64, u64, String)>,
+}
+
+/// What a request asks for.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Purpose {
+    /// An answer.
+    Answer,
+    /// The same answer once more, after a failure.
+    AnswerAgain,
+    /// A summary by the model.
+    Summary {
+        /// The item that asks for it, as JSON.
+        prompt: Piece,
+        /// How many of the oldest items were left out.
+        dropped: u64,
+    },
+    /// A summary by the provider's own endpoint.
+    ProviderSummary,
+}
+
+/// A request was answered.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Reply {
+    /// The number of the request's line.
+    pub request: u64,
+    /// What the server calls the reply.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub response_id: Option<String>,
+    /// What it cost, if the server says.
+    pub usage: Option<TokenUsage>,
+}
+
+/// A history was made anew.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Rebuilt {
+    /// How many bytes the session file has up to the line that says so.
+    pub at: u64,
+    /// Its items, as JSON.
+    pub items: Vec<Piece>,
+}
+
+/// An item that only requests have.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Noted {
+    /// How many bytes the session file had when it was noted.
+    pub at: u64,
+    /// The item, as JSON.
+    pub item: Piece,
+}

@@ -1,0 +1,141 @@
+//! Long texts of requests, each kept once under its digest.
+//!
+//! Instructions and tools are the same in most sessions, so they are files named by their SHA-256
+//! that sessions refer to. A part never changes; one whose bytes do not fit its name is damaged.
+
+use std::fs;
+use std::io;
+use std::io::Write;
+use std::path::Path;
+use std::path::PathBuf;
+
+use crate::name::REQUESTS;
+use crate::requests::chain::sha256;
+use crate::requests::entry::Piece;
+use crate::requests::entry::Text;
+
+/// From which length on a text is kept by itself.
+const PART_BYTES_MIN: usize = 1024;
+
+/// The texts of a home folder.
+#[derive(Debug, Clone)]
+pub struct Parts {
+    folder: PathBuf,
+}
+
+/// Why a text is not there.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum PartError {
+    /// It cannot be read.
+    #[error("the part {sha256} cannot be read: {why}")]
+    Unreadable {
+        /// Which.
+        sha256: String,
+        /// Why.
+        why: String,
+    },
+    /// It was blanked when the session was exported.
+    #[error("the part {sha256} has secrets blanked out")]
+    Redacted {
+        /// Which.
+        sha256: String,
+    },
+    /// It is not what its name says.
+    #[error("the part {sha256} was changed")]
+    Changed {
+        /// Which.
+        sha256: String,
+    },
+}
+
+impl Parts {
+    /// Those of a home folder.
+    pub fn new(home: &Path) -> Self {
+        Self { folder: home.join(REQUESTS).join("parts") }
+    }
+
+    /// Where a part is.
+    pub fn path(&self, sha256: &str) -> PathBuf {
+        let folder = sha256.get(..2).unwrap_or("xx");
+        self.folder.join(folder).join(sha256)
+    }
+
+    /// Keeps a text: here, or by itself if it is long.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub fn keep(&self, part: &str, text: &str) -> io::Result<Piece> {
+        let part = part.to_owned();
+        if text.len() < PART_BYTES_MIN {
+            return Ok(Piece { part, text: Text::Here { text: text.to_owned() } });
+        }
+        let sha256 = sha256(text.as_bytes());
+        let path = self.path(&sha256);
+        let bytes = text.len() as u64;
+        if !fs::metadata(&path).is_ok_and(|metadata| metadata.len() == bytes) {
+            write_whole(&path, text.as_bytes())?;
+        }
+        Ok(Piece { part, text: Text::Kept { sha256, bytes } })
+    }
+
+    /// The text of a piece.
+    ///
+    /// # Errors
+    /// When it is not there, or not what it was.
+    pub fn text(&self, piece: &Piece) -> Result<String, PartError> {
+        let (name, bytes) = match &piece.text {
+            Text::Here { text } => return Ok(text.clone()),
+            Text::Kept { sha256, bytes } => (sha256, *bytes),
+        };
+        let unreadable = |why: String| PartError::Unreadable { sha256: name.clone(), why };
+        let text = fs::read_to_string(self.path(name)).map_err(|error| unreadable(error.to_string()))?;
+        if text.len() as u64 == bytes && sha256(text.as_bytes()) == *name {
+            return Ok(text);
+        }
+        let sha256 = name.clone();
+        let is_redacted = text.contains(crate::redact::MARK);
+        Err(if is_redacted { PartError::Redacted { sha256 } } else { PartError::Changed { sha256 } })
+    }
+}
+
+/// Writes a file that is either there whole or not at all.
+fn write_whole(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let folder = path.parent().unwrap_or(path);
+    fs::create_dir_all(folder)?;
+    let draft = folder.join(format!(".{}.{}", uuid::Uuid::new_v4(), std::process::id()));
+    let mut options = fs::OpenOptions::new();
+    options.write(true).create_new(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    let written = options.open(&draft).and_then(|mut file| file.write_all(bytes)).and_then(|()| fs::rename(&draft, path));
+    if written.is_err() {
+        // The draft is of no use; what matters is the error.
+        let _ = fs::remove_file(&draft);
+    }
+    written
+}
+
+#[cfg(test)]
+mod tests {
+    use pellucid_testkit::Workspace;
+
+    use super::*;
+
+    #[test]
+    fn long_texts_are_kept_once_and_changes_are_seen() {
+        let home = Workspace::empty();
+        let parts = Parts::new(home.root());
+        let long = "x".repeat(PART_BYTES_MIN);
+        let short = parts.keep("a", "short").unwrap();
+        assert_eq!(short.text, Text::Here { text: "short".to_owned() });
+        let kept = parts.keep("base", &long).unwrap();
+        assert_eq!(parts.keep("base", &long).unwrap(), kept);
+        assert_eq!(parts.text(&kept).as_deref(), Ok(long.as_str()));
+        let Text::Kept { sha256, .. } = &kept.text else { panic!("it is long") };
+        fs::write(parts.path(sha256), "changed").unwrap();
+        assert_eq!(parts.text(&kept), Err(PartError::Changed { sha256: sha256.clone() }));
+        assert_eq!(parts.keep("base", &long).unwrap(), kept, "a damaged part is written again");
+        assert_eq!(parts.text(&kept).as_deref(), Ok(long.as_str()));
+    }
+}

@@ -1,0 +1,303 @@
+//! Everything that can be done with stored sessions, wherever they are stored.
+//!
+//! Faces use [`Sessions`] and nothing below it. On one machine the sessions are the files of a home
+//! folder ([`LocalSessions`]); a store for many machines would be another implementation.
+
+use std::fs;
+use std::io;
+use std::path::Path;
+use std::path::PathBuf;
+use std::time::Duration;
+use std::time::SystemTime;
+
+use crate::find;
+use crate::find::Wanted;
+use crate::index::Index;
+use crate::index::Progress;
+use crate::name;
+use crate::name::ARCHIVED;
+use crate::name::SESSIONS;
+use crate::names;
+use crate::names::NameError;
+use crate::query::Page;
+use crate::query::Query;
+use crate::read;
+use crate::read::Loaded;
+use crate::read::ReadError;
+use crate::summary;
+use crate::summary::Summary;
+use crate::walk;
+use crate::walk::Found;
+use crate::walk::Place;
+
+/// Stored sessions.
+pub trait Sessions {
+    /// A page of sessions.
+    fn list(&mut self, query: &Query) -> Page;
+
+    /// What lists say of a session, in use or put away.
+    ///
+    /// # Errors
+    /// When there is none with this id.
+    fn summary(&self, id: &str) -> Result<Summary, StoreError>;
+
+    /// A session with everything that was recorded of it.
+    ///
+    /// # Errors
+    /// When there is none with this id, or it cannot be read.
+    fn read(&self, id: &str) -> Result<Stored, StoreError>;
+
+    /// The id of the session that a person means: by id, or by the name it was given last.
+    fn resolve(&self, id_or_name: &str) -> Option<String>;
+
+    /// The session that was used last among those that are wanted.
+    fn newest(&self, wanted: Wanted<'_>) -> Option<String>;
+
+    /// Gives a session a name; gives it back as it was taken.
+    ///
+    /// # Errors
+    /// When there is none with this id, or the name is blank or cannot be kept.
+    fn rename(&mut self, id: &str, name: &str) -> Result<String, StoreError>;
+
+    /// Puts a session away; gives where it is now.
+    ///
+    /// # Errors
+    /// When there is none in use with this id, or it cannot be moved.
+    fn archive(&mut self, id: &str) -> Result<PathBuf, StoreError>;
+
+    /// Takes a session back into use; gives where it is now.
+    ///
+    /// # Errors
+    /// When none with this id was put away, or it cannot be moved.
+    fn unarchive(&mut self, id: &str) -> Result<PathBuf, StoreError>;
+}
+
+/// A session with everything that was recorded of it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Stored {
+    /// What lists say of it.
+    pub summary: Summary,
+    /// Its records.
+    pub loaded: Loaded,
+}
+
+/// Why something cannot be done with a session.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum StoreError {
+    /// There is none.
+    #[error("no session with the id {id} {}", where_text(*place))]
+    NotFound {
+        /// The id.
+        id: String,
+        /// Where it was looked for; absent for everywhere.
+        place: Option<Place>,
+    },
+    /// Its file cannot be read.
+    #[error(transparent)]
+    Read(#[from] ReadError),
+    /// Its name cannot be set.
+    #[error(transparent)]
+    Name(#[from] NameError),
+    /// Its file cannot be moved.
+    #[error("{} cannot be moved to {}: {source}", from.display(), to.display())]
+    Move {
+        /// From where.
+        from: PathBuf,
+        /// To where.
+        to: PathBuf,
+        /// Why.
+        #[source]
+        source: io::Error,
+    },
+}
+
+fn where_text(place: Option<Place>) -> &'static str {
+    match place {
+        None => "is stored",
+        Some(Place::Live) => "is in use",
+        Some(Place::Archived) => "was put away",
+    }
+}
+
+/// The sessions of a home folder.
+pub struct LocalSessions<'a> {
+    home: PathBuf,
+    index: Option<Index>,
+    /// How old what lists say may be.
+    age_max: Duration,
+    progress: Box<dyn FnMut(Progress) + 'a>,
+}
+
+impl std::fmt::Debug for LocalSessions<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("LocalSessions").field("home", &self.home).field("age_max", &self.age_max).finish_non_exhaustive()
+    }
+}
+
+impl<'a> LocalSessions<'a> {
+    /// The sessions of this home folder. Every list is as new as the files.
+    pub fn new(home: &Path) -> Self {
+        Self { home: home.to_owned(), index: None, age_max: Duration::ZERO, progress: Box::new(|_| {}) }
+    }
+
+    /// Lets lists be as old as this, for programs that give many of them.
+    #[must_use]
+    pub fn with_age_max(self, age_max: Duration) -> Self {
+        Self { age_max, ..self }
+    }
+
+    /// Tells of long work.
+    #[must_use]
+    pub fn with_progress(self, progress: impl FnMut(Progress) + 'a) -> Self {
+        Self { progress: Box::new(progress), ..self }
+    }
+
+    /// What a person should hear of the index. Everything is told once.
+    pub fn take_warnings(&mut self) -> Vec<String> {
+        self.index.as_mut().map(Index::take_warnings).unwrap_or_default()
+    }
+
+    /// The file of a session, in use or put away.
+    ///
+    /// # Errors
+    /// When there is none with this id.
+    pub fn file(&self, id: &str) -> Result<(PathBuf, Place), StoreError> {
+        let found = [Place::Live, Place::Archived]
+            .into_iter()
+            .find_map(|place| Some((walk::by_id(&self.home, place, id)?, place)));
+        found.ok_or_else(|| StoreError::NotFound { id: id.to_owned(), place: None })
+    }
+
+    fn file_in(&self, id: &str, place: Place) -> Result<PathBuf, StoreError> {
+        let found = walk::by_id(&self.home, place, id);
+        found.ok_or_else(|| StoreError::NotFound { id: id.to_owned(), place: Some(place) })
+    }
+
+    fn move_file(from: PathBuf, to: PathBuf) -> Result<PathBuf, StoreError> {
+        let moved = || {
+            if let Some(folder) = to.parent() {
+                fs::create_dir_all(folder)?;
+            }
+            fs::rename(&from, &to)
+        };
+        match moved() {
+            Ok(()) => Ok(to),
+            Err(source) => Err(StoreError::Move { from, to, source }),
+        }
+    }
+}
+
+impl Sessions for LocalSessions<'_> {
+    fn list(&mut self, query: &Query) -> Page {
+        let home = &self.home;
+        let index = self.index.get_or_insert_with(|| Index::open(home));
+        index.refresh(self.age_max, &mut *self.progress);
+        index.list(query)
+    }
+
+    fn summary(&self, id: &str) -> Result<Summary, StoreError> {
+        let (path, place) = self.file(id)?;
+        let relative = path.strip_prefix(&self.home).unwrap_or(&path).to_string_lossy().into_owned();
+        let metadata = fs::metadata(&path).map_err(|error| ReadError::io(&path, error))?;
+        let modified = metadata.modified().ok().and_then(|it| it.duration_since(SystemTime::UNIX_EPOCH).ok());
+        let modified = modified.and_then(|it| i64::try_from(it.as_nanos()).ok()).unwrap_or(0);
+        let found = Found { relative, place, modified, size: metadata.len() };
+        let mut summary = summary::summarise(&self.home, &found);
+        summary.name = names::name_of(&self.home, id);
+        Ok(summary)
+    }
+
+    fn read(&self, id: &str) -> Result<Stored, StoreError> {
+        let summary = self.summary(id)?;
+        let loaded = read::read(&self.home.join(&summary.path))?;
+        Ok(Stored { summary, loaded })
+    }
+
+    fn resolve(&self, id_or_name: &str) -> Option<String> {
+        match uuid::Uuid::parse_str(id_or_name) {
+            Ok(id) => Some(id.to_string()),
+            Err(_) => names::id_of(&self.home, id_or_name),
+        }
+    }
+
+    fn newest(&self, wanted: Wanted<'_>) -> Option<String> {
+        let path = find::newest(&self.home, wanted)?;
+        name::session_id(path.file_name()?.to_str()?).map(str::to_owned)
+    }
+
+    fn rename(&mut self, id: &str, name: &str) -> Result<String, StoreError> {
+        self.file(id)?;
+        Ok(names::set(&self.home, id, name)?)
+    }
+
+    fn archive(&mut self, id: &str) -> Result<PathBuf, StoreError> {
+        let from = self.file_in(id, Place::Live)?;
+        let to = self.home.join(ARCHIVED).join(from.file_name().unwrap_or_default());
+        Self::move_file(from, to)
+    }
+
+    fn unarchive(&mut self, id: &str) -> Result<PathBuf, StoreError> {
+        let from = self.file_in(id, Place::Archived)?;
+        let file_name = from.file_name().and_then(|it| it.to_str()).unwrap_or_default();
+        let folder = name::day_folder(file_name).unwrap_or_default();
+        let to = self.home.join(SESSIONS).join(folder).join(file_name);
+        let to = Self::move_file(from, to)?;
+        // It was used just now. Without this it would be found where it stood before.
+        let _ = fs::File::options().append(true).open(&to).and_then(|file| file.set_modified(SystemTime::now()));
+        Ok(to)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use pellucid_testkit::Workspace;
+
+    use super::*;
+
+    const ID: &str = "019a0000-0000-7000-8000-000000000001";
+    const DAY: &str = "sessions/2026/01/02";
+
+    fn home() -> Workspace {
+        let home = Workspace::empty();
+        let meta = format!(
+            r#"{{"timestamp":"t","type":"session_meta","payload":{{"id":"{ID}","timestamp":"2026-01-02T03:04:05Z","cwd":"/p","originator":"o","cli_version":"1"}}}}"#
+        );
+        let said = r#"{"timestamp":"t","type":"event_msg","payload":{"type":"user_message","message":"hi"}}"#;
+        home.write(format!("{DAY}/rollout-2026-01-02T03-04-05-{ID}.jsonl"), format!("{meta}\n{said}\n"));
+        home
+    }
+
+    #[test]
+    fn a_session_is_put_away_and_taken_back() {
+        let home = home();
+        let mut sessions = LocalSessions::new(home.root());
+        let to = sessions.archive(ID).unwrap();
+        assert_eq!(to, home.path(format!("archived_sessions/rollout-2026-01-02T03-04-05-{ID}.jsonl")));
+        let message = sessions.archive(ID).unwrap_err().to_string();
+        assert_eq!(message, format!("no session with the id {ID} is in use"));
+        assert!(sessions.summary(ID).unwrap().is_archived);
+        let query = Query { limit: 10, ..Query::default() };
+        assert_eq!(sessions.list(&query).sessions.len(), 0);
+        assert_eq!(sessions.list(&Query { archived: true, ..query.clone() }).sessions.len(), 1);
+        assert_eq!(sessions.unarchive(ID).unwrap().parent(), Some(home.path(DAY).as_path()));
+        assert_eq!(sessions.list(&query).sessions.len(), 1);
+        assert!(sessions.unarchive(ID).is_err());
+    }
+
+    #[test]
+    fn a_session_is_found_by_its_name() {
+        let home = home();
+        let mut sessions = LocalSessions::new(home.root());
+        assert_eq!(sessions.rename(ID, " mine ").unwrap(), "mine");
+        assert_eq!(sessions.resolve("mine").as_deref(), Some(ID));
+        assert_eq!(sessions.resolve(&ID.to_uppercase()).as_deref(), Some(ID));
+        assert_eq!(sessions.resolve("other"), None);
+        let listed = sessions.list(&Query { limit: 1, search: Some("MIN".into()), ..Query::default() });
+        assert_eq!(listed.sessions[0].name.as_deref(), Some("mine"));
+        assert_eq!(sessions.read(ID).unwrap().loaded.records.len(), 2);
+        assert!(sessions.rename("019a0000-0000-7000-8000-000000000002", "x").is_err());
+        assert_eq!(sessions.newest(Wanted::default()).as_deref(), Some(ID));
+        assert_eq!(sessions.newest(Wanted { provider: Some("p"), ..Wanted::default() }), None);
+    }
+}

@@ -1,0 +1,106 @@
+//! Where lines go: whole lines in, whole lines kept.
+//!
+//! A line that could only be written in part is taken back, so that a full disk leaves no half
+//! lines behind. What a crash tears stays as it is; the next line begins on a line of its own.
+
+use std::fmt::Debug;
+use std::fs::File;
+use std::fs::OpenOptions;
+use std::fs::TryLockError;
+use std::io;
+use std::io::Read;
+use std::io::Seek;
+use std::io::SeekFrom;
+use std::io::Write;
+use std::path::Path;
+
+/// Takes lines.
+pub trait Sink: Debug + Send {
+    /// Takes a line, which ends with a newline. When this returns it survives the end of the
+    /// process.
+    ///
+    /// # Errors
+    /// When it cannot be kept. Nothing of it is kept then.
+    fn append(&mut self, line: &[u8]) -> io::Result<()>;
+
+    /// How many bytes are kept.
+    fn len(&self) -> u64;
+
+    /// Whether nothing is kept.
+    fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+}
+
+/// A file that only we write.
+#[derive(Debug)]
+pub struct FileSink {
+    file: File,
+    len: u64,
+}
+
+/// Whether a file has to be there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Existing {
+    /// It has to.
+    Needed,
+    /// It is made if it is not there, with the folders above it.
+    Welcome,
+}
+
+impl FileSink {
+    /// Opens a file to add lines to it. It is only readable for its owner if it is new.
+    ///
+    /// # Errors
+    /// When it cannot be opened, or another process of ours writes it.
+    pub fn open(path: &Path, existing: Existing) -> io::Result<Self> {
+        let mut options = OpenOptions::new();
+        options.read(true).append(true);
+        if existing == Existing::Welcome {
+            if let Some(folder) = path.parent() {
+                std::fs::create_dir_all(folder)?;
+            }
+            options.create(true);
+            #[cfg(unix)]
+            std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+        }
+        let mut file = options.open(path)?;
+        // Some file systems know no locks; there the rule of one writer is the user's to keep.
+        if let Err(TryLockError::WouldBlock) = file.try_lock() {
+            let why = "another process is writing to this session";
+            return Err(io::Error::new(io::ErrorKind::ResourceBusy, why));
+        }
+        let len = file.seek(SeekFrom::End(0))?;
+        let mut sink = Self { file, len };
+        if !sink.ends_with_newline()? {
+            sink.append(b"\n")?;
+        }
+        Ok(sink)
+    }
+
+    fn ends_with_newline(&mut self) -> io::Result<bool> {
+        if self.len == 0 {
+            return Ok(true);
+        }
+        self.file.seek(SeekFrom::End(-1))?;
+        let mut last = [0];
+        self.file.read_exact(&mut last)?;
+        Ok(last == *b"\n")
+    }
+}
+
+impl Sink for FileSink {
+    fn append(&mut self, line: &[u8]) -> io::Result<()> {
+        if let Err(error) = self.file.write_all(line) {
+            // Best effort: a reader sets a half line aside, too.
+            let _ = self.file.set_len(self.len);
+            return Err(error);
+        }
+        self.len += line.len() as u64;
+        Ok(())
+    }
+
+    fn len(&self) -> u64 {
+        self.len
+    }
+}

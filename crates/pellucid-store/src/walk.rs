@@ -1,0 +1,147 @@
+//! Every session file of a home folder, with its size and time, and no look inside.
+//!
+//! Folders are dealt to a few threads: with ten thousand files, asking the system for their times
+//! is most of the work of a listing.
+
+use std::fs;
+use std::fs::DirEntry;
+use std::path::Path;
+use std::path::PathBuf;
+use std::time::UNIX_EPOCH;
+
+use crate::name;
+use crate::name::ARCHIVED;
+use crate::name::SESSIONS;
+
+/// How many threads walk at most.
+const N_THREADS_MAX: usize = 8;
+
+/// From how many folders on more than one thread is worth its start.
+const N_FOLDERS_MIN: usize = 16;
+
+/// Where a session file lies.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Place {
+    /// Among those in use, by date.
+    Live,
+    /// Among those that were put away.
+    Archived,
+}
+
+/// A session file.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Found {
+    /// Where it is, from the home folder.
+    pub relative: String,
+    /// Where that is.
+    pub place: Place,
+    /// When it was written last, in nanoseconds of Unix time.
+    pub modified: i64,
+    /// How many bytes it has.
+    pub size: u64,
+}
+
+impl Found {
+    /// Its name.
+    pub fn name(&self) -> &str {
+        self.relative.rsplit('/').next().unwrap_or(&self.relative)
+    }
+
+    /// The id of its session.
+    pub fn id(&self) -> &str {
+        name::session_id(self.name()).unwrap_or_default()
+    }
+}
+
+/// Every session file of a place, in no particular order.
+pub fn walk(home: &Path, place: Place) -> Vec<Found> {
+    let folders = folders(home, place);
+    let files_of = |folders: &[String]| -> Vec<Found> {
+        folders.iter().flat_map(|folder| files(home, folder, place)).collect()
+    };
+    let n_threads = n_threads();
+    if folders.len() < N_FOLDERS_MIN || n_threads < 2 {
+        return files_of(&folders);
+    }
+    std::thread::scope(|scope| {
+        let workers: Vec<_> =
+            folders.chunks(folders.len().div_ceil(n_threads)).map(|folders| scope.spawn(|| files_of(folders))).collect();
+        // A worker that panicked has found nothing.
+        workers.into_iter().flat_map(|worker| worker.join().unwrap_or_default()).collect()
+    })
+}
+
+/// How many threads are worth starting.
+pub(crate) fn n_threads() -> usize {
+    std::thread::available_parallelism().map_or(1, usize::from).min(N_THREADS_MAX)
+}
+
+/// The file of a session, by its id.
+///
+/// An id says when it was made, so the folder of that day is looked at first, and those of the
+/// days around it: file names are in local time.
+pub fn by_id(home: &Path, place: Place, id: &str) -> Option<PathBuf> {
+    let is_meant = |entry: &DirEntry| entry.file_name().to_str().and_then(name::session_id) == Some(id);
+    let find_in = |folder: &str| entries(&home.join(folder)).into_iter().find(is_meant).map(|entry| entry.path());
+    if place == Place::Live
+        && let Some(found) = days_around(id).into_iter().find_map(|day| find_in(&format!("{SESSIONS}/{day}")))
+    {
+        return Some(found);
+    }
+    folders(home, place).iter().find_map(|folder| find_in(folder))
+}
+
+/// The folders of the day that an id was made on and of those before and behind it.
+fn days_around(id: &str) -> Vec<String> {
+    let millis = uuid::Uuid::parse_str(id).ok().filter(|id| id.get_version_num() == 7);
+    let millis = millis.and_then(|id| i64::try_from(id.as_u128() >> 80).ok());
+    let Some(made) = millis.and_then(|millis| jiff::Timestamp::from_millisecond(millis).ok()) else {
+        return Vec::new();
+    };
+    let day = made.to_zoned(jiff::tz::TimeZone::UTC).date();
+    let days = [Some(day), day.yesterday().ok(), day.tomorrow().ok()];
+    days.into_iter().flatten().map(|day| day.strftime("%Y/%m/%d").to_string()).collect()
+}
+
+/// The folders that hold session files.
+fn folders(home: &Path, place: Place) -> Vec<String> {
+    if place == Place::Archived {
+        return vec![ARCHIVED.to_owned()];
+    }
+    let mut folders = vec![SESSIONS.to_owned()];
+    for _level in ["year", "month", "day"] {
+        folders = folders.iter().flat_map(|folder| numbered(home, folder)).collect();
+    }
+    folders
+}
+
+fn numbered(home: &Path, folder: &str) -> Vec<String> {
+    let name = |entry: DirEntry| entry.file_name().into_string().ok();
+    let names = entries(&home.join(folder)).into_iter().filter_map(name);
+    names.filter(|name| name.parse::<u16>().is_ok()).map(|name| format!("{folder}/{name}")).collect()
+}
+
+fn entries(folder: &Path) -> Vec<DirEntry> {
+    fs::read_dir(folder).map(|entries| entries.flatten().collect()).unwrap_or_default()
+}
+
+fn files(home: &Path, folder: &str, place: Place) -> Vec<Found> {
+    let Ok(entries) = fs::read_dir(home.join(folder)) else {
+        return Vec::new();
+    };
+    entries.flatten().filter_map(|entry| file(&entry, folder, place)).collect()
+}
+
+fn file(entry: &DirEntry, folder: &str, place: Place) -> Option<Found> {
+    let file_name = entry.file_name();
+    let file_name = file_name.to_str()?;
+    name::session_id(file_name)?;
+    let metadata = entry.metadata().ok().filter(fs::Metadata::is_file)?;
+    let modified = metadata.modified().ok()?.duration_since(UNIX_EPOCH).ok()?;
+    Some(Found {
+        relative: format!("{folder}/{file_name}"),
+        place,
+        modified: i64::try_from(modified.as_nanos()).ok()?,
+        size: metadata.len(),
+    })
+}

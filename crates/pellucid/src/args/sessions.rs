@@ -1,0 +1,231 @@
+//! What can be typed about stored sessions.
+
+use std::path::PathBuf;
+
+use clap::Args as ClapArgs;
+use clap::Subcommand;
+use clap::ValueEnum;
+
+use super::ExecOptions;
+use crate::start::Which;
+
+/// `resume`.
+///
+/// Runs one turn and ends, as `exec resume` does; a session that is not there is an error. (The
+/// terminal interface, once it is there, will open when no prompt is given.)
+#[derive(Debug, ClapArgs)]
+pub struct ResumeCommandArgs {
+    #[command(flatten)]
+    pub options: ExecOptions,
+
+    /// The session's id, or the name it was given.
+    pub session: Option<String>,
+
+    /// What to do. `-` reads it from standard input.
+    pub prompt: Option<String>,
+
+    /// Go on with the session that was used last in this folder.
+    #[arg(long)]
+    pub last: bool,
+
+    /// With --last: in any folder.
+    #[arg(long)]
+    pub all: bool,
+}
+
+impl ResumeCommandArgs {
+    /// The session that is meant, if one is, and what to do.
+    pub fn wish(&self) -> (Option<Which>, Option<String>) {
+        wish(self.last, self.all, self.session.as_ref(), self.prompt.as_ref())
+    }
+}
+
+/// `fork`.
+///
+/// The new session has everything of the old one, which stays as it is. With a prompt a turn is
+/// run in it; without one its id is printed.
+#[derive(Debug, ClapArgs)]
+pub struct ForkArgs {
+    #[command(flatten)]
+    pub options: ExecOptions,
+
+    /// The session's id, or the name it was given.
+    pub session: Option<String>,
+
+    /// What to do in the new session. `-` reads it from standard input.
+    pub prompt: Option<String>,
+
+    /// Copy the session that was used last, in any folder.
+    #[arg(long)]
+    pub last: bool,
+
+    /// Keep only the first N messages of yours, with what was answered to them.
+    #[arg(long, value_name = "N")]
+    pub at: Option<usize>,
+}
+
+impl ForkArgs {
+    /// The session that is meant, if one is, and what to do.
+    pub fn wish(&self) -> (Option<Which>, Option<String>) {
+        wish(self.last, true, self.session.as_ref(), self.prompt.as_ref())
+    }
+}
+
+/// With `--last` a single word is the prompt.
+fn wish(
+    last: bool,
+    everywhere: bool,
+    session: Option<&String>,
+    prompt: Option<&String>,
+) -> (Option<Which>, Option<String>) {
+    if last {
+        return (Some(Which::Newest { everywhere }), prompt.or(session).cloned());
+    }
+    (session.cloned().map(Which::Id), prompt.cloned())
+}
+
+/// `sessions`.
+#[derive(Debug, ClapArgs)]
+pub struct SessionsArgs {
+    #[command(subcommand)]
+    pub command: SessionsCommand,
+}
+
+/// Commands of `sessions`.
+#[derive(Debug, Subcommand)]
+pub enum SessionsCommand {
+    /// List sessions, the newest first.
+    List(SessionsListArgs),
+    /// Show what a session is and what was said in it.
+    Show(ShowArgs),
+    /// Give a session a name, to resume it by.
+    Rename {
+        /// The session's id or name.
+        session: String,
+        /// The new name.
+        name: String,
+    },
+    /// Put a session away: lists and --last pass over it.
+    Archive {
+        /// The session's id or name.
+        session: String,
+    },
+    /// Take a session back into use.
+    Unarchive {
+        /// The session's id or name.
+        session: String,
+    },
+    /// Write a session out, with secrets blanked.
+    Export(ExportArgs),
+    /// Check that session files, records of what was sent, names and index are whole.
+    Fsck(FsckArgs),
+}
+
+/// `sessions list`.
+#[derive(Debug, Clone, ClapArgs)]
+pub struct SessionsListArgs {
+    /// Print the list as JSON.
+    #[arg(long)]
+    pub json: bool,
+
+    /// How many sessions a page has.
+    #[arg(long, default_value_t = 25, value_name = "N")]
+    pub limit: usize,
+
+    /// Show the page behind this place (printed below each page that is not the last).
+    #[arg(long, value_name = "PLACE")]
+    pub cursor: Option<String>,
+
+    /// What the order is by.
+    #[arg(long, value_enum, default_value_t = SessionOrder::Updated)]
+    pub sort: SessionOrder,
+
+    /// Only sessions of this folder.
+    #[arg(long, value_name = "DIR")]
+    pub cwd: Option<PathBuf>,
+
+    /// Only sessions with this provider; may be repeated.
+    #[arg(long, value_name = "ID")]
+    pub provider: Vec<String>,
+
+    /// Only sessions of this face (cli, exec, vscode, mcp); may be repeated.
+    #[arg(long, value_name = "FACE")]
+    pub source: Vec<String>,
+
+    /// Only sessions whose first message or name has this text.
+    #[arg(long, value_name = "TEXT")]
+    pub search: Option<String>,
+
+    /// Show sessions that were put away.
+    #[arg(long)]
+    pub archived: bool,
+}
+
+/// What the order of sessions is by.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum SessionOrder {
+    Created,
+    Updated,
+}
+
+/// `sessions show`.
+#[derive(Debug, Clone, ClapArgs)]
+pub struct ShowArgs {
+    /// The session's id or name.
+    pub session: String,
+
+    /// Print summary and items as JSON.
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// `sessions export`.
+///
+/// Without --to the session file is printed. With --to a folder is made that is a home folder with
+/// this session alone: Codex can resume it there, and `replay` can be run on it.
+#[derive(Debug, Clone, ClapArgs)]
+pub struct ExportArgs {
+    /// The session's id or name.
+    pub session: String,
+
+    /// Write the session and the record of what was sent into this folder.
+    #[arg(long, value_name = "DIR")]
+    pub to: Option<PathBuf>,
+
+    /// Blank nothing. What was sent may hold keys and passwords.
+    #[arg(long)]
+    pub no_redact: bool,
+}
+
+/// `sessions fsck`.
+#[derive(Debug, Clone, ClapArgs)]
+pub struct FsckArgs {
+    /// Only this session, by id or name.
+    pub session: Option<String>,
+
+    /// Print what was found as JSON.
+    #[arg(long)]
+    pub json: bool,
+
+    /// Throw the index away and make it again from the files.
+    #[arg(long)]
+    pub rebuild_index: bool,
+}
+
+/// `replay`.
+#[derive(Debug, Clone, ClapArgs)]
+#[command(
+    after_help = "Exit status: 0 when every request is equal, 1 when one differs or the record was changed, 3 when some cannot be proved."
+)]
+pub struct ReplayArgs {
+    /// The session's id or name, or the path of its file.
+    pub session: String,
+
+    /// Print every request with its verdict as JSON.
+    #[arg(long)]
+    pub json: bool,
+
+    /// The hash that an earlier replay printed: shows that no record behind it is missing.
+    #[arg(long, value_name = "HASH")]
+    pub anchor: Option<String>,
+}

@@ -1,0 +1,98 @@
+//! `replay`: every request of a session, rebuilt and compared with what was sent.
+
+use std::io::Write;
+use std::path::Path;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use pellucid_agent::replay;
+use pellucid_agent::replay::Outcome;
+use pellucid_agent::replay::Replay;
+use pellucid_agent::replay::Verdict;
+use pellucid_store::name::ARCHIVED;
+use pellucid_store::name::SESSIONS;
+use pellucid_store::read;
+
+use crate::args::ReplayArgs;
+use crate::sessions;
+use crate::start::Failure;
+
+/// The status when nothing differs but not everything can be proved.
+const NOT_PROVABLE: u8 = 3;
+
+pub fn run(args: &ReplayArgs) -> Result<ExitCode, Failure> {
+    let failed = |error: &dyn std::fmt::Display| Failure::new(format!("Error: {error}"));
+    let path = Path::new(&args.session);
+    let (home, path) = if path.is_file() {
+        let path = path.canonicalize().map_err(|error| failed(&error))?;
+        (home_of(&path).ok_or_else(|| failed(&"the file lies in no home folder, so there is no record beside it"))?, path)
+    } else {
+        let home = sessions::home()?;
+        let path = sessions::file(&home, &args.session)?;
+        (home, path)
+    };
+    let file = read::open(&path).map_err(|error| failed(&error))?;
+    let replay = replay::replay(&home, &file, args.anchor.as_deref()).map_err(|error| failed(&error))?;
+    let text = if args.json {
+        format!("{}\n", serde_json::to_string(&replay).map_err(|error| failed(&error))?)
+    } else {
+        table(&replay)
+    };
+    let mut out = std::io::stdout().lock();
+    out.write_all(text.as_bytes()).and_then(|()| out.flush()).map_err(|error| failed(&error))?;
+    Ok(if replay.is_proved() {
+        ExitCode::SUCCESS
+    } else if replay.is_refuted() {
+        ExitCode::FAILURE
+    } else {
+        ExitCode::from(NOT_PROVABLE)
+    })
+}
+
+/// The home folder that a session file lies in.
+fn home_of(path: &Path) -> Option<PathBuf> {
+    let is_store = |folder: &&Path| {
+        folder.file_name().is_some_and(|name| name == SESSIONS || name == ARCHIVED)
+    };
+    path.ancestors().find(is_store)?.parent().map(Path::to_owned)
+}
+
+fn table(replay: &Replay) -> String {
+    let mut text = String::new();
+    for (n, outcome) in replay.requests.iter().enumerate() {
+        text += &line(n + 1, outcome);
+    }
+    let (equal, different, unproved) = replay.counts();
+    text += &format!(
+        "{} requests: {equal} equal, {different} different, {unproved} not provable\n",
+        replay.requests.len()
+    );
+    if let Some(broken) = &replay.broken {
+        text += &format!("the record of what was sent was changed: {broken}\n");
+    }
+    if replay.is_redacted {
+        text += "secrets are blanked in the record, so it proves less than it did\n";
+    }
+    if !replay.torn.is_empty() {
+        let lines: Vec<String> = replay.torn.iter().map(ToString::to_string).collect();
+        text += &format!("torn lines in the record: {}\n", lines.join(", "));
+    }
+    if let Some(anchor) = &replay.anchor {
+        text += &format!("anchor {anchor}\n");
+    }
+    text
+}
+
+fn line(n: usize, outcome: &Outcome) -> String {
+    let Outcome { turn, purpose, bytes, items, verdict } = outcome;
+    let bytes = bytes.map_or_else(|| "?".to_owned(), |bytes| bytes.to_string());
+    let said = match verdict {
+        Verdict::Equal => "equal".to_owned(),
+        Verdict::NotProvable { why } => format!("not provable: {why}"),
+        Verdict::Differs(difference) => {
+            let item = difference.item.map_or_else(String::new, |item| format!(" item {item}"));
+            format!("differs at byte {}, in {}{item}: {}", difference.byte, difference.part, difference.what)
+        }
+    };
+    format!("{n:>4}  {turn}  {purpose}  {items} items, {bytes} bytes  {said}\n")
+}

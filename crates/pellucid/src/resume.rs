@@ -1,0 +1,50 @@
+//! `resume` and `fork`: earlier sessions go on, themselves or as a copy.
+
+use std::io::Write;
+use std::process::ExitCode;
+
+use crate::args::ForkArgs;
+use crate::args::ResumeCommandArgs;
+use crate::args::Shared;
+use crate::exec;
+use crate::exec::Job;
+use crate::exec::Otherwise;
+use crate::exec::Target;
+use crate::start::Failure;
+use crate::start::Start;
+use crate::style;
+
+const WHICH: &str = "say which session: its id, its name, or --last (`pellucid sessions list` shows them)";
+
+pub fn resume(shared: &Shared, args: &ResumeCommandArgs) -> Result<ExitCode, Failure> {
+    let (which, prompt) = args.wish();
+    let which = which.ok_or_else(|| Failure::new(format!("Error: {WHICH}")))?;
+    if prompt.is_none() {
+        return Err(Failure::new(
+            "Error: there is no terminal interface yet, so say what to do: `pellucid resume SESSION PROMPT`",
+        ));
+    }
+    let images = args.options.turn.image.clone();
+    let target = Target::Resumed { which, otherwise: Otherwise::Fail };
+    exec::run_job(shared, &args.options, Job { target, prompt, images })
+}
+
+pub fn fork(shared: &Shared, args: &ForkArgs) -> Result<ExitCode, Failure> {
+    let (which, prompt) = args.wish();
+    let which = which.ok_or_else(|| Failure::new(format!("Error: {WHICH}")))?;
+    let target = Target::Forked { which, at: args.at };
+    if prompt.is_some() {
+        let images = args.options.turn.image.clone();
+        return exec::run_job(shared, &args.options, Job { target, prompt, images });
+    }
+    let start = Start::new(shared, &args.options.turn)?;
+    let opening = exec::opening(&start, &target, &args.options)?;
+    let session = start.session(opening)?;
+    if let Some(failure) = session.file_failure() {
+        return Err(Failure::new(format!("Error: the new session cannot be written: {failure}")));
+    }
+    let mut out = std::io::stdout().lock();
+    writeln!(out, "{}", session.id()).map_err(|error| Failure::new(format!("Error: {error}")))?;
+    style::note(&format!("go on with it: pellucid resume {} PROMPT", session.id()));
+    Ok(ExitCode::SUCCESS)
+}

@@ -1,0 +1,172 @@
+//! `sessions`: what is stored, for people and for programs.
+
+mod export;
+mod fsck;
+mod show;
+
+use std::io::IsTerminal;
+use std::io::Write;
+use std::path::Path;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use pellucid_config::Env;
+use pellucid_store::index::Progress;
+use pellucid_store::query::Cursor;
+use pellucid_store::query::Page;
+use pellucid_store::query::Query;
+use pellucid_store::query::Sort;
+use pellucid_store::sessions::LocalSessions;
+use pellucid_store::sessions::Sessions;
+use pellucid_store::sessions::StoreError;
+use pellucid_store::summary::Summary;
+
+use crate::args::SessionOrder;
+use crate::args::SessionsCommand;
+use crate::args::SessionsListArgs;
+use crate::pack::table::table;
+use crate::start::Failure;
+use crate::style;
+
+/// How many characters of a first message a table shows.
+const TITLE_CHARS: usize = 60;
+
+pub fn run(command: SessionsCommand) -> Result<ExitCode, Failure> {
+    let home = home()?;
+    match command {
+        SessionsCommand::List(args) => list(&home, &args),
+        SessionsCommand::Show(args) => show::run(&home, &args),
+        SessionsCommand::Export(args) => export::run(&home, &args),
+        SessionsCommand::Fsck(args) => fsck::run(&home, &args),
+        SessionsCommand::Rename { session, name } => {
+            let mut sessions = LocalSessions::new(&home);
+            let id = resolve(&sessions, &session)?;
+            let name = sessions.rename(&id, &name).map_err(|error| failed(&error))?;
+            print(&format!("{id} is now called {name}\n"))
+        }
+        SessionsCommand::Archive { session } => {
+            let mut sessions = LocalSessions::new(&home);
+            let id = resolve(&sessions, &session)?;
+            let to = sessions.archive(&id).map_err(|error| failed(&error))?;
+            print(&format!("{id} is put away: {}\n", to.display()))
+        }
+        SessionsCommand::Unarchive { session } => {
+            let mut sessions = LocalSessions::new(&home);
+            let id = resolve(&sessions, &session)?;
+            let to = sessions.unarchive(&id).map_err(|error| failed(&error))?;
+            print(&format!("{id} is in use again: {}\n", to.display()))
+        }
+    }
+}
+
+/// The home folder. Sessions can be looked at whatever the configuration says.
+pub fn home() -> Result<PathBuf, Failure> {
+    pellucid_config::home::find(&Env::process())
+        .map_err(|error| Failure::new(format!("Error finding pellucid home: {error}")))
+}
+
+/// The file of the session that a person means, in use or put away.
+pub fn file(home: &Path, session: &str) -> Result<PathBuf, Failure> {
+    let sessions = LocalSessions::new(home);
+    let id = resolve(&sessions, session)?;
+    Ok(sessions.file(&id).map_err(|error| failed(&error))?.0)
+}
+
+fn resolve(sessions: &LocalSessions<'_>, session: &str) -> Result<String, Failure> {
+    sessions.resolve(session).ok_or_else(|| {
+        Failure::new(format!("Error: no session has the name {session} (`pellucid sessions list` shows them)"))
+    })
+}
+
+fn failed(error: &StoreError) -> Failure {
+    Failure::new(format!("Error: {error}"))
+}
+
+fn print(text: &str) -> Result<ExitCode, Failure> {
+    let mut out = std::io::stdout().lock();
+    let written = out.write_all(text.as_bytes()).and_then(|()| out.flush());
+    written.map_err(|error| Failure::new(format!("Error: {error}")))?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Tells of long work on standard error: a line that counts, or one line where nobody watches.
+fn progress(progress: Progress) {
+    let Progress { done, total } = progress;
+    let is_watched = std::io::stderr().is_terminal();
+    if is_watched {
+        let end = if done == total { "\n" } else { "" };
+        style::part(&format!("\rreading session files for the index: {done} of {total}{end}"));
+    } else if done == 0 {
+        style::line(&format!("reading {total} session files for the index"));
+    }
+}
+
+fn list(home: &Path, args: &SessionsListArgs) -> Result<ExitCode, Failure> {
+    let cursor = args.cursor.as_deref().map(str::parse::<Cursor>).transpose();
+    let cursor = cursor.map_err(|error| Failure::new(format!("Error: --cursor: {error}")))?;
+    let cwd = args.cwd.as_ref().map(|cwd| cwd.canonicalize().unwrap_or_else(|_| cwd.clone()));
+    let query = Query {
+        archived: args.archived,
+        sources: args.source.clone(),
+        providers: args.provider.clone(),
+        default_provider: None,
+        cwd,
+        search: args.search.clone(),
+        sort: match args.sort {
+            SessionOrder::Created => Sort::Created,
+            SessionOrder::Updated => Sort::Updated,
+        },
+        cursor,
+        limit: args.limit,
+    };
+    let mut sessions = LocalSessions::new(home).with_progress(progress);
+    let page = sessions.list(&query);
+    for warning in sessions.take_warnings() {
+        style::line(&format!("warning: {warning}"));
+    }
+    if args.json {
+        let text = serde_json::to_string(&page).map_err(|error| Failure::new(format!("Error: {error}")))?;
+        return print(&format!("{text}\n"));
+    }
+    print(&list_text(&page))
+}
+
+fn list_text(page: &Page) -> String {
+    if page.sessions.is_empty() {
+        return "no sessions\n".to_owned();
+    }
+    let row = |it: &Summary| {
+        vec![
+            it.id.clone(),
+            time(it.updated_at),
+            it.source.clone(),
+            style::thousands(it.usage.blended_total()),
+            it.cwd.clone(),
+            title(it),
+        ]
+    };
+    let rows: Vec<Vec<String>> = page.sessions.iter().map(row).collect();
+    let mut text = table(&["ID", "UPDATED", "FACE", "TOKENS", "FOLDER", "SESSION"], &rows);
+    if let Some(next) = &page.next {
+        text += &format!("more: pellucid sessions list --cursor '{next}'\n");
+    }
+    text
+}
+
+/// A time in the local time zone.
+fn time(seconds: i64) -> String {
+    let time = jiff::Timestamp::from_second(seconds).unwrap_or_default();
+    time.to_zoned(jiff::tz::TimeZone::system()).strftime("%Y-%m-%d %H:%M").to_string()
+}
+
+/// What a session is called: its name, or what was said first.
+fn title(summary: &Summary) -> String {
+    if let Some(name) = &summary.name {
+        return name.clone();
+    }
+    let line: String = summary.first_message.split_whitespace().collect::<Vec<_>>().join(" ");
+    if line.chars().count() <= TITLE_CHARS {
+        return line;
+    }
+    format!("{}…", line.chars().take(TITLE_CHARS).collect::<String>())
+}

@@ -1,0 +1,177 @@
+//! `sessions export`: a session that may leave the machine.
+//!
+//! What looks like a secret is blanked unless the person says otherwise. An export into a folder is
+//! a home folder of its own, so everything that reads sessions reads it.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::io;
+use std::path::Path;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use pellucid_store::name;
+use pellucid_store::redact::Redactor;
+use pellucid_store::requests::chain::Chain;
+use pellucid_store::requests::entry::Entry;
+use pellucid_store::requests::entry::Piece;
+use pellucid_store::requests::entry::Purpose;
+use pellucid_store::requests::entry::Text;
+use pellucid_store::requests::parts::Parts;
+use serde_json::Value;
+
+use super::file;
+use super::print;
+use crate::args::ExportArgs;
+use crate::start::Failure;
+use crate::style;
+
+/// How names of variables end that hold secrets.
+const SECRET_NAMES: [&str; 6] = ["_KEY", "_TOKEN", "_SECRET", "_PASSWORD", "_PASS", "_CREDENTIALS"];
+
+pub fn run(home: &Path, args: &ExportArgs) -> Result<ExitCode, Failure> {
+    let path = file(home, &args.session)?;
+    let redactor = (!args.no_redact).then(|| Redactor::new(secrets(home)));
+    let mut export = Export { redactor, n_blanks: 0 };
+    let failed = |path: &Path, error: &io::Error| Failure::new(format!("Error: {}: {error}", path.display()));
+    let session = fs::read_to_string(&path).map_err(|error| failed(&path, &error))?;
+    let session = export.lines(&session);
+    match &args.to {
+        None => print(&session)?,
+        Some(to) => {
+            export.write(home, &path, &session, to).map_err(|(path, error)| failed(&path, &error))?;
+            print(&format!("{}\n", to.display()))?
+        }
+    };
+    if export.redactor.is_some() {
+        style::line(&format!("{} secrets blanked; what looks like any other word is not found", export.n_blanks));
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// The secrets that this machine knows: variables by their names, and the key of the login.
+fn secrets(home: &Path) -> Vec<String> {
+    let is_secret = |name: &str| SECRET_NAMES.iter().any(|end| name.to_ascii_uppercase().ends_with(end));
+    let variables = std::env::vars_os().filter_map(|(name, value)| Some((name.into_string().ok()?, value)));
+    let mut secrets: Vec<String> =
+        variables.filter(|(name, _)| is_secret(name)).filter_map(|(_, value)| value.into_string().ok()).collect();
+    let login = fs::read_to_string(home.join("auth.json")).ok();
+    let login = login.and_then(|text| serde_json::from_str::<Value>(&text).ok());
+    collect_texts(&login.unwrap_or_default(), &mut secrets);
+    secrets
+}
+
+fn collect_texts(value: &Value, texts: &mut Vec<String>) {
+    match value {
+        Value::String(text) if text.len() >= 20 => texts.push(text.clone()),
+        Value::Array(list) => list.iter().for_each(|value| collect_texts(value, texts)),
+        Value::Object(table) => table.values().for_each(|value| collect_texts(value, texts)),
+        _ => {}
+    }
+}
+
+/// An export under way.
+struct Export {
+    redactor: Option<Redactor>,
+    n_blanks: usize,
+}
+
+impl Export {
+    /// The lines of a file, with secrets blanked. Lines that are not JSON are blanked as text.
+    fn lines(&mut self, text: &str) -> String {
+        let lines = text.split_inclusive('\n').map(|line| self.line(line));
+        lines.collect()
+    }
+
+    fn line(&mut self, line: &str) -> String {
+        let Some(redactor) = &self.redactor else {
+            return line.to_owned();
+        };
+        let end = if line.ends_with('\n') { "\n" } else { "" };
+        let n_before = self.n_blanks;
+        let blanked = match serde_json::from_str::<Value>(line) {
+            Ok(mut value) => {
+                self.n_blanks += redactor.value(&mut value);
+                format!("{value}{end}")
+            }
+            Err(_) => {
+                let (text, n) = redactor.text(line);
+                self.n_blanks += n;
+                text
+            }
+        };
+        // What has no secret stays as it is to the byte.
+        if self.n_blanks == n_before { line.to_owned() } else { blanked }
+    }
+
+    /// Writes a home folder with this session alone.
+    fn write(&mut self, home: &Path, path: &Path, session: &str, to: &Path) -> Result<(), (PathBuf, io::Error)> {
+        let relative = path.strip_prefix(home).unwrap_or(path);
+        put(&to.join(relative), session)?;
+        let file_name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+        let (Some(from), Some(into)) = (name::requests_path(home, file_name), name::requests_path(to, file_name))
+        else {
+            return Ok(());
+        };
+        let Ok(text) = fs::read_to_string(&from) else {
+            return Ok(());
+        };
+        put(&into, &self.lines(&text))?;
+        let chain = Chain::read(&from).map_err(|error| (from, error))?;
+        let (old, new) = (Parts::new(home), Parts::new(to));
+        for sha256 in parts_of(&chain) {
+            if let Ok(text) = fs::read_to_string(old.path(&sha256)) {
+                let text = match &self.redactor {
+                    Some(redactor) => {
+                        let (text, n) = redactor.text(&text);
+                        self.n_blanks += n;
+                        text
+                    }
+                    None => text,
+                };
+                put(&new.path(&sha256), &text)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The long texts that a record refers to.
+fn parts_of(chain: &Chain) -> BTreeSet<String> {
+    let mut parts = BTreeSet::new();
+    let mut add = |piece: &Piece| {
+        if let Text::Kept { sha256, .. } = &piece.text {
+            parts.insert(sha256.clone());
+        }
+    };
+    for link in &chain.links {
+        match &link.entry {
+            Entry::Opened(it) => {
+                if let Some(summaries) = &it.summaries {
+                    add(&summaries.prefix);
+                    summaries.context.iter().for_each(&mut add);
+                }
+            }
+            Entry::Frame(it) => it.head.iter().chain(&it.tail).for_each(&mut add),
+            Entry::Request(it) => {
+                if let Purpose::Summary { prompt, .. } = &it.purpose {
+                    add(prompt);
+                }
+            }
+            Entry::Rebuilt(it) => it.items.iter().for_each(&mut add),
+            Entry::Noted(it) => add(&it.item),
+            Entry::Reply(_) => {}
+        }
+    }
+    parts
+}
+
+fn put(path: &Path, text: &str) -> Result<(), (PathBuf, io::Error)> {
+    let written = || {
+        if let Some(folder) = path.parent() {
+            fs::create_dir_all(folder)?;
+        }
+        fs::write(path, text)
+    };
+    written().map_err(|error| (path.to_owned(), error))
+}

@@ -1,0 +1,49 @@
+//! `sessions fsck`: whether everything is whole. Nothing is changed but the index, if that is
+//! asked for.
+
+use std::path::Path;
+use std::process::ExitCode;
+
+use pellucid_store::fsck;
+use pellucid_store::fsck::Findings;
+use pellucid_store::index;
+use pellucid_store::index::Index;
+use pellucid_store::sessions::LocalSessions;
+
+use super::print;
+use super::progress;
+use super::resolve;
+use crate::args::FsckArgs;
+use crate::start::Failure;
+use crate::style;
+
+pub fn run(home: &Path, args: &FsckArgs) -> Result<ExitCode, Failure> {
+    if args.rebuild_index {
+        index::remove(home);
+        let mut index = Index::open(home);
+        index.refresh(std::time::Duration::ZERO, &mut progress);
+        for warning in index.take_warnings() {
+            style::line(&format!("warning: {warning}"));
+        }
+    }
+    let only = args.session.as_deref().map(|session| resolve(&LocalSessions::new(home), session)).transpose()?;
+    let findings = fsck::check(home, only.as_deref());
+    let text = if args.json {
+        serde_json::to_string(&findings).map_err(|error| Failure::new(format!("Error: {error}")))? + "\n"
+    } else {
+        text(&findings)
+    };
+    print(&text)?;
+    let is_serious = findings.problems.iter().any(|problem| problem.is_serious);
+    Ok(if is_serious { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+}
+
+fn text(findings: &Findings) -> String {
+    let mut text = String::new();
+    for problem in &findings.problems {
+        let word = if problem.is_serious { "error" } else { "note" };
+        text += &format!("{word}: {}: {}\n", problem.path, problem.what);
+    }
+    let (n_sessions, n_chains, n_problems) = (findings.n_sessions, findings.n_chains, findings.problems.len());
+    text + &format!("{n_sessions} sessions, {n_chains} with a record of what was sent, {n_problems} findings\n")
+}

@@ -1,0 +1,241 @@
+//! Stored sessions: listed, looked at, named, put away, copied, exported, replayed, checked.
+
+use std::fs;
+use std::path::PathBuf;
+
+use expect_test::expect;
+use serde_json::Value;
+
+use crate::Ran;
+use crate::World;
+
+fn world() -> World {
+    World::new("//- work/script.toml\n[[reply]]\nsay = \"answer\"\nusage = { input = 100, output = 10 }\n")
+}
+
+fn exec(world: &World, prompt: &str) -> String {
+    let ran = world.run(&["exec", "--json", "--script", "script.toml", prompt]);
+    assert_eq!(ran.status, 0, "{}", ran.stderr);
+    let first: Value = serde_json::from_str(ran.out().lines().next().unwrap()).unwrap();
+    first["thread_id"].as_str().unwrap().to_owned()
+}
+
+fn file(world: &World, id: &str) -> PathBuf {
+    let ran = world.run(&["sessions", "show", "--json", id]);
+    let shown: Value = serde_json::from_slice(&ran.stdout).unwrap();
+    world.files.path("home").join(shown["summary"]["path"].as_str().unwrap())
+}
+
+fn json(ran: &Ran) -> Value {
+    serde_json::from_slice(&ran.stdout).unwrap_or_else(|error| panic!("{error}: {}{}", ran.out(), ran.stderr))
+}
+
+fn listed(world: &World, args: &[&str]) -> Vec<String> {
+    let args: Vec<&str> = ["sessions", "list", "--json"].iter().chain(args).copied().collect();
+    let page = json(&world.run(&args));
+    let text = |session: &Value| session["first_message"].as_str().unwrap().to_owned();
+    page["sessions"].as_array().unwrap().iter().map(text).collect()
+}
+
+#[test]
+fn sessions_are_listed_page_by_page() {
+    let world = world();
+    assert_eq!(world.run(&["sessions", "list"]).out(), "no sessions\n");
+    for text in ["one", "two", "three"] {
+        exec(&world, text);
+    }
+    let mut all = listed(&world, &[]);
+    all.sort();
+    assert_eq!(all, ["one", "three", "two"]);
+    let first = json(&world.run(&["sessions", "list", "--json", "--limit", "2", "--sort", "created"]));
+    let next = first["next"].as_str().unwrap();
+    assert_eq!(listed(&world, &["--limit", "2", "--sort", "created", "--cursor", next]).len(), 1);
+    assert_eq!(listed(&world, &["--search", "TWO"]), ["two"]);
+    assert_eq!(listed(&world, &["--source", "cli"]), Vec::<String>::new());
+    assert_eq!(listed(&world, &["--cwd", "."]).len(), 3);
+    assert_eq!(listed(&world, &["--cwd", ".."]).len(), 0);
+    assert_eq!(listed(&world, &["--provider", "scripted"]).len(), 3);
+    let table = world.run(&["sessions", "list", "--limit", "1"]);
+    assert!(table.out().starts_with("ID ") && table.out().contains("more: pellucid sessions list --cursor '"));
+    let bad = world.run(&["sessions", "list", "--cursor", "x"]);
+    assert_eq!((bad.status, bad.stderr.as_str()), (1, "Error: --cursor: invalid cursor\n"));
+}
+
+#[test]
+fn a_session_goes_on_by_its_name() {
+    let world = world();
+    let id = exec(&world, "first");
+    let named = world.run(&["sessions", "rename", &id, "my work"]);
+    assert_eq!(named.out(), format!("{id} is now called my work\n"));
+    for args in [
+        &["exec", "--json", "--script", "script.toml", "resume", "my work", "second"][..],
+        &["resume", "--json", "--script", "script.toml", "my work", "third"],
+        &["resume", "--json", "--script", "script.toml", "--last", "fourth"],
+    ] {
+        let ran = world.run(args);
+        assert!(ran.out().contains(&id), "{}{}", ran.out(), ran.stderr);
+    }
+    let shown = world.run(&["sessions", "show", "my work"]);
+    for text in ["name      my work\n", "── user ──\nfourth\n", "tokens    440\n"] {
+        assert!(shown.out().contains(text), "{}", shown.out());
+    }
+    assert_eq!(world.run(&["replay", "my work"]).status, 0);
+}
+
+#[test]
+fn resume_says_what_is_missing() {
+    let world = world();
+    let said = |args: &[&str]| {
+        let ran = world.run(args);
+        assert_eq!((ran.status, ran.out()), (1, ""));
+        ran.stderr
+    };
+    expect!["Error: say which session: its id, its name, or --last (`pellucid sessions list` shows them)\n"]
+        .assert_eq(&said(&["resume"]));
+    expect!["ERROR: No saved session found with ID nobody. Run `pellucid sessions list` to see those that are stored.\n"]
+        .assert_eq(&said(&["resume", "nobody", "go"]));
+    expect!["ERROR: there is no session of this folder and provider. Run `pellucid sessions list` to see those that are stored.\n"]
+        .assert_eq(&said(&["resume", "--script", "script.toml", "--last", "go"]));
+    let id = exec(&world, "hi");
+    expect!["Error: there is no terminal interface yet, so say what to do: `pellucid resume SESSION PROMPT`\n"]
+        .assert_eq(&said(&["resume", &id]));
+    expect!["Error: --at 2: the session has 1 messages of yours\n"]
+        .assert_eq(&said(&["fork", "--script", "script.toml", &id, "--at", "2"]));
+    expect!["Error: no session has the name nobody (`pellucid sessions list` shows them)\n"]
+        .assert_eq(&said(&["sessions", "archive", "nobody"]));
+}
+
+#[test]
+fn a_session_is_put_away_and_taken_back() {
+    let world = world();
+    let id = exec(&world, "hi");
+    assert_eq!(world.run(&["sessions", "archive", &id]).status, 0);
+    assert_eq!((listed(&world, &[]).len(), listed(&world, &["--archived"]).len()), (0, 1));
+    assert_eq!(world.run(&["replay", &id]).status, 0, "the record is found wherever the session is");
+    let resumed = world.run(&["resume", "--script", "script.toml", &id, "go"]);
+    assert!(resumed.stderr.contains("No saved session found"), "{}", resumed.stderr);
+    assert_eq!(world.run(&["sessions", "unarchive", &id]).status, 0);
+    assert_eq!(listed(&world, &[]).len(), 1);
+}
+
+#[test]
+fn a_copy_shares_the_beginning_and_leaves_its_parent_alone() {
+    let world = world();
+    let id = exec(&world, "first");
+    world.run(&["resume", "--script", "script.toml", &id, "second"]);
+    let parent = fs::read(file(&world, &id)).unwrap();
+    let forked = world.run(&["fork", "--script", "script.toml", &id, "--at", "1"]);
+    let copy = forked.out().trim().to_owned();
+    assert_ne!(copy, id, "{}", forked.stderr);
+    let lines: Vec<Value> =
+        fs::read_to_string(file(&world, &copy)).unwrap().lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert_eq!((&lines[0]["payload"]["id"], &lines[0]["payload"]["forked_from_id"]), (&copy.clone().into(), &id.clone().into()));
+    assert_eq!(lines[1]["payload"]["id"], *id, "the parent's own line follows");
+    let said: Vec<&Value> = lines.iter().filter(|line| line["payload"]["type"] == "user_message").collect();
+    assert_eq!(said.len(), 1);
+    let body = |session: &str| world.run(&["prompt", "--script", "script.toml", "--format", "body", "--session", session, "on"]).stdout;
+    let (of_parent, of_copy) = (body(&id), body(&copy));
+    let shared = of_parent.iter().zip(&of_copy).take_while(|(a, b)| a == b).count();
+    let answer = of_parent.windows(8).position(|window| window == b"\"answer\"").unwrap();
+    assert!(shared > answer, "the copy begins as its parent does, up to the cut");
+    let ran = world.run(&["resume", "--script", "script.toml", &copy, "third"]);
+    assert_eq!(ran.out(), "answer\n", "{}", ran.stderr);
+    let replay = world.run(&["replay", "--json", &copy]);
+    let verdicts: Vec<Value> = json(&replay)["requests"].as_array().unwrap().iter().map(|it| it["verdict"].clone()).collect();
+    assert_eq!(verdicts, ["not_provable", "equal"], "what the parent sent is in the parent's record");
+    let run_at_once = world.run(&["fork", "--script", "script.toml", "--last", "go"]);
+    assert_eq!(run_at_once.out(), "answer\n", "{}", run_at_once.stderr);
+    assert_eq!(fs::read(file(&world, &id)).unwrap(), parent);
+}
+
+#[test]
+fn an_export_has_no_secrets_and_says_so() {
+    let world = world();
+    let id = exec(&world, "the key is sk-abcdefghij0123456789ABCD");
+    let exported = world.run(&["sessions", "export", &id]);
+    assert!(exported.out().contains("the key is [redacted:key]") && !exported.out().contains("sk-abc"));
+    assert!(exported.stderr.starts_with("2 secrets blanked"), "{}", exported.stderr);
+    let raw = world.run(&["sessions", "export", "--no-redact", &id]);
+    assert_eq!(raw.stdout, fs::read(file(&world, &id)).unwrap());
+
+    let to = world.files.path("out");
+    world.run(&["sessions", "export", "--to", to.to_str().unwrap(), &id]);
+    let home = [("PELLUCID_HOME", to.to_str().unwrap())];
+    let replay = world.run_in(&["replay", &id], &home);
+    assert_eq!(replay.status, 3, "{}", replay.out());
+    assert!(replay.out().contains("not provable: secrets were blanked when the session was exported"));
+    let whole = world.files.path("whole");
+    world.run(&["sessions", "export", "--no-redact", "--to", whole.to_str().unwrap(), &id]);
+    let home = [("PELLUCID_HOME", whole.to_str().unwrap())];
+    assert_eq!(world.run_in(&["replay", &id], &home).status, 0);
+    let path = file(&world, &id);
+    assert_eq!(world.run(&["replay", path.to_str().unwrap()]).status, 0, "a path is as good as an id");
+}
+
+#[test]
+fn damage_is_found_and_told() {
+    let world = world();
+    let id = exec(&world, "hi");
+    assert_eq!(world.run(&["sessions", "fsck"]).out(), "1 sessions, 1 with a record of what was sent, 0 findings\n");
+    let path = file(&world, &id);
+    let text = fs::read_to_string(&path).unwrap();
+    fs::write(&path, format!("{text}{{\"timestamp\":\"t\",\"type\":\"respon")).unwrap();
+    let ran = world.run(&["sessions", "fsck", "--rebuild-index", &id]);
+    assert_eq!(ran.status, 0, "a torn line is no loss");
+    assert!(ran.out().contains("lines that cannot be read are set aside: 13"), "{}", ran.out());
+    let record = fs::read_dir(world.files.path("home/requests")).unwrap();
+    let mut folder = record.map(|entry| entry.unwrap().path()).find(|path| !path.ends_with("parts")).unwrap();
+    while folder.is_dir() {
+        folder = fs::read_dir(&folder).unwrap().next().unwrap().unwrap().path();
+    }
+    let text = fs::read_to_string(&folder).unwrap();
+    fs::write(&folder, text.replacen("\"items\":3", "\"items\":4", 1)).unwrap();
+    let ran = world.run(&["sessions", "fsck", "--json"]);
+    assert_eq!(ran.status, 1, "{}", ran.out());
+    assert!(json(&ran)["problems"].as_array().unwrap().iter().any(|it| it["is_serious"] == true));
+    let replay = world.run(&["replay", &id]);
+    assert_eq!(replay.status, 1);
+    assert!(replay.out().contains("the record of what was sent was changed: line 4"), "{}", replay.out());
+}
+
+#[test]
+fn two_processes_do_not_write_to_one_session() {
+    let world = world();
+    let id = exec(&world, "hi");
+    let path = file(&world, &id);
+    let lock = fs::File::options().append(true).open(&path).unwrap();
+    lock.lock().unwrap();
+    let ran = world.run(&["resume", "--script", "script.toml", &id, "go"]);
+    assert_eq!(ran.status, 1);
+    assert!(ran.stderr.ends_with("another process is writing to this session\n"), "{}", ran.stderr);
+}
+
+/// A limit on the size of files stands for a full disk: a write fails in the middle.
+#[cfg(unix)]
+#[test]
+fn a_full_disk_ends_neither_the_turn_nor_the_file() {
+    for blocks in 1..24 {
+        let world = world();
+        let line = format!(
+            "trap '' XFSZ; ulimit -f {blocks}; exec {} exec --script script.toml hi",
+            env!("CARGO_BIN_EXE_pellucid")
+        );
+        let output = world.command_of("/bin/sh", &["-c", &line]).stderr(std::process::Stdio::piped()).output().unwrap();
+        let (said, warned) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+        assert_eq!((output.status.code(), &*said), (Some(0), "answer\n"), "{blocks}: {warned}");
+        let is_short = warned.contains("warning: the session is not kept: ");
+        let sessions = world.files.path("home/sessions");
+        let mut folder = sessions.clone();
+        while folder.is_dir() {
+            folder = fs::read_dir(&folder).unwrap().next().unwrap().unwrap().path();
+        }
+        let text = fs::read_to_string(&folder).unwrap();
+        assert!(text.is_empty() || text.ends_with('\n'), "{blocks}: no half line is left");
+        assert!(text.lines().all(|line| serde_json::from_str::<Value>(line).is_ok()), "{blocks}: {text}");
+        assert_eq!(is_short, !text.contains("task_complete"), "{blocks}: {warned}");
+        if is_short && text.contains("user_message") {
+            let ran = world.run(&["exec", "--script", "script.toml", "resume", "--last", "on"]);
+            assert_eq!((ran.status, ran.out()), (0, "answer\n"), "{blocks}: {}", ran.stderr);
+        }
+    }
+}

@@ -1,0 +1,33 @@
+//! `cargo xtask crash-suite [--runs N]`: kills the program at many moments and looks whether
+//! everything that it told is there.
+//!
+//! Not here: the checks. They are a test of the program, which makes a few runs by itself.
+
+use anyhow::{Result, bail};
+
+use crate::Outcome;
+use crate::args::Args;
+use crate::program;
+
+/// How many runs are made if nobody says.
+const N_RUNS: u32 = 500;
+
+/// The test that makes the runs.
+const TEST: &str = "crashes::nothing_that_was_told_is_lost";
+
+/// `cargo xtask crash-suite`
+pub fn run(mut args: Args) -> Result<Outcome> {
+    let n_runs = match args.value("--runs")? {
+        None => N_RUNS,
+        Some(text) => match text.parse() {
+            Ok(n_runs) => n_runs,
+            Err(_) => bail!("--runs {text}: not a number"),
+        },
+    };
+    args.finish()?;
+    println!("killing the program in {n_runs} runs");
+    let mut command = program::cargo();
+    command.args(["test", "--quiet", "--package", "pellucid", "--test", "it", "--", "--exact", TEST]);
+    command.env("PELLUCID_CRASH_RUNS", n_runs.to_string());
+    program::outcome_of(&mut command)
+}

@@ -13,6 +13,8 @@
 //! - [`report`], [`tokens`]: what a request is made of, and how much that is
 //! - [`continuity`], [`increment`]: how a request adds to the one before
 //! - [`turn`], [`call`], [`turn_item`], [`meter`]: the turn as a state machine
+//! - [`injection`], [`window`]: items that layouts and callers inject, and histories within a budget
+//! - [`bootstrap`], [`file_budget`], [`utf16`]: the files that an assistant begins with
 //! - [`truncate`]: cutting texts
 //!
 //! Not here: files, clocks, environment, network, waiting. Whatever varies arrives as an argument,
@@ -21,6 +23,7 @@
 #![warn(missing_docs)]
 
 pub mod assemble;
+pub mod bootstrap;
 pub mod boundary;
 pub mod call;
 pub mod chunks;
@@ -30,9 +33,11 @@ pub mod custom_prompt;
 pub mod encode;
 pub mod exec_output;
 pub mod facts;
+pub mod file_budget;
 pub mod fragment;
 pub mod gate;
 pub mod increment;
+pub mod injection;
 pub mod meter;
 pub mod output_cut;
 pub mod pack;
@@ -49,4 +54,6 @@ pub mod turn;
 pub mod turn_item;
 pub mod update;
 pub mod user_message;
+pub mod utf16;
+pub mod window;
 mod wire;

@@ -1,6 +1,6 @@
 //! Sessions and turns: the one library that sees every edge.
 //!
-//! [`gather`] turns configuration and the world into facts, [`session`] holds a conversation,
+//! [`gather`] turns configuration and the world into facts, [`prepare`] adds what a layout asks for, [`session`] holds a conversation,
 //! `drive` does what the engine's turn wishes, [`door`] is how faces talk to a session.
 //!
 //! Not here: deciding. What a request says and what comes next is the engine's; this crate asks,
@@ -13,6 +13,7 @@ pub mod identity;
 pub mod images;
 pub mod log;
 pub mod metadata;
+pub mod prepare;
 mod restore;
 pub mod session;
 pub mod skills;

@@ -153,8 +153,7 @@ impl<'a> Spending<'a> {
             let line = utf16::units(&self.rules.missing.replace("{{path}}", file.path));
             let original = measured(&line, self.rules.unit);
             let piece = Piece { n_units: line.len(), from: PieceFrom::Layout };
-            let placed =
-                Placed { units: line, pieces: vec![piece], is_cut: false, original, max: None, shares: None };
+            let placed = Placed { units: line, pieces: vec![piece], is_cut: false, original, max: None, shares: None };
             return self.spend(placed, Placing::Spent);
         };
         if let Some(remaining) = self.remaining.filter(|remaining| *remaining < self.rules.min_remaining) {
@@ -387,18 +386,11 @@ mod tests {
         let found = placed(&rules(Unit::Bytes), &[Some(&long), None, Some(""), Some(&long), Some("x"), None]);
         assert_eq!(
             found,
-            [
-                "012345678901[a 12+6 of 60, 40]456789",
-                "no /a",
-                "Empty",
-                "012345678901[a 12+6 of 60, 40]456789",
-                "x",
-                "no /a",
-            ]
+            ["0123456789[a 10+5 of 60, 40]56789", "no /a", "Empty", "0123456789[a 10+5 of 60, 40]56789", "x", "no /a",]
         );
         let mut tight = rules(Unit::Bytes);
         tight.total = Some(44);
-        assert_eq!(placed(&tight, &[Some(&long), None, Some("x")])[1..], ["no /a", "TooLittle { remaining: 3 }"]);
+        assert_eq!(placed(&tight, &[Some(&long), None, Some("x")])[1..], ["no /a", "TooLittle { remaining: 6 }"]);
     }
 
     #[test]
@@ -407,7 +399,7 @@ mod tests {
         let placed = trim(&rules(Unit::Utf16), "a", "/a", FileContent::Whole(&long), Some(30));
         let fragments = placed.fragments(&"/a".into(), 80, 80);
         let origins: Vec<_> = fragments.iter().map(|fragment| fragment.origin.clone()).collect();
-        assert_eq!(origins[0], Origin::File { path: "/a".into(), range: 0..10, size: 80 });
+        assert_eq!(origins[0], Origin::File { path: "/a".into(), range: 0..12, size: 80 });
         assert_eq!(origins[2], Origin::File { path: "/a".into(), range: 76..80, size: 80 });
     }
 

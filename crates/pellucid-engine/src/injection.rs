@@ -56,3 +56,6 @@ pub use source::Inputs;
 pub use source::Source;
 pub use source::collect;
 pub use source::sources;
+
+/// The kinds of sources.
+pub const KINDS: [&str; 5] = ["file_set", "repo_docs", "provided", "text_store", "text_store_entries"];

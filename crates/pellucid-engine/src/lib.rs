@@ -14,7 +14,7 @@
 //! - [`continuity`], [`increment`]: how a request adds to the one before
 //! - [`turn`], [`call`], [`turn_item`], [`meter`]: the turn as a state machine
 //! - [`injection`], [`window`]: items that layouts and callers inject, and histories within a budget
-//! - [`bootstrap`], [`file_budget`], [`utf16`]: the files that an assistant begins with
+//! - [`assistant`], [`bootstrap`], [`file_budget`], [`utf16`]: what an assistant in chats knows and begins with
 //! - [`truncate`]: cutting texts
 //!
 //! Not here: files, clocks, environment, network, waiting. Whatever varies arrives as an argument,
@@ -23,6 +23,7 @@
 #![warn(missing_docs)]
 
 pub mod assemble;
+pub mod assistant;
 pub mod bootstrap;
 pub mod boundary;
 pub mod call;

@@ -267,11 +267,8 @@ impl Window {
     }
 
     fn changed(&self) -> Option<ConversationState> {
-        let state = ConversationState {
-            summary: self.summary.clone(),
-            cursor: self.cursor,
-            compaction_count: self.count,
-        };
+        let state =
+            ConversationState { summary: self.summary.clone(), cursor: self.cursor, compaction_count: self.count };
         (state != self.loaded).then_some(state)
     }
 }

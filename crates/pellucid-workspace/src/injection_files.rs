@@ -187,7 +187,8 @@ mod tests {
                 check_ends(format!("{}{}", unit.repeat(60), "x".repeat(extra)).as_bytes(), 20);
             }
         }
-        let broken: Vec<u8> = (0..400u32).map(|n| [0x80, 0xff, 0xe3, 0x81, 0xf0, 0x9f, 0x98][(n * n % 7) as usize]).collect();
+        let broken: Vec<u8> =
+            (0..400u32).map(|n| [0x80, 0xff, 0xe3, 0x81, 0xf0, 0x9f, 0x98][(n * n % 7) as usize]).collect();
         for cut in 0..8 {
             check_ends(&broken[cut..], 24);
         }

@@ -215,7 +215,12 @@ impl FileSet {
         };
         let shown = file.place.as_deref().filter(|_| rules.trims_end).unwrap_or(&file.path);
         let place: std::sync::Arc<str> = file.place.as_deref().unwrap_or(&file.path).into();
-        match spending.place(&FileEntry { name, path: shown, content, max: file.max.and_then(|max| usize::try_from(max).ok()) }) {
+        match spending.place(&FileEntry {
+            name,
+            path: shown,
+            content,
+            max: file.max.and_then(|max| usize::try_from(max).ok()),
+        }) {
             Placing::Placed(placed) => Ok(Some(placed.fragments(&place, size, text_bytes))),
             Placing::Empty => Ok(if rules.trims_end { None } else { Some(Vec::new()) }),
             Placing::Spent => Err("the budget is spent".to_owned()),

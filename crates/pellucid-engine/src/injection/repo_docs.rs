@@ -232,8 +232,7 @@ impl Second {
                 let folder = path.rsplit_once('/').map_or(".", |(folder, _)| folder);
                 body.push(Fragment::layout(heading.replace("{{path}}", path).replace("{{dir}}", folder)));
             }
-            let origin =
-                Origin::File { path: place.clone(), range: 0..kept.len() as u64, size: bytes.len() as u64 };
+            let origin = Origin::File { path: place.clone(), range: 0..kept.len() as u64, size: bytes.len() as u64 };
             body.push(Fragment { origin, text: text.into_owned() });
         }
         if body.is_empty() && self.prepend.is_none() {

@@ -130,7 +130,8 @@ fn skills_section(skills: &[SectionSkill]) -> Vec<Fragment> {
             attributes.push(("allowed_tools", skill.allowed_tools.join(" ")));
         }
         attributes.extend(skill.location.clone().map(|location| ("location", location)));
-        let written: String = attributes.iter().map(|(name, value)| format!(" {name}=\"{}\"", escaped(value))).collect();
+        let written: String =
+            attributes.iter().map(|(name, value)| format!(" {name}=\"{}\"", escaped(value))).collect();
         section.push(Fragment::fact("skills", format!("  <skill{written} />\n")));
     }
     section.push(Fragment::layout("</available_skills>"));

@@ -35,7 +35,11 @@ enum Kind {
     Provided(Provided),
     TextStore(TextStore),
     /// It is configured but cannot be used.
-    Unusable { name: &'static str, outcome: Outcome, reason: String },
+    Unusable {
+        name: &'static str,
+        outcome: Outcome,
+        reason: String,
+    },
 }
 
 /// What a call brings.

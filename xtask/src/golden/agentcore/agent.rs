@@ -139,7 +139,7 @@ impl Expected {
 }
 
 pub fn run(file: &Value) -> Vec<Verdict> {
-    cases::run(file, check)
+    cases::run_expanded(file, check)
 }
 
 fn check(case: Case) -> Result<(), String> {
@@ -148,13 +148,8 @@ fn check(case: Case) -> Result<(), String> {
     let settings = AgentSettings::read(&input.config, given).map_err(|error| error.to_string())?;
     let mode = mode(input.context.get("prompt_mode"));
     let places = BTreeMap::new();
-    let inputs = Inputs {
-        attributes: &input.context,
-        places: &places,
-        store: None,
-        process_dir: "/nowhere",
-        home: "/nowhere",
-    };
+    let inputs =
+        Inputs { attributes: &input.context, places: &places, store: None, process_dir: "/nowhere", home: "/nowhere" };
     let reads: Vec<_> =
         settings.sources.iter().map(|source| injection_files::read(&source.wants(&inputs, mode))).collect();
     let items = collect(&settings.sources, &inputs, mode, &reads).items;

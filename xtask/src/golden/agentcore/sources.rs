@@ -15,7 +15,7 @@ use serde_json::{Map, Value, json};
 
 use crate::golden::Verdict;
 use crate::golden::cases::{self, same};
-use crate::golden::text::Text;
+use crate::golden::text::{Text, expanded, same_or_digest};
 use crate::scratch::Scratch;
 
 /// What stands for the folder of a tree.
@@ -41,11 +41,10 @@ struct ExpectedError {
 }
 
 pub fn item(file: &Value) -> Vec<Verdict> {
-    cases::run(file, |case: ItemCase| {
-        let args = with_texts(&case.args)?;
-        let found = Item::from_fields(&args, Version::One, "args");
+    cases::run_expanded(file, |case: ItemCase| {
+        let found = Item::from_fields(&case.args, Version::One, "args");
         match (found, case.expect_item, case.expect_error) {
-            (Ok(item), Some(expected), None) => same("item", &as_json(&item), &expected),
+            (Ok(item), Some(expected), None) => same_or_digest("item", &as_json(&item), &expected),
             (Err(error), None, Some(expected)) => {
                 let kind = if matches!(error, ItemError::Type(_)) { "type_error" } else { "invalid_argument" };
                 // A wrong type has no message of its own.
@@ -86,11 +85,11 @@ pub fn with_tree(file: &Value) -> Vec<Verdict> {
 }
 
 pub fn without_tree(file: &Value) -> Vec<Verdict> {
-    cases::run(file, |case: SourceCase| source(&case, "/nowhere"))
+    cases::run_expanded(file, |case: SourceCase| source(&case, "/nowhere"))
 }
 
 fn source(case: &SourceCase, root: &str) -> Result<(), String> {
-    let found = Source::parse(&placed(&case.spec, root));
+    let found = Source::parse(&placed(&expanded(&case.spec), root));
     if let Some(expected) = case.expect_source_built {
         same("source built", &found.is_some(), &expected)?;
     }
@@ -101,7 +100,7 @@ fn source(case: &SourceCase, root: &str) -> Result<(), String> {
             Some(_) => Err("no source was built".to_owned()),
         };
     };
-    let Value::Object(attributes) = placed(&Value::Object(case.context.clone()), root) else {
+    let Value::Object(attributes) = placed(&expanded(&Value::Object(case.context.clone())), root) else {
         return Err("the context is a map".to_owned());
     };
     let store = case.store.as_ref().map(texts).transpose()?;
@@ -116,7 +115,7 @@ fn source(case: &SourceCase, root: &str) -> Result<(), String> {
     let read = injection_files::read(&source.wants(&inputs, mode));
     let items: Vec<Value> = source.items(&inputs, mode, &read).iter().map(as_json).collect();
     let expected = placed(&json!(case.expect_items), root);
-    same("items", &Value::Array(items), &expected)
+    same_or_digest("items", &Value::Array(items), &expected)
 }
 
 #[derive(Deserialize)]
@@ -127,7 +126,7 @@ struct AssemblyCase {
     #[serde(rename = "note")]
     _note: Option<String>,
     input: AssemblyInput,
-    expect: AssemblyExpected,
+    expect: Value,
 }
 
 #[derive(Deserialize)]
@@ -173,15 +172,8 @@ pub struct Message {
     pub content: String,
 }
 
-#[derive(Deserialize, Debug, PartialEq)]
-#[serde(deny_unknown_fields)]
-struct AssemblyExpected {
-    system_prompt: String,
-    messages: Vec<Message>,
-}
-
 pub fn assembly(file: &Value) -> Vec<Verdict> {
-    cases::run(file, |case: AssemblyCase| {
+    cases::run_expanded(file, |case: AssemblyCase| {
         let input = case.input;
         let mode = super::agent::mode(input.prompt_mode.as_ref());
         let items = items(&input.items)?;
@@ -216,7 +208,9 @@ pub fn assembly(file: &Value) -> Vec<Verdict> {
         let mut messages = preamble_messages(&items, mode);
         messages.extend(input.history);
         messages.extend(input.user_message.map(|content| Message { role: "user".to_owned(), content }));
-        same("assembly", &AssemblyExpected { system_prompt: found, messages }, &case.expect)
+        let messages: Vec<Value> =
+            messages.iter().map(|it| json!({ "role": it.role, "content": it.content })).collect();
+        same_or_digest("assembly", &json!({ "system_prompt": found, "messages": messages }), &case.expect)
     })
 }
 
@@ -232,19 +226,9 @@ pub fn preamble_messages(items: &[Item], mode: PromptMode) -> Vec<Message> {
 /// Items of loosely typed fields, all of which must be good.
 fn items(fields: &[Map<String, Value>]) -> Result<Vec<Item>, String> {
     let item = |fields: &Map<String, Value>| {
-        Item::from_fields(&with_texts(fields)?, Version::One, "items").map_err(|error| error.to_string())
+        Item::from_fields(fields, Version::One, "items").map_err(|error| error.to_string())
     };
     fields.iter().map(item).collect()
-}
-
-/// Fields with text values in place of what generates them.
-fn with_texts(fields: &Map<String, Value>) -> Result<Map<String, Value>, String> {
-    let mut fields = fields.clone();
-    if let Some(content) = fields.get_mut("content").filter(|content| content.is_object()) {
-        let text: Text = serde_json::from_value(content.clone()).map_err(|error| error.to_string())?;
-        *content = Value::String(String::from_utf8_lossy(&text.bytes()?).into_owned());
-    }
-    Ok(fields)
 }
 
 fn texts(store: &BTreeMap<String, Text>) -> Result<BTreeMap<String, String>, String> {

@@ -113,7 +113,7 @@ struct SummarizerCall {
 }
 
 pub fn run(file: &Value) -> Vec<Verdict> {
-    cases::run(file, check)
+    cases::run_expanded(file, check)
 }
 
 fn check(case: Case) -> Result<(), String> {

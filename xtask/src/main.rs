@@ -3,6 +3,8 @@
 //! Each command is one file that wires existing programs together (cargo, git, the Python
 //! harnesses) or reads the sources. `tidy` holds the rules no compiler knows.
 //!
+//! `golden` uses the product's libraries, and is the only command that does.
+//!
 //! Not here: anything the product needs at run time. Nothing depends on this crate.
 
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "talking to the terminal is all this program does")]
@@ -14,6 +16,7 @@ mod callgrind;
 mod conformance;
 mod escape;
 mod crash_suite;
+mod golden;
 mod hot;
 mod manifest;
 mod pages;
@@ -55,8 +58,14 @@ const COMMANDS: &[Command] = &[
     Command {
         name: "adopt",
         usage: "DIR",
-        about: "take over newer versions of conformance/ and bench/ from DIR",
+        about: "take over newer versions of conformance/, bench/ and golden/ from DIR",
         run: adopt::run,
+    },
+    Command {
+        name: "golden",
+        usage: "[DIR]",
+        about: "run the golden vectors of the other systems' packs (default: golden/)",
+        run: golden::run,
     },
     Command { name: "tidy", usage: "", about: "check the rules of the house", run: tidy::run },
     Command {

@@ -1,6 +1,6 @@
 //! Sessions and turns: the one library that sees every edge.
 //!
-//! [`gather`] turns configuration and the world into facts, [`session`] holds a conversation,
+//! [`gather`] turns configuration and the world into facts, [`prepare`] adds what a layout asks for, [`session`] holds a conversation,
 //! `drive` does what the engine's turn wishes, [`door`] is how faces talk to a session.
 //! [`log`] and [`sent`] write down what happens, [`restore`] goes on with it, [`fork`] says where a
 //! copy is cut, [`replay`] proves that every request can be made again.
@@ -18,6 +18,7 @@ pub mod images;
 mod jobs;
 pub mod log;
 pub mod metadata;
+pub mod prepare;
 pub mod replay;
 pub mod restore;
 pub mod sandbox;

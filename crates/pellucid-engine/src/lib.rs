@@ -14,6 +14,8 @@
 //! - [`continuity`], [`increment`], [`digest`]: how a request adds to the one before, and its digests
 //! - [`turn`], [`call`], [`turn_item`], [`meter`]: the turn as a state machine
 //! - [`approval`]: which commands and patches run, which are asked about, which are refused
+//! - [`injection`], [`window`]: items that layouts and callers inject, and histories within a budget
+//! - [`assistant`], [`bootstrap`], [`file_budget`], [`utf16`]: what an assistant in chats knows and begins with
 //! - [`truncate`]: cutting texts
 //!
 //! Not here: files, clocks, environment, network, waiting. Whatever varies arrives as an argument,
@@ -23,6 +25,8 @@
 
 pub mod approval;
 pub mod assemble;
+pub mod assistant;
+pub mod bootstrap;
 pub mod boundary;
 pub mod call;
 pub mod chunks;
@@ -34,10 +38,12 @@ pub mod digest;
 pub mod encode;
 pub mod exec_output;
 pub mod facts;
+pub mod file_budget;
 pub mod fragment;
 pub mod gate;
 pub mod increment;
 pub mod loss;
+pub mod injection;
 pub mod meter;
 pub mod notice;
 pub mod output_cut;
@@ -56,4 +62,6 @@ pub mod turn;
 pub mod turn_item;
 pub mod update;
 pub mod user_message;
+pub mod utf16;
+pub mod window;
 mod wire;

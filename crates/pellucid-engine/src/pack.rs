@@ -21,13 +21,16 @@ mod unknown_files;
 
 use std::collections::BTreeMap;
 
+pub use layout::BootstrapBudget;
 pub use layout::Budget;
+pub use layout::CompactionRules;
 pub use layout::Layout;
 pub use layout::ModelTexts;
 pub use layout::Part;
 pub use layout::SameName;
 pub use layout::SkillRules;
 pub use layout::Slot;
+pub use layout::Strategy;
 pub use layout::Target;
 pub use layout::ToolSlot;
 pub use layout::ToolsOnly;
@@ -51,6 +54,7 @@ use crate::template;
 use crate::template::Place;
 use crate::template::Shape;
 use crate::template::Template;
+use crate::template::Trim;
 use crate::tool_list;
 use crate::turn;
 use crate::update;
@@ -98,12 +102,13 @@ impl Pack {
         builtin::files(name)
     }
 
-    /// Loads a pack that has all of its files.
+    /// Loads a pack that has all of its files, or says which built-in one has the others.
     ///
     /// # Errors
     /// Whatever is wrong in it, with file, line and what would be right.
     pub fn load(files: &PackFiles) -> Result<Self, PackError> {
-        let pack = Self::from_shelf(Shelf::builtin(files), None)?;
+        let (all, beneath) = stacked(files)?;
+        let pack = Self::from_shelf(Shelf::builtin(&all), beneath.as_ref())?;
         pack.tools.check(&pack.shelf)?;
         Ok(pack)
     }
@@ -138,8 +143,12 @@ impl Pack {
     /// # Errors
     /// Whatever is wrong in it, with file, line and what would be right.
     pub fn load_over(base: &PackFiles, files: &PackFiles, folder: &str) -> Result<Self, PackError> {
-        let mut shelf = Shelf::builtin(base);
-        let beneath = parse_layout(&shelf)?;
+        let (all, below) = stacked(base)?;
+        let mut shelf = Shelf::builtin(&all);
+        let mut beneath = parse_layout(&shelf)?;
+        if let Some(below) = &below {
+            beneath.complete(below);
+        }
         shelf.put_over(files, folder);
         let mut pack = Self::from_shelf(shelf, Some(&beneath))?;
         if !files.contains_key(LAYOUT) {
@@ -182,6 +191,9 @@ impl Pack {
         };
         for (file, shape) in source::templates(&layout).chain(core_templates()) {
             load(file, shape)?;
+        }
+        for file in layout.slots.iter().flat_map(|slot| &slot.parts).filter_map(|part| part.file.as_deref()) {
+            load(file, &Shape { trim: Trim::Newline, places: &[] })?;
         }
         for file in layout.slots.iter().filter_map(|slot| slot.template.as_deref()) {
             load(file, &Shape::with(SLOT_PLACES))?;
@@ -246,6 +258,28 @@ pub enum OwnTexts<'a> {
 fn parse_layout(shelf: &Shelf) -> Result<Layout, PackError> {
     let file = shelf.get(LAYOUT).ok_or_else(|| PackError::MissingFile { file: LAYOUT.to_owned() })?;
     Layout::parse(&file.shown, &file.text)
+}
+
+/// The files of a pack with those of the built-in packs beneath it, and the layout beneath.
+fn stacked(files: &PackFiles) -> Result<(PackFiles, Option<Layout>), PackError> {
+    let base = match files.get(LAYOUT) {
+        Some(text) => Layout::base(LAYOUT, text)?,
+        None => None,
+    };
+    let Some((name, line)) = base else {
+        return Ok((files.clone(), None));
+    };
+    let Some(base) = builtin::files(&name) else {
+        let known = builtin::names().into_iter().map(str::to_owned).collect();
+        return Err(PackError::UnknownName { file: LAYOUT.to_owned(), line, kind: "pack", name, known });
+    };
+    let (mut all, below) = stacked(&base)?;
+    let mut beneath = parse_layout(&Shelf::builtin(&all))?;
+    if let Some(below) = &below {
+        beneath.complete(below);
+    }
+    all.extend(files.clone());
+    Ok((all, Some(beneath)))
 }
 
 /// Templates that every pack has, because code outside of slots uses them.

@@ -2,13 +2,12 @@
 //!
 //! Not here: asking a model for the summary. That is a turn, which `door` runs.
 
-use pellucid_engine::assemble;
 use pellucid_engine::fragment::Origin;
 use pellucid_protocol::event::EventMessage;
 use pellucid_protocol::item::Item;
-use pellucid_store::read::Loaded;
+use pellucid_store::read::SessionFile;
+use pellucid_store::record::Record;
 
-use crate::restore;
 use crate::session::Session;
 use crate::undo;
 
@@ -43,13 +42,10 @@ impl Session {
     ///
     /// # Errors
     /// When there was none, or all are undone.
-    pub fn undo_compaction(&mut self, loaded: &Loaded) -> Result<(), NothingToUndo> {
-        let records = undo::without_last_compaction(&loaded.records).ok_or(NothingToUndo)?;
-        let context = assemble::assemble(&self.setup.pack, &self.setup.gathered.facts);
-        let before = Loaded { records, ..loaded.clone() };
-        let policy = self.setup.gathered.facts.model.truncation_policy;
-        let items = restore::restore(&before, &self.setup.pack, &context, policy).items;
-        let origin = Origin::Recorded { path: loaded.path.to_string_lossy().as_ref().into() };
+    pub fn undo_compaction(&mut self, file: &SessionFile, records: &[Record]) -> Result<(), NothingToUndo> {
+        let records = undo::without_last_compaction(records).ok_or(NothingToUndo)?;
+        let items: Vec<Item> = self.setup.restore_records(file, records).transcript.items().collect();
+        let origin = Origin::Recorded { path: file.path.to_string_lossy().as_ref().into() };
         self.transcript.clear();
         for item in &items {
             self.transcript.record(item, &origin);

@@ -95,6 +95,15 @@ pub fn restore(file: &SessionFile, upto: u64, rules: &Rules<'_>) -> Result<Resto
     Ok(fold.finish())
 }
 
+/// Restores what these lines of a file say, and no others.
+pub fn restore_records(file: &SessionFile, records: Vec<Record>, rules: &Rules<'_>) -> Restored {
+    let mut fold = Fold::new(file, rules, Start::default());
+    for record in records {
+        fold.record(record, 0);
+    }
+    fold.finish()
+}
+
 /// Folds lines into what they mean.
 struct Fold<'a> {
     rules: &'a Rules<'a>,

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use pellucid_engine::approval::rules::Rules;
+use pellucid_engine::approval;
 use pellucid_engine::assemble;
 use pellucid_engine::assemble::Context;
 use pellucid_engine::assemble::ContextMessage;
@@ -43,7 +43,6 @@ use pellucid_engine::update::Change;
 use pellucid_engine::update::updates;
 use pellucid_engine::user_message::picture_message;
 use pellucid_engine::user_message::user_message;
-use pellucid_exec::sandbox::Protection;
 use pellucid_model::Model;
 use pellucid_model::catalogue::Match;
 use pellucid_model::socket::Known;
@@ -63,6 +62,7 @@ use pellucid_protocol::provider::WireApi;
 use pellucid_protocol::settings::ReasoningEffort;
 use pellucid_store::read::ReadError;
 use pellucid_store::read::SessionFile;
+use pellucid_store::record::Record;
 use pellucid_store::recorder::Recorder;
 use pellucid_store::requests::entry::How;
 use pellucid_store::requests::entry::Purpose;
@@ -84,6 +84,7 @@ use crate::restore;
 use crate::restore::Restored;
 use crate::restore::Rules;
 use crate::restore::SetAside;
+use crate::sandbox;
 use crate::sent::Opening;
 use crate::sent::SentLog;
 use crate::situation;
@@ -120,6 +121,26 @@ pub struct Setup {
 }
 
 impl Setup {
+    /// Restores what lines of a file say, as they would be shown now.
+    pub(crate) fn restore_records(&self, file: &SessionFile, records: Vec<Record>) -> Restored {
+        let context = assemble::assemble(&self.pack, &self.gathered.facts);
+        let items: Vec<Item> = context.messages.iter().map(ContextMessage::item).collect();
+        let prefix = compaction::summary_prefix(&self.pack);
+        restore::restore_records(file, records, &self.rules(&prefix, &items))
+    }
+
+    /// How a history is restored.
+    fn rules<'a>(&self, summary_prefix: &'a str, context: &'a [Item]) -> Rules<'a> {
+        let (facts, wire) = (&self.gathered.facts, self.wire(None));
+        Rules {
+            ids: wire.ids,
+            truncation: facts.model.truncation_policy,
+            view: Some(Frame::new(&self.pack, facts, &[], &wire).view()),
+            summary_prefix,
+            context,
+        }
+    }
+
     /// Restores a history, and remembers its instructions. Gives the context's items too.
     fn restore(
         &mut self,
@@ -127,17 +148,9 @@ impl Setup {
         upto: u64,
         context: &Context,
     ) -> Result<(Restored, Vec<Item>), ReadError> {
-        let facts = &self.gathered.facts;
         let items: Vec<Item> = context.messages.iter().map(ContextMessage::item).collect();
-        let wire = self.wire(None);
-        let rules = Rules {
-            ids: wire.ids,
-            truncation: facts.model.truncation_policy,
-            view: Some(Frame::new(&self.pack, facts, &[], &wire).view()),
-            summary_prefix: &compaction::summary_prefix(&self.pack),
-            context: &items,
-        };
-        let mut restored = restore::restore(file, upto, &rules)?;
+        let prefix = compaction::summary_prefix(&self.pack);
+        let mut restored = restore::restore(file, upto, &self.rules(&prefix, &items))?;
         let place = format!("the session file {}", file.path.display());
         let instructions = restored.instructions.take();
         self.gathered.facts.recorded_instructions = instructions.map(|text| Provided { place, text });
@@ -298,12 +311,15 @@ impl Session {
         let mut omissions = setup.gathered.omissions.clone();
         omissions.extend(context.omissions.iter().cloned());
         let facts = &setup.gathered.facts;
+        let config = &setup.sources.config;
+        let rules = approval::rules::Rules::default();
+        let toolbox = Toolbox::new(rules, sandbox::of(config), sandbox::protection(config));
         Self {
             transcript: Transcript::new(ids(&setup.provider), facts.model.truncation_policy),
             ledger: Ledger::default(),
             set_aside: SetAside::default(),
             log,
-            jobs: Jobs::new(Toolbox::new(Rules::default(), Protection::On)),
+            jobs: Jobs::new(toolbox),
             meter: Meter::default(),
             instructions: context.instructions.clone(),
             omissions,
@@ -720,11 +736,6 @@ impl Session {
     /// What it is told before the conversation.
     pub fn instructions(&self) -> &[Fragment] {
         &self.instructions
-    }
-
-    /// Its id.
-    pub fn id(&self) -> &SessionId {
-        &self.setup.session_id
     }
 
     /// The provider's id.

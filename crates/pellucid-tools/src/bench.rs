@@ -6,6 +6,8 @@ use std::sync::Arc;
 
 use pellucid_engine::approval::rules::Rules;
 use pellucid_exec::sandbox::Protection;
+use pellucid_exec::sandbox::Sandbox;
+use pellucid_exec::sandbox::Wanted;
 use pellucid_protocol::call::Payload;
 use pellucid_protocol::call::ToolCall;
 use pellucid_protocol::id::SessionId;
@@ -75,7 +77,7 @@ impl Bench {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         runtime.block_on(async {
             let (desk, mut heard) = Desk::open();
-            let toolbox = Arc::new(Toolbox::new(Rules::default(), Protection::On));
+            let toolbox = Arc::new(Toolbox::new(Rules::default(), Sandbox::new(Wanted::Strongest), Protection::On));
             let job = Job { situation: Arc::new(self.situation.clone()), toolbox, desk };
             let mut said = Vec::new();
             let outcome = {

@@ -13,6 +13,7 @@ use pellucid_exec::process::Command;
 use pellucid_exec::process::Delta;
 use pellucid_exec::process::Finished;
 use pellucid_exec::process::Stream;
+use pellucid_exec::summary::summary;
 use pellucid_protocol::event::EventMessage;
 use pellucid_protocol::exec::ExecCommandBegin;
 use pellucid_protocol::exec::ExecCommandEnd;
@@ -195,8 +196,4 @@ fn refused_end(begin: ExecCommandBegin, text: &str, status: ExecStatus) -> ExecC
         formatted_output: text.to_owned(),
         status,
     }
-}
-
-pub(crate) fn summary(argv: &[String]) -> Vec<pellucid_protocol::parsed_command::ParsedCommand> {
-    vec![pellucid_protocol::parsed_command::ParsedCommand::Unknown { cmd: pellucid_engine::command_line::joined(argv) }]
 }

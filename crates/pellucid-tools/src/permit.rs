@@ -19,6 +19,7 @@ use pellucid_engine::approval::grants;
 use pellucid_engine::approval::grants::GrantKey;
 use pellucid_engine::approval::part::Parts;
 use pellucid_exec::script;
+use pellucid_exec::summary::summary;
 use pellucid_protocol::approval::ExecApprovalRequest;
 use pellucid_protocol::approval::ReviewDecision;
 use pellucid_protocol::approval::SandboxPermissions;
@@ -191,7 +192,7 @@ async fn ask(
         reason,
         network_approval_context: None,
         proposed_execpolicy_amendment: proposed,
-        parsed_cmd: crate::command::summary(request.argv),
+        parsed_cmd: summary(request.argv),
     });
     let answer = job.desk.ask(event, AskKey::Approval(request.call_id.to_owned())).await;
     let decision = match answer {

@@ -12,7 +12,6 @@ use pellucid_engine::approval::grants::Grants;
 use pellucid_engine::approval::rules::Rules;
 use pellucid_exec::sandbox::Protection;
 use pellucid_exec::sandbox::Sandbox;
-use pellucid_exec::sandbox::Wanted;
 use pellucid_exec::sandbox::protected;
 use pellucid_exec::terminal::Terminals;
 use pellucid_patch::diff::TurnDiff;
@@ -34,12 +33,12 @@ pub struct Toolbox {
 
 impl Toolbox {
     /// For a session under these rules.
-    pub fn new(rules: Rules, protection: Protection) -> Self {
+    pub fn new(rules: Rules, sandbox: Sandbox, protection: Protection) -> Self {
         Self {
             terminals: Arc::default(),
             rules: Mutex::new(Arc::new(rules)),
             grants: Mutex::default(),
-            sandbox: Sandbox::new(Wanted::Strongest),
+            sandbox,
             protection,
             diff: Mutex::default(),
         }

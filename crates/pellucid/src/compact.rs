@@ -11,6 +11,7 @@ use pellucid_engine::truncate::tokens_of_bytes;
 use pellucid_protocol::item::ContentPart;
 use pellucid_protocol::item::Item;
 use pellucid_protocol::operation::Operation;
+use pellucid_store::read;
 use serde_json::Value;
 use serde_json::json;
 
@@ -30,14 +31,16 @@ pub fn run(shared: &Shared, args: &CompactArgs) -> Result<ExitCode, Failure> {
         Failure::new("Error: which session? Give its id, or --last for the one that was used last in this folder")
     })?;
     let start = Start::new(shared, &args.turn)?;
-    let loaded = start.find(&which).ok_or_else(|| Failure::new(format!("Error: there is no {which}")))?;
+    let file = start.find(&which).ok_or_else(|| Failure::new(format!("Error: there is no {which}")))?;
     start.make_ready()?;
     let keep = if args.dry_run { Keep::Nothing } else { Keep::File };
-    let mut session = start.session(Opening::Resumed { loaded: Box::new(loaded.clone()), keep })?;
+    let mut session = start.session(Opening::Resumed { file: Box::new(file.clone()), keep })?;
     let (items, tokens) = (session.items(), session.tokens());
     let mut code = ExitCode::SUCCESS;
     if args.undo {
-        session.undo_compaction(&loaded).map_err(|error| Failure::new(format!("Error: {error}")))?;
+        let loaded = read::read(&file.path).map_err(|error| Failure::new(format!("Error: {error}")))?;
+        let undone = session.undo_compaction(&file, &loaded.records);
+        undone.map_err(|error| Failure::new(format!("Error: {error}")))?;
     } else if let Some(file) = &args.summary {
         session.compact_with(&summary_file(file)?);
     } else {

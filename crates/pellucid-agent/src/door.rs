@@ -16,6 +16,7 @@ use tokio::sync::mpsc;
 
 use crate::drive;
 use crate::log::Log;
+use crate::review;
 use crate::session::Session;
 
 /// How many submissions may wait.
@@ -110,6 +111,7 @@ async fn serve(session: &mut Session, inside: &mut Inside) -> Result<(), FaceGon
                 let turn = drive::TurnInput { id, task, items: Vec::new(), output_schema: None };
                 drive::drive(session, turn, inside).await?;
             }
+            Operation::Review { review_request } => review::run(session, &id, review_request, inside).await?,
             Operation::OverrideTurnContext(change) => session.change_settings(change),
             Operation::ThreadRollback { num_turns: 0 } => {
                 let error = EventMessage::Error {

@@ -406,7 +406,7 @@ impl Driver<'_> {
                         }
                         Operation::UserInput { items, .. } if items.is_empty() => {}
                         Operation::UserInput { items, .. } => return Ok(Fact::Steered(items)),
-                        Operation::OverrideTurnContext(_) | Operation::Compact => {
+                        Operation::OverrideTurnContext(_) | Operation::Compact | Operation::Review { .. } => {
                             inside.waiting.push_back(submission);
                         }
                     },

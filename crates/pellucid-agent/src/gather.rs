@@ -56,7 +56,7 @@ pub struct Gathered {
 }
 
 /// What facts are made of again when settings change.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Sources {
     /// The configuration.
     pub config: Config,

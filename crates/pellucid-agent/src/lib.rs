@@ -8,6 +8,7 @@
 //! Not here: deciding. What a request says and what comes next is the engine's; this crate asks,
 //! waits, and reports back.
 
+pub mod child;
 pub mod compact;
 pub mod door;
 mod drive;
@@ -21,6 +22,7 @@ pub mod metadata;
 pub mod prepare;
 pub mod replay;
 pub mod restore;
+mod review;
 pub mod sandbox;
 pub mod sent;
 pub mod session;

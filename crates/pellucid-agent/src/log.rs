@@ -49,7 +49,7 @@ impl Log {
             cwd: facts.cwd.clone(),
             originator: setup.identity.originator.clone(),
             cli_version: VERSION.to_owned(),
-            source: Value::from("exec"),
+            source: setup.origin.source(),
             model_provider: Some(setup.provider_id.clone()),
             base_instructions: Some(BaseInstructions { text: instructions }),
             dynamic_tools: None,

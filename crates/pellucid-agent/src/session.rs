@@ -72,6 +72,7 @@ use pellucid_tools::toolbox::Toolbox;
 use pellucid_workspace::images::load_image;
 use serde_json::Value;
 
+use crate::child;
 use crate::gather::Gathered;
 use crate::gather::Sources;
 use crate::identity::Identity;
@@ -92,10 +93,12 @@ use crate::skills;
 use crate::skills::Wanted;
 
 /// What a session is made of.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Setup {
     /// Its id.
     pub session_id: SessionId,
+    /// Who started it.
+    pub origin: child::Origin,
     /// How input is put together.
     pub pack: Pack,
     /// Where facts come from.
@@ -782,10 +785,14 @@ impl Session {
     /// The headers that say who we are.
     pub(crate) fn own_headers(&self) -> Vec<(String, String)> {
         let identity = &self.setup.identity;
-        vec![
+        let mut headers = vec![
             ("originator".to_owned(), identity.originator.clone()),
             ("user-agent".to_owned(), identity.user_agent.clone()),
-        ]
+        ];
+        if let Some(kind) = self.setup.origin.header() {
+            headers.push(("x-openai-subagent".to_owned(), kind.to_owned()));
+        }
+        headers
     }
 }
 

@@ -49,6 +49,7 @@ use self::tool_files::ToolFiles;
 use crate::compaction;
 use crate::notice;
 use crate::presets;
+use crate::review;
 use crate::source;
 use crate::template;
 use crate::template::Place;
@@ -292,6 +293,7 @@ fn core_templates() -> impl Iterator<Item = (&'static str, &'static Shape)> {
         update::TEMPLATES,
         compaction::TEMPLATES,
         presets::TEMPLATES,
+        review::TEMPLATES,
     ];
     all.into_iter().flatten().map(|(file, shape)| (*file, shape))
 }

@@ -22,6 +22,8 @@ use crate::input::UserInput;
 use crate::item::Item;
 use crate::item::Phase;
 use crate::item::WebSearchAction;
+use crate::review::ReviewOutput;
+use crate::review::ReviewTarget;
 use crate::settings::ApprovalPolicy;
 use crate::settings::CollaborationModeKind;
 use crate::settings::ReasoningEffort;
@@ -318,6 +320,19 @@ pub enum EventMessage {
         query: String,
         /// What was done.
         action: WebSearchAction,
+    },
+    /// A review began.
+    EnteredReviewMode {
+        /// Of what.
+        target: ReviewTarget,
+        /// What people see of it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        user_facing_hint: Option<String>,
+    },
+    /// A review ended.
+    ExitedReviewMode {
+        /// What was found; absent when it was broken off.
+        review_output: Option<ReviewOutput>,
     },
     /// The last turns of the person were taken away.
     ThreadRolledBack {

@@ -22,6 +22,7 @@ pub mod operation;
 pub mod parsed_command;
 pub mod provider;
 pub mod reply;
+pub mod review;
 pub mod seal;
 pub mod secret;
 pub mod settings;

@@ -8,6 +8,7 @@ use serde::Serialize;
 use crate::approval::ReviewDecision;
 use crate::id::TurnId;
 use crate::input::UserInput;
+use crate::review::ReviewRequest;
 use crate::settings::ApprovalPolicy;
 use crate::settings::CollaborationMode;
 use crate::settings::Personality;
@@ -59,6 +60,11 @@ pub enum Operation {
         id: String,
         /// The answer.
         decision: ReviewDecision,
+    },
+    /// Have changes reviewed.
+    Review {
+        /// Which.
+        review_request: ReviewRequest,
     },
     /// Summarise the history.
     Compact,

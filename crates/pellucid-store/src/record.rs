@@ -155,6 +155,8 @@ pub(crate) fn is_kept(event: &EventMessage) -> bool {
             | EventMessage::AgentReasoningRawContent { .. }
             | EventMessage::TokenCount { .. }
             | EventMessage::ContextCompacted
+            | EventMessage::EnteredReviewMode { .. }
+            | EventMessage::ExitedReviewMode { .. }
             | EventMessage::ThreadRolledBack { .. }
             | EventMessage::TurnAborted { .. }
             | EventMessage::TaskStarted { .. }

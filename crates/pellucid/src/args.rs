@@ -120,6 +120,8 @@ pub enum Command {
     /// Run one turn without a terminal interface.
     #[command(visible_alias = "e")]
     Exec(ExecArgs),
+    /// Have changes reviewed; the same as `exec review`.
+    Review(ReviewCommandArgs),
     /// Go on with an earlier session.
     Resume(ResumeCommandArgs),
     /// Copy a session, or the beginning of it, into a new one.
@@ -284,6 +286,8 @@ pub struct ExecOptions {
 pub enum ExecCommand {
     /// Go on with an earlier session.
     Resume(ResumeArgs),
+    /// Have changes reviewed.
+    Review(ReviewArgs),
 }
 
 /// `exec resume`.
@@ -306,6 +310,41 @@ pub struct ResumeArgs {
     /// A picture to attach; may be repeated.
     #[arg(short = 'i', long = "image", value_name = "FILE", value_delimiter = ',')]
     pub image: Vec<PathBuf>,
+}
+
+/// What is reviewed.
+#[derive(Debug, ClapArgs)]
+#[command(group = clap::ArgGroup::new("what").args(["uncommitted", "base", "commit", "instructions"]).multiple(false))]
+pub struct ReviewArgs {
+    /// Staged, unstaged and untracked changes.
+    #[arg(long)]
+    pub uncommitted: bool,
+
+    /// The changes since this branch.
+    #[arg(long, value_name = "BRANCH")]
+    pub base: Option<String>,
+
+    /// The changes of this commit.
+    #[arg(long, value_name = "SHA")]
+    pub commit: Option<String>,
+
+    /// The commit's title, for the reviewer.
+    #[arg(long, requires = "commit")]
+    pub title: Option<String>,
+
+    /// What to review, in your own words. `-` reads it from standard input.
+    #[arg(value_name = "PROMPT")]
+    pub instructions: Option<String>,
+}
+
+/// `review`.
+#[derive(Debug, ClapArgs)]
+pub struct ReviewCommandArgs {
+    #[command(flatten)]
+    pub options: ExecOptions,
+
+    #[command(flatten)]
+    pub review: ReviewArgs,
 }
 
 impl ExecOptions {
@@ -340,7 +379,7 @@ impl ExecArgs {
     pub fn images(&self) -> Vec<PathBuf> {
         let more = match &self.command {
             Some(ExecCommand::Resume(resume)) => resume.image.as_slice(),
-            None => &[],
+            Some(ExecCommand::Review(_)) | None => &[],
         };
         self.options.turn.image.iter().chain(more).cloned().collect()
     }

@@ -8,6 +8,8 @@ use std::io;
 use std::path::Path;
 use std::process::ExitCode;
 
+use pellucid_protocol::operation::Operation;
+
 use crate::args::DemoArgs;
 use crate::args::Shared;
 use crate::args::TurnArgs;
@@ -51,7 +53,8 @@ pub fn run(args: &DemoArgs) -> Result<ExitCode, Failure> {
     let human = exec::human(paint, PROMPT.to_owned(), &session);
     let mut show = Show::Human(Box::new(human));
     let inputs = start::inputs(&[], Some(PROMPT.to_owned()));
-    let (session, outcome) = exec::run_turn(session, exec::Turn { inputs, output_schema: None }, &mut show)?;
+    let input = Operation::UserInput { items: inputs, final_output_json_schema: None };
+    let (session, outcome) = exec::run_operation(session, input, &mut show)?;
     show.finish(outcome.last_message.as_deref())?;
     style::line("\nAnd this is everything the model was given in the last request:\n");
     context::print(&session, args.json, paint)?;

@@ -16,16 +16,19 @@ use pellucid_agent::identity::new_turn_id;
 use pellucid_agent::session::Session;
 use pellucid_engine::fragment::Why;
 use pellucid_engine::report::why_text;
+use pellucid_engine::review;
 use pellucid_protocol::event::ErrorInfo;
 use pellucid_protocol::event::EventMessage;
-use pellucid_protocol::input::UserInput;
 use pellucid_protocol::operation::Operation;
 use pellucid_protocol::operation::Submission;
+use pellucid_protocol::review::ReviewRequest;
+use pellucid_protocol::review::ReviewTarget;
 use pellucid_workspace::git;
-use serde_json::Value;
 
 use crate::args::ExecArgs;
+use crate::args::ExecCommand;
 use crate::args::ExecOptions;
+use crate::args::ReviewArgs;
 use crate::args::Shared;
 use crate::exec::human::Human;
 use crate::exec::json::Json;
@@ -39,20 +42,54 @@ use crate::style;
 use crate::style::Paint;
 
 pub fn run(shared: &Shared, args: &ExecArgs) -> Result<ExitCode, Failure> {
+    if let Some(ExecCommand::Review(review_args)) = &args.command {
+        return run_review(shared, &args.options, review_args);
+    }
     let target = match args.resume() {
         Some(which) => Target::Resumed { which, otherwise: Otherwise::BeginNew },
         None => Target::New,
     };
-    run_job(shared, &args.options, Job { target, prompt: args.prompt(), images: args.images() })
+    let work = Work::Answer { prompt: args.prompt(), images: args.images() };
+    run_job(shared, &args.options, Job { target, work })
+}
+
+/// Has changes reviewed.
+pub fn run_review(shared: &Shared, options: &ExecOptions, args: &ReviewArgs) -> Result<ExitCode, Failure> {
+    let target = review_target(args)?;
+    run_job(shared, options, Job { target: Target::New, work: Work::Review(target) })
+}
+
+fn review_target(args: &ReviewArgs) -> Result<ReviewTarget, Failure> {
+    let ReviewArgs { uncommitted, base, commit, title, instructions } = args;
+    match (uncommitted, base, commit, instructions) {
+        (true, ..) => Ok(ReviewTarget::UncommittedChanges),
+        (_, Some(branch), ..) => Ok(ReviewTarget::BaseBranch { branch: branch.clone() }),
+        (_, _, Some(sha), _) => Ok(ReviewTarget::Commit { sha: sha.clone(), title: title.clone() }),
+        (_, _, _, Some(_)) => {
+            let instructions = stdin::prompt(instructions.clone())?;
+            if instructions.trim().is_empty() {
+                return Err(Failure::new("Review prompt cannot be empty"));
+            }
+            Ok(ReviewTarget::Custom { instructions: instructions.trim().to_owned() })
+        }
+        _ => Err(Failure::new("Specify --uncommitted, --base, --commit, or provide custom review instructions")),
+    }
 }
 
 /// What is done with which session.
 #[derive(Debug)]
 pub struct Job {
     pub target: Target,
-    /// What to do; absent to read it from standard input.
-    pub prompt: Option<String>,
-    pub images: Vec<PathBuf>,
+    pub work: Work,
+}
+
+/// What is done.
+#[derive(Debug)]
+pub enum Work {
+    /// A prompt is answered; without one it is read from standard input.
+    Answer { prompt: Option<String>, images: Vec<PathBuf> },
+    /// Changes are reviewed.
+    Review(ReviewTarget),
 }
 
 /// Which session a turn is for.
@@ -93,16 +130,14 @@ pub fn run_job(shared: &Shared, options: &ExecOptions, job: Job) -> Result<ExitC
         session.tell_context();
     }
     tell_omissions(&session, options.strict_context)?;
-    let prompt = stdin::prompt(job.prompt)?;
-    let output_schema = start::output_schema(options.turn.output_schema.as_deref())?;
-    let turn = Turn { inputs: start::inputs(&job.images, Some(prompt.clone())), output_schema };
+    let (prompt, operation) = operation(job.work, options)?;
     let paint = Paint::new(options.color);
     let mut show = if options.json {
         Show::Json(Json::new(has_context_events))
     } else {
         Show::Human(Box::new(Human::new(paint, hide_reasoning, prompt, session.facts())))
     };
-    let (session, outcome) = run_turn(session, turn, &mut show)?;
+    let (session, outcome) = run_operation(session, operation, &mut show)?;
     if let Some(failure) = session.file_failure() {
         style::line(&format!("warning: the session is not kept: {failure}"));
     }
@@ -117,6 +152,22 @@ pub fn run_job(shared: &Shared, options: &ExecOptions, job: Job) -> Result<ExitC
         style::line(&format!("warning: the recording is not whole: {error}"));
     }
     Ok(if has_typed_codes { outcome.typed_code() } else { outcome.code() })
+}
+
+/// What a session is asked to do, and how that is shown.
+fn operation(work: Work, options: &ExecOptions) -> Result<(String, Operation), Failure> {
+    match work {
+        Work::Answer { prompt, images } => {
+            let prompt = stdin::prompt(prompt)?;
+            let items = start::inputs(&images, Some(prompt.clone()));
+            let final_output_json_schema = start::output_schema(options.turn.output_schema.as_deref())?;
+            Ok((prompt, Operation::UserInput { items, final_output_json_schema }))
+        }
+        Work::Review(target) => {
+            let hint = review::hint(&target);
+            Ok((hint, Operation::Review { review_request: ReviewRequest { target, user_facing_hint: None } }))
+        }
+    }
 }
 
 /// How the session of a job is opened.
@@ -159,13 +210,6 @@ fn is_loss(why: &Why) -> bool {
         Why::Cut { .. } | Why::OverBudget { .. } | Why::Unusable { .. } => true,
         Why::Blank | Why::SwitchedOff | Why::OnlyOnMention | Why::Shadowed { .. } => false,
     }
-}
-
-/// What is asked.
-#[derive(Debug)]
-pub struct Turn {
-    pub inputs: Vec<UserInput>,
-    pub output_schema: Option<Value>,
 }
 
 /// How a turn ended.
@@ -239,12 +283,6 @@ impl Show {
             Self::Json(_) | Self::Trouble => Ok(()),
         }
     }
-}
-
-/// Runs one turn to its end and gives the session back.
-pub fn run_turn(session: Session, turn: Turn, show: &mut Show) -> Result<(Session, Outcome), Failure> {
-    let input = Operation::UserInput { items: turn.inputs, final_output_json_schema: turn.output_schema };
-    run_operation(session, input, show)
 }
 
 /// Runs one operation that is a turn to its end and gives the session back.

@@ -72,6 +72,7 @@ fn run(args: Args) -> Result<ExitCode, Failure> {
         Command::Fork(args) => resume::fork(&shared, &args),
         Command::Sessions(args) => sessions::run(args.command),
         Command::Replay(args) => replay::run(&args),
+        Command::Review(args) => exec::run_review(&shared, &args.options, &args.review),
         Command::Prompt(args) => prompt::run(&shared, &args),
         Command::Context(args) => context::run(&shared, &args),
         Command::Compact(args) => compact::run(&shared, &args),

@@ -10,6 +10,7 @@ use crate::exec;
 use crate::exec::Job;
 use crate::exec::Otherwise;
 use crate::exec::Target;
+use crate::exec::Work;
 use crate::start::Failure;
 use crate::start::Start;
 use crate::style;
@@ -26,7 +27,7 @@ pub fn resume(shared: &Shared, args: &ResumeCommandArgs) -> Result<ExitCode, Fai
     }
     let images = args.options.turn.image.clone();
     let target = Target::Resumed { which, otherwise: Otherwise::Fail };
-    exec::run_job(shared, &args.options, Job { target, prompt, images })
+    exec::run_job(shared, &args.options, Job { target, work: Work::Answer { prompt, images } })
 }
 
 pub fn fork(shared: &Shared, args: &ForkArgs) -> Result<ExitCode, Failure> {
@@ -35,7 +36,7 @@ pub fn fork(shared: &Shared, args: &ForkArgs) -> Result<ExitCode, Failure> {
     let target = Target::Forked { which, at: args.at };
     if prompt.is_some() {
         let images = args.options.turn.image.clone();
-        return exec::run_job(shared, &args.options, Job { target, prompt, images });
+        return exec::run_job(shared, &args.options, Job { target, work: Work::Answer { prompt, images } });
     }
     let start = Start::new(shared, &args.options.turn)?;
     let opening = exec::opening(&start, &target, &args.options)?;

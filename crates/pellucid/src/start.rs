@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use jiff::Zoned;
+use pellucid_agent::child::Origin;
 use pellucid_agent::fork::Places;
 use pellucid_agent::gather;
 use pellucid_agent::gather::Sources;
@@ -218,6 +219,7 @@ impl Start {
         prepare::prepare(&mut gathered, &pack, &sources).map_err(|error| Failure::new(format!("Error: {error}")))?;
         let setup = Setup {
             session_id,
+            origin: Origin::Face("exec"),
             pack,
             gathered,
             sources,

@@ -90,7 +90,7 @@ pub fn wait(mut child: Child, agent: Option<&OwnedFd>) -> Result<Option<ExitStat
         }
         while let Ok(Some(signal)) = signals.read_signal() {
             // Whoever asks us to end means the command.
-            let is_request = signal.ssi_signo == nix::libc::SIGTERM.unsigned_abs();
+            let is_request = signal.ssi_signo == libc::SIGTERM.unsigned_abs();
             if let (true, Some(id)) = (is_request, id) {
                 let _ = rustix::process::kill_process(id, Signal::TERM);
             }

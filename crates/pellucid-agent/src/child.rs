@@ -1,0 +1,55 @@
+//! A session that another one starts: a reviewer, or an agent that works for it.
+//!
+//! It has a file of its own and a door of its own; the one that starts it is its face.
+
+use pellucid_protocol::id::SessionId;
+use pellucid_store::name;
+use pellucid_store::recorder::Recorder;
+use serde_json::Value;
+use serde_json::json;
+
+use crate::identity;
+use crate::session::Session;
+use crate::session::Setup;
+
+/// Who started a session.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Origin {
+    /// A person, through a face of this name.
+    Face(&'static str),
+    /// A session that wants a review.
+    Review,
+}
+
+impl Origin {
+    /// As session files say it.
+    pub fn source(&self) -> Value {
+        match self {
+            Self::Face(name) => Value::from(*name),
+            Self::Review => json!({ "subagent": "review" }),
+        }
+    }
+
+    /// As requests say it; a person's session says nothing.
+    pub fn header(&self) -> Option<&'static str> {
+        match self {
+            Self::Face(_) => None,
+            Self::Review => Some("review"),
+        }
+    }
+}
+
+/// A new session with what its parent is made of, changed as its purpose asks for it.
+pub(crate) fn open(parent: &Session, origin: Origin, change: impl FnOnce(&mut Setup)) -> Session {
+    let id: SessionId = identity::new_session_id();
+    let mut setup =
+        Setup { session_id: id.clone(), origin, notices: Vec::new(), context_events: false, ..parent.setup.clone() };
+    setup.gathered.facts.recorded_instructions = None;
+    change(&mut setup);
+    let home = &setup.sources.config.folders.home;
+    let recorder = match parent.log.len() {
+        Some(_) => Recorder::new(name::path(home, jiff::Zoned::now().datetime(), id.as_str())),
+        None => Recorder::none(),
+    };
+    Session::new(setup, recorder)
+}

@@ -1,0 +1,219 @@
+//! A review: a session of its own looks at changes and reports to this one.
+
+use std::path::Path;
+use std::process::Stdio;
+
+use pellucid_engine::facts::Provided;
+use pellucid_engine::fragment::Origin as Source;
+use pellucid_engine::fragment::concat;
+use pellucid_engine::review;
+use pellucid_protocol::event::AgentContent;
+use pellucid_protocol::event::ErrorInfo;
+use pellucid_protocol::event::EventMessage;
+use pellucid_protocol::event::TurnItem;
+use pellucid_protocol::id::TurnId;
+use pellucid_protocol::input::UserInput;
+use pellucid_protocol::item::Item;
+use pellucid_protocol::operation::Operation;
+use pellucid_protocol::operation::Submission;
+use pellucid_protocol::review::ReviewOutput;
+use pellucid_protocol::review::ReviewRequest;
+use pellucid_protocol::review::ReviewTarget;
+use pellucid_protocol::settings::ApprovalPolicy;
+use pellucid_protocol::settings::WebSearchMode;
+
+use crate::child;
+use crate::child::Origin;
+use crate::door;
+use crate::door::Door;
+use crate::door::FaceGone;
+use crate::door::Inside;
+use crate::identity;
+use crate::session::Session;
+
+/// The id of the message in which a review is shown.
+const ASSISTANT: &str = "review_rollout_assistant";
+
+/// Runs a review to its end.
+pub(crate) async fn run(
+    session: &mut Session,
+    id: &TurnId,
+    request: ReviewRequest,
+    inside: &mut Inside,
+) -> Result<(), FaceGone> {
+    if let ReviewTarget::Custom { instructions } = &request.target
+        && instructions.trim().is_empty()
+    {
+        let error = EventMessage::Error {
+            message: "Review prompt cannot be empty".to_owned(),
+            codex_error_info: Some(ErrorInfo::BadRequest),
+        };
+        return inside.events.send(&mut session.log, id.as_str(), error).await;
+    }
+    session.begin_turn();
+    let ReviewRequest { target, user_facing_hint } = request;
+    let base = match &target {
+        ReviewTarget::BaseBranch { branch } => merge_base(session.facts().cwd.as_ref(), branch).await,
+        _ => None,
+    };
+    let prompt = concat(&review::prompt(session.pack(), &target, base.as_deref()));
+    let hint = user_facing_hint.unwrap_or_else(|| review::hint(&target));
+    let entered = EventMessage::EnteredReviewMode { target, user_facing_hint: Some(hint) };
+    inside.events.send(&mut session.log, id.as_str(), entered).await?;
+
+    let child = child::open(session, Origin::Review, |setup| {
+        let rubric = concat(&review::rubric(&setup.pack));
+        let facts = &mut setup.gathered.facts;
+        facts.base_instructions = Some(Provided { place: "the pack's review/rubric.md".to_owned(), text: rubric });
+        facts.approval_policy = ApprovalPolicy::Never;
+        facts.web_search = WebSearchMode::Disabled;
+        if let Some(slug) = setup.sources.config.model.review_slug.clone() {
+            (facts.model, setup.gathered.model_match) = setup.sources.model(&slug);
+            facts.collaboration_mode.settings.model = slug;
+        }
+    });
+    let (door, child_inside) = door::open(&child);
+    let reviewing = Box::pin(door::run(child, child_inside));
+    let (_, answer) = tokio::join!(reviewing, watch(session, id, door, prompt, inside));
+    let output = match answer? {
+        Ending::Answered(answer) => Some(review::parse(&answer.unwrap_or_default())),
+        Ending::BrokenOff => None,
+    };
+    finish(session, id, output, inside).await
+}
+
+/// How a reviewer ended.
+enum Ending {
+    Answered(Option<String>),
+    BrokenOff,
+}
+
+/// Asks the reviewer, and shows what it does, but for its words: they become the review.
+async fn watch(
+    session: &mut Session,
+    id: &TurnId,
+    mut door: Door,
+    prompt: String,
+    inside: &mut Inside,
+) -> Result<Ending, FaceGone> {
+    let submit = |operation| Submission { id: identity::new_turn_id(), operation };
+    let input = Operation::UserInput { items: vec![UserInput::text(prompt)], final_output_json_schema: None };
+    // A send only fails when the reviewer has ended, and then its events say so.
+    let _ = door.submissions.send(submit(input)).await;
+    let mut ending = Ending::BrokenOff;
+    // The last message is never shown, so each one waits for the next.
+    let mut held: Option<EventMessage> = None;
+    loop {
+        tokio::select! {
+            biased;
+            submission = inside.submissions.recv() => match submission {
+                Some(submission) => match submission.operation {
+                    Operation::Interrupt => {
+                        let _ = door.submissions.send(submit(Operation::Interrupt)).await;
+                    }
+                    Operation::Shutdown => {
+                        inside.waiting.push_back(submission);
+                        let _ = door.submissions.send(submit(Operation::Interrupt)).await;
+                    }
+                    answer @ (Operation::ExecApproval { .. } | Operation::PatchApproval { .. }) => {
+                        let _ = door.submissions.send(submit(answer)).await;
+                    }
+                    _ => inside.waiting.push_back(submission),
+                },
+                None => {
+                    let _ = door.submissions.send(submit(Operation::Interrupt)).await;
+                    return Err(FaceGone);
+                }
+            },
+            event = door.events.recv() => {
+                let Some(event) = event else { return Ok(ending) };
+                match event.msg {
+                    EventMessage::TaskComplete { last_agent_message, .. } => {
+                        ending = Ending::Answered(last_agent_message);
+                        let _ = door.submissions.send(submit(Operation::Shutdown)).await;
+                    }
+                    EventMessage::TurnAborted { .. } => {
+                        let _ = door.submissions.send(submit(Operation::Shutdown)).await;
+                    }
+                    EventMessage::AgentMessage { message } => {
+                        if let Some(earlier) = held.replace(EventMessage::AgentMessage { message }) {
+                            inside.events.send(&mut session.log, id.as_str(), earlier).await?;
+                        }
+                    }
+                    other if is_private(&other) => {}
+                    other => inside.events.send(&mut session.log, id.as_str(), other).await?,
+                }
+            }
+        }
+    }
+}
+
+/// Whether an event is the reviewer's own affair.
+fn is_private(event: &EventMessage) -> bool {
+    matches!(
+        event,
+        EventMessage::TokenCount { .. }
+            | EventMessage::SessionConfigured(_)
+            | EventMessage::AgentMessageDelta { .. }
+            | EventMessage::AgentReasoningDelta { .. }
+            | EventMessage::AgentReasoningRawContentDelta { .. }
+            | EventMessage::AgentMessageContentDelta { .. }
+            | EventMessage::ItemCompleted { item: TurnItem::AgentMessage { .. }, .. }
+            | EventMessage::ShutdownComplete
+    )
+}
+
+/// Records the review and shows it.
+async fn finish(
+    session: &mut Session,
+    id: &TurnId,
+    output: Option<ReviewOutput>,
+    inside: &Inside,
+) -> Result<(), FaceGone> {
+    let (draft, text) = (review::record(session.pack(), output.as_ref()), review::render(output.as_ref()));
+    session.record_draft(&draft);
+    let exited = EventMessage::ExitedReviewMode { review_output: output };
+    inside.events.send(&mut session.log, id.as_str(), exited).await?;
+    session.record(&Item::text("assistant", text.as_str()), &Source::Model);
+    let item =
+        TurnItem::AgentMessage { id: ASSISTANT.to_owned(), content: vec![AgentContent::Text { text }], phase: None };
+    let (thread_id, turn_id) = (session.id().clone(), id.clone());
+    for event in [
+        EventMessage::ItemStarted { thread_id: thread_id.clone(), turn_id: turn_id.clone(), item: item.clone() },
+        EventMessage::ItemCompleted { thread_id, turn_id: turn_id.clone(), item },
+    ] {
+        inside.events.send(&mut session.log, id.as_str(), event).await?;
+    }
+    session.log.persist();
+    session.end_task();
+    let complete = EventMessage::TaskComplete { turn_id, last_agent_message: None };
+    inside.events.send(&mut session.log, id.as_str(), complete).await
+}
+
+/// Where this branch parted from another: from what that one follows, if that is ahead of it.
+async fn merge_base(cwd: &Path, branch: &str) -> Option<String> {
+    git(cwd, &["rev-parse", "--verify", "HEAD"]).await?;
+    git(cwd, &["rev-parse", "--verify", branch]).await?;
+    let follows = format!("{branch}@{{upstream}}");
+    let upstream = git(cwd, &["rev-parse", "--abbrev-ref", "--symbolic-full-name", &follows]).await;
+    let upstream = upstream.filter(|upstream| !upstream.is_empty());
+    let mut other = branch.to_owned();
+    if let Some(upstream) = upstream {
+        let range = format!("{branch}...{upstream}");
+        let counts = git(cwd, &["rev-list", "--left-right", "--count", &range]).await.unwrap_or_default();
+        let n_ahead = counts.split_whitespace().nth(1).and_then(|count| count.parse::<u64>().ok());
+        if n_ahead.is_some_and(|count| count > 0) {
+            other = upstream;
+        }
+    }
+    git(cwd, &["merge-base", "HEAD", &other]).await
+}
+
+/// What git prints, without the newline; absent when it fails.
+async fn git(cwd: &Path, args: &[&str]) -> Option<String> {
+    let mut command = tokio::process::Command::new("git");
+    command.args(args).current_dir(cwd).stdin(Stdio::null()).stderr(Stdio::null()).kill_on_drop(true);
+    let output = command.output().await.ok()?;
+    let text = String::from_utf8(output.stdout).ok()?;
+    output.status.success().then(|| text.trim().to_owned())
+}

@@ -1,0 +1,195 @@
+//! A review: what the reviewer is asked, what is made of the answer, what the session keeps of it.
+//!
+//! Not here: running the reviewer, which is a session of its own.
+
+use pellucid_protocol::review::ReviewOutput;
+use pellucid_protocol::review::ReviewTarget;
+
+use crate::fragment::Fragment;
+use crate::pack::Pack;
+use crate::template::Place;
+use crate::template::Shape;
+use crate::transcript::Draft;
+
+const RUBRIC: &str = "review/rubric.md";
+const UNCOMMITTED: &str = "review/target_uncommitted.md";
+const BRANCH: &str = "review/target_base_branch.md";
+const BRANCH_WITHOUT_BASE: &str = "review/target_base_branch_no_merge_base.md";
+const COMMIT: &str = "review/target_commit.md";
+const COMMIT_TITLED: &str = "review/target_commit_titled.md";
+const SUCCESS: &str = "review/exit_success.xml";
+const INTERRUPTED: &str = "review/exit_interrupted.xml";
+
+/// What people see when a reviewer said nothing.
+const SILENT: &str = "Reviewer failed to output a response.";
+
+/// What people see when a review was broken off.
+const BROKEN_OFF: &str = "The review was interrupted. Run it again to get its results.";
+
+/// The templates used here.
+pub(crate) const TEMPLATES: &[(&str, Shape)] = &[
+    (RUBRIC, Shape::VERBATIM),
+    (UNCOMMITTED, Shape::VERBATIM),
+    (BRANCH, Shape::with(&[Place::must("{baseBranch}"), Place::must("{mergeBaseSha}")])),
+    (BRANCH_WITHOUT_BASE, Shape::with(&[Place::must("{branch}")])),
+    (COMMIT, Shape::with(&[Place::must("{sha}")])),
+    (COMMIT_TITLED, Shape::with(&[Place::must("{sha}"), Place::must("{title}")])),
+    (SUCCESS, Shape::with(&[Place::must("{results}")])),
+    (INTERRUPTED, Shape::VERBATIM),
+];
+
+/// What the reviewer is told to be.
+pub fn rubric(pack: &Pack) -> Vec<Fragment> {
+    pack.template(RUBRIC).text()
+}
+
+/// What the reviewer is asked. The merge base is where a branch parted from this one, if that is known.
+pub fn prompt(pack: &Pack, target: &ReviewTarget, merge_base: Option<&str>) -> Vec<Fragment> {
+    let fact = |name, text: &str| vec![Fragment::fact(name, text)];
+    match (target, merge_base) {
+        (ReviewTarget::UncommittedChanges, _) => pack.template(UNCOMMITTED).text(),
+        (ReviewTarget::BaseBranch { branch }, Some(sha)) => pack
+            .template(BRANCH)
+            .render(&[("{baseBranch}", fact("base branch", branch)), ("{mergeBaseSha}", fact("merge base", sha))]),
+        (ReviewTarget::BaseBranch { branch }, None) => {
+            pack.template(BRANCH_WITHOUT_BASE).render(&[("{branch}", fact("base branch", branch))])
+        }
+        (ReviewTarget::Commit { sha, title: None }, _) => {
+            pack.template(COMMIT).render(&[("{sha}", fact("commit", sha))])
+        }
+        (ReviewTarget::Commit { sha, title: Some(title) }, _) => {
+            pack.template(COMMIT_TITLED).render(&[("{sha}", fact("commit", sha)), ("{title}", fact("title", title))])
+        }
+        (ReviewTarget::Custom { instructions }, _) => vec![Fragment::fact("instructions", instructions.trim())],
+    }
+}
+
+/// What people see of it.
+pub fn hint(target: &ReviewTarget) -> String {
+    let short = |sha: &str| sha.chars().take(7).collect::<String>();
+    match target {
+        ReviewTarget::UncommittedChanges => "current changes".to_owned(),
+        ReviewTarget::BaseBranch { branch } => format!("changes against '{branch}'"),
+        ReviewTarget::Commit { sha, title: None } => format!("commit {}", short(sha)),
+        ReviewTarget::Commit { sha, title: Some(title) } => format!("commit {}: {title}", short(sha)),
+        ReviewTarget::Custom { instructions } => instructions.trim().to_owned(),
+    }
+}
+
+/// What a reviewer's answer says: JSON, JSON among other text, or only text.
+pub fn parse(answer: &str) -> ReviewOutput {
+    let inner = || answer.get(answer.find('{')?..=answer.rfind('}')?);
+    serde_json::from_str(answer)
+        .ok()
+        .or_else(|| serde_json::from_str(inner()?).ok())
+        .unwrap_or_else(|| ReviewOutput { overall_explanation: answer.to_owned(), ..ReviewOutput::default() })
+}
+
+/// A review in words. Absent for one that was broken off.
+pub fn render(output: Option<&ReviewOutput>) -> String {
+    let Some(output) = output else { return BROKEN_OFF.to_owned() };
+    let explanation = output.overall_explanation.trim();
+    let mut sections = Vec::new();
+    if !explanation.is_empty() {
+        sections.push(explanation.to_owned());
+    }
+    if !output.findings.is_empty() {
+        sections.push(findings(output));
+    }
+    if sections.is_empty() { SILENT.to_owned() } else { sections.join("\n\n") }
+}
+
+fn findings(output: &ReviewOutput) -> String {
+    let heading = if output.findings.len() == 1 { "Review comment:" } else { "Full review comments:" };
+    let mut lines = vec![heading.to_owned()];
+    for finding in &output.findings {
+        let place = &finding.code_location;
+        let range = place.line_range;
+        lines.push(String::new());
+        lines.push(format!("- {} — {}:{}-{}", finding.title, place.absolute_file_path, range.start, range.end));
+        lines.extend(finding.body.lines().map(|line| format!("  {line}")));
+    }
+    lines.join("\n")
+}
+
+/// What the session keeps as the person's doing.
+pub fn record(pack: &Pack, output: Option<&ReviewOutput>) -> Draft {
+    let text = match output {
+        Some(output) => {
+            let results = vec![Fragment::fact("review", results(output))];
+            pack.template(SUCCESS).render(&[("{results}", results)])
+        }
+        None => pack.template(INTERRUPTED).text(),
+    };
+    Draft::text("review", "user", text)
+}
+
+fn results(output: &ReviewOutput) -> String {
+    let explanation = output.overall_explanation.trim();
+    if output.findings.is_empty() { explanation.to_owned() } else { format!("{explanation}\n\n{}", findings(output)) }
+}
+
+#[cfg(test)]
+mod tests {
+    use expect_test::expect;
+
+    use super::*;
+    use crate::fragment::concat;
+
+    #[test]
+    fn answers_are_json_or_hold_it_or_are_text() {
+        let json = r#"{"findings":[],"overall_correctness":"ok","overall_explanation":"Fine.","overall_confidence_score":0.5}"#;
+        assert_eq!(parse(json).overall_correctness, "ok");
+        assert_eq!(parse(&format!("Here: {json} so.")), parse(json));
+        assert_eq!(parse("Nothing {odd}.").overall_explanation, "Nothing {odd}.");
+    }
+
+    #[test]
+    fn findings_are_listed_with_their_places() {
+        let finding = |title: &str| {
+            let place = r#"{"absolute_file_path":"/a","line_range":{"start":1,"end":2}}"#;
+            format!(
+                r#"{{"title":"{title}","body":"One.\nTwo.","confidence_score":1,"priority":1,"code_location":{place}}}"#
+            )
+            .replace("One.\n", "One.\\n")
+        };
+        let output = |findings: &str| {
+            parse(&format!(
+                r#"{{"findings":[{findings}],"overall_correctness":"","overall_explanation":" Bad. ","overall_confidence_score":1}}"#
+            ))
+        };
+        expect![[r#"
+            Bad.
+
+            Full review comments:
+
+            - A — /a:1-2
+              One.
+              Two.
+
+            - B — /a:1-2
+              One.
+              Two."#]]
+        .assert_eq(&render(Some(&output(&format!("{},{}", finding("A"), finding("B"))))));
+        assert_eq!(render(Some(&output(""))), "Bad.");
+        assert_eq!(render(Some(&ReviewOutput::default())), SILENT);
+    }
+
+    #[test]
+    fn every_target_has_a_question_and_a_hint() {
+        let pack = Pack::builtin("codex").unwrap();
+        let branch = ReviewTarget::BaseBranch { branch: "main".to_owned() };
+        assert!(concat(&prompt(&pack, &branch, Some("abc"))).contains("git diff abc"));
+        assert!(concat(&prompt(&pack, &branch, None)).contains("git merge-base HEAD main"));
+        let commit = |title: Option<&str>| ReviewTarget::Commit {
+            sha: "0123456789".to_owned(),
+            title: title.map(str::to_owned),
+        };
+        assert_eq!(
+            [hint(&commit(None)), hint(&commit(Some("t"))), hint(&branch)],
+            ["commit 0123456", "commit 0123456: t", "changes against 'main'"]
+        );
+        let custom = ReviewTarget::Custom { instructions: " look ".to_owned() };
+        assert_eq!((concat(&prompt(&pack, &custom, None)), hint(&custom)), ("look".to_owned(), "look".to_owned()));
+    }
+}

@@ -337,7 +337,11 @@ impl<F: Files> Picture<'_, F> {
         if self.verified.entries.contains_key(&path) {
             return Ok(());
         }
-        let found = self.files.read(&path)?;
+        let found = self.files.read(&path).map_err(|error| {
+            // The disk still has a file in the way that is gone in the picture.
+            let is_gone = error.kind() == io::ErrorKind::NotADirectory && self.is_below_a_gone_file(&path);
+            if is_gone { not_found() } else { error }
+        })?;
         let text = String::from_utf8(found.bytes)
             .map_err(|_| io::Error::new(io::ErrorKind::InvalidData, "stream did not contain valid UTF-8"))?;
         let text = Arc::new(text);
@@ -355,6 +359,11 @@ impl<F: Files> Picture<'_, F> {
         let is_file =
             |path: &Path| matches!(self.verified.entries.get(path), Some(Entry { now: Now::Text { .. }, .. }));
         path.ancestors().skip(n_own).any(is_file)
+    }
+
+    fn is_below_a_gone_file(&self, path: &Path) -> bool {
+        let is_gone = |path: &Path| matches!(self.verified.entries.get(path), Some(Entry { now: Now::Nothing(_), .. }));
+        path.ancestors().skip(1).any(is_gone)
     }
 
     fn set(&mut self, written: &str, now: Now) {

@@ -163,6 +163,7 @@ pub const CASES: &[Case] = &[
     body("a file in the way of a later one", &[], "*** Add File: a\n+1\n*** Add File: a/b\n+x\n"),
     body("update below a new file", &[], "*** Add File: a\n+1\n*** Update File: a/b\n-x\n"),
     body("delete below a new file", &[], "*** Add File: a\n+1\n*** Delete File: a/b\n"),
+    body("update below a file that is gone", A, "*** Delete File: a\n*** Update File: a/b\n-x\n"),
     body("update with a slash at the end", A, "*** Update File: a\n-1\n*** Update File: a/\n-2\n"),
     body("delete with a slash at the end", A, "*** Update File: a\n-1\n*** Delete File: a/\n"),
     body("the same file by other names", A, "*** Update File: ./a\n-1\n+x\n*** Update File: .//a\n-2\n+y\n"),

@@ -91,7 +91,7 @@ fn output(world: &World, command: &[OsString]) -> Output {
 }
 
 #[track_caller]
-fn same<T: PartialEq + std::fmt::Debug>(what: &str, found: T, expected: T) -> Checked {
+fn same<T: PartialEq + std::fmt::Debug + ?Sized>(what: &str, found: &T, expected: &T) -> Checked {
     if found == expected { Ok(()) } else { Err(format!("{what}: {found:?} instead of {expected:?}")) }
 }
 
@@ -130,13 +130,13 @@ fn endings(backend: Backend) -> Checked {
     let (world, _services) = Services::start();
     let roots = [world.root.clone()];
     let ended = |command: &[&str]| output(&world, &confined(backend, &SandboxPolicy::ReadOnly, &roots, command));
-    same("status", ended(&["sh", "-c", "exit 7"]).status.code(), Some(7))?;
+    same("status", &ended(&["sh", "-c", "exit 7"]).status.code(), &Some(7))?;
     let status = ended(&["sh", "-c", "kill -9 $$"]).status;
     // Bubblewrap says it as shells do.
     let expected = if backend == Backend::Bubblewrap { (None, Some(128 + 9)) } else { (Some(9), None) };
-    same("signal or status", (status.signal(), status.code()), expected)?;
+    same("signal or status", &(status.signal(), status.code()), &expected)?;
     let missing = ended(&["no-such-program-anywhere"]);
-    same("status of a missing program", missing.status.code(), Some(denial::HELPER_FAILED))?;
+    same("status of a missing program", &missing.status.code(), &Some(denial::HELPER_FAILED))?;
     let said = String::from_utf8_lossy(&missing.stderr).into_owned();
     let is_plain = said.contains("\"no-such-program-anywhere\" could not be started") && !said.contains("sandbox");
     if is_plain { Ok(()) } else { Err(format!("a missing program is told as {said:?}")) }
@@ -215,7 +215,7 @@ fn network(backend: Backend) -> Checked {
         ("ptrace-agent", Outcome::Denied),
         ("git-config", Outcome::Denied),
     ]);
-    same("outcomes", found, expected)
+    same("outcomes", &found, &expected)
 }
 
 fn without_namespaces() -> Checked {

@@ -97,7 +97,7 @@ pub fn run(show: Show) -> ExitCode {
             n_proven += usize::from(is_real && is_denied);
             n_gaps += verdicts.iter().filter(|it| matches!(it, Verdict::Gap(_))).count();
             if show == Show::Table || n_bad > 0 {
-                println!("{}", row(attempt.name, &shown, verdicts.iter().map(|it| it.to_string())));
+                println!("{}", row(attempt.name, &shown, verdicts.iter().map(ToString::to_string)));
             }
         }
     }

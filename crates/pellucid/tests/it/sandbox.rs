@@ -49,7 +49,7 @@ fn every_backend_is_named_with_its_state_and_limits() {
         }
         // Nothing works on this machine; then that is a problem, and nothing is chosen.
         None => {
-            assert_eq!((&found["sandbox"]["chosen"], &found["sandbox"]["state"]), (&Value::Null, &"problem".into()))
+            assert_eq!((&found["sandbox"]["chosen"], &found["sandbox"]["state"]), (&Value::Null, &"problem".into()));
         }
     }
 }

@@ -29,8 +29,7 @@ impl Places {
     /// When it cannot be read.
     pub fn read(file: &SessionFile) -> Result<Self, ReadError> {
         let failed = |source| ReadError::io(&file.path, source);
-        let mut lines =
-            File::open(&file.path).and_then(|file| Forwards::new(file, 0, u64::MAX)).map_err(failed)?;
+        let mut lines = File::open(&file.path).and_then(|file| Forwards::new(file, 0, u64::MAX)).map_err(failed)?;
         let mut places = Self { messages: Vec::new(), end: 0 };
         while let Some(line) = lines.next_line().map_err(failed)? {
             places.end = line.end;

@@ -317,9 +317,8 @@ fn summarise_all(home: &Path, files: &[Found], progress: &mut dyn FnMut(Progress
         if total > BATCH {
             progress(Progress { done: summaries.len(), total });
         }
-        let read = |files: &[Found]| -> Vec<Summary> {
-            files.iter().map(|file| summary::summarise(home, file)).collect()
-        };
+        let read =
+            |files: &[Found]| -> Vec<Summary> { files.iter().map(|file| summary::summarise(home, file)).collect() };
         if batch.len() < 2 * n_threads {
             summaries.extend(read(batch));
             continue;

@@ -89,8 +89,7 @@ pub fn set(home: &Path, id: &str, name: &str) -> Result<String, NameError> {
     if name.is_empty() {
         return Err(NameError::Blank);
     }
-    let line =
-        Line { id: id.to_owned(), thread_name: name.to_owned(), updated_at: jiff::Timestamp::now().to_string() };
+    let line = Line { id: id.to_owned(), thread_name: name.to_owned(), updated_at: jiff::Timestamp::now().to_string() };
     let path = path(home);
     let written = || -> io::Result<()> {
         let mut text = serde_json::to_vec(&line)?;

@@ -33,8 +33,7 @@ const PREFIXES: [(&str, usize, &str); 17] = [
 ];
 
 /// Names whose values are secret, as they end.
-const NAMES: [&str; 8] =
-    ["api_key", "apikey", "api-key", "secret", "password", "passwd", "access_token", "auth_token"];
+const NAMES: [&str; 8] = ["api_key", "apikey", "api-key", "secret", "password", "passwd", "access_token", "auth_token"];
 
 /// The least length of a value behind such a name.
 const VALUE_CHARS_MIN: usize = 8;
@@ -176,7 +175,8 @@ fn value_behind_name(text: &str, at: usize) -> Option<usize> {
         return None;
     }
     let has_digit = text[at..at + len].bytes().any(|byte| byte.is_ascii_digit());
-    let is_bearer = before.len() >= 7 && before[before.floor_char_boundary(before.len() - 7)..].eq_ignore_ascii_case("bearer ");
+    let is_bearer =
+        before.len() >= 7 && before[before.floor_char_boundary(before.len() - 7)..].eq_ignore_ascii_case("bearer ");
     if is_bearer && has_digit {
         return Some(len);
     }
@@ -218,7 +218,10 @@ mod tests {
             "a\n-----BEGIN RSA PRIVATE KEY-----\nMII\n-----END RSA PRIVATE KEY-----\nb",
             &expect!["a\n[redacted:private key]\nb"],
         );
-        check_redaction("eyJhbGciOi.eyJzdWIiOi.SflKxwRJSM and hunter2hunter2é", &expect!["[redacted:token] and [redacted:secret]é"]);
+        check_redaction(
+            "eyJhbGciOi.eyJzdWIiOi.SflKxwRJSM and hunter2hunter2é",
+            &expect!["[redacted:token] and [redacted:secret]é"],
+        );
     }
 
     #[test]
@@ -237,7 +240,8 @@ mod tests {
 
     #[test]
     fn values_are_blanked_wherever_texts_are() {
-        let mut value = serde_json::json!({ "a": ["x", { "b": "token ghp_0123456789abcdefghijABCDEFGHIJ012345" }], "n": 1 });
+        let mut value =
+            serde_json::json!({ "a": ["x", { "b": "token ghp_0123456789abcdefghijABCDEFGHIJ012345" }], "n": 1 });
         assert_eq!(Redactor::default().value(&mut value), 1);
         assert_eq!(value.to_string(), r#"{"a":["x",{"b":"token [redacted:token]"}],"n":1}"#);
     }

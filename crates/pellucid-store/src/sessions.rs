@@ -131,7 +131,10 @@ pub struct LocalSessions<'a> {
 
 impl std::fmt::Debug for LocalSessions<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("LocalSessions").field("home", &self.home).field("age_max", &self.age_max).finish_non_exhaustive()
+        f.debug_struct("LocalSessions")
+            .field("home", &self.home)
+            .field("age_max", &self.age_max)
+            .finish_non_exhaustive()
     }
 }
 

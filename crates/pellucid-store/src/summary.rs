@@ -481,12 +481,29 @@ mod tests {
         let front = meta(
             r#","source":"exec","model_provider":"openai","base_instructions":{"text":"see \",\"git\":{\" x"},"git":{"branch":"main"}"#,
         );
-        let turn = |cwd: &str| line("turn_context", &format!(r#"{{"cwd":"{cwd}","model":"m","approval_policy":"never","sandbox_policy":{{"type":"read-only"}}}}"#));
+        let turn = |cwd: &str| {
+            line(
+                "turn_context",
+                &format!(
+                    r#"{{"cwd":"{cwd}","model":"m","approval_policy":"never","sandbox_policy":{{"type":"read-only"}}}}"#
+                ),
+            )
+        };
         let usage = r#"{"input_tokens":1,"cached_input_tokens":0,"output_tokens":2,"reasoning_output_tokens":0,"total_tokens":3}"#;
-        let count = line("event_msg", &format!(r#"{{"type":"token_count","info":{{"total_token_usage":{usage},"last_token_usage":{usage},"model_context_window":null}},"rate_limits":null}}"#));
-        let filler = line("response_item", &format!(r#"{{"type":"function_call_output","call_id":"c","output":"{}"}}"#, "x".repeat(50_000)));
+        let count = line(
+            "event_msg",
+            &format!(
+                r#"{{"type":"token_count","info":{{"total_token_usage":{usage},"last_token_usage":{usage},"model_context_window":null}},"rate_limits":null}}"#
+            ),
+        );
+        let filler = line(
+            "response_item",
+            &format!(r#"{{"type":"function_call_output","call_id":"c","output":"{}"}}"#, "x".repeat(50_000)),
+        );
         let short = format!("{front}{}{}{}{count}{}", message("  hi "), turn("/p"), message("second"), turn("/q"));
-        let expected = expect![[r#"listed=true created=1767323045 source=exec provider=Some("openai") cwd=/q first="hi" model=Some("m") tokens=3 branch=Some("main") tools=0"#]];
+        let expected = expect![[
+            r#"listed=true created=1767323045 source=exec provider=Some("openai") cwd=/q first="hi" model=Some("m") tokens=3 branch=Some("main") tools=0"#
+        ]];
         check_summary(&short, &expected);
         let long = format!("{front}{}{}{count}{}{filler}{filler}", message("hi"), turn("/p"), turn("/q"));
         check_summary(&long, &expected);
@@ -496,24 +513,36 @@ mod tests {
     #[test]
     fn odd_files_are_read_too() {
         check_summary(
-            &format!("\n{}{}", meta(r#","dynamic_tools":[{"name":"t","description":"","inputSchema":{}}]"#), message("")),
-            &expect![[r#"listed=true created=1767323045 source=vscode provider=None cwd=/p first="" model=None tokens=0 branch=None tools=1"#]],
+            &format!(
+                "\n{}{}",
+                meta(r#","dynamic_tools":[{"name":"t","description":"","inputSchema":{}}]"#),
+                message("")
+            ),
+            &expect![[
+                r#"listed=true created=1767323045 source=vscode provider=None cwd=/p first="" model=None tokens=0 branch=None tools=1"#
+            ]],
         );
         check_summary(
             "garbage\n",
-            &expect![[r#"listed=false created=1767323045 source=vscode provider=None cwd= first="" model=None tokens=0 branch=None tools=0"#]],
+            &expect![[
+                r#"listed=false created=1767323045 source=vscode provider=None cwd= first="" model=None tokens=0 branch=None tools=0"#
+            ]],
         );
         let mut late = meta(r#","source":{"subagent":"review"}"#);
         late.extend(std::iter::repeat_n(line("event_msg", r#"{"type":"context_compacted"}"#), 150));
         late += &message("x ## My request for Codex: do it");
         check_summary(
             &late,
-            &expect![[r#"listed=true created=1767323045 source={"subagent":"review"} provider=None cwd=/p first="do it" model=None tokens=0 branch=None tools=0"#]],
+            &expect![[
+                r#"listed=true created=1767323045 source={"subagent":"review"} provider=None cwd=/p first="do it" model=None tokens=0 branch=None tools=0"#
+            ]],
         );
         let reordered = r#"{"payload":{"id":"019a0000-0000-7000-8000-000000000001","cwd":"/r"},"type":"session_meta","timestamp":"t"}"#;
         check_summary(
             &format!("{reordered}\n{}", message("hi")),
-            &expect![[r#"listed=true created=1767323045 source=vscode provider=None cwd=/r first="hi" model=None tokens=0 branch=None tools=0"#]],
+            &expect![[
+                r#"listed=true created=1767323045 source=vscode provider=None cwd=/r first="hi" model=None tokens=0 branch=None tools=0"#
+            ]],
         );
     }
 }

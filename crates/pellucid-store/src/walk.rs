@@ -56,16 +56,17 @@ impl Found {
 /// Every session file of a place, in no particular order.
 pub fn walk(home: &Path, place: Place) -> Vec<Found> {
     let folders = folders(home, place);
-    let files_of = |folders: &[String]| -> Vec<Found> {
-        folders.iter().flat_map(|folder| files(home, folder, place)).collect()
-    };
+    let files_of =
+        |folders: &[String]| -> Vec<Found> { folders.iter().flat_map(|folder| files(home, folder, place)).collect() };
     let n_threads = n_threads();
     if folders.len() < N_FOLDERS_MIN || n_threads < 2 {
         return files_of(&folders);
     }
     std::thread::scope(|scope| {
-        let workers: Vec<_> =
-            folders.chunks(folders.len().div_ceil(n_threads)).map(|folders| scope.spawn(|| files_of(folders))).collect();
+        let workers: Vec<_> = folders
+            .chunks(folders.len().div_ceil(n_threads))
+            .map(|folders| scope.spawn(|| files_of(folders)))
+            .collect();
         // A worker that panicked has found nothing.
         workers.into_iter().flat_map(|worker| worker.join().unwrap_or_default()).collect()
     })

@@ -25,7 +25,11 @@ pub fn run(args: &ReplayArgs) -> Result<ExitCode, Failure> {
     let path = Path::new(&args.session);
     let (home, path) = if path.is_file() {
         let path = path.canonicalize().map_err(|error| failed(&error))?;
-        (home_of(&path).ok_or_else(|| failed(&"the file lies in no home folder, so there is no record beside it"))?, path)
+        (
+            home_of(&path)
+                .ok_or_else(|| failed(&"the file lies in no home folder, so there is no record beside it"))?,
+            path,
+        )
     } else {
         let home = sessions::home()?;
         let path = sessions::file(&home, &args.session)?;
@@ -51,9 +55,7 @@ pub fn run(args: &ReplayArgs) -> Result<ExitCode, Failure> {
 
 /// The home folder that a session file lies in.
 fn home_of(path: &Path) -> Option<PathBuf> {
-    let is_store = |folder: &&Path| {
-        folder.file_name().is_some_and(|name| name == SESSIONS || name == ARCHIVED)
-    };
+    let is_store = |folder: &&Path| folder.file_name().is_some_and(|name| name == SESSIONS || name == ARCHIVED);
     path.ancestors().find(is_store)?.parent().map(Path::to_owned)
 }
 
@@ -63,10 +65,8 @@ fn table(replay: &Replay) -> String {
         text += &line(n + 1, outcome);
     }
     let (equal, different, unproved) = replay.counts();
-    text += &format!(
-        "{} requests: {equal} equal, {different} different, {unproved} not provable\n",
-        replay.requests.len()
-    );
+    text +=
+        &format!("{} requests: {equal} equal, {different} different, {unproved} not provable\n", replay.requests.len());
     if let Some(broken) = &replay.broken {
         text += &format!("the record of what was sent was changed: {broken}\n");
     }

@@ -222,9 +222,7 @@ impl Start {
         let failed = |error: ReadError| Failure::new(format!("Error: {error}"));
         let (session, path) = match opening {
             Opening::New { .. } => return Ok(Session::new(setup, recorder)),
-            Opening::Resumed { file, .. } => {
-                (Session::resumed(setup, recorder, &file).map_err(failed)?, file.path)
-            }
+            Opening::Resumed { file, .. } => (Session::resumed(setup, recorder, &file).map_err(failed)?, file.path),
             Opening::Forked { file, upto, .. } => {
                 (Session::forked(setup, recorder, &file, upto).map_err(failed)?, file.path)
             }

@@ -177,8 +177,7 @@ fn restored(
             }
         }
     }
-    let rules =
-        Rules { ids, truncation: opened.truncation, view: None, summary_prefix: &prefix, context: &context };
+    let rules = Rules { ids, truncation: opened.truncation, view: None, summary_prefix: &prefix, context: &context };
     Ok(Ok(restore::restore(file, opened.at, &rules)?.transcript))
 }
 
@@ -225,7 +224,9 @@ pub(super) fn unrecorded(file: &SessionFile, recorded: &[u64]) -> Result<Vec<(u6
             transcript.view(View::default());
             let (items, bytes) = (transcript.rendered().len(), transcript.shown_len());
             let why = unknown.take().unwrap_or_else(|| {
-                format!("no record of it; the file gives {items} items of {bytes} bytes, but neither tools nor settings")
+                format!(
+                    "no record of it; the file gives {items} items of {bytes} bytes, but neither tools nor settings"
+                )
             });
             let verdict = Verdict::NotProvable { why };
             let turn = turn.unwrap_or_default();

@@ -53,7 +53,10 @@ struct Recorded {
 }
 
 fn message(wire: &str, text: &str) -> MockReply {
-    reply(wire, [json!({ "type": "message", "role": "assistant", "content": [{ "type": "output_text", "text": text }] })])
+    reply(
+        wire,
+        [json!({ "type": "message", "role": "assistant", "content": [{ "type": "output_text", "text": text }] })],
+    )
 }
 
 fn call(wire: &str, id: usize) -> MockReply {
@@ -61,7 +64,8 @@ fn call(wire: &str, id: usize) -> MockReply {
     let think = json!({
         "type": "reasoning", "summary": [{ "type": "summary_text", "text": "Hm." }], "encrypted_content": "gAAA",
     });
-    let call = json!({ "type": "function_call", "name": "update_plan", "arguments": arguments, "call_id": format!("c{id}") });
+    let call =
+        json!({ "type": "function_call", "name": "update_plan", "arguments": arguments, "call_id": format!("c{id}") });
     reply(wire, [think, call])
 }
 
@@ -99,7 +103,7 @@ fn input(wire: &str, body: &[u8]) -> Vec<u8> {
     let text = std::str::from_utf8(body).unwrap();
     let text = &text[text.find(start).unwrap() + start.len()..];
     let end = text.rfind(end).unwrap_or(text.len());
-    text[..end].as_bytes().to_vec()
+    text.as_bytes()[..end].to_vec()
 }
 
 fn record(wire: &str, steps: &[Step]) -> Recorded {
@@ -111,8 +115,7 @@ fn record(wire: &str, steps: &[Step]) -> Recorded {
     );
     files.write("home/config.toml", config);
     let make = || setup(&files, |provider| Model::http(Transport::default(), provider, None, &|_| None));
-    let place =
-        |id: &SessionId| files.path(format!("home/sessions/2026/01/02/rollout-2026-01-02T03-04-05-{id}.jsonl"));
+    let place = |id: &SessionId| files.path(format!("home/sessions/2026/01/02/rollout-2026-01-02T03-04-05-{id}.jsonl"));
     let first = make();
     let mut path = place(&first.session_id);
     let mut session = Session::new(first, Recorder::new(path.clone()));
@@ -125,9 +128,10 @@ fn record(wire: &str, steps: &[Step]) -> Recorded {
             }
             Step::Compact => Operation::Compact,
             Step::RollBack(num_turns) => Operation::ThreadRollback { num_turns: *num_turns },
-            Step::Switch(model) => {
-                Operation::OverrideTurnContext(SettingsChange { model: Some((*model).to_owned()), ..Default::default() })
-            }
+            Step::Switch(model) => Operation::OverrideTurnContext(SettingsChange {
+                model: Some((*model).to_owned()),
+                ..Default::default()
+            }),
             Step::Resume | Step::Fork(_) if !path.exists() => continue,
             Step::Resume => {
                 drop(session);

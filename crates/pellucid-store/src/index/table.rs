@@ -118,7 +118,8 @@ pub(super) fn write(
             "INSERT INTO sessions VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, \
              ?17, ?18, ?19, ?20, ?21, ?22, ?23, ?24, ?25, ?26, ?27)",
         )?;
-        let is_empty: bool = transaction.query_row("SELECT NOT EXISTS (SELECT 1 FROM sessions)", [], |row| row.get(0))?;
+        let is_empty: bool =
+            transaction.query_row("SELECT NOT EXISTS (SELECT 1 FROM sessions)", [], |row| row.get(0))?;
         for path in gone {
             delete.execute([path])?;
             delete_tools.execute([path])?;

@@ -103,9 +103,7 @@ impl Chain {
         if self.broken.is_none() {
             let expected = self.links.len() as u64;
             self.broken = match &link.entry {
-                Entry::Opened(opened) if opened.format > FORMAT => {
-                    Some(Broken::Format { line, format: opened.format })
-                }
+                Entry::Opened(opened) if opened.format > FORMAT => Some(Broken::Format { line, format: opened.format }),
                 _ if !follows_blank && link.previous.as_ref() != self.hashes.last() => Some(Broken::Hash { line }),
                 _ if link.n != expected => Some(Broken::Number { line, n: link.n, expected }),
                 _ => None,

@@ -108,7 +108,8 @@ fn write_whole(path: &Path, bytes: &[u8]) -> io::Result<()> {
     options.write(true).create_new(true);
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    let written = options.open(&draft).and_then(|mut file| file.write_all(bytes)).and_then(|()| fs::rename(&draft, path));
+    let written =
+        options.open(&draft).and_then(|mut file| file.write_all(bytes)).and_then(|()| fs::rename(&draft, path));
     if written.is_err() {
         // The draft is of no use; what matters is the error.
         let _ = fs::remove_file(&draft);

@@ -62,7 +62,9 @@ fn text(stored: &Stored) -> String {
     row("damage", (n_set_aside > 0).then(|| format!("{n_set_aside} lines cannot be read")));
     for record in &loaded.records {
         match record {
-            Record::EventMsg(EventMessage::UserMessage { message, .. }) => text += &format!("\n── user ──\n{message}\n"),
+            Record::EventMsg(EventMessage::UserMessage { message, .. }) => {
+                text += &format!("\n── user ──\n{message}\n")
+            }
             Record::EventMsg(EventMessage::AgentMessage { message }) => text += &format!("\n── agent ──\n{message}\n"),
             Record::ResponseItem(Item::FunctionCall { name, .. } | Item::CustomToolCall { name, .. }) => {
                 text += &format!("\n── calls {name} ──\n");

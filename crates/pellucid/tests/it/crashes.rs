@@ -22,7 +22,9 @@ fn n_runs() -> u64 {
 fn script() -> String {
     let call = |n: usize| {
         let step = format!("{{ step = \"step {n}\", status = \"pending\" }}");
-        format!("[[reply]]\nsay = \"working on {n}\"\ncall = [{{ name = \"update_plan\", args = {{ plan = [{step}] }} }}]\nusage = {{ input = 100, output = 10 }}\n")
+        format!(
+            "[[reply]]\nsay = \"working on {n}\"\ncall = [{{ name = \"update_plan\", args = {{ plan = [{step}] }} }}]\nusage = {{ input = 100, output = 10 }}\n"
+        )
     };
     let calls: String = (0..N_CALLS).map(call).collect();
     format!("{calls}[[reply]]\nsay = \"all done\"\nusage = {{ input = 100, output = 10 }}\n")
@@ -73,8 +75,11 @@ fn check_run(run: u64) {
     ));
     let n_events = random(run) % 30;
     let events = killed_after(&world, &["exec", "--json", "--script", "script.toml", "go"], n_events);
-    let said: Vec<&str> =
-        events.iter().filter(|event| event["type"] == "item.completed").filter_map(|event| event["item"]["text"].as_str()).collect();
+    let said: Vec<&str> = events
+        .iter()
+        .filter(|event| event["type"] == "item.completed")
+        .filter_map(|event| event["item"]["text"].as_str())
+        .collect();
     let files = session_files(&world);
     if !said.is_empty() {
         assert_eq!(files.len(), 1, "run {run}: {said:?}");

@@ -92,15 +92,23 @@ fn resume_says_what_is_missing() {
     };
     expect!["Error: say which session: its id, its name, or --last (`pellucid sessions list` shows them)\n"]
         .assert_eq(&said(&["resume"]));
-    expect!["ERROR: No saved session found with ID nobody. Run `pellucid sessions list` to see those that are stored.\n"]
-        .assert_eq(&said(&["resume", "nobody", "go"]));
+    expect![
+        "ERROR: No saved session found with ID nobody. Run `pellucid sessions list` to see those that are stored.\n"
+    ]
+    .assert_eq(&said(&["resume", "nobody", "go"]));
     expect!["ERROR: there is no session of this folder and provider. Run `pellucid sessions list` to see those that are stored.\n"]
         .assert_eq(&said(&["resume", "--script", "script.toml", "--last", "go"]));
     let id = exec(&world, "hi");
     expect!["Error: there is no terminal interface yet, so say what to do: `pellucid resume SESSION PROMPT`\n"]
         .assert_eq(&said(&["resume", &id]));
-    expect!["Error: --at 2: the session has 1 messages of yours\n"]
-        .assert_eq(&said(&["fork", "--script", "script.toml", &id, "--at", "2"]));
+    expect!["Error: --at 2: the session has 1 messages of yours\n"].assert_eq(&said(&[
+        "fork",
+        "--script",
+        "script.toml",
+        &id,
+        "--at",
+        "2",
+    ]));
     expect!["Error: no session has the name nobody (`pellucid sessions list` shows them)\n"]
         .assert_eq(&said(&["sessions", "archive", "nobody"]));
 }
@@ -127,13 +135,21 @@ fn a_copy_shares_the_beginning_and_leaves_its_parent_alone() {
     let forked = world.run(&["fork", "--script", "script.toml", &id, "--at", "1"]);
     let copy = forked.out().trim().to_owned();
     assert_ne!(copy, id, "{}", forked.stderr);
-    let lines: Vec<Value> =
-        fs::read_to_string(file(&world, &copy)).unwrap().lines().map(|line| serde_json::from_str(line).unwrap()).collect();
-    assert_eq!((&lines[0]["payload"]["id"], &lines[0]["payload"]["forked_from_id"]), (&copy.clone().into(), &id.clone().into()));
+    let lines: Vec<Value> = fs::read_to_string(file(&world, &copy))
+        .unwrap()
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect();
+    assert_eq!(
+        (&lines[0]["payload"]["id"], &lines[0]["payload"]["forked_from_id"]),
+        (&copy.clone().into(), &id.clone().into())
+    );
     assert_eq!(lines[1]["payload"]["id"], *id, "the parent's own line follows");
     let said: Vec<&Value> = lines.iter().filter(|line| line["payload"]["type"] == "user_message").collect();
     assert_eq!(said.len(), 1);
-    let body = |session: &str| world.run(&["prompt", "--script", "script.toml", "--format", "body", "--session", session, "on"]).stdout;
+    let body = |session: &str| {
+        world.run(&["prompt", "--script", "script.toml", "--format", "body", "--session", session, "on"]).stdout
+    };
     let (of_parent, of_copy) = (body(&id), body(&copy));
     let shared = of_parent.iter().zip(&of_copy).take_while(|(a, b)| a == b).count();
     let answer = of_parent.windows(8).position(|window| window == b"\"answer\"").unwrap();
@@ -141,7 +157,8 @@ fn a_copy_shares_the_beginning_and_leaves_its_parent_alone() {
     let ran = world.run(&["resume", "--script", "script.toml", &copy, "third"]);
     assert_eq!(ran.out(), "answer\n", "{}", ran.stderr);
     let replay = world.run(&["replay", "--json", &copy]);
-    let verdicts: Vec<Value> = json(&replay)["requests"].as_array().unwrap().iter().map(|it| it["verdict"].clone()).collect();
+    let verdicts: Vec<Value> =
+        json(&replay)["requests"].as_array().unwrap().iter().map(|it| it["verdict"].clone()).collect();
     assert_eq!(verdicts, ["not_provable", "equal"], "what the parent sent is in the parent's record");
     let run_at_once = world.run(&["fork", "--script", "script.toml", "--last", "go"]);
     assert_eq!(run_at_once.out(), "answer\n", "{}", run_at_once.stderr);

@@ -15,9 +15,15 @@ use crate::World;
 fn codex(test: &str) -> Option<String> {
     let found = std::env::var("PELLUCID_REFERENCE_CODEX").ok();
     if found.is_none() {
-        println!("{test}: skipped, PELLUCID_REFERENCE_CODEX names no Codex CLI");
+        skipped(test, "PELLUCID_REFERENCE_CODEX names no Codex CLI");
     }
     found
+}
+
+/// Says that a test is not run.
+#[expect(clippy::print_stdout, reason = "a test that is skipped must say so")]
+fn skipped(test: &str, why: &str) {
+    println!("{test}: skipped, {why}");
 }
 
 fn world(server: &MockServer) -> World {
@@ -123,7 +129,7 @@ fn others_count_the_same_tokens_in_our_sessions_as_in_those_of_codex() {
         return;
     };
     let Ok(ccusage) = std::env::var("PELLUCID_CCUSAGE") else {
-        println!("{name}: skipped, PELLUCID_CCUSAGE names no program");
+        skipped(name, "PELLUCID_CCUSAGE names no program");
         return;
     };
     let counted = [PELLUCID, codex.as_str()].map(|program| {

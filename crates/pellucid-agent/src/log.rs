@@ -67,7 +67,7 @@ impl Log {
     }
 
     /// How many bytes the session file has; absent when nothing is written.
-    pub fn len(&self) -> Option<u64> {
+    pub fn written(&self) -> Option<u64> {
         self.recorder.len()
     }
 

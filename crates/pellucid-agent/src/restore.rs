@@ -84,10 +84,15 @@ pub struct SetAside {
 /// # Errors
 /// When the file cannot be read.
 pub fn restore(file: &SessionFile, upto: u64, rules: &Rules<'_>) -> Result<Restored, ReadError> {
+    let opened = File::open(&file.path).and_then(|file| Start::find(file, upto, rules.summary_prefix));
+    let start = opened.map_err(|source| ReadError::io(&file.path, source))?;
+    restore_from(file, start, upto, rules)
+}
+
+fn restore_from(file: &SessionFile, start: Start, upto: u64, rules: &Rules<'_>) -> Result<Restored, ReadError> {
     let failed = |source| ReadError::io(&file.path, source);
-    let open = || File::open(&file.path).map_err(failed);
-    let start = Start::find(open()?, upto, rules.summary_prefix).map_err(failed)?;
-    let mut lines = Forwards::new(open()?, start.offset, upto).map_err(failed)?;
+    let opened = File::open(&file.path).and_then(|file| Forwards::new(file, start.offset, upto));
+    let mut lines = opened.map_err(failed)?;
     let mut fold = Fold::new(file, rules, start);
     while let Some(line) = lines.next_line().map_err(failed)? {
         fold.line(&line);
@@ -245,4 +250,94 @@ fn usage_of(figures: &[u8]) -> Option<TokenUsageInfo> {
         info: Option<TokenUsageInfo>,
     }
     serde_json::from_slice::<Figures>(figures).ok().and_then(|figures| figures.info)
+}
+
+#[cfg(test)]
+mod tests {
+    use pellucid_protocol::settings::TruncationMode;
+    use pellucid_store::read;
+    use pellucid_testkit::Workspace;
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// The line of a session file that this stands for.
+    fn line(n: usize, (kind, size): (u8, usize)) -> String {
+        let line =
+            |kind: &str, payload: &str| format!("{{\"timestamp\":\"t\",\"type\":\"{kind}\",\"payload\":{payload}}}\n");
+        let item = |item: &Item| line("response_item", &serde_json::to_string(item).unwrap());
+        let usage = format!(
+            r#"{{"input_tokens":{n},"cached_input_tokens":0,"output_tokens":0,"reasoning_output_tokens":0,"total_tokens":{n}}}"#
+        );
+        match kind {
+            0..=3 => item(&Item::text("user", format!("{n} {}", "x".repeat(size)))),
+            4 | 5 => item(&Item::text("assistant", format!("answer {n}"))),
+            6 => item(&Item::text("user", format!("<environment_context>{n}"))),
+            7 => line("compacted", &format!(r#"{{"message":"PREFIX\nsummary {n}"}}"#)),
+            8 => line(
+                "compacted",
+                &format!(
+                    r#"{{"message":"","replacement_history":[{{"type":"message","role":"user","content":[{{"type":"input_text","text":"history {n}"}}]}}]}}"#
+                ),
+            ),
+            9 => line("event_msg", &format!(r#"{{"type":"thread_rolled_back","num_turns":{}}}"#, size % 3 + 1)),
+            10 => line(
+                "turn_context",
+                &format!(
+                    r#"{{"cwd":"/p","approval_policy":"never","sandbox_policy":{{"type":"read-only"}},"model":"m{n}","summary":"auto"}}"#
+                ),
+            ),
+            11 => line(
+                "event_msg",
+                &format!(
+                    r#"{{"type":"token_count","info":{{"total_token_usage":{usage},"last_token_usage":{usage},"model_context_window":null}},"rate_limits":null}}"#
+                ),
+            ),
+            12 => format!("{}{}", item(&call(n)), item(&output(n, size))),
+            _ => "{\"timestamp\":\"torn\n".to_owned(),
+        }
+    }
+
+    fn call(n: usize) -> Item {
+        let (name, arguments) = ("shell".to_owned(), "{}".to_owned());
+        Item::FunctionCall { id: None, name, arguments, call_id: format!("c{n}") }
+    }
+
+    fn output(n: usize, size: usize) -> Item {
+        let output = pellucid_protocol::item::ToolOutput::Text("y".repeat(size));
+        Item::FunctionCallOutput { call_id: format!("c{n}"), output }
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { cases: 48, ..ProptestConfig::default() })]
+
+        #[test]
+        fn what_is_restored_from_the_end_is_what_the_whole_file_says(
+            lines in prop::collection::vec((0_u8..14, prop_oneof![Just(3_usize), Just(30_000), Just(90_000)]), 0..30),
+        ) {
+            let files = Workspace::empty();
+            let mut text = r#"{"timestamp":"t","type":"session_meta","payload":{"id":"i","timestamp":"t","cwd":"/p","originator":"o","cli_version":"1","base_instructions":{"text":"base"}}}"#.to_owned() + "\n";
+            text.extend(lines.iter().enumerate().map(|(n, it)| line(n, *it)));
+            let file = read::open(&files.write("session.jsonl", &text)).unwrap();
+            let context = [Item::text("developer", "context")];
+            let rules = Rules {
+                ids: ItemIds::Hidden,
+                truncation: TruncationPolicy { mode: TruncationMode::Tokens, limit: 10_000 },
+                view: Some(View::default()),
+                summary_prefix: "PREFIX",
+                context: &context,
+            };
+            let upto = text.len() as u64;
+            let mut quick = restore(&file, upto, &rules).unwrap();
+            let mut whole = restore_from(&file, Start::default(), upto, &rules).unwrap();
+            let items = |restored: &Restored| restored.transcript.items().collect::<Vec<Item>>();
+            prop_assert_eq!(items(&quick), items(&whole));
+            prop_assert_eq!(&quick.model, &whole.model);
+            prop_assert_eq!(&quick.usage, &whole.usage);
+            prop_assert_eq!(&quick.instructions, &whole.instructions);
+            prop_assert_eq!(quick.transcript.tokens(), whole.transcript.tokens());
+            let view = View::default();
+            prop_assert_eq!(quick.transcript.view(view).concat(), whole.transcript.view(view).concat());
+        }
+    }
 }

@@ -284,7 +284,7 @@ impl Session {
         log.copy(&file.path, upto).map_err(|error| ReadError::io(&file.path, error))?;
         let prefix = compaction::summary_prefix(&setup.pack);
         let summaries = restored.has_used_context.then_some((prefix.as_str(), items.as_slice()));
-        if let Some(at) = log.len() {
+        if let Some(at) = log.written() {
             log.sent_from_start().open(&Opening { summaries, ..setup.opening(How::Forked, at) });
         }
         let mut session = Self::going_on(setup, log, restored);

@@ -118,6 +118,7 @@ impl Kind {
 
 /// What came of a line.
 #[derive(Debug, Clone, PartialEq)]
+#[expect(clippy::large_enum_variant, reason = "it is taken apart at once, and most lines are records")]
 pub enum Reading {
     /// A record.
     Record(Record),

@@ -10,9 +10,9 @@
 //! without breaking the chain ([`chain`]).
 //!
 //! - [`entry`]: what a line says
-//! - [`log`]: writing
-//! - [`chain`]: reading and verifying
-//! - [`parts`]: long texts
+//! - [`log`]: writing such a file
+//! - [`chain`]: reading one, and verifying it
+//! - [`parts`]: the long texts
 //!
 //! Not here: what a request is made of, and rebuilding one (`pellucid-agent`).
 

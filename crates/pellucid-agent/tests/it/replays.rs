@@ -103,7 +103,7 @@ fn input(wire: &str, body: &[u8]) -> Vec<u8> {
     let text = std::str::from_utf8(body).unwrap();
     let text = &text[text.find(start).unwrap() + start.len()..];
     let end = text.rfind(end).unwrap_or(text.len());
-    text[..end].as_bytes().to_vec()
+    text.as_bytes()[..end].to_vec()
 }
 
 fn record(wire: &str, steps: &[Step]) -> Recorded {

@@ -20,33 +20,10 @@ use crate::summary::Summary;
 /// The version of the tables. A database of another one is emptied.
 const VERSION: i64 = 1;
 
-const TABLES: &str = "
-CREATE TABLE sessions (
-    path TEXT NOT NULL, id TEXT NOT NULL, archived INTEGER NOT NULL, listed INTEGER NOT NULL,
-    modified INTEGER NOT NULL, size INTEGER NOT NULL, created_at INTEGER NOT NULL, updated_at INTEGER NOT NULL,
-    cwd TEXT NOT NULL, folder TEXT NOT NULL, first_message TEXT NOT NULL, source TEXT NOT NULL, provider TEXT,
-    model TEXT, sandbox_policy TEXT, approval_policy TEXT, originator TEXT NOT NULL, cli_version TEXT NOT NULL,
-    forked_from TEXT, git_commit TEXT, git_branch TEXT, git_url TEXT,
-    input_tokens INTEGER NOT NULL, cached_input_tokens INTEGER NOT NULL, output_tokens INTEGER NOT NULL,
-    reasoning_output_tokens INTEGER NOT NULL, total_tokens INTEGER NOT NULL
-);
-CREATE UNIQUE INDEX sessions_state ON sessions (path, modified, size);
-CREATE TABLE dynamic_tools (
-    path TEXT NOT NULL, position INTEGER NOT NULL, name TEXT NOT NULL, description TEXT NOT NULL,
-    input_schema TEXT NOT NULL, PRIMARY KEY (path, position)
-) WITHOUT ROWID;
-CREATE TABLE names (id TEXT PRIMARY KEY, name TEXT NOT NULL) WITHOUT ROWID;
-CREATE TABLE stamps (what TEXT PRIMARY KEY, stamp INTEGER NOT NULL) WITHOUT ROWID;
-";
+const TABLES: &str = include_str!("tables.sql");
 
 /// Made after the first rows are in, which is quicker.
-const INDEXES: &str = "
-CREATE INDEX IF NOT EXISTS sessions_id ON sessions (id);
-CREATE INDEX IF NOT EXISTS sessions_created ON sessions (archived, created_at, id) WHERE listed;
-CREATE INDEX IF NOT EXISTS sessions_updated ON sessions (archived, updated_at, id) WHERE listed;
-CREATE INDEX IF NOT EXISTS sessions_folder_created ON sessions (folder, archived, created_at, id) WHERE listed;
-CREATE INDEX IF NOT EXISTS sessions_folder_updated ON sessions (folder, archived, updated_at, id) WHERE listed;
-";
+const INDEXES: &str = include_str!("indexes.sql");
 
 const COLUMNS: &str = "s.path, s.id, s.archived, s.listed, s.modified, s.size, s.created_at, s.updated_at, s.cwd, \
     s.first_message, s.source, s.provider, s.model, s.sandbox_policy, s.approval_policy, s.originator, \

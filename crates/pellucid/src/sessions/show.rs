@@ -63,7 +63,7 @@ fn text(stored: &Stored) -> String {
     for record in &loaded.records {
         match record {
             Record::EventMsg(EventMessage::UserMessage { message, .. }) => {
-                text += &format!("\n── user ──\n{message}\n")
+                text += &format!("\n── user ──\n{message}\n");
             }
             Record::EventMsg(EventMessage::AgentMessage { message }) => text += &format!("\n── agent ──\n{message}\n"),
             Record::ResponseItem(Item::FunctionCall { name, .. } | Item::CustomToolCall { name, .. }) => {

@@ -1,5 +1,6 @@
 //! Sessions that the Codex CLI and Pellucid share. These run where `PELLUCID_REFERENCE_CODEX`
-//! names a Codex CLI 0.104.0; elsewhere they say that they are skipped.
+//! names a Codex CLI 0.104.0; elsewhere they say that they are skipped. The one about token totals
+//! also needs `PELLUCID_CCUSAGE`, the program of the npm package `@ccusage/codex`.
 
 use std::fs;
 use std::path::PathBuf;
@@ -14,9 +15,15 @@ use crate::World;
 fn codex(test: &str) -> Option<String> {
     let found = std::env::var("PELLUCID_REFERENCE_CODEX").ok();
     if found.is_none() {
-        println!("{test}: skipped, PELLUCID_REFERENCE_CODEX names no Codex CLI");
+        skipped(test, "PELLUCID_REFERENCE_CODEX names no Codex CLI");
     }
     found
+}
+
+/// Says that a test is not run.
+#[expect(clippy::print_stdout, reason = "a test that is skipped must say so")]
+fn skipped(test: &str, why: &str) {
+    println!("{test}: skipped, {why}");
 }
 
 fn world(server: &MockServer) -> World {
@@ -104,4 +111,34 @@ fn requests_of_codex_are_not_provable_and_ours_are() {
     let verdicts: Vec<&str> =
         replay["requests"].as_array().unwrap().iter().map(|it| it["verdict"].as_str().unwrap()).collect();
     assert_eq!((ran.status, verdicts), (3, vec!["not_provable", "equal"]), "{}", ran.out());
+}
+
+/// What another program says that the only session of a home folder has cost.
+fn totals(world: &World, ccusage: &str) -> Vec<Value> {
+    let path = std::env::var("PATH").unwrap_or_default();
+    let output = world.command_of(ccusage, &["session", "--json", "--offline"]).env("PATH", path).output().unwrap();
+    let said: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let session = &said["sessions"][0];
+    ["inputTokens", "cachedInputTokens", "outputTokens", "totalTokens"].map(|key| session[key].clone()).to_vec()
+}
+
+#[test]
+fn others_count_the_same_tokens_in_our_sessions_as_in_those_of_codex() {
+    let name = "others_count_the_same_tokens_in_our_sessions_as_in_those_of_codex";
+    let Some(codex) = codex(name) else {
+        return;
+    };
+    let Ok(ccusage) = std::env::var("PELLUCID_CCUSAGE") else {
+        skipped(name, "PELLUCID_CCUSAGE names no program");
+        return;
+    };
+    let counted = [PELLUCID, codex.as_str()].map(|program| {
+        let server = MockServer::start(["one", "two"].map(MockReply::say));
+        let world = world(&server);
+        run(&world, program, &["exec", "--skip-git-repo-check", "first"]);
+        run(&world, program, &["exec", "--skip-git-repo-check", "resume", "--last", "second"]);
+        totals(&world, &ccusage)
+    });
+    assert!(counted[0].iter().all(|count| count.as_u64().is_some()), "{counted:?}");
+    assert_eq!(counted[0], counted[1]);
 }

@@ -47,9 +47,10 @@ pub(crate) fn open(parent: &Session, origin: Origin, change: impl FnOnce(&mut Se
     setup.gathered.facts.recorded_instructions = None;
     change(&mut setup);
     let home = &setup.sources.config.folders.home;
-    let recorder = match parent.log.len() {
-        Some(_) => Recorder::new(name::path(home, jiff::Zoned::now().datetime(), id.as_str())),
-        None => Recorder::none(),
+    let recorder = if parent.log.is_kept() {
+        Recorder::new(name::path(home, jiff::Zoned::now().datetime(), id.as_str()))
+    } else {
+        Recorder::none()
     };
     Session::new(setup, recorder)
 }

@@ -92,6 +92,11 @@ impl Log {
         self.sent.failure()
     }
 
+    /// Whether there is a file, or will be.
+    pub fn is_kept(&self) -> bool {
+        self.recorder.path().is_some()
+    }
+
     /// Writes an item down, as it is.
     pub fn item(&mut self, item: &Item) {
         if *item != Item::Other {

@@ -11,6 +11,7 @@ mod check;
 mod history;
 
 use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 use std::io;
 use std::path::Path;
 
@@ -32,6 +33,9 @@ use serde::Serialize;
 
 use self::check::Checker;
 use self::history::History;
+
+/// Why an exported session proves less.
+const BLANKED: &str = "secrets were blanked when the session was exported";
 
 /// What came of a replay.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -154,7 +158,7 @@ pub fn replay(home: &Path, file: &SessionFile, anchor: Option<&str>) -> Result<R
         Entry::Request(request) => Some(request.at),
         _ => None,
     };
-    let recorded: Vec<u64> = chain.links.iter().filter_map(|link| recorded(&link.entry)).collect();
+    let recorded: BTreeSet<u64> = chain.links.iter().filter_map(|link| recorded(&link.entry)).collect();
     requests.extend(history::unrecorded(file, &recorded)?);
     requests.sort_by_key(|(at, _)| *at);
     Ok(Replay {
@@ -237,9 +241,7 @@ impl<'a> Run<'a> {
         };
         let verdict = self.checker.check(request, frame, history, self.parts);
         Ok(match verdict {
-            Verdict::Differs(_) if history.is_redacted() => {
-                Verdict::NotProvable { why: "secrets were blanked when the session was exported".to_owned() }
-            }
+            Verdict::Differs(_) if history.is_redacted() => Verdict::NotProvable { why: BLANKED.to_owned() },
             Verdict::Differs(_) if history.has_server_ids() => Verdict::NotProvable {
                 why: "the ids that the server gave to items were sent, and no file has them".to_owned(),
             },

@@ -6,6 +6,7 @@
 //!
 //! This is a sieve, not a proof: a password in plain prose looks like any other word.
 
+use memchr::memmem;
 use serde_json::Value;
 
 /// What stands at the beginning of a blank.
@@ -122,6 +123,11 @@ impl Redactor {
         }
         value_behind_name(text, at).map(|len| (len, "value"))
     }
+}
+
+/// Whether something is blanked in these bytes.
+pub fn has_blank(bytes: &[u8]) -> bool {
+    memmem::find(bytes, MARK.as_bytes()).is_some()
 }
 
 fn is_word(c: char) -> bool {

@@ -4,6 +4,7 @@
 //! line, as the session itself did.
 
 use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 use std::fs::File;
 use std::io;
 
@@ -86,20 +87,25 @@ impl<'a> History<'a> {
         while self.at < upto {
             let failed = |source: io::Error| ReadError::io(&self.file.path, source);
             let Some(line) = self.lines.next_line().map_err(failed)? else {
-                self.unknown = Some("the session file is shorter than it was".to_owned());
+                self.unknown = Some(self.why_moved("the session file is shorter than it was"));
                 return Ok(());
             };
             self.at = line.end;
-            self.is_redacted |= contains(line.bytes, redact::MARK);
+            self.is_redacted |= redact::has_blank(line.bytes);
             if let Reading::Record(record) = read_line(line.bytes) {
                 let items = rebuilt.get(&line.end).copied();
                 follow(&mut self.transcript, record, items, self.parts, &mut self.unknown);
             }
         }
         if self.at > upto {
-            self.unknown = Some("the session file has other lines than it had".to_owned());
+            self.unknown = Some(self.why_moved("the session file has other lines than it had"));
         }
         Ok(())
+    }
+
+    /// Why lines are not where they were. Blanks are shorter or longer than what they stand for.
+    fn why_moved(&self, otherwise: &str) -> String {
+        if self.is_redacted { super::BLANKED.to_owned() } else { otherwise.to_owned() }
     }
 
     /// Adds an item that the file does not have.
@@ -191,20 +197,16 @@ fn has_blanks(file: &SessionFile, upto: u64) -> Result<bool, ReadError> {
     let failed = |source| ReadError::io(&file.path, source);
     let mut lines = File::open(&file.path).and_then(|file| Forwards::new(file, 0, upto)).map_err(failed)?;
     while let Some(line) = lines.next_line().map_err(failed)? {
-        if contains(line.bytes, redact::MARK) {
+        if redact::has_blank(line.bytes) {
             return Ok(true);
         }
     }
     Ok(false)
 }
 
-fn contains(bytes: &[u8], text: &str) -> bool {
-    bytes.windows(text.len()).any(|window| window == text.as_bytes())
-}
-
 /// Requests that a session file speaks of and no record does, with their places. Their items can
 /// be rebuilt; what surrounded them is not known.
-pub(super) fn unrecorded(file: &SessionFile, recorded: &[u64]) -> Result<Vec<(u64, Outcome)>, ReadError> {
+pub(super) fn unrecorded(file: &SessionFile, recorded: &BTreeSet<u64>) -> Result<Vec<(u64, Outcome)>, ReadError> {
     const UNCUT: TruncationPolicy = TruncationPolicy { mode: TruncationMode::Bytes, limit: i64::MAX };
     let failed = |source| ReadError::io(&file.path, source);
     let mut lines = forwards(file, 0)?;

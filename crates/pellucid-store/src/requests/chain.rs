@@ -8,7 +8,6 @@ use std::fs::File;
 use std::io;
 use std::path::Path;
 
-use memchr::memmem;
 use sha2::Digest;
 use sha2::Sha256;
 
@@ -109,7 +108,7 @@ impl Chain {
                 _ => None,
             };
         }
-        self.ends_blank = memmem::find(bytes, redact::MARK.as_bytes()).is_some();
+        self.ends_blank = redact::has_blank(bytes);
         self.is_redacted |= self.ends_blank;
         self.hashes.push(sha256(bytes));
         self.links.push(link);

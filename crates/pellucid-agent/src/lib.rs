@@ -14,5 +14,6 @@ pub mod images;
 pub mod log;
 pub mod metadata;
 mod restore;
+pub mod rules;
 pub mod session;
 pub mod skills;

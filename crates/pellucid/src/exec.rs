@@ -37,6 +37,7 @@ use crate::style::Paint;
 
 pub fn run(shared: &Shared, args: &ExecArgs) -> Result<ExitCode, Failure> {
     let mut start = Start::new(shared, &args.turn)?;
+    start.read_rules()?;
     let is_waived = args.skip_git_repo_check || args.turn.bypass;
     if !is_waived && git::work_tree_root(&start.config.folders.cwd).is_none() {
         return Err(Failure::new("Not inside a trusted directory and --skip-git-repo-check was not specified."));

@@ -6,15 +6,18 @@
 //! - `prompt`, `context`: what the model would be given, and where it comes from
 //! - `pack`: the user's prompt packs
 //! - `skills`, `prompts`: what lies on disk for the model or for a person to use
+//! - `approvals`, `execpolicy`: what is decided about a command, and by which rule
 //! - `demo`: a scripted turn for newcomers
 //!
 //! Not here: behaviour. That is in the libraries.
 
+mod approvals;
 mod args;
 mod context;
 mod demo;
 mod environment;
 mod exec;
+mod execpolicy;
 mod features;
 mod pack;
 mod prompt;
@@ -56,6 +59,8 @@ fn run(args: Args) -> Result<ExitCode, Failure> {
         Command::Pack(args) => pack::run(&shared, &args),
         Command::Skills(args) => skills::run(&shared, args),
         Command::Prompts(args) => prompts::run(&shared, args),
+        Command::Approvals(args) => approvals::run(&shared, args),
+        Command::Execpolicy(args) => execpolicy::run(args),
         Command::Completion { shell } => {
             clap_complete::generate(shell, &mut Args::command(), "pellucid", &mut std::io::stdout());
             Ok(ExitCode::SUCCESS)

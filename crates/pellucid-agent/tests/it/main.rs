@@ -4,6 +4,7 @@
 
 mod faults;
 mod recordings;
+mod rules;
 mod skills;
 mod sockets;
 mod turns;

@@ -19,6 +19,7 @@ use pellucid_engine::facts::NetworkRules;
 use pellucid_engine::facts::Provided;
 use pellucid_engine::fragment::Omission;
 use pellucid_engine::fragment::Why;
+use pellucid_exec::policy::Policy;
 use pellucid_model::Catalogue;
 use pellucid_model::catalogue;
 use pellucid_model::catalogue::Match;
@@ -62,14 +63,21 @@ pub struct Sources {
     pub config: Config,
     /// The environment.
     pub env: Env,
+    /// The rules about commands.
+    pub policy: Policy,
     catalogue: Catalogue,
 }
 
 impl Sources {
-    /// Reads the catalogue once.
+    /// Reads the catalogue once. There are no rules about commands yet.
     pub fn new(config: Config, env: Env) -> Self {
         let catalogue = catalogue(&config);
-        Self { config, env, catalogue }
+        Self { config, env, policy: Policy::default(), catalogue }
+    }
+
+    /// The same with rules about commands.
+    pub fn with_policy(self, policy: Policy) -> Self {
+        Self { policy, ..self }
     }
 
     /// Changes facts as a person asked for it.
@@ -124,7 +132,7 @@ impl Sources {
 
 /// Gathers the facts of a session.
 pub fn gather(sources: &Sources) -> Gathered {
-    let Sources { config, env, catalogue } = sources;
+    let Sources { config, env, policy: rules, catalogue } = sources;
     let slug = config.model.slug.clone().unwrap_or_else(|| catalogue.default_model().to_owned());
     let (model, model_match) = sources.model(&slug);
     let cwd = &config.folders.cwd;
@@ -154,7 +162,7 @@ pub fn gather(sources: &Sources) -> Gathered {
         approval_policy: config.permissions.approval_policy,
         sandbox_policy: policy.clone(),
         writable_roots: sources.writable_roots(policy, cwd),
-        approved_prefixes: Vec::new(),
+        approved_prefixes: rules.rules.allowed_prefixes(),
         effort: config.model.reasoning_effort,
         summary: config.model.reasoning_summary,
         verbosity: config.model.verbosity,

@@ -23,6 +23,7 @@ pub mod prepare;
 pub mod replay;
 pub mod restore;
 mod review;
+pub mod rules;
 pub mod sandbox;
 pub mod sent;
 pub mod session;

@@ -2,7 +2,6 @@
 
 use std::path::Path;
 
-use pellucid_engine::approval;
 use pellucid_engine::assemble;
 use pellucid_engine::assemble::Context;
 use pellucid_engine::assemble::ContextMessage;
@@ -68,6 +67,7 @@ use pellucid_store::requests::entry::How;
 use pellucid_store::requests::entry::Purpose;
 use pellucid_tools::desk::Notice;
 use pellucid_tools::situation::Situation;
+use pellucid_tools::toolbox::Equipment;
 use pellucid_tools::toolbox::Toolbox;
 use pellucid_workspace::images::load_image;
 use serde_json::Value;
@@ -315,8 +315,12 @@ impl Session {
         omissions.extend(context.omissions.iter().cloned());
         let facts = &setup.gathered.facts;
         let config = &setup.sources.config;
-        let rules = approval::rules::Rules::default();
-        let toolbox = Toolbox::new(rules, sandbox::of(config), sandbox::protection(config));
+        let toolbox = Toolbox::new(Equipment {
+            rules: setup.sources.policy.rules.clone(),
+            sandbox: sandbox::of(config),
+            protection: sandbox::protection(config),
+            home: config.folders.home.clone(),
+        });
         Self {
             transcript: Transcript::new(ids(&setup.provider), facts.model.truncation_policy),
             ledger: Ledger::default(),
@@ -452,6 +456,7 @@ impl Session {
         let pack = &self.setup.pack;
         let draft = match notice {
             Notice::PatchThroughShell { tool } => notice::patch_through_shell(pack, tool),
+            Notice::PrefixSaved { prefix } => notice::prefix_saved(prefix),
             Notice::ManyTerminals { n, max } => notice::many_terminals(pack, *n, *max),
         };
         self.record_draft(&draft);

@@ -61,7 +61,17 @@ pub struct Layer {
     pub table: Table,
     /// Why it is switched off.
     pub disabled: Option<String>,
+    trust: Trust,
     text: String,
+}
+
+/// Whether what lies in a layer's folder may widen what commands may do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Trust {
+    /// It may.
+    Given,
+    /// It belongs to a project that the user has not said to trust.
+    NotGiven,
 }
 
 /// A place in words: a file and a line, or the command line.
@@ -89,6 +99,12 @@ impl Layer {
     /// Whether its values count.
     pub fn is_enabled(&self) -> bool {
         self.disabled.is_none()
+    }
+
+    /// Whether its folder is trusted. A project without a configuration file of its own is not switched
+    /// off, but that does not make it trusted.
+    pub fn trust(&self) -> Trust {
+        self.trust
     }
 
     /// The folder of its file.
@@ -251,7 +267,7 @@ impl LayerReader<'_> {
     fn push(&mut self, source: Source, file: Option<PathBuf>, mut table: Table, text: String) {
         let base = file.as_deref().and_then(Path::parent).unwrap_or(&self.options.cwd);
         paths::resolve(&mut table, base, self.user_home.as_deref());
-        self.layers.layers.push(Layer { source, file, table, disabled: None, text });
+        self.layers.layers.push(Layer { source, file, table, disabled: None, trust: Trust::Given, text });
     }
 
     fn project(&mut self, flags: &Table) -> Result<(), ConfigError> {
@@ -295,10 +311,9 @@ impl LayerReader<'_> {
             Err(_) => Table::default(),
         };
         self.push(Source::Project, Some(path.to_owned()), table, text);
-        if let Some(layer) = self.layers.layers.last_mut()
-            && disabled
-        {
-            layer.disabled = Some(reason(decision, &self.options.home.join(FILE_NAME)));
+        if let Some(layer) = self.layers.layers.last_mut() {
+            layer.trust = if trusted { Trust::Given } else { Trust::NotGiven };
+            layer.disabled = disabled.then(|| reason(decision, &self.options.home.join(FILE_NAME)));
         }
         Ok(())
     }

@@ -28,6 +28,17 @@ pub fn many_terminals(pack: &Pack, n: usize, max: usize) -> Draft {
     warning(pack.template(MANY_TERMINALS).render(&[("{count}", count), ("{max}", max)]))
 }
 
+/// A person allowed commands that begin with these words, for good.
+pub fn prefix_saved(prefix: &[String]) -> Draft {
+    let words: Vec<String> = prefix.iter().map(|word| serde_json::Value::from(word.as_str()).to_string()).collect();
+    let text = vec![
+        Fragment::layout("Approved command prefix saved:\n- ["),
+        Fragment::fact("approved prefix", words.join(", ")),
+        Fragment::layout("]"),
+    ];
+    Draft::text("approved_prefix", "developer", text)
+}
+
 fn warning(text: Vec<Fragment>) -> Draft {
     let mut fragments = vec![Fragment::layout("Warning: ")];
     fragments.extend(text);

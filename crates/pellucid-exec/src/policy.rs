@@ -4,13 +4,15 @@
 //! up; which file comes last does not matter. Without such files nothing is evaluated.
 //!
 //! A project's rules that allow something count only when the project is trusted: a repository must not
-//! let its own commands out of the sandbox. Its rules that ask or forbid count anyway.
+//! let its own commands out of the sandbox. Its rules that ask or forbid count anyway, if its files only
+//! list rules: a stranger's program is not run.
 //!
 //! Not here: what rules mean (`pellucid_engine::approval::rules`).
 
 mod amend;
 mod evaluate;
 mod required;
+mod shape;
 
 use std::io;
 use std::io::Read;
@@ -60,6 +62,8 @@ pub struct Policy {
     pub rules: Rules,
     /// Those that would allow something in a project that is not trusted.
     pub ignored: Vec<Rule>,
+    /// Files of such a project that are more than a list of rules.
+    pub unread: Vec<PathBuf>,
 }
 
 /// Why rules cannot be used.
@@ -100,7 +104,7 @@ pub fn load(folders: &[RulesFolder], required: Option<&Value>) -> Result<Policy,
     let mut policy = load_required(required)?;
     for folder in folders {
         for file in files(&folder.path.join(FOLDER))? {
-            policy.add(read(&file)?, folder.standing);
+            policy.read(&file, folder.standing)?;
         }
     }
     Ok(policy)
@@ -109,26 +113,33 @@ pub fn load(folders: &[RulesFolder], required: Option<&Value>) -> Result<Policy,
 /// The administrator's rules alone, for when the others cannot be used.
 pub fn load_required(required: Option<&Value>) -> Result<Policy, PolicyError> {
     let rules = required.map(required::rules).transpose()?.unwrap_or_default();
-    Ok(Policy { rules: rules.into_iter().collect(), ignored: Vec::new() })
+    Ok(Policy { rules: rules.into_iter().collect(), ..Policy::default() })
 }
 
 /// Reads the rules of files that are named, in this order.
 pub fn load_files(files: &[PathBuf]) -> Result<Policy, PolicyError> {
     let mut policy = Policy::default();
     for file in files {
-        policy.add(read(file)?, Standing::Trusted);
+        policy.read(file, Standing::Trusted)?;
     }
     Ok(policy)
 }
 
 impl Policy {
-    fn add(&mut self, rules: Vec<Rule>, standing: Standing) {
-        for rule in rules {
+    fn read(&mut self, file: &Path, standing: Standing) -> Result<(), PolicyError> {
+        let text = text_of(file).map_err(|source| PolicyError::File { path: file.to_owned(), source })?;
+        if standing == Standing::Untrusted && !shape::shape(&text).is_list {
+            self.unread.push(file.to_owned());
+            return Ok(());
+        }
+        let failed = |fault| PolicyError::Fault { path: file.to_owned(), fault };
+        for rule in evaluate(&file.to_string_lossy(), &text).map_err(failed)? {
             match (standing, rule.decision) {
                 (Standing::Untrusted, RuleDecision::Allow) => self.ignored.push(rule),
                 _ => self.rules.add(rule),
             }
         }
+        Ok(())
     }
 }
 
@@ -153,15 +164,13 @@ fn files(folder: &Path) -> Result<Vec<PathBuf>, PolicyError> {
     Ok(files)
 }
 
-fn read(file: &Path) -> Result<Vec<Rule>, PolicyError> {
-    let failed = |source| PolicyError::File { path: file.to_owned(), source };
+fn text_of(file: &Path) -> io::Result<String> {
     let mut text = String::new();
-    let mut bounded = std::fs::File::open(file).map_err(failed)?.take(FILE_BYTES_MAX + 1);
-    bounded.read_to_string(&mut text).map_err(failed)?;
+    std::fs::File::open(file)?.take(FILE_BYTES_MAX + 1).read_to_string(&mut text)?;
     if text.len() as u64 > FILE_BYTES_MAX {
-        return Err(failed(io::Error::new(io::ErrorKind::FileTooLarge, "it has more than 4 MiB")));
+        return Err(io::Error::new(io::ErrorKind::FileTooLarge, "it has more than 4 MiB"));
     }
-    evaluate(&file.to_string_lossy(), &text).map_err(|fault| PolicyError::Fault { path: file.to_owned(), fault })
+    Ok(text)
 }
 
 #[cfg(test)]
@@ -193,7 +202,8 @@ mod tests {
             Ok(policy) => {
                 let counts = policy.rules.iter().map(|rule| format!("{}: {rule}\n", rule.place));
                 let ignored = policy.ignored.iter().map(|rule| format!("ignored {}: {rule}\n", rule.place));
-                counts.chain(ignored).collect()
+                let unread = policy.unread.iter().map(|file| format!("unread {}\n", file.display()));
+                counts.chain(ignored).chain(unread).collect()
             }
             Err(error) => error.to_string(),
         };
@@ -240,6 +250,18 @@ mod tests {
             ROOT/project/rules/a.rules:1: prefix_rule(pattern=["a"], decision="allow")
             ROOT/project/rules/a.rules:2: prefix_rule(pattern=["b"], decision="prompt")
             ROOT/project/rules/a.rules:3: prefix_rule(pattern=["c"], decision="forbidden")
+        "#]],
+        );
+    }
+
+    #[test]
+    fn a_program_of_a_stranger_is_not_run() {
+        let program = "prefix_rule(pattern=['a' * 1000000000000], decision='forbidden')";
+        check_load(
+            &[("project/rules/a.rules", program)],
+            Standing::Untrusted,
+            &expect![[r#"
+            unread ROOT/project/rules/a.rules
         "#]],
         );
     }

@@ -27,6 +27,7 @@ use crate::desk::FromTool;
 use crate::run;
 use crate::situation::Offered;
 use crate::situation::Situation;
+use crate::toolbox::Equipment;
 use crate::toolbox::Toolbox;
 
 pub(crate) struct Bench {
@@ -77,7 +78,12 @@ impl Bench {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         runtime.block_on(async {
             let (desk, mut heard) = Desk::open();
-            let toolbox = Arc::new(Toolbox::new(Rules::default(), Sandbox::new(Wanted::Strongest), Protection::On));
+            let toolbox = Arc::new(Toolbox::new(Equipment {
+                rules: Rules::default(),
+                sandbox: Sandbox::new(Wanted::Strongest),
+                protection: Protection::On,
+                home: self.folder.path().to_owned(),
+            }));
             let job = Job { situation: Arc::new(self.situation.clone()), toolbox, desk };
             let mut said = Vec::new();
             let outcome = {

@@ -71,6 +71,11 @@ pub enum Notice {
         /// Which tool.
         tool: String,
     },
+    /// A person allowed commands that begin so, for good.
+    PrefixSaved {
+        /// The words.
+        prefix: Vec<String>,
+    },
     /// Many terminals are open.
     ManyTerminals {
         /// So many.

@@ -9,14 +9,19 @@ use std::sync::MutexGuard;
 use std::sync::PoisonError;
 
 use pellucid_engine::approval::grants::Grants;
+use pellucid_engine::approval::rules::Rule;
 use pellucid_engine::approval::rules::Rules;
+use pellucid_exec::policy;
 use pellucid_exec::sandbox::Protection;
 use pellucid_exec::sandbox::Sandbox;
 use pellucid_exec::sandbox::protected;
 use pellucid_exec::terminal::Terminals;
 use pellucid_patch::diff::TurnDiff;
+use pellucid_protocol::event::EventMessage;
 
 use crate::desk::Desk;
+use crate::desk::FromTool;
+use crate::desk::Notice;
 use crate::situation::Situation;
 
 /// What stays between the calls of a session.
@@ -28,18 +33,33 @@ pub struct Toolbox {
     grants: Mutex<Grants>,
     sandbox: Sandbox,
     protection: Protection,
+    home: PathBuf,
     diff: Mutex<TurnDiff>,
 }
 
+/// What a session begins with.
+#[derive(Debug)]
+pub struct Equipment {
+    /// The rules about commands.
+    pub rules: Rules,
+    /// What confines commands.
+    pub sandbox: Sandbox,
+    /// Whether some folders stay read-only where commands may write.
+    pub protection: Protection,
+    /// Where a person's rules are saved.
+    pub home: PathBuf,
+}
+
 impl Toolbox {
-    /// For a session under these rules.
-    pub fn new(rules: Rules, sandbox: Sandbox, protection: Protection) -> Self {
+    /// For a new session.
+    pub fn new(equipment: Equipment) -> Self {
         Self {
             terminals: Arc::default(),
-            rules: Mutex::new(Arc::new(rules)),
+            rules: Mutex::new(Arc::new(equipment.rules)),
             grants: Mutex::default(),
-            sandbox,
-            protection,
+            sandbox: equipment.sandbox,
+            protection: equipment.protection,
+            home: equipment.home,
             diff: Mutex::default(),
         }
     }
@@ -88,8 +108,19 @@ impl Toolbox {
         texts.map_err(|word| format!("a path of the sandbox is no text: {}", word.to_string_lossy()))
     }
 
-    /// Saves a prefix that a person allowed for good.
-    pub(crate) async fn amend(&self, _desk: &Desk, _prefix: Vec<String>) {}
+    /// Saves a prefix that a person allowed for good. If it cannot be saved, they hear of it, and the
+    /// command runs all the same.
+    pub(crate) async fn amend(&self, desk: &Desk, prefix: Vec<String>) {
+        if let Err(error) = policy::save_allowed(&self.home, &prefix) {
+            let message = format!("the rule is not saved: {error}");
+            return desk.tell(EventMessage::Warning { message }).await;
+        }
+        if let Some(rule) = Rule::allowed_in_session(&prefix) {
+            let mut rules = locked(&self.rules);
+            Arc::make_mut(&mut rules).add(rule);
+        }
+        desk.say(FromTool::Notice(Notice::PrefixSaved { prefix })).await;
+    }
 }
 
 /// What is behind a lock. A panic while it was held left nothing half done: every change is one step.

@@ -1,5 +1,6 @@
 //! What can be typed: commands, options and their help.
 
+mod approvals;
 mod pack;
 mod sandbox;
 mod sessions;
@@ -15,6 +16,12 @@ use clap_complete::Shell;
 
 use crate::start::Keep;
 use crate::start::Which;
+pub use approvals::ApprovalsArgs;
+pub use approvals::ApprovalsCommand;
+pub use approvals::ExecpolicyArgs;
+pub use approvals::ExecpolicyCheckArgs;
+pub use approvals::ExecpolicyCommand;
+pub use approvals::ExplainArgs;
 pub use pack::PackArgs;
 pub use pack::PackCommand;
 pub use pack::PackImportArgs;
@@ -152,6 +159,10 @@ pub enum Command {
     Skills(SkillsArgs),
     /// List custom prompts.
     Prompts(PromptsArgs),
+    /// Approvals: which commands run, which are asked about, and why.
+    Approvals(ApprovalsArgs),
+    /// Rules about commands: check files of them against a command.
+    Execpolicy(ExecpolicyArgs),
     /// Print a completion script for a shell.
     Completion {
         /// The shell.

@@ -11,11 +11,13 @@
 //! - `skills`, `prompts`: what lies on disk for the model or for a person to use
 //! - `sandbox`: one command under the sandbox
 //! - `doctor`: whether a turn could run here
+//! - `approvals`, `execpolicy`: what is decided about a command, and by which rule
 //! - `demo`: a scripted turn for newcomers
 //!
 //! Not here: behaviour. That is in the libraries.
 
 mod apply_patch;
+mod approvals;
 mod args;
 mod compact;
 mod context;
@@ -23,6 +25,7 @@ mod demo;
 mod doctor;
 mod environment;
 mod exec;
+mod execpolicy;
 mod features;
 mod pack;
 mod prompt;
@@ -84,6 +87,8 @@ fn run(args: Args) -> Result<ExitCode, Failure> {
         Command::Pack(args) => pack::run(&shared, &args),
         Command::Skills(args) => skills::run(&shared, args),
         Command::Prompts(args) => prompts::run(&shared, args),
+        Command::Approvals(args) => approvals::run(&shared, args),
+        Command::Execpolicy(args) => execpolicy::run(args),
         Command::Completion { shell } => {
             clap_complete::generate(shell, &mut Args::command(), "pellucid", &mut std::io::stdout());
             Ok(ExitCode::SUCCESS)

@@ -13,6 +13,7 @@ use pellucid_agent::identity;
 use pellucid_agent::identity::Identity;
 use pellucid_agent::prepare;
 use pellucid_agent::restore::SetAside;
+use pellucid_agent::rules;
 use pellucid_agent::session::Session;
 use pellucid_agent::session::Setup;
 use pellucid_config::Config;
@@ -23,6 +24,7 @@ use pellucid_config::Override;
 use pellucid_config::home;
 use pellucid_config::paths;
 use pellucid_config::value::Data;
+use pellucid_exec::policy::Policy;
 use pellucid_model::Model;
 use pellucid_model::Script;
 use pellucid_model::Tape;
@@ -60,6 +62,15 @@ use crate::style;
 /// The id of the embedded model's provider.
 const SCRIPTED: &str = "scripted";
 
+/// Nobody is there to be asked.
+const EXEC_POLICY: ApprovalPolicy = ApprovalPolicy::Never;
+
+/// What is said of a rule that would let a project's own commands out of the sandbox.
+pub const IGNORED_RULE: &str = "a rule that allows does not count, as the project is not trusted";
+
+/// What is said of a file of rules that is a program of somebody who is not trusted.
+pub const UNREAD_RULES: &str = "not read: it is more than a list of rules, and the project is not trusted";
+
 /// Which face of the program speaks.
 const ORIGINATOR: &str = "pellucid_exec";
 
@@ -92,28 +103,39 @@ pub struct Start {
     script: Option<Script>,
     tape: Option<Tape>,
     local: Option<LocalServer>,
+    policy: Option<Policy>,
 }
 
 impl Start {
     /// Reads the configuration for a turn.
     pub fn new(shared: &Shared, turn: &TurnArgs) -> Result<Self, Failure> {
         let overrides = overrides(shared)?;
-        let home = home::find(&Env::process())
-            .map_err(|error| Failure::new(format!("Error finding pellucid home: {error}")))?;
-        Self::load(home, overrides, turn)
+        let home = find_home()?;
+        Self::load(home, overrides, turn, Some(EXEC_POLICY))
+    }
+
+    /// The same for a face that can ask somebody: under this policy, or the configured one.
+    pub fn asking(shared: &Shared, turn: &TurnArgs, policy: Option<ApprovalPolicy>) -> Result<Self, Failure> {
+        let home = find_home()?;
+        Self::load(home, overrides(shared)?, turn, policy)
     }
 
     /// The same with another home folder than the user's.
     pub fn in_home(home: &Path, shared: &Shared, turn: &TurnArgs) -> Result<Self, Failure> {
-        Self::load(home.to_owned(), overrides(shared)?, turn)
+        Self::load(home.to_owned(), overrides(shared)?, turn, Some(EXEC_POLICY))
     }
 
-    fn load(home: PathBuf, overrides: Vec<Override>, turn: &TurnArgs) -> Result<Self, Failure> {
+    fn load(
+        home: PathBuf,
+        overrides: Vec<Override>,
+        turn: &TurnArgs,
+        policy: Option<ApprovalPolicy>,
+    ) -> Result<Self, Failure> {
         let env = environment::with_dotenv(&home);
         let cwd = working_directory(turn.cd.as_deref())?;
         let mut options = LoadOptions::new(cwd, home, env);
         options.overrides = overrides;
-        options.harness = harness(turn);
+        options.harness = HarnessOverrides { approval_policy: policy, ..harness(turn) };
         let load = |options: &LoadOptions| pellucid_config::load(options).map_err(|error| Failure::new(error.report()));
         let local = match (turn.oss, turn.local_provider) {
             (false, _) => None,
@@ -134,7 +156,19 @@ impl Start {
             style::line(&format!("warning: {warning}"));
         }
         let script = script(turn)?;
-        Ok(Self { config, env: options.env, script, tape: None, local })
+        Ok(Self { config, env: options.env, script, tape: None, local, policy: None })
+    }
+
+    /// Reads the rules about commands. What is wrong in them ends the program: a rule that forbids must not
+    /// be lost because another is misspelt.
+    pub fn read_rules(&mut self) -> Result<&Policy, Failure> {
+        let policy = match self.policy.take() {
+            Some(policy) => policy,
+            None => {
+                rules::load(&self.config).map_err(|error| Failure::new(format!("Error loading rules:\n{error}")))?
+            }
+        };
+        Ok(self.policy.insert(policy))
     }
 
     /// Makes sure that the local model server of `--oss` can answer.
@@ -170,8 +204,15 @@ impl Start {
     }
 
     /// Opens a session.
-    pub fn session(self, opening: Opening<'_>) -> Result<Session, Failure> {
-        let Self { config, env, script, tape, local: _ } = self;
+    pub fn session(mut self, opening: Opening<'_>) -> Result<Session, Failure> {
+        let policy = self.read_rules()?.clone();
+        for rule in &policy.ignored {
+            style::line(&format!("warning: {}: {IGNORED_RULE}", rule.place));
+        }
+        for file in &policy.unread {
+            style::line(&format!("warning: {}: {UNREAD_RULES}", file.display()));
+        }
+        let Self { config, env, script, tape, local: _, policy: _ } = self;
         let pack = pack::selected(&config)?;
         let (provider_id, provider, model) = match script {
             Some(script) => (SCRIPTED.to_owned(), script.provider(), Model::scripted(script)),
@@ -214,7 +255,7 @@ impl Start {
         let raw = if config.display.show_raw_reasoning { RawReasoning::Shown } else { RawReasoning::Hidden };
         let (identity, notices) = (Identity::new(ORIGINATOR, &env), notices(&config));
         let compact_prompt = config.prompt.compact_prompt.as_ref().map(gather::provided);
-        let sources = Sources::new(config, env);
+        let sources = Sources::new(config, env).with_policy(policy);
         let mut gathered = gather::gather(&sources);
         prepare::prepare(&mut gathered, &pack, &sources).map_err(|error| Failure::new(format!("Error: {error}")))?;
         let setup = Setup {
@@ -365,6 +406,10 @@ pub enum Which {
     },
 }
 
+fn find_home() -> Result<PathBuf, Failure> {
+    home::find(&Env::process()).map_err(|error| Failure::new(format!("Error finding pellucid home: {error}")))
+}
+
 /// The inputs of a turn: pictures first, then the text.
 pub fn inputs(images: &[PathBuf], text: Option<String>) -> Vec<UserInput> {
     let images = images.iter().map(|path| UserInput::LocalImage { path: path.clone() });
@@ -407,8 +452,6 @@ fn harness(turn: &TurnArgs) -> HarnessOverrides {
         model: turn.model.clone(),
         profile: turn.profile.clone(),
         model_provider: turn.provider.clone().filter(|provider| provider != SCRIPTED),
-        // Nobody is there to be asked.
-        approval_policy: Some(ApprovalPolicy::Never),
         sandbox_mode: sandbox_mode(turn),
         additional_writable_roots: turn.add_dir.clone(),
         ..HarnessOverrides::default()

@@ -5,6 +5,7 @@
 mod faults;
 mod recordings;
 mod replays;
+mod rules;
 mod skills;
 mod sockets;
 mod turns;

@@ -188,7 +188,7 @@ fn changes(decision: &Decision) -> Vec<String> {
             add("an approval policy other than never, so that somebody can be asked".to_owned());
         }
         (Requirement::Run { is_granted: true, .. }, _) => {
-            add("the end of the session, and with it of the grant".to_owned())
+            add("the end of the session, and with it of the grant".to_owned());
         }
         (Requirement::Ask { .. }, _) => add("allowing it for the session when asked".to_owned()),
         _ => {}

@@ -141,6 +141,9 @@ mod tests {
     }
 
     proptest! {
+        // Each case sets up the interpreter.
+        #![proptest_config(ProptestConfig::with_cases(48))]
+
         /// Whatever the words are, the line that is written is a rule with these words.
         #[test]
         fn a_line_reads_back(words in prop::collection::vec(any::<String>(), 1..4)) {

@@ -1,7 +1,7 @@
 //! Rules files are programs in Starlark with one function, `prefix_rule`.
 //!
-//! A program can run for long and fill memory, and it may be a stranger's: both are bounded. It can reach
-//! nothing else.
+//! It can reach nothing else. How long it runs, how deep it nests and what it keeps in memory are bounded, so
+//! that a slip ends with a message. That is no defence against malice; strangers' programs are not run.
 //!
 //! The interpreter is known to this file alone.
 
@@ -23,9 +23,13 @@ use starlark::values::list::ListRef;
 use starlark::values::list::UnpackList;
 use starlark::values::none::NoneType;
 
+use super::shape::shape;
+
 /// Calls and rounds of loops; a rule is one call.
 const STEPS_MAX: u64 = 100_000;
 const HEAP_BYTES_MAX: usize = 64 << 20;
+/// Brackets in brackets. The interpreter goes down as deep.
+const DEPTH_MAX: usize = 50;
 
 /// What is wrong in a rules file.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -69,6 +73,10 @@ thread_local! {
 
 /// The rules of a file, in the order in which it makes them.
 pub fn evaluate(path: &str, text: &str) -> Result<Vec<Rule>, Fault> {
+    if shape(text).depth > DEPTH_MAX {
+        let message = format!("error: more than {DEPTH_MAX} brackets in one another");
+        return Err(Fault { line: 1, detail: message.clone(), message });
+    }
     RULES.take();
     let outcome = run(path, text);
     let rules = RULES.take();
@@ -381,6 +389,11 @@ both("z")
             "x = []\nfor i in range(100000):\n    x.append('a' * 10000)",
             &expect!["1: starlark error: Heap memory limit of 67108864 bytes exceeded."],
         );
+    }
+
+    #[test]
+    fn brackets_do_not_nest_without_end() {
+        check_rules(&"[".repeat(10_000), &expect!["1: error: more than 50 brackets in one another"]);
     }
 
     #[test]

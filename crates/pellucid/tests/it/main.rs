@@ -4,6 +4,7 @@
 
 mod apply_patch;
 mod crashes;
+mod approvals;
 mod errors;
 mod exec;
 mod recordings;

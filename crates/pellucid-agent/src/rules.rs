@@ -1,0 +1,29 @@
+//! Rules about commands: in which folders of a configuration they lie.
+
+use pellucid_config::Config;
+use pellucid_config::layers::Layer;
+use pellucid_config::layers::Source;
+use pellucid_config::layers::Trust;
+use pellucid_exec::policy;
+use pellucid_exec::policy::Policy;
+use pellucid_exec::policy::PolicyError;
+use pellucid_exec::policy::RulesFolder;
+use pellucid_exec::policy::Standing;
+
+/// Reads all rules that count under a configuration, the administrator's included.
+pub fn load(config: &Config) -> Result<Policy, PolicyError> {
+    let folders: Vec<_> = config.layers().iter().filter_map(folder).collect();
+    policy::load(&folders, config.requirements.rules.as_ref())
+}
+
+fn folder(layer: &Layer) -> Option<RulesFolder> {
+    let has_rules = matches!(layer.source, Source::System | Source::User | Source::Project);
+    if !has_rules || !layer.is_enabled() {
+        return None;
+    }
+    let standing = match layer.trust() {
+        Trust::Given => Standing::Trusted,
+        Trust::NotGiven => Standing::Untrusted,
+    };
+    Some(RulesFolder { path: layer.folder()?.to_owned(), standing })
+}

@@ -1,0 +1,104 @@
+//! Which rules about commands count, and that the model is told of those that allow.
+
+use expect_test::Expect;
+use expect_test::expect;
+use pellucid_agent::gather;
+use pellucid_agent::gather::Sources;
+use pellucid_agent::rules;
+use pellucid_config::Env;
+use pellucid_config::LoadOptions;
+use pellucid_config::SystemPaths;
+use pellucid_testkit::Workspace;
+
+const PROJECT: &str = "prefix_rule(pattern=['make'])\nprefix_rule(pattern=['rm'], decision='forbidden')\n";
+
+/// Loads `home/` and the project `work/`, with this configuration of the user.
+#[track_caller]
+fn check_rules(config: &str, files: &[(&str, &str)], expected: &Expect) {
+    let workspace = Workspace::new("");
+    let root = workspace.root().display().to_string();
+    let (home, work) = (workspace.folder("home"), workspace.folder("work"));
+    workspace.git("work");
+    workspace.write("home/config.toml", config.replace("$R", &root));
+    for (path, text) in files {
+        workspace.write(path, text);
+    }
+    let mut options = LoadOptions::new(work, home, Env::from_pairs([]));
+    options.system = SystemPaths::in_folder(&workspace.folder("etc"));
+    let config = pellucid_config::load(&options).unwrap();
+    let found = match rules::load(&config) {
+        Ok(policy) => {
+            let mut found: String = policy.rules.iter().map(|rule| format!("{}: {rule}\n", rule.place)).collect();
+            found.extend(policy.ignored.iter().map(|rule| format!("ignored {}\n", rule.place)));
+            let sources = Sources::new(config, Env::from_pairs([])).with_policy(policy);
+            format!("{found}told: {:?}\n", gather::gather(&sources).facts.approved_prefixes)
+        }
+        Err(error) => format!("{error}\n"),
+    };
+    expected.assert_eq(&found.replace(&root, "ROOT"));
+}
+
+#[test]
+fn rules_of_all_layers_count() {
+    let trusted = "[projects.\"$R/work\"]\ntrust_level = \"trusted\"\n";
+    check_rules(
+        trusted,
+        &[
+            ("etc/rules/s.rules", "prefix_rule(pattern=['sudo'], decision='forbidden')"),
+            ("home/rules/u.rules", "prefix_rule(pattern=['git', 'pull'])"),
+            ("work/.codex/rules/p.rules", PROJECT),
+            ("etc/requirements.toml", "[rules]\nprefix_rules = [{pattern = [{token = 'dd'}], decision = 'prompt'}]\n"),
+        ],
+        &expect![[r#"
+            requirements.toml, rule 1: prefix_rule(pattern=["dd"], decision="prompt")
+            ROOT/home/rules/u.rules:1: prefix_rule(pattern=["git", "pull"], decision="allow")
+            ROOT/work/.codex/rules/p.rules:1: prefix_rule(pattern=["make"], decision="allow")
+            ROOT/work/.codex/rules/p.rules:2: prefix_rule(pattern=["rm"], decision="forbidden")
+            ROOT/etc/rules/s.rules:1: prefix_rule(pattern=["sudo"], decision="forbidden")
+            told: [[Word("git"), Word("pull")], [Word("make")]]
+        "#]],
+    );
+}
+
+#[test]
+fn a_project_that_is_not_trusted_can_forbid_but_not_allow() {
+    check_rules(
+        "",
+        &[("work/.codex/rules/p.rules", PROJECT)],
+        &expect![[r#"
+        ROOT/work/.codex/rules/p.rules:2: prefix_rule(pattern=["rm"], decision="forbidden")
+        ignored ROOT/work/.codex/rules/p.rules:1
+        told: []
+    "#]],
+    );
+    let untrusted = "[projects.\"$R/work\"]\ntrust_level = \"untrusted\"\n";
+    check_rules(
+        untrusted,
+        &[("work/.codex/rules/p.rules", PROJECT)],
+        &expect![[r#"
+        ROOT/work/.codex/rules/p.rules:2: prefix_rule(pattern=["rm"], decision="forbidden")
+        ignored ROOT/work/.codex/rules/p.rules:1
+        told: []
+    "#]],
+    );
+    let with_config = [("work/.codex/rules/p.rules", PROJECT), ("work/.codex/config.toml", "model = 'x'\n")];
+    check_rules(
+        untrusted,
+        &with_config,
+        &expect![[r#"
+        told: []
+    "#]],
+    );
+}
+
+#[test]
+fn the_administrator_cannot_allow() {
+    let allow = "[rules]\nprefix_rules = [{pattern = [{token = 'dd'}], decision = 'allow'}]\n";
+    check_rules(
+        "",
+        &[("etc/requirements.toml", allow)],
+        &expect![[r#"
+        requirements.toml: rule 1 of `rules.prefix_rules`: it cannot allow; write "prompt" or "forbidden"
+    "#]],
+    );
+}

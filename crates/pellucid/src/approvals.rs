@@ -1,0 +1,171 @@
+//! `approvals explain`: what would happen to a command, and why. Nothing is run.
+
+use std::fmt::Write as _;
+use std::io::Write as _;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use pellucid_config::Config;
+use pellucid_config::Env;
+use pellucid_engine::approval::Platform;
+use pellucid_engine::approval::decide::Question;
+use pellucid_engine::approval::decide::decide;
+use pellucid_engine::approval::decide::escalation_refusal;
+use pellucid_engine::approval::decide::shell_quoted;
+use pellucid_engine::approval::explain::Explanation;
+use pellucid_engine::approval::explain::explain;
+use pellucid_engine::approval::grants::Grants;
+use pellucid_engine::approval::part::Parts;
+use pellucid_engine::approval::rules::Rule;
+use pellucid_exec::policy::Policy;
+use pellucid_exec::script;
+use pellucid_protocol::approval::SandboxPermissions;
+use pellucid_protocol::settings::ApprovalPolicy;
+use pellucid_workspace::shell;
+use serde_json::Value;
+use serde_json::json;
+
+use crate::args::Approval;
+use crate::args::ApprovalsArgs;
+use crate::args::ApprovalsCommand;
+use crate::args::ExplainArgs;
+use crate::args::Shared;
+use crate::args::TurnArgs;
+use crate::start::Failure;
+use crate::start::IGNORED_RULE;
+use crate::start::Start;
+use crate::start::UNREAD_RULES;
+
+pub fn run(shared: &Shared, args: ApprovalsArgs) -> Result<ExitCode, Failure> {
+    let ApprovalsCommand::Explain(ExplainArgs { json, sandbox, approval, escalated, profile, cd, command }) =
+        args.command;
+    let turn = TurnArgs { sandbox, profile, cd, ..TurnArgs::default() };
+    let mut start = Start::asking(shared, &turn, approval.map(policy))?;
+    let policy = start.read_rules()?.clone();
+    let permissions = if escalated { SandboxPermissions::RequireEscalated } else { SandboxPermissions::UseDefault };
+    let explained = Explained::new(&start.config, policy, argv(command, &start.env), permissions);
+    let text = if json { format!("{:#}\n", explained.json()) } else { explained.text() };
+    let mut out = std::io::stdout().lock();
+    out.write_all(text.as_bytes())
+        .and_then(|()| out.flush())
+        .map_err(|error| Failure::new(format!("Error: {error}")))?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn policy(approval: Approval) -> ApprovalPolicy {
+    match approval {
+        Approval::Untrusted => ApprovalPolicy::Untrusted,
+        Approval::OnFailure => ApprovalPolicy::OnFailure,
+        Approval::OnRequest => ApprovalPolicy::OnRequest,
+        Approval::Never => ApprovalPolicy::Never,
+    }
+}
+
+/// The command as the tools run it: a single word is a script for the user's shell.
+fn argv(command: Vec<String>, env: &Env) -> Vec<String> {
+    match <[String; 1]>::try_from(command) {
+        Ok([script]) => {
+            let shell = shell::user_shell(&|name| env.var_os(name)).path;
+            vec![shell.to_string_lossy().into_owned(), "-lc".to_owned(), script]
+        }
+        Err(words) => words,
+    }
+}
+
+/// An explanation with what it holds under.
+struct Explained {
+    argv: Vec<String>,
+    approval_policy: ApprovalPolicy,
+    sandbox_mode: &'static str,
+    /// The refusal that comes before anything else, or the explanation.
+    outcome: Result<Explanation, String>,
+    /// Rules that would match, but do not count.
+    ignored: Vec<Rule>,
+    /// Files of rules that were not read.
+    unread: Vec<PathBuf>,
+}
+
+impl Explained {
+    fn new(config: &Config, policy: Policy, argv: Vec<String>, permissions: SandboxPermissions) -> Self {
+        let parts = script::parts(&argv);
+        let (approval_policy, sandbox) = (config.permissions.approval_policy, &config.permissions.sandbox_policy);
+        let question = Question {
+            argv: &argv,
+            parts: &parts,
+            rules: &policy.rules,
+            policy: approval_policy,
+            sandbox,
+            permissions,
+            prefix_rule: None,
+            grants: &Grants::default(),
+            keys: &[],
+            platform: Platform::HERE,
+        };
+        let outcome = match escalation_refusal(approval_policy, permissions) {
+            Some(refusal) => Err(refusal),
+            None => Ok(explain(&decide(&question), parts.split())),
+        };
+        let ignored = policy.ignored.into_iter().filter(|rule| matches_any(rule, &parts)).collect();
+        let sandbox_mode = config.permissions.sandbox_mode.as_str();
+        Self { argv, approval_policy, sandbox_mode, outcome, ignored, unread: policy.unread }
+    }
+
+    fn json(&self) -> Value {
+        let mut value = json!({
+            "command": self.argv,
+            "approval_policy": self.approval_policy,
+            "sandbox_mode": self.sandbox_mode,
+        });
+        let explanation = match &self.outcome {
+            Ok(explanation) => json!(explanation),
+            Err(refusal) => json!({ "outcome": "reject", "what": refusal }),
+        };
+        let ignored: Vec<Value> = self
+            .ignored
+            .iter()
+            .map(|rule| json!({ "place": rule.place.to_string(), "rule": rule.to_string(), "why": IGNORED_RULE }))
+            .collect();
+        if let (Value::Object(all), Value::Object(more)) = (&mut value, explanation) {
+            all.extend(more);
+            all.insert("ignored_rules".to_owned(), ignored.into());
+            all.insert("unread_files".to_owned(), json!(self.unread));
+        }
+        value
+    }
+
+    fn text(&self) -> String {
+        let (command, policy, mode) = (shell_quoted(&self.argv), self.approval_policy, self.sandbox_mode);
+        let mut text = format!("{command}\nunder approval policy {policy} and sandbox {mode}\n");
+        match &self.outcome {
+            Ok(explanation) => text += &explanation.to_string(),
+            Err(refusal) => {
+                let _ = writeln!(text, "reject: {refusal}");
+            }
+        }
+        for rule in &self.ignored {
+            let _ = writeln!(text, "note: {}: {IGNORED_RULE}: {rule}", rule.place);
+        }
+        for file in &self.unread {
+            let _ = writeln!(text, "note: {}: {UNREAD_RULES}", file.display());
+        }
+        text
+    }
+}
+
+fn matches_any(rule: &Rule, parts: &Parts) -> bool {
+    parts.iter().any(|part| rule.matched(&part.words).is_some())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_single_word_is_a_script_and_several_are_a_command() {
+        let env = Env::from_pairs([]);
+        let words = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>();
+        let script = argv(words(&["ls && pwd"]), &env);
+        assert_eq!(script[1..], words(&["-lc", "ls && pwd"]));
+        assert_eq!(argv(words(&["ls", "-l"]), &env), words(&["ls", "-l"]));
+    }
+}

@@ -1,0 +1,73 @@
+//! `execpolicy check`: which rules of some files a command matches.
+
+use std::io::Write;
+use std::process::ExitCode;
+
+use pellucid_engine::approval::rules::Rule;
+use pellucid_exec::policy;
+use pellucid_exec::policy::PolicyError;
+use pellucid_protocol::approval::RuleDecision;
+use serde::Serialize;
+
+use crate::args::ExecpolicyArgs;
+use crate::args::ExecpolicyCheckArgs;
+use crate::args::ExecpolicyCommand;
+use crate::start::Failure;
+
+/// What is printed.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Checked<'a> {
+    matched_rules: Vec<Matched<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    decision: Option<RuleDecision>,
+}
+
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+enum Matched<'a> {
+    #[serde(rename_all = "camelCase")]
+    PrefixRuleMatch {
+        matched_prefix: &'a [String],
+        decision: RuleDecision,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        justification: Option<&'a str>,
+    },
+}
+
+pub fn run(args: ExecpolicyArgs) -> Result<ExitCode, Failure> {
+    let ExecpolicyCommand::Check(args) = args.command;
+    let text = check(&args)?;
+    writeln!(std::io::stdout().lock(), "{text}").map_err(|error| Failure::new(format!("Error: {error}")))?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn check(args: &ExecpolicyCheckArgs) -> Result<String, Failure> {
+    let policy = policy::load_files(&args.rules).map_err(|error| failure(&error))?;
+    let rules: Vec<&Rule> = policy.rules.matching(&args.command).collect();
+    let checked = Checked {
+        matched_rules: rules.iter().map(|rule| matched(rule, &args.command)).collect(),
+        decision: rules.iter().map(|rule| rule.decision).max(),
+    };
+    let text = if args.pretty { serde_json::to_string_pretty(&checked) } else { serde_json::to_string(&checked) };
+    text.map_err(|error| Failure::new(format!("Error: {error}")))
+}
+
+fn matched<'a>(rule: &'a Rule, command: &'a [String]) -> Matched<'a> {
+    Matched::PrefixRuleMatch {
+        matched_prefix: rule.matched(command).unwrap_or_default(),
+        decision: rule.decision,
+        justification: rule.justification.as_deref(),
+    }
+}
+
+/// What went wrong, then why.
+fn failure(error: &PolicyError) -> Failure {
+    let (what, cause) = match error {
+        PolicyError::File { path, source } => (format!("read policy at {}", path.display()), source.to_string()),
+        PolicyError::Fault { path, fault } => (format!("parse policy at {}", path.display()), fault.detail.clone()),
+        error => return Failure::new(format!("Error: {error}")),
+    };
+    let cause: Vec<String> = cause.trim_end().lines().map(|line| format!("    {line}")).collect();
+    Failure::new(format!("Error: failed to {what}\n\nCaused by:\n{}", cause.join("\n")))
+}

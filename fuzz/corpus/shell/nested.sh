@@ -1,0 +1,1 @@
+bash -c "bash -c 'ls'"

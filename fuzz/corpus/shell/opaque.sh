@@ -1,0 +1,1 @@
+for i in $(ls); do rm -rf "$i"; done; f() { echo `id`; }; cat <(ls)

@@ -1,0 +1,6 @@
+cd 'a b' && apply_patch <<'EOF'
+*** Begin Patch
+*** Add File: a
++x
+*** End Patch
+EOF

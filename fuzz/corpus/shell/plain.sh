@@ -1,0 +1,1 @@
+ls -la && git status || echo "a b" | wc -l; pwd

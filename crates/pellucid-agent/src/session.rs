@@ -541,7 +541,12 @@ impl Session {
             part: broken.part.to_string(),
             tokens_rebilled: broken.tokens_rebilled,
         });
-        omissions.chain(broken).chain([EventMessage::ContextReport(report.by_part())]).collect()
+        let facts = &self.setup.gathered.facts;
+        let injected = if is_first { facts.injection.collect(facts.prompt_mode).injected } else { Vec::new() };
+        let injected = injected
+            .iter()
+            .map(|it| EventMessage::ContextInjection { account: serde_json::to_value(it).unwrap_or_default() });
+        omissions.chain(injected).chain(broken).chain([EventMessage::ContextReport(report.by_part())]).collect()
     }
 
     /// What the first context leaves out or cuts.

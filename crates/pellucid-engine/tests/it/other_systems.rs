@@ -128,6 +128,7 @@ fn files_of_the_second_version_keep_shares_and_say_so() {
             b
 
             ---
+            omitted: Project Context
         "#]],
     );
 }
@@ -173,6 +174,7 @@ fn documents_of_the_second_version_are_those_of_codex() {
 
             th
             </INSTRUCTIONS>
+            omitted: repo_docs
         "#]],
     );
 }
@@ -210,6 +212,57 @@ fn a_cut_file_is_traced_to_its_bytes_and_told() {
     assert_eq!(ranges, ["/ws/AGENTS.md 0..140 of 300", "/ws/AGENTS.md 260..300 of 300", "/ws/TOOLS.md 0..6 of 6"]);
     let omitted: BTreeMap<String, u64> = context.omissions.iter().map(|it| (it.what.clone(), it.why.bytes())).collect();
     assert_eq!(omitted, BTreeMap::from([("/ws/AGENTS.md".to_owned(), 120), ("/ws/USER.md".to_owned(), 300)]));
+}
+
+/// A pack of a user's with this layout.
+fn users_pack(layout: &str) -> Pack {
+    Pack::load_user(&BTreeMap::from([("pack.toml".to_owned(), layout.to_owned())]), "/packs/mine").unwrap()
+}
+
+#[test]
+fn a_few_lines_bring_bootstrap_files_and_items_into_another_layout() {
+    let pack = users_pack(
+        r#"
+        name = "mine"
+        from = "openclaw"
+        [bootstrap]
+        max_chars = 8000
+        total_max_chars = 30000
+        [[slot]]
+        id = "base"
+        target = "instructions"
+        source = "base_instructions"
+        [[slot]]
+        id = "files"
+        target = "user"
+        source = "assistant_files"
+        [[slot]]
+        id = "preamble"
+        target = "messages"
+        source = "injected_preamble"
+        [[slot]]
+        id = "environment"
+        target = "user"
+        source = "environment"
+        [[injection]]
+        type = "provided"
+        "#,
+    );
+    assert_eq!(pack.layout.bootstrap.map(|it| it.max_chars), Some(8000));
+    let mut facts = assistant(&[BootstrapFile::read("SOUL.md", "/ws/SOUL.md", b"calm")], 100, 100);
+    facts.injection.sources = injection::sources(&Value::Array(pack.layout.injections.clone()));
+    let item = json!([{ "target": "preamble_message", "role": "user", "content": "hello" }]);
+    facts.injection.attributes.insert("prompt_injections".to_owned(), item);
+    let slots: Vec<String> = assemble(&pack, &facts).messages.iter().map(|it| it.slot.to_string()).collect();
+    assert_eq!(slots, ["files", "preamble", "environment"]);
+}
+
+#[test]
+fn an_unknown_kind_of_injection_is_refused() {
+    let layout = "name = \"mine\"\nfrom = \"agentcore\"\n[[injection]]\ntype = \"fileset\"\n";
+    let files = BTreeMap::from([("pack.toml".to_owned(), layout.to_owned())]);
+    let error = Pack::load_user(&files, "/packs/mine").unwrap_err().to_string();
+    assert!(error.starts_with("/packs/mine/pack.toml:4: unknown injection `fileset`; known: `file_set`"), "{error}");
 }
 
 proptest! {

@@ -4,6 +4,7 @@
 
 mod errors;
 mod exec;
+mod other_packs;
 mod recordings;
 mod requests;
 mod sessions;

@@ -119,7 +119,7 @@ impl Compaction {
         let (context, history) = fit.split(&items);
         let n_front = items.len() - history.len();
         let stored = ConversationState { summary: fit.summary.map(str::to_owned), ..ConversationState::default() };
-        let (mut window, _) = Window::new(fit.limits(), &stored, messages(history), Vec::new());
+        let (mut window, _) = Window::new(fit.limits(), &stored, &messages(history), Vec::new());
         let mut step = window.begin();
         let (question, failure) = loop {
             step = match step {

@@ -122,7 +122,7 @@ impl RepoDocs {
             return;
         };
         let n_body = cut::length(&body);
-        let Some(content) = self.wrapped(body, inputs) else {
+        let Some(content) = self.wrapped(&body, inputs) else {
             collecting.refused(&self.names.join(", "), "a document has `\\k<`, which the wrapper cannot take");
             return;
         };
@@ -168,19 +168,20 @@ impl RepoDocs {
     }
 
     /// The body in its wrapper; absent when it cannot be inserted.
-    fn wrapped(&self, body: Vec<Fragment>, inputs: &Inputs<'_>) -> Option<Vec<Fragment>> {
+    fn wrapped(&self, body: &[Fragment], inputs: &Inputs<'_>) -> Option<Vec<Fragment>> {
         if self.second.is_some() {
             let wrapper = substitute::literal(&self.wrapper, "{{cwd}}", &start(inputs));
-            return Some(around(&wrapper, &body));
+            return Some(around(&wrapper, body));
         }
-        let text = concat(&body);
+        let text = concat(body);
         let content = substitute::with_escapes(&self.wrapper, SLOT, &text).ok()?;
         // Where nothing was escaped the documents keep their origins.
-        let kept = around(&self.wrapper, &body);
+        let kept = around(&self.wrapper, body);
         Some(if concat(&kept) == content { kept } else { vec![Fragment::provided("repo_docs", content)] })
     }
 }
 
+#[derive(Clone, Copy)]
 struct Budget<'a> {
     max: Option<i64>,
     marker: &'a str,

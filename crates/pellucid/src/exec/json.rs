@@ -272,7 +272,7 @@ mod tests {
     use super::*;
 
     #[track_caller]
-    fn check_lines(events: &[serde_json::Value], expected: &Expect) {
+    fn check_lines(events: &[Value], expected: &Expect) {
         let mut json = Json::default();
         let mut text = String::new();
         for event in events {

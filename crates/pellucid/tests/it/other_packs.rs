@@ -63,8 +63,7 @@ fn sent(pack: &str, wire: &str, more: &[&str]) -> Value {
 fn openclaw_works_from_end_to_end() {
     let body = sent("openclaw", "responses", &[]);
     let instructions = body["instructions"].as_str().unwrap();
-    for part in ["\n## Tooling\n", "/work/AGENTS.md\nUse tabs.\n## ", "/work/SOUL.md\nCalm and dry.\n## ", "[MISSING] "]
-    {
+    for part in ["\n## Tooling\n", "work/AGENTS.md\nUse tabs.\n## ", "work/SOUL.md\nCalm and dry.\n## ", "[MISSING] "] {
         assert!(instructions.contains(part), "{part}: {instructions}");
     }
     assert_eq!(body["input"].as_array().unwrap().len(), 1, "{body}");

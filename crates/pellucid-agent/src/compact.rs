@@ -29,7 +29,7 @@ impl Session {
 
     /// Puts a summary that somebody wrote in place of the history.
     pub fn compact_with(&mut self, summary: &str) {
-        let compaction = self.compaction();
+        let compaction = self.compaction(None);
         self.transcript.record(&Item::text("assistant", summary), &Origin::User);
         let facts = self.setup.gathered.facts.clone();
         self.rebuild(compaction, &facts);

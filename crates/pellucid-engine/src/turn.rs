@@ -39,11 +39,13 @@ use crate::fragment::Origin;
 use crate::fragment::concat;
 use crate::meter::Meter;
 use crate::pack::Pack;
+use crate::pack::Strategy;
 use crate::template::Shape;
 use crate::transcript::Draft;
 use crate::transcript::DraftPart;
 use crate::transcript::ReasoningCounted;
 use crate::turn_item;
+use crate::window::WindowExceeded;
 
 const ABORTED: &str = "turn/aborted.md";
 const REROUTED: &str = "warnings/model_rerouted.md";
@@ -139,6 +141,8 @@ pub enum Fact {
     Summarised(Vec<Item>),
     /// The summary took the place of the history.
     Rebuilt(Rebuilt),
+    /// The history cannot be made to fit.
+    WindowExceeded(WindowExceeded),
     /// The person said more while the turn was running.
     Steered(Vec<UserInput>),
     /// Something that the model is shown with the next request.
@@ -261,6 +265,7 @@ pub struct Turn {
     reasoning: ReasoningCounted,
     /// The last compactions of this turn that did not help.
     futile: Vec<Rebuilt>,
+    strategy: Strategy,
     is_over: bool,
 }
 
@@ -333,6 +338,7 @@ impl Turn {
             stage: Stage::Sampling,
             reasoning: ReasoningCounted::ByUs,
             futile: Vec::new(),
+            strategy: pack.layout.compaction.strategy,
             is_over: false,
         }
     }
@@ -384,11 +390,19 @@ impl Turn {
                 self.meter.estimate(i64::try_from(rebuilt.tokens_after).unwrap_or(i64::MAX), window);
                 self.rebuilt(rebuilt, id, next)
             }
+            (Fact::WindowExceeded(error), Stage::Compacting { .. }) => self.window_exceeded(&error),
             (Fact::Reply(event), _) => self.reply(event),
             (Fact::ReplyFailed(error), _) => self.failed(&error),
             (Fact::ToolFinished { index, answer }, _) => self.tool_finished(index, answer),
             (Fact::PauseOver, _) => vec![Wish::AskAgain],
-            (Fact::Measured { .. } | Fact::OldestDropped(_) | Fact::Summarised(_) | Fact::Rebuilt(_), _) => Vec::new(),
+            (
+                Fact::Measured { .. }
+                | Fact::OldestDropped(_)
+                | Fact::Summarised(_)
+                | Fact::Rebuilt(_)
+                | Fact::WindowExceeded(_),
+                _,
+            ) => Vec::new(),
         }
     }
 

@@ -6,6 +6,7 @@ mod assembly;
 mod compactions;
 mod corpus;
 mod fixture;
+mod other_systems;
 mod packs;
 mod plans;
 mod requests;

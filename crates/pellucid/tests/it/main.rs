@@ -3,10 +3,11 @@
 #![allow(clippy::unwrap_used, reason = "a test that panics says where")]
 
 mod apply_patch;
-mod crashes;
 mod approvals;
+mod crashes;
 mod errors;
 mod exec;
+mod other_packs;
 mod recordings;
 mod reference;
 mod requests;

@@ -596,7 +596,8 @@ impl Session {
             self.n_context = context.messages.len();
             self.running_summary = compaction.rebuild_window(&mut self.transcript, context);
             let message = self.running_summary.clone().unwrap_or_default();
-            self.summary = Some((message, Some(self.transcript.items().collect())));
+            let replacement = Some(self.transcript.items().collect());
+            self.summary = Some(Summary { message, replacement, rebuilt: None });
             return Rebuilt { tokens_before, tokens_after: self.prompt_tokens(), n_dropped };
         }
         let message = compaction.rebuild(&mut self.transcript, &self.setup.pack, context);

@@ -11,8 +11,8 @@ use std::path::PathBuf;
 use regex_syntax::hir::Class;
 use regex_syntax::hir::HirKind;
 
-use hash::N_SLOTS;
-use hash::START_EVERY;
+use hash::HEAD_BYTES;
+use hash::N_BUCKETS;
 
 /// Kinds of characters, by their number in `src/class.rs`.
 const CLASSES: [(u8, &str); 6] =
@@ -24,17 +24,9 @@ const BLOCK: usize = 128;
 fn main() {
     println!("cargo::rerun-if-changed=build.rs");
     println!("cargo::rerun-if-changed=src/hash.rs");
-    let tokens = tokens();
-    write("tokens", &tokens.concat());
-    let lens: Vec<u8> = tokens.iter().map(|token| u8::try_from(token.len()).expect("tokens are short")).collect();
-    write("lens", &lens);
-    let ends = tokens.iter().scan(0, |end, token| {
-        *end += token.len();
-        Some(*end)
-    });
-    let starts: Vec<u32> = std::iter::once(0).chain(ends).step_by(START_EVERY).map(number).collect();
+    let (starts, buckets) = table(&tokens());
     write("starts", &bytes(&starts));
-    write("slots", &bytes(&slots(&tokens)));
+    write("buckets", &buckets);
     let (blocks, kinds) = classes();
     write("blocks", &blocks);
     write("kinds", &kinds);
@@ -46,16 +38,23 @@ fn tokens() -> Vec<Vec<u8>> {
     (0..).map(|rank| encoding.decode(&[rank])).take_while(|token| !token.is_empty()).collect()
 }
 
-fn slots(tokens: &[Vec<u8>]) -> Vec<u32> {
-    let mut slots = vec![0; N_SLOTS];
+/// Where each bucket begins, and the buckets.
+fn table(tokens: &[Vec<u8>]) -> (Vec<u32>, Vec<u8>) {
+    let mut buckets = vec![Vec::new(); N_BUCKETS];
     for (rank, token) in tokens.iter().enumerate() {
-        let (mut at, tag) = hash::place(token);
-        while slots[at] != 0 {
-            at = (at + 1) % N_SLOTS;
-        }
-        slots[at] = tag | number(rank + 1);
+        let (bucket, tag) = hash::place(token);
+        let [low, middle, high, 0] = number(rank).to_le_bytes() else {
+            panic!("ranks have three bytes");
+        };
+        let head: [u8; HEAD_BYTES] = [u8::try_from(token.len()).expect("tokens are short"), tag, low, middle, high];
+        buckets[bucket].extend_from_slice(&head);
+        buckets[bucket].extend_from_slice(token);
     }
-    slots
+    let ends = buckets.iter().scan(0, |end, bucket| {
+        *end += bucket.len();
+        Some(*end)
+    });
+    (std::iter::once(0).chain(ends).map(number).collect(), buckets.concat())
 }
 
 /// The kinds of all characters: for each block of characters which block of kinds it has, and the

@@ -16,6 +16,7 @@ pub mod select;
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::sync::Arc;
 
 pub use front_matter::SkillError;
 pub use metadata::SkillMetadata;
@@ -26,7 +27,7 @@ pub struct Skills {
     /// Every skill, switched off ones too.
     ///
     /// Invariant: in load order (scope, name, path), each path once. [`Skills::new`] sees to it.
-    all: Vec<Skill>,
+    all: Arc<[Skill]>,
     /// What could not be used.
     pub problems: Vec<SkillProblem>,
 }
@@ -147,7 +148,7 @@ impl Skills {
         all.sort_by(|a, b| a.path.cmp(&b.path));
         all.dedup_by(|later, first| later.path == first.path);
         all.sort_by(|a, b| (a.scope, &a.name, &a.path).cmp(&(b.scope, &b.name, &b.path)));
-        Self { all, problems }
+        Self { all: all.into(), problems }
     }
 
     /// Every skill, in load order.

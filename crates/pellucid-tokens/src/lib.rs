@@ -3,7 +3,7 @@
 //! The table of the encoding lies in the binary as it is used: nothing is unpacked, and a program
 //! that never counts reads none of it.
 //!
-//! - `pieces`: a text in pieces that no token spans
+//! - `pieces`: a text in pieces that no token spans; `ascii` is the short way for most of them
 //! - `merge`: the tokens of a piece
 //! - `table`, `class`, `hash`: which tokens and kinds of characters there are
 //!
@@ -11,6 +11,7 @@
 
 #![warn(missing_docs)]
 
+mod ascii;
 mod class;
 mod hash;
 mod merge;

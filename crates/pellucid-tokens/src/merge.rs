@@ -17,24 +17,18 @@ const SHORT: usize = 40;
 const NO_RANK: u32 = u32::MAX;
 
 /// How many pieces are remembered with their counts.
-const N_MEMOS: usize = 4096;
+const N_MEMOS: usize = 1 << 14;
 
 /// The longest piece that is remembered.
-const MEMO_BYTES_MAX: usize = 16;
-
-/// A piece and its count. A length of zero is none.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-struct Memo {
-    bytes: u128,
-    len: u8,
-    count: u8,
-}
+const MEMO_BYTES_MAX: usize = 15;
 
 /// Puts pieces together. The buffers are used again for the next one.
 #[derive(Debug)]
 pub struct Merger {
     /// Texts repeat their words: what was counted lately is found here without the table.
-    memos: Vec<Memo>,
+    memos: Vec<u128>,
+    /// Their counts.
+    memo_counts: Vec<u8>,
     /// For each byte that begins a part: where the part ends. Elsewhere zero.
     ends: Vec<usize>,
     /// For each byte that begins a part: where the part before it begins.
@@ -45,24 +39,28 @@ pub struct Merger {
 
 impl Default for Merger {
     fn default() -> Self {
-        Self { memos: vec![Memo::default(); N_MEMOS], ends: Vec::new(), before: Vec::new(), queue: BinaryHeap::new() }
+        let (memos, memo_counts) = (vec![0; N_MEMOS], vec![0; N_MEMOS]);
+        Self { memos, memo_counts, ends: Vec::new(), before: Vec::new(), queue: BinaryHeap::new() }
     }
 }
 
 impl Merger {
     /// How many tokens a piece has.
     pub fn count(&mut self, piece: &[u8]) -> usize {
-        let Some((bytes, len)) = memo_key(piece) else {
+        if piece.len() < 2 {
+            return piece.len();
+        }
+        let Some(key) = memo_key(piece) else {
             return self.count_anew(piece);
         };
-        let place = memo_place(bytes);
-        let memo = self.memos[place];
-        if memo.bytes == bytes && memo.len == len {
-            return memo.count.into();
+        let place = memo_place(key);
+        if self.memos[place] == key {
+            return self.memo_counts[place].into();
         }
         let count = self.count_anew(piece);
+        self.memos[place] = key;
         // There are no more tokens than bytes, and of those there are few.
-        self.memos[place] = Memo { bytes, len, count: u8::try_from(count).unwrap_or(u8::MAX) };
+        self.memo_counts[place] = u8::try_from(count).unwrap_or(u8::MAX);
         count
     }
 
@@ -110,8 +108,8 @@ impl Merger {
     }
 }
 
-/// The bytes of a piece that is not too long to be remembered, as a number, and its length.
-fn memo_key(piece: &[u8]) -> Option<(u128, u8)> {
+/// A piece that is not too long to be remembered, as a number: its bytes, and its length on top.
+fn memo_key(piece: &[u8]) -> Option<u128> {
     let len = piece.len();
     let bytes = match len {
         // Two words that overlap: what is in both is the same.
@@ -126,11 +124,11 @@ fn memo_key(piece: &[u8]) -> Option<(u128, u8)> {
         1..4 => piece.iter().rev().fold(0, |bytes, byte| bytes << 8 | u128::from(*byte)),
         _ => return None,
     };
-    Some((bytes, u8::try_from(len).ok()?))
+    Some(bytes | (len as u128) << 120)
 }
 
-fn memo_place(bytes: u128) -> usize {
-    let [low, high] = [bytes, bytes >> 64].map(|half| u64::try_from(half & u128::from(u64::MAX)).unwrap_or_default());
+fn memo_place(key: u128) -> usize {
+    let [low, high] = [key, key >> 64].map(|half| u64::try_from(half & u128::from(u64::MAX)).unwrap_or_default());
     usize::try_from(hash::mix(low ^ high.rotate_left(17)) >> 40).unwrap_or_default() % N_MEMOS
 }
 
@@ -178,14 +176,14 @@ mod tests {
 
     #[test]
     fn every_byte_of_a_piece_counts_for_what_is_remembered() {
-        let piece = b"abcdefghijklmnop";
+        let piece = b"abcdefghijklmno";
         for len in 1..=piece.len() {
-            let key = memo_key(&piece[..len]).unwrap();
-            assert_eq!(key.0.to_le_bytes()[..len], piece[..len]);
-            assert_eq!(usize::from(key.1), len);
+            let key = memo_key(&piece[..len]).unwrap().to_le_bytes();
+            assert_eq!(key[..len], piece[..len]);
+            assert_eq!(usize::from(key[15]), len);
         }
         assert_eq!(memo_key(b""), None);
-        assert_eq!(memo_key(&[b'a'; 17]), None);
+        assert_eq!(memo_key(&[b'a'; 16]), None);
     }
 
     proptest! {

@@ -4,6 +4,7 @@
 //! Here the kind of the first character says which of them can fit, and where the expression would
 //! go back and try a shorter match, a function says where it would end up.
 
+use crate::ascii;
 use crate::class::Class;
 
 /// The pieces of a text, in order; together they are the text.
@@ -12,7 +13,8 @@ pub fn pieces(mut text: &str) -> impl Iterator<Item = &str> {
         if text.is_empty() {
             return None;
         }
-        let (piece, rest) = text.split_at(first(text));
+        let len = ascii::first(text.as_bytes()).unwrap_or_else(|| first(text));
+        let (piece, rest) = text.split_at(len);
         text = rest;
         Some(piece)
     })
@@ -136,7 +138,18 @@ fn run(text: &str, is: impl Fn(Class) -> bool) -> usize {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
+
+    proptest! {
+        #[test]
+        fn the_short_way_leads_to_the_same_piece(text in "[ -~\\s]{0,3}[a-zA-Z0-9 .,'/\\r\\n\\té\u{3000}日]{1,12}") {
+            if let Some(len) = ascii::first(text.as_bytes()) {
+                prop_assert_eq!(len, first(&text), "{:?}", text);
+            }
+        }
+    }
 
     #[track_caller]
     fn check_pieces(text: &str, expected: &[&str]) {

@@ -1,51 +1,36 @@
 //! The table of the encoding: every token and its rank, ready to be looked up.
 //!
 //! The build script lays it out, so nothing is unpacked or built when the program runs. Pages that
-//! are never looked at are never read from the disk.
+//! are never looked at are never read from the disk. Whatever is needed to find a token lies in its
+//! bucket, side by side: waiting for memory is most of what looking one up costs.
 
-use crate::hash::N_SLOTS;
-use crate::hash::NUMBER_MASK;
-use crate::hash::START_EVERY;
+use crate::hash::HEAD_BYTES;
 use crate::hash::place;
 
-/// The bytes of all tokens, one after the other, by rank.
-static TOKENS: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/tokens"));
+/// The buckets, one after the other: of each token the number of bytes, a tag, the rank, the bytes.
+static BUCKETS: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/buckets"));
 
-/// How many bytes each token has.
-static LENS: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/lens"));
-
-/// Where every so many tokens begin; four bytes each.
+/// Where each bucket begins, and where the last one ends; four bytes each.
 static STARTS: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/starts"));
-
-/// Slots of the hash table: a tag and a token's number; four bytes each.
-static SLOTS: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/slots"));
 
 /// The rank of a token: the smaller, the earlier two pieces are put together to it.
 pub fn rank(token: &[u8]) -> Option<u32> {
-    let (mut at, tag) = place(token);
-    loop {
-        let slot = word(SLOTS, at);
-        let number = slot & NUMBER_MASK;
-        if number == 0 {
-            return None;
+    let (bucket, tag) = place(token);
+    let mut rest = &BUCKETS[start(bucket)..start(bucket + 1)];
+    while let Some(([len, its_tag, rank @ ..], after)) = rest.split_first_chunk::<HEAD_BYTES>() {
+        let (bytes, others) = after.split_at(usize::from(*len));
+        if *its_tag == tag && bytes == token {
+            let [low, middle, high] = *rank;
+            return Some(u32::from_le_bytes([low, middle, high, 0]));
         }
-        if slot & !NUMBER_MASK == tag && text(number as usize - 1) == token {
-            return Some(number - 1);
-        }
-        at = (at + 1) % N_SLOTS;
+        rest = others;
     }
+    None
 }
 
-fn text(rank: usize) -> &'static [u8] {
-    let first = rank - rank % START_EVERY;
-    let before: usize = LENS[first..rank].iter().map(|len| usize::from(*len)).sum();
-    let start = word(STARTS, rank / START_EVERY) as usize + before;
-    &TOKENS[start..start + usize::from(LENS[rank])]
-}
-
-fn word(words: &[u8], at: usize) -> u32 {
-    let (words, _) = words.as_chunks::<4>();
-    u32::from_le_bytes(words[at])
+fn start(bucket: usize) -> usize {
+    let (starts, _) = STARTS.as_chunks::<4>();
+    u32::from_le_bytes(starts[bucket]) as usize
 }
 
 #[cfg(test)]
@@ -54,11 +39,15 @@ mod tests {
 
     #[test]
     fn every_token_is_found_by_its_bytes() {
-        let n_tokens = LENS.len();
-        assert_eq!(n_tokens, 199_998);
-        for n in 0..n_tokens {
-            assert_eq!(rank(text(n)), u32::try_from(n).ok());
+        let mut ranks = Vec::new();
+        let mut rest = BUCKETS;
+        while let Some(([len, _, _rank @ ..], after)) = rest.split_first_chunk::<HEAD_BYTES>() {
+            let (token, others) = after.split_at(usize::from(*len));
+            ranks.push(rank(token).unwrap());
+            rest = others;
         }
+        ranks.sort_unstable();
+        assert!(ranks.iter().copied().eq(0..199_998));
         assert_eq!(rank(b"no such token at all"), None);
         assert_eq!(rank(b""), None);
     }

@@ -170,7 +170,7 @@ fn gather(
 fn project_folders<'a>(canonical: &'a Path, here: &Here) -> Result<Vec<&'a Path>, DocumentError> {
     for folder in canonical.ancestors().filter(|folder| folder.parent().is_some()) {
         let marker = folder.join(".git");
-        match fs::metadata(here.name(&marker)) {
+        match fs::metadata(here.reach(folder).join(".git")) {
             Ok(_) => return Ok(folders_below(folder, canonical)),
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}
             Err(source) => return Err(DocumentError { path: shown(marker), source }),
@@ -212,10 +212,9 @@ fn claim(
     candidates: &mut Vec<Candidate>,
 ) -> Result<Option<Claim>, DocumentError> {
     let mut claim: Option<Claim> = None;
+    let near = here.reach(folder);
     for name in names {
-        let path = folder.join(name);
-        let reach = here.name(&path).into_owned();
-        let path = shown(path);
+        let (path, reach) = (shown(folder.join(name)), near.join(name));
         if let Some(winner) = &claim {
             let fate = passed_over(&reach, &candidates[winner.candidate].path);
             candidates.push(Candidate { path, fate });

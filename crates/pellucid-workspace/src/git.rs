@@ -52,7 +52,7 @@ impl Repository {
         let canonical = if here.is(cwd) { Cow::Borrowed(cwd) } else { Cow::Owned(fs::canonicalize(cwd).ok()?) };
         for folder in canonical.ancestors() {
             let entry = folder.join(".git");
-            let Ok(metadata) = fs::metadata(here.name(&entry)) else {
+            let Ok(metadata) = fs::metadata(here.reach(folder).join(".git")) else {
                 continue;
             };
             if metadata.is_file() {

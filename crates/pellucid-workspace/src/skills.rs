@@ -111,7 +111,8 @@ impl SkillSearch {
     }
 
     fn push(&mut self, path: PathBuf, scope: SkillScope) {
-        if !self.roots.iter().any(|root| root.path == path) {
+        // Compared as they are written: folder by folder would take long for a deep project.
+        if !self.roots.iter().any(|root| root.path.as_os_str() == path.as_os_str()) {
             self.roots.push(SkillRoot { path, scope });
         }
     }

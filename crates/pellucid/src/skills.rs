@@ -6,6 +6,7 @@ use std::process::ExitCode;
 use pellucid_agent::skills;
 use pellucid_engine::skills::Skill;
 use pellucid_engine::skills::Skills;
+use pellucid_engine::skills::metadata::ToolDependency;
 use serde_json::Value;
 use serde_json::json;
 
@@ -20,7 +21,12 @@ pub fn run(shared: &Shared, args: SkillsArgs) -> Result<ExitCode, Failure> {
     let SkillsCommand::List(args) = args.command;
     let start = Start::new(shared, &TurnArgs { cd: args.cd, ..TurnArgs::default() })?;
     let skills = skills::search(&start.config, &start.env).load();
-    let text = if args.json { format!("{}\n", json(&skills)) } else { table(&skills) };
+    let has = |need: &ToolDependency| match need.kind.as_str() {
+        "env_var" => Some(start.env.text(&need.value).is_some()),
+        "mcp" => Some(start.config.tools.mcp_servers.get(&need.value).is_some_and(|server| server.enabled)),
+        _ => None,
+    };
+    let text = if args.json { format!("{}\n", json(&skills, &has)) } else { table(&skills, &has) };
     let mut out = std::io::stdout().lock();
     out.write_all(text.as_bytes())
         .and_then(|()| out.flush())
@@ -28,7 +34,15 @@ pub fn run(shared: &Shared, args: SkillsArgs) -> Result<ExitCode, Failure> {
     Ok(ExitCode::SUCCESS)
 }
 
-fn json(skills: &Skills) -> Value {
+/// Whether something that a skill needs is there; absent if that cannot be told.
+type Has<'a> = &'a dyn Fn(&ToolDependency) -> Option<bool>;
+
+fn needs(skill: &Skill) -> &[ToolDependency] {
+    skill.metadata.as_ref().map_or(&[], |metadata| metadata.tools.as_slice())
+}
+
+fn json(skills: &Skills, has: Has<'_>) -> Value {
+    let need = |need: &ToolDependency| json!({ "type": need.kind, "value": need.value, "description": need.description, "there": has(need) });
     let skill = |skill: &Skill| {
         json!({
             "name": skill.name,
@@ -38,6 +52,7 @@ fn json(skills: &Skills) -> Value {
             "path": skill.path,
             "enabled": skill.is_enabled(),
             "implicit": skill.is_implicit(),
+            "needs": needs(skill).iter().map(need).collect::<Vec<_>>(),
         })
     };
     json!({
@@ -46,12 +61,20 @@ fn json(skills: &Skills) -> Value {
     })
 }
 
-fn table(skills: &Skills) -> String {
+fn table(skills: &Skills, has: Has<'_>) -> String {
     let width = skills.all().iter().map(|skill| skill.name.chars().count()).max().unwrap_or(0);
     let mut text = String::new();
     for skill in skills.all() {
         let (name, scope, path) = (&skill.name, skill.scope.as_str(), &skill.path);
         text += &format!("{name:width$}  {scope:6}  {:10}  {path}\n", status(skill));
+        for need in needs(skill) {
+            let there = match has(need) {
+                Some(true) => "there",
+                Some(false) => "missing",
+                None => "not looked for",
+            };
+            text += &format!("{:width$}  needs {} {}: {there}\n", "", need.kind, need.value);
+        }
     }
     for problem in &skills.problems {
         text += &format!("error: {}: {}\n", problem.path, problem.fault);
@@ -93,8 +116,20 @@ mod tests {
             switch,
             metadata: Some(Box::new(SkillMetadata { allow_implicit_invocation: implicit, ..Default::default() })),
         };
+        let need = |kind: &str, value: &str| ToolDependency {
+            kind: kind.to_owned(),
+            value: value.to_owned(),
+            description: None,
+            transport: None,
+            command: None,
+            url: None,
+        };
+        let mut lint = skill("lint", SkillScope::User, Switch::On, None);
+        if let Some(metadata) = &mut lint.metadata {
+            metadata.tools = vec![need("env_var", "LINT_KEY"), need("mcp", "linter"), need("else", "x")];
+        }
         let found = vec![
-            skill("lint", SkillScope::User, Switch::On, None),
+            lint,
             skill("off", SkillScope::User, Switch::Off, None),
             skill("asked", SkillScope::Repo, Switch::On, Some(false)),
         ];
@@ -102,22 +137,33 @@ mod tests {
         Skills::new(found, vec![SkillProblem { path: "/h/x/SKILL.md".to_owned(), fault }])
     }
 
+    fn has(need: &ToolDependency) -> Option<bool> {
+        match need.kind.as_str() {
+            "env_var" => Some(true),
+            "mcp" => Some(false),
+            _ => None,
+        }
+    }
+
     #[test]
     fn the_table_says_what_is_used_and_what_is_wrong() {
         expect![[r#"
             asked  repo    on mention  /h/asked/SKILL.md
             lint   user    listed      /h/lint/SKILL.md
+                   needs env_var LINT_KEY: there
+                   needs mcp linter: missing
+                   needs else x: not looked for
             off    user    off         /h/off/SKILL.md
             error: /h/x/SKILL.md: missing YAML frontmatter delimited by ---
         "#]]
-        .assert_eq(&table(&skills()));
-        assert_eq!(table(&Skills::default()), "no skills\n");
+        .assert_eq(&table(&skills(), &has));
+        assert_eq!(table(&Skills::default(), &has), "no skills\n");
     }
 
     #[test]
     fn json_has_the_same_in_fields() {
-        let value = json(&skills());
-        expect![[r#"{"name":"asked","description":"d","short_description":null,"scope":"repo","path":"/h/asked/SKILL.md","enabled":true,"implicit":false}"#]]
+        let value = json(&skills(), &has);
+        expect![[r#"{"name":"asked","description":"d","short_description":null,"scope":"repo","path":"/h/asked/SKILL.md","enabled":true,"implicit":false,"needs":[]}"#]]
             .assert_eq(&value["skills"][0].to_string());
         expect![[r#"[{"path":"/h/x/SKILL.md","message":"missing YAML frontmatter delimited by ---"}]"#]]
             .assert_eq(&value["errors"].to_string());

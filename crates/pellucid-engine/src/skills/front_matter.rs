@@ -83,6 +83,9 @@ pub fn parse(text: &str) -> Result<FrontMatter, SkillError> {
 
 /// A text with every run of white space made one space.
 pub(super) fn one_line(text: &str) -> String {
+    if is_one_line(text) {
+        return text.to_owned();
+    }
     let mut line = String::with_capacity(text.len());
     for word in text.split_whitespace() {
         if !line.is_empty() {
@@ -91,6 +94,16 @@ pub(super) fn one_line(text: &str) -> String {
         line.push_str(word);
     }
     line
+}
+
+/// Whether a text is words of ASCII with one space between them already.
+fn is_one_line(text: &str) -> bool {
+    let bytes = text.as_bytes();
+    let is_space = |byte: Option<&u8>| byte == Some(&b' ');
+    bytes.iter().all(|byte| matches!(byte, b' '..=b'~'))
+        && !bytes.windows(2).any(|pair| pair == b"  ")
+        && !is_space(bytes.first())
+        && !is_space(bytes.last())
 }
 
 /// The lines between the first line and the next `---`, if there are any.
@@ -144,7 +157,8 @@ fn yaml_head(head: &str) -> Result<RawHead, SkillError> {
 fn plain_head(head: &str) -> Option<RawHead> {
     let (mut name, mut description) = (None, None);
     for line in head.lines() {
-        let (key, value) = line.split_once(": ")?;
+        let (key, value) = line.split_once(':')?;
+        let value = value.strip_prefix(' ')?;
         let value = plain_value(value.trim_matches(' '))?;
         let field = match key {
             "name" => &mut name,
@@ -168,7 +182,8 @@ fn is_plain_key(key: &str) -> bool {
 }
 
 fn plain_value(value: &str) -> Option<&str> {
-    if !value.chars().all(is_printable) {
+    let bytes = value.as_bytes();
+    if !bytes.iter().all(|byte| matches!(byte, b' '..=b'~')) && !value.chars().all(is_printable) {
         return None;
     }
     let first = value.chars().next()?;
@@ -177,8 +192,7 @@ fn plain_value(value: &str) -> Option<&str> {
         return (!inside.contains([first, '\\'])).then_some(inside);
     }
     let is_plain = (first.is_alphanumeric() || matches!(first, '(' | '/' | '.' | '_' | '$'))
-        && !value.contains(": ")
-        && !value.contains(" #")
+        && !bytes.windows(2).any(|pair| pair == b": " || pair == b" #")
         && !value.ends_with(':');
     is_plain.then_some(value)
 }

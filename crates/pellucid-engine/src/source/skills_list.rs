@@ -3,6 +3,7 @@
 //! With a budget, lines come in order; the first that does not fit has its description cut, and
 //! those for which not even name and path fit are left out. The lines alone are counted.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use super::Ask;
@@ -106,7 +107,10 @@ impl Room {
 }
 
 fn line(skill: &Skill, description: &str) -> Fragment {
-    let (name, path) = (&skill.name, skill.path.replace('\\', "/"));
-    let text = format!("- {name}: {description} (file: {path})\n");
+    let path = match skill.path.contains('\\') {
+        true => Cow::Owned(skill.path.replace('\\', "/")),
+        false => Cow::Borrowed(skill.path.as_str()),
+    };
+    let text = ["- ", &skill.name, ": ", description, " (file: ", &path, ")\n"].concat();
     Fragment { origin: Origin::Skill { path: skill.path.as_str().into() }, text }
 }

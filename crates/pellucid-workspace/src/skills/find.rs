@@ -7,6 +7,7 @@
 //! A level with many folders is shared out among threads: the time goes into waiting for the
 //! system, folder by folder, and nothing may be sent before it is spent.
 
+use std::borrow::Cow;
 use std::collections::HashSet;
 use std::fs;
 use std::fs::FileType;
@@ -93,7 +94,7 @@ impl Finder {
     /// Looks through a folder of skills. One that is not there, or no folder, holds none.
     pub(super) fn search(&mut self, root: &SkillRoot, here: &Here) {
         // Listing comes first, because most roots are not there and this is the cheapest way to know.
-        let entries = match list(&here.name(&root.path)) {
+        let entries = match list(&near_name(&root.path, here)) {
             Ok(entries) => entries,
             Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => return,
             Err(error) => return self.problems.push(folder_problem(&root.path, &error)),
@@ -188,6 +189,18 @@ fn look_at(folder: &Path, entries: Vec<Entry>, scope: SkillScope, reader: &mut R
         }
     }
     look
+}
+
+/// A name for a folder of skills: most lie two below a folder that the process stands in.
+fn near_name<'a>(path: &'a Path, here: &Here) -> Cow<'a, Path> {
+    let near = || {
+        let (outer, name) = (path.parent()?, path.file_name()?);
+        match here.reach(outer.parent()?) {
+            Cow::Owned(reach) => Some(reach.join(outer.file_name()?).join(name)),
+            Cow::Borrowed(_) => None,
+        }
+    };
+    near().map_or(Cow::Borrowed(path), Cow::Owned)
 }
 
 fn folder_problem(path: &Path, error: &io::Error) -> SkillProblem {

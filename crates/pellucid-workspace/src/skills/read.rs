@@ -83,8 +83,13 @@ impl Reader {
                 self.buffer.resize(len + BUFFER_BYTES, 0);
             }
             match file.read(&mut self.buffer[len..]) {
-                Ok(0) => break,
-                Ok(n) => len += n,
+                Ok(n) => {
+                    len += n;
+                    // What was listed is a regular file, and those give less only at their end.
+                    if len < self.buffer.len() {
+                        break;
+                    }
+                }
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 Err(error) => return Err(unreadable(error)),
             }

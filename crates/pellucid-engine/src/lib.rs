@@ -51,6 +51,7 @@ pub mod pack;
 pub mod presets;
 pub mod report;
 pub mod request;
+pub mod schema;
 pub mod skills;
 pub mod source;
 pub mod template;

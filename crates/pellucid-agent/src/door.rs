@@ -126,7 +126,11 @@ async fn serve(session: &mut Session, inside: &mut Inside) -> Result<(), FaceGon
                 inside.events.send(&mut session.log, id.as_str(), EventMessage::ThreadRolledBack { num_turns }).await?;
             }
             // Nobody asked.
-            Operation::ExecApproval { .. } | Operation::PatchApproval { .. } | Operation::Interrupt => {}
+            Operation::ExecApproval { .. }
+            | Operation::PatchApproval { .. }
+            | Operation::UserInputAnswer { .. }
+            | Operation::DynamicToolResponse { .. }
+            | Operation::Interrupt => {}
             Operation::Shutdown => {
                 session.jobs.toolbox.terminals.terminate_all().await;
                 return inside.events.send(&mut session.log, id.as_str(), EventMessage::ShutdownComplete).await;

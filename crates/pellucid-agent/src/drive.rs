@@ -271,6 +271,7 @@ impl Driver<'_> {
                         self.facts.push_back(Fact::Rebuilt(rebuilt));
                     }
                 }
+                Wish::Notify(last_message) => self.session.notify(&self.input.id, last_message.as_deref()),
                 Wish::Finish => return Ok(Flow::Over),
             }
         }
@@ -424,6 +425,12 @@ impl Driver<'_> {
                         }
                         Operation::ExecApproval { id, decision, .. } | Operation::PatchApproval { id, decision } => {
                             self.answer(&AskKey::Approval(id), Answer::Decision(decision));
+                        }
+                        Operation::UserInputAnswer { id, response } => {
+                            self.answer(&AskKey::Question(id), Answer::Answers(response));
+                        }
+                        Operation::DynamicToolResponse { id, response } => {
+                            self.answer(&AskKey::DynamicTool(id), Answer::DynamicTool(response));
                         }
                         Operation::UserInput { items, .. } if items.is_empty() => {}
                         Operation::UserInput { items, .. } => return Ok(Fact::Steered(items)),

@@ -190,6 +190,7 @@ pub fn gather(sources: &Sources) -> Gathered {
         commit_attribution: config.prompt.commit_attribution.clone(),
         has_mcp_servers: config.tools.mcp_servers.values().any(|server| server.enabled),
         agent_roles: agent_roles(config),
+        dynamic_tools: Vec::new(),
         prompt_mode: PromptMode::Full,
         assistant: None,
         injection: InjectionFacts::default(),

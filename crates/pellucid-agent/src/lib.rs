@@ -19,6 +19,7 @@ pub mod images;
 mod jobs;
 pub mod log;
 pub mod metadata;
+mod notify;
 pub mod prepare;
 pub mod replay;
 pub mod restore;

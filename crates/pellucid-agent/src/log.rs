@@ -52,7 +52,8 @@ impl Log {
             source: setup.origin.source(),
             model_provider: Some(setup.provider_id.clone()),
             base_instructions: Some(BaseInstructions { text: instructions }),
-            dynamic_tools: None,
+            dynamic_tools: (!facts.dynamic_tools.is_empty())
+                .then(|| facts.dynamic_tools.iter().filter_map(|tool| serde_json::to_value(tool).ok()).collect()),
             git: repository(setup),
         })));
     }

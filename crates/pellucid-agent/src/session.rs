@@ -85,6 +85,8 @@ use crate::jobs::Jobs;
 use crate::log::Log;
 use crate::metadata;
 use crate::metadata::Repositories;
+use crate::notify;
+use crate::notify::TurnOver;
 use crate::restore;
 use crate::restore::Restored;
 use crate::restore::Rules;
@@ -148,6 +150,16 @@ impl Setup {
         }
     }
 
+    /// The tools that the program which drives the session runs: those that it names, or those
+    /// that the session was begun with.
+    fn recall_dynamic_tools(&mut self, file: &SessionFile) {
+        let tools = &mut self.gathered.facts.dynamic_tools;
+        if tools.is_empty() {
+            let recorded = file.meta.dynamic_tools.iter().flatten();
+            tools.extend(recorded.filter_map(|tool| serde_json::from_value(tool.clone()).ok()));
+        }
+    }
+
     /// Restores a history, and remembers its instructions. Gives the context's items too.
     fn restore(
         &mut self,
@@ -155,6 +167,7 @@ impl Setup {
         upto: u64,
         context: &Context,
     ) -> Result<(Restored, Vec<Item>), ReadError> {
+        self.recall_dynamic_tools(file);
         let items: Vec<Item> = context.messages.iter().map(ContextMessage::item).collect();
         let prefix = compaction::summary_prefix(&self.pack);
         let mut restored = restore::restore(file, upto, &self.rules(&prefix, &items))?;
@@ -417,6 +430,19 @@ impl Session {
     /// Notes that a task ended, whatever it was.
     pub(crate) fn end_task(&mut self) {
         self.previous_model = Some(self.setup.gathered.facts.model.slug.clone());
+    }
+
+    /// Tells the program of the user's, if there is one, that a turn has its final answer.
+    pub(crate) fn notify(&self, turn_id: &TurnId, last_assistant_message: Option<&str>) {
+        let Some(program) = &self.setup.sources.config.records.notify else { return };
+        let told = TurnOver {
+            thread_id: &self.setup.session_id,
+            turn_id,
+            cwd: &self.setup.gathered.facts.cwd,
+            input_messages: notify::input_messages(self.transcript.items()),
+            last_assistant_message,
+        };
+        notify::notify(program, &told);
     }
 
     /// Takes the last turns of the person away.

@@ -31,6 +31,7 @@ pub(crate) fn situation(setup: &Setup, turn_id: &TurnId) -> Situation {
         sees_pictures: facts.model.takes_images(),
         truncation: facts.model.truncation_policy,
         offered: offered.collect(),
+        dynamic_tools: facts.dynamic_tools.iter().map(|tool| tool.name.clone()).collect(),
         shell_is_on: gate::shell_type(facts) != ShellType::Disabled,
         shell: setup.gathered.shell.clone(),
         environment: environment(setup),

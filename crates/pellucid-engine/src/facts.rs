@@ -7,6 +7,7 @@
 
 use std::collections::BTreeMap;
 
+use pellucid_protocol::dynamic_tool::DynamicTool;
 use pellucid_protocol::feature::Features;
 use pellucid_protocol::model::ModelInfo;
 use pellucid_protocol::settings::ApprovalPolicy;
@@ -84,6 +85,8 @@ pub struct Facts {
     pub has_mcp_servers: bool,
     /// Roles for other agents that the user defined, by name.
     pub agent_roles: Vec<AgentRole>,
+    /// Tools that the program which drives the session runs itself, in the order to be offered.
+    pub dynamic_tools: Vec<DynamicTool>,
     /// How much of a layout is there.
     pub prompt_mode: PromptMode,
     /// What an assistant that answers in chats knows, for layouts that ask for it.
@@ -130,6 +133,7 @@ impl Facts {
             commit_attribution: None,
             has_mcp_servers: false,
             agent_roles: Vec::new(),
+            dynamic_tools: Vec::new(),
             prompt_mode: PromptMode::Full,
             assistant: None,
             injection: InjectionFacts::default(),

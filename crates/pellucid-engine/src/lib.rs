@@ -52,6 +52,7 @@ pub mod presets;
 pub mod report;
 pub mod request;
 pub mod review;
+pub mod schema;
 pub mod skills;
 pub mod source;
 pub mod template;

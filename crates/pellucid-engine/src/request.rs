@@ -115,9 +115,11 @@ impl Frame {
     pub fn new(pack: &Pack, facts: &Facts, instructions: &[Fragment], wire: &WireSettings) -> Self {
         let facts = &*wire::facts_on(wire.wire, facts);
         let mut tools = tool_list::offered(pack, facts);
-        let omissions = wire::leave_out_tools(wire.wire, &mut tools);
+        let mut omissions = wire::leave_out_tools(wire.wire, &mut tools);
+        let (given, unusable) = tool_list::given(pack, facts);
+        omissions.extend(unusable);
         let exec_outputs = if has_freeform_patch(&tools) { ExecOutputs::AsText } else { ExecOutputs::AsRecorded };
-        let tools = ToolList { tools: &tools, pack, facts };
+        let tools = ToolList { tools: &tools, given: &given, pack, facts };
         let (head, tail) = match wire.wire {
             WireApi::Responses => (responses::head(facts, instructions), responses::tail(Some(tools), facts, wire)),
             WireApi::Chat => (chat::head(facts, instructions), chat::tail(tools, facts, wire)),
@@ -132,13 +134,15 @@ impl Frame {
         facts.model.supports_parallel_tool_calls = false;
         let wire = &WireSettings { output_schema: None, ..wire.clone() };
         let mut offered = tool_list::offered(pack, &facts);
-        let omissions = wire::leave_out_tools(wire.wire, &mut offered);
-        let none = ToolList { tools: &[], pack, facts: &facts };
+        let mut omissions = wire::leave_out_tools(wire.wire, &mut offered);
+        let (given, unusable) = tool_list::given(pack, &facts);
+        omissions.extend(unusable);
+        let none = ToolList { tools: &[], given: &[], pack, facts: &facts };
         let (head, tail) = match wire.wire {
             WireApi::Responses => (responses::head(&facts, instructions), responses::tail(None, &facts, wire)),
             WireApi::Chat => (chat::head(&facts, instructions), chat::tail(none, &facts, wire)),
             WireApi::Messages => {
-                let tools = ToolList { tools: &offered, ..none };
+                let tools = ToolList { tools: &offered, given: &given, ..none };
                 (messages::head(&facts, instructions, tools, Calls::Forbidden, wire), messages::tail())
             }
         };

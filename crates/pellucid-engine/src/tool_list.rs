@@ -5,6 +5,7 @@
 
 use std::sync::Arc;
 
+use pellucid_protocol::dynamic_tool::DynamicTool;
 use pellucid_protocol::provider::WireApi;
 use pellucid_protocol::settings::WebSearchMode;
 
@@ -12,7 +13,9 @@ use crate::encode::Encoder;
 use crate::facts::AgentRole;
 use crate::facts::Facts;
 use crate::fragment::Fragment;
+use crate::fragment::Omission;
 use crate::fragment::Origin;
+use crate::fragment::Why;
 use crate::gate;
 use crate::pack::Pack;
 use crate::pack::Parameter;
@@ -20,6 +23,7 @@ use crate::pack::ParameterType;
 use crate::pack::ToolFile;
 use crate::pack::ToolKind;
 use crate::pack::ToolSlot;
+use crate::schema::Schema;
 use crate::template::Shape;
 use crate::wire::messages;
 
@@ -55,11 +59,50 @@ pub fn offered<'a>(pack: &'a Pack, facts: &Facts) -> Vec<OfferedTool<'a>> {
     slots.map(|slot| OfferedTool { slot, file: pack.tool_file(&slot.file) }).collect()
 }
 
+/// A tool that somebody else describes and runs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct GivenTool {
+    /// Its name.
+    pub name: String,
+    /// What it is for.
+    pub description: String,
+    /// What it takes.
+    pub schema: Schema,
+    /// Who gave it.
+    pub place: Arc<str>,
+}
+
+/// The tools that others run, and those whose schema no model would understand.
+pub fn given(pack: &Pack, facts: &Facts) -> (Vec<GivenTool>, Vec<Omission>) {
+    let (mut tools, mut omissions) = (Vec::new(), Vec::new());
+    if pack.layout.tools_only.as_ref().is_some_and(|only| gate::all_open(&only.gates, facts)) {
+        return (tools, omissions);
+    }
+    for DynamicTool { name, description, input_schema } in &facts.dynamic_tools {
+        match Schema::read(input_schema) {
+            Ok(schema) => tools.push(GivenTool {
+                name: name.clone(),
+                description: description.clone(),
+                schema,
+                place: "dynamic_tools".into(),
+            }),
+            Err(error) => omissions.push(Omission {
+                slot: part(),
+                what: name.clone(),
+                why: Why::Unusable { error: error.to_string() },
+            }),
+        }
+    }
+    (tools, omissions)
+}
+
 /// Tools, and what their descriptions are filled with.
 #[derive(Debug, Clone, Copy)]
 pub struct ToolList<'a> {
     /// The tools.
     pub tools: &'a [OfferedTool<'a>],
+    /// Those that others run; they come last.
+    pub given: &'a [GivenTool],
     /// Where texts come from.
     pub pack: &'a Pack,
     /// What is true.
@@ -67,9 +110,15 @@ pub struct ToolList<'a> {
 }
 
 impl ToolList<'_> {
+    /// Whether there is nothing to offer.
+    pub fn is_empty(&self) -> bool {
+        self.tools.is_empty() && self.given.is_empty()
+    }
+
     /// Writes the list as a JSON array.
     pub fn encode(self, encoder: &mut Encoder, wire: WireApi) {
-        let Self { tools, pack, facts } = self;
+        let Self { tools, given, pack, facts } = self;
+        let n_tools = tools.len() + given.len();
         encoder.wire("[");
         for (n, tool) in tools.iter().enumerate() {
             if n > 0 {
@@ -81,11 +130,45 @@ impl ToolList<'_> {
             match wire {
                 WireApi::Responses => writer.tool(tool.file),
                 WireApi::Chat => writer.chat_tool(tool.file),
-                WireApi::Messages => writer.messages_tool(tool.file, n + 1 == tools.len()),
+                WireApi::Messages => writer.messages_tool(tool.file, n + 1 == n_tools),
             }
-            encoder.set_part(&"tools".into());
+            encoder.set_part(&part());
+        }
+        for (n, tool) in given.iter().enumerate() {
+            let n = tools.len() + n;
+            if n > 0 {
+                encoder.wire(",");
+            }
+            encoder.set_part(&format!("tools/{}", tool.name).into());
+            tool.encode(encoder, wire, n + 1 == n_tools);
+            encoder.set_part(&part());
         }
         encoder.wire("]");
+    }
+}
+
+impl GivenTool {
+    /// Writes the tool. The last one of a list ends what a server of Messages may cache.
+    fn encode(&self, encoder: &mut Encoder, wire: WireApi, is_last: bool) {
+        let origin = Origin::Provided { place: self.place.clone() };
+        let (before, between, after) = match wire {
+            WireApi::Responses => ("{\"type\":\"function\",\"name\":", ",\"strict\":false,\"parameters\":", "}"),
+            WireApi::Chat => {
+                ("{\"type\":\"function\",\"function\":{\"name\":", ",\"strict\":false,\"parameters\":", "}}")
+            }
+            WireApi::Messages => ("{\"name\":", ",\"input_schema\":", "}"),
+        };
+        encoder.wire(before);
+        encoder.value(&self.name, &origin);
+        encoder.wire(",\"description\":\"");
+        encoder.escaped(&self.description, &origin);
+        encoder.wire("\"");
+        encoder.wire(between);
+        encoder.value(&self.schema, &origin);
+        if wire == WireApi::Messages && is_last {
+            encoder.wire(messages::BREAKPOINT);
+        }
+        encoder.wire(after);
     }
 }
 

@@ -217,6 +217,8 @@ pub enum Wish {
     Rebuild,
     /// Put the provider's items in place of the history.
     Replace(Vec<Item>),
+    /// Tell a program of the user's that the turn has its final answer.
+    Notify(Option<String>),
     /// The turn is over.
     Finish,
 }
@@ -596,6 +598,7 @@ impl Turn {
             self.stage = Stage::Measuring(Next::FollowUp);
             wishes.push(Wish::Measure(self.reasoning));
         } else {
+            wishes.push(Wish::Notify(round.last_message.clone()));
             wishes.extend(self.complete(round.last_message));
         }
         wishes

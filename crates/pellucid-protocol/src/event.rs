@@ -13,6 +13,7 @@ use crate::approval::ApplyPatchApprovalRequest;
 use crate::approval::ExecApprovalRequest;
 use crate::change::PatchApplyBegin;
 use crate::change::PatchApplyEnd;
+use crate::dynamic_tool::DynamicToolCall;
 use crate::exec::ExecCommandBegin;
 use crate::exec::ExecCommandEnd;
 use crate::exec::OutputStream;
@@ -23,6 +24,7 @@ use crate::input::UserInput;
 use crate::item::Item;
 use crate::item::Phase;
 use crate::item::WebSearchAction;
+use crate::question::RequestUserInput;
 use crate::review::ReviewOutput;
 use crate::review::ReviewTarget;
 use crate::settings::ApprovalPolicy;
@@ -182,6 +184,10 @@ pub enum EventMessage {
     ExecApprovalRequest(ExecApprovalRequest),
     /// May this patch be applied?
     ApplyPatchApprovalRequest(ApplyPatchApprovalRequest),
+    /// The model asks a person.
+    RequestUserInput(RequestUserInput),
+    /// The model calls a tool that the program which drives the session runs.
+    DynamicToolCallRequest(DynamicToolCall),
     /// A patch is about to be applied.
     PatchApplyBegin(PatchApplyBegin),
     /// A patch was applied, or not.

@@ -10,6 +10,7 @@
 pub mod approval;
 pub mod call;
 pub mod change;
+pub mod dynamic_tool;
 pub mod environment;
 pub mod event;
 pub mod exec;
@@ -21,6 +22,7 @@ pub mod model;
 pub mod operation;
 pub mod parsed_command;
 pub mod provider;
+pub mod question;
 pub mod reply;
 pub mod review;
 pub mod seal;

@@ -6,8 +6,10 @@ use serde::Deserialize;
 use serde::Serialize;
 
 use crate::approval::ReviewDecision;
+use crate::dynamic_tool::DynamicToolResponse;
 use crate::id::TurnId;
 use crate::input::UserInput;
+use crate::question::UserAnswers;
 use crate::review::ReviewRequest;
 use crate::settings::ApprovalPolicy;
 use crate::settings::CollaborationMode;
@@ -60,6 +62,21 @@ pub enum Operation {
         id: String,
         /// The answer.
         decision: ReviewDecision,
+    },
+    /// Answer what the model asked.
+    #[serde(alias = "request_user_input_response")]
+    UserInputAnswer {
+        /// The turn in which it asked.
+        id: TurnId,
+        /// The answers.
+        response: UserAnswers,
+    },
+    /// Answer a call of a tool that this program runs.
+    DynamicToolResponse {
+        /// The call.
+        id: String,
+        /// The answer.
+        response: DynamicToolResponse,
     },
     /// Have changes reviewed.
     Review {

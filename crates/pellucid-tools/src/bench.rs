@@ -22,6 +22,7 @@ use pellucid_protocol::settings::TruncationPolicy;
 use crate::Job;
 use crate::NoOutcome;
 use crate::TOOLS;
+use crate::desk::Answer;
 use crate::desk::Desk;
 use crate::desk::FromTool;
 use crate::run;
@@ -38,7 +39,14 @@ pub(crate) struct Bench {
 /// What a call said and answered.
 pub(crate) struct Ran {
     pub outcome: Result<ToolOutput, NoOutcome>,
-    pub said: Vec<FromTool>,
+    pub said: Vec<Said>,
+}
+
+/// Something that a call said.
+pub(crate) enum Said {
+    /// A question, and by what its answer is known.
+    Asked(String),
+    Other(FromTool),
 }
 
 impl Bench {
@@ -57,6 +65,7 @@ impl Bench {
             sees_pictures: true,
             truncation: TruncationPolicy { mode: TruncationMode::Bytes, limit: 10_000 },
             offered,
+            dynamic_tools: Vec::new(),
             shell_is_on: true,
             shell: "/bin/bash".into(),
             environment: BTreeMap::from([("PATH".into(), "/usr/bin:/bin".into())]),
@@ -73,8 +82,13 @@ impl Bench {
         self.run(call).text().replace(&*self.folder.path().to_string_lossy(), "DIR")
     }
 
-    /// Runs a call to its end.
+    /// Runs a call to its end. Questions are not answered.
     pub(crate) fn run(&self, call: &ToolCall) -> Ran {
+        self.run_answered(call, None)
+    }
+
+    /// Runs a call to its end, and answers its first question.
+    pub(crate) fn run_answered(&self, call: &ToolCall, mut answer: Option<Answer>) -> Ran {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         runtime.block_on(async {
             let (desk, mut heard) = Desk::open();
@@ -94,7 +108,16 @@ impl Bench {
                 };
                 let hearing = async {
                     while let Some(message) = heard.recv().await {
-                        said.push(message);
+                        match message {
+                            FromTool::Ask(question) => {
+                                let asked = serde_json::to_string(&question.event).unwrap();
+                                said.push(Said::Asked(format!("{asked} by {:?}", question.key)));
+                                if let Some(answer) = answer.take() {
+                                    question.answer.send(answer).unwrap();
+                                }
+                            }
+                            other => said.push(Said::Other(other)),
+                        }
                     }
                 };
                 tokio::join!(running, hearing).0
@@ -108,8 +131,9 @@ impl Ran {
     /// All of it, a line each.
     pub(crate) fn text(&self) -> String {
         let said = self.said.iter().map(|message| match message {
-            FromTool::Event(event) => serde_json::to_string(event).unwrap(),
-            other => format!("{other:?}"),
+            Said::Asked(question) => question.clone(),
+            Said::Other(FromTool::Event(event)) => serde_json::to_string(event).unwrap(),
+            Said::Other(other) => format!("{other:?}"),
         });
         let answer = match &self.outcome {
             Ok(ToolOutput::Text(text)) => format!("=> {text}"),

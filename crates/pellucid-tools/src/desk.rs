@@ -6,8 +6,11 @@
 use std::path::PathBuf;
 
 use pellucid_protocol::approval::ReviewDecision;
+use pellucid_protocol::dynamic_tool::DynamicToolResponse;
 use pellucid_protocol::event::EventMessage;
+use pellucid_protocol::id::TurnId;
 use pellucid_protocol::item::Item;
+use pellucid_protocol::question::UserAnswers;
 use tokio::sync::mpsc;
 use tokio::sync::oneshot;
 
@@ -54,6 +57,10 @@ pub struct Question {
 pub enum AskKey {
     /// By the call that wants to do something.
     Approval(String),
+    /// By the turn in which the model asks.
+    Question(TurnId),
+    /// By the call of a tool that the face runs.
+    DynamicTool(String),
 }
 
 /// What a person answers.
@@ -61,6 +68,10 @@ pub enum AskKey {
 pub enum Answer {
     /// Whether something may be done.
     Decision(ReviewDecision),
+    /// What the model wanted to know.
+    Answers(UserAnswers),
+    /// What a tool of the face answers.
+    DynamicTool(DynamicToolResponse),
 }
 
 /// What the model is told beside an answer. The words are the pack's.

@@ -13,6 +13,7 @@ pub mod toolbox;
 
 mod apply_patch;
 mod command;
+mod dynamic_tool;
 mod exec_command;
 mod grep_files;
 mod indentation;
@@ -20,6 +21,7 @@ mod list_dir;
 mod patch;
 mod permit;
 mod read_file;
+mod request_user_input;
 mod script_argv;
 mod shell;
 mod shell_command;
@@ -52,8 +54,11 @@ struct Tool {
     takes: &'static [Takes],
     /// When it can be called.
     when: When,
-    run: for<'a> fn(&'a ToolCall, &'a Job) -> Running<'a>,
+    run: Run,
 }
+
+/// How a call is done.
+type Run = for<'a> fn(&'a ToolCall, &'a Job) -> Running<'a>;
 
 /// A call that is being done.
 type Running<'a> = Pin<Box<dyn Future<Output = Result<ToolOutput, Failed>> + Send + 'a>>;
@@ -85,6 +90,7 @@ static TOOLS: &[Tool] = &[
     write_stdin::TOOL,
     apply_patch::TOOL,
     update_plan::TOOL,
+    request_user_input::TOOL,
     view_image::TOOL,
     grep_files::TOOL,
     read_file::TOOL,
@@ -139,17 +145,22 @@ pub fn is_parallel(situation: &Situation, name: &str) -> bool {
 /// # Errors
 /// When no tool can take it, or it leaves no answer.
 pub async fn run(call: &ToolCall, job: &Job) -> Result<ToolOutput, NoOutcome> {
-    let tool = TOOLS.iter().find(|tool| tool.name == call.name && job.situation.has(tool));
-    let tool = tool.ok_or(NoOutcome::Unknown)?;
+    let known = || TOOLS.iter().find(|tool| tool.name == call.name && job.situation.has(tool));
+    let (takes, run): (&[Takes], Run) = if job.situation.dynamic_tools.contains(&call.name) {
+        (&[Takes::Function], |call, job| Box::pin(dynamic_tool::run(call, job)))
+    } else {
+        let tool = known().ok_or(NoOutcome::Unknown)?;
+        (tool.takes, tool.run)
+    };
     let kind = match &call.payload {
         Payload::Function { .. } => Takes::Function,
         Payload::Custom { .. } => Takes::Custom,
         Payload::LocalShell(_) => Takes::LocalShell,
     };
-    if !tool.takes.contains(&kind) {
+    if !takes.contains(&kind) {
         return Err(NoOutcome::Fatal(format!("tool {} invoked with incompatible payload", call.name)));
     }
-    match (tool.run)(call, job).await {
+    match run(call, job).await {
         Ok(output) => Ok(output),
         Err(Failed::Told(text)) => Ok(ToolOutput::Text(text)),
         Err(Failed::Fatal(text)) => Err(NoOutcome::Fatal(text)),

@@ -37,6 +37,8 @@ pub struct Situation {
     pub truncation: TruncationPolicy,
     /// The tools that the model was offered.
     pub offered: Vec<Offered>,
+    /// The names of the tools that the program which drives the session runs itself.
+    pub dynamic_tools: Vec<String>,
     /// Whether commands can be run at all.
     pub shell_is_on: bool,
     /// The person's shell.

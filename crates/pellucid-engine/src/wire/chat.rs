@@ -53,7 +53,7 @@ pub(crate) fn tail(tools: ToolList<'_>, facts: &Facts, wire: &WireSettings) -> E
     encoder.wire("]");
     encoder.set_part(&"settings".into());
     encoder.wire(",\"stream\":true,\"stream_options\":{\"include_usage\":true}");
-    if !tools.tools.is_empty() {
+    if !tools.is_empty() {
         encoder.set_part(&tool_list::part());
         encoder.wire(",\"tools\":");
         tools.encode(&mut encoder, WireApi::Chat);

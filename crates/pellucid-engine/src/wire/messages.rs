@@ -83,7 +83,7 @@ pub(crate) fn head(
     }
     encoder.wire(",\"stream\":true");
     thinking(&mut encoder, facts, wire.output_schema.as_ref());
-    if !tools.tools.is_empty() {
+    if !tools.is_empty() {
         encoder.set_part(&tool_list::part());
         encoder.wire(",\"tools\":");
         tools.encode(&mut encoder, WireApi::Messages);

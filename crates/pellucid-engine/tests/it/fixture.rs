@@ -75,6 +75,7 @@ pub fn facts() -> Facts {
         commit_attribution: None,
         has_mcp_servers: false,
         agent_roles: Vec::new(),
+        dynamic_tools: Vec::new(),
         prompt_mode: PromptMode::Full,
         assistant: None,
         injection: InjectionFacts::default(),

@@ -122,7 +122,8 @@ fn check_tools(of: &[(&str, &str)], expected: &Expect) {
     let (pack, facts) = (pack(of), facts());
     let mut encoder = Encoder::new(&tool_list::part());
     let tools = tool_list::offered(&pack, &facts);
-    tool_list::ToolList { tools: &tools, pack: &pack, facts: &facts }.encode(&mut encoder, WireApi::Responses);
+    tool_list::ToolList { tools: &tools, given: &[], pack: &pack, facts: &facts }
+        .encode(&mut encoder, WireApi::Responses);
     let encoded = encoder.finish();
     let mut own: BTreeMap<String, String> = BTreeMap::new();
     let mut start = 0;

@@ -1,0 +1,204 @@
+//! Schemas that others write for their tools, brought into the form that every model understands.
+//!
+//! A schema may say the same thing in many ways, and much that no model heeds. What is kept is the
+//! type, what it is for, and what it is made of.
+
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
+use serde::Serialize;
+use serde_json::Map;
+use serde_json::Value;
+
+/// Types that a model understands.
+const TYPES: [&str; 6] = ["object", "array", "string", "number", "integer", "boolean"];
+
+/// Keys that tell a type where none is given, the first that fits.
+const TELLING: [(&str, &[&str]); 4] = [
+    ("object", &["properties", "required", "additionalProperties"]),
+    ("array", &["items", "prefixItems"]),
+    ("string", &["enum", "const", "format"]),
+    ("number", &["minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"]),
+];
+
+/// A schema in that form. Its keys are written in this order.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "type", rename_all = "lowercase")]
+pub enum Schema {
+    /// Yes or no.
+    Boolean {
+        /// What it is for.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        description: Option<String>,
+    },
+    /// A text.
+    String {
+        /// What it is for.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        description: Option<String>,
+    },
+    /// A number.
+    #[serde(alias = "integer")]
+    Number {
+        /// What it is for.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        description: Option<String>,
+    },
+    /// A list.
+    Array {
+        /// What is in it.
+        items: Box<Self>,
+        /// What it is for.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        description: Option<String>,
+    },
+    /// A table.
+    Object {
+        /// What it may hold, by name.
+        properties: BTreeMap<String, Self>,
+        /// What it must hold.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        required: Option<Vec<String>>,
+        /// What else it may hold.
+        #[serde(rename = "additionalProperties", default, skip_serializing_if = "Option::is_none")]
+        additional: Option<Additional>,
+    },
+}
+
+/// What else a table may hold.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum Additional {
+    /// Anything, or nothing.
+    Any(bool),
+    /// What fits this.
+    Schema(Box<Schema>),
+}
+
+impl Schema {
+    /// Reads a schema that somebody else wrote.
+    ///
+    /// # Errors
+    /// When it says something that has no such form.
+    pub fn read(value: &Value) -> Result<Self, serde_json::Error> {
+        serde_json::from_value(simplified(value))
+    }
+}
+
+fn simplified(value: &Value) -> Value {
+    match value {
+        Value::Bool(_) => Value::Object(of_type("string")),
+        Value::Array(values) => values.iter().map(simplified).collect(),
+        Value::Object(table) => Value::Object(simplified_table(table)),
+        other => other.clone(),
+    }
+}
+
+fn simplified_table(table: &Map<String, Value>) -> Map<String, Value> {
+    let kind = kind(table);
+    let mut simple = of_type(kind);
+    if let Some(description) = table.get("description") {
+        simple.insert("description".to_owned(), description.clone());
+    }
+    match kind {
+        "object" => {
+            let properties = match table.get("properties") {
+                None | Some(Value::Null) => Value::Object(Map::new()),
+                Some(Value::Object(properties)) => {
+                    properties.iter().map(|(name, value)| (name.clone(), simplified(value))).collect()
+                }
+                Some(other) => other.clone(),
+            };
+            simple.insert("properties".to_owned(), properties);
+            if let Some(required) = table.get("required") {
+                simple.insert("required".to_owned(), required.clone());
+            }
+            match table.get("additionalProperties") {
+                Some(Value::Bool(any)) => _ = simple.insert("additionalProperties".to_owned(), (*any).into()),
+                Some(other) => _ = simple.insert("additionalProperties".to_owned(), simplified(other)),
+                None => {}
+            }
+        }
+        "array" => {
+            let items = table.get("items").map_or_else(|| Value::Object(of_type("string")), simplified);
+            simple.insert("items".to_owned(), items);
+        }
+        _ => {}
+    }
+    simple
+}
+
+fn of_type(kind: &str) -> Map<String, Value> {
+    Map::from_iter([("type".to_owned(), kind.into())])
+}
+
+/// The type: the one that is given, the first of several that is understood, or what other keys tell.
+fn kind(table: &Map<String, Value>) -> &str {
+    let given = match table.get("type") {
+        Some(Value::String(kind)) => Some(kind.as_str()),
+        Some(Value::Array(kinds)) => kinds.iter().filter_map(Value::as_str).find(|kind| TYPES.contains(kind)),
+        _ => None,
+    };
+    let told = || TELLING.iter().find(|(_, keys)| keys.iter().any(|key| table.contains_key(*key)));
+    given.or_else(|| told().map(|(kind, _)| *kind)).unwrap_or("string")
+}
+
+#[cfg(test)]
+mod tests {
+    use expect_test::Expect;
+    use expect_test::expect;
+
+    use super::*;
+
+    #[track_caller]
+    fn check_schema(written: &str, expected: &Expect) {
+        let schema = Schema::read(&serde_json::from_str(written).unwrap());
+        expected.assert_eq(
+            &schema.map_or_else(|error| format!("refused: {error}"), |schema| serde_json::to_string(&schema).unwrap()),
+        );
+    }
+
+    #[test]
+    fn what_no_model_heeds_goes() {
+        check_schema(
+            r#"{"$schema":"x","type":"object","title":"T","description":"d","properties":{"b":{"type":"integer","minimum":1},"a":{"type":"string","description":"A.","enum":["x"]}},"required":["a"],"additionalProperties":false}"#,
+            &expect![[
+                r#"{"type":"object","properties":{"a":{"type":"string","description":"A."},"b":{"type":"number"}},"required":["a"],"additionalProperties":false}"#
+            ]],
+        );
+    }
+
+    #[test]
+    fn types_are_told_by_other_keys() {
+        check_schema(
+            r#"{"properties":{"any":true,"e":{"enum":[1]},"l":{"items":{}},"m":{"maximum":3},"n":{"type":["null","boolean"]},"o":{"required":["x"]},"x":{}}}"#,
+            &expect![[
+                r#"{"type":"object","properties":{"any":{"type":"string"},"e":{"type":"string"},"l":{"type":"array","items":{"type":"string"}},"m":{"type":"number"},"n":{"type":"boolean"},"o":{"type":"object","properties":{},"required":["x"]},"x":{"type":"string"}}}"#
+            ]],
+        );
+    }
+
+    #[test]
+    fn what_is_missing_is_added() {
+        check_schema(r#"{"type":"object","properties":null}"#, &expect![[r#"{"type":"object","properties":{}}"#]]);
+        check_schema(r#"{"type":"array"}"#, &expect![[r#"{"type":"array","items":{"type":"string"}}"#]]);
+        check_schema(
+            r#"{"type":"object","additionalProperties":{"type":"integer"}}"#,
+            &expect![[r#"{"type":"object","properties":{},"additionalProperties":{"type":"number"}}"#]],
+        );
+    }
+
+    #[test]
+    fn what_has_no_such_form_is_refused() {
+        check_schema(
+            r#""text""#,
+            &expect![[r#"refused: invalid type: string "text", expected internally tagged enum Schema"#]],
+        );
+        check_schema(
+            r#"{"type":"null"}"#,
+            &expect![[
+                r#"refused: unknown variant `null`, expected one of `boolean`, `string`, `number`, `array`, `object`"#
+            ]],
+        );
+    }
+}

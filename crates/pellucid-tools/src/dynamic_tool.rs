@@ -1,0 +1,97 @@
+//! Tools that the program which drives the session runs itself: it is asked, and its answer is passed on.
+
+use pellucid_protocol::call::ToolCall;
+use pellucid_protocol::dynamic_tool::DynamicContent;
+use pellucid_protocol::dynamic_tool::DynamicToolCall;
+use pellucid_protocol::event::EventMessage;
+use pellucid_protocol::item::ContentPart;
+use pellucid_protocol::item::ToolOutput;
+
+use crate::Failed;
+use crate::Job;
+use crate::arguments;
+use crate::desk::Answer;
+use crate::desk::AskKey;
+
+/// Asks the program for the answer to a call.
+pub(crate) async fn run(call: &ToolCall, job: &Job) -> Result<ToolOutput, Failed> {
+    let asked = DynamicToolCall {
+        call_id: call.call_id.clone(),
+        turn_id: job.situation.turn_id.clone(),
+        tool: call.name.clone(),
+        arguments: arguments(call)?,
+    };
+    let key = AskKey::DynamicTool(call.call_id.clone());
+    let answer = job.desk.ask(EventMessage::DynamicToolCallRequest(asked), key).await;
+    let Some(Answer::DynamicTool(response)) = answer else {
+        return Err(Failed::told("dynamic tool call was cancelled before receiving a response"));
+    };
+    let part = |content| match content {
+        DynamicContent::InputText { text } => ContentPart::InputText { text },
+        DynamicContent::InputImage { image_url } => ContentPart::InputImage { image_url },
+    };
+    Ok(ToolOutput::Parts(response.content_items.into_iter().map(part).collect()))
+}
+
+#[cfg(test)]
+mod tests {
+    use expect_test::Expect;
+    use expect_test::expect;
+    use pellucid_protocol::dynamic_tool::DynamicToolResponse;
+
+    use crate::NoOutcome;
+    use crate::bench::Bench;
+    use crate::bench::custom;
+    use crate::bench::function;
+    use crate::desk::Answer;
+
+    #[track_caller]
+    fn check_called(arguments: &str, answer: Option<&str>, expected: &Expect) {
+        let mut bench = Bench::new();
+        bench.situation.dynamic_tools = vec!["lookup".to_owned()];
+        let answer = answer.map(|text| serde_json::from_str::<DynamicToolResponse>(text).unwrap());
+        let ran = bench.run_answered(&function("lookup", arguments), answer.map(Answer::DynamicTool));
+        expected.assert_eq(&ran.text());
+    }
+
+    #[test]
+    fn the_program_answers() {
+        check_called(
+            r#"{"word":"pear"}"#,
+            Some(
+                r#"{"contentItems":[{"type":"inputText","text":"two"},{"type":"inputImage","imageUrl":"data:,"}],"success":true}"#,
+            ),
+            &expect![[r#"
+                {"type":"dynamic_tool_call_request","callId":"c","turnId":"t","tool":"lookup","arguments":{"word":"pear"}} by DynamicTool("c")
+                => Ok(Parts([InputText { text: "two" }, InputImage { image_url: "data:," }]))
+            "#]],
+        );
+    }
+
+    #[test]
+    fn a_call_without_an_answer_says_so() {
+        check_called(
+            "{}",
+            None,
+            &expect![[r#"
+                {"type":"dynamic_tool_call_request","callId":"c","turnId":"t","tool":"lookup","arguments":{}} by DynamicTool("c")
+                => dynamic tool call was cancelled before receiving a response
+            "#]],
+        );
+        check_called(
+            "{",
+            None,
+            &expect![[r#"
+                => failed to parse function arguments: EOF while parsing an object at line 1 column 2
+            "#]],
+        );
+    }
+
+    #[test]
+    fn only_functions_are_called_so() {
+        let mut bench = Bench::new();
+        bench.situation.dynamic_tools = vec!["lookup".to_owned()];
+        let outcome = bench.run(&custom("lookup", "")).outcome;
+        assert_eq!(outcome, Err(NoOutcome::Fatal("tool lookup invoked with incompatible payload".to_owned())));
+    }
+}

@@ -1,0 +1,111 @@
+//! A command that a person runs: in their shell, in no sandbox, and nobody is asked.
+//!
+//! No tool of the model. What comes of it is shown like a command of the model, and the model sees
+//! a record of it with the next request.
+
+use std::future::Future;
+use std::time::Duration;
+
+use pellucid_engine::exec_output;
+use pellucid_engine::user_command::UserCommand;
+use pellucid_exec::process::Command;
+use pellucid_exec::process::Finished;
+use pellucid_exec::summary::summary;
+use pellucid_protocol::event::EventMessage;
+use pellucid_protocol::exec::ExecCommandBegin;
+use pellucid_protocol::exec::ExecCommandEnd;
+use pellucid_protocol::exec::ExecSource;
+use pellucid_protocol::exec::ExecStatus;
+
+use crate::Job;
+use crate::command;
+use crate::desk::FromTool;
+use crate::script_argv::Login;
+use crate::script_argv::script_argv;
+
+/// For how long it may run.
+const LIMIT: Duration = Duration::from_secs(60 * 60);
+
+/// Runs a person's command until it ends or `cancelled` does.
+pub async fn run(job: &Job, call_id: String, script: String, cancelled: impl Future<Output = ()> + Send) {
+    let situation = &job.situation;
+    let argv = script_argv(&situation.shell, Login::Yes, &script);
+    let begin = ExecCommandBegin {
+        call_id: call_id.clone(),
+        process_id: None,
+        turn_id: situation.turn_id.clone(),
+        parsed_cmd: summary(&argv),
+        command: argv.clone(),
+        cwd: situation.cwd.clone(),
+        source: ExecSource::UserShell,
+        interaction_input: None,
+    };
+    job.desk.tell(EventMessage::ExecCommandBegin(begin.clone())).await;
+    let command = Command { argv, arg0: None, cwd: situation.cwd.clone(), env: situation.environment.clone() };
+    let ran = tokio::select! {
+        ran = command::run_shown(job, &call_id, &command, LIMIT) => Some(ran),
+        () = cancelled => None,
+    };
+    let outcome = match ran {
+        None => Outcome::failed("command aborted by user".to_owned()),
+        Some(Err(error)) => Outcome::failed(error.failure_text()),
+        Some(Ok(finished)) => Outcome::of(&finished),
+    };
+    let user_command = UserCommand {
+        command: &script,
+        exit_code: outcome.exit_code,
+        duration: outcome.duration,
+        output: &outcome.shown,
+    };
+    let record = user_command.record(situation.truncation);
+    let formatted_output = exec_output::with_heading(&outcome.shown, situation.truncation);
+    let end = ExecCommandEnd {
+        begin,
+        stdout: outcome.stdout,
+        stderr: outcome.stderr,
+        aggregated_output: outcome.aggregated,
+        exit_code: outcome.exit_code,
+        duration: outcome.duration,
+        formatted_output,
+        status: if outcome.exit_code == 0 { ExecStatus::Completed } else { ExecStatus::Failed },
+    };
+    job.desk.tell(EventMessage::ExecCommandEnd(Box::new(end))).await;
+    job.desk.say(FromTool::UserCommandEnded { call_id, record }).await;
+}
+
+/// What came of a command.
+struct Outcome {
+    exit_code: i32,
+    duration: Duration,
+    stdout: String,
+    stderr: String,
+    aggregated: String,
+    shown: String,
+}
+
+impl Outcome {
+    fn of(finished: &Finished) -> Self {
+        match finished.exit_code() {
+            Some(exit_code) => Self {
+                exit_code,
+                duration: finished.duration,
+                stdout: finished.stdout.text(),
+                stderr: finished.stderr.text(),
+                aggregated: finished.aggregated(),
+                shown: finished.shown(),
+            },
+            None => Self::failed(finished.failure_text().unwrap_or_default()),
+        }
+    }
+
+    fn failed(text: String) -> Self {
+        Self {
+            exit_code: -1,
+            duration: Duration::ZERO,
+            stdout: String::new(),
+            stderr: text.clone(),
+            aggregated: text.clone(),
+            shown: text,
+        }
+    }
+}

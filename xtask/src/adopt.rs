@@ -1,6 +1,6 @@
-//! `cargo xtask adopt DIR`: takes over `conformance/` and `bench/` from another folder.
+//! `cargo xtask adopt DIR`: takes over `conformance/`, `bench/` and `golden/` from another folder.
 //!
-//! Both are developed beside the project and shared with others; what is here is a copy. Files are
+//! They are developed beside the project and shared with others; what is here is a copy. Files are
 //! compared by content, so a second run changes nothing.
 //!
 //! Not here: judging the changes. They are printed, and `git diff` shows the rest.
@@ -17,7 +17,7 @@ use crate::args::Args;
 use crate::program;
 
 /// The folders that are copies.
-const FOLDERS: &[&str] = &["conformance", "bench"];
+const FOLDERS: &[&str] = &["conformance", "bench", "golden"];
 
 /// Files in them that are ours and have no original.
 const OURS: &[&str] = &["conformance/claimed.txt"];
@@ -228,6 +228,6 @@ mod tests {
     fn a_folder_that_has_neither_is_refused() {
         let (source, root) = (Scratch::new().unwrap(), Scratch::new().unwrap());
         let error = adopt(source.path(), root.path()).unwrap_err().to_string();
-        assert!(error.ends_with("has neither conformance/ nor bench/"), "{error}");
+        assert!(error.ends_with("has neither conformance/ nor bench/ nor golden/"), "{error}");
     }
 }

@@ -3,6 +3,8 @@
 //! Each command is one file that wires existing programs together (cargo, git, the Python
 //! harnesses) or reads the sources. `tidy` holds the rules no compiler knows.
 //!
+//! `golden` uses the product's libraries, and is the only command that does.
+//!
 //! Not here: anything the product needs at run time. Nothing depends on this crate.
 
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "talking to the terminal is all this program does")]
@@ -12,6 +14,7 @@ mod args;
 mod bench;
 mod callgrind;
 mod conformance;
+mod golden;
 mod hot;
 mod manifest;
 mod pages;
@@ -53,8 +56,14 @@ const COMMANDS: &[Command] = &[
     Command {
         name: "adopt",
         usage: "DIR",
-        about: "take over newer versions of conformance/ and bench/ from DIR",
+        about: "take over newer versions of conformance/, bench/ and golden/ from DIR",
         run: adopt::run,
+    },
+    Command {
+        name: "golden",
+        usage: "[DIR]",
+        about: "run the golden vectors of the other systems' packs (default: golden/)",
+        run: golden::run,
     },
     Command { name: "tidy", usage: "", about: "check the rules of the house", run: tidy::run },
     Command {

@@ -52,7 +52,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
         ],
     ),
     ("pellucid-testkit", &[]),
-    ("xtask", &[]),
+    ("xtask", &["pellucid-protocol", "pellucid-engine", "pellucid-config", "pellucid-workspace"]),
 ];
 
 /// What any crate may use in its tests.

@@ -1,0 +1,5 @@
+//! The suites of ads.
+
+use super::Suite;
+
+pub const SUITES: &[Suite] = &[];

@@ -1,0 +1,5 @@
+//! The suites of agentcore.
+
+use super::Suite;
+
+pub const SUITES: &[Suite] = &[];

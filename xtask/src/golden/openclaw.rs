@@ -1,0 +1,5 @@
+//! The suites of openclaw.
+
+use super::Suite;
+
+pub const SUITES: &[Suite] = &[];

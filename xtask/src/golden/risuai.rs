@@ -1,0 +1,5 @@
+//! The suites of risuai.
+
+use super::Suite;
+
+pub const SUITES: &[Suite] = &[];

@@ -5,6 +5,7 @@
 //! - [`fragment`], [`encode`]: text with its origin, and bytes with theirs
 //! - [`assemble`]: the first context
 //! - [`update`], [`compaction`]: what is told of changes, and how a long history is summarised
+//! - [`reinject`], [`memory`]: texts that are said again, and what is remembered of a long conversation
 //! - [`skills`]: instructions on disk that are used on demand
 //! - [`custom_prompt`]: texts of the user's own with places to fill
 //! - [`transcript`], [`chunks`], [`user_message`]: the conversation, encoded once
@@ -13,7 +14,7 @@
 //! - [`report`], [`tokens`]: what a request is made of, and how much that is
 //! - [`continuity`], [`increment`]: how a request adds to the one before
 //! - [`turn`], [`call`], [`turn_item`], [`meter`]: the turn as a state machine
-//! - [`truncate`]: cutting texts
+//! - [`truncate`], [`js_text`]: cutting texts, and reading them as JavaScript does
 //!
 //! Not here: files, clocks, environment, network, waiting. Whatever varies arrives as an argument,
 //! so the same facts always give the same bytes. A lint holds it (`clippy.toml` in this folder).
@@ -33,9 +34,12 @@ pub mod facts;
 pub mod fragment;
 pub mod gate;
 pub mod increment;
+pub mod js_text;
+pub mod memory;
 pub mod meter;
 pub mod output_cut;
 pub mod pack;
+pub mod reinject;
 pub mod report;
 pub mod request;
 pub mod skills;

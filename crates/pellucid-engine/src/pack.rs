@@ -19,6 +19,7 @@ mod tool_file;
 mod unknown_files;
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 pub use layout::Budget;
 pub use layout::Layout;
@@ -42,6 +43,8 @@ pub use unknown_files::UnknownFile;
 use self::models::ModelEntries;
 use self::shelf::Shelf;
 use crate::compaction;
+use crate::memory::layout::MemoryLayout;
+use crate::reinject::layout::ReinjectLayout;
 use crate::source;
 use crate::template;
 use crate::template::Place;
@@ -85,8 +88,8 @@ impl Pack {
 
     /// Loads a built-in pack.
     pub fn builtin(name: &str) -> Option<Self> {
-        let files = builtin::files(name)?;
-        Some(Self::load(&files).expect("built-in packs are loaded by a test"))
+        let (shelf, beneath) = beneath(name)?;
+        Some(Self::from_shelf(shelf, beneath.as_ref()).expect("built-in packs are loaded by a test"))
     }
 
     /// The files of a built-in pack, for those who make their own from it.
@@ -118,8 +121,14 @@ impl Pack {
             shelf.put_over(files, folder);
             return Self::from_shelf(shelf, None);
         };
-        match builtin::files(&name) {
-            Some(base) => Self::load_over(&base, files, folder),
+        match beneath(&name) {
+            Some((shelf, beneath)) => {
+                let mut base = parse_layout(&shelf)?;
+                if let Some(beneath) = &beneath {
+                    base.complete(beneath);
+                }
+                Self::put_over(shelf, &base, files, folder)
+            }
             None => {
                 let known = builtin::names().into_iter().map(str::to_owned).collect();
                 Err(PackError::UnknownName { file: shown, line, kind: "pack", name, known })
@@ -132,10 +141,14 @@ impl Pack {
     /// # Errors
     /// Whatever is wrong in it, with file, line and what would be right.
     pub fn load_over(base: &PackFiles, files: &PackFiles, folder: &str) -> Result<Self, PackError> {
-        let mut shelf = Shelf::builtin(base);
+        let shelf = Shelf::builtin(base);
         let beneath = parse_layout(&shelf)?;
+        Self::put_over(shelf, &beneath, files, folder)
+    }
+
+    fn put_over(mut shelf: Shelf, beneath: &Layout, files: &PackFiles, folder: &str) -> Result<Self, PackError> {
         shelf.put_over(files, folder);
-        let mut pack = Self::from_shelf(shelf, Some(&beneath))?;
+        let mut pack = Self::from_shelf(shelf, Some(beneath))?;
         if !files.contains_key(LAYOUT) {
             let name = folder.trim_end_matches('/').rsplit(['/', '\\']).next();
             pack.name = name.filter(|name| !name.is_empty()).unwrap_or(folder).to_owned();
@@ -184,6 +197,14 @@ impl Pack {
             for file in texts.files() {
                 load(file, &Shape::VERBATIM)?;
             }
+        }
+        for (file, shape, home) in wanted_elsewhere(&layout) {
+            // Any layout may want these, so the words of the pack where they are at home stand in.
+            let own = shelf.get(file).map(|file| (file.shown.clone(), file.text.clone()));
+            let stand_in = || builtin::files(home)?.remove(file).map(|text| (file.into(), text.into()));
+            let missing = || PackError::MissingFile { file: file.to_owned() };
+            let (shown, text): (Arc<str>, Arc<str>) = own.or_else(stand_in).ok_or_else(missing)?;
+            templates.insert(file.to_owned(), Template::parse(&shown, &shape, &text)?);
         }
         let mut tools = BTreeMap::new();
         for tool in &layout.tools {
@@ -240,9 +261,34 @@ pub enum OwnTexts<'a> {
     Entry(&'a ModelEntry),
 }
 
+/// The files of a built-in pack over those of the one it comes from, and the layout of that one.
+fn beneath(name: &str) -> Option<(Shelf, Option<Layout>)> {
+    let files = builtin::files(name)?;
+    let layout = files.get(LAYOUT).map_or("", String::as_str);
+    let base = Layout::base(LAYOUT, layout).expect("built-in packs are loaded by a test");
+    let Some((base, _)) = base else {
+        return Some((Shelf::builtin(&files), None));
+    };
+    let (mut shelf, further) = beneath(&base)?;
+    let mut layout = parse_layout(&shelf).expect("built-in packs are loaded by a test");
+    if let Some(further) = &further {
+        layout.complete(further);
+    }
+    shelf.put_builtin_over(&files);
+    Some((shelf, Some(layout)))
+}
+
 fn parse_layout(shelf: &Shelf) -> Result<Layout, PackError> {
     let file = shelf.get(LAYOUT).ok_or_else(|| PackError::MissingFile { file: LAYOUT.to_owned() })?;
     Layout::parse(&file.shown, &file.text)
+}
+
+/// Templates that what a layout switches on uses, each with the built-in pack where it is at home.
+fn wanted_elsewhere(layout: &Layout) -> Vec<(&str, Shape, &'static str)> {
+    let reinject = layout.reinject.iter().flat_map(ReinjectLayout::templates);
+    let memory = layout.memory.iter().flat_map(MemoryLayout::templates);
+    let reinject = reinject.map(|(file, shape)| (file, shape, "ads"));
+    reinject.chain(memory.map(|(file, shape)| (file, shape, "risuai"))).collect()
 }
 
 /// Templates that every pack has, because code outside of slots uses them.

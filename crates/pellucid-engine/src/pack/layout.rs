@@ -12,6 +12,8 @@ use super::PackError;
 use super::position;
 use super::syntax_error;
 use crate::gate::Gate;
+use crate::memory::layout::MemoryLayout;
+use crate::reinject::layout::ReinjectLayout;
 use crate::source;
 use crate::update;
 use crate::update::Update;
@@ -33,6 +35,10 @@ pub struct Layout {
     pub skills: SkillRules,
     /// Texts for particular models.
     pub models: Vec<ModelTexts>,
+    /// Texts that are said again in long conversations.
+    pub reinject: Option<ReinjectLayout>,
+    /// How what does not fit the window is remembered.
+    pub memory: Option<MemoryLayout>,
 }
 
 /// A place in the layout.
@@ -176,6 +182,8 @@ impl Layout {
             updates: reader.updates(&raw.updates.order)?,
             skills: raw.skills,
             models: raw.model,
+            reinject: raw.reinject,
+            memory: raw.memory,
         })
     }
 
@@ -189,6 +197,9 @@ impl Layout {
     pub(super) fn complete(&mut self, base: &Self) {
         if self.slots.is_empty() {
             self.slots.clone_from(&base.slots);
+            if self.updates.is_empty() {
+                self.updates.clone_from(&base.updates);
+            }
         }
         if self.tools.is_empty() {
             self.tools.clone_from(&base.tools);
@@ -198,6 +209,12 @@ impl Layout {
         }
         if self.models.is_empty() {
             self.models.clone_from(&base.models);
+        }
+        if let Some(base) = &base.reinject {
+            self.reinject.get_or_insert_default().complete(base);
+        }
+        if let Some(base) = &base.memory {
+            self.memory.get_or_insert_default().complete(base);
         }
     }
 
@@ -225,6 +242,8 @@ struct RawLayout {
     skills: SkillRules,
     #[serde(default)]
     model: Vec<ModelTexts>,
+    reinject: Option<ReinjectLayout>,
+    memory: Option<MemoryLayout>,
 }
 
 #[derive(Deserialize)]

@@ -40,8 +40,7 @@ const TEMPLATES: &[(&str, Shape)] = &[
 #[serde(deny_unknown_fields)]
 pub struct ReinjectLayout {
     /// Which way of deciding.
-    #[serde(default)]
-    pub variant: Variant,
+    pub variant: Option<Variant>,
     /// The instructions: a file of the pack, or of `assets_dir` where that is set.
     pub instructions: Option<String>,
     /// A folder with the product's files, in place of the pack.
@@ -64,6 +63,32 @@ pub struct ReinjectLayout {
 }
 
 impl ReinjectLayout {
+    /// Which way of deciding.
+    pub fn variant(&self) -> Variant {
+        self.variant.unwrap_or_default()
+    }
+
+    /// Takes from the layout beneath whatever this one does not say.
+    pub(crate) fn complete(&mut self, base: &Self) {
+        fn fill<T: Clone>(own: &mut Option<T>, base: &Option<T>) {
+            if own.is_none() {
+                own.clone_from(base);
+            }
+        }
+        fill(&mut self.variant, &base.variant);
+        fill(&mut self.instructions, &base.instructions);
+        fill(&mut self.assets_dir, &base.assets_dir);
+        fill(&mut self.rules, &base.rules);
+        fill(&mut self.enabled, &base.enabled);
+        fill(&mut self.turns, &base.turns);
+        fill(&mut self.rules_turns, &base.rules_turns);
+        fill(&mut self.trigger, &base.trigger);
+        fill(&mut self.thresholds, &base.thresholds);
+        for (phase, file) in &base.phases {
+            self.phases.entry(phase.clone()).or_insert_with(|| file.clone());
+        }
+    }
+
     /// How often, with what an environment says before what the layout says.
     pub fn settings(&self, env: Given) -> Settings {
         let own = Given {
@@ -73,13 +98,13 @@ impl ReinjectLayout {
             trigger: self.trigger,
             thresholds: self.thresholds.clone(),
         };
-        Settings::new(self.variant, &env.or(&own))
+        Settings::new(self.variant(), &env.or(&own))
     }
 
     /// The templates that it needs.
     pub(crate) fn templates(&self) -> Vec<(&str, Shape)> {
         let mut templates: Vec<(&str, Shape)> = Vec::new();
-        if self.variant == Variant::Current {
+        if self.variant() == Variant::Current {
             templates.extend(TEMPLATES.iter().copied());
         }
         templates.extend(self.instructions.iter().map(|file| (file.as_str(), Shape::VERBATIM)));
@@ -91,7 +116,7 @@ impl ReinjectLayout {
 impl Words {
     /// The texts of a pack; those that its variant does not use are empty.
     pub fn of(pack: &Pack) -> Self {
-        let is_current = pack.layout.reinject.as_ref().is_some_and(|it| it.variant == Variant::Current);
+        let is_current = pack.layout.reinject.as_ref().is_some_and(|it| it.variant() == Variant::Current);
         if !is_current {
             return Self::default();
         }
@@ -106,7 +131,7 @@ impl Words {
 impl envelope::Words {
     /// The texts of a pack; empty where its variant does not use them.
     pub fn of(pack: &Pack) -> Self {
-        let is_current = pack.layout.reinject.as_ref().is_some_and(|it| it.variant == Variant::Current);
+        let is_current = pack.layout.reinject.as_ref().is_some_and(|it| it.variant() == Variant::Current);
         if !is_current {
             return Self::default();
         }

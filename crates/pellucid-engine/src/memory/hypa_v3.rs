@@ -123,27 +123,23 @@ pub fn hypa_v3(input: &Input<'_>, data: &mut V3Data, answers: &mut Answers<'_>) 
     run.summarise()?;
     let Run { mut tokens, at, batches, data, answers, .. } = run;
 
-    let rest = &entries[at..];
-    if data.summaries.is_empty() && input.is_experimental() {
-        let tokens = tokens - reserved;
-        return Ok(Outcome { entries: rest.to_vec(), tokens, data: (), batches });
+    let rest = entries[at..].iter().cloned();
+    if data.summaries.is_empty() {
+        // What was reserved stays counted.
+        let block = (!input.is_experimental()).then(|| Entry::memory(format!("{OPEN}{CLOSE}"), SUPA_MEMORY));
+        return Ok(Outcome { entries: block.into_iter().chain(rest).collect(), tokens, data: (), batches });
     }
-    let mut chosen = Vec::new();
-    if !data.summaries.is_empty() {
-        let choice = choose::choose(input, data, available, tokens, answers)?;
-        chosen = choice.cards();
-        data.metrics = Some(choice.metrics);
-    }
-    let texts: Vec<&str> = chosen.iter().map(|card| data.summaries[*card].text.as_str()).collect();
+    let choice = choose::choose(input, data, available, tokens, answers)?;
+    let texts: Vec<&str> = choice.cards().into_iter().map(|card| data.summaries[card].text.as_str()).collect();
     let block = format!("{OPEN}{}{CLOSE}", texts.join("\n\n"));
+    data.metrics = Some(choice.metrics);
     tokens += count.system(&block) - reserved;
     if tokens > max {
         let failure = Failure::new("unexpected_overflow", vec![tokens, max], tokens);
         return Err(Failure { is_raised: true, ..failure }.into());
     }
-    let mut all = vec![Entry::memory(block, SUPA_MEMORY)];
-    all.extend(rest.iter().cloned());
-    Ok(Outcome { entries: all, tokens, data: (), batches })
+    let entries = std::iter::once(Entry::memory(block, SUPA_MEMORY)).chain(rest).collect();
+    Ok(Outcome { entries, tokens, data: (), batches })
 }
 
 /// Where the chat goes on after the last summary.

@@ -1,7 +1,8 @@
 //! Sessions and turns: the one library that sees every edge.
 //!
 //! [`gather`] turns configuration and the world into facts, [`session`] holds a conversation,
-//! `drive` does what the engine's turn wishes, [`door`] is how faces talk to a session.
+//! `drive` does what the engine's turn wishes, [`door`] is how faces talk to a session. What a pack
+//! says again and what it remembers of a session are in `standing` and [`memory`].
 //!
 //! Not here: deciding. What a request says and what comes next is the engine's; this crate asks,
 //! waits, and reports back.
@@ -12,7 +13,9 @@ pub mod gather;
 pub mod identity;
 pub mod images;
 pub mod log;
+pub mod memory;
 pub mod metadata;
 mod restore;
 pub mod session;
 pub mod skills;
+mod standing;

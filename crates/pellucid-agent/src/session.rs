@@ -51,6 +51,7 @@ use pellucid_protocol::provider::WireApi;
 use pellucid_protocol::settings::ReasoningEffort;
 use pellucid_store::read::Loaded;
 use pellucid_store::recorder::Recorder;
+use pellucid_store::side::Side;
 use serde_json::Value;
 
 use crate::gather::Gathered;
@@ -58,11 +59,21 @@ use crate::gather::Sources;
 use crate::identity::Identity;
 use crate::images;
 use crate::log::Log;
+use crate::memory;
+use crate::memory::Asker;
+use crate::memory::Done;
+use crate::memory::Job;
+use crate::memory::Kept;
+use crate::memory::Memory;
+use crate::memory::MemoryFile;
+use crate::memory::Remembered;
 use crate::metadata;
 use crate::metadata::Repositories;
 use crate::restore;
 use crate::skills;
 use crate::skills::Wanted;
+use crate::standing;
+use crate::standing::Standing;
 
 /// What a session is made of.
 #[derive(Debug)]
@@ -91,6 +102,8 @@ pub struct Setup {
     pub context_events: bool,
     /// What a person should hear before the first turn.
     pub notices: Vec<EventMessage>,
+    /// What is known of the session beside its file.
+    pub side: Side,
 }
 
 /// A conversation.
@@ -113,6 +126,10 @@ pub struct Session {
     context_is_due: bool,
     /// Skills that the person asked for; they follow the message.
     skills: Vec<Draft>,
+    /// What goes before a person's input, in packs that have it.
+    standing: Option<Standing>,
+    /// What is remembered of what left the window, in packs that remember.
+    memory: Option<Memory>,
     /// A summary that is not written down yet: its text, and the history of a provider's.
     summary: Option<(String, Option<Vec<Item>>)>,
 }
@@ -159,6 +176,9 @@ impl Session {
         let origin = Origin::Recorded { path: loaded.path.to_string_lossy().as_ref().into() };
         for item in &restored.items {
             session.transcript.record(item, &origin);
+            if let Some(memory) = &mut session.memory {
+                memory.note_restored(item, &origin);
+            }
         }
         session.meter = Meter::resumed(restored.usage);
         session.previous_model = restored.model;
@@ -166,9 +186,13 @@ impl Session {
         session
     }
 
-    fn with(setup: Setup, log: Log, context: &Context) -> Self {
+    fn with(mut setup: Setup, log: Log, context: &Context) -> Self {
         let mut omissions = setup.gathered.omissions.clone();
         omissions.extend(context.omissions.iter().cloned());
+        let standing = standing(&mut setup);
+        let file = MemoryFile::read(setup.side.get(memory::SIDE));
+        let layout = setup.pack.layout.memory.as_ref();
+        let memory = layout.map(|layout| Memory::new(layout, layout.prompt(&setup.pack), file));
         let facts = &setup.gathered.facts;
         Self {
             transcript: Transcript::new(ids(&setup.provider), facts.model.truncation_policy),
@@ -182,6 +206,8 @@ impl Session {
             previous_model: None,
             context_is_due: false,
             skills: Vec::new(),
+            standing,
+            memory,
             summary: None,
             setup,
         }
@@ -189,14 +215,43 @@ impl Session {
 
     fn record_context(&mut self, context: Context) {
         for message in context.messages {
-            self.record_draft(&Draft::from(message));
+            self.record_layout(&Draft::from(message));
         }
     }
 
-    /// Records a message, and writes it down.
-    pub(crate) fn record_draft(&mut self, draft: &Draft) {
+    /// Records a message that the layout makes, and writes it down.
+    fn record_layout(&mut self, draft: &Draft) {
         self.log.item(&draft.item());
         self.transcript.record_draft(draft);
+    }
+
+    /// Records a message of the conversation, and writes it down.
+    pub(crate) fn record_draft(&mut self, draft: &Draft) {
+        self.record_layout(draft);
+        if let Some(memory) = &mut self.memory {
+            memory.note(Kept::Draft(draft.clone()));
+        }
+    }
+
+    /// Looks at what a person says before anything else happens. Gives what the person should hear.
+    ///
+    /// # Errors
+    /// Why it must not be sent.
+    pub fn stand(&mut self, inputs: &[UserInput]) -> Result<Vec<EventMessage>, String> {
+        let facts = &self.setup.gathered.facts;
+        let used = self.meter.info().map(|_| self.meter.last_total() as f64);
+        let window = facts.model.effective_window().filter(|window| *window > 0);
+        let occupancy = used.zip(window).map(|(used, window)| used / window as f64);
+        let Some(standing) = &mut self.standing else {
+            return Ok(Vec::new());
+        };
+        let told = standing.prepare(inputs, facts.cwd.as_ref(), occupancy);
+        if told.is_err() {
+            // How often it failed counts.
+            keep(&mut self.setup.side, standing::SIDE, standing.kept());
+        }
+        let told = told.map_err(|blocked| blocked.message)?;
+        Ok(told.into_iter().map(|message| EventMessage::Warning { message }).collect())
     }
 
     /// Tells faces what each request is made of.
@@ -245,7 +300,15 @@ impl Session {
         let messages = updates(&change);
         self.before = facts.clone();
         for message in messages {
-            self.record_draft(&Draft::from(message));
+            self.record_layout(&Draft::from(message));
+        }
+    }
+
+    /// Notes that something was sent, whatever came of it.
+    pub(crate) fn complete_turn(&mut self) {
+        if let Some(standing) = &mut self.standing {
+            standing.complete_turn();
+            keep(&mut self.setup.side, standing::SIDE, standing.kept());
         }
     }
 
@@ -257,6 +320,9 @@ impl Session {
     /// Takes the last turns of the person away.
     pub(crate) fn roll_back(&mut self, n_turns: usize) -> EventMessage {
         self.transcript.roll_back(n_turns);
+        if let Some(memory) = &mut self.memory {
+            memory.roll_back(n_turns);
+        }
         self.previous_model = Some(self.setup.gathered.facts.model.slug.clone());
         let tokens = i64::try_from(self.prompt_tokens()).unwrap_or(i64::MAX);
         self.meter.estimate(tokens, self.setup.gathered.facts.model.effective_window());
@@ -275,7 +341,11 @@ impl Session {
     /// Records what a person said, and nothing else.
     pub(crate) fn record_message(&mut self, inputs: &[UserInput]) {
         let images = images::load(inputs);
-        self.record_draft(&user_message(&self.setup.pack, inputs, &images));
+        let mut draft = user_message(&self.setup.pack, inputs, &images);
+        if let Some(standing) = &mut self.standing {
+            draft = standing.wrap(inputs, draft);
+        }
+        self.record_draft(&draft);
     }
 
     /// Records the skills that the last input asked for.
@@ -301,6 +371,9 @@ impl Session {
     pub(crate) fn record(&mut self, item: &Item, origin: &Origin) {
         self.log.item(item);
         self.transcript.record(item, origin);
+        if let Some(memory) = &mut self.memory {
+            memory.note(Kept::Item(item.clone(), origin.clone()));
+        }
     }
 
     /// What surrounds the items in the requests of a turn.
@@ -394,6 +467,57 @@ impl Session {
         }
     }
 
+    /// Whether the conversation is made to fit by a memory rather than by a summary of all of it.
+    pub(crate) fn has_memory(&self) -> bool {
+        self.memory.is_some()
+    }
+
+    /// What has to be done before the next request, so that it fits: always for the first one of a
+    /// turn, later only if it does not fit.
+    pub(crate) fn memory_job(&self, frame: &Frame, is_first: bool) -> Option<Job> {
+        let memory = self.memory.as_ref()?;
+        let facts = &self.setup.gathered.facts;
+        let context = assemble::assemble(&self.setup.pack, facts);
+        let context: usize = context.messages.iter().map(|message| concat(&message.fragments).len()).sum();
+        let around = tokens_of_bytes(frame.n_bytes() + context) as f64;
+        let (model, window) = (&facts.model.slug, facts.model.effective_window());
+        let is_due = is_first || memory.is_over(model, window, around);
+        is_due.then(|| memory.job(model, window, around))
+    }
+
+    /// Who answers the questions of a memory.
+    pub(crate) fn memory_asker(&self, headers: Vec<(String, String)>) -> Asker {
+        let mut facts = self.setup.gathered.facts.clone();
+        if let Some(slug) = self.memory.as_ref().and_then(|memory| memory.layout().summary_model.as_deref()) {
+            facts.model = self.setup.sources.model(slug).0;
+            facts.effort = supported_effort(&facts);
+        }
+        let frame = Frame::for_summary(&self.setup.pack, &facts, &[], &self.wire(None));
+        Asker { model: self.setup.model.clone(), headers, frame, ids: ids(&self.setup.provider) }
+    }
+
+    /// Takes over what a memory did, and shows it. Gives what faces may hear.
+    ///
+    /// # Errors
+    /// Why the conversation cannot be made to fit.
+    pub(crate) fn remembered(&mut self, remembered: Remembered) -> Result<Vec<EventMessage>, String> {
+        let Some(memory) = &mut self.memory else {
+            return Ok(Vec::new());
+        };
+        let (result, file) = memory.take(remembered);
+        keep(&mut self.setup.side, memory::SIDE, file);
+        let done = result.map_err(|failure| format!("memory: {failure}"))?;
+        memory.show(&done, &mut self.transcript, assemble::assemble(&self.setup.pack, &self.setup.gathered.facts));
+        Ok(if self.setup.context_events { batch_events(&done) } else { Vec::new() })
+    }
+
+    /// Makes the next request fit without asking anybody. Gives why it may look different.
+    pub fn remember_offline(&mut self, frame: &Frame) -> Option<String> {
+        let job = self.memory_job(frame, true)?;
+        let remembered = memory::remember_now(job);
+        self.remembered(remembered).err()
+    }
+
     /// The estimated tokens of instructions and items.
     fn prompt_tokens(&self) -> usize {
         let instructions: usize = self.instructions.iter().map(|fragment| fragment.text.len()).sum();
@@ -460,7 +584,8 @@ impl Session {
         let candidates = self.setup.gathered.facts.candidates.clone();
         let items = self.transcript.rendered().get(..last.n_items)?;
         let not_on_wire = last.frame.omissions().iter().chain(self.transcript.omissions());
-        let omissions = self.omissions.iter().chain(not_on_wire).cloned().collect();
+        let mut omissions: Vec<Omission> = self.omissions.iter().chain(not_on_wire).cloned().collect();
+        omissions.extend(self.memory.iter().flat_map(Memory::omissions));
         let mut report = Report::new(&last.frame, items, omissions, candidates);
         report.continuity.clone_from(&last.continuity);
         Some(report)
@@ -550,6 +675,37 @@ impl Session {
             ("user-agent".to_owned(), identity.user_agent.clone()),
         ]
     }
+}
+
+/// The standing texts of a pack that has some. A phase that it does not know is told.
+fn standing(setup: &mut Setup) -> Option<Standing> {
+    let cwd = setup.gathered.facts.cwd.clone();
+    let state = setup.side.get(standing::SIDE);
+    match Standing::new(&setup.pack, &setup.sources, cwd.as_ref(), state) {
+        Ok(standing) => standing,
+        Err(message) => {
+            setup.notices.push(EventMessage::Warning { message });
+            None
+        }
+    }
+}
+
+/// Keeps something beside the session's file. A session goes on without it.
+fn keep(side: &mut Side, name: &str, value: Value) {
+    if let Err(error) = side.put(name, value) {
+        tracing::warn!(%error, name, "the session's state is not kept");
+    }
+}
+
+/// Which messages left the window for the memory.
+fn batch_events(done: &Done) -> Vec<EventMessage> {
+    let event = |(n_messages, fate): &(usize, _)| EventMessage::ContextOmission {
+        part: "memory".to_owned(),
+        what: format!("{n_messages} messages"),
+        why: memory::fate_text(*fate).to_owned(),
+        bytes: 0,
+    };
+    done.batches.iter().map(event).collect()
 }
 
 /// What is asked for.

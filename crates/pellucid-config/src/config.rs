@@ -174,6 +174,8 @@ pub struct PromptSettings {
     pub compact_prompt: Option<Sourced>,
     /// Whose name goes into commit messages; blank for nobody's.
     pub commit_attribution: Option<String>,
+    /// The phase of work, for packs that have prompts for phases.
+    pub phase: Option<String>,
 }
 
 /// Instruction files of projects.

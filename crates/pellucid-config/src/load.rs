@@ -388,6 +388,7 @@ fn prompt(reader: &Reader<'_>) -> PromptSettings {
         developer_instructions: None,
         compact_prompt: None,
         commit_attribution: reader.text("commit_attribution"),
+        phase: reader.text("phase"),
     }
 }
 

@@ -174,6 +174,11 @@ impl Frame {
         }
     }
 
+    /// How many bytes surround the items.
+    pub fn n_bytes(&self) -> usize {
+        self.head.bytes.len() + self.tail.bytes.len()
+    }
+
     /// The bytes before the items.
     pub(crate) fn head_bytes(&self) -> &Bytes {
         &self.head.bytes

@@ -9,6 +9,7 @@
 //! - [`name`]: where files are
 //! - [`find`]: which file is meant
 //! - [`read`]: reading a file back, whatever state it is in
+//! - [`side`]: what is known of a session beside its file
 //!
 //! Not here: what a record means for the next request (`pellucid-agent`).
 
@@ -19,3 +20,4 @@ pub mod name;
 pub mod read;
 pub mod record;
 pub mod recorder;
+pub mod side;

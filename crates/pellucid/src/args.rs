@@ -1,5 +1,6 @@
 //! What can be typed: commands, options and their help.
 
+mod memory;
 mod pack;
 
 use std::path::PathBuf;
@@ -12,6 +13,9 @@ use clap_complete::Shell;
 
 use crate::start::Keep;
 use crate::start::Which;
+pub use memory::MemoryArgs;
+pub use memory::MemoryCommand;
+pub use memory::OfSession;
 pub use pack::PackArgs;
 pub use pack::PackCommand;
 pub use pack::PackImportArgs;
@@ -113,6 +117,8 @@ pub enum Command {
     Features(FeaturesArgs),
     /// Packs: the texts and the layout of model input. See, copy, change, check and import them.
     Pack(PackArgs),
+    /// What a session remembers of what left the window: cards to see, change, pin and forget.
+    Memory(MemoryArgs),
     /// List skills: which the model is told of, which are switched off, and what is wrong with others.
     Skills(SkillsArgs),
     /// List custom prompts.

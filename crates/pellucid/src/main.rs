@@ -4,6 +4,7 @@
 //! - `start`: from arguments to a session
 //! - `exec`: one turn without a terminal interface
 //! - `prompt`, `context`: what the model would be given, and where it comes from
+//! - `memory`: the cards of a session's memory
 //! - `pack`: the user's prompt packs
 //! - `skills`, `prompts`: what lies on disk for the model or for a person to use
 //! - `demo`: a scripted turn for newcomers
@@ -16,6 +17,7 @@ mod demo;
 mod environment;
 mod exec;
 mod features;
+mod memory;
 mod pack;
 mod prompt;
 mod prompts;
@@ -54,6 +56,7 @@ fn run(args: Args) -> Result<ExitCode, Failure> {
         Command::Demo(args) => demo::run(&args),
         Command::Features(args) => features::run(&shared, &args),
         Command::Pack(args) => pack::run(&shared, &args),
+        Command::Memory(args) => memory::run(&shared, &args),
         Command::Skills(args) => skills::run(&shared, args),
         Command::Prompts(args) => prompts::run(&shared, args),
         Command::Completion { shell } => {

@@ -41,6 +41,7 @@ use pellucid_store::name;
 use pellucid_store::read;
 use pellucid_store::read::Loaded;
 use pellucid_store::recorder::Recorder;
+use pellucid_store::side::Side;
 use serde_json::Value;
 
 use crate::args::LocalProvider;
@@ -197,6 +198,8 @@ impl Start {
                 (SessionId::new(loaded.meta.id.as_str()), recorder, Some(loaded))
             }
         };
+        let side = Side::open(&home, session_id.as_str());
+        let side = if recorder.path().is_some() { side } else { side.read_only() };
         let raw = if config.display.show_raw_reasoning { RawReasoning::Shown } else { RawReasoning::Hidden };
         let (identity, notices) = (Identity::new(ORIGINATOR, &env), notices(&config));
         let compact_prompt = config.prompt.compact_prompt.as_ref().map(gather::provided);
@@ -214,6 +217,7 @@ impl Start {
             compact_prompt,
             context_events: false,
             notices,
+            side,
         };
         Ok(match loaded {
             Some(loaded) => Session::resumed(setup, recorder, &loaded),
@@ -223,12 +227,20 @@ impl Start {
 
     /// The session file that a person means, read back; absent when there is none.
     pub fn find(&self, which: &Which) -> Option<Loaded> {
+        self.find_of(which, Some(self.provider_id()))
+    }
+
+    /// The same, whatever provider the session was used with.
+    pub fn find_any(&self, which: &Which) -> Option<Loaded> {
+        self.find_of(which, None)
+    }
+
+    fn find_of(&self, which: &Which, provider: Option<&str>) -> Option<Loaded> {
         let home = &self.config.folders.home;
         let path = match which {
             Which::Id(id) => find::by_id(home, &identity::parse_session_id(id)?),
             Which::Newest { everywhere } => {
                 let cwd = (!everywhere).then_some(self.config.folders.cwd.as_path());
-                let provider = Some(self.provider_id());
                 find::newest(home, Wanted { cwd, provider })
             }
         }?;

@@ -27,6 +27,7 @@ use pellucid_protocol::operation::Operation;
 use pellucid_protocol::operation::Submission;
 use pellucid_protocol::provider::Provider;
 use pellucid_store::recorder::Recorder;
+use pellucid_store::side::Side;
 use pellucid_testkit::MockReply;
 use pellucid_testkit::MockServer;
 use pellucid_testkit::Workspace;
@@ -80,6 +81,7 @@ pub fn open(files: &Workspace, model: impl FnOnce(&Provider) -> Model) -> Sessio
     let (provider_id, provider) = (config.model.provider_id.clone(), config.model.provider.clone());
     let sources = Sources::new(config, Env::from_pairs([]));
     let setup = Setup {
+        side: Side::default(),
         session_id: identity::new_session_id(),
         pack: Pack::builtin("codex").unwrap(),
         gathered: gather::gather(&sources),

@@ -12,6 +12,7 @@ use pellucid_config::config::Sourced;
 use pellucid_engine::facts::AgentRole;
 use pellucid_engine::facts::Document;
 use pellucid_engine::facts::Facts;
+use pellucid_engine::facts::InjectionFacts;
 use pellucid_engine::facts::Memory;
 use pellucid_engine::facts::NetworkRules;
 use pellucid_engine::facts::Provided;
@@ -26,6 +27,7 @@ use pellucid_protocol::operation::SettingsChange;
 use pellucid_protocol::settings::CollaborationMode;
 use pellucid_protocol::settings::CollaborationModeKind;
 use pellucid_protocol::settings::CollaborationSettings;
+use pellucid_protocol::settings::PromptMode;
 use pellucid_protocol::settings::SandboxPolicy;
 use pellucid_workspace::cache::DocumentCache;
 use pellucid_workspace::documents;
@@ -175,6 +177,9 @@ pub fn gather(sources: &Sources) -> Gathered {
         commit_attribution: config.prompt.commit_attribution.clone(),
         has_mcp_servers: config.tools.mcp_servers.values().any(|server| server.enabled),
         agent_roles: agent_roles(config),
+        prompt_mode: PromptMode::Full,
+        assistant: None,
+        injection: InjectionFacts::default(),
     };
     Gathered { facts, omissions: failed.into_iter().collect(), model_match, skill_search }
 }

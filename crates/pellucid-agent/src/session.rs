@@ -631,6 +631,21 @@ impl Session {
         &self.setup.gathered.facts
     }
 
+    /// What it is told before the conversation.
+    pub fn instructions(&self) -> &[Fragment] {
+        &self.instructions
+    }
+
+    /// Its id.
+    pub fn id(&self) -> &SessionId {
+        &self.setup.session_id
+    }
+
+    /// The provider's id.
+    pub fn provider_id(&self) -> &str {
+        &self.setup.provider_id
+    }
+
     /// How its input is put together.
     pub fn pack(&self) -> &Pack {
         &self.setup.pack

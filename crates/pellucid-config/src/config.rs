@@ -12,6 +12,7 @@ use pellucid_protocol::provider::Provider;
 use pellucid_protocol::settings::ApprovalPolicy;
 use pellucid_protocol::settings::CollaborationModeKind;
 use pellucid_protocol::settings::Personality;
+use pellucid_protocol::settings::PromptMode;
 use pellucid_protocol::settings::ReasoningEffort;
 use pellucid_protocol::settings::ReasoningSummary;
 use pellucid_protocol::settings::SandboxMode;
@@ -176,6 +177,41 @@ pub struct PromptSettings {
     pub commit_attribution: Option<String>,
     /// The phase of work, for packs that have prompts for phases.
     pub phase: Option<String>,
+    /// How much of a layout is there, if that is said.
+    pub mode: Option<PromptMode>,
+    /// Files with what is to be injected.
+    pub inject: Vec<PathBuf>,
+    /// What an assistant that answers in chats is told.
+    pub assistant: AssistantSettings,
+}
+
+/// What an assistant that answers in chats is told.
+#[derive(Debug, Clone, Default)]
+pub struct AssistantSettings {
+    /// The session's key.
+    pub session_key: Option<String>,
+    /// How much of one bootstrap file is used.
+    pub bootstrap_max_chars: Option<f64>,
+    /// How much of all.
+    pub bootstrap_total_max_chars: Option<f64>,
+    /// Further bootstrap files.
+    pub extra_files: Vec<String>,
+    /// A further text.
+    pub extra_system_prompt: Option<String>,
+    /// The user's time zone.
+    pub time_zone: Option<String>,
+    /// Who may command it.
+    pub owner_numbers: Vec<String>,
+    /// What a heartbeat says.
+    pub heartbeat_prompt: Option<String>,
+    /// Where the documentation lies.
+    pub docs_path: Option<PathBuf>,
+    /// The channel that is answered on.
+    pub channel: Option<String>,
+    /// What that channel can do.
+    pub capabilities: Vec<String>,
+    /// How to speak when an answer is read out.
+    pub voice_hint: Option<String>,
 }
 
 /// Instruction files of projects.

@@ -13,6 +13,7 @@ use pellucid_protocol::feature::Features;
 use pellucid_protocol::settings::ApprovalPolicy;
 use pellucid_protocol::settings::CollaborationModeKind;
 use pellucid_protocol::settings::Personality;
+use pellucid_protocol::settings::PromptMode;
 use pellucid_protocol::settings::ReasoningEffort;
 use pellucid_protocol::settings::ReasoningSummary;
 use pellucid_protocol::settings::SandboxMode;
@@ -21,6 +22,7 @@ use pellucid_protocol::settings::WebSearchMode;
 
 use crate::check;
 use crate::config::AgentRole;
+use crate::config::AssistantSettings;
 use crate::config::Config;
 use crate::config::CredentialStore;
 use crate::config::Deprecation;
@@ -389,6 +391,26 @@ fn prompt(reader: &Reader<'_>) -> PromptSettings {
         compact_prompt: None,
         commit_attribution: reader.text("commit_attribution"),
         phase: reader.text("phase"),
+        mode: reader.word("prompt_mode", PromptMode::from_word),
+        inject: reader.texts("inject").unwrap_or_default().into_iter().map(PathBuf::from).collect(),
+        assistant: assistant(reader),
+    }
+}
+
+fn assistant(reader: &Reader<'_>) -> AssistantSettings {
+    AssistantSettings {
+        session_key: reader.text("assistant.session_key"),
+        bootstrap_max_chars: reader.value("assistant.bootstrap_max_chars").and_then(Value::as_number),
+        bootstrap_total_max_chars: reader.value("assistant.bootstrap_total_max_chars").and_then(Value::as_number),
+        extra_files: reader.texts("assistant.extra_files").unwrap_or_default(),
+        extra_system_prompt: reader.text("assistant.extra_system_prompt"),
+        time_zone: reader.text("assistant.time_zone"),
+        owner_numbers: reader.texts("assistant.owner_numbers").unwrap_or_default(),
+        heartbeat_prompt: reader.text("assistant.heartbeat_prompt"),
+        docs_path: reader.path("assistant.docs_path"),
+        channel: reader.text("assistant.channel"),
+        capabilities: reader.texts("assistant.capabilities").unwrap_or_default(),
+        voice_hint: reader.text("assistant.voice_hint"),
     }
 }
 

@@ -14,6 +14,7 @@ use crate::fragment::Omission;
 use crate::fragment::concat;
 use crate::gate;
 use crate::pack::Pack;
+use crate::pack::Part;
 use crate::pack::Slot;
 use crate::pack::Target;
 use crate::source::Ask;
@@ -34,7 +35,7 @@ pub struct Context {
 pub struct ContextMessage {
     /// Which slot.
     pub slot: Arc<str>,
-    /// `developer` or `user`.
+    /// `developer`, `user` or `assistant`.
     pub role: &'static str,
     /// Its text.
     pub fragments: Vec<Fragment>,
@@ -46,20 +47,58 @@ pub struct ContextMessage {
 pub fn assemble(pack: &Pack, facts: &Facts) -> Context {
     let mut context = Context::default();
     for slot in &pack.layout.slots {
+        if slot.target == Target::Messages {
+            context.messages.extend(own_messages(slot, pack, facts, &mut context.omissions));
+            continue;
+        }
         let Some((fragments, inside)) = fill(slot, pack, facts, &mut context.omissions) else {
             continue;
         };
         let role = match slot.target {
             Target::Instructions => {
-                context.instructions = fragments;
+                context.instruct(fragments, &pack.layout.join);
                 continue;
             }
             Target::Developer => "developer",
-            Target::User => "user",
+            Target::User | Target::Messages => "user",
         };
         context.messages.push(ContextMessage { slot: slot.id.clone(), role, fragments, inside });
     }
     context
+}
+
+impl Context {
+    /// Adds to the instructions; what is empty adds nothing.
+    fn instruct(&mut self, fragments: Vec<Fragment>, join: &str) {
+        let is_empty = |fragments: &[Fragment]| fragments.iter().all(|fragment| fragment.text.is_empty());
+        if !is_empty(&self.instructions) && !is_empty(&fragments) && !join.is_empty() {
+            self.instructions.push(Fragment::layout(join));
+        }
+        self.instructions.extend(fragments);
+    }
+}
+
+/// The messages that a slot's sources give by themselves.
+fn own_messages(slot: &Slot, pack: &Pack, facts: &Facts, omissions: &mut Vec<Omission>) -> Vec<ContextMessage> {
+    if !gate::all_open(&slot.gates, facts) {
+        return Vec::new();
+    }
+    let mut messages = Vec::new();
+    for part in slot.parts.iter().filter(|part| gate::all_open(&part.gates, facts)) {
+        let given = (part.source.give)(&ask(part, slot, pack, facts));
+        omissions.extend(given.omissions);
+        messages.extend(given.messages.into_iter().map(|message| ContextMessage {
+            slot: slot.id.clone(),
+            role: message.role,
+            fragments: message.fragments,
+            inside: None,
+        }));
+    }
+    messages
+}
+
+fn ask<'a>(part: &'a Part, slot: &'a Slot, pack: &'a Pack, facts: &'a Facts) -> Ask<'a> {
+    Ask { facts, pack, slot: &slot.id, budget: part.budget, file: part.file.as_deref() }
 }
 
 /// One slot alone; absent when the layout does not have it, or it is closed or empty now.
@@ -83,7 +122,7 @@ fn fill(
     }
     let mut text: Option<Vec<Fragment>> = None;
     for part in slot.parts.iter().filter(|part| gate::all_open(&part.gates, facts)) {
-        let given = (part.source.give)(&Ask { facts, pack, slot: &slot.id, budget: part.budget });
+        let given = (part.source.give)(&ask(part, slot, pack, facts));
         omissions.extend(given.omissions);
         let Some(fragments) = given.fragments else {
             continue;

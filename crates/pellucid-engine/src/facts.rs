@@ -5,17 +5,26 @@
 //!
 //! Not here: where the facts come from.
 
+use std::collections::BTreeMap;
+
 use pellucid_protocol::feature::Features;
 use pellucid_protocol::model::ModelInfo;
 use pellucid_protocol::settings::ApprovalPolicy;
 use pellucid_protocol::settings::CollaborationMode;
+use pellucid_protocol::settings::CollaborationModeKind;
+use pellucid_protocol::settings::CollaborationSettings;
 use pellucid_protocol::settings::Personality;
+use pellucid_protocol::settings::PromptMode;
 use pellucid_protocol::settings::ReasoningEffort;
 use pellucid_protocol::settings::ReasoningSummary;
 use pellucid_protocol::settings::SandboxPolicy;
 use pellucid_protocol::settings::Verbosity;
 use pellucid_protocol::settings::WebSearchMode;
+use serde_json::Map;
+use serde_json::Value;
 
+use crate::assistant::Assistant;
+use crate::injection;
 use crate::skills::Skills;
 
 /// Everything a layout may ask for.
@@ -75,6 +84,96 @@ pub struct Facts {
     pub has_mcp_servers: bool,
     /// Roles for other agents that the user defined, by name.
     pub agent_roles: Vec<AgentRole>,
+    /// How much of a layout is there.
+    pub prompt_mode: PromptMode,
+    /// What an assistant that answers in chats knows, for layouts that ask for it.
+    pub assistant: Option<Box<Assistant>>,
+    /// What sources of injected items work with.
+    pub injection: InjectionFacts,
+}
+
+impl Facts {
+    /// The facts of a folder and a model, and nothing else that anybody said.
+    pub fn plain(cwd: &str, model: ModelInfo) -> Self {
+        Self {
+            cwd: cwd.to_owned(),
+            shell: "bash".to_owned(),
+            network: None,
+            approval_policy: ApprovalPolicy::Never,
+            sandbox_policy: SandboxPolicy::ReadOnly,
+            writable_roots: Vec::new(),
+            approved_prefixes: Vec::new(),
+            effort: None,
+            summary: ReasoningSummary::Auto,
+            verbosity: None,
+            personality: None,
+            features: Features::default(),
+            base_instructions: None,
+            recorded_instructions: None,
+            developer_instructions: None,
+            collaboration_mode: CollaborationMode {
+                mode: CollaborationModeKind::Default,
+                settings: CollaborationSettings {
+                    model: model.slug.clone(),
+                    reasoning_effort: None,
+                    developer_instructions: None,
+                },
+            },
+            model,
+            home_document: None,
+            project_documents: Vec::new(),
+            project_document_bytes_max: 0,
+            candidates: Vec::new(),
+            skills: Skills::default(),
+            memory: None,
+            web_search: WebSearchMode::Disabled,
+            commit_attribution: None,
+            has_mcp_servers: false,
+            agent_roles: Vec::new(),
+            prompt_mode: PromptMode::Full,
+            assistant: None,
+            injection: InjectionFacts::default(),
+        }
+    }
+}
+
+/// What sources of injected items work with.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct InjectionFacts {
+    /// The sources, in order.
+    pub sources: Vec<injection::Source>,
+    /// What each of them wanted to have read.
+    pub reads: Vec<injection::Read>,
+    /// Data of the caller, by name.
+    pub attributes: Map<String, Value>,
+    /// Where the entries of a list of attributes came from.
+    pub places: BTreeMap<String, Vec<String>>,
+    /// Texts by name; absent without a store.
+    pub store: Option<BTreeMap<String, String>>,
+    /// What was remembered.
+    pub memory: Vec<String>,
+    /// The folder that the process works in.
+    pub process_dir: String,
+    /// The user's home folder.
+    pub home: String,
+}
+
+impl InjectionFacts {
+    /// What sources may look at.
+    pub fn inputs(&self) -> injection::Inputs<'_> {
+        injection::Inputs {
+            attributes: &self.attributes,
+            places: &self.places,
+            store: self.store.as_ref(),
+            process_dir: &self.process_dir,
+            home: &self.home,
+        }
+    }
+
+    /// The items of all sources in a mode, and what became of each.
+    pub fn collect(&self, mode: PromptMode) -> injection::Collected {
+        injection::collect(&self.sources, &self.inputs(), mode, &self.reads)
+    }
 }
 
 /// A text that configuration or a caller gives.

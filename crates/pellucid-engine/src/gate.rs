@@ -5,9 +5,11 @@
 use pellucid_protocol::feature::Feature;
 use pellucid_protocol::model::ApplyPatchType;
 use pellucid_protocol::model::ShellType;
+use pellucid_protocol::settings::PromptMode;
 use pellucid_protocol::settings::WebSearchMode;
 
 use crate::facts::Facts;
+use crate::utf16;
 
 /// A condition on facts.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -26,6 +28,14 @@ pub enum Gate {
     AnyMcpServer,
     /// The hosted web search is offered.
     WebSearch,
+    /// The prompt has one of these modes.
+    Mode(Vec<PromptMode>),
+    /// An assistant has this tool.
+    AssistantTool(String),
+    /// An assistant knows the user's time zone.
+    TimeZone,
+    /// An assistant's thoughts stand between tags.
+    ReasoningTags,
 }
 
 /// How gates are written, and when they are open.
@@ -37,6 +47,9 @@ pub const ABOUT: &[(&str, &str)] = &[
     ("model_tool:NAME", "the model was trained on this further tool"),
     ("mcp:any", "some MCP server is configured"),
     ("web_search:on", "the hosted web search is offered"),
+    ("mode:full|minimal|none", "the prompt has one of these modes"),
+    ("assistant_tool:NAME", "an assistant has this tool"),
+    ("assistant:time_zone|reasoning_tags", "an assistant knows the time zone; its thoughts stand between tags"),
 ];
 
 impl Gate {
@@ -55,6 +68,10 @@ impl Gate {
             ("model_tool", tool) if !tool.is_empty() => Self::ModelTool(tool.to_owned()),
             ("mcp", "any") => Self::AnyMcpServer,
             ("web_search", "on") => Self::WebSearch,
+            ("mode", modes) => Self::Mode(modes.split('|').map(PromptMode::from_word).collect::<Option<_>>()?),
+            ("assistant_tool", tool) if !tool.is_empty() => Self::AssistantTool(tool.to_owned()),
+            ("assistant", "time_zone") => Self::TimeZone,
+            ("assistant", "reasoning_tags") => Self::ReasoningTags,
             _ => return None,
         })
     }
@@ -74,6 +91,16 @@ impl Gate {
             Self::ModelTool(tool) => facts.model.experimental_supported_tools.contains(tool),
             Self::AnyMcpServer => facts.has_mcp_servers,
             Self::WebSearch => facts.web_search != WebSearchMode::Disabled,
+            Self::Mode(modes) => modes.contains(&facts.prompt_mode),
+            Self::AssistantTool(name) => {
+                let tools = facts.assistant.as_deref().and_then(|it| it.tools.as_deref()).unwrap_or_default();
+                tools.iter().any(|tool| utf16::trim(&tool.name).to_lowercase() == *name)
+            }
+            Self::TimeZone => {
+                let zone = facts.assistant.as_deref().and_then(|it| it.time_zone.as_deref());
+                zone.is_some_and(|zone| !utf16::is_blank(zone))
+            }
+            Self::ReasoningTags => facts.assistant.as_deref().is_some_and(|it| it.reasoning_tags),
         }
     }
 }

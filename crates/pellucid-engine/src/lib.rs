@@ -14,6 +14,8 @@
 //! - [`report`], [`tokens`]: what a request is made of, and how much that is
 //! - [`continuity`], [`increment`]: how a request adds to the one before
 //! - [`turn`], [`call`], [`turn_item`], [`meter`]: the turn as a state machine
+//! - [`injection`], [`window`]: items that layouts and callers inject, and histories within a budget
+//! - [`assistant`], [`bootstrap`], [`file_budget`], [`utf16`]: what an assistant in chats knows and begins with
 //! - [`truncate`], [`js_text`]: cutting texts, and reading them as JavaScript does
 //!
 //! Not here: files, clocks, environment, network, waiting. Whatever varies arrives as an argument,
@@ -22,6 +24,8 @@
 #![warn(missing_docs)]
 
 pub mod assemble;
+pub mod assistant;
+pub mod bootstrap;
 pub mod boundary;
 pub mod call;
 pub mod chunks;
@@ -31,9 +35,11 @@ pub mod custom_prompt;
 pub mod encode;
 pub mod exec_output;
 pub mod facts;
+pub mod file_budget;
 pub mod fragment;
 pub mod gate;
 pub mod increment;
+pub mod injection;
 pub mod js_text;
 pub mod memory;
 pub mod meter;
@@ -53,4 +59,6 @@ pub mod turn;
 pub mod turn_item;
 pub mod update;
 pub mod user_message;
+pub mod utf16;
+pub mod window;
 mod wire;

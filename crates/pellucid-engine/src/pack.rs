@@ -21,13 +21,16 @@ mod unknown_files;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+pub use layout::BootstrapBudget;
 pub use layout::Budget;
+pub use layout::CompactionRules;
 pub use layout::Layout;
 pub use layout::ModelTexts;
 pub use layout::Part;
 pub use layout::SameName;
 pub use layout::SkillRules;
 pub use layout::Slot;
+pub use layout::Strategy;
 pub use layout::Target;
 pub use layout::ToolSlot;
 pub use layout::ToolsOnly;
@@ -50,6 +53,7 @@ use crate::template;
 use crate::template::Place;
 use crate::template::Shape;
 use crate::template::Template;
+use crate::template::Trim;
 use crate::tool_list;
 use crate::turn;
 use crate::update;
@@ -88,8 +92,8 @@ impl Pack {
 
     /// Loads a built-in pack.
     pub fn builtin(name: &str) -> Option<Self> {
-        let (shelf, beneath) = beneath(name)?;
-        Some(Self::from_shelf(shelf, beneath.as_ref()).expect("built-in packs are loaded by a test"))
+        let files = builtin::files(name)?;
+        Some(Self::load(&files).expect("built-in packs are loaded by a test"))
     }
 
     /// The files of a built-in pack, for those who make their own from it.
@@ -97,12 +101,13 @@ impl Pack {
         builtin::files(name)
     }
 
-    /// Loads a pack that has all of its files.
+    /// Loads a pack that has all of its files, or says which built-in one has the others.
     ///
     /// # Errors
     /// Whatever is wrong in it, with file, line and what would be right.
     pub fn load(files: &PackFiles) -> Result<Self, PackError> {
-        Self::from_shelf(Shelf::builtin(files), None)
+        let (all, beneath) = stacked(files)?;
+        Self::from_shelf(Shelf::builtin(&all), beneath.as_ref())
     }
 
     /// Loads a user's pack over the built-in one that it says it comes from. Without `pack.toml`
@@ -121,14 +126,8 @@ impl Pack {
             shelf.put_over(files, folder);
             return Self::from_shelf(shelf, None);
         };
-        match beneath(&name) {
-            Some((shelf, beneath)) => {
-                let mut base = parse_layout(&shelf)?;
-                if let Some(beneath) = &beneath {
-                    base.complete(beneath);
-                }
-                Self::put_over(shelf, &base, files, folder)
-            }
+        match builtin::files(&name) {
+            Some(base) => Self::load_over(&base, files, folder),
             None => {
                 let known = builtin::names().into_iter().map(str::to_owned).collect();
                 Err(PackError::UnknownName { file: shown, line, kind: "pack", name, known })
@@ -141,14 +140,14 @@ impl Pack {
     /// # Errors
     /// Whatever is wrong in it, with file, line and what would be right.
     pub fn load_over(base: &PackFiles, files: &PackFiles, folder: &str) -> Result<Self, PackError> {
-        let shelf = Shelf::builtin(base);
-        let beneath = parse_layout(&shelf)?;
-        Self::put_over(shelf, &beneath, files, folder)
-    }
-
-    fn put_over(mut shelf: Shelf, beneath: &Layout, files: &PackFiles, folder: &str) -> Result<Self, PackError> {
+        let (all, below) = stacked(base)?;
+        let mut shelf = Shelf::builtin(&all);
+        let mut beneath = parse_layout(&shelf)?;
+        if let Some(below) = &below {
+            beneath.complete(below);
+        }
         shelf.put_over(files, folder);
-        let mut pack = Self::from_shelf(shelf, Some(beneath))?;
+        let mut pack = Self::from_shelf(shelf, Some(&beneath))?;
         if !files.contains_key(LAYOUT) {
             let name = folder.trim_end_matches('/').rsplit(['/', '\\']).next();
             pack.name = name.filter(|name| !name.is_empty()).unwrap_or(folder).to_owned();
@@ -189,6 +188,9 @@ impl Pack {
         };
         for (file, shape) in source::templates(&layout).chain(core_templates()) {
             load(file, shape)?;
+        }
+        for file in layout.slots.iter().flat_map(|slot| &slot.parts).filter_map(|part| part.file.as_deref()) {
+            load(file, &Shape { trim: Trim::Newline, places: &[] })?;
         }
         for file in layout.slots.iter().filter_map(|slot| slot.template.as_deref()) {
             load(file, &Shape::with(SLOT_PLACES))?;
@@ -261,23 +263,6 @@ pub enum OwnTexts<'a> {
     Entry(&'a ModelEntry),
 }
 
-/// The files of a built-in pack over those of the one it comes from, and the layout of that one.
-fn beneath(name: &str) -> Option<(Shelf, Option<Layout>)> {
-    let files = builtin::files(name)?;
-    let layout = files.get(LAYOUT).map_or("", String::as_str);
-    let base = Layout::base(LAYOUT, layout).expect("built-in packs are loaded by a test");
-    let Some((base, _)) = base else {
-        return Some((Shelf::builtin(&files), None));
-    };
-    let (mut shelf, further) = beneath(&base)?;
-    let mut layout = parse_layout(&shelf).expect("built-in packs are loaded by a test");
-    if let Some(further) = &further {
-        layout.complete(further);
-    }
-    shelf.put_builtin_over(&files);
-    Some((shelf, Some(layout)))
-}
-
 fn parse_layout(shelf: &Shelf) -> Result<Layout, PackError> {
     let file = shelf.get(LAYOUT).ok_or_else(|| PackError::MissingFile { file: LAYOUT.to_owned() })?;
     Layout::parse(&file.shown, &file.text)
@@ -289,6 +274,28 @@ fn wanted_elsewhere(layout: &Layout) -> Vec<(&str, Shape, &'static str)> {
     let memory = layout.memory.iter().flat_map(MemoryLayout::templates);
     let reinject = reinject.map(|(file, shape)| (file, shape, "ads"));
     reinject.chain(memory.map(|(file, shape)| (file, shape, "risuai"))).collect()
+}
+
+/// The files of a pack with those of the built-in packs beneath it, and the layout beneath.
+fn stacked(files: &PackFiles) -> Result<(PackFiles, Option<Layout>), PackError> {
+    let base = match files.get(LAYOUT) {
+        Some(text) => Layout::base(LAYOUT, text)?,
+        None => None,
+    };
+    let Some((name, line)) = base else {
+        return Ok((files.clone(), None));
+    };
+    let Some(base) = builtin::files(&name) else {
+        let known = builtin::names().into_iter().map(str::to_owned).collect();
+        return Err(PackError::UnknownName { file: LAYOUT.to_owned(), line, kind: "pack", name, known });
+    };
+    let (mut all, below) = stacked(&base)?;
+    let mut beneath = parse_layout(&Shelf::builtin(&all))?;
+    if let Some(below) = &below {
+        beneath.complete(below);
+    }
+    all.extend(files.clone());
+    Ok((all, Some(beneath)))
 }
 
 /// Templates that every pack has, because code outside of slots uses them.

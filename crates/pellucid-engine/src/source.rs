@@ -8,6 +8,7 @@
 
 mod about;
 mod apps;
+pub mod assistant;
 mod base_instructions;
 mod child_agents;
 mod collaboration;
@@ -15,12 +16,15 @@ mod commit_trailer;
 mod developer_instructions;
 mod environment;
 mod home_document;
+mod injected;
 mod js_repl;
 mod memory_summary;
+mod pack_file;
 mod permissions;
 mod personality;
 mod project_docs;
 mod skills_list;
+mod system_prompt;
 
 use std::sync::Arc;
 
@@ -65,6 +69,8 @@ pub struct Ask<'a> {
     pub slot: &'a Arc<str>,
     /// How much may be given.
     pub budget: Option<Budget>,
+    /// A file of the pack that the layout names here.
+    pub file: Option<&'a str>,
 }
 
 /// What a source gave.
@@ -72,8 +78,19 @@ pub struct Ask<'a> {
 pub struct Given {
     /// The text; absent when there is nothing to say.
     pub fragments: Option<Vec<Fragment>>,
+    /// Messages of their own, for a slot of target `messages`.
+    pub messages: Vec<GivenMessage>,
     /// What was left out.
     pub omissions: Vec<Omission>,
+}
+
+/// A message that a source gave.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct GivenMessage {
+    /// `user` or `assistant`.
+    pub role: &'static str,
+    /// Its text.
+    pub fragments: Vec<Fragment>,
 }
 
 impl Given {
@@ -84,12 +101,12 @@ impl Given {
 
     /// This text.
     pub fn text(fragments: Vec<Fragment>) -> Self {
-        Self { fragments: Some(fragments), omissions: Vec::new() }
+        Self { fragments: Some(fragments), ..Self::default() }
     }
 }
 
-/// Every source.
-static SOURCES: [Source; 14] = [
+/// Sources that any layout may have.
+static SOURCES: &[Source] = &[
     base_instructions::SOURCE,
     permissions::SOURCE,
     developer_instructions::SOURCE,
@@ -104,16 +121,33 @@ static SOURCES: [Source; 14] = [
     skills_list::SOURCE,
     child_agents::SOURCE,
     environment::SOURCE,
+    pack_file::SOURCE,
+    system_prompt::SOURCE,
+    injected::SECTIONS,
+    injected::PREAMBLE,
 ];
+
+/// Those of an assistant that answers in chats.
+static ASSISTANT_SOURCES: [Source; 16] = assistant::SOURCES;
+
+fn all() -> impl Iterator<Item = &'static Source> {
+    SOURCES.iter().chain(&ASSISTANT_SOURCES)
+}
 
 /// Finds a source by its name.
 pub fn find(name: &str) -> Option<&'static Source> {
-    SOURCES.iter().find(|source| source.name == name)
+    all().find(|source| source.name == name)
+}
+
+/// The source of a slot that is a file of the pack.
+pub(crate) fn pack_file() -> &'static Source {
+    static SOURCE: Source = pack_file::SOURCE;
+    &SOURCE
 }
 
 /// The names of all sources.
 pub fn names() -> Vec<String> {
-    SOURCES.iter().map(|source| source.name.to_owned()).collect()
+    all().map(|source| source.name.to_owned()).collect()
 }
 
 /// The templates that the sources of a layout use.

@@ -234,3 +234,15 @@ word_enum! {
         Tokens = "tokens",
     }
 }
+
+word_enum! {
+    /// How much of a layout is there.
+    PromptMode {
+        /// Everything.
+        Full = "full",
+        /// What an agent that works for another one needs.
+        Minimal = "minimal",
+        /// One line that says what it is.
+        None = "none",
+    }
+}

@@ -6,12 +6,15 @@
 //! Not here: what the facts are used for. Budgets are spent and texts are decoded by
 //! `pellucid-engine`; configuration is read by `pellucid-config`.
 
+pub mod bootstrap_files;
 pub mod cache;
 pub mod changes;
 pub mod custom_prompts;
 pub mod documents;
 pub mod git;
+mod glob;
 pub mod images;
+pub mod injection_files;
 mod mime;
 pub mod os;
 pub mod pack_files;

@@ -186,6 +186,10 @@ pub struct TurnArgs {
     #[arg(long, value_name = "FILE")]
     pub output_schema: Option<PathBuf>,
 
+    /// A JSON file with items, sources or texts to inject (see docs/packs/agentcore.md); may be repeated.
+    #[arg(long, value_name = "FILE.json")]
+    pub inject: Vec<PathBuf>,
+
     /// The id of the new session, instead of a fresh one. With it `prompt` and `exec` send the same bytes.
     #[arg(long, value_name = "UUID")]
     pub session_id: Option<String>,
@@ -356,6 +360,13 @@ pub struct ContextArgs {
     #[arg(long)]
     pub json: bool,
 
+    /// Another form of the report.
+    ///
+    /// `map` draws the parts of the request by size and `injections` lists what was injected, for any
+    /// pack. `list`, `detail` and `json` are those of OpenClaw's /context, for packs of that kind.
+    #[arg(long, value_enum, conflicts_with_all = ["json", "exact_tokens"])]
+    pub form: Option<ContextForm>,
+
     /// Count tokens with the model's own encoding instead of estimating them from bytes.
     ///
     /// Each row is counted on its own text, escapes undone, so a row's figure is what any other
@@ -435,6 +446,16 @@ pub enum PromptFormat {
     Text,
     Json,
     Body,
+}
+
+/// Forms of the report.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum ContextForm {
+    List,
+    Detail,
+    Json,
+    Map,
+    Injections,
 }
 
 /// When to use colours.

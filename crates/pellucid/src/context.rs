@@ -1,4 +1,8 @@
 //! `context`: what a request is made of, as a table or as JSON.
+//!
+//! Other forms are in `context/forms.rs`.
+
+mod forms;
 
 use std::io::Write;
 use std::process::ExitCode;
@@ -22,6 +26,10 @@ use crate::style::thousands;
 
 pub fn run(shared: &Shared, args: &ContextArgs) -> Result<ExitCode, Failure> {
     let (session, body) = prompt::next_request(shared, &args.turn, &args.stored, args.input.clone())?;
+    if let Some(form) = args.form {
+        let text = forms::shown(form, &session, &body)?;
+        return written(&text).map(|()| ExitCode::SUCCESS);
+    }
     let exact = args.exact_tokens.then_some(body.as_slice());
     show(&session, exact, args.json, Paint::plain())?;
     Ok(ExitCode::SUCCESS)
@@ -40,6 +48,10 @@ fn show(session: &Session, body: Option<&[u8]>, as_json: bool, paint: Paint) -> 
     let note = body.and_then(|body| count(&mut report, body, &session.facts().model.slug));
     let note = note.as_deref();
     let text = if as_json { json(session, &report, note) } else { table(session, &report, note, paint) };
+    written(&text)
+}
+
+fn written(text: &str) -> Result<(), Failure> {
     let mut out = std::io::stdout().lock();
     out.write_all(text.as_bytes()).and_then(|()| out.flush()).map_err(|error| Failure::new(format!("Error: {error}")))
 }

@@ -9,6 +9,7 @@ use pellucid_agent::gather;
 use pellucid_agent::gather::Sources;
 use pellucid_agent::identity;
 use pellucid_agent::identity::Identity;
+use pellucid_agent::prepare;
 use pellucid_agent::session::Session;
 use pellucid_agent::session::Setup;
 use pellucid_config::Config;
@@ -117,7 +118,10 @@ impl Start {
             options.harness.model.get_or_insert_with(|| local.default_model().to_owned());
             options.harness.show_raw_reasoning = Some(true);
         }
-        let config = load(&options)?;
+        let mut config = load(&options)?;
+        for file in &turn.inject {
+            config.prompt.inject.push(std::path::absolute(file).unwrap_or_else(|_| file.clone()));
+        }
         for warning in &config.warnings {
             style::line(&format!("warning: {warning}"));
         }
@@ -204,10 +208,12 @@ impl Start {
         let (identity, notices) = (Identity::new(ORIGINATOR, &env), notices(&config));
         let compact_prompt = config.prompt.compact_prompt.as_ref().map(gather::provided);
         let sources = Sources::new(config, env);
+        let mut gathered = gather::gather(&sources);
+        prepare::prepare(&mut gathered, &pack, &sources).map_err(|error| Failure::new(format!("Error: {error}")))?;
         let setup = Setup {
             session_id,
             pack,
-            gathered: gather::gather(&sources),
+            gathered,
             sources,
             provider_id,
             provider,

@@ -1,5 +1,30 @@
-//! The suites of agentcore.
+//! The suites of AgentCore: items, their sources, how they are put together, and the budget loop.
+
+mod agent;
+mod sources;
+mod texts;
+mod window;
 
 use super::Suite;
 
-pub const SUITES: &[Suite] = &[];
+pub const SUITES: &[Suite] = &[
+    ("agent", agent::run),
+    ("assembly", sources::assembly),
+    ("budget_manager", window::run),
+    ("config_errors", agent::config_errors),
+    ("file_set", sources::with_tree),
+    ("item", sources::item),
+    ("provided", sources::without_tree),
+    ("repo_docs", sources::with_tree),
+    ("text_store", sources::without_tree),
+    ("token_counter", texts::token_counter),
+    ("truncation", texts::truncation),
+];
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn every_case_passes() {
+        crate::golden::testing::check_passes("agentcore");
+    }
+}

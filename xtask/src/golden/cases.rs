@@ -46,6 +46,11 @@ pub fn run<Case: DeserializeOwned>(file: &Value, check: impl Fn(Case) -> Result<
     verdicts
 }
 
+/// The same with the text values of each case made first.
+pub fn run_expanded<Case: DeserializeOwned>(file: &Value, check: impl Fn(Case) -> Result<(), String>) -> Vec<Verdict> {
+    run(&super::text::expanded(file), check)
+}
+
 /// Runs every row of the list `list` in `file`.
 pub fn each<Case: DeserializeOwned>(
     file: &Value,

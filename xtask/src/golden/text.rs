@@ -99,6 +99,44 @@ impl Text {
     }
 }
 
+/// A value with every text value in it made, and `$ROOT`-like marks left alone. Bytes that are no
+/// text become U+FFFD.
+pub fn expanded(value: &serde_json::Value) -> serde_json::Value {
+    use serde_json::Value;
+    match value {
+        Value::Array(values) => values.iter().map(expanded).collect(),
+        Value::Object(fields) => {
+            let bytes = serde_json::from_value::<Made>(value.clone()).ok().map(|made| Text::Made(made).bytes());
+            match bytes {
+                Some(Ok(bytes)) => Value::String(String::from_utf8_lossy(&bytes).into_owned()),
+                _ => Value::Object(fields.iter().map(|(key, it)| (key.clone(), expanded(it))).collect()),
+            }
+        }
+        other => other.clone(),
+    }
+}
+
+/// Compares a value with what is expected, where a digest stands for a long text.
+pub fn same_or_digest(what: &str, found: &serde_json::Value, expected: &serde_json::Value) -> Result<(), String> {
+    use serde_json::Value;
+    match (found, expected) {
+        (Value::String(text), Value::Object(_)) => {
+            let digest: TextDigest = serde_json::from_value(expected.clone()).map_err(|error| error.to_string())?;
+            Expected::Digest(digest).check(what, text)
+        }
+        (Value::Array(found), Value::Array(expected)) if found.len() == expected.len() => {
+            found.iter().zip(expected).try_for_each(|(found, expected)| same_or_digest(what, found, expected))
+        }
+        (Value::Object(found), Value::Object(expected)) if found.len() == expected.len() => {
+            found.iter().try_for_each(|(key, found)| match expected.get(key) {
+                Some(expected) => same_or_digest(what, found, expected),
+                None => Err(format!("{what}: {key} is not expected")),
+            })
+        }
+        (found, expected) => super::cases::same(what, found, expected),
+    }
+}
+
 /// A result: the text itself, or a digest of a long one.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(untagged)]
@@ -164,6 +202,17 @@ mod tests {
         for value in [json!({"gen": "lines", "unit": "a", "count": 2}), json!({"hex": "00"}), json!(1)] {
             assert!(serde_json::from_value::<Text>(value.clone()).is_err(), "{value}");
         }
+    }
+
+    #[test]
+    fn texts_within_a_value_are_made() {
+        let value =
+            json!({"a": [{"gen": "repeat", "unit": "x", "count": 2}], "b": {"template": "t"}, "c": {"b64": "/w=="}});
+        assert_eq!(expanded(&value), json!({"a": ["xx"], "b": {"template": "t"}, "c": "\u{fffd}"}));
+        let digest = json!({"sha256": sha256(b"abc"), "chars": 3, "head": "abc", "tail": "abc"});
+        same_or_digest("text", &json!(["abc", 1]), &json!([digest, 1])).unwrap();
+        assert!(same_or_digest("text", &json!(["abd"]), &json!([digest])).is_err());
+        assert!(same_or_digest("text", &json!({"a": 1}), &json!({"b": 1})).is_err());
     }
 
     #[test]

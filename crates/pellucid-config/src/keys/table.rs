@@ -4,6 +4,7 @@ use pellucid_protocol::provider::DeveloperRole;
 use pellucid_protocol::provider::WireApi;
 use pellucid_protocol::settings::ApprovalPolicy;
 use pellucid_protocol::settings::Personality;
+use pellucid_protocol::settings::PromptMode;
 use pellucid_protocol::settings::ReasoningEffort;
 use pellucid_protocol::settings::ReasoningSummary;
 use pellucid_protocol::settings::SandboxMode;
@@ -85,6 +86,19 @@ pub const SECTIONS: &[Section] = &[
             )
             .scope(Scope::NotProject),
             both(
+                "prompt_mode",
+                Kind::words(PromptMode::WORDS),
+                "`full`, or what the session's key says",
+                "How much of a layout is there, for packs that know modes.",
+            ),
+            Key::new(
+                "inject",
+                Kind::PATHS,
+                "`[]`",
+                "JSON files with items, sources and texts to inject, for packs that have slots for them.",
+            )
+            .scope(Scope::NotProject),
+            both(
                 "model_instructions_file",
                 Kind::Path,
                 "the pack's or the model's text",
@@ -130,6 +144,23 @@ pub const SECTIONS: &[Section] = &[
                 "`[\".git\"]`",
                 "What a project's top folder has in it; an empty list makes the working folder the top.",
             ),
+        ],
+    },
+    Section {
+        title: "Assistant",
+        keys: &[
+            top("assistant.session_key", Kind::String, "", "The session's key; sub-agents and jobs have one of their own form."),
+            top("assistant.bootstrap_max_chars", Kind::Float, "the pack's", "How much of one bootstrap file is used, in UTF-16 units."),
+            top("assistant.bootstrap_total_max_chars", Kind::Float, "the pack's", "How much of all bootstrap files is used."),
+            top("assistant.extra_files", Kind::STRINGS, "`[]`", "Further bootstrap files of the workspace: paths and patterns."),
+            top("assistant.extra_system_prompt", Kind::String, "", "A further text: of a group chat, or of the agent that this one works for."),
+            top("assistant.time_zone", Kind::String, "the system's", "The user's time zone, such as `Europe/Paris`."),
+            top("assistant.owner_numbers", Kind::STRINGS, "`[]`", "Numbers of those who may command the assistant."),
+            top("assistant.heartbeat_prompt", Kind::String, "", "What a heartbeat says."),
+            top("assistant.docs_path", Kind::Path, "", "Where the documentation lies."),
+            top("assistant.channel", Kind::String, "", "The channel that is answered on, such as `telegram`."),
+            top("assistant.capabilities", Kind::STRINGS, "`[]`", "What that channel can do, such as `inlineButtons`."),
+            top("assistant.voice_hint", Kind::String, "", "How to speak when an answer is read out."),
         ],
     },
     Section {

@@ -6,6 +6,7 @@
 use std::sync::Arc;
 
 use serde::Deserialize;
+use serde_json::Value;
 use toml::Spanned;
 
 use super::PackError;
@@ -14,6 +15,7 @@ use super::syntax_error;
 use crate::gate::Gate;
 use crate::memory::layout::MemoryLayout;
 use crate::reinject::layout::ReinjectLayout;
+use crate::injection;
 use crate::source;
 use crate::update;
 use crate::update::Update;
@@ -39,6 +41,50 @@ pub struct Layout {
     pub reinject: Option<ReinjectLayout>,
     /// How what does not fit the window is remembered.
     pub memory: Option<MemoryLayout>,
+    /// What stands between two slots of the instructions.
+    pub join: String,
+    /// The files that an assistant begins with, if it does.
+    pub bootstrap: Option<BootstrapBudget>,
+    /// Sources of injected items, in order.
+    pub injections: Vec<Value>,
+    /// What happens to a long history.
+    pub compaction: CompactionRules,
+}
+
+/// How much of the bootstrap files is used, in UTF-16 units.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct BootstrapBudget {
+    /// Of one file.
+    pub max_chars: usize,
+    /// Of all.
+    pub total_max_chars: usize,
+}
+
+/// What happens to a long history.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct CompactionRules {
+    /// How it is made shorter.
+    #[serde(default)]
+    pub strategy: Strategy,
+    /// How many tokens of the window are kept free for the answer.
+    #[serde(default)]
+    pub reserved_output_tokens: i64,
+    /// How many tokens a summary of dropped turns has at most.
+    #[serde(default)]
+    pub summary_max_output_tokens: Option<i64>,
+}
+
+/// How a long history is made shorter.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Strategy {
+    /// A summary and what people said stand for all of it.
+    #[default]
+    Summarise,
+    /// The oldest turns go, and a running summary stands for them.
+    Window,
 }
 
 /// A place in the layout.
@@ -66,6 +112,8 @@ pub enum Target {
     Developer,
     /// A message of role `user`.
     User,
+    /// Messages of their own, each with its role.
+    Messages,
 }
 
 /// What a slot is made of.
@@ -79,6 +127,8 @@ pub struct Part {
     pub before: String,
     /// How much of it is used.
     pub budget: Option<Budget>,
+    /// The file of the pack that it is, for the source `pack_file`.
+    pub file: Option<String>,
 }
 
 /// How much of a source is used.
@@ -184,6 +234,10 @@ impl Layout {
             models: raw.model,
             reinject: raw.reinject,
             memory: raw.memory,
+            join: raw.instructions.join,
+            bootstrap: raw.bootstrap,
+            injections: reader.injections(raw.injection)?,
+            compaction: raw.compaction,
         })
     }
 
@@ -199,6 +253,12 @@ impl Layout {
             self.slots.clone_from(&base.slots);
             if self.updates.is_empty() {
                 self.updates.clone_from(&base.updates);
+            }
+            self.join.clone_from(&base.join);
+            self.compaction = base.compaction;
+            self.bootstrap = self.bootstrap.or(base.bootstrap);
+            if self.injections.is_empty() {
+                self.injections.clone_from(&base.injections);
             }
         }
         if self.tools.is_empty() {
@@ -244,6 +304,29 @@ struct RawLayout {
     model: Vec<ModelTexts>,
     reinject: Option<ReinjectLayout>,
     memory: Option<MemoryLayout>,
+    #[serde(default)]
+    instructions: RawInstructions,
+    bootstrap: Option<BootstrapBudget>,
+    #[serde(default)]
+    injection: Vec<RawInjection>,
+    #[serde(default)]
+    compaction: CompactionRules,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RawInstructions {
+    #[serde(default)]
+    join: String,
+}
+
+/// A source of injected items; its other options are looked at when items are made.
+#[derive(Deserialize)]
+struct RawInjection {
+    #[serde(rename = "type")]
+    kind: Spanned<String>,
+    #[serde(flatten)]
+    options: toml::Table,
 }
 
 #[derive(Deserialize)]
@@ -252,6 +335,7 @@ struct RawSlot {
     id: Spanned<String>,
     target: Target,
     source: Option<Spanned<String>>,
+    file: Option<String>,
     #[serde(default)]
     gate: Vec<Spanned<String>>,
     template: Option<String>,
@@ -302,18 +386,13 @@ struct Reader<'a> {
 
 impl Reader<'_> {
     fn slot(&self, raw: RawSlot) -> Result<Slot, PackError> {
-        let parts = match (raw.source, raw.parts.is_empty()) {
-            (Some(source), true) => {
-                vec![Part {
-                    source: self.source(&source)?,
-                    gates: Vec::new(),
-                    before: String::new(),
-                    budget: raw.budget,
-                }]
-            }
-            (None, false) => raw.parts.into_iter().map(|part| self.part(part)).collect::<Result<_, _>>()?,
+        let part = |source, file| Part { source, gates: Vec::new(), before: String::new(), budget: raw.budget, file };
+        let parts = match (raw.source, raw.file, raw.parts.is_empty()) {
+            (Some(source), None, true) => vec![part(self.source(&source)?, None)],
+            (None, Some(file), true) => vec![part(source::pack_file(), Some(file))],
+            (None, None, false) => raw.parts.into_iter().map(|part| self.part(part)).collect::<Result<_, _>>()?,
             _ => {
-                let message = format!("slot `{}` needs either `source` or `parts`", raw.id.get_ref());
+                let message = format!("slot `{}` needs `source`, `file` or `parts`, and one of them", raw.id.get_ref());
                 return Err(self.syntax(&raw.id, message));
             }
         };
@@ -332,6 +411,7 @@ impl Reader<'_> {
             gates: self.gates(&raw.gate)?,
             before: raw.before,
             budget: raw.budget,
+            file: None,
         })
     }
 
@@ -345,6 +425,21 @@ impl Reader<'_> {
 
     fn source(&self, name: &Spanned<String>) -> Result<&'static source::Source, PackError> {
         source::find(name.get_ref()).ok_or_else(|| self.unknown("source", name, source::names()))
+    }
+
+    fn injections(&self, raw: Vec<RawInjection>) -> Result<Vec<Value>, PackError> {
+        raw.into_iter().map(|injection| self.injection(injection)).collect()
+    }
+
+    fn injection(&self, raw: RawInjection) -> Result<Value, PackError> {
+        if !injection::KINDS.contains(&raw.kind.get_ref().as_str()) {
+            let known = injection::KINDS.iter().map(|kind| (*kind).to_owned()).collect();
+            return Err(self.unknown("injection", &raw.kind, known));
+        }
+        let failed = |error: serde_json::Error| self.syntax(&raw.kind, error.to_string());
+        let mut spec = serde_json::to_value(&raw.options).map_err(failed)?;
+        spec["type"] = raw.kind.get_ref().as_str().into();
+        Ok(spec)
     }
 
     fn updates(&self, names: &[Spanned<String>]) -> Result<Vec<&'static Update>, PackError> {

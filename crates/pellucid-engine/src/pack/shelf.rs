@@ -40,11 +40,6 @@ impl Shelf {
         }
     }
 
-    /// Puts the files of a built-in pack over these.
-    pub(super) fn put_builtin_over(&mut self, files: &PackFiles) {
-        self.files.extend(Self::builtin(files).files);
-    }
-
     pub(super) fn get(&self, name: &str) -> Option<&PackFile> {
         self.files.get(name)
     }

@@ -51,5 +51,5 @@ fn give(ask: &Ask<'_>) -> Given {
         ("{{ base_path }}", vec![Fragment::fact("memory folder", memory.folder.as_str())]),
         ("{{ memory_summary }}", vec![Fragment { origin, text }]),
     ];
-    Given { fragments: Some(ask.pack.template(GUIDE).render(&values)), omissions }
+    Given { fragments: Some(ask.pack.template(GUIDE).render(&values)), omissions, ..Given::default() }
 }

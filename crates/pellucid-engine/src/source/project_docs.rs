@@ -43,5 +43,5 @@ fn give(ask: &Ask<'_>) -> Given {
         let origin = Origin::File { path: document.path.as_str().into(), range: 0..kept_bytes, size: of };
         fragments.push(Fragment { origin, text: text.into_owned() });
     }
-    Given { fragments: (!fragments.is_empty()).then_some(fragments), omissions }
+    Given { fragments: (!fragments.is_empty()).then_some(fragments), omissions, ..Given::default() }
 }

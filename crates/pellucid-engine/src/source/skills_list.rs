@@ -49,7 +49,7 @@ fn give(ask: &Ask<'_>) -> Given {
         }
     }
     let fragments = (!lines.is_empty()).then(|| section(ask, lines));
-    Given { fragments, omissions }
+    Given { fragments, omissions, ..Given::default() }
 }
 
 fn section(ask: &Ask<'_>, lines: Vec<Fragment>) -> Vec<Fragment> {

@@ -46,10 +46,16 @@ impl Draft {
     /// The item that it will be.
     pub fn item(&self) -> Item {
         let part = |part: &DraftPart| match part {
+            DraftPart::Text(fragments) if self.is_models() => ContentPart::OutputText { text: concat(fragments) },
             DraftPart::Text(fragments) => ContentPart::InputText { text: concat(fragments) },
             DraftPart::Image(url) => ContentPart::InputImage { image_url: url.text.clone() },
         };
         Item::message(self.role, self.parts.iter().map(part).collect())
+    }
+
+    /// Whether it is put into the model's mouth.
+    fn is_models(&self) -> bool {
+        self.role == "assistant"
     }
 
     pub(crate) fn encode(&self) -> Encoded {
@@ -63,7 +69,10 @@ impl Draft {
             }
             match part {
                 DraftPart::Text(fragments) => {
-                    encoder.wire("{\"type\":\"input_text\",\"text\":");
+                    let kind = if self.is_models() { "output_text" } else { "input_text" };
+                    encoder.wire("{\"type\":\"");
+                    encoder.wire(kind);
+                    encoder.wire("\",\"text\":");
                     encoder.string(fragments);
                 }
                 DraftPart::Image(url) => {

@@ -4,6 +4,7 @@ use std::sync::LazyLock;
 
 use pellucid_engine::facts::Document;
 use pellucid_engine::facts::Facts;
+use pellucid_engine::facts::InjectionFacts;
 use pellucid_engine::pack::Pack;
 use pellucid_engine::skills::Skills;
 use pellucid_protocol::feature::Features;
@@ -14,6 +15,7 @@ use pellucid_protocol::settings::CollaborationMode;
 use pellucid_protocol::settings::CollaborationModeKind;
 use pellucid_protocol::settings::CollaborationSettings;
 use pellucid_protocol::settings::Personality;
+use pellucid_protocol::settings::PromptMode;
 use pellucid_protocol::settings::ReasoningSummary;
 use pellucid_protocol::settings::SandboxPolicy;
 use pellucid_protocol::settings::WebSearchMode;
@@ -73,6 +75,9 @@ pub fn facts() -> Facts {
         commit_attribution: None,
         has_mcp_servers: false,
         agent_roles: Vec::new(),
+        prompt_mode: PromptMode::Full,
+        assistant: None,
+        injection: InjectionFacts::default(),
     }
 }
 

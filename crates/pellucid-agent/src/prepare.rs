@@ -1,0 +1,220 @@
+//! What a layout asks for beyond the usual facts: bootstrap files for an assistant, and items that
+//! are injected. Nothing of it is read for a layout that has no use for it.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+use std::path::PathBuf;
+
+use pellucid_config::Config;
+use pellucid_config::config::AssistantSettings;
+use pellucid_engine::assistant::Assistant;
+use pellucid_engine::assistant::Runtime;
+use pellucid_engine::bootstrap;
+use pellucid_engine::bootstrap::SessionKey;
+use pellucid_engine::facts::InjectionFacts;
+use pellucid_engine::injection;
+use pellucid_engine::pack::Pack;
+use pellucid_protocol::settings::PromptMode;
+use pellucid_workspace::bootstrap_files;
+use pellucid_workspace::bootstrap_files::ExtraFiles;
+use pellucid_workspace::git;
+use pellucid_workspace::injection_files;
+use pellucid_workspace::os::Host;
+use serde::Deserialize;
+use serde_json::Map;
+use serde_json::Value;
+
+use crate::gather::Gathered;
+use crate::gather::Sources;
+
+/// Where items of a caller stand among the attributes.
+const ITEMS: &str = "prompt_injections";
+
+/// A file with what is to be injected that cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum InjectError {
+    /// It cannot be read.
+    #[error("{}: {source}", path.display())]
+    Unreadable {
+        /// Which.
+        path: PathBuf,
+        /// Why not.
+        source: std::io::Error,
+    },
+    /// It is not what it should be.
+    #[error("{}: {source}; a list of items is expected, or a table with items, sources, store, attributes or memory", path.display())]
+    Malformed {
+        /// Which.
+        path: PathBuf,
+        /// What is wrong.
+        source: serde_json::Error,
+    },
+    /// The pack has no place for it.
+    #[error(
+        "the pack `{pack}` has no slot for injected items; use --pack agentcore, or give a pack of yours slots with the sources `injected_sections` and `injected_preamble`"
+    )]
+    NoSlot {
+        /// The pack.
+        pack: String,
+    },
+}
+
+/// A file with what is to be injected.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+struct InjectFile {
+    items: Vec<Value>,
+    sources: Vec<Value>,
+    store: BTreeMap<String, String>,
+    attributes: Map<String, Value>,
+    memory: Vec<String>,
+}
+
+/// Adds what the layout of a pack asks for.
+///
+/// # Errors
+/// If a file with what is to be injected cannot be used.
+pub fn prepare(gathered: &mut Gathered, pack: &Pack, sources: &Sources) -> Result<(), InjectError> {
+    let config = &sources.config;
+    let settings = &config.prompt.assistant;
+    let has_source = |prefix: &str| {
+        let mut parts = pack.layout.slots.iter().flat_map(|slot| &slot.parts);
+        parts.any(|part| part.source.name.starts_with(prefix))
+    };
+    let facts = &mut gathered.facts;
+    facts.prompt_mode = config.prompt.mode.unwrap_or_else(|| mode_of_key(settings.session_key.as_deref()));
+    if has_source("assistant_") {
+        let mut assistant = assistant(config, pack);
+        assistant.runtime.model = Some(format!("{}/{}", config.model.provider_id, facts.model.slug));
+        assistant.runtime.shell = Some(facts.shell.clone());
+        assistant.think_level = facts.effort.map(|effort| effort.as_str().to_owned());
+        facts.assistant = Some(Box::new(assistant));
+    }
+    if has_source("injected_") {
+        let home = sources.env.text("HOME").unwrap_or_else(|| shown(&config.folders.home));
+        facts.injection = injection_facts(config, pack, facts.prompt_mode, home)?;
+    } else if !config.prompt.inject.is_empty() {
+        return Err(InjectError::NoSlot { pack: pack.name.clone() });
+    }
+    Ok(())
+}
+
+/// A session that works for another needs less.
+fn mode_of_key(key: Option<&str>) -> PromptMode {
+    match key.and_then(SessionKey::of) {
+        Some(SessionKey::SubAgent | SessionKey::Cron) => PromptMode::Minimal,
+        None => PromptMode::Full,
+    }
+}
+
+fn assistant(config: &Config, pack: &Pack) -> Assistant {
+    let settings = &config.prompt.assistant;
+    let workspace = &config.folders.cwd;
+    let mut assistant = Assistant {
+        workspace_dir: shown(workspace),
+        session_key: settings.session_key.clone(),
+        time_zone: Some(settings.time_zone.clone().unwrap_or_else(system_time_zone)),
+        docs_path: settings.docs_path.as_deref().map(shown),
+        owner_numbers: settings.owner_numbers.clone(),
+        voice_hint: settings.voice_hint.clone(),
+        extra_prompt: settings.extra_system_prompt.clone(),
+        heartbeat_prompt: settings.heartbeat_prompt.clone(),
+        runtime: runtime(settings, workspace),
+        ..Assistant::default()
+    };
+    if let Some(budget) = pack.layout.bootstrap {
+        let limit =
+            |given: Option<f64>, standard| given.map_or(standard, |given| bootstrap::limit(&given.into(), standard));
+        let max = limit(settings.bootstrap_max_chars, budget.max_chars);
+        let total = limit(settings.bootstrap_total_max_chars, budget.total_max_chars);
+        let key = settings.session_key.as_deref();
+        let mut files = bootstrap::for_session(bootstrap_files::load(workspace), key);
+        let extra = ExtraFiles::new(settings.extra_files.clone()).load(workspace);
+        if !extra.is_empty() {
+            files = bootstrap::for_session(files.into_iter().chain(extra).collect(), key);
+        }
+        let fitted = bootstrap::fit(&files, Some(max), Some(total));
+        for warning in &fitted.warnings {
+            tracing::warn!("{warning}");
+        }
+        assistant.files = fitted.files;
+        assistant.bootstrap = files;
+        assistant.limits = Some((max, total));
+    }
+    assistant
+}
+
+fn runtime(settings: &AssistantSettings, workspace: &Path) -> Runtime {
+    let host = Host::read();
+    Runtime {
+        agent: Some("main".to_owned()),
+        host: host_name(),
+        repo: git::work_tree_root(workspace).as_deref().map(shown),
+        os: Some(format!("{} {}", host.name, host.version)),
+        arch: Some(host.architecture),
+        channel: settings.channel.clone(),
+        capabilities: settings.channel.is_some().then(|| settings.capabilities.clone()),
+        ..Runtime::default()
+    }
+}
+
+fn host_name() -> Option<String> {
+    let name = fs::read_to_string("/proc/sys/kernel/hostname").or_else(|_| fs::read_to_string("/etc/hostname")).ok()?;
+    let name = name.trim();
+    (!name.is_empty()).then(|| name.to_owned())
+}
+
+fn system_time_zone() -> String {
+    jiff::tz::TimeZone::system().iana_name().unwrap_or("UTC").to_owned()
+}
+
+fn injection_facts(
+    config: &Config,
+    pack: &Pack,
+    mode: PromptMode,
+    home: String,
+) -> Result<InjectionFacts, InjectError> {
+    let cwd = shown(&config.folders.cwd);
+    let mut specs = pack.layout.injections.clone();
+    let mut facts = InjectionFacts { process_dir: cwd.clone(), home, ..InjectionFacts::default() };
+    facts.attributes.insert("cwd".to_owned(), cwd.clone().into());
+    facts.attributes.insert("workspace_dir".to_owned(), cwd.into());
+    facts.attributes.insert("prompt_mode".to_owned(), mode.as_str().into());
+    let (mut items, mut places) = (Vec::new(), Vec::new());
+    for path in &config.prompt.inject {
+        let file = read_file(path)?;
+        let name = shown(path);
+        places.extend((0..file.items.len()).map(|n| format!("{name}[{n}]")));
+        items.extend(file.items);
+        specs.extend(file.sources);
+        facts.attributes.extend(file.attributes);
+        facts.memory.extend(file.memory);
+        if !file.store.is_empty() {
+            facts.store.get_or_insert_default().extend(file.store);
+        }
+    }
+    if !items.is_empty() {
+        facts.attributes.insert(ITEMS.to_owned(), Value::Array(items));
+        facts.places.insert(ITEMS.to_owned(), places);
+    }
+    facts.sources = injection::sources(&Value::Array(specs));
+    facts.reads =
+        facts.sources.iter().map(|source| injection_files::read(&source.wants(&facts.inputs(), mode))).collect();
+    Ok(facts)
+}
+
+fn read_file(path: &Path) -> Result<InjectFile, InjectError> {
+    let failed = |source| InjectError::Unreadable { path: path.to_owned(), source };
+    let malformed = |source| InjectError::Malformed { path: path.to_owned(), source };
+    let text = fs::read_to_string(path).map_err(failed)?;
+    let value: Value = serde_json::from_str(&text).map_err(malformed)?;
+    match value {
+        Value::Array(items) => Ok(InjectFile { items, ..InjectFile::default() }),
+        table => serde_json::from_value(table).map_err(malformed),
+    }
+}
+
+fn shown(path: &Path) -> String {
+    path.to_string_lossy().into_owned()
+}

@@ -1,0 +1,228 @@
+//! What an assistant that answers in chats knows of its surroundings.
+//!
+//! These facts fill the sections of a system prompt whose sources begin with `assistant_`
+//! (`source/assistant`). All of them are optional; a section whose facts are missing is not there.
+//!
+//! - `report`: what such a prompt is made of, in the form that the reference gives it
+//! - `reply`: that report as text
+
+pub mod reply;
+pub mod report;
+
+use crate::bootstrap::BootstrapFile;
+use crate::bootstrap::ContextFile;
+use crate::utf16;
+
+/// What an assistant knows of its surroundings.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Assistant {
+    /// The folder that it works in.
+    pub workspace_dir: String,
+    /// Files of that folder, as they were read.
+    pub bootstrap: Vec<BootstrapFile>,
+    /// The same, brought within their budgets.
+    pub files: Vec<ContextFile>,
+    /// Those budgets, for one file and for all.
+    pub limits: Option<(usize, usize)>,
+    /// The session's key.
+    pub session_key: Option<String>,
+    /// Its tools; absent when they are those that the layout offers.
+    pub tools: Option<Vec<AssistantTool>>,
+    /// What the tools are for, by name, where the layout does not know.
+    pub tool_summaries: Vec<(String, String)>,
+    /// The list of skills; absent when it is made of the skills that were found.
+    pub skills_prompt: Option<String>,
+    /// Whether answers name where a memory stands.
+    pub memory_citations: Citations,
+    /// Short names of models, a line each.
+    pub model_aliases: Vec<String>,
+    /// The user's time zone.
+    pub time_zone: Option<String>,
+    /// What else is to be said of the folder.
+    pub workspace_notes: Vec<String>,
+    /// Where the documentation lies.
+    pub docs_path: Option<String>,
+    /// The sandbox.
+    pub sandbox: Option<Sandbox>,
+    /// Numbers of those who may command it.
+    pub owner_numbers: Vec<String>,
+    /// Hints for the tool that sends messages.
+    pub message_tool_hints: Vec<String>,
+    /// Further channels for that tool, after the standard ones.
+    pub channels: Vec<String>,
+    /// How to speak when the answer is read out.
+    pub voice_hint: Option<String>,
+    /// A further text: of a group chat, or of the agent that this one works for.
+    pub extra_prompt: Option<String>,
+    /// How messages are reacted to.
+    pub reactions: Option<Reactions>,
+    /// Whether thoughts stand between tags.
+    pub reasoning_tags: bool,
+    /// What a heartbeat says.
+    pub heartbeat_prompt: Option<String>,
+    /// What it runs on.
+    pub runtime: Runtime,
+    /// How long it thinks.
+    pub think_level: Option<String>,
+    /// Whether its thoughts are shown.
+    pub reasoning_level: Option<String>,
+}
+
+/// A tool of an assistant.
+#[derive(Debug, Clone, PartialEq)]
+pub struct AssistantTool {
+    /// Its name.
+    pub name: String,
+}
+
+/// Whether answers name where a memory stands.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Citations {
+    /// They do.
+    #[default]
+    On,
+    /// They do not.
+    Off,
+}
+
+/// A sandbox that commands run in.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Sandbox {
+    /// Whether it is used.
+    pub enabled: bool,
+    /// The folder outside.
+    pub workspace_dir: Option<String>,
+    /// The folder inside.
+    pub container_dir: Option<String>,
+    /// What may be done with the folder of the agent: `none`, `ro` or `rw`.
+    pub workspace_access: Option<String>,
+    /// Where that folder is inside.
+    pub agent_mount: Option<String>,
+    /// Where its browser answers.
+    pub browser_url: Option<String>,
+    /// Where its browser can be watched.
+    pub observer_url: Option<String>,
+    /// Whether the browser outside may be used.
+    pub host_browser_allowed: Option<bool>,
+    /// The level at which commands may leave it, if they may.
+    pub elevated_level: Option<String>,
+}
+
+/// How messages are reacted to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Reactions {
+    /// Whether seldom.
+    pub is_minimal: bool,
+    /// On which channel.
+    pub channel: String,
+}
+
+/// What an assistant runs on.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Runtime {
+    /// The agent.
+    pub agent: Option<String>,
+    /// The machine.
+    pub host: Option<String>,
+    /// The top folder of the repository.
+    pub repo: Option<String>,
+    /// The system.
+    pub os: Option<String>,
+    /// The processor.
+    pub arch: Option<String>,
+    /// The version of its runtime.
+    pub node: Option<String>,
+    /// The model.
+    pub model: Option<String>,
+    /// The model when nothing is said.
+    pub default_model: Option<String>,
+    /// The shell.
+    pub shell: Option<String>,
+    /// The channel that it answers on.
+    pub channel: Option<String>,
+    /// What that channel can do.
+    pub capabilities: Option<Vec<String>>,
+}
+
+impl Runtime {
+    /// The channel, in lower case.
+    pub fn channel(&self) -> Option<String> {
+        self.channel.as_deref().map(|it| utf16::trim(it).to_lowercase()).filter(|it| !it.is_empty())
+    }
+
+    /// What the channel can do, as it is written.
+    pub fn capabilities(&self) -> Vec<&str> {
+        let all = self.capabilities.iter().flatten().map(|it| utf16::trim(it));
+        all.filter(|it| !it.is_empty()).collect()
+    }
+
+    /// The line that says all of it.
+    pub fn line(&self, think_level: Option<&str>) -> String {
+        let named =
+            |name: &str, value: &Option<String>| value.as_deref().map(|value| (name.to_owned(), value.to_owned()));
+        let os = match (given(self.os.as_ref()), given(self.arch.as_ref())) {
+            (Some(os), Some(arch)) => Some(("os".to_owned(), format!("{os} ({arch})"))),
+            (Some(os), None) => Some(("os".to_owned(), os.to_owned())),
+            (None, Some(arch)) => Some(("arch".to_owned(), arch.to_owned())),
+            (None, None) => None,
+        };
+        let channel = self.channel();
+        let capabilities = channel.as_ref().map(|_| match self.capabilities().join(",") {
+            none if none.is_empty() => "none".to_owned(),
+            some => some,
+        });
+        let parts = [
+            named("agent", &self.agent),
+            named("host", &self.host),
+            named("repo", &self.repo),
+            os,
+            named("node", &self.node),
+            named("model", &self.model),
+            named("default_model", &self.default_model),
+            named("shell", &self.shell),
+            named("channel", &channel),
+            named("capabilities", &capabilities),
+            Some(("thinking".to_owned(), think_level.unwrap_or("off").to_owned())),
+        ];
+        let parts = parts.into_iter().flatten().filter(|(_, value)| !value.is_empty());
+        let parts: Vec<String> = parts.map(|(name, value)| format!("{name}={value}")).collect();
+        format!("Runtime: {}", parts.join(" | "))
+    }
+}
+
+fn given(text: Option<&String>) -> Option<&str> {
+    text.map(String::as_str).filter(|text| !text.is_empty())
+}
+
+/// A text for a line of a prompt: without control characters, format characters and line ends.
+pub fn sanitised(text: &str) -> String {
+    text.chars().filter(|c| !c.is_control() && !is_format(*c) && !matches!(c, '\u{2028}' | '\u{2029}')).collect()
+}
+
+/// Whether a character only changes how others are shown (general category Cf).
+fn is_format(c: char) -> bool {
+    matches!(
+        u32::from(c),
+        0xAD
+            | 0x600..=0x605
+            | 0x61C
+            | 0x6DD
+            | 0x70F
+            | 0x890..=0x891
+            | 0x8E2
+            | 0x180E
+            | 0x200B..=0x200F
+            | 0x202A..=0x202E
+            | 0x2060..=0x2064
+            | 0x2066..=0x206F
+            | 0xFEFF
+            | 0xFFF9..=0xFFFB
+            | 0x110BD
+            | 0x110CD
+            | 0x13430..=0x1343F
+            | 0x1BCA0..=0x1BCA3
+            | 0x1D173..=0x1D17A
+            | 0xE0001
+            | 0xE0020..=0xE007F
+    )
+}

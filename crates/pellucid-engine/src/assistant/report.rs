@@ -1,0 +1,351 @@
+//! What an assistant's system prompt is made of, in the form that the reference gives it.
+//!
+//! Made from the finished text and from the files before and after their budgets. Sizes are in UTF-16
+//! units, which are called chars here as the reference calls them.
+
+use serde::Deserialize;
+use serde::Serialize;
+use serde_json::Value;
+
+use crate::assistant::Assistant;
+use crate::bootstrap::BootstrapFile;
+use crate::bootstrap::ContextFile;
+use crate::facts::Facts;
+use crate::fragment::concat;
+use crate::pack::Pack;
+use crate::source::assistant;
+use crate::utf16;
+
+const CONTEXT_HEADING: &str = "\n# Project Context\n";
+const NEXT_HEADING: &str = "\n## Silent Replies\n";
+
+/// How many units a token has in estimates.
+const UNITS_PER_TOKEN: i64 = 4;
+
+/// What a prompt is made of.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct PromptReport {
+    /// `run` or `estimate`.
+    pub source: String,
+    /// When, in milliseconds since 1970.
+    pub generated_at: i64,
+    /// The session.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub session_id: Option<String>,
+    /// Its key.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub session_key: Option<String>,
+    /// Who is asked.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub provider: Option<String>,
+    /// Which model.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub model: Option<String>,
+    /// The folder.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub workspace_dir: Option<String>,
+    /// How much of one file.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub bootstrap_max_chars: Option<usize>,
+    /// How much of all files.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub bootstrap_total_max_chars: Option<usize>,
+    /// The sandbox.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub sandbox: Option<SandboxReport>,
+    /// The whole prompt.
+    pub system_prompt: PromptSizes,
+    /// The files.
+    pub injected_workspace_files: Vec<FileReport>,
+    /// The skills.
+    pub skills: SkillsReport,
+    /// The tools.
+    pub tools: ToolsReport,
+}
+
+/// What is known of the sandbox.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SandboxReport {
+    /// `off`, `non-main` or `all`.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub mode: Option<String>,
+    /// Whether this session is in it.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub sandboxed: Option<bool>,
+}
+
+/// How long a prompt is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct PromptSizes {
+    /// All of it.
+    pub chars: usize,
+    /// The files and what stands between them.
+    pub project_context_chars: usize,
+    /// The rest.
+    pub non_project_context_chars: usize,
+}
+
+/// What became of a file.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct FileReport {
+    /// Its name.
+    pub name: String,
+    /// Its path.
+    pub path: String,
+    /// Whether it is missing.
+    pub missing: bool,
+    /// How long it is.
+    pub raw_chars: usize,
+    /// How long it is in the prompt.
+    pub injected_chars: usize,
+    /// Whether it is shorter there.
+    pub truncated: bool,
+}
+
+/// The list of skills.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct SkillsReport {
+    /// How long it is as it was handed over.
+    pub prompt_chars: usize,
+    /// The skills in it.
+    pub entries: Vec<SkillReport>,
+}
+
+/// A skill of the list.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct SkillReport {
+    /// Its name.
+    pub name: String,
+    /// How long its entry is.
+    pub block_chars: usize,
+}
+
+/// The tools.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct ToolsReport {
+    /// How long the list in the prompt is.
+    pub list_chars: usize,
+    /// How long their schemas are together.
+    pub schema_chars: usize,
+    /// The tools.
+    pub entries: Vec<ToolReport>,
+}
+
+/// A tool.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct ToolReport {
+    /// Its name.
+    pub name: String,
+    /// How long the text on what it is for is.
+    pub summary_chars: usize,
+    /// How long its schema is.
+    pub schema_chars: usize,
+    /// How many parameters it has, if it says so.
+    pub properties_count: Option<usize>,
+}
+
+/// A tool as a report looks at it.
+#[derive(Debug, Clone, Default, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ToolFacts {
+    /// Its name.
+    pub name: String,
+    /// What it is for.
+    #[serde(default)]
+    pub description: Option<String>,
+    /// The same in fewer words.
+    #[serde(default)]
+    pub label: Option<String>,
+    /// Its schema.
+    #[serde(default)]
+    pub parameters: Option<Value>,
+}
+
+/// What a prompt is measured with.
+#[derive(Debug, Clone, Copy)]
+pub struct Measured<'a> {
+    /// The finished text.
+    pub prompt: &'a str,
+    /// The files before their budgets.
+    pub files: &'a [BootstrapFile],
+    /// The files in the prompt.
+    pub injected: &'a [ContextFile],
+    /// The list of skills as it was handed over.
+    pub skills: &'a str,
+    /// The tools.
+    pub tools: &'a [ToolFacts],
+    /// The lines around the list of tools.
+    pub list_between: (&'a str, &'a str),
+}
+
+impl PromptReport {
+    /// Measures a prompt. Who asks, and when, is left to be filled in.
+    pub fn measure(measured: Measured<'_>) -> Self {
+        let prompt = utf16::trim(measured.prompt);
+        let chars = utf16::len(prompt);
+        let project_context_chars = project_context(prompt);
+        let entries: Vec<ToolReport> = measured.tools.iter().map(tool).collect();
+        let (before, after) = measured.list_between;
+        Self {
+            source: "run".to_owned(),
+            generated_at: 0,
+            session_id: None,
+            session_key: None,
+            provider: None,
+            model: None,
+            workspace_dir: None,
+            bootstrap_max_chars: None,
+            bootstrap_total_max_chars: None,
+            sandbox: None,
+            system_prompt: PromptSizes {
+                chars,
+                project_context_chars,
+                non_project_context_chars: chars.saturating_sub(project_context_chars),
+            },
+            injected_workspace_files: files(measured.files, measured.injected),
+            skills: SkillsReport { prompt_chars: utf16::len(measured.skills), entries: skills(measured.skills) },
+            tools: ToolsReport {
+                list_chars: tool_list(prompt, before, after),
+                schema_chars: entries.iter().map(|tool| tool.schema_chars).sum(),
+                entries,
+            },
+        }
+    }
+
+    /// Measures a prompt that a pack made of facts.
+    pub fn of(pack: &Pack, facts: &Facts, known: &Assistant, prompt: &str, tools: &[ToolFacts]) -> Self {
+        let skills = concat(&assistant::skills_text(pack, facts));
+        let (before, after) = assistant::delimiters(pack);
+        let list_between = (before.as_str(), after.as_str());
+        let (files, injected) = (&known.bootstrap, &known.files);
+        let mut report = Self::measure(Measured { prompt, files, injected, skills: &skills, tools, list_between });
+        report.session_key.clone_from(&known.session_key);
+        report.model = Some(facts.model.slug.clone());
+        report.workspace_dir = Some(known.workspace_dir.clone());
+        report.bootstrap_max_chars = known.limits.map(|(max, _)| max);
+        report.bootstrap_total_max_chars = known.limits.map(|(_, total)| total);
+        let sandboxed = known.sandbox.as_ref().is_some_and(|sandbox| sandbox.enabled);
+        let mode = if sandboxed { "all" } else { "off" };
+        report.sandbox = Some(SandboxReport { mode: Some(mode.to_owned()), sandboxed: Some(sandboxed) });
+        report
+    }
+}
+
+/// The tokens of so many units, estimated.
+pub fn tokens(units: i64) -> i64 {
+    (units.max(0) + UNITS_PER_TOKEN - 1) / UNITS_PER_TOKEN
+}
+
+/// From the newline before the heading of the files to the one before the section after them. In a
+/// plain search, so lines like these in other texts shift it.
+fn project_context(prompt: &str) -> usize {
+    let Some(start) = prompt.find(CONTEXT_HEADING) else {
+        return 0;
+    };
+    let after = start + CONTEXT_HEADING.len();
+    let end = prompt[after..].find(NEXT_HEADING).map_or(prompt.len(), |at| after + at);
+    utf16::len(&prompt[start..end])
+}
+
+/// A row for each file. Its text in the prompt is looked for by path, by name, then by base name.
+pub fn files(files: &[BootstrapFile], injected: &[ContextFile]) -> Vec<FileReport> {
+    let base_name = |path: &str| path.replace('\\', "/").rsplit('/').next().unwrap_or_default().to_owned();
+    let row = |file: &BootstrapFile| {
+        let by_path = |path: &str| injected.iter().rfind(|it| it.path == path);
+        let by_base = || injected.iter().find(|it| base_name(&it.path) == file.name);
+        let found = by_path(&file.path).or_else(|| by_path(&file.name)).or_else(by_base);
+        let raw_chars = match file.content.as_deref().filter(|_| !file.missing) {
+            Some(text) => utf16::len(utf16::trim_end(text)),
+            None => 0,
+        };
+        let injected_chars = found.map_or(0, |it| it.n_units);
+        FileReport {
+            name: file.name.clone(),
+            path: file.path.clone(),
+            missing: file.missing,
+            raw_chars,
+            injected_chars,
+            truncated: !file.missing && injected_chars < raw_chars,
+        }
+    };
+    files.iter().map(row).collect()
+}
+
+/// The skills of a list: every `<skill>` that is closed.
+fn skills(text: &str) -> Vec<SkillReport> {
+    const OPEN: &str = "<skill>";
+    const CLOSE: &str = "</skill>";
+    let text = utf16::trim(text);
+    let lower = text.to_ascii_lowercase();
+    let mut entries = Vec::new();
+    let mut from = 0;
+    while let Some(start) = lower[from..].find(OPEN).map(|at| from + at) {
+        let Some(end) = lower[start..].find(CLOSE).map(|at| start + at + CLOSE.len()) else {
+            break;
+        };
+        let block = &text[start..end];
+        entries.push(SkillReport { name: skill_name(block), block_chars: utf16::len(block) });
+        from = end;
+    }
+    entries
+}
+
+fn skill_name(block: &str) -> String {
+    const OPEN: &str = "<name>";
+    let lower = block.to_ascii_lowercase();
+    let names = lower.match_indices(OPEN).filter_map(|(at, _)| {
+        let start = at + OPEN.len();
+        let end = start + block[start..].find('<')?;
+        (end > start && lower[end..].starts_with("</name>")).then(|| utf16::trim(&block[start..end]))
+    });
+    match names.into_iter().next() {
+        Some(name) if !name.is_empty() => name.to_owned(),
+        _ => "(unknown)".to_owned(),
+    }
+}
+
+fn tool(tool: &ToolFacts) -> ToolReport {
+    let trimmed = |text: &Option<String>| text.as_deref().map(utf16::trim).filter(|it| !it.is_empty()).map(utf16::len);
+    let schema = tool.parameters.as_ref().filter(|it| it.is_object() || it.is_array());
+    let properties = tool.parameters.as_ref().and_then(|it| it.get("properties"));
+    ToolReport {
+        name: tool.name.clone(),
+        summary_chars: trimmed(&tool.description).or_else(|| trimmed(&tool.label)).unwrap_or(0),
+        schema_chars: schema.map_or(0, |schema| utf16::len(&compact(schema))),
+        properties_count: properties.and_then(Value::as_object).map(serde_json::Map::len),
+    }
+}
+
+/// Compact JSON, with whole numbers that are written with a fraction as whole numbers.
+fn compact(value: &Value) -> String {
+    fn whole(value: &Value) -> Value {
+        match value {
+            Value::Number(number) if number.is_f64() => match number.as_f64() {
+                Some(float) if float.fract() == 0.0 && float.abs() < 9.0e15 => Value::from(float as i64),
+                _ => value.clone(),
+            },
+            Value::Array(values) => values.iter().map(whole).collect(),
+            Value::Object(fields) => Value::Object(fields.iter().map(|(key, it)| (key.clone(), whole(it))).collect()),
+            other => other.clone(),
+        }
+    }
+    whole(value).to_string()
+}
+
+fn tool_list(prompt: &str, before: &str, after: &str) -> usize {
+    let Some(start) = prompt.find(&format!("{before}\n")).map(|at| at + before.len() + 1) else {
+        return 0;
+    };
+    match prompt[start..].find(&format!("\n{after}")) {
+        Some(len) if !before.is_empty() && !after.is_empty() => utf16::len(utf16::trim(&prompt[start..start + len])),
+        _ => 0,
+    }
+}

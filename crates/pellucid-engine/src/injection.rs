@@ -1,0 +1,61 @@
+//! Injection: items that a layout or a caller puts into a prompt, and the sources that make them.
+//!
+//! An [`Item`] is a text with a target (a section of the system prompt, or a message before the
+//! history), an order and the modes in which it is there. Four kinds of sources make items:
+//! `file_set`, `repo_docs`, `provided` and `text_store`. Their options are loosely typed, as
+//! people and programs write them; what cannot be used is left out and said in [`Outcome`].
+//!
+//! A source that needs files says which ([`Source::wants`]); whoever may look at a disk reads them
+//! into [`Read`], and [`collect`] makes the items. So the same files always make the same items.
+//!
+//! - `item`: items and when they are there
+//! - `file_set`, `repo_docs`, `provided`, `text_store`: the sources, each in two versions
+//! - `sections`: how items become a system prompt and messages
+//! - `cut`, `substitute`, `scalar`: budgets in bytes, slots, loosely typed values
+//!
+//! Not here: how long a history may be (`window`).
+
+pub mod cut;
+mod file_set;
+mod item;
+mod path;
+mod provided;
+mod read;
+mod repo_docs;
+mod report;
+pub mod scalar;
+mod sections;
+mod source;
+pub mod substitute;
+mod text_store;
+
+pub use item::Item;
+pub use item::ItemError;
+pub use item::Role;
+pub use item::Target;
+pub use item::Version;
+pub use read::Counts;
+pub use read::FileRead;
+pub use read::FileText;
+pub use read::FileWanted;
+pub use read::Keep;
+pub use read::Read;
+pub use read::RepoRead;
+pub use read::RepoWanted;
+pub use read::Wants;
+pub use report::Injected;
+pub use report::Outcome;
+pub use sections::PreambleMessage;
+pub use sections::SectionSkill;
+pub use sections::SystemParts;
+pub use sections::blank;
+pub use sections::preamble;
+pub use sections::system_prompt;
+pub use source::Collected;
+pub use source::Inputs;
+pub use source::Source;
+pub use source::collect;
+pub use source::sources;
+
+/// The kinds of sources.
+pub const KINDS: [&str; 5] = ["file_set", "repo_docs", "provided", "text_store", "text_store_entries"];

@@ -1,0 +1,352 @@
+//! `file_set`: a list of files in one section.
+//!
+//! The second version counts in bytes or UTF-16 units, keeps shares of a budget, has markers and
+//! lines of its own, spends a budget over the files in order, and knows standard lists of files.
+
+use pellucid_protocol::settings::PromptMode;
+use serde_json::Map;
+use serde_json::Value;
+
+use super::cut;
+use super::item;
+use super::item::Item;
+use super::item::ItemError;
+use super::item::Target;
+use super::item::Version;
+use super::path;
+use super::read::Counts;
+use super::read::FileRead;
+use super::read::FileText;
+use super::read::FileWanted;
+use super::read::Keep;
+use super::read::Read;
+use super::read::Wants;
+use super::scalar;
+use super::source::Collecting;
+use super::source::Inputs;
+use crate::bootstrap;
+use crate::file_budget::FileContent;
+use crate::file_budget::FileEntry;
+use crate::file_budget::FileRules;
+use crate::file_budget::Placing;
+use crate::file_budget::Spending;
+use crate::file_budget::Unit;
+use crate::fragment::Fragment;
+
+const HEADER: &str = "Project Context";
+
+/// The source.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct FileSet {
+    files: Vec<Value>,
+    header: String,
+    total_max: Option<Value>,
+    marker: String,
+    order: i64,
+    modes: Vec<PromptMode>,
+    root_key: Option<String>,
+    fills_variables: bool,
+    includes_missing: bool,
+    /// Whether a section without files is there.
+    keeps_empty: bool,
+    version: Version,
+    rules: Option<FileRules>,
+}
+
+/// A file of the list that is there in a mode.
+struct Listed {
+    /// As it is written.
+    path: String,
+    /// What stands above it.
+    title: String,
+    /// Where it lies; absent when it is outside of the root.
+    place: Option<String>,
+    max: Option<i64>,
+    /// Whether it leaves no line when it is not there.
+    only_if_there: bool,
+}
+
+impl FileSet {
+    pub(super) fn new(spec: &Map<String, Value>) -> Result<Self, ItemError> {
+        let option = |name: &str| spec.get(name).unwrap_or(&Value::Null);
+        let version = Version::of(spec);
+        let header = scalar::text(option("section_header"));
+        let header = match scalar::strip(&header) {
+            "" => HEADER.to_owned(),
+            header => header.to_owned(),
+        };
+        let marker = scalar::text(option("marker")).into_owned();
+        let preset = option("preset").as_str().filter(|_| version == Version::Two);
+        let mut files = option("files").as_array().cloned().unwrap_or_default();
+        if preset == Some(bootstrap::PRESET) {
+            files = bootstrap::preset_files().chain(files).collect();
+        }
+        Ok(Self {
+            files,
+            header,
+            total_max: spec.get("total_max_bytes").filter(|total| !total.is_null()).cloned(),
+            rules: (version == Version::Two).then(|| rules(spec, preset, &marker)),
+            marker,
+            order: scalar::int(option("order")).unwrap_or(0),
+            modes: item::modes_or_both(option("prompt_modes"), version)?,
+            root_key: scalar::given(spec.get("root_key")).map(|key| scalar::text(key).into_owned()),
+            fills_variables: scalar::is_true(spec.get("substitute_variables")),
+            includes_missing: spec.get("include_missing").is_none_or(|it| *it == Value::Bool(true)),
+            keeps_empty: option("empty_section") != "omit" || version == Version::One,
+            version,
+        })
+    }
+
+    pub(super) fn wants(&self, inputs: &Inputs<'_>, mode: PromptMode) -> Wants {
+        let listed = self.listed(inputs, mode);
+        let wanted = |file: &Listed| {
+            let own = file.max.and_then(|max| usize::try_from(max).ok()).filter(|max| *max > 0);
+            let keep = match (&self.rules, own) {
+                (None, Some(bytes)) => Keep::Ends { bytes, counts: Counts::Nothing },
+                // The end of a text whose white space goes first is not known before.
+                (Some(rules), own) if !rules.trims_end => match own.or(rules.per_file) {
+                    // A unit of UTF-16 is three bytes at most.
+                    Some(max) => Keep::Ends { bytes: max.saturating_mul(3), counts: Counts::Text },
+                    None => Keep::Whole,
+                },
+                _ => Keep::Whole,
+            };
+            Some(FileWanted { path: file.place.clone()?, keep })
+        };
+        Wants { files: listed.iter().filter_map(wanted).collect(), repo: None }
+    }
+
+    pub(super) fn collect(&self, inputs: &Inputs<'_>, mode: PromptMode, read: &Read, collecting: &mut Collecting) {
+        let mut section = Section::new(&self.header);
+        let mut spending = self.rules.as_ref().map(Spending::new);
+        let mut bytes_before = 0;
+        for file in self.listed(inputs, mode) {
+            let found = file.place.as_ref().and_then(|place| read.files.get(place)).unwrap_or(&FileRead::Missing);
+            match found {
+                FileRead::Failed { error } => {
+                    collecting.refused(&file.path, error);
+                    continue;
+                }
+                FileRead::Missing => collecting.missing(&file.path),
+                FileRead::Text(text) => bytes_before += usize::try_from(text.size()).unwrap_or(usize::MAX),
+            }
+            if *found == FileRead::Missing && (!self.includes_missing || file.only_if_there) {
+                continue;
+            }
+            let content = match (&mut spending, &self.rules) {
+                (Some(spending), Some(rules)) => match self.spent(spending, rules, &file, found) {
+                    Ok(Some(content)) => content,
+                    Ok(None) => continue,
+                    Err(reason) => {
+                        collecting.refused(&file.path, &reason);
+                        break;
+                    }
+                },
+                _ => self.first_version(&file, found),
+            };
+            section.push(&file.title, content);
+        }
+        if section.is_empty && !self.keeps_empty {
+            return;
+        }
+        let whole = cut::length(&section.body);
+        let content = match &self.total_max {
+            Some(max) if self.version == Version::One || self.rules.as_ref().is_none_or(|it| it.total.is_none()) => {
+                cut::head_marker_tail_of(section.body, scalar::int(max), &self.marker)
+            }
+            _ => section.body,
+        };
+        let item = Item {
+            target: Target::SystemSection,
+            role: None,
+            order: self.order,
+            modes: self.modes.clone(),
+            fills_variables: self.fills_variables,
+            content,
+            id: None,
+            metadata: Map::new(),
+        };
+        collecting.item(item, &self.header, bytes_before.max(whole));
+    }
+
+    fn first_version(&self, file: &Listed, found: &FileRead) -> Vec<Fragment> {
+        let max = file.max.filter(|max| *max > 0);
+        match (found, max) {
+            (FileRead::Text(text), Some(max)) => text.cut(max, &self.marker),
+            (FileRead::Text(text), None) => text.fragments(),
+            (FileRead::Missing | FileRead::Failed { .. }, max) => {
+                let line = vec![Fragment::layout(format!("[MISSING] {}", file.path))];
+                match max {
+                    Some(max) => cut::head_marker_tail_of(line, Some(max), &self.marker),
+                    None => line,
+                }
+            }
+        }
+    }
+
+    /// The text of a file within the budget that is spent over all; nothing for an empty one.
+    fn spent(
+        &self,
+        spending: &mut Spending<'_>,
+        rules: &FileRules,
+        file: &Listed,
+        found: &FileRead,
+    ) -> Result<Option<Vec<Fragment>>, String> {
+        let name = path::base_name(&file.path);
+        let (whole, head, tail);
+        let mut size = 0;
+        let content = match found {
+            FileRead::Text(FileText::Whole { bytes, .. }) => {
+                size = bytes.len() as u64;
+                whole = cut::normalize(bytes);
+                Some(FileContent::Whole(&whole))
+            }
+            FileRead::Text(FileText::Ends { head: first, tail: last, text_bytes, units, .. }) => {
+                (head, tail) = (cut::normalize(first), cut::normalize(last));
+                let len = if rules.unit == Unit::Bytes { *text_bytes } else { *units };
+                let len = usize::try_from(len).unwrap_or(usize::MAX);
+                Some(FileContent::Ends { head: &head, tail: &tail, len })
+            }
+            FileRead::Missing | FileRead::Failed { .. } => None,
+        };
+        let text_bytes = match content {
+            Some(FileContent::Whole(text)) => text.len(),
+            _ => usize::MAX,
+        };
+        let shown = file.place.as_deref().filter(|_| rules.trims_end).unwrap_or(&file.path);
+        let place: std::sync::Arc<str> = file.place.as_deref().unwrap_or(&file.path).into();
+        match spending.place(&FileEntry {
+            name,
+            path: shown,
+            content,
+            max: file.max.and_then(|max| usize::try_from(max).ok()),
+        }) {
+            Placing::Placed(placed) => Ok(Some(placed.fragments(&place, size, text_bytes))),
+            Placing::Empty => Ok(if rules.trims_end { None } else { Some(Vec::new()) }),
+            Placing::Spent => Err("the budget is spent".to_owned()),
+            Placing::TooLittle { remaining } => Err(format!("only {remaining} of the budget are left")),
+        }
+    }
+
+    /// The files that are there in this mode.
+    fn listed(&self, inputs: &Inputs<'_>, mode: PromptMode) -> Vec<Listed> {
+        let root = self.root(inputs);
+        let is_in = |entry: &Value| match entry.get("prompt_modes").filter(|modes| !modes.is_null()) {
+            Some(modes) => item::modes(modes, self.version).map(|modes| modes.contains(&mode)),
+            None => Ok(true),
+        };
+        // A list that cannot be read hides nothing, of this file or of any other.
+        let shown: Result<Vec<bool>, ItemError> = self.files.iter().map(is_in).collect();
+        let shown = shown.unwrap_or_else(|_| vec![true; self.files.len()]);
+        let files = self.files.iter().zip(shown).filter(|(_, is_shown)| *is_shown);
+        files.filter_map(|(entry, _)| listed(entry, &root, inputs.home)).collect()
+    }
+
+    fn root(&self, inputs: &Inputs<'_>) -> String {
+        let attribute = |key: &str| scalar::given(inputs.attributes.get(key)).map(|value| scalar::text(value));
+        let given = match &self.root_key {
+            Some(key) => attribute(key),
+            None => attribute("workspace_dir").or_else(|| attribute("cwd")),
+        };
+        let given = given.filter(|root| !scalar::is_blank(root));
+        path::expand(given.as_deref().unwrap_or(inputs.process_dir), inputs.process_dir, inputs.home)
+    }
+}
+
+fn listed(entry: &Value, root: &str, home: &str) -> Option<Listed> {
+    let fields = entry.as_object()?;
+    let written = scalar::text(scalar::given(fields.get("path"))?).into_owned();
+    if scalar::is_blank(&written) {
+        return None;
+    }
+    let title = fields.get("title").filter(|title| !title.is_null()).map(scalar::text);
+    let title = scalar::strip(title.as_deref().unwrap_or(&written)).to_owned();
+    let place = path::expand(&written, root, home);
+    Some(Listed {
+        title: if title.is_empty() { written.clone() } else { title },
+        place: path::is_inside(&place, root).then_some(place),
+        max: fields.get("max_bytes").or_else(|| fields.get("max")).and_then(scalar::int),
+        only_if_there: scalar::is_true(fields.get("only_if_there")),
+        path: written,
+    })
+}
+
+/// The rules of the second version.
+fn rules(spec: &Map<String, Value>, preset: Option<&str>, marker: &str) -> FileRules {
+    let mut rules = match preset {
+        Some(bootstrap::PRESET) => bootstrap::rules(None, None),
+        _ => FileRules {
+            unit: Unit::Bytes,
+            per_file: None,
+            total: None,
+            min_remaining: 0,
+            head_ratio: 0.5,
+            tail_ratio: 0.5,
+            marker: if marker.is_empty() { cut::DEFAULT_MARKER.to_owned() } else { marker.to_owned() },
+            marker_counts: true,
+            trims_end: false,
+            missing: "[MISSING] {{path}}".to_owned(),
+        },
+    };
+    let count = |name: &str| spec.get(name).and_then(scalar::int).and_then(|n| usize::try_from(n).ok());
+    let ratio = |name: &str| spec.get(name).and_then(Value::as_f64).filter(|ratio| (0.0..=1.0).contains(ratio));
+    match spec.get("unit").and_then(Value::as_str) {
+        Some("utf16") => rules.unit = Unit::Utf16,
+        Some("bytes") => rules.unit = Unit::Bytes,
+        _ => {}
+    }
+    rules.per_file = count("max").or(rules.per_file);
+    rules.total = count("total_max").or(rules.total);
+    rules.min_remaining = count("min_remaining").unwrap_or(rules.min_remaining);
+    rules.head_ratio = ratio("head_ratio").unwrap_or(rules.head_ratio);
+    rules.tail_ratio = ratio("tail_ratio").unwrap_or(rules.tail_ratio);
+    if let Some(template) = spec.get("marker_template").and_then(Value::as_str) {
+        template.clone_into(&mut rules.marker);
+    }
+    if let Some(counts) = spec.get("marker_counts").and_then(Value::as_bool) {
+        rules.marker_counts = counts;
+    }
+    if let Some(template) = spec.get("missing_template").and_then(Value::as_str) {
+        template.clone_into(&mut rules.missing);
+    }
+    rules
+}
+
+/// The section while files are added.
+struct Section {
+    body: Vec<Fragment>,
+    is_empty: bool,
+}
+
+impl Section {
+    fn new(header: &str) -> Self {
+        Self { body: vec![Fragment::layout(format!("# {header}\n"))], is_empty: true }
+    }
+
+    /// Adds a file, with an empty line before it and a line end after it.
+    fn push(&mut self, title: &str, content: Vec<Fragment>) {
+        self.is_empty = false;
+        if !self.ends_with("\n\n") {
+            self.body.push(Fragment::layout("\n"));
+        }
+        self.body.push(Fragment::layout(format!("## {title}\n")));
+        self.body.extend(content.into_iter().filter(|fragment| !fragment.text.is_empty()));
+        if !self.ends_with("\n") {
+            self.body.push(Fragment::layout("\n"));
+        }
+    }
+
+    fn ends_with(&self, end: &str) -> bool {
+        let mut left = end;
+        for fragment in self.body.iter().rev() {
+            if fragment.text.len() >= left.len() {
+                return fragment.text.ends_with(left);
+            }
+            match left.strip_suffix(fragment.text.as_str()) {
+                Some(rest) => left = rest,
+                None => return false,
+            }
+        }
+        left.is_empty()
+    }
+}

@@ -1,0 +1,53 @@
+//! `provided`: items that the caller hands over for one call.
+
+use serde_json::Map;
+use serde_json::Value;
+
+use super::item::Item;
+use super::item::Version;
+use super::scalar;
+use super::source::Collecting;
+use super::source::Inputs;
+
+/// Where the items are when nothing else is said.
+const CONTEXT_KEY: &str = "prompt_injections";
+
+/// The source.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Provided {
+    context_key: String,
+    version: Version,
+}
+
+impl Provided {
+    pub(super) fn new(spec: &Map<String, Value>) -> Self {
+        let key = scalar::given(spec.get("context_key")).map(|key| scalar::text(key).into_owned());
+        Self { context_key: key.unwrap_or_else(|| CONTEXT_KEY.to_owned()), version: Version::of(spec) }
+    }
+
+    pub(super) fn collect(&self, inputs: &Inputs<'_>, collecting: &mut Collecting) {
+        let Some(Value::Array(entries)) = inputs.attributes.get(&self.context_key) else {
+            return;
+        };
+        for (n, entry) in entries.iter().enumerate() {
+            let place = match inputs.places.get(&self.context_key).and_then(|places| places.get(n)) {
+                Some(place) => place.clone(),
+                None => format!("{}[{n}]", self.context_key),
+            };
+            let Some(fields) = entry.as_object() else {
+                collecting.refused(&place, "it is no map");
+                continue;
+            };
+            let bytes_before = scalar::text(fields.get("content").unwrap_or(&Value::Null)).len();
+            match Item::from_fields(fields, self.version, &place) {
+                Ok(mut item) => {
+                    if let Some(max) = fields.get("max_bytes").filter(|max| !max.is_null()) {
+                        item.cut(max);
+                    }
+                    collecting.item(item, &place, bytes_before);
+                }
+                Err(error) => collecting.refused(&place, &error.to_string()),
+            }
+        }
+    }
+}

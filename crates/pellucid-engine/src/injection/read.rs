@@ -1,0 +1,187 @@
+//! What sources want to have read, and what was found.
+//!
+//! The engine names paths and does not follow them; whoever may look at a disk fills in [`Read`].
+//! A file of which only beginning and end can be used need not be read into memory whole: see
+//! [`FileText::Ends`].
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use super::cut;
+use crate::fragment::Fragment;
+use crate::fragment::Origin;
+
+/// What a source wants to have read.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Wants {
+    /// Files, by their absolute paths.
+    pub files: Vec<FileWanted>,
+    /// Documents along a path of folders.
+    pub repo: Option<RepoWanted>,
+}
+
+/// A file that is wanted.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FileWanted {
+    /// Its absolute path.
+    pub path: String,
+    /// How much of it can be used.
+    pub keep: Keep,
+}
+
+/// How much of a file can be used.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Keep {
+    /// All of it.
+    Whole,
+    /// If it is longer than this, only so many bytes at either end.
+    Ends {
+        /// So many.
+        bytes: usize,
+        /// Whether the length of the whole text has to be known.
+        counts: Counts,
+    },
+}
+
+/// Whether the length of a file's text has to be known.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Counts {
+    /// It has, so all of the file is looked at.
+    Text,
+    /// It has not.
+    Nothing,
+}
+
+/// Documents that are wanted: from the nearest folder above with a marker, down to the start.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RepoWanted {
+    /// The folder to climb from, absolute.
+    pub start: String,
+    /// What the top folder contains.
+    pub markers: Vec<String>,
+    /// File names to look for in each folder, in order.
+    pub names: Vec<String>,
+    /// Whether only the first of the names counts in a folder.
+    pub first_only: bool,
+}
+
+/// What was found.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Read {
+    /// The files, by their absolute paths.
+    pub files: BTreeMap<String, FileRead>,
+    /// The documents.
+    pub repo: RepoRead,
+}
+
+/// Documents that were found, from the top folder down.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct RepoRead {
+    /// Each with its path from the top folder.
+    pub documents: Vec<(String, FileRead)>,
+}
+
+/// What became of a file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum FileRead {
+    /// It was read.
+    Text(FileText),
+    /// There is no such file.
+    Missing,
+    /// It is there but cannot be read.
+    Failed {
+        /// Why not.
+        error: String,
+    },
+}
+
+/// A file's text.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum FileText {
+    /// All of it.
+    Whole {
+        /// Where it lies.
+        path: Arc<str>,
+        /// Its bytes.
+        bytes: Vec<u8>,
+    },
+    /// Its ends.
+    Ends {
+        /// Where it lies.
+        path: Arc<str>,
+        /// Its first bytes.
+        head: Vec<u8>,
+        /// Its last bytes, from where a character begins.
+        tail: Vec<u8>,
+        /// How many bytes it has.
+        size: u64,
+        /// How many bytes its text has, once what is no UTF-8 is replaced; if that was counted.
+        text_bytes: u64,
+        /// How many UTF-16 units its text has, if that was counted.
+        units: u64,
+    },
+}
+
+impl FileText {
+    /// A file that was read whole.
+    pub fn whole(path: impl Into<Arc<str>>, bytes: impl Into<Vec<u8>>) -> Self {
+        Self::Whole { path: path.into(), bytes: bytes.into() }
+    }
+
+    /// How many bytes the file has.
+    pub fn size(&self) -> u64 {
+        match self {
+            Self::Whole { bytes, .. } => bytes.len() as u64,
+            Self::Ends { size, .. } => *size,
+        }
+    }
+
+    /// How many bytes of it are in memory.
+    pub fn bytes_read(&self) -> u64 {
+        match self {
+            Self::Whole { bytes, .. } => bytes.len() as u64,
+            Self::Ends { head, tail, .. } => (head.len() + tail.len()) as u64,
+        }
+    }
+
+    /// Where it lies.
+    pub fn path(&self) -> &Arc<str> {
+        match self {
+            Self::Whole { path, .. } | Self::Ends { path, .. } => path,
+        }
+    }
+
+    /// Its text; of a file whose middle was not read, the beginning.
+    pub fn fragments(&self) -> Vec<Fragment> {
+        match self {
+            Self::Whole { path, bytes } => vec![of_file(path, bytes, 0, bytes.len() as u64)],
+            Self::Ends { path, head, size, .. } => vec![of_file(path, head, 0, *size)],
+        }
+    }
+
+    /// Beginning and end within a budget of bytes, with a marker between them.
+    pub fn cut(&self, max: i64, marker: &str) -> Vec<Fragment> {
+        match self {
+            Self::Whole { .. } => cut::head_marker_tail_of(self.fragments(), Some(max), marker),
+            Self::Ends { path, head, tail, size, .. } => {
+                let max = usize::try_from(max).unwrap_or(0);
+                let marker = if marker.is_empty() { cut::DEFAULT_MARKER } else { marker };
+                let first = vec![of_file(path, head, 0, *size)];
+                if marker.len() >= max {
+                    return cut::head_of(&first, max);
+                }
+                let rest = max - marker.len();
+                let last = vec![of_file(path, tail, size - tail.len() as u64, *size)];
+                let mut kept = cut::head_of(&first, rest / 2);
+                kept.push(Fragment::layout(marker));
+                kept.extend(cut::tail_of(&last, rest - rest / 2));
+                kept
+            }
+        }
+    }
+}
+
+fn of_file(path: &Arc<str>, bytes: &[u8], start: u64, size: u64) -> Fragment {
+    let range = start..start + bytes.len() as u64;
+    Fragment { origin: Origin::File { path: path.clone(), range, size }, text: cut::normalize(bytes).into_owned() }
+}

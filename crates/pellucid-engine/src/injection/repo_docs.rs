@@ -1,0 +1,290 @@
+//! `repo_docs`: the documents of a repository, layer by layer, in one message.
+//!
+//! The first version takes every name in every folder, under headings, and cuts the whole. The
+//! second takes one file for each folder, cuts document by document as a shared budget runs out,
+//! and can say what stands before, between, around and instead of them.
+
+use pellucid_protocol::settings::PromptMode;
+use serde_json::Map;
+use serde_json::Value;
+
+use super::cut;
+use super::item;
+use super::item::Item;
+use super::item::ItemError;
+use super::item::Role;
+use super::item::Target;
+use super::item::Version;
+use super::path;
+use super::read::FileRead;
+use super::read::FileText;
+use super::read::Read;
+use super::read::RepoWanted;
+use super::read::Wants;
+use super::scalar;
+use super::source::Collecting;
+use super::source::Inputs;
+use super::substitute;
+use crate::fragment::Fragment;
+use crate::fragment::Origin;
+use crate::fragment::concat;
+
+const SLOT: &str = "{{content}}";
+const WRAPPER: &str = "<user_instructions>\n{{content}}\n</user_instructions>";
+
+/// The source.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct RepoDocs {
+    names: Vec<String>,
+    markers: Vec<String>,
+    max: Option<Value>,
+    marker: String,
+    wrapper: String,
+    order: i64,
+    modes: Vec<PromptMode>,
+    second: Option<Second>,
+}
+
+/// What only the second version has.
+#[derive(Debug, Clone, PartialEq)]
+struct Second {
+    separator: String,
+    heading: Option<String>,
+    title: Option<String>,
+    truncation: Truncation,
+    prepend: Option<String>,
+    prepend_separator: String,
+    append: Vec<String>,
+    when_empty: Option<String>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Truncation {
+    Head,
+    HeadMarkerTail,
+    None,
+}
+
+impl RepoDocs {
+    pub(super) fn new(spec: &Map<String, Value>) -> Result<Self, ItemError> {
+        let option = |name: &str| spec.get(name).unwrap_or(&Value::Null);
+        let version = Version::of(spec);
+        let names = |name: &str, default: &[&str]| {
+            let names = scalar::list(option(name)).into_iter().map(|name| scalar::text(name).into_owned());
+            let names: Vec<String> = names.filter(|name| !name.is_empty()).collect();
+            if names.is_empty() { default.iter().map(|name| (*name).to_owned()).collect() } else { names }
+        };
+        let (names, markers) = match version {
+            Version::One => (names("filenames", &["AGENTS.md"]), vec![".git".to_owned()]),
+            Version::Two => {
+                let mut candidates = names("candidates", &["AGENTS.override.md", "AGENTS.md"]);
+                candidates.extend(names("fallback_names", &[]));
+                (candidates, names("root_markers", &[".git"]))
+            }
+        };
+        let wrapper = scalar::text(option("wrapper_template")).into_owned();
+        Ok(Self {
+            names,
+            markers,
+            max: spec.get("max_total_bytes").filter(|max| !max.is_null()).cloned(),
+            marker: scalar::text(option("marker")).into_owned(),
+            wrapper: if scalar::is_blank(&wrapper) { WRAPPER.to_owned() } else { wrapper },
+            order: scalar::int(option("order")).unwrap_or(0),
+            modes: item::modes_or_both(option("prompt_modes"), version)?,
+            second: (version == Version::Two).then(|| Second::new(spec)),
+        })
+    }
+
+    pub(super) fn wants(&self, inputs: &Inputs<'_>) -> Wants {
+        let repo = RepoWanted {
+            start: start(inputs),
+            markers: self.markers.clone(),
+            names: self.names.clone(),
+            first_only: self.second.is_some(),
+        };
+        Wants { files: Vec::new(), repo: Some(repo) }
+    }
+
+    pub(super) fn collect(&self, inputs: &Inputs<'_>, read: &Read, collecting: &mut Collecting) {
+        let documents = &read.repo.documents;
+        for (path, document) in documents {
+            if let FileRead::Failed { error } = document {
+                collecting.refused(path, error);
+            }
+        }
+        let body = match &self.second {
+            None if documents.is_empty() => None,
+            None => Some(self.first_body(documents)),
+            Some(second) => second.body(documents, self.budget()),
+        };
+        let Some((body, bytes_before)) = body else {
+            collecting.missing(&self.names.join(", "));
+            return;
+        };
+        let Some(content) = self.wrapped(body, inputs) else {
+            collecting.refused(&self.names.join(", "), "a document has `\\k<`, which the wrapper cannot take");
+            return;
+        };
+        let item = Item {
+            target: Target::PreambleMessage,
+            role: Some(Role::User),
+            order: self.order,
+            modes: self.modes.clone(),
+            fills_variables: false,
+            content,
+            id: None,
+            metadata: Map::new(),
+        };
+        collecting.item(item, "", bytes_before);
+    }
+
+    /// The documents under their headings; nothing at all if one cannot be read.
+    fn first_body(&self, documents: &[(String, FileRead)]) -> (Vec<Fragment>, usize) {
+        let mut body = vec![Fragment::layout("# Repo Instructions\n")];
+        for (path, document) in documents {
+            let FileRead::Text(text) = document else {
+                body.clear();
+                break;
+            };
+            body.push(Fragment::layout(format!("\n## {path}\n")));
+            body.extend(text.fragments());
+            if !ends_with_newline(&body) {
+                body.push(Fragment::layout("\n"));
+            }
+        }
+        let bytes_before = cut::length(&body);
+        match &self.max {
+            Some(max) => (cut::head_marker_tail_of(body, scalar::int(max), &self.marker), bytes_before),
+            None => (body, bytes_before),
+        }
+    }
+
+    fn budget(&self) -> Budget<'_> {
+        let max = self.max.as_ref().map(|max| scalar::int(max).unwrap_or(0));
+        Budget { max, marker: &self.marker }
+    }
+
+    /// The body in its wrapper; absent when it cannot be inserted.
+    fn wrapped(&self, body: Vec<Fragment>, inputs: &Inputs<'_>) -> Option<Vec<Fragment>> {
+        if self.second.is_some() {
+            let wrapper = substitute::literal(&self.wrapper, "{{cwd}}", &start(inputs));
+            return Some(around(&wrapper, &body));
+        }
+        let text = concat(&body);
+        let content = substitute::with_escapes(&self.wrapper, SLOT, &text).ok()?;
+        // Where nothing was escaped the documents keep their origins.
+        let kept = around(&self.wrapper, &body);
+        Some(if concat(&kept) == content { kept } else { vec![Fragment::provided("repo_docs", content)] })
+    }
+}
+
+struct Budget<'a> {
+    max: Option<i64>,
+    marker: &'a str,
+}
+
+impl Second {
+    fn new(spec: &Map<String, Value>) -> Self {
+        let text = |name: &str| spec.get(name).filter(|it| !it.is_null()).map(|it| scalar::text(it).into_owned());
+        let append = scalar::list(spec.get("append").unwrap_or(&Value::Null));
+        Self {
+            separator: text("separator").unwrap_or_else(|| "\n\n".to_owned()),
+            heading: text("heading"),
+            title: text("title"),
+            truncation: match text("truncation").as_deref() {
+                Some("head_marker_tail") => Truncation::HeadMarkerTail,
+                Some("none") => Truncation::None,
+                _ => Truncation::Head,
+            },
+            prepend: text("prepend").filter(|text| !text.is_empty()),
+            prepend_separator: text("prepend_separator").unwrap_or_else(|| "\n\n".to_owned()),
+            append: append.into_iter().map(|text| scalar::text(text).into_owned()).collect(),
+            when_empty: text("when_empty"),
+        }
+    }
+
+    fn body(&self, documents: &[(String, FileRead)], budget: Budget<'_>) -> Option<(Vec<Fragment>, usize)> {
+        let mut bytes_before = 0;
+        let mut left = match self.truncation {
+            Truncation::Head => budget.max.map(|max| usize::try_from(max).unwrap_or(0)),
+            Truncation::HeadMarkerTail | Truncation::None => None,
+        };
+        let mut body: Vec<Fragment> = Vec::new();
+        for (path, document) in documents {
+            let FileRead::Text(FileText::Whole { path: place, bytes }) = document else {
+                continue;
+            };
+            bytes_before += bytes.len();
+            if left == Some(0) {
+                break;
+            }
+            // Bytes are counted before they are decoded; a blank document costs nothing.
+            let kept = &bytes[..bytes.len().min(left.unwrap_or(bytes.len()))];
+            let text = cut::normalize(kept);
+            if text.trim().is_empty() {
+                continue;
+            }
+            left = left.map(|left| left - kept.len());
+            if !body.is_empty() {
+                body.push(Fragment::layout(self.separator.as_str()));
+            }
+            if let Some(heading) = &self.heading {
+                let folder = path.rsplit_once('/').map_or(".", |(folder, _)| folder);
+                body.push(Fragment::layout(heading.replace("{{path}}", path).replace("{{dir}}", folder)));
+            }
+            let origin = Origin::File { path: place.clone(), range: 0..kept.len() as u64, size: bytes.len() as u64 };
+            body.push(Fragment { origin, text: text.into_owned() });
+        }
+        if body.is_empty() && self.prepend.is_none() {
+            let text = self.when_empty.as_ref()?;
+            return Some((vec![Fragment::layout(text.as_str())], text.len()));
+        }
+        if self.truncation == Truncation::HeadMarkerTail
+            && let Some(max) = budget.max
+        {
+            body = cut::head_marker_tail_of(body, Some(max), budget.marker);
+        }
+        let mut whole = Vec::new();
+        if let Some(title) = &self.title {
+            whole.push(Fragment::layout(format!("{title}\n")));
+        }
+        if let Some(prepend) = &self.prepend {
+            whole.push(Fragment::provided("prepend", prepend.as_str()));
+            if !body.is_empty() {
+                whole.push(Fragment::layout(self.prepend_separator.as_str()));
+            }
+        }
+        whole.extend(body);
+        for text in &self.append {
+            whole.push(Fragment::layout(self.separator.as_str()));
+            whole.push(Fragment::provided("append", text.as_str()));
+        }
+        let bytes_before = bytes_before.max(cut::length(&whole));
+        Some((whole, bytes_before))
+    }
+}
+
+/// A text in a wrapper, in every place for it.
+fn around(wrapper: &str, body: &[Fragment]) -> Vec<Fragment> {
+    let mut whole = Vec::new();
+    for (n, text) in wrapper.split(SLOT).enumerate() {
+        if n > 0 {
+            whole.extend(body.iter().cloned());
+        }
+        if !text.is_empty() {
+            whole.push(Fragment::layout(text));
+        }
+    }
+    whole
+}
+
+/// The folder to climb from.
+fn start(inputs: &Inputs<'_>) -> String {
+    let attribute = |key: &str| scalar::given(inputs.attributes.get(key)).map(|value| scalar::text(value));
+    let given = attribute("cwd").or_else(|| attribute("workspace_dir")).filter(|dir| !scalar::is_blank(dir));
+    path::expand(given.as_deref().unwrap_or(inputs.process_dir), inputs.process_dir, inputs.home)
+}
+
+fn ends_with_newline(body: &[Fragment]) -> bool {
+    body.iter().rev().find(|fragment| !fragment.text.is_empty()).is_some_and(|fragment| fragment.text.ends_with('\n'))
+}

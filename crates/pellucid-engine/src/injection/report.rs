@@ -1,0 +1,112 @@
+//! What became of each item: the uniform account that all sources give.
+//!
+//! One [`Injected`] for each item and each source that gave none, whether it is used or not. It
+//! says nothing of the content itself.
+
+use serde::Serialize;
+
+use super::item::Item;
+use crate::fragment::Origin;
+use crate::truncate::tokens_of_bytes;
+
+/// What became of an item.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Injected {
+    /// The kind of its source.
+    pub source_type: &'static str,
+    /// Which of the sources it is.
+    pub source_index: usize,
+    /// What the caller calls it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub item_id: Option<String>,
+    /// Where it goes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub target: Option<&'static str>,
+    /// Who says it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub role: Option<&'static str>,
+    /// Its order.
+    pub order: i64,
+    /// The mode of the prompt.
+    pub prompt_mode: &'static str,
+    /// Where its text comes from.
+    pub origin: Vec<InjectedOrigin>,
+    /// How many bytes it had.
+    pub bytes_before: usize,
+    /// How many it has.
+    pub bytes_after: usize,
+    /// How many characters it has.
+    pub chars_after: usize,
+    /// How many tokens that may be.
+    pub tokens_estimate: usize,
+    /// Whether something of it was cut.
+    pub truncated: bool,
+    /// What became of it.
+    pub outcome: Outcome,
+    /// Why, if it is not there.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+}
+
+/// A file or entry that an item's text comes from.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct InjectedOrigin {
+    /// The file, or the name of the entry.
+    pub path: String,
+    /// How many of its bytes are used.
+    pub bytes: u64,
+}
+
+/// What became of an item.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Outcome {
+    /// It is in the prompt.
+    Injected,
+    /// It is for another mode.
+    SkippedMode,
+    /// It is blank.
+    SkippedBlank,
+    /// Its source is switched off.
+    SkippedDisabled,
+    /// What it would be made of is not there.
+    Missing,
+    /// It cannot be used.
+    Error,
+}
+
+impl Outcome {
+    /// Its word.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Injected => "injected",
+            Self::SkippedMode => "skipped_mode",
+            Self::SkippedBlank => "skipped_blank",
+            Self::SkippedDisabled => "skipped_disabled",
+            Self::Missing => "missing",
+            Self::Error => "error",
+        }
+    }
+}
+
+/// The files and entries that an item's text comes from, each once.
+pub(super) fn origins(item: &Item) -> Vec<InjectedOrigin> {
+    let mut origins: Vec<InjectedOrigin> = Vec::new();
+    for fragment in &item.content {
+        let path = match &fragment.origin {
+            Origin::File { path, .. } => path.as_ref(),
+            Origin::Provided { place } => place.as_ref(),
+            _ => continue,
+        };
+        let bytes = fragment.text.len() as u64;
+        match origins.iter_mut().find(|origin| origin.path == path) {
+            Some(origin) => origin.bytes += bytes,
+            None => origins.push(InjectedOrigin { path: path.to_owned(), bytes }),
+        }
+    }
+    origins
+}
+
+pub(super) fn estimate(bytes: usize) -> usize {
+    tokens_of_bytes(bytes)
+}

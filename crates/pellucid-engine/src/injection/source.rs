@@ -1,0 +1,230 @@
+//! Sources of items: read from loosely typed options, asked what they want read, and collected.
+//!
+//! What is no source, or none that is known, is passed over as the reference does; the account says
+//! so. A source never makes another fail.
+
+use std::collections::BTreeMap;
+
+use pellucid_protocol::settings::PromptMode;
+use serde_json::Map;
+use serde_json::Value;
+
+use super::file_set::FileSet;
+use super::item::Item;
+use super::provided::Provided;
+use super::read::Read;
+use super::read::Wants;
+use super::repo_docs::RepoDocs;
+use super::report;
+use super::report::Injected;
+use super::report::Outcome;
+use super::scalar;
+use super::sections;
+use super::text_store::TextStore;
+
+/// Something that makes items.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Source {
+    kind: Kind,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+enum Kind {
+    FileSet(FileSet),
+    RepoDocs(RepoDocs),
+    Provided(Provided),
+    TextStore(TextStore),
+    /// It is configured but cannot be used.
+    Unusable {
+        name: &'static str,
+        outcome: Outcome,
+        reason: String,
+    },
+}
+
+/// What a call brings.
+#[derive(Debug, Clone, Copy)]
+pub struct Inputs<'a> {
+    /// Data of the call, by name.
+    pub attributes: &'a Map<String, Value>,
+    /// Where the entries of a list of attributes came from, for the report.
+    pub places: &'a BTreeMap<String, Vec<String>>,
+    /// Texts by name; absent without a store.
+    pub store: Option<&'a BTreeMap<String, String>>,
+    /// The folder that the process works in.
+    pub process_dir: &'a str,
+    /// The user's home folder.
+    pub home: &'a str,
+}
+
+/// The items of all sources.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Collected {
+    /// The items that are there in this mode, in the order of their sources.
+    pub items: Vec<Item>,
+    /// What became of each item and source.
+    pub injected: Vec<Injected>,
+}
+
+impl Source {
+    /// Reads one source; absent when it is switched off or nothing that is known.
+    pub fn parse(spec: &Value) -> Option<Self> {
+        let source = Self::parse_any(spec)?;
+        (!matches!(source.kind, Kind::Unusable { .. })).then_some(source)
+    }
+
+    fn parse_any(spec: &Value) -> Option<Self> {
+        let spec = spec.as_object()?;
+        let name = scalar::text(spec.get("type").unwrap_or(&Value::Null));
+        let name = match scalar::strip(&name) {
+            "file_set" => "file_set",
+            "repo_docs" => "repo_docs",
+            "provided" => "provided",
+            "text_store" | "text_store_entries" => "text_store",
+            _ => return None,
+        };
+        let is_off = spec.get("enabled").is_some_and(|it| matches!(it, Value::Null | Value::Bool(false)));
+        let unusable = |outcome, reason: &str| Kind::Unusable { name, outcome, reason: reason.to_owned() };
+        let kind = match name {
+            _ if is_off => unusable(Outcome::SkippedDisabled, "it is switched off"),
+            "file_set" => match FileSet::new(spec) {
+                Ok(source) => Kind::FileSet(source),
+                Err(error) => unusable(Outcome::Error, &error.to_string()),
+            },
+            "repo_docs" => match RepoDocs::new(spec) {
+                Ok(source) => Kind::RepoDocs(source),
+                Err(error) => unusable(Outcome::Error, &error.to_string()),
+            },
+            "provided" => Kind::Provided(Provided::new(spec)),
+            _ => Kind::TextStore(TextStore::new(spec)),
+        };
+        Some(Self { kind })
+    }
+
+    /// What it wants to have read.
+    pub fn wants(&self, inputs: &Inputs<'_>, mode: PromptMode) -> Wants {
+        match &self.kind {
+            Kind::FileSet(source) => source.wants(inputs, mode),
+            Kind::RepoDocs(source) => source.wants(inputs),
+            Kind::Provided(_) | Kind::TextStore(_) | Kind::Unusable { .. } => Wants::default(),
+        }
+    }
+
+    /// Its items, in all modes that they are for.
+    pub fn items(&self, inputs: &Inputs<'_>, mode: PromptMode, read: &Read) -> Vec<Item> {
+        self.collect(inputs, mode, read, 0).items
+    }
+
+    fn collect(&self, inputs: &Inputs<'_>, mode: PromptMode, read: &Read, index: usize) -> Collecting {
+        let name = match &self.kind {
+            Kind::FileSet(_) => "file_set",
+            Kind::RepoDocs(_) => "repo_docs",
+            Kind::Provided(_) => "provided",
+            Kind::TextStore(_) => "text_store",
+            Kind::Unusable { name, .. } => name,
+        };
+        let mut collecting = Collecting { name, index, mode, items: Vec::new(), injected: Vec::new() };
+        match &self.kind {
+            Kind::FileSet(source) => source.collect(inputs, mode, read, &mut collecting),
+            Kind::RepoDocs(source) => source.collect(inputs, read, &mut collecting),
+            Kind::Provided(source) => source.collect(inputs, &mut collecting),
+            Kind::TextStore(source) => source.collect(inputs, &mut collecting),
+            Kind::Unusable { outcome, reason, .. } => collecting.left_out(*outcome, "", reason),
+        }
+        collecting
+    }
+}
+
+/// The sources of a list; what is no list counts as an empty one.
+pub fn sources(list: &Value) -> Vec<Source> {
+    list.as_array().into_iter().flatten().filter_map(Source::parse_any).collect()
+}
+
+/// Collects the items of all sources for a mode. `reads` stands beside `sources`.
+pub fn collect(sources: &[Source], inputs: &Inputs<'_>, mode: PromptMode, reads: &[Read]) -> Collected {
+    let nothing = Read::default();
+    let mut collected = Collected::default();
+    for (n, source) in sources.iter().enumerate() {
+        let collecting = source.collect(inputs, mode, reads.get(n).unwrap_or(&nothing), n);
+        collected.items.extend(collecting.items.into_iter().filter(|item| item.is_in(mode)));
+        collected.injected.extend(collecting.injected);
+    }
+    collected
+}
+
+/// What a source has made so far.
+#[derive(Debug)]
+pub(super) struct Collecting {
+    name: &'static str,
+    index: usize,
+    mode: PromptMode,
+    items: Vec<Item>,
+    injected: Vec<Injected>,
+}
+
+impl Collecting {
+    /// Takes an item that had so many bytes before its budget.
+    pub(super) fn item(&mut self, item: Item, what: &str, bytes_before: usize) {
+        let outcome = if !item.is_in(self.mode) {
+            Outcome::SkippedMode
+        } else if sections::blank(&item.content) {
+            Outcome::SkippedBlank
+        } else {
+            Outcome::Injected
+        };
+        let text = item.text();
+        let mut injected = self.account(outcome);
+        injected.item_id = item.id.as_ref().map(|id| scalar::text(id).into_owned());
+        if injected.item_id.is_none() && !what.is_empty() {
+            injected.item_id = Some(what.to_owned());
+        }
+        injected.target = Some(item.target.as_str());
+        injected.role = item.role.map(super::Role::as_str);
+        injected.order = item.order;
+        injected.origin = report::origins(&item);
+        injected.bytes_before = bytes_before;
+        injected.bytes_after = text.len();
+        injected.chars_after = text.chars().count();
+        injected.tokens_estimate = report::estimate(text.len());
+        injected.truncated = text.len() < bytes_before;
+        self.injected.push(injected);
+        self.items.push(item);
+    }
+
+    /// Notes something that is no item.
+    pub(super) fn refused(&mut self, what: &str, reason: &str) {
+        self.left_out(Outcome::Error, what, reason);
+    }
+
+    /// Notes something that is not there.
+    pub(super) fn missing(&mut self, what: &str) {
+        self.left_out(Outcome::Missing, what, "it is not there");
+    }
+
+    fn left_out(&mut self, outcome: Outcome, what: &str, reason: &str) {
+        let mut injected = self.account(outcome);
+        injected.item_id = (!what.is_empty()).then(|| what.to_owned());
+        injected.reason = Some(reason.to_owned());
+        self.injected.push(injected);
+    }
+
+    fn account(&self, outcome: Outcome) -> Injected {
+        Injected {
+            source_type: self.name,
+            source_index: self.index,
+            item_id: None,
+            target: None,
+            role: None,
+            order: 0,
+            prompt_mode: self.mode.as_str(),
+            origin: Vec::new(),
+            bytes_before: 0,
+            bytes_after: 0,
+            chars_after: 0,
+            tokens_estimate: 0,
+            truncated: false,
+            outcome,
+            reason: None,
+        }
+    }
+}

@@ -1,0 +1,56 @@
+//! How an assistant sends messages with its tool for that.
+
+use super::Lines;
+use super::tooling;
+use super::with_assistant;
+use crate::fragment::Fragment;
+use crate::source::Ask;
+use crate::source::Given;
+use crate::source::Source;
+use crate::template::Place;
+use crate::template::Shape;
+use crate::template::Trim;
+
+const SECTION: &str = "sections/message_tool.md";
+const BUTTONS: &str = "sections/message_tool_buttons.md";
+const NO_BUTTONS: &str = "sections/message_tool_no_buttons.md";
+const CHANNELS: &str = "{{ channels }}";
+const CHANNEL: &str = "{{ channel }}";
+
+/// What a channel is said to be able to do.
+const INLINE_BUTTONS: &str = "inlinebuttons";
+
+const STANDARD_CHANNELS: [&str; 8] =
+    ["telegram", "whatsapp", "discord", "irc", "googlechat", "slack", "signal", "imessage"];
+
+pub(super) const SOURCE: Source = Source {
+    name: "assistant_message_tool",
+    templates: &[
+        (SECTION, Shape { trim: Trim::Newline, places: &[Place::must(CHANNELS)] }),
+        (BUTTONS, super::LINES),
+        (NO_BUTTONS, Shape { trim: Trim::Newline, places: &[Place::must(CHANNEL)] }),
+    ],
+    give,
+};
+
+fn give(ask: &Ask<'_>) -> Given {
+    with_assistant(ask, |assistant| {
+        if !tooling::tool_list(ask.pack, ask.facts).has("message") {
+            return Given::nothing();
+        }
+        let own = assistant.channels.iter().map(String::as_str);
+        let channels = STANDARD_CHANNELS.into_iter().chain(own).collect::<Vec<_>>().join("|");
+        let mut lines = Lines::default();
+        lines.push(ask.pack.template(SECTION).render(&[(CHANNELS, vec![Fragment::fact("channels", channels)])]));
+        let runtime = &assistant.runtime;
+        if runtime.capabilities().iter().any(|it| it.to_lowercase() == INLINE_BUTTONS) {
+            lines.push(ask.pack.template(BUTTONS).text());
+        } else if let Some(channel) = runtime.channel() {
+            lines.push(ask.pack.template(NO_BUTTONS).render(&[(CHANNEL, vec![Fragment::fact("channel", channel)])]));
+        }
+        for hint in &assistant.message_tool_hints {
+            lines.fact("channel", hint.as_str());
+        }
+        lines.given()
+    })
+}

@@ -1,0 +1,274 @@
+//! The window strategy: a history is brought within a budget of tokens, turn by turn.
+//!
+//! What was remembered goes first, from its end; then the oldest turns, which may be summarised;
+//! last the summary itself. What a layout injects is never dropped. The loop is a value: it is told
+//! what a prompt would cost and says what to do next, so whoever may ask a model does the asking.
+//!
+//! - `count`: how tokens are estimated
+//! - `summary`: what the model is asked for a summary with, and how the summary is shown
+//! - `settings`: the settings, checked
+//!
+//! Not here: building the prompt, and where the state is kept.
+
+pub mod count;
+pub mod settings;
+pub mod summary;
+
+use serde::Deserialize;
+use serde::Serialize;
+
+use crate::injection::scalar;
+use summary::HistoryMessage;
+
+/// How often a prompt is built at most.
+const LOOPS_MAX: usize = 200;
+
+/// With so many dropped messages a summary is made before it fits: twenty turns of eight.
+const FLUSH_AT: usize = 20 * 8;
+
+/// What is kept of a conversation between runs.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct ConversationState {
+    /// The summary; blank counts as none.
+    pub summary: Option<String>,
+    /// How many messages of the history it covers.
+    pub cursor: usize,
+    /// How often it was made.
+    pub compaction_count: usize,
+}
+
+impl ConversationState {
+    fn summary(&self) -> Option<&str> {
+        self.summary.as_deref().filter(|summary| !scalar::is_blank(summary))
+    }
+}
+
+/// How much may be said.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Limits {
+    /// The window in tokens. Without it nothing is dropped.
+    pub window: Option<i64>,
+    /// What is kept free for the answer.
+    pub reserved: i64,
+    /// Whether what is dropped is summarised.
+    pub compacts: bool,
+}
+
+/// What a prompt would cost.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Cost {
+    /// Its messages, the system prompt among them.
+    pub messages: i64,
+    /// Its tools.
+    pub tools: i64,
+}
+
+/// What a prompt is to be built from.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Parts<'a> {
+    /// The summary of what came before.
+    pub summary: Option<&'a str>,
+    /// The part of the history that is left.
+    pub history: &'a [HistoryMessage],
+    /// How many messages come before that part.
+    pub n_before: usize,
+    /// What was remembered.
+    pub memory: &'a [String],
+}
+
+/// What to do next.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Step {
+    /// Build the prompt and say what it costs.
+    Build,
+    /// Summarise these messages, and say what came of it.
+    Summarise {
+        /// The summary so far.
+        previous: Option<String>,
+        /// What was dropped.
+        dropped: Vec<HistoryMessage>,
+    },
+    /// The prompt fits.
+    Fits {
+        /// The state, if it has to be kept anew.
+        changed: Option<ConversationState>,
+    },
+    /// It cannot be made to fit.
+    Failed(WindowExceeded),
+}
+
+/// A prompt that cannot be made to fit.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum WindowExceeded {
+    /// Nothing is left to drop.
+    #[error(
+        "Estimated {estimated} prompt tokens exceeds limit {limit} (messages: {}, tools: {}, context_window: {window}, reserved_output: {reserved})",
+        cost.messages, cost.tools
+    )]
+    Tokens {
+        /// What it would cost.
+        cost: Cost,
+        /// In all.
+        estimated: i64,
+        /// What it may.
+        limit: i64,
+        /// The window.
+        window: i64,
+        /// What is kept free.
+        reserved: i64,
+    },
+    /// It was tried too often.
+    #[error("context management exceeded max_loops={LOOPS_MAX}")]
+    Loops,
+}
+
+/// The loop.
+#[derive(Debug, Clone)]
+pub struct Window {
+    limits: Limits,
+    /// The history after the cursor.
+    history: Vec<HistoryMessage>,
+    /// How many messages of it are dropped.
+    start: usize,
+    memory: Vec<String>,
+    summary: Option<String>,
+    cursor: usize,
+    count: usize,
+    /// What the state was when the run began.
+    loaded: ConversationState,
+    /// How many of the dropped messages wait for a summary.
+    n_waiting: usize,
+    summary_is_dropped: bool,
+    n_loops: usize,
+    /// How many messages the cursor left out.
+    n_skipped: usize,
+}
+
+impl Window {
+    /// Begins with a stored state and the whole history. The second value says that the stored state
+    /// is of another history and has to be cleared.
+    pub fn new(
+        limits: Limits,
+        stored: &ConversationState,
+        history: Vec<HistoryMessage>,
+        memory: Vec<String>,
+    ) -> (Self, bool) {
+        let mut loaded = stored.clone();
+        loaded.summary = stored.summary().map(str::to_owned);
+        if loaded.summary.is_none() {
+            loaded.cursor = 0;
+        }
+        let is_stale = loaded.cursor > history.len();
+        if is_stale {
+            loaded = ConversationState::default();
+        }
+        let n_skipped = loaded.cursor;
+        let window = Self {
+            limits,
+            history: history[n_skipped..].to_vec(),
+            start: 0,
+            memory,
+            summary: loaded.summary.clone(),
+            cursor: loaded.cursor,
+            count: loaded.compaction_count,
+            loaded,
+            n_waiting: 0,
+            summary_is_dropped: false,
+            n_loops: 0,
+            n_skipped,
+        };
+        (window, is_stale)
+    }
+
+    /// What the prompt is to be built from now.
+    pub fn parts(&self) -> Parts<'_> {
+        Parts {
+            summary: self.summary.as_deref(),
+            history: &self.history[self.start..],
+            n_before: self.n_skipped + self.start,
+            memory: &self.memory,
+        }
+    }
+
+    /// What to do first.
+    pub fn begin(&mut self) -> Step {
+        self.build()
+    }
+
+    /// Goes on with what the prompt costs.
+    pub fn built(&mut self, cost: Cost) -> Step {
+        let Some(window) = self.limits.window else {
+            return Step::Fits { changed: None };
+        };
+        let limit = window - self.limits.reserved;
+        let estimated = cost.messages + cost.tools;
+        if estimated <= limit {
+            if self.limits.compacts && self.n_waiting > 0 {
+                return self.summarise();
+            }
+            return Step::Fits { changed: self.changed() };
+        }
+        if self.memory.pop().is_some() {
+            return self.build();
+        }
+        if self.start < self.history.len() {
+            self.drop_oldest_turn();
+            if self.n_waiting >= FLUSH_AT {
+                if self.limits.compacts {
+                    return self.summarise();
+                }
+                self.n_waiting = 0;
+            }
+            return self.build();
+        }
+        if self.summary.is_some() && !self.summary_is_dropped {
+            self.summary = None;
+            self.cursor = self.loaded.cursor;
+            self.count = self.loaded.compaction_count;
+            self.n_waiting = 0;
+            self.summary_is_dropped = true;
+            return self.build();
+        }
+        let reserved = self.limits.reserved;
+        Step::Failed(WindowExceeded::Tokens { cost, estimated, limit, window, reserved })
+    }
+
+    /// Goes on with what came of a summary. Without one, what was dropped is lost.
+    pub fn summarised(&mut self, summary: Option<&str>) -> Step {
+        if let Some(summary) = summary.map(scalar::strip).filter(|summary| !summary.is_empty()) {
+            self.summary = Some(summary.to_owned());
+            self.cursor += self.n_waiting;
+            self.count += 1;
+        }
+        self.n_waiting = 0;
+        self.build()
+    }
+
+    fn build(&mut self) -> Step {
+        if self.n_loops == LOOPS_MAX {
+            return Step::Failed(WindowExceeded::Loops);
+        }
+        self.n_loops += 1;
+        Step::Build
+    }
+
+    fn summarise(&self) -> Step {
+        let dropped = self.history[self.start - self.n_waiting..self.start].to_vec();
+        Step::Summarise { previous: self.summary.clone(), dropped }
+    }
+
+    /// A turn begins with a message of the user; what comes before the first is a turn of its own.
+    fn drop_oldest_turn(&mut self) {
+        let rest = &self.history[self.start + 1..];
+        let n = 1 + rest.iter().position(HistoryMessage::begins_turn).unwrap_or(rest.len());
+        self.start += n;
+        self.n_waiting += n;
+    }
+
+    fn changed(&self) -> Option<ConversationState> {
+        let state =
+            ConversationState { summary: self.summary.clone(), cursor: self.cursor, compaction_count: self.count };
+        (state != self.loaded).then_some(state)
+    }
+}

@@ -1,0 +1,112 @@
+//! Reads the bootstrap files of a workspace, and the further ones that a configuration names.
+//!
+//! The standard ones are read without limit and wherever links lead. Further ones must lie in the
+//! workspace, by name and in truth, and have one of the standard names.
+
+use std::fs;
+use std::path::Component;
+use std::path::Path;
+use std::path::PathBuf;
+
+use pellucid_engine::bootstrap::BootstrapFile;
+use pellucid_engine::bootstrap::MEMORY_NAMES;
+use pellucid_engine::bootstrap::NAMES;
+use pellucid_engine::utf16;
+use serde_json::Value;
+
+use crate::glob;
+
+/// Reads the standard files. Those that cannot be read count as missing; memory files that do not
+/// exist are not there at all.
+pub fn load(workspace: &Path) -> Vec<BootstrapFile> {
+    let mut paths: Vec<(&str, PathBuf)> = NAMES.iter().map(|name| (*name, workspace.join(name))).collect();
+    let mut memory: Vec<(&str, PathBuf)> = MEMORY_NAMES.iter().map(|name| (*name, workspace.join(name))).collect();
+    memory.retain(|(_, path)| path.exists());
+    if let [(_, first), (_, second)] = memory.as_slice() {
+        let real = |path: &PathBuf| fs::canonicalize(path).unwrap_or_else(|_| path.clone());
+        if real(first) == real(second) {
+            memory.truncate(1);
+        }
+    }
+    paths.extend(memory);
+    let read = |(name, path): (&str, PathBuf)| {
+        let shown = path.to_string_lossy();
+        match fs::read(&path) {
+            Ok(bytes) => BootstrapFile::read(name, &shown, &bytes),
+            Err(_) => BootstrapFile::missing(name, &shown),
+        }
+    };
+    paths.into_iter().map(read).collect()
+}
+
+/// Further files: paths and patterns, as a configuration has them.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ExtraFiles {
+    patterns: Vec<String>,
+}
+
+impl ExtraFiles {
+    /// These paths and patterns.
+    pub fn new(patterns: Vec<String>) -> Self {
+        Self { patterns }
+    }
+
+    /// Reads a table with `enabled` and one of `paths`, `patterns` and `files`: the first of them
+    /// that has a text in it.
+    pub fn from_options(options: &Value) -> Self {
+        if options.get("enabled") == Some(&Value::Bool(false)) {
+            return Self::default();
+        }
+        let texts = |name: &str| -> Vec<String> {
+            let list = options.get(name).and_then(Value::as_array).into_iter().flatten();
+            let texts = list.filter_map(Value::as_str).map(utf16::trim).filter(|text| !text.is_empty());
+            texts.map(str::to_owned).collect()
+        };
+        let lists = ["paths", "patterns", "files"].map(texts);
+        Self { patterns: lists.into_iter().find(|list| !list.is_empty()).unwrap_or_default() }
+    }
+
+    /// Reads them; what cannot be used is left out.
+    pub fn load(&self, workspace: &Path) -> Vec<BootstrapFile> {
+        let mut paths: Vec<String> = Vec::new();
+        for pattern in &self.patterns {
+            let found =
+                if glob::is_pattern(pattern) { glob::expand(workspace, pattern) } else { vec![pattern.clone()] };
+            for path in found {
+                if !paths.contains(&path) {
+                    paths.push(path);
+                }
+            }
+        }
+        paths.iter().filter_map(|path| extra(workspace, path)).collect()
+    }
+}
+
+fn extra(workspace: &Path, path: &str) -> Option<BootstrapFile> {
+    let full = normal(&workspace.join(path));
+    if !full.starts_with(normal(workspace)) {
+        return None;
+    }
+    if !fs::canonicalize(&full).ok()?.starts_with(fs::canonicalize(workspace).ok()?) {
+        return None;
+    }
+    let name = full.file_name()?.to_str()?;
+    if !NAMES.contains(&name) && !MEMORY_NAMES.contains(&name) {
+        return None;
+    }
+    Some(BootstrapFile::read(name, &full.to_string_lossy(), &fs::read(&full).ok()?))
+}
+
+fn normal(path: &Path) -> PathBuf {
+    let mut normal = PathBuf::new();
+    for part in path.components() {
+        match part {
+            Component::CurDir => {}
+            Component::ParentDir => {
+                normal.pop();
+            }
+            part => normal.push(part),
+        }
+    }
+    normal
+}

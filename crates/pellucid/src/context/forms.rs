@@ -1,0 +1,103 @@
+//! Other forms of the report: a map of the request by size, what was injected, and the replies of
+//! OpenClaw's `/context`.
+
+use jiff::Timestamp;
+use pellucid_agent::session::Session;
+use pellucid_engine::assistant::reply::Form;
+use pellucid_engine::assistant::reply::SessionTokens;
+use pellucid_engine::assistant::reply::reply;
+use pellucid_engine::assistant::report::PromptReport;
+use pellucid_engine::assistant::report::ToolFacts;
+use pellucid_engine::fragment::concat;
+use pellucid_engine::injection::Injected;
+use pellucid_engine::report::Report;
+use serde_json::Value;
+
+use super::number;
+use crate::args::ContextForm;
+use crate::start::Failure;
+
+/// How wide the longest bar is.
+const BAR_WIDTH: usize = 40;
+
+/// The report of the session's last request, which has this body, in a form.
+pub fn shown(form: ContextForm, session: &Session, body: &[u8]) -> Result<String, Failure> {
+    match form {
+        ContextForm::Map => {
+            let report = session.report().ok_or_else(|| Failure::new("Error: no request was made"))?;
+            Ok(map(&report))
+        }
+        ContextForm::Injections => Ok(injections(session)),
+        ContextForm::List => assistant(Form::List, session, body),
+        ContextForm::Detail => assistant(Form::Detail, session, body),
+        ContextForm::Json => assistant(Form::Json, session, body),
+    }
+}
+
+/// The reply of `/context`.
+fn assistant(form: Form, session: &Session, body: &[u8]) -> Result<String, Failure> {
+    let facts = session.facts();
+    let Some(known) = &facts.assistant else {
+        return Err(Failure::new(format!(
+            "Error: the pack `{}` is not for an assistant, so it has no such report; \
+             use --pack openclaw, or --form map or injections",
+            session.pack().name
+        )));
+    };
+    let prompt = concat(session.instructions());
+    let mut report = PromptReport::of(session.pack(), facts, known, &prompt, &tools(body));
+    report.source = "estimate".to_owned();
+    report.generated_at = Timestamp::now().as_millisecond();
+    report.session_id = Some(session.id().to_string());
+    report.provider = Some(session.provider_id().to_owned());
+    let tokens = SessionTokens { context: facts.model.context_window, ..SessionTokens::default() };
+    Ok(reply(form, &report, tokens, &known.workspace_dir) + "\n")
+}
+
+/// The tools of a request, whatever its wire.
+fn tools(body: &[u8]) -> Vec<ToolFacts> {
+    let body: Value = serde_json::from_slice(body).unwrap_or_default();
+    let tool = |tool: &Value| {
+        let tool = tool.get("function").unwrap_or(tool);
+        let text = |name: &str| tool[name].as_str().map(str::to_owned);
+        let schema = tool.get("parameters").or_else(|| tool.get("input_schema")).or_else(|| tool.get("format"));
+        ToolFacts {
+            name: text("name").or_else(|| text("type")).unwrap_or_default(),
+            description: text("description"),
+            label: None,
+            parameters: schema.cloned(),
+        }
+    };
+    body["tools"].as_array().into_iter().flatten().map(tool).collect()
+}
+
+/// The parts of a request, the largest first, each with a bar of its size.
+fn map(report: &Report) -> String {
+    let mut parts = report.by_part().parts;
+    parts.sort_by_key(|part| std::cmp::Reverse(part.bytes));
+    let (all, largest) = (report.bytes().max(1), parts.first().map_or(1, |part| part.bytes.max(1)));
+    let mut text = format!("request: {} bytes, about {} tokens\n\n", number(report.bytes()), number(report.tokens()));
+    for part in &parts {
+        let bar = "█".repeat((part.bytes * BAR_WIDTH).div_ceil(largest));
+        let share = part.bytes * 1_000 / all;
+        let line =
+            format!("{bar:<BAR_WIDTH$} {:>3}.{} % {:>9}  {}", share / 10, share % 10, number(part.bytes), part.part);
+        text += &line;
+        text.push('\n');
+    }
+    text
+}
+
+/// A line for each item and source.
+fn injections(session: &Session) -> String {
+    let collected = session.facts().injection.collect(session.facts().prompt_mode);
+    if collected.injected.is_empty() {
+        return "nothing is injected\n".to_owned();
+    }
+    collected.injected.iter().map(line).collect()
+}
+
+fn line(injected: &Injected) -> String {
+    let value = serde_json::to_value(injected).unwrap_or_default();
+    format!("{value}\n")
+}

@@ -1,0 +1,448 @@
+//! Cutting one file, and the way of all files from the disk into the prompt.
+
+use std::fs;
+use std::path::Path;
+
+use pellucid_engine::assistant::report::{self, FileReport};
+use pellucid_engine::bootstrap::hooks::{Hook, Listens, run_hooks};
+use pellucid_engine::bootstrap::{self, BootstrapFile, Fitted, MAX, MEMORY_NAMES, NAMES, TOTAL_MAX, for_session};
+use pellucid_engine::utf16;
+use pellucid_workspace::bootstrap_files::{self, ExtraFiles};
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::text::{Output, Part, made};
+use crate::golden::Verdict;
+use crate::golden::cases::{self, same};
+use crate::golden::text::sha256;
+use crate::scratch::Scratch;
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct TrimCase {
+    #[serde(rename = "id")]
+    _id: String,
+    #[serde(rename = "group")]
+    _group: String,
+    #[serde(rename = "note")]
+    _note: String,
+    file_name: String,
+    input: Input,
+    max_chars: usize,
+    expect: Trimmed,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Input {
+    parts: Vec<Part>,
+    utf16_len: usize,
+    sha256_utf8: String,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Trimmed {
+    truncated: bool,
+    max_chars: usize,
+    original_length: usize,
+    head_chars: Option<usize>,
+    tail_chars: Option<usize>,
+    output: Output,
+}
+
+pub fn trim(file: &Value) -> Vec<Verdict> {
+    let Some(fields) = file.as_object() else {
+        return vec![Verdict::failed("the file", "is no map")];
+    };
+    let mut verdicts = cases::unknown_fields(fields, &[super::ABOUT, &["cases"]].concat());
+    verdicts.extend(cases::each(file, "cases", |case: TrimCase| {
+        let text = made(&case.input.parts);
+        check_input(&text, case.input.utf16_len, &case.input.sha256_utf8)?;
+        let placed = bootstrap::trim(&text, &case.file_name, case.max_chars);
+        same("truncated", &placed.is_cut, &case.expect.truncated)?;
+        same("max", &placed.max, &Some(case.expect.max_chars))?;
+        same("original", &placed.original, &case.expect.original_length)?;
+        let shares = case.expect.head_chars.zip(case.expect.tail_chars);
+        if shares.is_some() {
+            same("shares", &placed.shares, &shares)?;
+        }
+        case.expect.output.check(&placed.units)
+    }));
+    verdicts
+}
+
+fn check_input(text: &str, utf16_len: usize, sha256_utf8: &str) -> Result<(), String> {
+    same("generated units", &utf16::len(text), &utf16_len)?;
+    same("generated hash", &sha256(text.as_bytes()).as_str(), &sha256_utf8)
+}
+
+#[derive(Deserialize)]
+#[serde(tag = "kind", rename_all = "lowercase")]
+enum Case {
+    Pure(PureCase),
+    Disk(DiskCase),
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct PureCase {
+    #[serde(rename = "id")]
+    _id: String,
+    #[serde(rename = "group")]
+    _group: String,
+    #[serde(rename = "note")]
+    _note: String,
+    files: Vec<GivenFile>,
+    bootstrap_max_chars: Option<f64>,
+    bootstrap_total_max_chars: Option<f64>,
+    expect: Expected,
+}
+
+/// A file that a case hands over.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct GivenFile {
+    name: String,
+    path: String,
+    parts: Option<Vec<Part>>,
+    #[serde(default)]
+    missing: bool,
+    #[serde(default)]
+    content_absent: bool,
+    utf16_len: Option<usize>,
+    sha256_utf8: Option<String>,
+}
+
+impl GivenFile {
+    pub fn read(&self) -> Result<BootstrapFile, String> {
+        if self.missing {
+            return Ok(BootstrapFile::missing(&self.name, &self.path));
+        }
+        let text = match &self.parts {
+            Some(parts) => made(parts),
+            None if self.content_absent => String::new(),
+            None => return Err(format!("{} has no content", self.path)),
+        };
+        if let (Some(len), Some(hash)) = (self.utf16_len, &self.sha256_utf8) {
+            check_input(&text, len, hash)?;
+        }
+        let mut file = BootstrapFile::read(&self.name, &self.path, text.as_bytes());
+        if self.content_absent {
+            file.content = None;
+        }
+        Ok(file)
+    }
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Expected {
+    loaded: Option<Vec<Loaded>>,
+    context_files: Vec<ExpectedFile>,
+    injected_total_utf16: Option<usize>,
+    warnings: Vec<String>,
+    report_files: Vec<FileReport>,
+}
+
+#[derive(Deserialize)]
+struct ExpectedFile {
+    path: String,
+    #[serde(flatten)]
+    output: Value,
+}
+
+#[derive(Deserialize, Debug, PartialEq)]
+#[serde(deny_unknown_fields)]
+struct Loaded {
+    name: String,
+    path: String,
+    missing: bool,
+    utf16_len: Option<usize>,
+    sha256_utf8: Option<String>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct DiskCase {
+    #[serde(rename = "id")]
+    _id: String,
+    #[serde(rename = "group")]
+    _group: String,
+    #[serde(rename = "note")]
+    _note: String,
+    tree: Vec<TreeRow>,
+    session_key: Option<String>,
+    session_id: Option<String>,
+    #[serde(default)]
+    bootstrap_max_chars: Value,
+    #[serde(default)]
+    bootstrap_total_max_chars: Value,
+    hook: Option<HookCase>,
+    order: Option<String>,
+    expect: Expected,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct TreeRow {
+    path: String,
+    parts: Option<Vec<Part>>,
+    hex: Option<String>,
+    #[serde(default)]
+    dir: bool,
+    symlink: Option<String>,
+    #[serde(default)]
+    outside: bool,
+}
+
+#[derive(Deserialize)]
+#[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
+enum HookCase {
+    Replace {
+        event: Option<String>,
+        name: String,
+        parts: Vec<Part>,
+    },
+    Append {
+        event: Option<String>,
+        name: String,
+        rel: String,
+        parts: Vec<Part>,
+    },
+    Throw,
+    Clear,
+    /// Takes the list away without giving another.
+    #[serde(alias = "not_a_list", alias = "not-a-list", alias = "drop")]
+    NotAList,
+    #[serde(rename = "two_appends")]
+    TwoAppends,
+    ExtraFiles {
+        entry: Value,
+    },
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct NumberCase {
+    value: Value,
+    max: usize,
+    total: usize,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct KeyCase {
+    #[serde(rename = "id")]
+    _id: String,
+    #[serde(rename = "group")]
+    _group: String,
+    session_key: Option<String>,
+    filtered: bool,
+    names: Vec<String>,
+}
+
+pub fn run(file: &Value) -> Vec<Verdict> {
+    let Some(fields) = file.as_object() else {
+        return vec![Verdict::failed("the file", "is no map")];
+    };
+    let known = [super::ABOUT, &["config_numbers", "session_filter", "cases"]].concat();
+    let mut verdicts = cases::unknown_fields(fields, &known);
+    verdicts.extend(cases::each(file, "cases", |case: Case| match case {
+        Case::Pure(case) => pure(case),
+        Case::Disk(case) => disk(&case),
+    }));
+    if fields.contains_key("config_numbers") {
+        verdicts.extend(cases::each(file, "config_numbers", |case: NumberCase| {
+            // A word in parentheses stands for a value that JSON has not.
+            let value = match case.value.as_str() {
+                Some("(unset)" | "(NaN)" | "(Infinity)" | "(-Infinity)") => Value::Null,
+                _ => case.value,
+            };
+            same("max", &bootstrap::limit(&value, MAX), &case.max)?;
+            same("total", &bootstrap::limit(&value, TOTAL_MAX), &case.total)
+        }));
+    }
+    if fields.contains_key("session_filter") {
+        verdicts.extend(cases::each(file, "session_filter", |case: KeyCase| {
+            let all = NAMES.iter().chain(&MEMORY_NAMES).map(|name| BootstrapFile::missing(name, name)).collect();
+            let left = for_session(all, case.session_key.as_deref());
+            let names: Vec<String> = left.iter().map(|file| file.name.clone()).collect();
+            same("names", &names, &case.names)?;
+            same("filtered", &(names.len() < NAMES.len() + MEMORY_NAMES.len()), &case.filtered)
+        }));
+    }
+    verdicts
+}
+
+fn pure(case: PureCase) -> Result<(), String> {
+    let files: Vec<BootstrapFile> = case.files.iter().map(GivenFile::read).collect::<Result<_, _>>()?;
+    // Below nothing counts as nothing.
+    let limit = |limit: Option<f64>| limit.map(|limit| limit.floor() as usize);
+    let fitted = bootstrap::fit(&files, limit(case.bootstrap_max_chars), limit(case.bootstrap_total_max_chars));
+    check(&files, fitted, &case.expect, false)
+}
+
+fn check(files: &[BootstrapFile], fitted: Fitted, expected: &Expected, is_unordered: bool) -> Result<(), String> {
+    let rows = report::files(files, &fitted.files);
+    let mut found = fitted.files;
+    let mut wanted: Vec<&ExpectedFile> = expected.context_files.iter().collect();
+    let mut rows: Vec<&FileReport> = rows.iter().collect();
+    let mut wanted_rows: Vec<&FileReport> = expected.report_files.iter().collect();
+    if is_unordered {
+        found.sort_by(|a, b| a.path.cmp(&b.path));
+        wanted.sort_by(|a, b| a.path.cmp(&b.path));
+        rows.sort_by(|a, b| a.path.cmp(&b.path));
+        wanted_rows.sort_by(|a, b| a.path.cmp(&b.path));
+    }
+    let paths: Vec<&str> = found.iter().map(|file| file.path.as_str()).collect();
+    same("paths", &paths, &wanted.iter().map(|file| file.path.as_str()).collect())?;
+    for (found, expected) in found.iter().zip(wanted) {
+        let output: Output = serde_json::from_value(expected.output.clone()).map_err(|error| error.to_string())?;
+        output.check(&found.units).map_err(|problem| format!("{}: {problem}", found.path))?;
+    }
+    if let Some(total) = expected.injected_total_utf16 {
+        same("total", &found.iter().map(|file| file.n_units).sum::<usize>(), &total)?;
+    }
+    same("warnings", &fitted.warnings, &expected.warnings)?;
+    same("rows", &rows, &wanted_rows)
+}
+
+fn disk(case: &DiskCase) -> Result<(), String> {
+    let scratch = Scratch::new().map_err(|error| error.to_string())?;
+    let failed = |error: anyhow::Error| error.to_string();
+    let (workspace, outside) = (scratch.folder("ws").map_err(failed)?, scratch.folder("out").map_err(failed)?);
+    for row in &case.tree {
+        plant(row, &workspace, &outside)?;
+    }
+    let place =
+        |text: &str| text.replace(&*workspace.to_string_lossy(), "{WS}").replace(&*outside.to_string_lossy(), "{OUT}");
+    let loaded = bootstrap_files::load(&workspace);
+    if let Some(expected) = &case.expect.loaded {
+        let found: Vec<Loaded> = loaded.iter().map(|file| as_loaded(file, &place)).collect();
+        same("loaded", &found, expected)?;
+    }
+    let key = case.session_key.as_deref().filter(|key| !key.is_empty()).or(case.session_id.as_deref());
+    let filtered = for_session(loaded, key);
+    let hooks = hooks(case.hook.as_ref(), &workspace, case.session_key.as_deref())?;
+    let (files, _) = run_hooks(filtered, &hooks);
+    // Paths are compared with what stands for the folders, and no budget binds on such a text.
+    let placed: Vec<BootstrapFile> =
+        files.into_iter().map(|file| BootstrapFile { path: place(&file.path), ..file }).collect();
+    let max = bootstrap::limit(&case.bootstrap_max_chars, MAX);
+    let total = bootstrap::limit(&case.bootstrap_total_max_chars, TOTAL_MAX);
+    let fitted = bootstrap::fit(&placed, Some(max), Some(total));
+    check(&placed, fitted, &case.expect, case.order.is_some())
+}
+
+fn as_loaded(file: &BootstrapFile, place: &impl Fn(&str) -> String) -> Loaded {
+    Loaded {
+        name: file.name.clone(),
+        path: place(&file.path),
+        missing: file.missing,
+        utf16_len: file.content.as_deref().map(utf16::len),
+        sha256_utf8: file.content.as_deref().map(|text| sha256(text.as_bytes())),
+    }
+}
+
+fn hooks<'a>(case: Option<&'a HookCase>, workspace: &'a Path, key: Option<&'a str>) -> Result<Vec<Hook<'a>>, String> {
+    let listens = |event: &Option<String>| match event.as_deref() {
+        None | Some("agent:bootstrap") => Ok(Listens::ToBootstrap),
+        Some("agent") => Ok(Listens::ToAgents),
+        Some(other) => Err(format!("unknown event {other}")),
+    };
+    let added = |name: &str, rel: &str, text: &str| {
+        BootstrapFile::read(name, &workspace.join(rel).to_string_lossy(), text.as_bytes())
+    };
+    let append = move |listens, file: BootstrapFile| Hook {
+        listens,
+        run: Box::new(move |list: &mut Option<Vec<BootstrapFile>>| {
+            list.get_or_insert_default().push(file.clone());
+            Ok(())
+        }),
+    };
+    Ok(match case {
+        None => Vec::new(),
+        Some(HookCase::Replace { event, name, parts }) => {
+            let text = made(parts);
+            vec![Hook {
+                listens: listens(event)?,
+                run: Box::new(move |list| {
+                    for file in list.iter_mut().flatten().filter(|file| file.name == *name) {
+                        *file = BootstrapFile::read(name, &file.path, text.as_bytes());
+                    }
+                    Ok(())
+                }),
+            }]
+        }
+        Some(HookCase::Append { event, name, rel, parts }) => {
+            vec![append(listens(event)?, added(name, rel, &made(parts)))]
+        }
+        Some(HookCase::Throw) => {
+            vec![Hook { listens: Listens::ToBootstrap, run: Box::new(|_| Err("it fails".to_owned())) }]
+        }
+        Some(HookCase::Clear) => vec![Hook {
+            listens: Listens::ToBootstrap,
+            run: Box::new(|list| {
+                *list = Some(Vec::new());
+                Ok(())
+            }),
+        }],
+        Some(HookCase::NotAList) => vec![Hook {
+            listens: Listens::ToBootstrap,
+            run: Box::new(|list| {
+                *list = None;
+                Ok(())
+            }),
+        }],
+        Some(HookCase::TwoAppends) => vec![
+            append(Listens::ToBootstrap, added("USER.md", "b/USER.md", "b/USER.md")),
+            append(Listens::ToAgents, added("USER.md", "a/USER.md", "a/USER.md")),
+        ],
+        Some(HookCase::ExtraFiles { entry }) => {
+            let extra = ExtraFiles::from_options(entry).load(workspace);
+            vec![Hook {
+                listens: Listens::ToBootstrap,
+                run: Box::new(move |list| {
+                    if !extra.is_empty() {
+                        let all = list.take().unwrap_or_default().into_iter().chain(extra.clone()).collect();
+                        *list = Some(for_session(all, key));
+                    }
+                    Ok(())
+                }),
+            }]
+        }
+    })
+}
+
+fn plant(row: &TreeRow, workspace: &Path, outside: &Path) -> Result<(), String> {
+    let failed = |error: std::io::Error| format!("{}: {error}", row.path);
+    let path = if row.outside { outside } else { workspace }.join(&row.path);
+    fs::create_dir_all(path.parent().ok_or("no folder")?).map_err(failed)?;
+    match row {
+        TreeRow { dir: true, .. } => fs::create_dir_all(&path).map_err(failed)?,
+        TreeRow { symlink: Some(target), .. } => {
+            let target =
+                target.replace("{WS}", &workspace.to_string_lossy()).replace("{OUT}", &outside.to_string_lossy());
+            link(&target, &path).map_err(failed)?;
+        }
+        TreeRow { hex: Some(hex), .. } => {
+            let byte = |at: usize| u8::from_str_radix(&hex[at..at + 2], 16).map_err(|error| error.to_string());
+            let bytes: Result<Vec<u8>, String> = (0..hex.len()).step_by(2).map(byte).collect();
+            fs::write(&path, bytes?).map_err(failed)?;
+        }
+        TreeRow { parts: Some(parts), .. } => fs::write(&path, made(parts)).map_err(failed)?,
+        _ => return Err(format!("{} is nothing that is known", row.path)),
+    }
+    Ok(())
+}
+
+#[cfg(unix)]
+fn link(target: &str, path: &Path) -> std::io::Result<()> {
+    std::os::unix::fs::symlink(target, path)
+}
+
+#[cfg(not(unix))]
+fn link(_target: &str, _path: &Path) -> std::io::Result<()> {
+    Err(std::io::Error::other("links are made on Unix only"))
+}

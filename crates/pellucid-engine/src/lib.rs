@@ -16,7 +16,7 @@
 //! - [`turn`], [`call`], [`turn_item`], [`meter`]: the turn as a state machine
 //! - [`injection`], [`window`]: items that layouts and callers inject, and histories within a budget
 //! - [`assistant`], [`bootstrap`], [`file_budget`], [`utf16`]: what an assistant in chats knows and begins with
-//! - [`truncate`], [`js_text`]: cutting texts, and reading them as JavaScript does
+//! - [`truncate`], [`js_number`]: cutting texts, and reading numbers as JavaScript does
 //!
 //! Not here: files, clocks, environment, network, waiting. Whatever varies arrives as an argument,
 //! so the same facts always give the same bytes. A lint holds it (`clippy.toml` in this folder).
@@ -40,7 +40,7 @@ pub mod fragment;
 pub mod gate;
 pub mod increment;
 pub mod injection;
-pub mod js_text;
+pub mod js_number;
 pub mod memory;
 pub mod meter;
 pub mod output_cut;

@@ -2,14 +2,14 @@
 
 use super::ask::Message;
 use super::entry::Role;
-use crate::js_text;
+use crate::utf16;
 
 const OPEN: &str = "<|im_start|>";
 const CLOSE: &str = "<|im_end|>";
 
 /// The messages of a text that begins with chat markup; absent for any other text.
 pub fn parse(text: &str) -> Option<Vec<Message>> {
-    let text = js_text::trim(text);
+    let text = utf16::trim(text);
     if !text.starts_with(OPEN) {
         return None;
     }
@@ -17,13 +17,13 @@ pub fn parse(text: &str) -> Option<Vec<Message>> {
     for piece in text.split(OPEN).skip(1) {
         let piece = piece.split_once(CLOSE).map_or(piece, |(inside, _)| inside);
         let (role, content) = piece.split_once('\n').unwrap_or((piece, ""));
-        let role = match js_text::trim(role) {
+        let role = match utf16::trim(role) {
             "user" => Role::User,
             "assistant" => Role::Assistant,
             "function" => Role::Function,
             _ => Role::System,
         };
-        messages.push(Message { role, content: js_text::trim(content).to_owned() });
+        messages.push(Message { role, content: utf16::trim(content).to_owned() });
     }
     Some(messages)
 }

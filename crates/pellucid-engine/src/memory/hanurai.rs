@@ -10,7 +10,7 @@ use super::entry::Entry;
 use super::ranking::Index;
 use super::ranking::Known;
 use super::ranking::Way;
-use crate::js_text;
+use crate::utf16;
 
 const DOCUMENT: &str = "search_document: ";
 const QUERY: &str = "search_query: ";
@@ -91,7 +91,7 @@ fn documents(entries: &[Entry], settings: &Settings) -> Vec<String> {
     let mut documents = Vec::new();
     for entry in &entries[..n_old] {
         let paragraphs = if settings.is_split { entry.content.split("\n\n").collect() } else { vec![&*entry.content] };
-        let texts = paragraphs.into_iter().map(js_text::trim).filter(|text| !text.is_empty());
+        let texts = paragraphs.into_iter().map(utf16::trim).filter(|text| !text.is_empty());
         documents.extend(texts.map(|text| format!("{DOCUMENT}{text}")));
     }
     documents

@@ -20,7 +20,7 @@ use super::ranking::Index;
 use super::ranking::Known;
 use super::ranking::Way;
 use super::request;
-use crate::js_text;
+use crate::utf16;
 
 /// How many of the newest entries are never summarised.
 const KEPT: usize = 4;
@@ -93,7 +93,7 @@ pub fn hypa_v2(
         n_failures = 0;
         data.last_main_chunk_id += 1;
         let id = data.last_main_chunk_id;
-        let paragraphs = text.split("\n\n").map(js_text::trim).filter(|text| !text.is_empty());
+        let paragraphs = text.split("\n\n").map(utf16::trim).filter(|text| !text.is_empty());
         data.chunks.extend(paragraphs.map(|text| Chunk { main_chunk_id: id, text: text.to_owned() }));
         batches.push(Batch { memos: memos.clone(), fate: BatchFate::Summarised });
         let last_chat_memo = memos.last().cloned().flatten();
@@ -136,7 +136,7 @@ fn collect<'a>(entries: &'a [Entry], start: usize, settings: &Settings, count: &
     let end = entries.len().saturating_sub(KEPT);
     while collected.size < settings.chunk_size && collected.end < end {
         let entry = &entries[collected.end];
-        if collected.end == 0 || js_text::is_blank(&entry.content) {
+        if collected.end == 0 || utf16::is_blank(&entry.content) {
             collected.end += 1;
             continue;
         }

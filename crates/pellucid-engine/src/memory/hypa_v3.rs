@@ -24,7 +24,7 @@ use super::entry::Role;
 use super::preset::Settings;
 use super::ranking::Known;
 use super::request;
-use crate::js_text;
+use crate::utf16;
 
 /// How many of the newest entries are never summarised.
 const KEPT: usize = 3;
@@ -78,7 +78,7 @@ impl Input<'_> {
 
     fn prompt(&self) -> &str {
         let own = &self.settings.summarization_prompt;
-        if js_text::is_blank(own) { self.prompt } else { own }
+        if utf16::is_blank(own) { self.prompt } else { own }
     }
 
     fn cost(&self, summary: &Summary) -> f64 {
@@ -216,7 +216,7 @@ impl<'a> Run<'a, '_, '_> {
             let entry = &entries[end];
             let is_left_out = entry.is_example()
                 || entry.has_memo(NEW_CHAT)
-                || js_text::is_blank(&entry.content)
+                || utf16::is_blank(&entry.content)
                 || (settings.do_not_summarize_user_message && entry.role == Role::User);
             if !is_left_out {
                 batch.push(entry);

@@ -21,7 +21,7 @@ use super::SUPA_MEMORY;
 use super::count::Count;
 use super::entry::Entry;
 use super::entry::Role;
-use crate::js_text;
+use crate::utf16;
 
 /// Reserved beside the answer in the first count.
 pub const SPARE: f64 = 50.0;
@@ -172,7 +172,7 @@ impl Prompt {
         }
         let mut messages = list.messages;
         for message in &mut messages {
-            message.content = js_text::trim(&message.content).to_owned();
+            message.content = utf16::trim(&message.content).to_owned();
         }
         if let Some(DepthPrompt { depth, text }) = &self.depth_prompt {
             messages.insert(messages.len().saturating_sub(*depth), Entry::new(Role::System, &**text));
@@ -221,7 +221,7 @@ fn is_memory(entry: &Entry) -> bool {
 }
 
 fn is_worth(entry: &Entry) -> bool {
-    !js_text::is_blank(&entry.content) || !entry.attachments.is_empty()
+    !utf16::is_blank(&entry.content) || !entry.attachments.is_empty()
 }
 
 /// Whether messages of ours that follow each other become one.

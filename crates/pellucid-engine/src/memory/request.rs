@@ -3,7 +3,7 @@
 use super::ask::Message;
 use super::chat_markup;
 use super::entry::Role;
-use crate::js_text;
+use crate::utf16;
 
 /// Where the text goes in a prompt that is chat markup.
 const SLOT: &str = "{{slot}}";
@@ -24,7 +24,7 @@ pub fn messages(text: &str, prompt: &str) -> Vec<Message> {
 /// When nothing is left.
 pub fn cleaned(answer: &str) -> Result<String, String> {
     let text = without(&without(answer, "<Thoughts>", "</Thoughts>"), "<think>", "</think>");
-    let text = js_text::trim(&text);
+    let text = utf16::trim(&text);
     if text.is_empty() { Err("the summary is empty".to_owned()) } else { Ok(text.to_owned()) }
 }
 

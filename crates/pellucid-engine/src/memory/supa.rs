@@ -20,7 +20,7 @@ use super::ranking::Index;
 use super::ranking::Known;
 use super::ranking::Way;
 use super::request;
-use crate::js_text;
+use crate::utf16;
 
 /// What v1 puts before what is stored.
 const HYPA: &str = "hypa:";
@@ -87,7 +87,7 @@ pub fn supa(
         run.drop_to(start);
     }
     let mut id = None;
-    if let Some(memory) = memory.filter(|memory| js_text::length(memory) > 4) {
+    if let Some(memory) = memory.filter(|memory| utf16::len(memory) > 4) {
         id = run.load(memory)?;
     }
     let fragments = run.recall(known, answers)?;
@@ -178,7 +178,7 @@ impl Run<'_> {
 
     /// Fragments of the past that are like what the chat now begins with.
     fn recall(&mut self, known: &Known, answers: &mut Answers<'_>) -> Result<String, Stop> {
-        let worth = |text: &&String| js_text::length(text) > 1;
+        let worth = |text: &&String| utf16::len(text) > 1;
         if self.settings.mode == Mode::Supa || !self.past.iter().any(|text| worth(&text)) {
             return Ok(String::new());
         }
@@ -257,7 +257,7 @@ impl Run<'_> {
         if !text.is_empty() {
             let summary = self.ask(&text, answers)?;
             self.past.push(collapsed(&summary));
-            let n_paragraphs = self.summary.split("\n\n").filter(|text| js_text::length(text) > 1).count();
+            let n_paragraphs = self.summary.split("\n\n").filter(|text| utf16::len(text) > 1).count();
             let n_max = if self.settings.mode == Mode::HypaV1 { 3 } else { 4 };
             if n_paragraphs >= n_max {
                 self.summarise_itself(answers)?;

@@ -18,7 +18,7 @@ use super::settings::Settings;
 use super::short;
 use crate::fragment::Fragment;
 use crate::fragment::Origin;
-use crate::js_text;
+use crate::utf16;
 
 /// How many skills may be asked for at once.
 const REQUESTED_MAX: usize = 6;
@@ -75,7 +75,7 @@ impl State {
     pub fn request_skills(&mut self, names: &[String]) {
         let mut wanted: Vec<String> = Vec::new();
         for name in names {
-            let name = js_text::trim(name).to_lowercase();
+            let name = utf16::trim(name).to_lowercase();
             if !name.is_empty() && !wanted.contains(&name) {
                 wanted.push(name);
             }
@@ -133,7 +133,7 @@ impl State {
     fn parts(&self, files: &Files, words: &Words, is_rules_only: bool) -> Vec<Part> {
         let mut parts = Vec::new();
         let mut push = |kind, text: Vec<Fragment>| {
-            if text.iter().any(|fragment| !js_text::is_blank(&fragment.text)) {
+            if text.iter().any(|fragment| !utf16::is_blank(&fragment.text)) {
                 parts.push(Part { kind, text });
             }
         };
@@ -182,7 +182,7 @@ fn requested(names: &[String], skills: &[Skill]) -> Vec<Fragment> {
             Some(skill) => {
                 text.push(Fragment::layout(format!("  <skill name=\"{name}\">\n")));
                 let origin = Origin::Skill { path: skill.source.as_str().into() };
-                text.push(Fragment { origin, text: js_text::trim(&skill.text).to_owned() });
+                text.push(Fragment { origin, text: utf16::trim(&skill.text).to_owned() });
                 text.push(Fragment::layout("\n  </skill>\n"));
             }
             None => text.push(Fragment::layout(format!("  <skill name=\"{name}\" missing=\"true\" />\n"))),

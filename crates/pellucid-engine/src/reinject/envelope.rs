@@ -10,7 +10,7 @@ use std::ops::Range;
 use crate::fragment::Fragment;
 use crate::fragment::Origin;
 use crate::fragment::concat;
-use crate::js_text;
+use crate::utf16;
 
 /// Between two texts.
 const GAP: &str = "\n\n";
@@ -160,7 +160,7 @@ fn find_soul(text: &str) -> Option<Soul> {
     let open = text.find(OPEN)?;
     let close = open + text[open..].find(CLOSE)?;
     let trimmed = |range: Range<usize>| {
-        let inner = js_text::trim(&text[range.clone()]);
+        let inner = utf16::trim(&text[range.clone()]);
         let start = range.start + (text[range].find(inner).unwrap_or(0));
         start..start + inner.len()
     };

@@ -10,7 +10,7 @@ use sha1::Sha1;
 use super::MISSING;
 use crate::fragment::Fragment;
 use crate::fragment::Origin;
-use crate::js_text;
+use crate::utf16;
 
 /// Everything that a decision looks at.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -121,12 +121,12 @@ impl Text {
 
     /// Whether it says nothing.
     pub fn is_blank(&self) -> bool {
-        js_text::is_blank(&self.text)
+        utf16::is_blank(&self.text)
     }
 
     /// The trimmed text as a fragment.
     pub(super) fn trimmed(&self) -> Fragment {
-        let trimmed = js_text::trim(&self.text);
+        let trimmed = utf16::trim(&self.text);
         let origin = match &self.origin {
             TextOrigin::Pack(file) => Origin::Pack { file: file.clone() },
             TextOrigin::Disk(path) => {

@@ -3,7 +3,7 @@
 //! Such a line is kept in the soul and taken out of the input. An input that says nothing else is
 //! answered at once, and the model does not hear of it.
 
-use crate::js_text;
+use crate::utf16;
 
 /// What such a line begins with.
 const WORDS: [&str; 8] =
@@ -23,25 +23,25 @@ pub fn take(text: &str) -> (Vec<Preference>, String) {
     let mut found = Vec::new();
     let mut rest = Vec::new();
     for line in text.split('\n') {
-        match read(js_text::trim(line)) {
+        match read(utf16::trim(line)) {
             Some(preference) => found.push(preference),
             None => rest.push(line),
         }
     }
     let rest = rest.join("\n");
-    let rest = if found.is_empty() { rest } else { js_text::trim(&rest).to_owned() };
+    let rest = if found.is_empty() { rest } else { utf16::trim(&rest).to_owned() };
     (found, rest)
 }
 
 fn read(line: &str) -> Option<Preference> {
     let rest = WORDS.iter().find_map(|word| line.strip_prefix(word))?;
-    let rest = js_text::trim(rest);
-    let rest = js_text::trim(rest.strip_prefix([':', '：']).unwrap_or(rest));
-    let is_blank = |c: char| js_text::is_blank(c.encode_utf8(&mut [0; 4]));
+    let rest = utf16::trim(rest);
+    let rest = utf16::trim(rest.strip_prefix([':', '：']).unwrap_or(rest));
+    let is_blank = |c: char| utf16::is_blank(c.encode_utf8(&mut [0; 4]));
     let key_end = rest.find(|c: char| matches!(c, '=' | ':' | '：') || is_blank(c))?;
     let (key, after) = rest.split_at(key_end);
-    let after = js_text::trim(after);
-    let value = js_text::trim(after.strip_prefix(['=', ':', '：']).unwrap_or(after));
+    let after = utf16::trim(after);
+    let value = utf16::trim(after.strip_prefix(['=', ':', '：']).unwrap_or(after));
     (!key.is_empty() && !value.is_empty()).then(|| Preference { key: key.to_owned(), value: value.to_owned() })
 }
 

@@ -2,7 +2,8 @@
 
 use serde::Deserialize;
 
-use crate::js_text;
+use crate::js_number;
+use crate::utf16;
 
 /// Which way of deciding.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
@@ -138,7 +139,7 @@ impl Given {
             enabled: enabled.map(|enabled| enabled > 0.0),
             turns: either("REINJECTION_TURNS", &turns),
             rules_turns: either("RULES_REINJECTION_TURNS", &turns),
-            trigger: env("ADS_REINJECTION_TRIGGER").and_then(|word| Trigger::parse(js_text::trim(&word))),
+            trigger: env("ADS_REINJECTION_TRIGGER").and_then(|word| Trigger::parse(utf16::trim(&word))),
             thresholds,
         }
     }
@@ -157,7 +158,7 @@ impl Given {
 }
 
 fn flag(text: &str) -> Option<bool> {
-    match js_text::trim(text).to_lowercase().as_str() {
+    match utf16::trim(text).to_lowercase().as_str() {
         "1" | "true" | "yes" | "on" => Some(true),
         "0" | "false" | "no" | "off" => Some(false),
         _ => None,
@@ -165,12 +166,12 @@ fn flag(text: &str) -> Option<bool> {
 }
 
 fn turns(text: &str) -> Option<f64> {
-    let number = js_text::number(text).filter(|number| number.is_finite() && *number >= 1.0)?;
+    let number = js_number::parse(text).filter(|number| number.is_finite() && *number >= 1.0)?;
     Some(number.floor())
 }
 
 fn shares(text: &str) -> Option<Vec<f64>> {
     let words = text.split([',', ' ']).filter(|word| !word.is_empty());
-    let shares: Option<Vec<f64>> = words.map(js_text::number).collect();
+    let shares: Option<Vec<f64>> = words.map(js_number::parse).collect();
     shares.filter(|shares| !shares.is_empty() && shares.iter().all(|share| (0.0..=1.0).contains(share)))
 }

@@ -4,7 +4,7 @@
 //! paragraphs rank, so that one with several good ones comes before one with a single better one.
 
 use super::Input;
-use crate::js_text;
+use crate::utf16;
 use crate::memory::Failure;
 use crate::memory::Stop;
 use crate::memory::ask::Answers;
@@ -30,13 +30,13 @@ pub(super) fn order(
 ) -> Result<Vec<usize>, Stop> {
     let failed = |error: &str| Failure::new("similarity_search_failed", Vec::new(), tokens).because(error);
     let newest = &input.entries[input.entries.len().saturating_sub(N_NEWEST)..];
-    let newest: Vec<&Entry> = newest.iter().filter(|entry| !js_text::is_blank(&entry.content)).collect();
+    let newest: Vec<&Entry> = newest.iter().filter(|entry| !utf16::is_blank(&entry.content)).collect();
     if newest.is_empty() {
         return Ok(Vec::new());
     }
     let mut chunks: Vec<(usize, String)> = Vec::new();
     for card in cards {
-        let texts = data.summaries[*card].text.split("\n\n").map(js_text::trim).filter(|text| !text.is_empty());
+        let texts = data.summaries[*card].text.split("\n\n").map(utf16::trim).filter(|text| !text.is_empty());
         chunks.extend(texts.map(|text| (*card, text.to_owned())));
     }
     let texts: Vec<String> = chunks.iter().map(|(_, text)| text.clone()).collect();
@@ -88,7 +88,7 @@ fn queries(input: &Input<'_>, newest: &[&Entry], correction: Option<String>) -> 
     }
     let mut queries = Vec::new();
     for (n, entry) in newest.iter().enumerate() {
-        let pieces: Vec<&str> = entry.content.split("\n\n").filter(|piece| !js_text::is_blank(piece)).collect();
+        let pieces: Vec<&str> = entry.content.split("\n\n").filter(|piece| !utf16::is_blank(piece)).collect();
         let each = weight(n, newest.len()) / pieces.len() as f64;
         queries.extend(pieces.into_iter().map(|piece| (piece.to_owned(), each)));
     }

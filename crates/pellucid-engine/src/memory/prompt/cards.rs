@@ -1,7 +1,7 @@
 //! The cards of a template.
 
 use super::Prompt;
-use crate::js_text;
+use crate::utf16;
 use crate::memory::entry::Entry;
 use crate::memory::entry::Role;
 
@@ -115,7 +115,7 @@ impl Prompt {
             CardKind::Persona => self.persona.iter().flat_map(|text| system(card.filled(text))).collect(),
             CardKind::Description => system(card.filled(&self.description)),
             CardKind::AuthorNote { default } => {
-                let note = self.author_note.as_deref().filter(|note| !js_text::is_blank(note));
+                let note = self.author_note.as_deref().filter(|note| !utf16::is_blank(note));
                 match note.or(Some(default.as_str()).filter(|text| !text.is_empty())) {
                     Some(note) => system(card.filled(note)),
                     None => Vec::new(),

@@ -1,47 +1,10 @@
-//! Texts as JavaScript sees them, for rules that were written there first.
-//!
-//! What counts as white space, what a number looks like and how long a text is differ from Rust in
-//! a few places, and a rule that depends on them must say which it means.
+//! Numbers as JavaScript reads them from a text, for settings that were written for it.
 
-/// Whether JavaScript's `trim` takes the character away.
-fn is_space(c: char) -> bool {
-    matches!(
-        c,
-        '\t' | '\n'
-            | '\u{b}'
-            | '\u{c}'
-            | '\r'
-            | ' '
-            | '\u{a0}'
-            | '\u{1680}'
-            | '\u{2000}'..='\u{200a}'
-            | '\u{2028}'
-            | '\u{2029}'
-            | '\u{202f}'
-            | '\u{205f}'
-            | '\u{3000}'
-            | '\u{feff}'
-    )
-}
-
-/// The text without white space at its ends.
-pub fn trim(text: &str) -> &str {
-    text.trim_matches(is_space)
-}
-
-/// Whether the text is empty or white space.
-pub fn is_blank(text: &str) -> bool {
-    text.chars().all(is_space)
-}
-
-/// How many UTF-16 units the text has.
-pub fn length(text: &str) -> usize {
-    text.chars().map(char::len_utf16).sum()
-}
+use crate::utf16;
 
 /// The number that a text is when JavaScript converts it; an empty one is zero there.
-pub fn number(text: &str) -> Option<f64> {
-    let text = trim(text);
+pub fn parse(text: &str) -> Option<f64> {
+    let text = utf16::trim(text);
     if text.is_empty() {
         return Some(0.0);
     }
@@ -92,14 +55,7 @@ mod tests {
             ("-0x10", None),
             ("1e", None),
         ] {
-            assert_eq!(number(text), expected, "{text}");
+            assert_eq!(parse(text), expected, "{text}");
         }
-    }
-
-    #[test]
-    fn white_space_is_javascripts() {
-        assert_eq!(trim("\u{feff}\u{a0} a\u{85}\n"), "a\u{85}");
-        assert!(is_blank(" \u{3000}\u{2028}"));
-        assert!(!is_blank("\u{85}"));
     }
 }

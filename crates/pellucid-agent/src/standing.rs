@@ -58,7 +58,12 @@ impl Standing {
     ///
     /// # Errors
     /// A phase that the pack has no prompt for.
-    pub(crate) fn new(pack: &Pack, sources: &Sources, cwd: &Path, state: Option<&Value>) -> Result<Option<Self>, String> {
+    pub(crate) fn new(
+        pack: &Pack,
+        sources: &Sources,
+        cwd: &Path,
+        state: Option<&Value>,
+    ) -> Result<Option<Self>, String> {
         let phase = sources.config.prompt.phase.as_deref();
         let Some(layout) = &pack.layout.reinject else {
             return match phase {

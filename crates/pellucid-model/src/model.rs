@@ -242,7 +242,12 @@ impl Model {
     /// # Errors
     ///
     /// When the provider refuses or answers something else. The embedded model has no vectors.
-    pub async fn embed(&self, model: &str, texts: &[String], headers: &[(String, String)]) -> Result<Vec<Vec<f32>>, ReplyError> {
+    pub async fn embed(
+        &self,
+        model: &str,
+        texts: &[String],
+        headers: &[(String, String)],
+    ) -> Result<Vec<Vec<f32>>, ReplyError> {
         let Kind::Http { transport, endpoint, .. } = &self.kind else {
             let message = "the embedded model makes no vectors; write `vectors = \"lexical\"` under [memory]";
             return Err(ReplyError::new(ReplyErrorKind::Local, message));

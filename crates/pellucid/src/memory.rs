@@ -72,7 +72,9 @@ pub fn run(shared: &Shared, args: &MemoryArgs) -> Result<ExitCode, Failure> {
         }
     };
     let mut out = std::io::stdout().lock();
-    out.write_all(text.as_bytes()).and_then(|()| out.flush()).map_err(|error| Failure::new(format!("Error: {error}")))?;
+    out.write_all(text.as_bytes())
+        .and_then(|()| out.flush())
+        .map_err(|error| Failure::new(format!("Error: {error}")))?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -123,7 +125,10 @@ impl Opened {
         if cards.is_empty() {
             return text;
         }
-        text += &format!("\n{:>3} {:>3} {:>7} {:>7} {:>8}  {:<16} {}\n", "no", "pin", "tokens", "for", "messages", "used", "text");
+        text += &format!(
+            "\n{:>3} {:>3} {:>7} {:>7} {:>8}  {:<16} {}\n",
+            "no", "pin", "tokens", "for", "messages", "used", "text"
+        );
         for card in cards {
             let pin = if card.pinned { "*" } else { "" };
             let (used, n_origins) = (card.used.join(","), card.origins.len());

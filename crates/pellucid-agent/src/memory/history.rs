@@ -125,7 +125,8 @@ impl History {
 
     fn entry(&self, role: Role, range: Range<usize>) -> Entry {
         let id = self.said[range.start].id.clone();
-        let texts: Vec<String> = self.said[range].iter().map(|said| text(&said.item)).filter(|it| !it.is_empty()).collect();
+        let texts: Vec<String> =
+            self.said[range].iter().map(|said| text(&said.item)).filter(|it| !it.is_empty()).collect();
         Entry::new(role, texts.join("\n")).with_memo(id)
     }
 
@@ -217,12 +218,7 @@ mod tests {
     use super::*;
 
     fn call(id: &str) -> Item {
-        Item::FunctionCall {
-            id: None,
-            name: "shell".to_owned(),
-            arguments: "{}".to_owned(),
-            call_id: id.to_owned(),
-        }
+        Item::FunctionCall { id: None, name: "shell".to_owned(), arguments: "{}".to_owned(), call_id: id.to_owned() }
     }
 
     fn output(id: &str) -> Item {

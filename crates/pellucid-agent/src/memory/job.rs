@@ -147,14 +147,14 @@ impl Job {
     /// Chance that is the same for the same conversation.
     fn chance(&self) -> Chance {
         let memo = self.entries.last().and_then(|entry| entry.memo.as_deref()).unwrap_or_default();
-        Chance::Seeded(memo.bytes().fold(0xcbf2_9ce4_8422_2325, |seed: u64, byte| {
-            (seed ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
-        }))
+        Chance::Seeded(
+            memo.bytes()
+                .fold(0xcbf2_9ce4_8422_2325, |seed: u64, byte| (seed ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)),
+        )
     }
 
     fn done<D>(&self, outcome: Outcome<D>) -> Done {
-        let is_memory =
-            |entry: &&Entry| matches!(entry.memo.as_deref(), Some(SUPA_MEMORY | HYPA_MEMORY));
+        let is_memory = |entry: &&Entry| matches!(entry.memo.as_deref(), Some(SUPA_MEMORY | HYPA_MEMORY));
         let memories: Vec<Entry> = outcome.entries.iter().take_while(is_memory).cloned().collect();
         let n_kept = outcome.entries.len() - memories.len();
         let batches = outcome.batches.iter().map(|batch| (batch.memos.len(), batch.fate)).collect();

@@ -49,14 +49,7 @@ impl Role {
 impl Entry {
     /// An entry without a memo.
     pub fn new(role: Role, content: impl Into<String>) -> Self {
-        Self {
-            role,
-            content: content.into(),
-            memo: None,
-            name: None,
-            is_removable: false,
-            attachments: Vec::new(),
-        }
+        Self { role, content: content.into(), memo: None, name: None, is_removable: false, attachments: Vec::new() }
     }
 
     /// The same with a memo.

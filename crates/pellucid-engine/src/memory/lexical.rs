@@ -20,9 +20,10 @@ const SUMMARY_CHARS_MAX: usize = 2000;
 pub fn vector(text: &str) -> Vec<f32> {
     let mut vector = vec![0.0_f32; N_PLACES];
     for word in text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()) {
-        let hash = word.chars().flat_map(char::to_lowercase).fold(0xcbf2_9ce4_8422_2325_u64, |hash, c| {
-            (hash ^ u64::from(u32::from(c))).wrapping_mul(0x0100_0000_01b3)
-        });
+        let hash = word
+            .chars()
+            .flat_map(char::to_lowercase)
+            .fold(0xcbf2_9ce4_8422_2325_u64, |hash, c| (hash ^ u64::from(u32::from(c))).wrapping_mul(0x0100_0000_01b3));
         let place = usize::try_from(hash % N_PLACES as u64).unwrap_or(0);
         vector[place] += 1.0;
     }

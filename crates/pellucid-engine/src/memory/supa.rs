@@ -191,8 +191,7 @@ impl Run<'_> {
                 texts.push(text);
             }
         }
-        let failed =
-            |error: &str| Failure::new("similarity_search_failed", Vec::new(), self.tokens).because(error);
+        let failed = |error: &str| Failure::new("similarity_search_failed", Vec::new(), self.tokens).because(error);
         let mut index = Index::new(Way::First, known, &texts, answers)?.map_err(|error| failed(&error))?;
         let oldest = self.entries[self.at..].iter().filter(|entry| entry.role != Role::System).take(4);
         let mut query: Vec<String> = oldest
@@ -282,8 +281,7 @@ impl Run<'_> {
     }
 
     fn line(&self, entry: &Entry) -> String {
-        let speaker =
-            if entry.role == Role::Assistant { &self.settings.character } else { &self.settings.user };
+        let speaker = if entry.role == Role::Assistant { &self.settings.character } else { &self.settings.user };
         format!("{speaker}: {}\n\n", entry.content)
     }
 

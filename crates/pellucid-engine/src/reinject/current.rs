@@ -59,15 +59,9 @@ impl State {
         self.last_skills_hash = Some(skills_hash);
         self.requested_skills.clear();
         let shown = if is_rules_only { "skip" } else { short(&hi) };
-        log.push(LogLine::new(
-            Level::Debug,
-            format!("Injected ({reason}) instructions={shown} rules={}", short(&hr)),
-        ));
-        let instructions_hash = if is_rules_only {
-            self.last_instructions_hash.clone().unwrap_or_else(|| MISSING.to_owned())
-        } else {
-            hi
-        };
+        log.push(LogLine::new(Level::Debug, format!("Injected ({reason}) instructions={shown} rules={}", short(&hr))));
+        let instructions_hash =
+            if is_rules_only { self.last_instructions_hash.clone().unwrap_or_else(|| MISSING.to_owned()) } else { hi };
         Some(Injection { parts, reason, instructions_hash, rules_hash: hr })
     }
 
@@ -108,16 +102,15 @@ impl State {
     /// Warnings about the workspace and its instructions, each once.
     fn warn(&mut self, files: &Files, log: &mut Vec<LogLine>) {
         if let (Some(path), false) = (&files.uninitialised, self.warned.workspace) {
-            let text = format!(
-                "workspace not initialized at {path}; instructions/rules falling back to built-in templates."
-            );
+            let text =
+                format!("workspace not initialized at {path}; instructions/rules falling back to built-in templates.");
             log.push(LogLine::new(Level::Warn, text));
         }
         self.warned.workspace = files.uninitialised.is_some();
         let text = match (&files.instructions_wanted, &files.instructions) {
-            (Some(path), Found::Text(_)) => Some(format!(
-                "workspace instructions missing at {path}, using built-in templates/instructions.md"
-            )),
+            (Some(path), Found::Text(_)) => {
+                Some(format!("workspace instructions missing at {path}, using built-in templates/instructions.md"))
+            }
             (_, Found::Missing { path } | Found::Unreadable { path, .. } | Found::Corrupt { path }) => {
                 Some(format!("instructions missing at {path}, and no default templates/instructions.md found"))
             }

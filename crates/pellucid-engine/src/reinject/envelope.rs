@@ -108,12 +108,7 @@ pub struct Enveloped<I> {
 }
 
 /// Puts what the variant `current` injects before an input.
-pub fn wrap_current<I>(
-    injected: Option<Vec<Fragment>>,
-    words: &Words,
-    beside: Beside,
-    said: Said<I>,
-) -> Enveloped<I> {
+pub fn wrap_current<I>(injected: Option<Vec<Fragment>>, words: &Words, beside: Beside, said: Said<I>) -> Enveloped<I> {
     let Some(injected) = injected else {
         return Enveloped { developer: None, sent: wrap(None, None, said) };
     };

@@ -131,8 +131,9 @@ impl Text {
             TextOrigin::Pack(file) => Origin::Pack { file: file.clone() },
             TextOrigin::Disk(path) => {
                 let start = trimmed.as_ptr() as usize - self.text.as_ptr() as usize;
-                let range = start as u64..(start + trimmed.len()) as u64;
-                Origin::File { path: path.clone(), range, size: self.text.len() as u64 }
+                let end = (start + trimmed.len()) as u64;
+                // White space at the end is no loss, so nothing counts as cut.
+                Origin::File { path: path.clone(), range: start as u64..end, size: end }
             }
         };
         Fragment { origin, text: trimmed.to_owned() }
@@ -174,8 +175,6 @@ pub fn sha1(text: &str) -> String {
 
 /// The SHA-1 of the list of skills, which changes when a skill comes, goes or says something else.
 pub(super) fn skills_hash(skills: &[Skill]) -> String {
-    let row = |skill: &Skill| {
-        serde_json::json!({ "name": skill.name, "description": skill.description, "source": skill.source })
-    };
+    let row = |skill: &Skill| serde_json::json!({ "name": skill.name, "description": skill.description, "source": skill.source });
     sha1(&serde_json::Value::Array(skills.iter().map(row).collect()).to_string())
 }

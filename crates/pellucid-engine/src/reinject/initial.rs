@@ -57,12 +57,8 @@ impl State {
         self.last_rules_injection_turn = Some(self.turn_count);
         self.last_instructions_hash = Some(hi.clone());
         self.last_rules_hash = Some(hr.clone());
-        log.push(LogLine::new(
-            Level::Info,
-            format!("[SystemPrompt] {reason} instructions={} rules={hr}", short(&hi)),
-        ));
-        let instructions =
-            instructions.map(|text| Part { kind: PartKind::Instructions, text: vec![text.trimmed()] });
+        log.push(LogLine::new(Level::Info, format!("[SystemPrompt] {reason} instructions={} rules={hr}", short(&hi))));
+        let instructions = instructions.map(|text| Part { kind: PartKind::Instructions, text: vec![text.trimmed()] });
         let rules = files.rules.text().filter(|text| !text.is_blank());
         let rules = rules.map(|text| Part { kind: PartKind::Rules, text: vec![text.trimmed()] });
         let parts = instructions.into_iter().chain(rules).collect();

@@ -34,15 +34,19 @@ pub enum Trigger {
 }
 
 impl Trigger {
+    /// Its name.
+    fn word(self) -> &'static str {
+        match self {
+            Self::Auto => "auto",
+            Self::Occupancy => "occupancy",
+            Self::Turns => "turns",
+            Self::Both => "both",
+        }
+    }
+
     /// Reads its name.
-    pub fn parse(word: &str) -> Option<Self> {
-        Some(match word {
-            "auto" => Self::Auto,
-            "occupancy" => Self::Occupancy,
-            "turns" => Self::Turns,
-            "both" => Self::Both,
-            _ => return None,
-        })
+    fn parse(word: &str) -> Option<Self> {
+        [Self::Auto, Self::Occupancy, Self::Turns, Self::Both].into_iter().find(|trigger| trigger.word() == word)
     }
 }
 
@@ -117,7 +121,9 @@ impl Settings {
         let Self { variant, enabled, turns, rules_turns, trigger, thresholds } = self;
         match variant {
             Variant::Design => format!(
-                "[SystemPrompt] reinjection enabled:{enabled} turns:{turns} trigger:{trigger:?} thresholds:{thresholds:?}"
+                "[SystemPrompt] reinjection enabled:{enabled} turns:{turns} trigger:{} thresholds:{}",
+                trigger.word(),
+                thresholds.iter().map(f64::to_string).collect::<Vec<_>>().join(",")
             ),
             Variant::Current => format!("reinjection enabled={enabled} turns={turns} rulesTurns={rules_turns}"),
             Variant::Initial => format!("[SystemPrompt] reinjection enabled={enabled} turns={turns}"),

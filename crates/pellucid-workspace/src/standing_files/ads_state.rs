@@ -71,7 +71,8 @@ pub(super) fn prepare(workspace: &Path, state: &Path, now: fn() -> String) -> bo
         let name = name.replace(char::is_control, "_");
         let quoted = name.replace('\\', "\\\\").replace('"', "\\\"");
         let created = now();
-        let text = format!("{{\n  \"name\": \"{quoted}\",\n  \"created_at\": \"{created}\",\n  \"version\": \"1.0\"\n}}\n");
+        let text =
+            format!("{{\n  \"name\": \"{quoted}\",\n  \"created_at\": \"{created}\",\n  \"version\": \"1.0\"\n}}\n");
         let _ = fs::create_dir_all(state).and_then(|()| fs::write(&file, text));
     }
     file.is_file()

@@ -2,11 +2,14 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that panics says where")]
 
+mod ads;
 mod errors;
 mod exec;
 mod recordings;
 mod requests;
+mod risuai;
 mod sessions;
+mod worked_example;
 
 use std::io::Write;
 use std::process::Command;

@@ -64,7 +64,8 @@ fn check(case: Case) -> Result<(), String> {
     let mut seen = Seen::default();
     let mut n_injected = 0;
     for input in &case.inputs {
-        let (saved, input) = if case.variant == Kind::Current { without_preferences(input) } else { (vec![], input.clone()) };
+        let (saved, input) =
+            if case.variant == Kind::Current { without_preferences(input) } else { (vec![], input.clone()) };
         let note = (!saved.is_empty()).then(|| saved_note(&saved));
         if let (Some(note), true) = (&note, is_empty(&input)) {
             seen.results.push(json!({ "response": note }));

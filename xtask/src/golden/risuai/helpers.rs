@@ -68,7 +68,8 @@ pub fn cards(file: &Value) -> Vec<Verdict> {
                 let n = case.args.get(1).and_then(Value::as_u64).ok_or("a number is missing")?;
                 let mut found = cards::selection(text(0)?, usize::try_from(n).unwrap_or(usize::MAX));
                 found.sort_unstable();
-                let mut expected: Vec<u64> = case.expect.as_array().into_iter().flatten().filter_map(Value::as_u64).collect();
+                let mut expected: Vec<u64> =
+                    case.expect.as_array().into_iter().flatten().filter_map(Value::as_u64).collect();
                 expected.sort_unstable();
                 same("cards", &found.into_iter().map(|card| card as u64).collect::<Vec<_>>(), &expected)
             }
@@ -137,7 +138,8 @@ pub fn ranking(file: &Value) -> Vec<Verdict> {
         let n_first = usize::from(has_fresh_documents && !asked.is_empty());
         same("embedded documents", &asked[..n_first].concat(), &expect.embedded_documents)?;
         same("embedded queries", &asked[n_first..].concat(), &expect.embedded_queries)?;
-        let rounded = |row: Vec<(String, f64)>| row.into_iter().map(|(text, it)| (text, rounded(it))).collect::<Vec<_>>();
+        let rounded =
+            |row: Vec<(String, f64)>| row.into_iter().map(|(text, it)| (text, rounded(it))).collect::<Vec<_>>();
         let results: Vec<_> = results.into_iter().map(rounded).collect();
         same("results", &results, &expect.results.into_iter().map(rounded).collect())?;
         let mut keys: Vec<String> = known.keys().chain(fresh.keys()).map(|text| format!("{text}|MiniLM")).collect();
@@ -256,8 +258,7 @@ impl Simulation<'_> {
 }
 
 fn simulated(limiter: RateLimiter, tasks: &[Task]) -> Result<Value, String> {
-    let mut run =
-        Simulation { limiter, tasks, due: Vec::new(), starts: Vec::new(), outcomes: vec![None; tasks.len()] };
+    let mut run = Simulation { limiter, tasks, due: Vec::new(), starts: Vec::new(), outcomes: vec![None; tasks.len()] };
     for _ in tasks {
         let now = run.limiter.submit(0);
         run.take(now, 0);

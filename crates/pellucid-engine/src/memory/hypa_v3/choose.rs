@@ -18,12 +18,8 @@ pub(super) struct Choice {
 impl Choice {
     /// All of them, in the order in which they are stored.
     pub(super) fn cards(&self) -> Vec<usize> {
-        let Metrics {
-            last_important_summaries,
-            last_recent_summaries,
-            last_similar_summaries,
-            last_random_summaries,
-        } = &self.metrics;
+        let Metrics { last_important_summaries, last_recent_summaries, last_similar_summaries, last_random_summaries } =
+            &self.metrics;
         let mut cards =
             [last_important_summaries, last_recent_summaries, last_similar_summaries, last_random_summaries]
                 .into_iter()

@@ -4,7 +4,6 @@
 //! paragraphs rank, so that one with several good ones comes before one with a single better one.
 
 use super::Input;
-use crate::utf16;
 use crate::memory::Failure;
 use crate::memory::Stop;
 use crate::memory::ask::Answers;
@@ -13,6 +12,7 @@ use crate::memory::entry::Entry;
 use crate::memory::ranking::Index;
 use crate::memory::ranking::Way;
 use crate::memory::request;
+use crate::utf16;
 
 /// How many of the newest entries are compared with.
 const N_NEWEST: usize = 3;

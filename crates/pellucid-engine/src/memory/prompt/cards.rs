@@ -1,9 +1,9 @@
 //! The cards of a template.
 
 use super::Prompt;
-use crate::utf16;
 use crate::memory::entry::Entry;
 use crate::memory::entry::Role;
+use crate::utf16;
 
 /// Where a card's content goes in its own text.
 const SLOT: &str = "{{slot}}";

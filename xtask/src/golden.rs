@@ -24,6 +24,7 @@ use crate::Outcome;
 use crate::args::Args;
 use crate::program;
 
+use ads::number as ads_number;
 pub use cases::Verdict;
 
 /// A system with its suites.

@@ -5,6 +5,7 @@
 use pellucid_protocol::id::SessionId;
 use pellucid_store::name;
 use pellucid_store::recorder::Recorder;
+use pellucid_store::side::Side;
 use serde_json::Value;
 use serde_json::json;
 
@@ -42,8 +43,14 @@ impl Origin {
 /// A new session with what its parent is made of, changed as its purpose asks for it.
 pub(crate) fn open(parent: &Session, origin: Origin, change: impl FnOnce(&mut Setup)) -> Session {
     let id: SessionId = identity::new_session_id();
-    let mut setup =
-        Setup { session_id: id.clone(), origin, notices: Vec::new(), context_events: false, ..parent.setup.clone() };
+    let mut setup = Setup {
+        session_id: id.clone(),
+        origin,
+        notices: Vec::new(),
+        context_events: false,
+        side: Side::default(),
+        ..parent.setup.clone()
+    };
     setup.gathered.facts.recorded_instructions = None;
     change(&mut setup);
     let home = &setup.sources.config.folders.home;

@@ -28,6 +28,7 @@ use pellucid_protocol::input::UserInput;
 use pellucid_protocol::item::Item;
 use pellucid_protocol::operation::Operation;
 use pellucid_protocol::reply::ReplyError;
+use pellucid_protocol::reply::ReplyErrorKind;
 use pellucid_protocol::reply::ReplyEvent;
 use pellucid_tools::desk::Answer;
 use pellucid_tools::desk::AskKey;
@@ -40,6 +41,8 @@ use tokio::time::timeout;
 
 use crate::door::FaceGone;
 use crate::door::Inside;
+use crate::memory;
+use crate::memory::Remembered;
 use crate::metadata;
 use crate::metadata::Repositories;
 use crate::session::AskKind;
@@ -70,7 +73,11 @@ pub(crate) enum Task {
 
 /// Runs a turn to its end.
 pub(crate) async fn drive(session: &mut Session, input: TurnInput, inside: &mut Inside) -> Result<(), FaceGone> {
-    if input.task == Task::Answer {
+    let stood = match input.task {
+        Task::Answer => session.stand(&input.items),
+        Task::Compact => Ok(Vec::new()),
+    };
+    if input.task == Task::Answer && stood.is_ok() {
         session.begin_turn();
     }
     let facts = &session.setup.gathered.facts;
@@ -81,9 +88,9 @@ pub(crate) async fn drive(session: &mut Session, input: TurnInput, inside: &mut 
         window: facts.model.effective_window(),
         mode: facts.collaboration_mode.mode,
         stream_retries_max: session.setup.provider.stream_retries(),
-        compaction_limit: session.compaction_limit(),
+        compaction_limit: session.compaction_limit().filter(|_| !session.has_memory()),
         summarised_by: session.summarised_by(),
-        takeover: session.takeover(),
+        takeover: session.takeover().filter(|_| !session.has_memory()),
         first_retry: if session.socket_version().is_some() { FirstRetry::Silent } else { FirstRetry::Told },
     };
     let mut turn = Turn::new(settings, std::mem::take(&mut session.meter), &session.setup.pack);
@@ -100,14 +107,24 @@ pub(crate) async fn drive(session: &mut Session, input: TurnInput, inside: &mut 
         summary: None,
         asked: BTreeMap::new(),
         is_unwanted: false,
+        has_asked: false,
     };
-    let first = match driver.input.task {
-        Task::Answer => turn.begin(&driver.input.items),
-        Task::Compact => turn.begin_compaction(),
+    let is_sent = stood.is_ok() && driver.input.task == Task::Answer;
+    let first = match (stood, driver.input.task) {
+        (Err(message), _) => turn.refuse(&message),
+        (Ok(told), Task::Answer) => {
+            let mut wishes = turn.begin(&driver.input.items);
+            wishes.splice(1..1, told.into_iter().map(Wish::Emit));
+            wishes
+        }
+        (Ok(_), Task::Compact) => turn.begin_compaction(),
     };
     let end = driver.run(&mut turn, first, inside).await;
     session.setup.model.end_turn();
     session.meter = turn.meter().clone();
+    if is_sent {
+        session.complete_turn();
+    }
     session.end_task();
     end
 }
@@ -128,6 +145,8 @@ struct Driver<'a> {
     git: Git,
     /// The summary that is being made.
     summary: Option<Summary>,
+    /// Whether the model was asked in this turn.
+    has_asked: bool,
 }
 
 /// A summary that is being made.
@@ -144,6 +163,13 @@ enum Waiting {
     Summarising(Pin<Box<dyn Future<Output = Result<Vec<Item>, ReplyError>> + Send>>),
     Reading(Box<Reply>),
     Pausing(Pin<Box<tokio::time::Sleep>>),
+    Remembering(Pin<Box<dyn Future<Output = Remembered> + Send>>),
+}
+
+/// Something that happened: a fact for the turn, or something that the session needs first.
+enum Happened {
+    Fact(Fact),
+    Remembered(Remembered),
 }
 
 /// What is known of the repository.
@@ -164,16 +190,19 @@ impl Driver<'_> {
     async fn run(&mut self, turn: &mut Turn, first: Vec<Wish>, inside: &mut Inside) -> Result<(), FaceGone> {
         let mut wishes = first;
         while self.fulfil(turn, wishes, inside).await? == Flow::On {
-            let fact = match self.facts.pop_front() {
-                Some(fact) => fact,
+            let happened = match self.facts.pop_front() {
+                Some(fact) => Happened::Fact(fact),
                 None => self.next_fact(inside).await?,
             };
-            if let Fact::Reply(ReplyEvent::Completed { response_id, usage }) = &fact
+            if let Happened::Fact(Fact::Reply(ReplyEvent::Completed { response_id, usage })) = &happened
                 && let Some((sent, _)) = self.session.log.sent()
             {
                 sent.reply(response_id, *usage);
             }
-            wishes = turn.step(fact);
+            wishes = match happened {
+                Happened::Fact(fact) => turn.step(fact),
+                Happened::Remembered(remembered) => self.remembered(turn, remembered, inside).await?,
+            };
         }
         Ok(())
     }
@@ -195,16 +224,14 @@ impl Driver<'_> {
                 Wish::LogSummary => self.session.log_summary(),
                 Wish::RecordSkills => self.session.record_skills(),
                 Wish::AskModel => {
-                    self.session.jobs.next_reply();
-                    // The earlier request is let go first, so that its bytes can be added to.
-                    self.request = None;
-                    self.request = Some(self.session.request(&self.frame));
-                    for event in self.session.context_events() {
-                        inside.events.send(&mut self.session.log, self.input.id.as_str(), event).await?;
+                    let is_first = !std::mem::replace(&mut self.has_asked, true);
+                    match self.session.memory_job(&self.frame, is_first) {
+                        Some(job) => {
+                            let asker = self.session.memory_asker(self.session.own_headers());
+                            self.waiting = Waiting::Remembering(Box::pin(memory::remember(job, asker)));
+                        }
+                        None => self.send(turn, inside).await?,
                     }
-                    self.log_context();
-                    self.session.log_request(&self.input.id, Attempt::First);
-                    self.ask(turn, AskKind::LastRequest).await;
                 }
                 Wish::AskAgain => {
                     self.log_context();
@@ -293,6 +320,40 @@ impl Driver<'_> {
             }
         }
         texts.join("\n")
+    }
+
+    /// Takes over what was remembered, and asks the model; or ends the turn, if nothing fits.
+    async fn remembered(
+        &mut self,
+        turn: &mut Turn,
+        remembered: Remembered,
+        inside: &Inside,
+    ) -> Result<Vec<Wish>, FaceGone> {
+        match self.session.remembered(remembered) {
+            Ok(events) => {
+                for event in events {
+                    inside.events.send(&mut self.session.log, self.input.id.as_str(), event).await?;
+                }
+                self.send(turn, inside).await?;
+                Ok(Vec::new())
+            }
+            Err(message) => Ok(turn.step(Fact::ReplyFailed(ReplyError::new(ReplyErrorKind::Local, message)))),
+        }
+    }
+
+    /// Sends a request with everything that is recorded.
+    async fn send(&mut self, turn: &Turn, inside: &Inside) -> Result<(), FaceGone> {
+        self.session.jobs.next_reply();
+        // The earlier request is let go first, so that its bytes can be added to.
+        self.request = None;
+        self.request = Some(self.session.request(&self.frame));
+        for event in self.session.context_events() {
+            inside.events.send(&mut self.session.log, self.input.id.as_str(), event).await?;
+        }
+        self.log_context();
+        self.session.log_request(&self.input.id, Attempt::First);
+        self.ask(turn, AskKind::LastRequest).await;
+        Ok(())
     }
 
     async fn ask_for_summary(&mut self, turn: &Turn) {
@@ -405,16 +466,16 @@ impl Driver<'_> {
     }
 
     /// Waits for whatever comes first: a submission, a tool, or what the turn waits for.
-    async fn next_fact(&mut self, inside: &mut Inside) -> Result<Fact, FaceGone> {
+    async fn next_fact(&mut self, inside: &mut Inside) -> Result<Happened, FaceGone> {
         loop {
             tokio::select! {
                 biased;
                 submission = inside.submissions.recv() => match submission {
                     Some(submission) => match submission.operation {
-                        Operation::Interrupt => return Ok(self.interrupt(inside).await),
+                        Operation::Interrupt => return Ok(Happened::Fact(self.interrupt(inside).await)),
                         Operation::Shutdown => {
                             inside.waiting.push_back(submission);
-                            return Ok(self.interrupt(inside).await);
+                            return Ok(Happened::Fact(self.interrupt(inside).await));
                         }
                         Operation::ThreadRollback { .. } => {
                             let error = EventMessage::Error {
@@ -433,23 +494,23 @@ impl Driver<'_> {
                             self.answer(&AskKey::DynamicTool(id), Answer::DynamicTool(response));
                         }
                         Operation::UserInput { items, .. } if items.is_empty() => {}
-                        Operation::UserInput { items, .. } => return Ok(Fact::Steered(items)),
+                        Operation::UserInput { items, .. } => return Ok(Happened::Fact(Fact::Steered(items))),
                         Operation::OverrideTurnContext(_) | Operation::Compact | Operation::Review { .. } => {
                             inside.waiting.push_back(submission);
                         }
                     },
                     // The face is gone; nobody would see the answer.
-                    None => return Ok(self.interrupt(inside).await),
+                    None => return Ok(Happened::Fact(self.interrupt(inside).await)),
                 },
                 message = self.session.jobs.hear() => {
                     if let Some(fact) = self.heard(message, inside).await? {
-                        return Ok(fact);
+                        return Ok(Happened::Fact(fact));
                     }
                     if self.is_unwanted {
-                        return Ok(self.interrupt(inside).await);
+                        return Ok(Happened::Fact(self.interrupt(inside).await));
                     }
                 }
-                fact = self.waiting.next() => return Ok(fact),
+                happened = self.waiting.next() => return Ok(happened),
             }
         }
     }
@@ -463,7 +524,7 @@ impl Driver<'_> {
 }
 
 impl Waiting {
-    async fn next(&mut self) -> Fact {
+    async fn next(&mut self) -> Happened {
         loop {
             match self {
                 Self::Nothing => pending::<()>().await,
@@ -477,7 +538,7 @@ impl Waiting {
                 }
                 Self::Reading(reply) => match reply.next().await {
                     Some(Ok(event @ ReplyEvent::Completed { .. })) => return self.over(Fact::Reply(event)),
-                    Some(Ok(event)) => return Fact::Reply(event),
+                    Some(Ok(event)) => return Happened::Fact(Fact::Reply(event)),
                     Some(Err(error)) => return self.over(Fact::ReplyFailed(error)),
                     None => {
                         let error = ReplyError::stream("stream closed before response.completed");
@@ -488,13 +549,18 @@ impl Waiting {
                     sleep.await;
                     return self.over(Fact::PauseOver);
                 }
+                Self::Remembering(remembering) => {
+                    let remembered = remembering.await;
+                    *self = Self::Nothing;
+                    return Happened::Remembered(remembered);
+                }
             }
         }
     }
 
-    fn over(&mut self, fact: Fact) -> Fact {
+    fn over(&mut self, fact: Fact) -> Happened {
         *self = Self::Nothing;
-        fact
+        Happened::Fact(fact)
     }
 }
 

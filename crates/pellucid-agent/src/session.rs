@@ -69,6 +69,7 @@ use pellucid_store::record::Record;
 use pellucid_store::recorder::Recorder;
 use pellucid_store::requests::entry::How;
 use pellucid_store::requests::entry::Purpose;
+use pellucid_store::side::Side;
 use pellucid_tools::desk::Notice;
 use pellucid_tools::situation::Situation;
 use pellucid_tools::toolbox::Equipment;
@@ -83,6 +84,14 @@ use crate::identity::Identity;
 use crate::images;
 use crate::jobs::Jobs;
 use crate::log::Log;
+use crate::memory;
+use crate::memory::Asker;
+use crate::memory::Done;
+use crate::memory::Job;
+use crate::memory::Kept;
+use crate::memory::Memory;
+use crate::memory::MemoryFile;
+use crate::memory::Remembered;
 use crate::metadata;
 use crate::metadata::Repositories;
 use crate::notify;
@@ -97,6 +106,8 @@ use crate::sent::SentLog;
 use crate::situation;
 use crate::skills;
 use crate::skills::Wanted;
+use crate::standing;
+use crate::standing::Standing;
 
 /// What a session is made of.
 #[derive(Debug, Clone)]
@@ -127,6 +138,8 @@ pub struct Setup {
     pub context_events: bool,
     /// What a person should hear before the first turn.
     pub notices: Vec<EventMessage>,
+    /// What is known of the session beside its file.
+    pub side: Side,
 }
 
 impl Setup {
@@ -224,6 +237,10 @@ pub struct Session {
     context_is_due: bool,
     /// Skills that the person asked for; they follow the message.
     skills: Vec<Draft>,
+    /// What goes before a person's input, in packs that have it.
+    standing: Option<Standing>,
+    /// What is remembered of what left the window, in packs that remember.
+    memory: Option<Memory>,
     /// A summary that is not written down yet.
     summary: Option<Summary>,
     /// The running summary of turns that were dropped, for layouts that drop them.
@@ -286,7 +303,7 @@ impl Session {
         let prefix = compaction::summary_prefix(&setup.pack);
         let summaries = restored.has_used_context.then_some((prefix.as_str(), items.as_slice()));
         log.sent_from_start().open(&Opening { summaries, ..setup.opening(How::Resumed, len) });
-        let mut session = Self::going_on(setup, log, restored);
+        let mut session = Self::going_on(setup, log, file, restored);
         session.context_is_due = true;
         Ok(session)
     }
@@ -309,13 +326,13 @@ impl Session {
         if let Some(at) = log.written() {
             log.sent_from_start().open(&Opening { summaries, ..setup.opening(How::Forked, at) });
         }
-        let mut session = Self::going_on(setup, log, restored);
+        let mut session = Self::going_on(setup, log, file, restored);
         session.record_context(context);
         Ok(session)
     }
 
     /// A session with a history.
-    fn going_on(mut setup: Setup, log: Log, restored: Restored) -> Self {
+    fn going_on(mut setup: Setup, log: Log, file: &SessionFile, restored: Restored) -> Self {
         let model = &setup.gathered.facts.model.slug;
         if let Some(before) = restored.model.as_ref().filter(|before| *before != model) {
             let message = format!(
@@ -325,6 +342,12 @@ impl Session {
         }
         let context = assemble::assemble(&setup.pack, &setup.gathered.facts);
         let mut session = Self::with(setup, log, &context);
+        let origin = Origin::Recorded { path: file.path.to_string_lossy().as_ref().into() };
+        if let Some(memory) = &mut session.memory {
+            for item in restored.transcript.items() {
+                memory.note_restored(&item, &origin);
+            }
+        }
         session.transcript = restored.transcript;
         session.meter = Meter::resumed(restored.usage);
         session.previous_model = restored.model;
@@ -332,9 +355,13 @@ impl Session {
         session
     }
 
-    fn with(setup: Setup, log: Log, context: &Context) -> Self {
+    fn with(mut setup: Setup, log: Log, context: &Context) -> Self {
         let mut omissions = setup.gathered.omissions.clone();
         omissions.extend(context.omissions.iter().cloned());
+        let standing = standing(&mut setup);
+        let file = MemoryFile::read(setup.side.get(memory::SIDE));
+        let layout = setup.pack.layout.memory.as_ref();
+        let memory = layout.map(|layout| Memory::new(layout, layout.prompt(&setup.pack), file));
         let facts = &setup.gathered.facts;
         let config = &setup.sources.config;
         let toolbox = Toolbox::new(Equipment {
@@ -358,6 +385,8 @@ impl Session {
             previous_model: None,
             context_is_due: false,
             skills: Vec::new(),
+            standing,
+            memory,
             summary: None,
             running_summary: None,
             n_context: 0,
@@ -367,14 +396,43 @@ impl Session {
 
     fn record_context(&mut self, context: Context) {
         for message in context.messages {
-            self.record_draft(&Draft::from(message));
+            self.record_layout(&Draft::from(message));
         }
     }
 
-    /// Records a message, and writes it down.
-    pub(crate) fn record_draft(&mut self, draft: &Draft) {
+    /// Records a message that the layout makes, and writes it down.
+    fn record_layout(&mut self, draft: &Draft) {
         self.log.item(&draft.item());
         self.transcript.record_draft(draft);
+    }
+
+    /// Records a message of the conversation, and writes it down.
+    pub(crate) fn record_draft(&mut self, draft: &Draft) {
+        self.record_layout(draft);
+        if let Some(memory) = &mut self.memory {
+            memory.note(Kept::Draft(draft.clone()));
+        }
+    }
+
+    /// Looks at what a person says before anything else happens. Gives what the person should hear.
+    ///
+    /// # Errors
+    /// Why it must not be sent.
+    pub fn stand(&mut self, inputs: &[UserInput]) -> Result<Vec<EventMessage>, String> {
+        let facts = &self.setup.gathered.facts;
+        let used = self.meter.info().map(|_| self.meter.last_total() as f64);
+        let window = facts.model.effective_window().filter(|window| *window > 0);
+        let occupancy = used.zip(window).map(|(used, window)| used / window as f64);
+        let Some(standing) = &mut self.standing else {
+            return Ok(Vec::new());
+        };
+        let told = standing.prepare(inputs, facts.cwd.as_ref(), occupancy);
+        if told.is_err() {
+            // How often it failed counts.
+            keep(&mut self.setup.side, standing::SIDE, standing.kept());
+        }
+        let told = told.map_err(|blocked| blocked.message)?;
+        Ok(told.into_iter().map(|message| EventMessage::Warning { message }).collect())
     }
 
     /// Tells faces what each request is made of.
@@ -423,7 +481,15 @@ impl Session {
         let messages = updates(&change);
         self.before = facts.clone();
         for message in messages {
-            self.record_draft(&Draft::from(message));
+            self.record_layout(&Draft::from(message));
+        }
+    }
+
+    /// Notes that something was sent, whatever came of it.
+    pub(crate) fn complete_turn(&mut self) {
+        if let Some(standing) = &mut self.standing {
+            standing.complete_turn();
+            keep(&mut self.setup.side, standing::SIDE, standing.kept());
         }
     }
 
@@ -448,6 +514,9 @@ impl Session {
     /// Takes the last turns of the person away.
     pub(crate) fn roll_back(&mut self, n_turns: usize) -> EventMessage {
         self.transcript.roll_back(n_turns);
+        if let Some(memory) = &mut self.memory {
+            memory.roll_back(n_turns);
+        }
         self.previous_model = Some(self.setup.gathered.facts.model.slug.clone());
         let tokens = i64::try_from(self.prompt_tokens()).unwrap_or(i64::MAX);
         self.meter.estimate(tokens, self.setup.gathered.facts.model.effective_window());
@@ -466,7 +535,11 @@ impl Session {
     /// Records what a person said, and nothing else.
     pub(crate) fn record_message(&mut self, inputs: &[UserInput]) {
         let images = images::load(inputs);
-        self.record_draft(&user_message(&self.setup.pack, inputs, &images));
+        let mut draft = user_message(&self.setup.pack, inputs, &images);
+        if let Some(standing) = &mut self.standing {
+            draft = standing.wrap(inputs, draft);
+        }
+        self.record_draft(&draft);
     }
 
     /// Records the skills that the last input asked for.
@@ -513,6 +586,9 @@ impl Session {
     pub(crate) fn record(&mut self, item: &Item, origin: &Origin) {
         self.log.item(item);
         self.transcript.record(item, origin);
+        if let Some(memory) = &mut self.memory {
+            memory.note(Kept::Item(item.clone(), origin.clone()));
+        }
     }
 
     /// What surrounds the items in the requests of a turn.
@@ -690,6 +766,57 @@ impl Session {
         sent.request(at, turn, purpose, frame, &account);
     }
 
+    /// Whether the conversation is made to fit by a memory rather than by a summary of all of it.
+    pub(crate) fn has_memory(&self) -> bool {
+        self.memory.is_some()
+    }
+
+    /// What has to be done before the next request, so that it fits: always for the first one of a
+    /// turn, later only if it does not fit.
+    pub(crate) fn memory_job(&self, frame: &Frame, is_first: bool) -> Option<Job> {
+        let memory = self.memory.as_ref()?;
+        let facts = &self.setup.gathered.facts;
+        let context = assemble::assemble(&self.setup.pack, facts);
+        let context: usize = context.messages.iter().map(|message| concat(&message.fragments).len()).sum();
+        let around = tokens_of_bytes(frame.n_bytes() + context) as f64;
+        let (model, window) = (&facts.model.slug, facts.model.effective_window());
+        let is_due = is_first || memory.is_over(model, window, around);
+        is_due.then(|| memory.job(model, window, around))
+    }
+
+    /// Who answers the questions of a memory.
+    pub(crate) fn memory_asker(&self, headers: Vec<(String, String)>) -> Asker {
+        let mut facts = self.setup.gathered.facts.clone();
+        if let Some(slug) = self.memory.as_ref().and_then(|memory| memory.layout().summary_model.as_deref()) {
+            facts.model = self.setup.sources.model(slug).0;
+            facts.effort = supported_effort(&facts);
+        }
+        let frame = Frame::for_summary(&self.setup.pack, &facts, &[], &self.setup.wire(None));
+        Asker { model: self.setup.model.clone(), headers, frame, ids: ids(&self.setup.provider) }
+    }
+
+    /// Takes over what a memory did, and shows it. Gives what faces may hear.
+    ///
+    /// # Errors
+    /// Why the conversation cannot be made to fit.
+    pub(crate) fn remembered(&mut self, remembered: Remembered) -> Result<Vec<EventMessage>, String> {
+        let Some(memory) = &mut self.memory else {
+            return Ok(Vec::new());
+        };
+        let (result, file) = memory.take(remembered);
+        keep(&mut self.setup.side, memory::SIDE, file);
+        let done = result.map_err(|failure| format!("memory: {failure}"))?;
+        memory.show(&done, &mut self.transcript, assemble::assemble(&self.setup.pack, &self.setup.gathered.facts));
+        Ok(if self.setup.context_events { batch_events(&done) } else { Vec::new() })
+    }
+
+    /// Makes the next request fit without asking anybody. Gives why it may look different.
+    pub fn remember_offline(&mut self, frame: &Frame) -> Option<String> {
+        let job = self.memory_job(frame, true)?;
+        let remembered = memory::remember_now(job);
+        self.remembered(remembered).err()
+    }
+
     /// The estimated tokens of instructions and items.
     pub(crate) fn prompt_tokens(&self) -> usize {
         let instructions: usize = self.instructions.iter().map(|fragment| fragment.text.len()).sum();
@@ -760,7 +887,8 @@ impl Session {
         let candidates = self.setup.gathered.facts.candidates.clone();
         let items = self.transcript.rendered().get(..last.n_items)?;
         let not_on_wire = last.frame.omissions().iter().chain(self.transcript.omissions());
-        let omissions = self.omissions.iter().chain(not_on_wire).cloned().collect();
+        let mut omissions: Vec<Omission> = self.omissions.iter().chain(not_on_wire).cloned().collect();
+        omissions.extend(self.memory.iter().flat_map(Memory::omissions));
         let mut report = Report::new(&last.frame, items, omissions, candidates);
         report.continuity.clone_from(&last.continuity);
         Some(report)
@@ -893,6 +1021,37 @@ pub(crate) enum Attempt {
     First,
     /// Another.
     Again,
+}
+
+/// The standing texts of a pack that has some. A phase that it does not know is told.
+fn standing(setup: &mut Setup) -> Option<Standing> {
+    let cwd = setup.gathered.facts.cwd.clone();
+    let state = setup.side.get(standing::SIDE);
+    match Standing::new(&setup.pack, &setup.sources, cwd.as_ref(), state) {
+        Ok(standing) => standing,
+        Err(message) => {
+            setup.notices.push(EventMessage::Warning { message });
+            None
+        }
+    }
+}
+
+/// Keeps something beside the session's file. A session goes on without it.
+fn keep(side: &mut Side, name: &str, value: Value) {
+    if let Err(error) = side.put(name, value) {
+        tracing::warn!(%error, name, "the session's state is not kept");
+    }
+}
+
+/// Which messages left the window for the memory.
+fn batch_events(done: &Done) -> Vec<EventMessage> {
+    let event = |(n_messages, fate): &(usize, _)| EventMessage::ContextOmission {
+        part: "memory".to_owned(),
+        what: format!("{n_messages} messages"),
+        why: memory::fate_text(*fate).to_owned(),
+        bytes: 0,
+    };
+    done.batches.iter().map(event).collect()
 }
 
 /// What is asked for.

@@ -179,6 +179,8 @@ pub struct PromptSettings {
     pub compact_prompt: Option<Sourced>,
     /// Whose name goes into commit messages; blank for nobody's.
     pub commit_attribution: Option<String>,
+    /// The phase of work, for packs that have prompts for phases.
+    pub phase: Option<String>,
     /// How much of a layout is there, if that is said.
     pub mode: Option<PromptMode>,
     /// Files with what is to be injected.

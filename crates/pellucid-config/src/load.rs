@@ -392,6 +392,7 @@ fn prompt(reader: &Reader<'_>) -> PromptSettings {
         developer_instructions: None,
         compact_prompt: None,
         commit_attribution: reader.text("commit_attribution"),
+        phase: reader.text("phase"),
         mode: reader.word("prompt_mode", PromptMode::from_word),
         inject: reader.texts("inject").unwrap_or_default().into_iter().map(PathBuf::from).collect(),
         assistant: assistant(reader),

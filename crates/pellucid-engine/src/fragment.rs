@@ -162,6 +162,13 @@ pub enum Why {
         /// Bytes it has.
         of: u64,
     },
+    /// It left the window, for good or for a summary.
+    LeftWindow {
+        /// Bytes it has.
+        of: u64,
+        /// What took its place; empty for nothing.
+        kept_as: String,
+    },
     /// It is blank.
     Blank,
     /// The user has switched it off.
@@ -185,7 +192,7 @@ impl Why {
     pub fn bytes(&self) -> u64 {
         match self {
             Self::Cut { kept, of } => of - kept,
-            Self::OverBudget { of } => *of,
+            Self::OverBudget { of } | Self::LeftWindow { of, .. } => *of,
             Self::Blank | Self::SwitchedOff | Self::OnlyOnMention | Self::Shadowed { .. } | Self::Unusable { .. } => 0,
         }
     }

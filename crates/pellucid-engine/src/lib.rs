@@ -5,6 +5,7 @@
 //! - [`fragment`], [`encode`]: text with its origin, and bytes with theirs
 //! - [`assemble`]: the first context
 //! - [`update`], [`compaction`]: what is told of changes, and how a long history is summarised
+//! - [`reinject`], [`memory`]: texts that are said again, and what is remembered of a long conversation
 //! - [`skills`]: instructions on disk that are used on demand
 //! - [`custom_prompt`]: texts of the user's own with places to fill
 //! - [`transcript`], [`chunks`], [`user_message`]: the conversation, encoded once
@@ -16,7 +17,7 @@
 //! - [`approval`]: which commands and patches run, which are asked about, which are refused
 //! - [`injection`], [`window`]: items that layouts and callers inject, and histories within a budget
 //! - [`assistant`], [`bootstrap`], [`file_budget`], [`utf16`]: what an assistant in chats knows and begins with
-//! - [`truncate`]: cutting texts
+//! - [`truncate`], [`js_number`]: cutting texts, and reading numbers as JavaScript does
 //!
 //! Not here: files, clocks, environment, network, waiting. Whatever varies arrives as an argument,
 //! so the same facts always give the same bytes. A lint holds it (`clippy.toml` in this folder).
@@ -43,12 +44,15 @@ pub mod fragment;
 pub mod gate;
 pub mod increment;
 pub mod injection;
+pub mod js_number;
 pub mod loss;
+pub mod memory;
 pub mod meter;
 pub mod notice;
 pub mod output_cut;
 pub mod pack;
 pub mod presets;
+pub mod reinject;
 pub mod report;
 pub mod request;
 pub mod review;

@@ -20,6 +20,7 @@ mod tool_files;
 mod unknown_files;
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 pub use layout::BootstrapBudget;
 pub use layout::Budget;
@@ -47,8 +48,10 @@ use self::models::ModelEntries;
 use self::shelf::Shelf;
 use self::tool_files::ToolFiles;
 use crate::compaction;
+use crate::memory::layout::MemoryLayout;
 use crate::notice;
 use crate::presets;
+use crate::reinject::layout::ReinjectLayout;
 use crate::review;
 use crate::source;
 use crate::template;
@@ -207,6 +210,14 @@ impl Pack {
                 load(file, &Shape::VERBATIM)?;
             }
         }
+        for (file, shape, home) in wanted_elsewhere(&layout) {
+            // Any layout may want these, so the words of the pack where they are at home stand in.
+            let own = shelf.get(file).map(|file| (file.shown.clone(), file.text.clone()));
+            let stand_in = || builtin::files(home)?.remove(file).map(|text| (file.into(), text.into()));
+            let missing = || PackError::MissingFile { file: file.to_owned() };
+            let (shown, text): (Arc<str>, Arc<str>) = own.or_else(stand_in).ok_or_else(missing)?;
+            templates.insert(file.to_owned(), Template::parse(&shown, &shape, &text)?);
+        }
         let tools = ToolFiles::load(&shelf, layout.tools.iter().map(|tool| tool.file.as_ref()))?;
         for slot in slots::SLOTS.iter().filter(|slot| !slot.places.is_empty()) {
             let name = slot.file();
@@ -262,6 +273,14 @@ pub enum OwnTexts<'a> {
 fn parse_layout(shelf: &Shelf) -> Result<Layout, PackError> {
     let file = shelf.get(LAYOUT).ok_or_else(|| PackError::MissingFile { file: LAYOUT.to_owned() })?;
     Layout::parse(&file.shown, &file.text)
+}
+
+/// Templates that what a layout switches on uses, each with the built-in pack where it is at home.
+fn wanted_elsewhere(layout: &Layout) -> Vec<(&str, Shape, &'static str)> {
+    let reinject = layout.reinject.iter().flat_map(ReinjectLayout::templates);
+    let memory = layout.memory.iter().flat_map(MemoryLayout::templates);
+    let reinject = reinject.map(|(file, shape)| (file, shape, "ads"));
+    reinject.chain(memory.map(|(file, shape)| (file, shape, "risuai"))).collect()
 }
 
 /// The files of a pack with those of the built-in packs beneath it, and the layout beneath.

@@ -219,6 +219,7 @@ fn row_json(row: &Row) -> Value {
 fn omission_json(omission: &Omission) -> Value {
     let status = match omission.why {
         Why::Cut { .. } => "truncated",
+        Why::LeftWindow { .. } => "left the window",
         Why::SwitchedOff => "disabled",
         Why::OnlyOnMention => "on mention",
         Why::Shadowed { .. } => "shadowed",
@@ -264,6 +265,8 @@ pub fn why_text(why: &Why) -> String {
     match why {
         Why::Cut { kept, of } => format!("cut after {kept} of {of} bytes, the budget is spent"),
         Why::OverBudget { of } => format!("all {of} bytes left out, the budget is spent"),
+        Why::LeftWindow { of, kept_as } if kept_as.is_empty() => format!("{of} bytes left the window"),
+        Why::LeftWindow { of, kept_as } => format!("{of} bytes left the window for {kept_as}"),
         Why::Blank => "blank".to_owned(),
         Why::SwitchedOff => "switched off in the configuration".to_owned(),
         Why::OnlyOnMention => "used only when it is mentioned".to_owned(),

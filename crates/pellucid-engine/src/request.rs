@@ -188,6 +188,11 @@ impl Frame {
         self.view
     }
 
+    /// How many bytes surround the items.
+    pub fn n_bytes(&self) -> usize {
+        self.head.bytes.len() + self.tail.bytes.len()
+    }
+
     /// The bytes before the items.
     pub fn head_bytes(&self) -> &Bytes {
         &self.head.bytes

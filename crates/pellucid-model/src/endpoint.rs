@@ -167,6 +167,24 @@ impl Endpoint {
         Ok(Self { address, url, ..self.clone() })
     }
 
+    /// The same provider's vectors: beside its wire's own path.
+    pub(crate) fn for_embeddings(&self) -> Result<Self, ReplyError> {
+        let (path, query) = self.address.split_once('?').map_or((self.address.as_str(), None), |(a, b)| (a, Some(b)));
+        let wire = match self.wire {
+            WireApi::Responses => "/responses",
+            WireApi::Chat => "/chat/completions",
+            WireApi::Messages => "/messages",
+        };
+        let base = path.strip_suffix(wire).unwrap_or(path);
+        let address = match query {
+            Some(query) => format!("{base}/embeddings?{query}"),
+            None => format!("{base}/embeddings"),
+        };
+        let url = Url::parse(&address)
+            .map_err(|error| ReplyError::new(ReplyErrorKind::Local, format!("`{address}` is not valid: {error}")))?;
+        Ok(Self { address, url, ..self.clone() })
+    }
+
     /// What to tell a person when nothing listens at the address: only for servers of this machine.
     pub(crate) fn refused_hint(&self) -> Option<String> {
         let host = self.url.host_str()?;

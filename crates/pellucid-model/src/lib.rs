@@ -17,6 +17,7 @@ pub mod chat;
 pub mod compression;
 pub mod credentials;
 mod decoder;
+mod embeddings;
 pub mod endpoint;
 pub mod failure;
 mod held;

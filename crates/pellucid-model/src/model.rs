@@ -29,6 +29,7 @@ use tokio::time::timeout_at;
 use crate::compression;
 use crate::compression::Compression;
 use crate::decoder::Decoder;
+use crate::embeddings;
 use crate::endpoint::Endpoint;
 use crate::overflow;
 use crate::recording::Listener;
@@ -232,6 +233,31 @@ fn compress(how: Compression, body: Vec<Bytes>, headers: &mut HeaderMap) -> Resu
             headers.insert(CONTENT_ENCODING, HeaderValue::from_static("zstd"));
             Ok(vec![frame])
         }
+    }
+}
+
+impl Model {
+    /// Asks the provider for the vectors of texts, in their order.
+    ///
+    /// # Errors
+    ///
+    /// When the provider refuses or answers something else. The embedded model has no vectors.
+    pub async fn embed(
+        &self,
+        model: &str,
+        texts: &[String],
+        headers: &[(String, String)],
+    ) -> Result<Vec<Vec<f32>>, ReplyError> {
+        let Kind::Http { transport, endpoint, .. } = &self.kind else {
+            let message = "the embedded model makes no vectors; write `vectors = \"lexical\"` under [memory]";
+            return Err(ReplyError::new(ReplyErrorKind::Local, message));
+        };
+        let endpoint = Result::as_ref(endpoint).map_err(ReplyError::clone)?.for_embeddings()?;
+        let mut headers = endpoint.request_headers(headers);
+        headers.insert(ACCEPT, HeaderValue::from_static("application/json"));
+        let response = transport.send(&endpoint, &headers, vec![embeddings::body(model, texts)]).await?;
+        let body = read_whole(response, endpoint.idle_timeout()).await?;
+        embeddings::vectors(&body, texts.len()).map_err(|error| ReplyError::new(ReplyErrorKind::InvalidRequest, error))
     }
 }
 

@@ -13,6 +13,7 @@
 //! - [`summary`], [`query`], [`index`]: lists of sessions
 //! - [`requests`]: what was sent
 //! - [`redact`], [`fsck`]: before a session leaves the machine, and whether all is whole
+//! - [`side`]: what is known of a session beside its file
 //!
 //! Not here: what a record means for the next request (`pellucid-agent`).
 
@@ -32,6 +33,7 @@ pub mod recorder;
 pub mod redact;
 pub mod requests;
 pub mod sessions;
+pub mod side;
 pub mod sink;
 pub mod summary;
 pub mod walk;

@@ -1,4 +1,4 @@
-//! Reads the world into facts: instruction files, skills, shell, git, writable roots, pictures, host.
+//! Reads the world into facts: instruction files, standing texts, skills, shell, git, writable roots, pictures, host.
 //!
 //! Everything here looks at the disk or at an environment that the caller hands in, and returns
 //! plain values. Nothing starts a process, with one exception that says so: [`git::has_changes`].
@@ -23,6 +23,7 @@ pub mod pack_import;
 pub mod roots;
 pub mod shell;
 pub mod skills;
+pub mod standing_files;
 pub mod terminal;
 
 #[cfg(test)]

@@ -1,6 +1,7 @@
 //! What can be typed: commands, options and their help.
 
 mod approvals;
+mod memory;
 mod pack;
 mod sandbox;
 mod sessions;
@@ -22,6 +23,9 @@ pub use approvals::ExecpolicyArgs;
 pub use approvals::ExecpolicyCheckArgs;
 pub use approvals::ExecpolicyCommand;
 pub use approvals::ExplainArgs;
+pub use memory::MemoryArgs;
+pub use memory::MemoryCommand;
+pub use memory::OfSession;
 pub use pack::PackArgs;
 pub use pack::PackCommand;
 pub use pack::PackImportArgs;
@@ -155,6 +159,8 @@ pub enum Command {
     Features(FeaturesArgs),
     /// Packs: the texts and the layout of model input. See, copy, change, check and import them.
     Pack(PackArgs),
+    /// What a session remembers of what left the window: cards to see, change, pin and forget.
+    Memory(MemoryArgs),
     /// List skills: which the model is told of, which are switched off, and what is wrong with others.
     Skills(SkillsArgs),
     /// List custom prompts.

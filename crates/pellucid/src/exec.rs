@@ -209,7 +209,7 @@ fn tell_omissions(session: &Session, is_strict: bool) -> Result<(), Failure> {
 fn is_loss(why: &Why) -> bool {
     match why {
         Why::Cut { .. } | Why::OverBudget { .. } | Why::Unusable { .. } => true,
-        Why::Blank | Why::SwitchedOff | Why::OnlyOnMention | Why::Shadowed { .. } => false,
+        Why::LeftWindow { .. } | Why::Blank | Why::SwitchedOff | Why::OnlyOnMention | Why::Shadowed { .. } => false,
     }
 }
 

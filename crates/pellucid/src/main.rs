@@ -7,6 +7,7 @@
 //! - `resume`, `sessions`, `replay`: sessions that are stored
 //! - `prompt`, `context`: what the model would be given, and where it comes from
 //! - `compact`: a stored session's history becomes a summary
+//! - `memory`: the cards of a session's memory
 //! - `pack`: the user's prompt packs
 //! - `skills`, `prompts`: what lies on disk for the model or for a person to use
 //! - `sandbox`: one command under the sandbox
@@ -27,6 +28,7 @@ mod environment;
 mod exec;
 mod execpolicy;
 mod features;
+mod memory;
 mod pack;
 mod prompt;
 mod prompts;
@@ -85,6 +87,7 @@ fn run(args: Args) -> Result<ExitCode, Failure> {
         Command::Doctor(args) => doctor::run(&shared, &args),
         Command::Features(args) => features::run(&shared, &args),
         Command::Pack(args) => pack::run(&shared, &args),
+        Command::Memory(args) => memory::run(&shared, &args),
         Command::Skills(args) => skills::run(&shared, args),
         Command::Prompts(args) => prompts::run(&shared, args),
         Command::Approvals(args) => approvals::run(&shared, args),

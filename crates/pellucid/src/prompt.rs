@@ -52,11 +52,12 @@ pub fn next_request(
         None => Opening::New { session_id: turn.session_id.as_deref(), keep: Keep::Nothing },
     };
     let mut session = start.session(opening)?;
-    session.begin_turn();
     let schema = start::output_schema(turn.output_schema.as_deref())?;
     let inputs = start::inputs(&turn.image, input);
+    let told = session.stand(&inputs).map_err(|error| Failure::new(format!("Error: {error}")))?;
+    session.begin_turn();
     if !inputs.is_empty() {
-        for event in session.record_input(&inputs) {
+        for event in told.into_iter().chain(session.record_input(&inputs)) {
             if let EventMessage::Warning { message } = event {
                 style::line(&format!("warning: {message}"));
             }
@@ -64,6 +65,9 @@ pub fn next_request(
     }
     session.record_skills();
     let frame = session.frame(schema);
+    if let Some(note) = session.remember_offline(&frame) {
+        style::line(&format!("note: {note}; the request is shown as it would be without that"));
+    }
     let body = session.request(&frame).body();
     Ok((session, body))
 }

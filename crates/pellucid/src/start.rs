@@ -48,6 +48,7 @@ use pellucid_store::read;
 use pellucid_store::read::ReadError;
 use pellucid_store::read::SessionFile;
 use pellucid_store::recorder::Recorder;
+use pellucid_store::side::Side;
 use serde_json::Value;
 
 use crate::args::LocalProvider;
@@ -252,6 +253,8 @@ impl Start {
                 (SessionId::new(file.meta.id.as_str()), recorder)
             }
         };
+        let side = Side::open(&home, session_id.as_str());
+        let side = if recorder.path().is_some() { side } else { side.read_only() };
         let raw = if config.display.show_raw_reasoning { RawReasoning::Shown } else { RawReasoning::Hidden };
         let (identity, notices) = (Identity::new(ORIGINATOR, &env), notices(&config));
         let compact_prompt = config.prompt.compact_prompt.as_ref().map(gather::provided);
@@ -272,6 +275,7 @@ impl Start {
             compact_prompt,
             context_events: false,
             notices,
+            side,
         };
         let failed = |error: ReadError| Failure::new(format!("Error: {error}"));
         let (session, path) = match opening {
@@ -287,6 +291,15 @@ impl Start {
 
     /// The session file that a person means; absent when there is none.
     pub fn find(&self, which: &Which) -> Option<SessionFile> {
+        self.find_of(which, Some(self.provider_id()))
+    }
+
+    /// The same, whatever provider the session was used with.
+    pub fn find_any(&self, which: &Which) -> Option<SessionFile> {
+        self.find_of(which, None)
+    }
+
+    fn find_of(&self, which: &Which, provider: Option<&str>) -> Option<SessionFile> {
         let home = &self.config.folders.home;
         let path = match which {
             Which::Id(id) => match identity::parse_session_id(id) {
@@ -295,7 +308,6 @@ impl Start {
             },
             Which::Newest { everywhere } => {
                 let cwd = (!everywhere).then_some(self.config.folders.cwd.as_path());
-                let provider = Some(self.provider_id());
                 find::newest(home, Wanted { cwd, provider })
             }
         }?;

@@ -32,6 +32,7 @@ use pellucid_protocol::operation::Operation;
 use pellucid_protocol::operation::Submission;
 use pellucid_protocol::provider::Provider;
 use pellucid_store::recorder::Recorder;
+use pellucid_store::side::Side;
 use pellucid_testkit::MockReply;
 use pellucid_testkit::MockServer;
 use pellucid_testkit::Workspace;
@@ -93,6 +94,7 @@ pub fn setup(files: &Workspace, model: impl FnOnce(&Provider) -> Model) -> Setup
     let mut gathered = gather::gather(&sources);
     prepare::prepare(&mut gathered, &pack, &sources).unwrap();
     Setup {
+        side: Side::default(),
         session_id: identity::new_session_id(),
         pack,
         gathered,

@@ -26,6 +26,7 @@ use pellucid_protocol::operation::Operation;
 use pellucid_protocol::operation::Submission;
 use pellucid_protocol::provider::Provider;
 use pellucid_store::recorder::Recorder;
+use pellucid_store::side::Side;
 use serde_json::Value;
 use tempfile::TempDir;
 
@@ -71,6 +72,7 @@ impl World {
         let sources = Sources::new(config, env);
         Session::new(
             Setup {
+                side: Side::default(),
                 session_id: identity::new_session_id(),
                 pack: Pack::builtin("codex").unwrap(),
                 gathered: gather::gather(&sources),

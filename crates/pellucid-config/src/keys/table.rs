@@ -131,6 +131,7 @@ pub const SECTIONS: &[Section] = &[
                 "the pack's",
                 "Whose name goes into commit messages, with the feature `codex_git_commit`; blank for nobody's.",
             ),
+            top("phase", Kind::String, "", "The phase of work whose prompt goes before your input, in packs that have some."),
             top("project_doc_max_bytes", Kind::COUNT, "32768", "How many bytes of `AGENTS.md` files are used."),
             top(
                 "project_doc_fallback_filenames",

@@ -91,7 +91,9 @@ impl Fit<'_> {
         ];
         let offered = tool_list::offered(self.pack, self.facts);
         let mut encoder = Encoder::new(&"tools".into());
-        ToolList { tools: &offered, pack: self.pack, facts: self.facts }.encode(&mut encoder, WireApi::Responses);
+        let (given, _) = tool_list::given(self.pack, self.facts);
+        let list = ToolList { tools: &offered, given: &given, pack: self.pack, facts: self.facts };
+        list.encode(&mut encoder, WireApi::Responses);
         let tools = String::from_utf8_lossy(&encoder.finish().bytes).into_owned();
         Cost { messages: said + others.into_iter().flatten().sum::<i64>(), tools: counter.text(&tools) }
     }

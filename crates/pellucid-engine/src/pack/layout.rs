@@ -14,6 +14,8 @@ use super::position;
 use super::syntax_error;
 use crate::gate::Gate;
 use crate::injection;
+use crate::memory::layout::MemoryLayout;
+use crate::reinject::layout::ReinjectLayout;
 use crate::source;
 use crate::update;
 use crate::update::Update;
@@ -35,6 +37,10 @@ pub struct Layout {
     pub skills: SkillRules,
     /// Texts for particular models.
     pub models: Vec<ModelTexts>,
+    /// Texts that are said again in long conversations.
+    pub reinject: Option<ReinjectLayout>,
+    /// How what does not fit the window is remembered.
+    pub memory: Option<MemoryLayout>,
     /// What stands between two slots of the instructions.
     pub join: String,
     /// The files that an assistant begins with, if it does.
@@ -226,6 +232,8 @@ impl Layout {
             updates: reader.updates(&raw.updates.order)?,
             skills: raw.skills,
             models: raw.model,
+            reinject: raw.reinject,
+            memory: raw.memory,
             join: raw.instructions.join,
             bootstrap: raw.bootstrap,
             injections: reader.injections(&raw.injection)?,
@@ -243,6 +251,9 @@ impl Layout {
     pub(super) fn complete(&mut self, base: &Self) {
         if self.slots.is_empty() {
             self.slots.clone_from(&base.slots);
+            if self.updates.is_empty() {
+                self.updates.clone_from(&base.updates);
+            }
             self.join.clone_from(&base.join);
             self.compaction = base.compaction;
             self.bootstrap = self.bootstrap.or(base.bootstrap);
@@ -258,6 +269,12 @@ impl Layout {
         }
         if self.models.is_empty() {
             self.models.clone_from(&base.models);
+        }
+        if let Some(base) = &base.reinject {
+            self.reinject.get_or_insert_default().complete(base);
+        }
+        if let Some(base) = &base.memory {
+            self.memory.get_or_insert_default().complete(base);
         }
     }
 
@@ -285,6 +302,8 @@ struct RawLayout {
     skills: SkillRules,
     #[serde(default)]
     model: Vec<ModelTexts>,
+    reinject: Option<ReinjectLayout>,
+    memory: Option<MemoryLayout>,
     #[serde(default)]
     instructions: RawInstructions,
     bootstrap: Option<BootstrapBudget>,

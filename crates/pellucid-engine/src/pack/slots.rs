@@ -311,6 +311,8 @@ pub static SLOTS: &[KnownSlot] = &[
         "the same when it is the only tool",
         inside(PROJECT_DOC_RS, &["fn render_js_repl_instructions"], Pick::Conditional),
     ),
+    KnownSlot::new("memory/card", "how a card of a session's memory is asked for", Upstream::Nowhere)
+        .trimmed(Trim::Newline),
     KnownSlot::file_slot(
         "memory/read_path",
         "what earlier sessions left to remember",
@@ -318,6 +320,8 @@ pub static SLOTS: &[KnownSlot] = &[
     )
     .with(&["{{ base_path }}", "{{ memory_summary }}"])
     .trimmed(Trim::Newline),
+    KnownSlot::new("memory/summary", "how other summaries of a session's memory are asked for", Upstream::Nowhere)
+        .trimmed(Trim::Newline),
     KnownSlot::new("model_switch", "the tags around the instructions of a new model", Upstream::Nowhere)
         .with(&["{{ intro }}", "{{ instructions }}"]),
     KnownSlot::literal(
@@ -411,6 +415,17 @@ pub static SLOTS: &[KnownSlot] = &[
         inside(MODELS_RS, &["fn personality_spec_message"], Pick::Between("<personality_spec> ", " \n{spec}")),
     ),
     KnownSlot::new("personality/pragmatic", "the tone to the point", Upstream::Nowhere),
+    KnownSlot::new("reinject/alias", "who the agent is, before standing texts", Upstream::Nowhere)
+        .trimmed(Trim::Newline),
+    KnownSlot::new("reinject/separator", "that the user's input follows standing texts", Upstream::Nowhere)
+        .trimmed(Trim::Newline),
+    KnownSlot::new("reinject/skill_system", "how skills are used, among standing texts", Upstream::Nowhere)
+        .with(&["{{ count }}"])
+        .trimmed(Trim::Newline),
+    KnownSlot::new("reinject/skill_system_none", "the same when there are no skills", Upstream::Nowhere)
+        .trimmed(Trim::Newline),
+    KnownSlot::new("reinject/workspace_notice", "that a workspace is not set up for standing texts", Upstream::Nowhere)
+        .trimmed(Trim::Newline),
     KnownSlot::file_slot(
         "review/exit_interrupted",
         "a review that was broken off",

@@ -204,6 +204,13 @@ impl Turn {
         wishes
     }
 
+    /// Begins and ends at once, because what the person said must not be sent.
+    pub fn refuse(&mut self, message: &str) -> Vec<Wish> {
+        let mut wishes = vec![self.started()];
+        wishes.extend(self.fail(message, ErrorInfo::Other));
+        wishes
+    }
+
     fn fail(&mut self, message: &str, info: ErrorInfo) -> Vec<Wish> {
         let error = EventMessage::Error { message: message.to_owned(), codex_error_info: Some(info) };
         let mut wishes = vec![Wish::Emit(error)];

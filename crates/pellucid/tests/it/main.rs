@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that panics says where")]
 
+mod ads;
 mod apply_patch;
 mod approvals;
 mod crashes;
@@ -11,9 +12,12 @@ mod other_packs;
 mod recordings;
 mod reference;
 mod requests;
+mod risuai;
 mod sandbox;
 mod sessions;
+mod sessions;
 mod store;
+mod worked_example;
 
 use std::io::Write;
 use std::process::Command;

@@ -1,0 +1,163 @@
+//! A strategy with everything it looks at, to be run until it comes to an end.
+
+use pellucid_engine::memory::BatchFate;
+use pellucid_engine::memory::HYPA_MEMORY;
+use pellucid_engine::memory::Outcome;
+use pellucid_engine::memory::SUPA_MEMORY;
+use pellucid_engine::memory::Stop;
+use pellucid_engine::memory::ask::Answer;
+use pellucid_engine::memory::ask::Answers;
+use pellucid_engine::memory::count::Count;
+use pellucid_engine::memory::data::V2Data;
+use pellucid_engine::memory::data::V3Data;
+use pellucid_engine::memory::entry::Entry;
+use pellucid_engine::memory::hanurai;
+use pellucid_engine::memory::hypa_v2;
+use pellucid_engine::memory::hypa_v3;
+use pellucid_engine::memory::hypa_v3::Chance;
+use pellucid_engine::memory::hypa_v3::Limits;
+use pellucid_engine::memory::layout::MemoryLayout;
+use pellucid_engine::memory::layout::Strategy;
+use pellucid_engine::memory::preset;
+use pellucid_engine::memory::prompt::SPARE;
+use pellucid_engine::memory::supa;
+use pellucid_engine::memory::window::window;
+use pellucid_engine::tokens::Estimate;
+
+use super::Memory;
+use super::MemoryFile;
+
+/// The window when neither the layout nor the model says how large it is.
+const WINDOW: f64 = 100_000.0;
+
+/// A strategy with everything it looks at.
+#[derive(Debug, Clone)]
+pub(crate) struct Job {
+    pub layout: MemoryLayout,
+    pub preset: preset::Settings,
+    prompt: String,
+    model: String,
+    entries: Vec<Entry>,
+    /// What surrounds the conversation, in tokens.
+    around: f64,
+    limits: Limits,
+    pub file: MemoryFile,
+}
+
+/// What a strategy decided.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Done {
+    /// The first entry that stays in the window.
+    pub first: usize,
+    /// What stands before it.
+    pub memories: Vec<Entry>,
+    /// What HypaMemory v2 remembers now.
+    pub v2: Option<V2Data>,
+    /// What SupaMemory remembers now.
+    pub supa: Option<String>,
+    /// Which messages left the window, and what became of them.
+    pub batches: Vec<(usize, BatchFate)>,
+}
+
+impl Job {
+    pub(super) fn new(memory: &Memory, model: &str, window: Option<i64>, around: f64) -> Self {
+        let layout = memory.layout.clone();
+        let own = window.map_or(f64::INFINITY, |window| window as f64);
+        let max = layout.max_context.unwrap_or(f64::INFINITY).min(own);
+        let max = if max.is_finite() { max } else { WINDOW };
+        let limits = Limits { max, response: layout.max_response.unwrap_or(0.0) };
+        let entries = memory.history.entries().into_iter().map(|(entry, _)| entry).collect();
+        let (prompt, file) = (memory.prompt.clone(), memory.file.clone());
+        Self { preset: layout.preset(), layout, prompt, model: model.to_owned(), entries, around, limits, file }
+    }
+
+    /// The tokens of everything, as a strategy counts them.
+    fn tokens(&self, count: &Count<'_>, first: usize) -> f64 {
+        let entries = self.entries.get(first..).unwrap_or_default();
+        self.limits.response + SPARE + self.around + count.entries(entries)
+    }
+
+    /// Whether what is shown from an entry on does not fit.
+    pub(super) fn is_over(&self, first: usize) -> bool {
+        self.tokens(&Count::new(&Estimate, &self.model), first) > self.limits.max
+    }
+
+    /// Goes as far as the answers lead. What HypaV3 remembers is in `v3`, also after a failure.
+    pub(super) fn run(&self, given: &[Answer], v3: &mut V3Data) -> Result<Done, Stop> {
+        let count = Count::new(&Estimate, &self.model);
+        let tokens = self.tokens(&count, 0);
+        let (max, known) = (self.limits.max, &self.file.vectors);
+        let answers = &mut Answers::new(given);
+        match self.layout.strategy() {
+            Strategy::Window => {
+                let window = window(self.entries.clone(), tokens, max, &count)?;
+                Ok(Done { first: window.n_dropped, memories: Vec::new(), v2: None, supa: None, batches: Vec::new() })
+            }
+            Strategy::Hanurai => {
+                let settings = hanurai::Settings {
+                    tokens: self.layout.recall_tokens.unwrap_or(1000.0),
+                    is_split: self.layout.recall_paragraphs.unwrap_or(false),
+                };
+                let outcome = hanurai::hanurai(&self.entries, tokens, max, &settings, &count, known, answers)?;
+                Ok(self.done(outcome))
+            }
+            strategy @ (Strategy::Supa | Strategy::HypaV1) => {
+                let settings = supa::Settings {
+                    mode: if strategy == Strategy::Supa { supa::Mode::Supa } else { supa::Mode::HypaV1 },
+                    chunk_tokens_max: self.layout.chunk_tokens.unwrap_or(1200.0),
+                    removes_punctuation: self.layout.remove_punctuation.unwrap_or(true),
+                    prompt: self.prompt.clone(),
+                    user: "user".to_owned(),
+                    character: "assistant".to_owned(),
+                };
+                let memory = self.file.supa.as_deref();
+                let mut outcome = supa::supa(&self.entries, tokens, max, memory, &settings, &count, known, answers)?;
+                let supa = outcome.data.memory.take();
+                Ok(Done { supa, ..self.done(outcome) })
+            }
+            Strategy::HypaV2 => {
+                let settings = hypa_v2::Settings {
+                    allocated_tokens: self.layout.allocated_tokens.unwrap_or(3000.0),
+                    chunk_size: self.layout.chunk_tokens.unwrap_or(3000.0),
+                    prompt: self.prompt.clone(),
+                };
+                let data = self.file.v2.clone();
+                let mut outcome =
+                    hypa_v2::hypa_v2(&self.entries, tokens, self.limits, data, &settings, &count, known, answers)?;
+                let v2 = Some(std::mem::take(&mut outcome.data));
+                Ok(Done { v2, ..self.done(outcome) })
+            }
+            Strategy::HypaV3 => {
+                v3.clone_from(&self.file.v3);
+                let input = hypa_v3::Input {
+                    entries: &self.entries,
+                    tokens,
+                    limits: self.limits,
+                    settings: &self.preset,
+                    prompt: &self.prompt,
+                    count: &count,
+                    known,
+                    chance: self.chance(),
+                };
+                hypa_v3::hypa_v3(&input, v3, answers).map(|outcome| self.done(outcome))
+            }
+        }
+    }
+
+    /// Chance that is the same for the same conversation.
+    fn chance(&self) -> Chance {
+        let memo = self.entries.last().and_then(|entry| entry.memo.as_deref()).unwrap_or_default();
+        Chance::Seeded(
+            memo.bytes()
+                .fold(0xcbf2_9ce4_8422_2325, |seed: u64, byte| (seed ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)),
+        )
+    }
+
+    fn done<D>(&self, outcome: Outcome<D>) -> Done {
+        let is_memory = |entry: &&Entry| matches!(entry.memo.as_deref(), Some(SUPA_MEMORY | HYPA_MEMORY));
+        let memories: Vec<Entry> = outcome.entries.iter().take_while(is_memory).cloned().collect();
+        let n_kept = outcome.entries.len() - memories.len();
+        let batches = outcome.batches.iter().map(|batch| (batch.memos.len(), batch.fate)).collect();
+        Done { first: self.entries.len() - n_kept, memories, v2: None, supa: None, batches }
+    }
+}

@@ -1,0 +1,235 @@
+//! Answers to the questions of a strategy: summaries and vectors, by a model or without one.
+//!
+//! Summaries that may be asked for side by side go through a rate limiter; after one that fails,
+//! those that have not begun are canceled.
+
+use std::time::Duration;
+
+use pellucid_engine::fragment::Fragment;
+use pellucid_engine::memory::Failure;
+use pellucid_engine::memory::Stop;
+use pellucid_engine::memory::ask::Answer;
+use pellucid_engine::memory::ask::Keep;
+use pellucid_engine::memory::ask::Message;
+use pellucid_engine::memory::ask::Question;
+use pellucid_engine::memory::data::V3Data;
+use pellucid_engine::memory::entry::Role;
+use pellucid_engine::memory::layout::Embedder;
+use pellucid_engine::memory::layout::MemoryLayout;
+use pellucid_engine::memory::layout::Strategy;
+use pellucid_engine::memory::layout::Summariser;
+use pellucid_engine::memory::lexical;
+use pellucid_engine::memory::ranking::Known;
+use pellucid_engine::memory::rate_limiter::AfterFailure;
+use pellucid_engine::memory::rate_limiter::End;
+use pellucid_engine::memory::rate_limiter::Options;
+use pellucid_engine::memory::rate_limiter::RateLimiter;
+use pellucid_engine::request::Frame;
+use pellucid_engine::transcript::Draft;
+use pellucid_engine::transcript::ItemIds;
+use pellucid_engine::transcript::Transcript;
+use pellucid_model::Model;
+use pellucid_model::model::Ask;
+use pellucid_protocol::item::ContentPart;
+use pellucid_protocol::item::Item;
+use pellucid_protocol::reply::ReplyEvent;
+use pellucid_protocol::settings::TruncationMode;
+use pellucid_protocol::settings::TruncationPolicy;
+use tokio::task::JoinSet;
+use tokio::time::Instant;
+
+use super::job::Done;
+use super::job::Job;
+
+/// How many vectors are asked for at once.
+const VECTORS_MAX: usize = 50;
+
+/// Nothing in a request for a summary is cut.
+const UNCUT: TruncationPolicy = TruncationPolicy { mode: TruncationMode::Bytes, limit: i64::MAX };
+
+/// What came of a strategy.
+#[derive(Debug)]
+pub(crate) struct Remembered {
+    pub result: Result<Done, Failure>,
+    /// What HypaV3 remembers now, where it is worth keeping.
+    pub v3: Option<V3Data>,
+    /// Vectors that are worth keeping.
+    pub vectors: Known,
+}
+
+/// Who answers.
+#[derive(Debug)]
+pub(crate) struct Asker {
+    pub model: Model,
+    pub headers: Vec<(String, String)>,
+    /// What surrounds the messages of a request for a summary.
+    pub frame: Frame,
+    pub ids: ItemIds,
+}
+
+/// Runs a strategy to its end.
+pub(crate) async fn remember(job: Job, asker: Asker) -> Remembered {
+    let mut given: Vec<Answer> = Vec::new();
+    let mut vectors = Known::new();
+    let mut v3 = V3Data::default();
+    let result = loop {
+        match job.run(&given, &mut v3) {
+            Ok(done) => break Ok(done),
+            Err(Stop::Fails(failure)) => break Err(failure),
+            Err(Stop::Asks(question)) => given.push(match without_a_model(&question, &job.layout) {
+                Some(answer) => answer,
+                None => asker.answer(&question, &job, &mut vectors).await,
+            }),
+        }
+    };
+    ended(&job, result, v3, vectors)
+}
+
+/// Runs a strategy as far as it comes without asking anybody.
+pub(crate) fn remember_now(job: Job) -> Remembered {
+    let mut given: Vec<Answer> = Vec::new();
+    let mut v3 = V3Data::default();
+    let result = loop {
+        match job.run(&given, &mut v3) {
+            Ok(done) => break Ok(done),
+            Err(Stop::Fails(failure)) => break Err(failure),
+            Err(Stop::Asks(question)) => match without_a_model(&question, &job.layout) {
+                Some(answer) => given.push(answer),
+                None => break Err(Failure::new("a_model_has_to_be_asked_first", Vec::new(), 0.0)),
+            },
+        }
+    };
+    ended(&job, result, v3, Known::new())
+}
+
+fn ended(job: &Job, result: Result<Done, Failure>, v3: V3Data, vectors: Known) -> Remembered {
+    let is_worth = result.as_ref().map_or_else(|failure| !failure.is_raised, |_| true);
+    let is_v3 = job.layout.strategy() == Strategy::HypaV3;
+    Remembered { result, v3: (is_v3 && is_worth).then_some(v3), vectors }
+}
+
+/// The answer where the layout wants none of a model.
+fn without_a_model(question: &Question, layout: &MemoryLayout) -> Option<Answer> {
+    match question {
+        Question::Summaries(requests) if layout.summaries == Some(Summariser::Lexical) => {
+            Some(Answer::Summaries(requests.iter().map(|messages| lexical::summary(messages)).collect()))
+        }
+        Question::Vectors { texts, .. } if layout.vectors.unwrap_or_default() == Embedder::Lexical => {
+            Some(Answer::Vectors(Ok(texts.iter().map(|text| lexical::vector(text)).collect())))
+        }
+        Question::Summaries(_) | Question::Vectors { .. } => None,
+    }
+}
+
+impl Asker {
+    async fn answer(&self, question: &Question, job: &Job, vectors: &mut Known) -> Answer {
+        match question {
+            Question::Summaries(requests) => Answer::Summaries(self.summaries(requests, job).await),
+            Question::Vectors { texts, keep } => {
+                let answer = embed(&self.model, &self.headers, &job.layout, texts).await;
+                if let (Ok(fresh), Keep::Kept) = (&answer, keep) {
+                    vectors.extend(texts.iter().cloned().zip(fresh.iter().cloned()));
+                }
+                Answer::Vectors(answer)
+            }
+        }
+    }
+
+    /// Asks for summaries, as many at once and as fast as the settings allow.
+    async fn summaries(&self, requests: &[Vec<Message>], job: &Job) -> Vec<Result<String, String>> {
+        let options = Options {
+            tasks_per_minute: job.preset.summarization_requests_per_minute,
+            tasks_at_once: job.preset.summarization_max_concurrent,
+            after_failure: AfterFailure::Cancel,
+        };
+        let mut answers: Vec<Result<String, String>> = vec![Err("canceled".to_owned()); requests.len()];
+        let mut limiter = match RateLimiter::new(options) {
+            Ok(limiter) => limiter,
+            Err(error) => {
+                answers.fill(Err(error.to_string()));
+                return answers;
+            }
+        };
+        let begun = Instant::now();
+        let now_ms = || u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX);
+        let mut running: JoinSet<(usize, Result<String, String>)> = JoinSet::new();
+        let mut look_again = None;
+        for _ in requests {
+            let now = limiter.submit(now_ms());
+            look_again = now.look_again_ms.or(look_again);
+            now.start.iter().for_each(|task| self.spawn(*task, &requests[*task], &mut running));
+        }
+        loop {
+            let pause = look_again.take().map(Duration::from_millis);
+            let now = tokio::select! {
+                Some(ended) = running.join_next() => {
+                    let end = match ended {
+                        Ok((task, answer)) => {
+                            let end = if answer.is_ok() { End::Done } else { End::Failed };
+                            answers[task] = answer;
+                            end
+                        }
+                        Err(_) => End::Failed,
+                    };
+                    limiter.end(end, now_ms())
+                }
+                () = tokio::time::sleep(pause.unwrap_or_default()), if pause.is_some() => limiter.look(now_ms()),
+                else => return answers,
+            };
+            look_again = now.look_again_ms;
+            now.start.iter().for_each(|task| self.spawn(*task, &requests[*task], &mut running));
+        }
+    }
+
+    fn spawn(&self, task: usize, messages: &[Message], running: &mut JoinSet<(usize, Result<String, String>)>) {
+        let mut transcript = Transcript::new(self.ids, UNCUT);
+        for message in messages {
+            let (part, role) = match message.role {
+                Role::User | Role::Function => ("memory_source", "user"),
+                Role::System => ("memory_prompt", "developer"),
+                Role::Assistant => ("memory_source", "assistant"),
+            };
+            let text = vec![Fragment::provided("the memory of this session", message.content.as_str())];
+            transcript.record_draft(&Draft::text(part, role, text));
+        }
+        let body = self.frame.request(&mut transcript).segments;
+        let ask = Ask { body, headers: self.headers.clone(), socket: None };
+        let model = self.model.clone();
+        running.spawn(async move { (task, summary(&model, ask).await) });
+    }
+}
+
+/// The last thing that a model says in answer to a request.
+async fn summary(model: &Model, ask: Ask) -> Result<String, String> {
+    let mut reply = model.ask(ask).await.map_err(|error| error.message)?;
+    let mut said = None;
+    loop {
+        match reply.next().await {
+            Some(Ok(ReplyEvent::ItemDone(Item::Message { content, .. }))) => {
+                let text = |part: &ContentPart| match part {
+                    ContentPart::OutputText { text } | ContentPart::InputText { text } => Some(text.clone()),
+                    ContentPart::InputImage { .. } => None,
+                };
+                said = Some(content.iter().filter_map(text).collect::<String>());
+            }
+            Some(Ok(ReplyEvent::Completed { .. })) | None => return said.ok_or_else(|| "no answer".to_owned()),
+            Some(Ok(_)) => {}
+            Some(Err(error)) => return Err(error.message),
+        }
+    }
+}
+
+/// Asks a provider for vectors, a batch after the other.
+async fn embed(
+    model: &Model,
+    headers: &[(String, String)],
+    layout: &MemoryLayout,
+    texts: &[String],
+) -> Result<Vec<Vec<f32>>, String> {
+    let name = layout.vector_model.as_deref().unwrap_or(MemoryLayout::VECTOR_MODEL);
+    let mut all = Vec::with_capacity(texts.len());
+    for batch in texts.chunks(VECTORS_MAX) {
+        all.extend(model.embed(name, batch, headers).await.map_err(|error| error.message)?);
+    }
+    Ok(all)
+}

@@ -1,0 +1,78 @@
+//! The cards of a session's memory, for people.
+
+use pellucid_engine::memory::cards;
+use pellucid_engine::memory::count::Count;
+use pellucid_engine::memory::data::Summary;
+use pellucid_engine::tokens::Estimate;
+use serde::Serialize;
+
+use super::History;
+use super::MemoryFile;
+
+/// How many characters of a message are shown.
+const SHOWN_CHARS: usize = 60;
+
+/// A card.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct CardView {
+    /// Its number, from one.
+    pub number: usize,
+    /// Whether it is pinned.
+    pub pinned: bool,
+    /// Why it was used last.
+    pub used: Vec<&'static str>,
+    /// What it costs in a request, in tokens.
+    pub tokens: usize,
+    /// What its messages would cost instead.
+    pub tokens_replaced: usize,
+    /// What it says.
+    pub text: String,
+    /// The messages it was made from.
+    pub origins: Vec<Origin>,
+}
+
+/// A message that a card was made from.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Origin {
+    /// Its id.
+    pub id: String,
+    /// Who said it; absent if the message is gone.
+    pub role: Option<&'static str>,
+    /// How it begins.
+    pub begins: String,
+}
+
+/// The cards of a memory, in the order in which they are stored.
+pub fn cards(file: &MemoryFile, history: &History, model: &str) -> Vec<CardView> {
+    let count = Count::new(&Estimate, model);
+    let entries = history.entries();
+    let find = |memo: &str| entries.iter().map(|(entry, _)| entry).find(|entry| entry.memo.as_deref() == Some(memo));
+    let view = |(n, summary): (usize, &Summary)| {
+        let memos = summary.chat_memos.iter().flatten();
+        let origin = |memo: &String| {
+            let entry = find(memo);
+            let begins = entry.map(|entry| shown(&entry.content)).unwrap_or_default();
+            Origin { id: memo.clone(), role: entry.map(|entry| entry.role.word()), begins }
+        };
+        let replaced = memos.clone().filter_map(|memo| find(memo)).map(|entry| count.entry(entry)).sum::<f64>();
+        CardView {
+            number: n + 1,
+            pinned: summary.is_important,
+            used: cards::badges(&file.v3, n),
+            tokens: count.system(&summary.text) as usize,
+            tokens_replaced: replaced as usize,
+            text: summary.text.clone(),
+            origins: memos.map(origin).collect(),
+        }
+    };
+    file.v3.summaries.iter().enumerate().map(view).collect()
+}
+
+fn shown(text: &str) -> String {
+    let line = text.lines().next().unwrap_or_default();
+    let mut shown: String = line.chars().take(SHOWN_CHARS).collect();
+    if shown.len() < text.trim_end().len() {
+        shown.push('…');
+    }
+    shown
+}

@@ -1,0 +1,153 @@
+//! Memory: how a conversation that outgrows the window is kept in it.
+//!
+//! A strategy takes the entries of a chat, a window and what was remembered before, and gives the
+//! entries to send and what to remember now. Several are known: the plain [`window`], [`supa`]
+//! (one running summary, with fragments of the past in its mode v1), [`hypa_v2`] (summaries and
+//! details), [`hypa_v3`] (summaries as cards, chosen by age, likeness and chance) and [`hanurai`]
+//! (the past itself, by likeness).
+//!
+//! Strategies are pure. When one needs a summary or vectors it ends with a [`Question`]; whoever
+//! runs it finds the answer and runs it again with all answers so far, until it comes to an end.
+//! So tokenizer, embedder, summariser, chance and clock are all values here.
+//!
+//! - [`entry`], [`count`]: what strategies work on, and what it costs
+//! - [`ask`]: questions and answers
+//! - [`ranking`]: likeness, and vectors that are known already
+//! - [`data`], [`preset`], [`cards`]: what is remembered, how much, and how people see it
+//! - [`chat_markup`], [`request`]: how a summary is asked for
+//! - [`prompt`]: the whole list of messages, with what stands around the chat
+//! - [`rate_limiter`]: how fast questions may be asked
+//! - [`lexical`]: likeness and summaries without a model
+//! - [`layout`]: `[memory]` of a pack
+//!
+//! Not here: asking a model, keeping files (`pellucid-agent`).
+
+pub mod ask;
+pub mod cards;
+pub mod chat_markup;
+pub mod count;
+pub mod data;
+pub mod entry;
+pub mod hanurai;
+pub mod hypa_v2;
+pub mod hypa_v3;
+pub mod layout;
+pub mod lexical;
+pub mod preset;
+pub mod prompt;
+pub mod ranking;
+pub mod rate_limiter;
+pub mod request;
+pub mod supa;
+pub mod window;
+
+use std::fmt;
+
+use self::ask::Question;
+
+/// The memo of the entry that opens a chat.
+pub const NEW_CHAT: &str = "NewChat";
+/// The memo of the entry that opens an example.
+pub const NEW_CHAT_EXAMPLE: &str = "NewChatExample";
+/// The memo of a memory.
+pub const SUPA_MEMORY: &str = "supaMemory";
+/// The memo of fragments of the past.
+pub const HYPA_MEMORY: &str = "hypaMemory";
+/// What the entry that opens a chat says.
+pub const START: &str = "[Start a new chat]";
+
+/// Why a strategy did not come to its end.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Stop {
+    /// It needs an answer first.
+    Asks(Question),
+    /// It cannot.
+    Fails(Failure),
+}
+
+/// Why a chat cannot be made to fit.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Failure {
+    /// What is wrong, in one word.
+    pub code: &'static str,
+    /// Its figures.
+    pub numbers: Vec<f64>,
+    /// The tokens as they were counted by then.
+    pub tokens: f64,
+    /// Whether it is a mistake of the settings rather than of the chat: nothing is kept then.
+    pub is_raised: bool,
+    /// What was said about it, where somebody said something.
+    pub detail: String,
+}
+
+impl Failure {
+    /// A failure with its figures.
+    pub fn new(code: &'static str, numbers: Vec<f64>, tokens: f64) -> Self {
+        Self { code, numbers, tokens, is_raised: false, detail: String::new() }
+    }
+
+    fn because(mut self, detail: &str) -> Self {
+        detail.clone_into(&mut self.detail);
+        self
+    }
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let n = |at: usize| self.numbers.get(at).copied().unwrap_or_default();
+        match self.code {
+            "too_many_tokens" | "too_many_tokens_recheck" => {
+                write!(f, "the conversation needs {} tokens and does not fit; raise max_context", n(0))
+            }
+            "ratio_sum_gt_1" => f.write_str("recent_ratio and similar_ratio together are more than 1"),
+            "cannot_summarize_further" | "cannot_summarize_last_4" => {
+                let (have, max, kept) = (n(0), n(1), n(2));
+                write!(f, "{have} tokens are left of {max}, and the last {kept} messages are never summarised")
+            }
+            "message_exceeds_chunk" => write!(f, "a message has {} tokens, more than chunk_size {}", n(0), n(1)),
+            "not_enough_tokens" => f.write_str("the window is too small for a summary and what was said last"),
+            "unexpected_overflow" => write!(f, "with its memory the conversation has {} tokens of {}", n(0), n(1)),
+            code => f.write_str(&code.replace('_', " ")),
+        }?;
+        if self.detail.is_empty() { Ok(()) } else { write!(f, ": {}", self.detail) }
+    }
+}
+
+impl std::error::Error for Failure {}
+
+impl From<Failure> for Stop {
+    fn from(failure: Failure) -> Self {
+        Self::Fails(failure)
+    }
+}
+
+/// What a strategy did to a chat.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Outcome<D> {
+    /// The entries to send.
+    pub entries: Vec<entry::Entry>,
+    /// How many tokens that is, as the strategy counts.
+    pub tokens: f64,
+    /// What is remembered now.
+    pub data: D,
+    /// Which entries left the chat, and what became of them.
+    pub batches: Vec<Batch>,
+}
+
+/// Entries that left the chat together.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Batch {
+    /// Their memos.
+    pub memos: Vec<Option<String>>,
+    /// Whether a summary took their place.
+    pub fate: BatchFate,
+}
+
+/// What became of entries that left the chat.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum BatchFate {
+    /// A summary took their place.
+    Summarised,
+    /// They went without a trace.
+    PassedOver,
+}

@@ -1,0 +1,98 @@
+//! Questions that strategies ask, and answers to them.
+//!
+//! A strategy runs from its beginning with all answers so far. It walks the same way as before up
+//! to the first question without an answer, and ends there.
+
+use super::Stop;
+
+/// Something a strategy wants to know.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Question {
+    /// Summaries, one for each list of messages. They may be asked for side by side; after one that
+    /// fails, those that have not begun need not be asked for.
+    Summaries(Vec<Vec<Message>>),
+    /// Vectors, one for each text.
+    Vectors {
+        /// The texts.
+        texts: Vec<String>,
+        /// Whether they are worth keeping.
+        keep: Keep,
+    },
+}
+
+/// Whether vectors are worth keeping.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Keep {
+    /// They are asked for again.
+    Kept,
+    /// They are not.
+    Once,
+}
+
+/// A message of a request for a summary.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Message {
+    /// Who says it.
+    pub role: super::entry::Role,
+    /// What.
+    pub content: String,
+}
+
+/// An answer.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Answer {
+    /// Summaries in the order of the question.
+    Summaries(Vec<Result<String, String>>),
+    /// Vectors in the order of the question, or why there are none.
+    Vectors(Result<Vec<Vec<f32>>, String>),
+}
+
+/// All answers so far, walked in the order of the questions.
+#[derive(Debug)]
+pub struct Answers<'a> {
+    given: &'a [Answer],
+    next: usize,
+}
+
+impl<'a> Answers<'a> {
+    /// A walk from the beginning.
+    pub fn new(given: &'a [Answer]) -> Self {
+        Self { given, next: 0 }
+    }
+
+    /// One summary.
+    pub(super) fn summary(&mut self, messages: Vec<Message>) -> Result<Result<String, String>, Stop> {
+        let mut all = self.summaries(vec![messages])?;
+        Ok(if all.is_empty() { Err("no answer".to_owned()) } else { all.swap_remove(0) })
+    }
+
+    /// Several summaries.
+    pub(super) fn summaries(&mut self, requests: Vec<Vec<Message>>) -> Result<Vec<Result<String, String>>, Stop> {
+        match self.given.get(self.next) {
+            Some(Answer::Summaries(all)) => {
+                self.next += 1;
+                Ok(all.clone())
+            }
+            _ => Err(Stop::Asks(Question::Summaries(requests))),
+        }
+    }
+
+    /// Vectors of texts; nothing is asked about no texts.
+    pub(super) fn vectors(&mut self, texts: Vec<String>, keep: Keep) -> Result<Result<Vec<Vec<f32>>, String>, Stop> {
+        if texts.is_empty() {
+            return Ok(Ok(Vec::new()));
+        }
+        match self.given.get(self.next) {
+            Some(Answer::Vectors(vectors)) => {
+                self.next += 1;
+                Ok(match vectors {
+                    Ok(vectors) if vectors.len() != texts.len() => {
+                        Err(format!("{} vectors for {} texts", vectors.len(), texts.len()))
+                    }
+                    other => other.clone(),
+                })
+            }
+            _ => Err(Stop::Asks(Question::Vectors { texts, keep })),
+        }
+    }
+}

@@ -1,0 +1,119 @@
+//! What an entry costs.
+//!
+//! Arithmetic is that of doubles throughout, because budgets are shares of a window.
+
+use super::entry::Entry;
+use crate::tokens::Counter;
+
+/// How entries are counted.
+#[derive(Clone, Copy)]
+pub struct Count<'a> {
+    counter: &'a dyn Counter,
+    /// What every entry costs besides its text.
+    overhead: f64,
+    names: Names,
+}
+
+/// Whether names cost something.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Names {
+    Counted,
+    Free,
+}
+
+impl std::fmt::Debug for Count<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Count").field("counter", &self.counter.name()).field("overhead", &self.overhead).finish()
+    }
+}
+
+impl<'a> Count<'a> {
+    /// As entries of this model are counted.
+    pub fn new(counter: &'a dyn Counter, model: &str) -> Self {
+        if model.starts_with("gpt") {
+            Self { counter, overhead: 5.0, names: Names::Free }
+        } else {
+            Self { counter, overhead: 3.0, names: Names::Counted }
+        }
+    }
+
+    /// The tokens of a bare text.
+    pub fn text(&self, text: &str) -> f64 {
+        self.counter.count(text) as f64
+    }
+
+    /// The tokens of an entry.
+    pub fn entry(&self, entry: &Entry) -> f64 {
+        let name = match (&entry.name, self.names) {
+            (Some(name), Names::Counted) => self.text(name) + 1.0,
+            _ => 0.0,
+        };
+        self.text(&entry.content) + self.overhead + name + entry.attachments.iter().sum::<f64>()
+    }
+
+    /// The tokens of a system entry with this text.
+    pub fn system(&self, text: &str) -> f64 {
+        self.text(text) + self.overhead
+    }
+
+    /// The tokens of several entries.
+    pub fn entries(&self, entries: &[Entry]) -> f64 {
+        entries.iter().map(|entry| self.entry(entry)).sum()
+    }
+
+    /// The tokens of a picture.
+    pub fn picture(&self, vision: Vision, width: u32, height: u32) -> f64 {
+        match vision {
+            Vision::None => self.overhead,
+            Vision::Low => 87.0,
+            Vision::High => {
+                let (mut width, mut height) = (f64::from(width), f64::from(height));
+                if width == height && width > 768.0 {
+                    (width, height) = (768.0, 768.0);
+                } else if width < height {
+                    width = width.min(768.0);
+                } else {
+                    height = height.min(768.0);
+                }
+                self.overhead + 85.0 + 2.0 * (width / 512.0).ceil() * (height / 512.0).ceil()
+            }
+        }
+    }
+}
+
+/// How a model looks at pictures.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Vision {
+    /// Not at all.
+    None,
+    /// From afar.
+    Low,
+    /// Closely.
+    High,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::memory::entry::Role;
+    use crate::tokens::Estimate;
+
+    #[test]
+    fn an_entry_costs_its_text_and_more() {
+        let mut entry = Entry::new(Role::User, "12345678");
+        entry.name = Some("abcd".to_owned());
+        assert_eq!(Count::new(&Estimate, "gpt-5").entry(&entry), 7.0);
+        assert_eq!(Count::new(&Estimate, "claude").entry(&entry), 7.0);
+        entry.name = None;
+        assert_eq!(Count::new(&Estimate, "claude").entry(&entry), 5.0);
+    }
+
+    #[test]
+    fn a_picture_costs_by_its_tiles() {
+        let count = Count::new(&Estimate, "claude");
+        assert_eq!(count.picture(Vision::None, 2000, 10), 3.0);
+        assert_eq!(count.picture(Vision::Low, 2000, 10), 87.0);
+        assert_eq!(count.picture(Vision::High, 1024, 1024), 3.0 + 85.0 + 8.0);
+        assert_eq!(count.picture(Vision::High, 2048, 1024), 3.0 + 85.0 + 16.0);
+    }
+}

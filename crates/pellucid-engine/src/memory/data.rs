@@ -1,0 +1,208 @@
+//! What is remembered of a chat, in the reference's own notation.
+//!
+//! Keys and their meaning are those of its files, so that a chat's memory can be carried over.
+//! What is not known is kept as it is.
+
+use std::collections::BTreeSet;
+
+use serde::Deserialize;
+use serde::Serialize;
+use serde_json::Map;
+use serde_json::Value;
+
+use super::entry::Entry;
+
+/// What [`super::hypa_v3`] remembers.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct V3Data {
+    /// The summaries, oldest first.
+    #[serde(default)]
+    pub summaries: Vec<Summary>,
+    /// What people sort them by.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub categories: Option<Vec<Category>>,
+    /// Which of them were used last.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub metrics: Option<Metrics>,
+    /// An older form of `metrics`; it goes when it is read.
+    #[serde(default, skip_serializing)]
+    pub last_selected_summaries: Option<Value>,
+    /// What else is there.
+    #[serde(flatten)]
+    pub rest: Map<String, Value>,
+}
+
+/// A summary: a card of the memory.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Summary {
+    /// What it says.
+    pub text: String,
+    /// The messages it was made from; nothing is the first message, which has no id.
+    #[serde(default)]
+    pub chat_memos: Vec<Option<String>>,
+    /// Whether it is pinned.
+    #[serde(default)]
+    pub is_important: bool,
+    /// What it is sorted under.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub category_id: Option<String>,
+    /// Words for it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tags: Option<Vec<String>>,
+    /// What else is there.
+    #[serde(flatten)]
+    pub rest: Map<String, Value>,
+}
+
+/// What people sort summaries by.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Category {
+    /// Its id; empty for what is not sorted.
+    pub id: String,
+    /// Its name.
+    pub name: String,
+}
+
+/// Which summaries were used last, each list in the order of choice.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Metrics {
+    /// Because they are pinned.
+    pub last_important_summaries: Vec<usize>,
+    /// Because they are new.
+    pub last_recent_summaries: Vec<usize>,
+    /// Because they are like what was said last.
+    pub last_similar_summaries: Vec<usize>,
+    /// By chance.
+    pub last_random_summaries: Vec<usize>,
+}
+
+/// What [`super::hypa_v2`] remembers.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct V2Data {
+    /// The highest id that was given.
+    #[serde(rename = "lastMainChunkID", default)]
+    pub last_main_chunk_id: i64,
+    /// The summaries, oldest first.
+    #[serde(rename = "mainChunks", default)]
+    pub main_chunks: Vec<MainChunk>,
+    /// Their paragraphs.
+    #[serde(default)]
+    pub chunks: Vec<Chunk>,
+}
+
+/// A summary of [`V2Data`].
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct MainChunk {
+    /// Its id.
+    pub id: i64,
+    /// What it says.
+    pub text: String,
+    /// The messages it was made from.
+    #[serde(deserialize_with = "list_or_empty")]
+    pub chat_memos: Vec<Option<String>>,
+    /// The last of them.
+    #[serde(default)]
+    pub last_chat_memo: Option<String>,
+}
+
+/// A paragraph of a summary.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Chunk {
+    /// Which summary.
+    #[serde(rename = "mainChunkID")]
+    pub main_chunk_id: i64,
+    /// What it says.
+    pub text: String,
+}
+
+/// A list that is none is an empty one.
+fn list_or_empty<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Vec<Option<String>>, D::Error> {
+    let value = Value::deserialize(deserializer)?;
+    let Value::Array(items) = value else {
+        return Ok(Vec::new());
+    };
+    Ok(items.into_iter().map(|item| item.as_str().map(str::to_owned)).collect())
+}
+
+impl V3Data {
+    /// Takes summaries away of which some message is gone.
+    pub fn drop_orphans(&mut self, entries: &[Entry]) {
+        let memos = memos(entries);
+        self.summaries.retain(|summary| summary.chat_memos.iter().all(|memo| memos.contains(&memo.as_deref())));
+    }
+}
+
+impl V2Data {
+    /// Reads what was stored, in the form of today or the one before it.
+    pub fn read(value: &Value, entries: &[Entry]) -> Option<Self> {
+        let is_old = |key: &str| {
+            let rows = value.get(key).and_then(Value::as_array);
+            rows.is_some_and(|rows| rows.iter().any(|row| row.get("targetId").is_some()))
+        };
+        if is_old("mainChunks") || is_old("chunks") { old(value, entries) } else { Self::deserialize(value).ok() }
+    }
+
+    /// Takes summaries away of which some message is gone, with their paragraphs.
+    pub fn drop_orphans(&mut self, entries: &[Entry]) {
+        let memos = memos(entries);
+        self.main_chunks.retain(|chunk| chunk.chat_memos.iter().all(|memo| memos.contains(&memo.as_deref())));
+        let ids: BTreeSet<i64> = self.main_chunks.iter().map(|chunk| chunk.id).collect();
+        self.chunks.retain(|chunk| ids.contains(&chunk.main_chunk_id));
+        self.last_main_chunk_id = self.main_chunks.last().map_or(0, |chunk| chunk.id);
+    }
+
+    /// The same as cards, where every summary knows its messages.
+    pub fn to_v3(&self) -> Option<V3Data> {
+        let is_whole = |chunk: &MainChunk| !chunk.chat_memos.is_empty();
+        if self.main_chunks.is_empty() || !self.main_chunks.iter().all(is_whole) {
+            return None;
+        }
+        let summary = |chunk: &MainChunk| Summary {
+            text: chunk.text.clone(),
+            chat_memos: chunk.chat_memos.clone(),
+            ..Summary::default()
+        };
+        Some(V3Data { summaries: self.main_chunks.iter().map(summary).collect(), ..V3Data::default() })
+    }
+}
+
+fn memos(entries: &[Entry]) -> BTreeSet<Option<&str>> {
+    entries.iter().map(|entry| entry.memo.as_deref()).collect()
+}
+
+/// The form before today's: newest first, and only the last message of each summary is known.
+fn old(value: &Value, entries: &[Entry]) -> Option<V2Data> {
+    let rows = |key: &str| {
+        let rows = value.get(key).and_then(Value::as_array).cloned().unwrap_or_default();
+        let row = |row: &Value| {
+            let text = |key: &str| row.get(key).and_then(Value::as_str).map(str::to_owned);
+            Some((text("text")?, text("targetId")?))
+        };
+        rows.iter().filter_map(row).collect::<Vec<_>>()
+    };
+    let place = |target: &str| entries.iter().position(|entry| entry.has_memo(target));
+    let mut data = V2Data::default();
+    let mut targets: Vec<(String, i64)> = Vec::new();
+    let mut start = 0;
+    for (text, target) in rows("mainChunks").into_iter().rev() {
+        let Some(end) = place(&target).map(|at| at + 1) else {
+            continue;
+        };
+        let id = i64::try_from(targets.len()).ok()?;
+        let chat_memos = entries.get(start..end).unwrap_or_default().iter().map(|entry| entry.memo.clone()).collect();
+        data.main_chunks.push(MainChunk { id, text, chat_memos, last_chat_memo: Some(target.clone()) });
+        data.last_main_chunk_id = id;
+        targets.push((target, id));
+        start = end;
+    }
+    for (text, target) in rows("chunks") {
+        if let Some((_, id)) = targets.iter().find(|(known, _)| *known == target) {
+            data.chunks.push(Chunk { main_chunk_id: *id, text });
+        }
+    }
+    Some(data)
+}

@@ -1,0 +1,98 @@
+//! Hanurai: the window, and before it what of the past is most like what was said last.
+
+use super::Failure;
+use super::Outcome;
+use super::SUPA_MEMORY;
+use super::Stop;
+use super::ask::Answers;
+use super::count::Count;
+use super::entry::Entry;
+use super::ranking::Index;
+use super::ranking::Known;
+use super::ranking::Way;
+use crate::utf16;
+
+const DOCUMENT: &str = "search_document: ";
+const QUERY: &str = "search_query: ";
+
+/// So many characters of [`DOCUMENT`] are taken off again. One blank stays.
+const TAKEN_OFF: usize = 16;
+
+/// How much room is made for the past, and in which pieces it comes.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Settings {
+    /// Tokens.
+    pub tokens: f64,
+    /// Whether paragraphs are looked at one by one.
+    pub is_split: bool,
+}
+
+/// Makes a chat fit.
+///
+/// # Errors
+/// A question, or that nothing is left of the chat.
+pub fn hanurai(
+    entries: &[Entry],
+    tokens: f64,
+    max: f64,
+    settings: &Settings,
+    count: &Count<'_>,
+    known: &Known,
+    answers: &mut Answers<'_>,
+) -> Result<Outcome<()>, Stop> {
+    let failed = |error: &str| Failure::new("similarity_search_failed", Vec::new(), tokens).because(error);
+    let documents = documents(entries, settings);
+    let mut index = Index::new(Way::First, known, &documents, answers)?.map_err(|error| failed(&error))?;
+    let mut queries = Vec::new();
+    for (n, entry) in entries.iter().rev().take(3).enumerate() {
+        if !entry.content.is_empty() {
+            queries.push((format!("{QUERY}{}", entry.content), 1.0 / (n + 1) as f64));
+        }
+    }
+    let texts: Vec<String> = queries.iter().map(|(text, _)| text.clone()).collect();
+    let vectors = index.queries(&texts, answers)?.map_err(|error| failed(&error))?;
+    let queries: Vec<(Vec<f32>, f64)> = vectors.into_iter().zip(queries).map(|(v, (_, weight))| (v, weight)).collect();
+
+    let mut tokens = tokens + settings.tokens;
+    let mut first = 0;
+    while tokens > max {
+        let Some(oldest) = entries.get(first) else {
+            return Err(Failure::new("too_many_tokens", vec![tokens], tokens).into());
+        };
+        tokens -= count.entry(oldest);
+        first += 1;
+        if first == entries.len() {
+            return Err(Failure::new("too_many_tokens", vec![tokens], tokens).into());
+        }
+    }
+    tokens -= settings.tokens;
+    let kept = &entries[first..];
+    let mut recalled: Vec<&str> = Vec::new();
+    let ranked = index.ranked(&queries);
+    for scored in &ranked {
+        let text = &scored.text[TAKEN_OFF..];
+        if kept.iter().any(|entry| entry.content == text) {
+            continue;
+        }
+        let cost = count.system(text) + 2.0;
+        if tokens + cost >= max {
+            break;
+        }
+        tokens += cost;
+        recalled.push(text);
+    }
+    let mut all = vec![Entry::memory(recalled.join("\n\n"), SUPA_MEMORY)];
+    all.extend(kept.iter().cloned());
+    Ok(Outcome { entries: all, tokens, data: (), batches: Vec::new() })
+}
+
+fn documents(entries: &[Entry], settings: &Settings) -> Vec<String> {
+    let n_old = entries.len().saturating_sub(3);
+    let mut documents = Vec::new();
+    for entry in &entries[..n_old] {
+        let paragraphs = if settings.is_split { entry.content.split("\n\n").collect() } else { vec![&*entry.content] };
+        let texts = paragraphs.into_iter().map(utf16::trim).filter(|text| !text.is_empty());
+        documents.extend(texts.map(|text| format!("{DOCUMENT}{text}")));
+    }
+    documents
+}

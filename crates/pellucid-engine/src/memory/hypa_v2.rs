@@ -1,0 +1,188 @@
+//! HypaMemory v2: summaries of batches, oldest first, and those of their paragraphs that are like
+//! what was said last.
+//!
+//! A batch whose summary fails is not asked for again. Its entries leave the chat all the same,
+//! which the reference does too; it shows in [`Outcome::batches`].
+
+use super::Batch;
+use super::BatchFate;
+use super::Failure;
+use super::Outcome;
+use super::SUPA_MEMORY;
+use super::Stop;
+use super::ask::Answers;
+use super::count::Count;
+use super::data::Chunk;
+use super::data::MainChunk;
+use super::data::V2Data;
+use super::entry::Entry;
+use super::ranking::Index;
+use super::ranking::Known;
+use super::ranking::Way;
+use super::request;
+use crate::utf16;
+
+/// How many of the newest entries are never summarised.
+const KEPT: usize = 4;
+
+/// After so many failures in a row nothing more is tried.
+const FAILURES_MAX: u32 = 3;
+
+/// How it works.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Settings {
+    /// The room for the memory, in tokens.
+    pub allocated_tokens: f64,
+    /// How many tokens are summarised at once, at most.
+    pub chunk_size: f64,
+    /// How a summary is asked for.
+    pub prompt: String,
+}
+
+/// Makes a chat fit.
+///
+/// # Errors
+/// A question, or why it cannot be done.
+pub fn hypa_v2(
+    entries: &[Entry],
+    tokens: f64,
+    window: super::hypa_v3::Limits,
+    mut data: V2Data,
+    settings: &Settings,
+    count: &Count<'_>,
+    known: &Known,
+    answers: &mut Answers<'_>,
+) -> Result<Outcome<V2Data>, Stop> {
+    let (max, room) = (window.max, settings.allocated_tokens);
+    data.drop_orphans(entries);
+    let mut tokens = tokens - window.response + room;
+    let last = data.main_chunks.last().map(|chunk| chunk.last_chat_memo.clone());
+    let found = last.and_then(|last| entries.iter().position(|entry| entry.memo == last));
+    let mut at = found.map_or(0, |at| at + 1);
+    tokens -= count.entries(&entries[..at]);
+    let mut batches = Vec::new();
+    let mut n_failures = 0;
+    while tokens > max {
+        let Collected { batch, size, end, too_large } = collect(entries, at, settings, count);
+        if batch.is_empty() {
+            return Err(match too_large {
+                Some(cost) => {
+                    Failure::new("message_exceeds_chunk", vec![cost, settings.chunk_size, cost], tokens).into()
+                }
+                None => {
+                    let numbers = vec![tokens, max, KEPT as f64, tokens];
+                    Failure::new("cannot_summarize_last_4", numbers, tokens).into()
+                }
+            });
+        }
+        at = end;
+        let memos: Vec<Option<String>> = batch.iter().map(|entry| entry.memo.clone()).collect();
+        let lines: Vec<String> = batch.iter().map(|entry| entry.line()).collect();
+        let text = match answers.summary(request::messages(&lines.join("\n"), &settings.prompt))? {
+            Ok(text) => text,
+            Err(error) => {
+                n_failures += 1;
+                if n_failures >= FAILURES_MAX {
+                    let failure = Failure::new("summarization_failed_repeatedly", Vec::new(), tokens);
+                    return Err(failure.because(&error).into());
+                }
+                batches.push(Batch { memos, fate: BatchFate::PassedOver });
+                continue;
+            }
+        };
+        n_failures = 0;
+        data.last_main_chunk_id += 1;
+        let id = data.last_main_chunk_id;
+        let paragraphs = text.split("\n\n").map(utf16::trim).filter(|text| !text.is_empty());
+        data.chunks.extend(paragraphs.map(|text| Chunk { main_chunk_id: id, text: text.to_owned() }));
+        batches.push(Batch { memos: memos.clone(), fate: BatchFate::Summarised });
+        let last_chat_memo = memos.last().cloned().flatten();
+        data.main_chunks.push(MainChunk { id, text, chat_memos: memos, last_chat_memo });
+        tokens -= size;
+    }
+
+    let mut used = 0.0;
+    let mut summaries = String::new();
+    for chunk in &data.main_chunks {
+        let cost = count.system(&chunk.text);
+        if used + cost > room / 2.0 {
+            break;
+        }
+        used += cost;
+        summaries.push_str("\n\n");
+        summaries.push_str(&chunk.text);
+    }
+    let details = details(entries, &data, room - used, tokens, count, known, answers)?;
+    let block = format!(
+        "<Past Events Summary>{summaries}</Past Events Summary>\n<Past Events Details>{details}</Past Events Details>"
+    );
+    tokens += count.system(&block) - room;
+    let mut all = vec![Entry::memory(block, SUPA_MEMORY)];
+    all.extend(entries[at..].iter().cloned());
+    Ok(Outcome { entries: all, tokens, data, batches })
+}
+
+struct Collected<'a> {
+    batch: Vec<&'a Entry>,
+    size: f64,
+    /// Where the next batch begins.
+    end: usize,
+    /// What ended the batch, if it does not fit a batch of its own either.
+    too_large: Option<f64>,
+}
+
+fn collect<'a>(entries: &'a [Entry], start: usize, settings: &Settings, count: &Count<'_>) -> Collected<'a> {
+    let mut collected = Collected { batch: Vec::new(), size: 0.0, end: start, too_large: None };
+    let end = entries.len().saturating_sub(KEPT);
+    while collected.size < settings.chunk_size && collected.end < end {
+        let entry = &entries[collected.end];
+        if collected.end == 0 || utf16::is_blank(&entry.content) {
+            collected.end += 1;
+            continue;
+        }
+        let cost = count.entry(entry);
+        if collected.size + cost > settings.chunk_size {
+            collected.too_large = Some(cost);
+            break;
+        }
+        collected.batch.push(entry);
+        collected.size += cost;
+        collected.end += 1;
+    }
+    collected
+}
+
+/// Paragraphs that are like what was said last, as many as there is room for.
+fn details(
+    entries: &[Entry],
+    data: &V2Data,
+    mut room: f64,
+    tokens: f64,
+    count: &Count<'_>,
+    known: &Known,
+    answers: &mut Answers<'_>,
+) -> Result<String, Stop> {
+    let failed = |error: &str| Failure::new("similarity_search_failed", Vec::new(), tokens).because(error);
+    let documents: Vec<String> = data.chunks.iter().map(|chunk| format!("search_document: {}", chunk.text)).collect();
+    if documents.is_empty() {
+        return Ok(String::new());
+    }
+    let mut index = Index::new(Way::First, known, &documents, answers)?.map_err(|error| failed(&error))?;
+    let newest = entries.iter().rev().take(3);
+    let queries: Vec<String> = newest.map(|entry| format!("search_query: {}", entry.content)).collect();
+    let vectors = index.queries(&queries, answers)?.map_err(|error| failed(&error))?;
+    let weighted: Vec<(Vec<f32>, f64)> =
+        vectors.into_iter().enumerate().map(|(n, vector)| (vector, 1.0 / (n + 1) as f64)).collect();
+    let mut details = String::new();
+    for scored in index.ranked(&weighted) {
+        let text = &data.chunks[scored.place].text;
+        let cost = count.system(text);
+        if cost > room {
+            break;
+        }
+        room -= cost;
+        details.push_str(text);
+        details.push_str("\n\n");
+    }
+    Ok(details)
+}

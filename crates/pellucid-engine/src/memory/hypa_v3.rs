@@ -1,0 +1,251 @@
+//! HypaV3: summaries as cards, of which the pinned, the newest, the most like and some by chance
+//! come back before the chat.
+//!
+//! There is a standard and an experimental way of it. The standard one asks for summaries one after
+//! the other and always puts a block before the chat, even an empty one; the experimental one asks
+//! for all of them together and has no block before there is something in it.
+
+mod choose;
+mod similar;
+
+use super::Batch;
+use super::BatchFate;
+use super::Failure;
+use super::NEW_CHAT;
+use super::Outcome;
+use super::SUPA_MEMORY;
+use super::Stop;
+use super::ask::Answers;
+use super::count::Count;
+use super::data::Summary;
+use super::data::V3Data;
+use super::entry::Entry;
+use super::entry::Role;
+use super::preset::Settings;
+use super::ranking::Known;
+use super::request;
+use crate::utf16;
+
+/// How many of the newest entries are never summarised.
+const KEPT: usize = 3;
+
+const OPEN: &str = "<Past Events Summary>\n";
+const CLOSE: &str = "\n</Past Events Summary>";
+
+/// What a chat has to fit.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Limits {
+    /// The window.
+    pub max: f64,
+    /// What the answer may take of it.
+    pub response: f64,
+}
+
+/// How cards come by chance.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Chance {
+    /// In the order in which they are stored.
+    Stored,
+    /// In an order that this number decides.
+    Seeded(u64),
+}
+
+/// Everything that a run looks at.
+#[derive(Debug, Clone, Copy)]
+pub struct Input<'a> {
+    /// The chat.
+    pub entries: &'a [Entry],
+    /// Its tokens, with those of everything around it and of the answer.
+    pub tokens: f64,
+    /// What it has to fit.
+    pub limits: Limits,
+    /// How.
+    pub settings: &'a Settings,
+    /// How a summary is asked for when the settings do not say.
+    pub prompt: &'a str,
+    /// How entries are counted.
+    pub count: &'a Count<'a>,
+    /// Vectors that are known.
+    pub known: &'a Known,
+    /// How cards come by chance.
+    pub chance: Chance,
+}
+
+impl Input<'_> {
+    fn is_experimental(&self) -> bool {
+        self.settings.use_experimental_impl
+    }
+
+    fn prompt(&self) -> &str {
+        let own = &self.settings.summarization_prompt;
+        if utf16::is_blank(own) { self.prompt } else { own }
+    }
+
+    fn cost(&self, summary: &Summary) -> f64 {
+        self.count.system(&format!("{}\n\n", summary.text))
+    }
+
+    /// The messages that ask for a summary of entries.
+    fn request(&self, entries: &[&Entry]) -> Vec<super::ask::Message> {
+        let lines: Vec<String> = entries.iter().map(|entry| entry.line()).collect();
+        request::messages(&lines.join("\n"), self.prompt())
+    }
+}
+
+/// Makes a chat fit. What is remembered is in `data`, also when it cannot be done, because
+/// summaries that were made are worth keeping; after a failure that is raised they are not.
+///
+/// # Errors
+/// A question, or why it cannot be done.
+pub fn hypa_v3(input: &Input<'_>, data: &mut V3Data, answers: &mut Answers<'_>) -> Result<Outcome<()>, Stop> {
+    let Input { entries, limits, settings, count, .. } = *input;
+    let max = limits.max;
+    if settings.recent_memory_ratio + settings.similar_memory_ratio > 1.0 {
+        return Err(Failure::new("ratio_sum_gt_1", vec![1.0], input.tokens).into());
+    }
+    let mut tokens = input.tokens - limits.response;
+    data.last_selected_summaries = None;
+    if !settings.preserve_orphaned_memory {
+        data.drop_orphans(entries);
+    }
+    let start = start(entries, data);
+    tokens -= count.entries(&entries[..start]);
+
+    let empty = count.system(&format!("{OPEN}{CLOSE}"));
+    let share = (max * settings.memory_tokens_ratio).floor();
+    let (reserved, available) = match (input.is_experimental(), data.summaries.is_empty()) {
+        (false, true) if tokens + empty <= max => (empty, 0.0),
+        (true, true) if tokens <= max => (0.0, 0.0),
+        _ => (share, share - empty),
+    };
+    tokens += reserved;
+    let mut run = Run { input, data, answers, tokens, at: start, batches: Vec::new() };
+    run.summarise()?;
+    let Run { mut tokens, at, batches, data, answers, .. } = run;
+
+    let rest = entries[at..].iter().cloned();
+    if data.summaries.is_empty() {
+        // What was reserved stays counted.
+        let block = (!input.is_experimental()).then(|| Entry::memory(format!("{OPEN}{CLOSE}"), SUPA_MEMORY));
+        return Ok(Outcome { entries: block.into_iter().chain(rest).collect(), tokens, data: (), batches });
+    }
+    let choice = choose::choose(input, data, available, tokens, answers)?;
+    let texts: Vec<&str> = choice.cards().into_iter().map(|card| data.summaries[card].text.as_str()).collect();
+    let block = format!("{OPEN}{}{CLOSE}", texts.join("\n\n"));
+    data.metrics = Some(choice.metrics);
+    tokens += count.system(&block) - reserved;
+    if tokens > max {
+        let failure = Failure::new("unexpected_overflow", vec![tokens, max], tokens);
+        return Err(Failure { is_raised: true, ..failure }.into());
+    }
+    let entries = std::iter::once(Entry::memory(block, SUPA_MEMORY)).chain(rest).collect();
+    Ok(Outcome { entries, tokens, data: (), batches })
+}
+
+/// Where the chat goes on after the last summary.
+fn start(entries: &[Entry], data: &V3Data) -> usize {
+    let Some(last) = data.summaries.last() else {
+        return 0;
+    };
+    let memo = last.chat_memos.last().cloned().flatten();
+    entries.iter().position(|entry| entry.memo == memo).map_or(0, |at| at + 1)
+}
+
+struct Run<'a, 'b, 'c> {
+    input: &'a Input<'a>,
+    data: &'b mut V3Data,
+    answers: &'b mut Answers<'c>,
+    tokens: f64,
+    /// The first entry that is still in the chat.
+    at: usize,
+    batches: Vec<Batch>,
+}
+
+impl<'a> Run<'a, '_, '_> {
+    /// Summarises batches until the chat fits.
+    fn summarise(&mut self) -> Result<(), Stop> {
+        let Input { entries, limits, settings, count, .. } = *self.input;
+        let (max, goal) = (limits.max, limits.max * (1.0 - settings.extra_summarization_ratio));
+        let mut later: Vec<Vec<&Entry>> = Vec::new();
+        let is_over = self.tokens > max;
+        while is_over && self.tokens > goal {
+            if entries.len() - self.at <= KEPT {
+                if self.tokens <= max {
+                    break;
+                }
+                let numbers = vec![self.tokens, max, KEPT as f64];
+                return Err(Failure::new("cannot_summarize_further", numbers, self.tokens).into());
+            }
+            let (end, batch) = self.batch();
+            let size = count.entries(&entries[self.at..end]);
+            if self.tokens <= max && self.tokens - size < goal {
+                break;
+            }
+            self.note(end, &batch);
+            if !batch.is_empty() && self.input.is_experimental() {
+                later.push(batch);
+            } else if !batch.is_empty() {
+                let answer = self.answers.summary(self.input.request(&batch))?;
+                self.keep(&batch, answer)?;
+            }
+            self.tokens -= size;
+            self.at = end;
+        }
+        if !later.is_empty() {
+            let requests = later.iter().map(|batch| self.input.request(batch)).collect();
+            let answers = self.answers.summaries(requests)?;
+            for (n, batch) in later.iter().enumerate() {
+                let answer = answers.get(n).cloned().unwrap_or_else(|| Err("canceled".to_owned()));
+                self.keep(batch, answer)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The next entries to leave the chat: where they end, and which of them are summarised.
+    fn batch(&self) -> (usize, Vec<&'a Entry>) {
+        let Input { entries, settings, .. } = *self.input;
+        let n_max = settings.max_chats_per_summary;
+        let mut batch = Vec::new();
+        let mut end = self.at;
+        while end < entries.len() - KEPT {
+            let n_counted = if self.input.is_experimental() { batch.len() } else { end - self.at };
+            if n_counted as f64 >= n_max {
+                break;
+            }
+            let entry = &entries[end];
+            let is_left_out = entry.is_example()
+                || entry.has_memo(NEW_CHAT)
+                || utf16::is_blank(&entry.content)
+                || (settings.do_not_summarize_user_message && entry.role == Role::User);
+            if !is_left_out {
+                batch.push(entry);
+            }
+            end += 1;
+        }
+        (end, batch)
+    }
+
+    fn note(&mut self, end: usize, batch: &[&Entry]) {
+        let memos = |entries: &mut dyn Iterator<Item = &Entry>| entries.map(|entry| entry.memo.clone()).collect();
+        let is_in = |entry: &&Entry| batch.iter().any(|other| std::ptr::eq(*other, *entry));
+        let passed: Vec<Option<String>> =
+            memos(&mut self.input.entries[self.at..end].iter().filter(|entry| !is_in(entry)));
+        if !passed.is_empty() {
+            self.batches.push(Batch { memos: passed, fate: BatchFate::PassedOver });
+        }
+        if !batch.is_empty() {
+            let memos = memos(&mut batch.iter().copied());
+            self.batches.push(Batch { memos, fate: BatchFate::Summarised });
+        }
+    }
+
+    fn keep(&mut self, batch: &[&Entry], answer: Result<String, String>) -> Result<(), Failure> {
+        let failed = |error: String| Failure::new("summarization_failed", Vec::new(), self.tokens).because(&error);
+        let text = answer.and_then(|answer| request::cleaned(&answer)).map_err(failed)?;
+        let chat_memos = batch.iter().map(|entry| entry.memo.clone()).collect();
+        let tags = Some(Vec::new());
+        self.data.summaries.push(Summary { text, chat_memos, tags, ..Summary::default() });
+        Ok(())
+    }
+}

@@ -1,0 +1,148 @@
+//! Settings of [`super::hypa_v3`], with names, as people keep and share them.
+
+use serde::Deserialize;
+use serde::Serialize;
+use serde_json::Map;
+use serde_json::Value;
+
+/// The name of a preset that nobody named.
+pub const NEW_NAME: &str = "New Preset";
+
+/// Settings with a name.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Preset {
+    /// Its name.
+    pub name: String,
+    /// The settings.
+    pub settings: Settings,
+}
+
+/// How much is remembered, and how.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default, deny_unknown_fields)]
+pub struct Settings {
+    /// Who summarises: `subModel` for a model that is asked, else a local one.
+    pub summarization_model: String,
+    /// How a summary is asked for; empty for the usual words.
+    pub summarization_prompt: String,
+    /// How a summary of summaries is asked for; empty for the usual words.
+    pub re_summarization_prompt: String,
+    /// The share of the window for the memory.
+    pub memory_tokens_ratio: f64,
+    /// How far below the window to go once something is summarised.
+    pub extra_summarization_ratio: f64,
+    /// How many messages make a summary.
+    pub max_chats_per_summary: f64,
+    /// The share of the memory for new summaries.
+    pub recent_memory_ratio: f64,
+    /// The share for those that are like what was said last.
+    pub similar_memory_ratio: f64,
+    /// Whether what was said last is summarised to compare with.
+    pub enable_similarity_correction: bool,
+    /// Whether summaries stay whose messages are gone.
+    pub preserve_orphaned_memory: bool,
+    /// Whether scripts change texts before they are summarised again.
+    pub process_regex_script: bool,
+    /// Whether what people say is left out of summaries.
+    pub do_not_summarize_user_message: bool,
+    /// Whether it goes the experimental way.
+    pub use_experimental_impl: bool,
+    /// How many summaries a minute.
+    pub summarization_requests_per_minute: f64,
+    /// How many at once.
+    pub summarization_max_concurrent: f64,
+    /// How many requests for vectors a minute.
+    pub embedding_requests_per_minute: f64,
+    /// How many at once.
+    pub embedding_max_concurrent: f64,
+    /// Whether choosing a character switches its memory on.
+    pub always_toggle_on: bool,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            summarization_model: "subModel".to_owned(),
+            summarization_prompt: String::new(),
+            re_summarization_prompt: String::new(),
+            memory_tokens_ratio: 0.2,
+            extra_summarization_ratio: 0.0,
+            max_chats_per_summary: 6.0,
+            recent_memory_ratio: 0.4,
+            similar_memory_ratio: 0.4,
+            enable_similarity_correction: false,
+            preserve_orphaned_memory: false,
+            process_regex_script: false,
+            do_not_summarize_user_message: false,
+            use_experimental_impl: false,
+            summarization_requests_per_minute: 20.0,
+            summarization_max_concurrent: 1.0,
+            embedding_requests_per_minute: 100.0,
+            embedding_max_concurrent: 1.0,
+            always_toggle_on: false,
+        }
+    }
+}
+
+impl Settings {
+    /// Foreign settings: of keys that are known, values of the right kind.
+    pub fn from_foreign(given: &Value) -> Self {
+        let usual = serde_json::to_value(Self::default()).unwrap_or_default();
+        let (Value::Object(mut settings), Value::Object(given)) = (usual, given) else {
+            return Self::default();
+        };
+        take_over(&mut settings, given);
+        serde_json::from_value(Value::Object(settings)).unwrap_or_default()
+    }
+}
+
+fn take_over(settings: &mut Map<String, Value>, given: &Map<String, Value>) {
+    let kind = |value: &Value| match value {
+        Value::Bool(_) => 'b',
+        Value::Number(_) => 'n',
+        Value::String(_) => 's',
+        Value::Null | Value::Array(_) | Value::Object(_) => 'o',
+    };
+    for (key, value) in settings.iter_mut() {
+        if let Some(given) = given.get(key)
+            && kind(given) == kind(value)
+        {
+            value.clone_from(given);
+        }
+    }
+}
+
+impl Preset {
+    /// A preset from foreign settings.
+    pub fn new(name: Option<&str>, given: &Value) -> Self {
+        Self { name: name.unwrap_or(NEW_NAME).to_owned(), settings: Settings::from_foreign(given) }
+    }
+
+    /// What is written to be shared.
+    pub fn exported(&self) -> Value {
+        serde_json::json!({ "type": "risu", "ver": 1, "data": self })
+    }
+
+    /// What somebody shared; absent if it is something else.
+    pub fn imported(value: &Value) -> Option<Self> {
+        if value.get("type")? != "risu" {
+            return None;
+        }
+        let data = value.get("data")?;
+        let name = data.get("name").and_then(Value::as_str).unwrap_or("Imported Preset");
+        Some(Self::new(Some(name), data.get("settings")?))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_shared_can_be_taken_over() {
+        let mut preset = Preset::new(Some("Mine"), &Value::Null);
+        preset.settings.memory_tokens_ratio = 0.35;
+        assert_eq!(Preset::imported(&preset.exported()), Some(preset));
+        assert_eq!(Preset::imported(&serde_json::json!({ "type": "other", "data": {} })), None);
+    }
+}

@@ -1,0 +1,279 @@
+//! The whole list of messages: the chat, and what stands around it.
+//!
+//! Prompt parts are counted before the chat, the chat is made to fit, then everything is laid out,
+//! by a template of cards or in the usual order, and counted once more. What is still too much is
+//! taken from the chat.
+
+mod cards;
+mod chat;
+
+pub use self::cards::Card;
+pub use self::cards::CardKind;
+pub use self::cards::RangeEnd;
+pub use self::chat::Message;
+pub use self::chat::MessageState;
+pub use self::chat::chat;
+pub use self::chat::example;
+
+use super::Failure;
+use super::HYPA_MEMORY;
+use super::SUPA_MEMORY;
+use super::count::Count;
+use super::entry::Entry;
+use super::entry::Role;
+use crate::utf16;
+
+/// Reserved beside the answer in the first count.
+pub const SPARE: f64 = 50.0;
+
+/// What stands around a memory that has no card of its own.
+pub const PREVIOUS: (&str, &str) = ("<Previous Conversation>", "</Previous Conversation>");
+
+/// What stands around a chat.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Prompt {
+    /// The model's id.
+    pub model: String,
+    /// The main prompt, without a template.
+    pub main: String,
+    /// The jailbreak, without a template.
+    pub jailbreak: Option<String>,
+    /// Who the model is.
+    pub description: String,
+    /// Who the person is.
+    pub persona: Option<String>,
+    /// The note at the end.
+    pub global_note: String,
+    /// The author's note.
+    pub author_note: Option<String>,
+    /// Lore.
+    pub lore: Vec<Entry>,
+    /// Lore with a place in the chat.
+    pub deep_lore: Vec<Deep>,
+    /// What comes after everything.
+    pub post_everything: Vec<Entry>,
+    /// What comes after that, with a template.
+    pub post_end: String,
+    /// The character's prompt with a place in the list.
+    pub depth_prompt: Option<DepthPrompt>,
+    /// The template.
+    pub template: Option<Vec<Card>>,
+    /// Whether the chat is shown as if we told of it, with a template.
+    pub chat_as_system: bool,
+}
+
+/// An entry with a place in the chat.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Deep {
+    /// The entry.
+    pub entry: Entry,
+    /// How deep.
+    pub depth: usize,
+    /// Counted from where.
+    pub from: From,
+}
+
+/// Where depth is counted from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum From {
+    /// From the start of the chat.
+    Start,
+    /// From its end.
+    End,
+}
+
+/// The character's prompt with a place in the list.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DepthPrompt {
+    /// So many messages from the end.
+    pub depth: usize,
+    /// The prompt.
+    pub text: String,
+}
+
+/// The list of messages.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Laid {
+    /// The messages.
+    pub messages: Vec<Entry>,
+    /// Their tokens.
+    pub tokens: f64,
+}
+
+impl Prompt {
+    /// The tokens of what stands around the chat, as far as the first count knows it.
+    pub fn tokens(&self, count: &Count<'_>) -> f64 {
+        let parts = match &self.template {
+            Some(_) => self.cards().iter().flat_map(|card| self.card_entries(card)).collect(),
+            None => self.parts(),
+        };
+        let deep = self.deep_lore.iter().map(|deep| count.entry(&deep.entry)).sum::<f64>();
+        count.entries(&parts) + deep
+    }
+
+    /// Every part, without a template. Some are there even when they are empty.
+    fn parts(&self) -> Vec<Entry> {
+        let mut parts = vec![Entry::new(Role::System, &*self.main)];
+        parts.extend(self.jailbreak.iter().map(|text| Entry::new(Role::System, &**text)));
+        parts.extend(self.lore.iter().cloned());
+        parts.push(Entry::new(Role::System, &*self.global_note));
+        parts.extend(self.author_note.iter().map(|text| Entry::new(Role::System, &**text)));
+        parts.push(Entry::new(Role::System, &*self.description));
+        parts.extend(self.post_everything.iter().cloned());
+        parts.extend(self.persona.iter().map(|text| Entry::new(Role::System, &**text)));
+        parts
+    }
+
+    /// The cards of the template, with one for what comes after everything.
+    fn cards(&self) -> Vec<Card> {
+        let mut cards = self.template.clone().unwrap_or_default();
+        let has_end = cards.iter().any(|card| card.kind == CardKind::PostEverything);
+        if !has_end {
+            cards.push(Card::new(CardKind::PostEverything));
+        }
+        cards
+    }
+
+    /// Lays the messages out and counts them once more.
+    ///
+    /// # Errors
+    /// When they do not fit and nothing more may go.
+    pub fn lay_out(&self, chat: Vec<Entry>, max: f64, count: &Count<'_>) -> Result<Laid, Failure> {
+        let has_card = self.template.iter().flatten().any(|card| card.kind == CardKind::Memory);
+        let (mut chat, last) = match self.template {
+            Some(_) => (chat, None),
+            None => split_last(chat),
+        };
+        let mut memories = Vec::new();
+        let mut kept = Vec::new();
+        for mut entry in chat.drain(..) {
+            if !is_memory(&entry) {
+                entry.is_removable = true;
+                kept.push(entry);
+            } else if has_card {
+                memories.push(entry);
+            } else {
+                entry.content = format!("{}{}{}", PREVIOUS.0, entry.content, PREVIOUS.1);
+                kept.push(entry);
+            }
+        }
+        let mut chat: Vec<Entry> = kept.into_iter().filter(is_worth).collect();
+        for Deep { entry, depth, from } in &self.deep_lore {
+            let at = match from {
+                From::Start => (*depth).min(chat.len()),
+                From::End => chat.len().saturating_sub(*depth),
+            };
+            chat.insert(at, entry.clone());
+        }
+        let mut list = List { messages: Vec::new(), merges: merges(&self.model) };
+        match &self.template {
+            Some(_) => self.by_cards(&chat, &memories, &mut list),
+            None => self.by_order(chat, last, &mut list),
+        }
+        let mut messages = list.messages;
+        for message in &mut messages {
+            message.content = utf16::trim(&message.content).to_owned();
+        }
+        if let Some(DepthPrompt { depth, text }) = &self.depth_prompt {
+            messages.insert(messages.len().saturating_sub(*depth), Entry::new(Role::System, &**text));
+        }
+        recheck(messages, max, count)
+    }
+
+    /// The usual order.
+    fn by_order(&self, chat: Vec<Entry>, last: Option<Entry>, list: &mut List) {
+        let system = |text: &str| Entry::new(Role::System, text);
+        list.push(system(&self.main));
+        list.push(system(&self.description));
+        list.extend(self.persona.iter().map(|text| system(text)));
+        list.extend(chat);
+        list.extend(last);
+        list.extend(self.jailbreak.iter().map(|text| system(text)));
+        list.extend(self.lore.iter().cloned());
+        list.push(system(&self.global_note));
+        list.extend(self.author_note.iter().map(|text| system(text)));
+        list.extend(self.post_everything.iter().cloned());
+    }
+
+    fn by_cards(&self, chat: &[Entry], memories: &[Entry], list: &mut List) {
+        for card in self.cards() {
+            match &card.kind {
+                CardKind::Chat { .. } => list.extend(card.chat(chat, self.chat_as_system)),
+                CardKind::Memory => {
+                    for memory in memories {
+                        list.push(Entry { content: card.filled(&memory.content), ..memory.clone() });
+                    }
+                }
+                _ => list.extend(self.card_entries(&card)),
+            }
+        }
+    }
+}
+
+/// The newest entry by itself.
+fn split_last(mut chat: Vec<Entry>) -> (Vec<Entry>, Option<Entry>) {
+    let last = chat.pop();
+    (chat, last)
+}
+
+fn is_memory(entry: &Entry) -> bool {
+    entry.has_memo(SUPA_MEMORY) || entry.has_memo(HYPA_MEMORY)
+}
+
+fn is_worth(entry: &Entry) -> bool {
+    !utf16::is_blank(&entry.content) || !entry.attachments.is_empty()
+}
+
+/// Whether messages of ours that follow each other become one.
+fn merges(model: &str) -> bool {
+    model.starts_with("gpt") || model.starts_with("claude") || matches!(model, "openrouter" | "reverse_proxy")
+}
+
+/// Messages as they are put one after the other.
+struct List {
+    messages: Vec<Entry>,
+    merges: bool,
+}
+
+impl List {
+    fn push(&mut self, entry: Entry) {
+        if !is_worth(&entry) {
+            return;
+        }
+        if self.merges
+            && entry.role == Role::System
+            && let Some(before) = self.messages.last_mut()
+            && before.role == Role::System
+            && before.memo == entry.memo
+            && before.name == entry.name
+        {
+            before.content = format!("{}\n\n{}", before.content, entry.content);
+            return;
+        }
+        self.messages.push(entry);
+    }
+
+    fn extend(&mut self, entries: impl IntoIterator<Item = Entry>) {
+        for entry in entries {
+            self.push(entry);
+        }
+    }
+}
+
+/// Counts everything once more and takes from the chat what is too much.
+fn recheck(mut messages: Vec<Entry>, max: f64, count: &Count<'_>) -> Result<Laid, Failure> {
+    let mut tokens = count.entries(&messages);
+    let mut at = 0;
+    while tokens > max {
+        let Some(message) = messages.get_mut(at) else {
+            return Err(Failure::new("too_many_tokens_recheck", vec![tokens], tokens));
+        };
+        if message.is_removable {
+            tokens -= count.entry(message);
+            message.content.clear();
+        }
+        at += 1;
+    }
+    messages.retain(|message| !message.content.is_empty() || !message.attachments.is_empty());
+    Ok(Laid { messages, tokens })
+}

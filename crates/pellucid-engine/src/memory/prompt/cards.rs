@@ -1,0 +1,149 @@
+//! The cards of a template.
+
+use super::Prompt;
+use crate::memory::entry::Entry;
+use crate::memory::entry::Role;
+use crate::utf16;
+
+/// Where a card's content goes in its own text.
+const SLOT: &str = "{{slot}}";
+
+/// A start that means everything.
+const EVERYTHING: i64 = -1000;
+
+/// A card of a template.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Card {
+    /// What it shows.
+    pub kind: CardKind,
+    /// A text around what it shows.
+    pub inner: Option<String>,
+}
+
+/// What a card shows.
+#[derive(Debug, Clone, PartialEq)]
+pub enum CardKind {
+    /// A text of its own.
+    Plain {
+        /// Who says it.
+        role: Role,
+        /// The text.
+        text: String,
+    },
+    /// A text that is a list of messages.
+    ChatMarkup {
+        /// The text.
+        text: String,
+    },
+    /// Who the person is.
+    Persona,
+    /// Who the model is.
+    Description,
+    /// The author's note.
+    AuthorNote {
+        /// What stands for it when there is none.
+        default: String,
+    },
+    /// Lore.
+    Lorebook,
+    /// What comes after everything.
+    PostEverything,
+    /// What is remembered.
+    Memory,
+    /// A range of the chat.
+    Chat {
+        /// Its start; from the end when negative.
+        start: i64,
+        /// Its end.
+        end: RangeEnd,
+        /// Whether it stays as it is even where the chat is told of.
+        is_original: bool,
+    },
+}
+
+/// Where a range ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RangeEnd {
+    /// Where the chat does.
+    End,
+    /// Here; from the end when negative.
+    At(i64),
+}
+
+impl Card {
+    /// A card without a text around what it shows.
+    pub fn new(kind: CardKind) -> Self {
+        Self { kind, inner: None }
+    }
+
+    /// What it shows, in its text.
+    pub(super) fn filled(&self, content: &str) -> String {
+        match self.inner.as_deref().filter(|inner| !inner.is_empty()) {
+            Some(inner) => inner.replace(SLOT, content),
+            None => content.to_owned(),
+        }
+    }
+
+    /// Its range of the chat.
+    pub(super) fn chat(&self, chat: &[Entry], chat_as_system: bool) -> Vec<Entry> {
+        let CardKind::Chat { start, end, is_original } = self.kind else {
+            return Vec::new();
+        };
+        let n = i64::try_from(chat.len()).unwrap_or(i64::MAX);
+        let place = |at: i64| if at < 0 { (n + at).max(0) } else { at.min(n) };
+        let (start, end) = match (start, end) {
+            (EVERYTHING, _) => (0, n),
+            (start, RangeEnd::End) => (place(start), n),
+            (start, RangeEnd::At(end)) => (place(start), place(end)),
+        };
+        let range = usize::try_from(start).unwrap_or(0)..usize::try_from(end).unwrap_or(0);
+        let entries = chat.get(range).unwrap_or_default().iter().cloned();
+        if chat_as_system && !is_original { entries.map(told).collect() } else { entries.collect() }
+    }
+}
+
+impl Prompt {
+    /// What a card shows besides chat and memory.
+    pub(super) fn card_entries(&self, card: &Card) -> Vec<Entry> {
+        let system = |text: String| vec![Entry::new(Role::System, text)];
+        match &card.kind {
+            CardKind::Plain { role, text } => vec![Entry::new(*role, &**text)],
+            CardKind::ChatMarkup { text } => {
+                let messages = crate::memory::chat_markup::parse(text).unwrap_or_default();
+                messages.into_iter().map(|message| Entry::new(message.role, message.content)).collect()
+            }
+            CardKind::Persona => self.persona.iter().flat_map(|text| system(card.filled(text))).collect(),
+            CardKind::Description => system(card.filled(&self.description)),
+            CardKind::AuthorNote { default } => {
+                let note = self.author_note.as_deref().filter(|note| !utf16::is_blank(note));
+                match note.or(Some(default.as_str()).filter(|text| !text.is_empty())) {
+                    Some(note) => system(card.filled(note)),
+                    None => Vec::new(),
+                }
+            }
+            CardKind::Lorebook => {
+                let filled = |entry: &Entry| Entry { content: card.filled(&entry.content), ..entry.clone() };
+                self.lore.iter().map(filled).collect()
+            }
+            CardKind::PostEverything => {
+                let filled = |entry: &Entry| Entry { content: card.filled(&entry.content), ..entry.clone() };
+                let mut entries: Vec<Entry> = self.post_everything.iter().map(filled).collect();
+                if !self.post_end.is_empty() {
+                    entries.push(Entry::new(Role::System, &*self.post_end));
+                }
+                entries
+            }
+            CardKind::Memory | CardKind::Chat { .. } => Vec::new(),
+        }
+    }
+}
+
+/// An entry as if we told of it.
+fn told(entry: Entry) -> Entry {
+    if !matches!(entry.role, Role::User | Role::Assistant) {
+        return entry;
+    }
+    let speaker = entry.name.as_deref().unwrap_or(entry.role.word());
+    let content = format!("{speaker}: {}", entry.content);
+    Entry { role: Role::System, content, memo: None, name: None, ..entry }
+}

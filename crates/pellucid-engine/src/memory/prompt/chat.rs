@@ -1,0 +1,77 @@
+//! The entries of a chat: examples, the opening, the first message, what was said.
+
+use crate::memory::NEW_CHAT;
+use crate::memory::NEW_CHAT_EXAMPLE;
+use crate::memory::START;
+use crate::memory::entry::Entry;
+use crate::memory::entry::Role;
+
+/// Something that was said.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Message {
+    /// Who said it.
+    pub role: Role,
+    /// What.
+    pub content: String,
+    /// Its id.
+    pub id: String,
+    /// Whether it counts.
+    pub state: MessageState,
+}
+
+/// Whether a message counts.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum MessageState {
+    /// It does.
+    #[default]
+    Used,
+    /// It does not.
+    Disabled,
+    /// Neither it nor anything before it does.
+    AllBefore,
+}
+
+/// The entries of a chat, oldest first. `first` is what the model begins with.
+pub fn chat(example: Vec<Entry>, first: Option<&str>, messages: &[Message]) -> Vec<Entry> {
+    let mut entries = example;
+    entries.push(Entry::new(Role::System, START).with_memo(NEW_CHAT));
+    let cut = messages.iter().rposition(|message| message.state == MessageState::AllBefore);
+    if cut.is_none() {
+        entries.extend(first.map(|first| Entry::new(Role::Assistant, first)));
+    }
+    let used = messages.iter().skip(cut.map_or(0, |cut| cut + 1));
+    for message in used.filter(|message| message.state == MessageState::Used) {
+        entries.push(Entry::new(message.role, &*message.content).with_memo(&*message.id));
+    }
+    entries
+}
+
+/// The entries of an example: blocks that begin with `<START>`, lines that begin with who speaks.
+pub fn example(text: &str, user: &str, character: &str) -> Vec<Entry> {
+    let mut entries: Vec<Entry> = Vec::new();
+    let speaker = |line: &str| {
+        let (who, said) = line.split_once(':')?;
+        let who = who.trim();
+        let (role, name) = if who == "{{user}}" || who == "<USER>" || who == user {
+            (Role::User, "example_user")
+        } else if who == "{{char}}" || who == "<BOT>" || who == character {
+            (Role::Assistant, "example_assistant")
+        } else {
+            return None;
+        };
+        Some((role, name, said.trim().to_owned()))
+    };
+    for line in text.lines() {
+        if line.trim().eq_ignore_ascii_case("<start>") {
+            entries.push(Entry::new(Role::System, START).with_memo(NEW_CHAT_EXAMPLE));
+        } else if let Some((role, name, said)) = speaker(line) {
+            let mut entry = Entry::new(role, said);
+            entry.name = Some(name.to_owned());
+            entries.push(entry);
+        } else if let Some(last) = entries.last_mut().filter(|last| last.name.is_some()) {
+            last.content.push('\n');
+            last.content.push_str(line);
+        }
+    }
+    entries
+}

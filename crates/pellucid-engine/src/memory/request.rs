@@ -1,0 +1,55 @@
+//! How a summary is asked for, and what is taken from the answer.
+
+use super::ask::Message;
+use super::chat_markup;
+use super::entry::Role;
+use crate::utf16;
+
+/// Where the text goes in a prompt that is chat markup.
+const SLOT: &str = "{{slot}}";
+
+/// The messages that ask for a summary of a text.
+pub fn messages(text: &str, prompt: &str) -> Vec<Message> {
+    chat_markup::parse(&prompt.replace(SLOT, text)).unwrap_or_else(|| {
+        vec![
+            Message { role: Role::User, content: text.to_owned() },
+            Message { role: Role::System, content: prompt.to_owned() },
+        ]
+    })
+}
+
+/// A summary without the thoughts in it.
+///
+/// # Errors
+/// When nothing is left.
+pub fn cleaned(answer: &str) -> Result<String, String> {
+    let text = without(&without(answer, "<Thoughts>", "</Thoughts>"), "<think>", "</think>");
+    let text = utf16::trim(&text);
+    if text.is_empty() { Err("the summary is empty".to_owned()) } else { Ok(text.to_owned()) }
+}
+
+fn without(text: &str, open: &str, close: &str) -> String {
+    let mut rest = text;
+    let mut kept = String::with_capacity(text.len());
+    while let Some(start) = rest.find(open) {
+        let Some(end) = rest[start..].find(close) else {
+            break;
+        };
+        kept.push_str(&rest[..start]);
+        rest = &rest[start + end + close.len()..];
+    }
+    kept.push_str(rest);
+    kept
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn thoughts_are_no_part_of_a_summary() {
+        assert_eq!(cleaned(" a <Thoughts>x\ny</Thoughts> b<think>z</think>\n"), Ok("a  b".to_owned()));
+        assert!(cleaned("<Thoughts>x</Thoughts> ").is_err());
+        assert_eq!(cleaned("a <Thoughts> b"), Ok("a <Thoughts> b".to_owned()));
+    }
+}

@@ -1,0 +1,324 @@
+//! SupaMemory: one running summary. In its mode v1 fragments of the past come back by likeness.
+//!
+//! Entries are summarised in chunks from the oldest on until the rest fits. The summary is kept as
+//! paragraphs; when there are too many it is itself summarised.
+
+use serde_json::Value;
+use serde_json::json;
+
+use super::Failure;
+use super::HYPA_MEMORY;
+use super::NEW_CHAT;
+use super::Outcome;
+use super::SUPA_MEMORY;
+use super::Stop;
+use super::ask::Answers;
+use super::count::Count;
+use super::entry::Entry;
+use super::entry::Role;
+use super::ranking::Index;
+use super::ranking::Known;
+use super::ranking::Way;
+use super::request;
+use crate::utf16;
+
+/// What v1 puts before what is stored.
+const HYPA: &str = "hypa:";
+
+/// Added to the tokens before anything else, and to those of fragments of the past.
+const SPARE: f64 = 10.0;
+
+/// How it works.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Settings {
+    /// With or without fragments of the past.
+    pub mode: Mode,
+    /// How many tokens are summarised at once, at most.
+    pub chunk_tokens_max: f64,
+    /// Whether punctuation is taken out of what is remembered.
+    pub removes_punctuation: bool,
+    /// How a summary is asked for.
+    pub prompt: String,
+    /// What the person is called.
+    pub user: String,
+    /// What the model is called.
+    pub character: String,
+}
+
+/// With or without fragments of the past.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Mode {
+    /// The summary alone.
+    Supa,
+    /// HypaMemory v1.
+    HypaV1,
+}
+
+/// What is remembered now, if that changed.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Stored {
+    /// What to store.
+    pub memory: Option<String>,
+    /// The first message that is not covered.
+    pub last_id: Option<String>,
+}
+
+/// Makes a chat fit.
+///
+/// # Errors
+/// A question, or why it cannot be done.
+pub fn supa(
+    entries: &[Entry],
+    tokens: f64,
+    max: f64,
+    memory: Option<&str>,
+    settings: &Settings,
+    count: &Count<'_>,
+    known: &Known,
+    answers: &mut Answers<'_>,
+) -> Result<Outcome<Stored>, Stop> {
+    let tokens = tokens + SPARE;
+    let mut run =
+        Run { entries, at: 0, tokens, max, settings, count, summary: String::new(), past: Vec::new(), stored: None };
+    if tokens <= max {
+        return Ok(run.outcome(Vec::new(), Stored::default()));
+    }
+    if let Some(start) = entries.iter().position(|entry| entry.has_memo(NEW_CHAT)) {
+        run.drop_to(start);
+    }
+    let mut id = None;
+    if let Some(memory) = memory.filter(|memory| utf16::len(memory) > 4) {
+        id = run.load(memory)?;
+    }
+    let fragments = run.recall(known, answers)?;
+    if run.tokens < max {
+        let memory = Entry::memory(format!("{}\n\n{fragments}", run.summary), SUPA_MEMORY);
+        return Ok(run.outcome(vec![memory], Stored::default()));
+    }
+    while run.tokens > max {
+        if let Some(ended_by) = run.summarise_chunk(answers)? {
+            id = ended_by;
+        }
+    }
+    let mut memories = vec![Entry::memory(run.summary.clone(), SUPA_MEMORY)];
+    if settings.mode == Mode::HypaV1 && !fragments.is_empty() {
+        memories.insert(0, Entry::memory(fragments, HYPA_MEMORY));
+    }
+    let memory = run.to_store(id.as_deref());
+    Ok(run.outcome(memories, Stored { memory: Some(memory), last_id: id }))
+}
+
+struct Run<'a> {
+    entries: &'a [Entry],
+    /// The first entry that is still in the chat.
+    at: usize,
+    tokens: f64,
+    max: f64,
+    settings: &'a Settings,
+    count: &'a Count<'a>,
+    summary: String,
+    /// Fragments of the past.
+    past: Vec<String>,
+    /// What v1 has stored already.
+    stored: Option<Vec<Value>>,
+}
+
+impl Run<'_> {
+    fn outcome(&self, mut memories: Vec<Entry>, data: Stored) -> Outcome<Stored> {
+        memories.extend(self.entries[self.at..].iter().cloned());
+        Outcome { entries: memories, tokens: self.tokens, data, batches: Vec::new() }
+    }
+
+    fn fail(&self, code: &'static str) -> Failure {
+        Failure::new(code, Vec::new(), self.tokens)
+    }
+
+    fn drop_to(&mut self, start: usize) {
+        self.tokens -= self.count.entries(&self.entries[self.at..start]);
+        self.at = start;
+    }
+
+    /// Takes up what is stored, and gives the id of the first message that it does not cover.
+    fn load(&mut self, memory: &str) -> Result<Option<String>, Failure> {
+        match (memory.strip_prefix(HYPA), self.settings.mode) {
+            (Some(_), Mode::Supa) => Err(self.fail("hypa_data_in_supa_mode")),
+            (None, Mode::HypaV1) => Ok(None),
+            (Some(json), Mode::HypaV1) => self.load_v1(json).map(Some),
+            (None, Mode::Supa) => {
+                let (id, text) = memory.split_once('\n').unwrap_or((memory, ""));
+                while !self.entries.get(self.at).ok_or_else(|| self.fail("chat_id_not_found"))?.has_memo(id) {
+                    self.drop_to(self.at + 1);
+                }
+                self.summary = self.cleaned(text);
+                self.tokens += self.count.text(&self.summary);
+                Ok(Some(id.to_owned()))
+            }
+        }
+    }
+
+    fn load_v1(&mut self, json: &str) -> Result<String, Failure> {
+        let Ok(Value::Array(stored)) = serde_json::from_str(json) else {
+            return Err(self.fail("hypa_data_not_array"));
+        };
+        let place = |entry: &Value| {
+            let id = entry.get("id")?.as_str()?;
+            let at = self.entries[self.at..].iter().position(|entry| entry.has_memo(id))?;
+            Some((entry.clone(), id.to_owned(), self.at + at))
+        };
+        let Some((entry, id, at)) = stored.iter().find_map(place) else {
+            return Err(self.fail("chat_id_not_found"));
+        };
+        self.drop_to(at);
+        self.summary = entry.get("supa").and_then(Value::as_str).unwrap_or_default().to_owned();
+        let past = entry.get("hypa").and_then(Value::as_array).cloned().unwrap_or_default();
+        self.past = past.iter().filter_map(Value::as_str).map(str::to_owned).collect();
+        self.stored = Some(stored);
+        Ok(id)
+    }
+
+    /// Fragments of the past that are like what the chat now begins with.
+    fn recall(&mut self, known: &Known, answers: &mut Answers<'_>) -> Result<String, Stop> {
+        let worth = |text: &&String| utf16::len(text) > 1;
+        if self.settings.mode == Mode::Supa || !self.past.iter().any(|text| worth(&text)) {
+            return Ok(String::new());
+        }
+        let said = without_punctuation(&self.summary);
+        let mut texts: Vec<String> = Vec::new();
+        for text in self.past.iter().filter(worth) {
+            let is_said = said.contains(&without_punctuation(text));
+            let text = self.cleaned(text);
+            if !is_said && !texts.contains(&text) {
+                texts.push(text);
+            }
+        }
+        let failed = |error: &str| Failure::new("similarity_search_failed", Vec::new(), self.tokens).because(error);
+        let mut index = Index::new(Way::First, known, &texts, answers)?.map_err(|error| failed(&error))?;
+        let oldest = self.entries[self.at..].iter().filter(|entry| entry.role != Role::System).take(4);
+        let mut query: Vec<String> = oldest
+            .map(|entry| match &entry.name {
+                Some(name) => format!("{name}: {}", entry.content),
+                None => entry.content.clone(),
+            })
+            .collect();
+        query.push(format!("{}:", self.settings.character));
+        let vectors = index.queries(&[query.join("\n\n")], answers)?.map_err(|error| failed(&error))?;
+        let queries: Vec<(Vec<f32>, f64)> = vectors.into_iter().map(|vector| (vector, 1.0)).collect();
+        let best: Vec<String> = index.ranked(&queries).into_iter().take(3).map(|scored| scored.text).collect();
+        let fragments = format!("past events: {}", best.join(","));
+        self.tokens += self.count.system(&fragments) + SPARE;
+        Ok(fragments)
+    }
+
+    /// Summarises entries from the oldest on, as many as a chunk holds. Gives the memo of the entry
+    /// that ended the chunk; nothing if the summary itself was summarised and that was enough.
+    fn summarise_chunk(&mut self, answers: &mut Answers<'_>) -> Result<Option<Option<String>>, Stop> {
+        let mut limit = (self.max / 3.0).floor().min(self.settings.chunk_tokens_max);
+        let before = self.tokens;
+        let (mut text, mut size, mut n) = (String::new(), 0.0, 0);
+        let mut has_summarised_itself = false;
+        let ended_by = loop {
+            let Some(entry) = self.entries.get(self.at + n) else {
+                self.tokens = before;
+                (text, size, n) = (String::new(), 0.0, 0);
+                if has_summarised_itself {
+                    if limit < 500.0 {
+                        return Err(self.fail("not_enough_tokens").into());
+                    }
+                    limit *= 0.7;
+                    continue;
+                }
+                has_summarised_itself = true;
+                self.summarise_itself(answers)?;
+                if self.tokens <= self.max {
+                    return Ok(None);
+                }
+                continue;
+            };
+            let cost = self.count.entry(entry);
+            if size + cost > limit {
+                if n == 0 {
+                    // The reference never ends here; an entry of ours that is too large cannot go.
+                    if matches!(entry.role, Role::System | Role::Function) {
+                        return Err(self.fail("not_enough_tokens").into());
+                    }
+                    text.push_str(&self.line(entry));
+                    self.tokens -= cost;
+                    n += 1;
+                }
+                break entry.memo.clone();
+            }
+            text.push_str(&self.line(entry));
+            self.tokens -= cost;
+            size += cost;
+            n += 1;
+        };
+        self.at += n;
+        if !text.is_empty() {
+            let summary = self.ask(&text, answers)?;
+            self.past.push(collapsed(&summary));
+            let n_paragraphs = self.summary.split("\n\n").filter(|text| utf16::len(text) > 1).count();
+            let n_max = if self.settings.mode == Mode::HypaV1 { 3 } else { 4 };
+            if n_paragraphs >= n_max {
+                self.summarise_itself(answers)?;
+            }
+            self.tokens += self.count.text(&format!("{summary}\n\n"));
+            let so_far = self.summary.trim_end_matches('\n');
+            self.summary = if so_far.is_empty() { summary } else { format!("{so_far}\n\n{summary}") };
+        }
+        Ok(Some(ended_by))
+    }
+
+    fn summarise_itself(&mut self, answers: &mut Answers<'_>) -> Result<(), Stop> {
+        let summary = format!("{}\n\n", self.ask(&self.summary.clone(), answers)?);
+        self.tokens += self.count.text(&summary) - self.count.text(&self.summary);
+        self.summary = summary;
+        Ok(())
+    }
+
+    fn ask(&self, text: &str, answers: &mut Answers<'_>) -> Result<String, Stop> {
+        let answer = answers.summary(request::messages(text, &self.settings.prompt))?;
+        answer.map_err(|error| self.fail("summarizer_http").because(&error).into())
+    }
+
+    fn line(&self, entry: &Entry) -> String {
+        let speaker = if entry.role == Role::Assistant { &self.settings.character } else { &self.settings.user };
+        format!("{speaker}: {}\n\n", entry.content)
+    }
+
+    fn cleaned(&self, text: &str) -> String {
+        if self.settings.removes_punctuation { without_punctuation(text) } else { text.to_owned() }
+    }
+
+    fn to_store(&self, id: Option<&str>) -> String {
+        let id = id.unwrap_or_default();
+        if self.settings.mode == Mode::Supa {
+            return format!("{id}\n{}", self.summary);
+        }
+        let mut stored = self.stored.clone().unwrap_or_default();
+        let is_newest = stored.first().and_then(|newest| newest.get("id")).and_then(Value::as_str) == Some(id);
+        if is_newest {
+            stored[0]["hypa"] = json!(self.past);
+            stored[0]["supa"] = json!(self.summary);
+        } else {
+            stored.insert(0, json!({ "id": id, "hypa": self.past, "supa": self.summary }));
+        }
+        let json = serde_json::to_string_pretty(&stored).unwrap_or_default();
+        format!("{HYPA}\n{json}")
+    }
+}
+
+fn without_punctuation(text: &str) -> String {
+    const MARKS: &str = ".,/#!$%^&*;:{}=-_`~()";
+    text.chars().filter(|c| !MARKS.contains(*c)).collect()
+}
+
+/// Newlines that follow each other become one.
+fn collapsed(text: &str) -> String {
+    let mut collapsed = String::with_capacity(text.len());
+    for c in text.chars() {
+        if c != '\n' || !collapsed.ends_with('\n') {
+            collapsed.push(c);
+        }
+    }
+    collapsed
+}

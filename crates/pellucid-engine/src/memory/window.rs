@@ -1,0 +1,39 @@
+//! The plain window: the oldest entries go until the rest fits.
+//!
+//! The entry that opens a chat is not counted when it comes and counted when it goes. That is how
+//! the reference does it, and it is why a window can hold a little more than its limit says.
+
+use super::Failure;
+use super::count::Count;
+use super::entry::Entry;
+
+/// What is left of a chat.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Window {
+    /// The entries that stay.
+    pub entries: Vec<Entry>,
+    /// The tokens now.
+    pub tokens: f64,
+    /// The memo of the first that stays.
+    pub last_memory: Option<String>,
+    /// How many went.
+    pub n_dropped: usize,
+}
+
+/// Lets the oldest entries go until the tokens fit.
+///
+/// # Errors
+/// When a single entry is left and does not fit either.
+pub fn window(entries: Vec<Entry>, mut tokens: f64, max: f64, count: &Count<'_>) -> Result<Window, Failure> {
+    let mut n_dropped = 0;
+    while tokens > max {
+        if entries.len() - n_dropped <= 1 {
+            return Err(Failure::new("too_many_tokens", vec![tokens], tokens));
+        }
+        tokens -= count.entry(&entries[n_dropped]);
+        n_dropped += 1;
+    }
+    let entries: Vec<Entry> = entries.into_iter().skip(n_dropped).collect();
+    let last_memory = entries.first().and_then(|entry| entry.memo.clone());
+    Ok(Window { entries, tokens, last_memory, n_dropped })
+}

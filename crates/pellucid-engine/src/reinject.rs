@@ -1,0 +1,359 @@
+//! Standing texts before a person's input: when they are said, said again, and how.
+//!
+//! A session has instructions (the product's) and rules (the workspace's). They go before the first
+//! input, again when they changed, and again when so much was said since that the model may have
+//! lost them: after a number of turns, or when its window is filled to a threshold.
+//!
+//! Three ways of deciding are known: `design` is the default, `current` and `initial` do as two
+//! releases of the system that this comes from. Each is a file of its own; all change one
+//! [`State`], which a session keeps.
+//!
+//! - [`settings`]: how often, and what an environment may say about it
+//! - [`files`]: what was found on disk
+//! - [`envelope`]: what is sent in place of the input
+//! - [`skill_words`], [`preferences`]: what an input asks for besides, in the variant `current`
+//!
+//! Not here: reading files and keeping what was read (`pellucid-workspace`).
+
+mod current;
+mod design;
+pub mod envelope;
+pub mod files;
+mod initial;
+pub mod layout;
+pub mod preferences;
+pub mod settings;
+pub mod skill_words;
+
+use std::collections::BTreeSet;
+
+use serde::Deserialize;
+use serde::Serialize;
+
+use self::files::FileRole;
+use self::files::Files;
+use self::settings::Settings;
+use self::settings::Variant;
+use crate::fragment::Fragment;
+use crate::fragment::concat;
+
+/// What a file that is not there hashes to.
+pub const MISSING: &str = "missing";
+
+/// So many failed reads in a row are told apart.
+const FAILURES_TOLD: u32 = 3;
+
+/// What a session remembers of what was put before its inputs.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct State {
+    /// Inputs that were sent.
+    pub turn_count: u64,
+    /// Whether anything was injected yet.
+    pub has_injected: bool,
+    /// The turn count at the last injection with instructions.
+    pub last_injection_turn: Option<u64>,
+    /// The turn count at the last injection of any kind.
+    pub last_rules_injection_turn: Option<u64>,
+    /// What the instructions hashed to when they were last said.
+    pub last_instructions_hash: Option<String>,
+    /// The same of the rules.
+    pub last_rules_hash: Option<String>,
+    /// The same of the soul.
+    pub last_soul_hash: Option<String>,
+    /// The same of the list of skills.
+    pub last_skills_hash: Option<String>,
+    /// A reason that waits for the next input.
+    pub pending: Option<String>,
+    /// Skills that an input asked for.
+    pub requested_skills: Vec<String>,
+    /// Thresholds that have fired and were not fallen below since, by their number.
+    pub disarmed: BTreeSet<usize>,
+    /// Failed reads in a row.
+    pub failures: Failures,
+    /// What a person was warned of, and need not hear again.
+    pub warned: Warned,
+    /// What happened so far.
+    pub figures: Figures,
+}
+
+impl Default for State {
+    fn default() -> Self {
+        Self {
+            turn_count: 0,
+            has_injected: false,
+            last_injection_turn: None,
+            last_rules_injection_turn: None,
+            last_instructions_hash: None,
+            last_rules_hash: None,
+            last_soul_hash: None,
+            last_skills_hash: None,
+            pending: None,
+            requested_skills: Vec::new(),
+            disarmed: BTreeSet::new(),
+            failures: Failures::default(),
+            warned: Warned::default(),
+            figures: Figures::default(),
+        }
+    }
+}
+
+/// Failed reads in a row, by file.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Failures {
+    /// Of the instructions.
+    pub instructions: u32,
+    /// Of the rules.
+    pub rules: u32,
+}
+
+/// What a person was warned of.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Warned {
+    /// That there are no rules.
+    pub rules: bool,
+    /// That the workspace has no instructions.
+    pub instructions: bool,
+    /// That the workspace is not initialised.
+    pub workspace: bool,
+}
+
+/// How often something happened in a session.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Figures {
+    /// First injections.
+    pub n_initial: u64,
+    /// Later ones.
+    pub n_reinjections: u64,
+    /// Inputs that were held back.
+    pub n_failures: u64,
+}
+
+/// What goes before an input.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Injection {
+    /// The texts, in order.
+    pub parts: Vec<Part>,
+    /// Why now.
+    pub reason: String,
+    /// What the instructions hash to, or did when they were last said.
+    pub instructions_hash: String,
+    /// What the rules hash to.
+    pub rules_hash: String,
+}
+
+/// One of the texts that go before an input.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Part {
+    /// Which.
+    pub kind: PartKind,
+    /// Its text.
+    pub text: Vec<Fragment>,
+}
+
+/// Which text it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PartKind {
+    /// That the workspace is not initialised.
+    Notice,
+    /// The instructions.
+    Instructions,
+    /// The rules.
+    Rules,
+    /// How skills are used.
+    SkillSystem,
+    /// Skills that were asked for.
+    RequestedSkills,
+    /// The soul.
+    Soul,
+}
+
+/// Between two parts.
+const GAP: &str = "\n\n\n";
+
+impl Injection {
+    /// The parts with the gaps between them.
+    pub fn fragments(&self) -> Vec<Fragment> {
+        let mut fragments = Vec::new();
+        for (n, part) in self.parts.iter().enumerate() {
+            if n > 0 {
+                fragments.push(Fragment::layout(GAP));
+            }
+            fragments.extend(part.text.iter().cloned());
+        }
+        fragments
+    }
+
+    /// The same as one text.
+    pub fn text(&self) -> String {
+        concat(&self.fragments())
+    }
+}
+
+/// A line for the log.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LogLine {
+    /// How loud.
+    pub level: Level,
+    /// What happened, where it has a name.
+    pub code: Option<&'static str>,
+    /// The file it is about, where it is about one.
+    pub file: Option<FileRole>,
+    /// The line.
+    pub text: String,
+}
+
+/// How loud a line is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Level {
+    /// Somebody must act.
+    Error,
+    /// Something is less than it could be.
+    Warn,
+    /// What happens anyway.
+    Info,
+    /// For those who look for a fault.
+    Debug,
+}
+
+impl Level {
+    /// Its name.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Error => "error",
+            Self::Warn => "warn",
+            Self::Info => "info",
+            Self::Debug => "debug",
+        }
+    }
+}
+
+impl LogLine {
+    fn new(level: Level, text: String) -> Self {
+        Self { level, code: None, file: None, text }
+    }
+}
+
+/// Why an input must not be sent.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Blocked {
+    /// What is wrong, in one word.
+    pub code: &'static str,
+    /// The file.
+    pub path: String,
+    /// What a person reads.
+    pub message: String,
+}
+
+impl std::fmt::Display for Blocked {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+
+impl std::error::Error for Blocked {}
+
+/// What came of a look at an input.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Decision {
+    /// What goes before it, if anything does, or why it is held back.
+    pub injection: Result<Option<Injection>, Blocked>,
+    /// What the log says about it.
+    pub log: Vec<LogLine>,
+}
+
+/// Texts of the pack that variants use.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Words {
+    /// That the workspace is not initialised.
+    pub workspace_notice: Vec<Fragment>,
+    /// How skills are used, with a place for their number.
+    pub skill_system: Vec<Fragment>,
+    /// The same when there are none.
+    pub skill_system_none: Vec<Fragment>,
+}
+
+impl State {
+    /// Whether the files must be read for the next decision.
+    pub fn needs_files(&self, settings: &Settings) -> bool {
+        settings.variant != Variant::Initial || initial::reason(self, settings).is_some()
+    }
+
+    /// Decides what goes before the next input. `occupancy` is the used share of the window, where
+    /// it is known. `files` may be empty where [`Self::needs_files`] says that they are not needed.
+    pub fn decide(&mut self, settings: &Settings, files: &Files, words: &Words, occupancy: Option<f64>) -> Decision {
+        let mut log = Vec::new();
+        let injection = match settings.variant {
+            Variant::Design => self.design(settings, files, occupancy, &mut log),
+            Variant::Current => Ok(self.current(settings, files, words, &mut log)),
+            Variant::Initial => self.initial(settings, files, &mut log),
+        };
+        match &injection {
+            Ok(Some(injection)) if injection.reason == "initial" => self.figures.n_initial += 1,
+            Ok(Some(_)) => self.figures.n_reinjections += 1,
+            Ok(None) => {}
+            Err(_) => self.figures.n_failures += 1,
+        }
+        Decision { injection, log }
+    }
+
+    /// Notes that an input was sent, with or without success.
+    pub fn complete_turn(&mut self) {
+        self.turn_count += 1;
+    }
+
+    /// Notes that the workspace is another one. Gives the line for the log, where there is one.
+    pub fn switch_workspace(&mut self, settings: &Settings, path: &str) -> Option<LogLine> {
+        self.warned = Warned::default();
+        match settings.variant {
+            // The first injection carries the new content anyway.
+            Variant::Design if !self.has_injected => {}
+            _ => self.pending = Some("workspace-changed".to_owned()),
+        }
+        let line = format!("Workspace switched to {path}");
+        match settings.variant {
+            Variant::Design => None,
+            Variant::Initial => Some(LogLine::new(Level::Info, format!("[SystemPrompt] {line}"))),
+            Variant::Current => {
+                self.last_soul_hash = None;
+                self.last_skills_hash = None;
+                self.requested_skills.clear();
+                Some(LogLine::new(Level::Debug, line))
+            }
+        }
+    }
+
+    /// Notes that the conversation begins anew.
+    pub fn reset(&mut self, settings: &Settings) {
+        if settings.variant == Variant::Design {
+            *self = Self { figures: self.figures, ..Self::default() };
+        }
+    }
+
+    /// How many turns ago something was, counted so that "never" is one turn before the first.
+    fn distance(&self, last: Option<u64>) -> f64 {
+        let last = last.map_or(-1.0, |turn| turn as f64);
+        self.turn_count as f64 - last
+    }
+
+    fn set_pending(&mut self, reason: &str) {
+        if self.pending.is_none() {
+            self.pending = Some(reason.to_owned());
+        }
+    }
+
+    /// Notes a reason if a file changed since it was last said and is still there.
+    fn note_change(&mut self, last: Option<&str>, now: &str, reason: &str) {
+        if last.is_some_and(|last| last != now) && now != MISSING {
+            self.set_pending(reason);
+        }
+    }
+}
+
+/// The first eight characters of a hash.
+fn short(hash: &str) -> &str {
+    hash.get(..8).unwrap_or(hash)
+}

@@ -1,0 +1,78 @@
+//! The variant `initial`: files are looked at only when something is due, so a change is noticed
+//! late and then said twice.
+
+use super::Blocked;
+use super::Injection;
+use super::Level;
+use super::LogLine;
+use super::Part;
+use super::PartKind;
+use super::State;
+use super::files::Files;
+use super::files::Found;
+use super::settings::Settings;
+use super::short;
+
+/// Why something would be said now; a pending reason is not taken yet.
+pub(super) fn reason(state: &State, settings: &Settings) -> Option<String> {
+    if !state.has_injected {
+        Some("initial".to_owned())
+    } else if let Some(pending) = &state.pending {
+        Some(pending.clone())
+    } else if settings.enabled && state.distance(state.last_injection_turn) >= settings.turns {
+        Some(format!("turn-{}", state.turn_count))
+    } else {
+        None
+    }
+}
+
+impl State {
+    pub(super) fn initial(
+        &mut self,
+        settings: &Settings,
+        files: &Files,
+        log: &mut Vec<LogLine>,
+    ) -> Result<Option<Injection>, Blocked> {
+        let Some(reason) = reason(self, settings) else {
+            return Ok(None);
+        };
+        // What is pending before the first injection stays, and fires a second time.
+        if self.has_injected {
+            self.pending = None;
+        }
+        let instructions = match &files.instructions {
+            Found::Text(text) => Some(text),
+            Found::NotWanted => None,
+            Found::Missing { path } | Found::Unreadable { path, .. } | Found::Corrupt { path } => {
+                let message = format!("[SystemPrompt] 无法读取 instructions: {path}");
+                return Err(Blocked { code: "instructions_unreadable", path: path.clone(), message });
+            }
+        };
+        let (hi, hr) = (files.instructions.hash().to_owned(), files.rules.hash().to_owned());
+        self.note_change(self.last_instructions_hash.clone().as_deref(), &hi, "instructions-updated");
+        self.warn_of_rules(files, "[SystemPrompt] ", log);
+        self.note_change(self.last_rules_hash.clone().as_deref(), &hr, "rules-updated");
+        self.has_injected = true;
+        self.last_injection_turn = Some(self.turn_count);
+        self.last_rules_injection_turn = Some(self.turn_count);
+        self.last_instructions_hash = Some(hi.clone());
+        self.last_rules_hash = Some(hr.clone());
+        log.push(LogLine::new(Level::Info, format!("[SystemPrompt] {reason} instructions={} rules={hr}", short(&hi))));
+        let instructions = instructions.map(|text| Part { kind: PartKind::Instructions, text: vec![text.trimmed()] });
+        let rules = files.rules.text().filter(|text| !text.is_blank());
+        let rules = rules.map(|text| Part { kind: PartKind::Rules, text: vec![text.trimmed()] });
+        let parts = instructions.into_iter().chain(rules).collect();
+        Ok(Some(Injection { parts, reason, instructions_hash: hi, rules_hash: hr }))
+    }
+
+    /// Says once that there are no rules.
+    pub(super) fn warn_of_rules(&mut self, files: &Files, prefix: &str, log: &mut Vec<LogLine>) {
+        let is_missing = files.rules.text().is_none() && files.rules != Found::NotWanted;
+        if is_missing && !self.warned.rules {
+            let path = files.rules.path();
+            let text = format!("{prefix}workspace rules missing at {path}, continuing with instructions only");
+            log.push(LogLine::new(Level::Warn, text));
+        }
+        self.warned.rules = is_missing;
+    }
+}

@@ -1,0 +1,97 @@
+//! Lines of an input that ask to remember a preference, in the variant `current`.
+//!
+//! Such a line is kept in the soul and taken out of the input. An input that says nothing else is
+//! answered at once, and the model does not hear of it.
+
+use crate::utf16;
+
+/// What such a line begins with.
+const WORDS: [&str; 8] =
+    ["记住偏好", "保存偏好", "写入偏好", "更新偏好", "记住喜好", "保存喜好", "写入喜好", "更新喜好"];
+
+/// A preference.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Preference {
+    /// What it is about.
+    pub key: String,
+    /// What is preferred.
+    pub value: String,
+}
+
+/// Takes the lines that ask for it out of a text. Without any, the text is as it was.
+pub fn take(text: &str) -> (Vec<Preference>, String) {
+    let mut found = Vec::new();
+    let mut rest = Vec::new();
+    for line in text.split('\n') {
+        match read(utf16::trim(line)) {
+            Some(preference) => found.push(preference),
+            None => rest.push(line),
+        }
+    }
+    let rest = rest.join("\n");
+    let rest = if found.is_empty() { rest } else { utf16::trim(&rest).to_owned() };
+    (found, rest)
+}
+
+fn read(line: &str) -> Option<Preference> {
+    let rest = WORDS.iter().find_map(|word| line.strip_prefix(word))?;
+    let rest = utf16::trim(rest);
+    let rest = utf16::trim(rest.strip_prefix([':', '：']).unwrap_or(rest));
+    let is_blank = |c: char| utf16::is_blank(c.encode_utf8(&mut [0; 4]));
+    let key_end = rest.find(|c: char| matches!(c, '=' | ':' | '：') || is_blank(c))?;
+    let (key, after) = rest.split_at(key_end);
+    let after = utf16::trim(after);
+    let value = utf16::trim(after.strip_prefix(['=', ':', '：']).unwrap_or(after));
+    (!key.is_empty() && !value.is_empty()).then(|| Preference { key: key.to_owned(), value: value.to_owned() })
+}
+
+/// The soul with preferences in it: one line each, a later value in place of an earlier one.
+pub fn remembered(soul: &str, preferences: &[Preference]) -> String {
+    let mut lines: Vec<String> = soul.lines().map(str::to_owned).collect();
+    for Preference { key, value } in preferences {
+        let line = format!("- {key}: {value}");
+        let start = format!("- {key}:");
+        match lines.iter_mut().find(|line| line.starts_with(&start)) {
+            Some(known) => *known = line,
+            None => lines.push(line),
+        }
+    }
+    let mut text = lines.join("\n");
+    text.push('\n');
+    text
+}
+
+/// What the person hears.
+pub fn note(preferences: &[Preference]) -> String {
+    let saved = preferences.iter().map(|preference| format!("- {}: {}", preference.key, preference.value));
+    format!("Saved preferences:\n{}", saved.collect::<Vec<_>>().join("\n"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(text: &str, pairs: &[(&str, &str)], rest: &str) {
+        let (found, left) = take(text);
+        let found: Vec<_> = found.iter().map(|it| (it.key.as_str(), it.value.as_str())).collect();
+        assert_eq!((found.as_slice(), left.as_str()), (pairs, rest), "{text}");
+    }
+
+    #[test]
+    fn lines_that_ask_for_it_are_taken_out() {
+        check("记住偏好 tone=calm", &[("tone", "calm")], "");
+        check("  更新喜好： editor：vim  \nwhat now?", &[("editor", "vim")], "what now?");
+        check("保存偏好 tabs four wide", &[("tabs", "four wide")], "");
+        check("a\n写入偏好 x:1\nb", &[("x", "1")], "a\nb");
+        check("保存偏好\nhi", &[], "保存偏好\nhi");
+        check(" plain \n", &[], " plain \n");
+    }
+
+    #[test]
+    fn a_later_value_takes_the_place_of_an_earlier_one() {
+        let tone = |value: &str| Preference { key: "tone".to_owned(), value: value.to_owned() };
+        let soul = remembered("# Soul\n", &[tone("calm")]);
+        assert_eq!(remembered(&soul, &[tone("firm")]), "# Soul\n- tone: firm\n");
+    }
+}

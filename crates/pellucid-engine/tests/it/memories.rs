@@ -1,0 +1,247 @@
+//! Memories: what holds for every chat, and how packs ask for them.
+
+use pellucid_engine::memory::Outcome;
+use pellucid_engine::memory::Stop;
+use pellucid_engine::memory::ask::Answer;
+use pellucid_engine::memory::ask::Answers;
+use pellucid_engine::memory::ask::Question;
+use pellucid_engine::memory::count::Count;
+use pellucid_engine::memory::data::V2Data;
+use pellucid_engine::memory::data::V3Data;
+use pellucid_engine::memory::entry::Entry;
+use pellucid_engine::memory::entry::Role;
+use pellucid_engine::memory::hanurai;
+use pellucid_engine::memory::hypa_v2;
+use pellucid_engine::memory::hypa_v3;
+use pellucid_engine::memory::hypa_v3::Chance;
+use pellucid_engine::memory::hypa_v3::Limits;
+use pellucid_engine::memory::lexical;
+use pellucid_engine::memory::preset::Settings;
+use pellucid_engine::memory::ranking::Known;
+use pellucid_engine::memory::rate_limiter::AfterFailure;
+use pellucid_engine::memory::rate_limiter::End;
+use pellucid_engine::memory::rate_limiter::Options;
+use pellucid_engine::memory::rate_limiter::RateLimiter;
+use pellucid_engine::memory::supa;
+use pellucid_engine::memory::window;
+use pellucid_engine::pack::Pack;
+use pellucid_engine::pack::PackFiles;
+use pellucid_engine::tokens::Estimate;
+use proptest::prelude::*;
+
+fn count() -> Count<'static> {
+    Count::new(&Estimate, "model")
+}
+
+/// Runs a strategy with answers that need no model.
+fn finish<T>(mut run: impl FnMut(&mut Answers<'_>) -> Result<T, Stop>) -> Result<T, &'static str> {
+    let mut given = Vec::new();
+    loop {
+        match run(&mut Answers::new(&given)) {
+            Ok(done) => return Ok(done),
+            Err(Stop::Fails(failure)) => return Err(failure.code),
+            Err(Stop::Asks(Question::Summaries(all))) => {
+                given.push(Answer::Summaries(all.iter().map(|messages| lexical::summary(messages)).collect()));
+            }
+            Err(Stop::Asks(Question::Vectors { texts, .. })) => {
+                given.push(Answer::Vectors(Ok(texts.iter().map(|text| lexical::vector(text)).collect())));
+            }
+        }
+    }
+}
+
+fn chats() -> impl Strategy<Value = Vec<Entry>> {
+    let word = prop::sample::select(vec!["dragon", "ship", "tower", "gold", "river", "storm"]);
+    let text = prop::collection::vec(word, 1..40).prop_map(|words| words.join(" "));
+    prop::collection::vec(text, 1..40).prop_map(|texts| {
+        let role = |n: usize| if n % 2 == 0 { Role::User } else { Role::Assistant };
+        texts
+            .iter()
+            .enumerate()
+            .map(|(n, text)| Entry::new(role(n), text.as_str()).with_memo(format!("m{n}")))
+            .collect()
+    })
+}
+
+/// Whether the entries after the memory are the newest ones of the chat, untouched.
+fn is_suffix(outcome: &[Entry], chat: &[Entry]) -> bool {
+    let kept: Vec<Entry> = outcome.iter().filter(|entry| entry.role != Role::System).cloned().collect();
+    chat.ends_with(&kept)
+}
+
+proptest! {
+    // Chats are long and vectors wide; a few dozen of them say enough.
+    #![proptest_config(ProptestConfig::with_cases(48))]
+
+    #[test]
+    fn a_plain_window_fits_or_fails(chat in chats(), max in 1.0..800.0_f64) {
+        let tokens = count().entries(&chat);
+        match window::window(chat.clone(), tokens, max, &count()) {
+            Ok(window) => {
+                prop_assert!(window.tokens <= max);
+                prop_assert_eq!(count().entries(&window.entries), window.tokens);
+                prop_assert!(is_suffix(&window.entries, &chat));
+            }
+            Err(failure) => prop_assert_eq!(failure.code, "too_many_tokens"),
+        }
+    }
+
+    #[test]
+    fn cards_never_exceed_the_window_and_never_lose_the_newest(
+        chat in chats(),
+        max in 20.0..1500.0_f64,
+        memory in 0.0..0.6_f64,
+        recent in 0.0..1.0_f64,
+        seed in any::<u64>(),
+        is_experimental in any::<bool>(),
+    ) {
+        let settings = Settings {
+            memory_tokens_ratio: memory,
+            recent_memory_ratio: recent,
+            similar_memory_ratio: (1.0 - recent) / 2.0,
+            use_experimental_impl: is_experimental,
+            ..Settings::default()
+        };
+        let known = Known::new();
+        let run = || {
+            let mut data = V3Data::default();
+            let outcome = finish(|answers| {
+                data = V3Data::default();
+                let input = hypa_v3::Input {
+                    entries: &chat,
+                    tokens: count().entries(&chat),
+                    limits: Limits { max, response: 0.0 },
+                    settings: &settings,
+                    prompt: "p",
+                    count: &count(),
+                    known: &known,
+                    chance: Chance::Seeded(seed),
+                };
+                hypa_v3::hypa_v3(&input, &mut data, answers)
+            });
+            (outcome, data)
+        };
+        let (outcome, data) = run();
+        let (again, data_again) = run();
+        prop_assert_eq!(&outcome, &again);
+        prop_assert_eq!(&data, &data_again);
+        if let Ok(Outcome { entries, tokens, .. }) = outcome {
+            prop_assert!(tokens <= max);
+            prop_assert!(count().entries(&entries) <= max);
+            prop_assert!(is_suffix(&entries, &chat));
+            prop_assert!(entries.iter().filter(|entry| entry.role != Role::System).count() >= chat.len().min(3));
+            // Every message is in the window or on a card.
+            let n_on_cards: usize = data.summaries.iter().map(|summary| summary.chat_memos.len()).sum();
+            let n_kept = entries.iter().filter(|entry| entry.role != Role::System).count();
+            prop_assert_eq!(n_on_cards + n_kept, chat.len());
+        }
+    }
+
+    #[test]
+    fn other_memories_give_the_same_for_the_same(chat in chats(), max in 60.0..1500.0_f64) {
+        let known = Known::new();
+        let tokens = count().entries(&chat);
+        let limits = Limits { max, response: 0.0 };
+        let v2 = || finish(|answers| {
+            let settings = hypa_v2::Settings { allocated_tokens: 40.0, chunk_size: 120.0, prompt: "p".to_owned() };
+            hypa_v2::hypa_v2(&chat, tokens, limits, V2Data::default(), &settings, &count(), &known, answers)
+        });
+        prop_assert_eq!(v2(), v2());
+        let recall = || finish(|answers| {
+            let settings = hanurai::Settings { tokens: 30.0, is_split: true };
+            hanurai::hanurai(&chat, tokens, max, &settings, &count(), &known, answers)
+        });
+        let recalled = recall();
+        prop_assert_eq!(&recalled, &recall());
+        if let Ok(outcome) = recalled {
+            prop_assert!(outcome.tokens <= max);
+        }
+        for mode in [supa::Mode::Supa, supa::Mode::HypaV1] {
+            let settings = supa::Settings {
+                mode,
+                chunk_tokens_max: 100.0,
+                removes_punctuation: true,
+                prompt: "p".to_owned(),
+                user: "user".to_owned(),
+                character: "model".to_owned(),
+            };
+            let first =
+                finish(|answers| supa::supa(&chat, tokens, max, None, &settings, &count(), &known, answers));
+            if let Ok(outcome) = &first {
+                prop_assert!(outcome.tokens <= max);
+                // What is stored can be taken up.
+                let stored = outcome.data.memory.as_deref();
+                let next =
+                    finish(|answers| supa::supa(&chat, tokens, max, stored, &settings, &count(), &known, answers));
+                prop_assert!(next.is_ok() || next == Err("not_enough_tokens"), "{:?}", next);
+            }
+        }
+    }
+
+    #[test]
+    fn a_limiter_starts_everything_once_and_never_too_much_at_once(
+        at_once in 1..4_usize,
+        more in 0..4_usize,
+        durations in prop::collection::vec(1..3000_u64, 1..12),
+    ) {
+        let per_minute = at_once + more;
+        let options = Options {
+            tasks_per_minute: per_minute as f64,
+            tasks_at_once: at_once as f64,
+            after_failure: AfterFailure::GoOn,
+        };
+        let mut limiter = RateLimiter::new(options).unwrap();
+        let mut running: Vec<(u64, usize)> = Vec::new();
+        let mut starts: Vec<(usize, u64)> = Vec::new();
+        let mut looks: Vec<u64> = Vec::new();
+        let mut take = |now: pellucid_engine::memory::rate_limiter::Now,
+                        now_ms: u64,
+                        running: &mut Vec<(u64, usize)>,
+                        looks: &mut Vec<u64>| {
+            for task in now.start {
+                running.push((now_ms + durations[task], task));
+                starts.push((task, now_ms));
+            }
+            looks.extend(now.look_again_ms.map(|wait| now_ms + wait));
+        };
+        for _ in &durations {
+            let now = limiter.submit(0);
+            take(now, 0, &mut running, &mut looks);
+        }
+        while let Some(now_ms) = running.iter().map(|(at, _)| *at).chain(looks.iter().copied()).min() {
+            prop_assert!(running.len() <= at_once);
+            if let Some(at) = running.iter().position(|(end, _)| *end == now_ms) {
+                running.remove(at);
+                let now = limiter.end(End::Done, now_ms);
+                take(now, now_ms, &mut running, &mut looks);
+            } else {
+                looks.retain(|at| *at > now_ms);
+                let now = limiter.look(now_ms);
+                take(now, now_ms, &mut running, &mut looks);
+            }
+        }
+        prop_assert_eq!(starts.iter().map(|(task, _)| *task).collect::<Vec<_>>(), (0..durations.len()).collect::<Vec<_>>());
+        for window in starts.windows(per_minute + 1) {
+            prop_assert!(window[per_minute].1 - window[0].1 > 60_000);
+        }
+    }
+}
+
+#[test]
+fn any_layout_can_remember_with_a_few_lines() {
+    let layout =
+        "name = \"mine\"\nfrom = \"codex\"\n[memory]\nmax_context = 8000\n[memory.preset]\nmaxChatsPerSummary = 4\n";
+    let files = PackFiles::from([("pack.toml".to_owned(), layout.to_owned())]);
+    let pack = Pack::load_user(&files, "/packs/mine").unwrap();
+    let memory = pack.layout.memory.as_ref().unwrap();
+    assert_eq!((memory.max_context, memory.preset().max_chats_per_summary), (Some(8000.0), 4.0));
+    assert!(memory.prompt(&pack).starts_with("Summarise"), "the words of the risuai pack stand in");
+}
+
+#[test]
+fn a_key_that_no_preset_has_is_refused() {
+    let layout = "name = \"mine\"\nfrom = \"risuai\"\n[memory.preset]\nmaxChats = 4\n";
+    let files = PackFiles::from([("pack.toml".to_owned(), layout.to_owned())]);
+    let error = Pack::load_user(&files, "/packs/mine").unwrap_err().to_string();
+    assert!(error.contains("unknown field `maxChats`"), "{error}");
+}

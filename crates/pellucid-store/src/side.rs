@@ -1,0 +1,95 @@
+//! What Pellucid knows of a session beside its file: one JSON file for each session.
+//!
+//! Session files belong to a format that other programs read and write, so nothing of ours goes
+//! into them. What is here can be lost without losing the conversation.
+
+use std::fs;
+use std::io;
+use std::path::Path;
+use std::path::PathBuf;
+
+use serde_json::Map;
+use serde_json::Value;
+
+/// The folder in the home folder.
+const FOLDER: &str = "session_state";
+
+/// What is known of a session.
+#[derive(Debug, Clone, Default)]
+pub struct Side {
+    path: Option<PathBuf>,
+    content: Map<String, Value>,
+}
+
+impl Side {
+    /// What is known of the session with this id. A file that cannot be read is as if it were not there.
+    pub fn open(home: &Path, id: &str) -> Self {
+        let path = home.join(FOLDER).join(format!("{id}.json"));
+        let content = fs::read(&path).ok().and_then(|bytes| serde_json::from_slice(&bytes).ok());
+        Self { path: Some(path), content: content.unwrap_or_default() }
+    }
+
+    /// The same, to be looked at: nothing is written.
+    #[must_use]
+    pub fn read_only(self) -> Self {
+        Self { path: None, ..self }
+    }
+
+    /// What is kept under a name.
+    pub fn get(&self, name: &str) -> Option<&Value> {
+        self.content.get(name)
+    }
+
+    /// Keeps a value under a name.
+    ///
+    /// # Errors
+    /// When the file cannot be written.
+    pub fn put(&mut self, name: &str, value: Value) -> io::Result<()> {
+        if self.content.get(name) == Some(&value) {
+            return Ok(());
+        }
+        self.content.insert(name.to_owned(), value);
+        let Some(path) = &self.path else {
+            return Ok(());
+        };
+        if let Some(folder) = path.parent() {
+            fs::create_dir_all(folder)?;
+        }
+        // Written aside first, so that a crash leaves the old file or the new one.
+        let aside = path.with_extension("json.new");
+        fs::write(&aside, serde_json::to_vec_pretty(&self.content)?)?;
+        fs::rename(&aside, path)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn what_is_kept_is_there_again() {
+        let home = tempfile::tempdir().unwrap();
+        let mut side = Side::open(home.path(), "a");
+        assert_eq!(side.get("memory"), None);
+        side.put("memory", json!({ "n": 1 })).unwrap();
+        side.put("reinject", json!(2)).unwrap();
+        assert_eq!(Side::open(home.path(), "a").get("memory"), Some(&json!({ "n": 1 })));
+        assert_eq!(Side::open(home.path(), "b").get("memory"), None);
+        let mut looked_at = Side::open(home.path(), "a").read_only();
+        looked_at.put("reinject", json!(3)).unwrap();
+        assert_eq!(Side::open(home.path(), "a").get("reinject"), Some(&json!(2)));
+    }
+
+    #[test]
+    fn a_broken_file_is_as_if_it_were_not_there() {
+        let home = tempfile::tempdir().unwrap();
+        fs::create_dir_all(home.path().join(FOLDER)).unwrap();
+        fs::write(home.path().join(FOLDER).join("a.json"), "{").unwrap();
+        let mut side = Side::open(home.path(), "a");
+        assert_eq!(side.get("x"), None);
+        side.put("x", json!(1)).unwrap();
+        assert_eq!(Side::open(home.path(), "a").get("x"), Some(&json!(1)));
+    }
+}

@@ -1,0 +1,72 @@
+//! How long it takes to find out, before an input is sent, that nothing changed; and what a change costs.
+//!
+//! `cargo bench -p pellucid-workspace` times it; `cargo test` runs each once.
+
+#![allow(clippy::unwrap_used, reason = "a benchmark that panics says where")]
+
+use std::fs;
+use std::hint::black_box;
+use std::time::Duration;
+use std::time::SystemTime;
+
+use divan::Bencher;
+use pellucid_engine::reinject::State;
+use pellucid_engine::reinject::Words;
+use pellucid_engine::reinject::settings::Given;
+use pellucid_engine::reinject::settings::Settings;
+use pellucid_engine::reinject::settings::Variant;
+use pellucid_workspace::standing_files::Instructions;
+use pellucid_workspace::standing_files::Sources;
+use pellucid_workspace::standing_files::StandingFiles;
+use tempfile::TempDir;
+
+fn main() {
+    divan::main();
+}
+
+/// A workspace with instructions and rules of ten thousand bytes each, written long ago.
+fn workspace() -> (TempDir, StandingFiles) {
+    let folder = tempfile::tempdir().unwrap();
+    fs::create_dir_all(folder.path().join(".git")).unwrap();
+    for name in ["instructions.md", "rules.md"] {
+        let path = folder.path().join(name);
+        fs::write(&path, "Use tabs.\n".repeat(1000)).unwrap();
+        let then = SystemTime::now() - Duration::from_secs(100);
+        fs::File::options().write(true).open(&path).unwrap().set_modified(then).unwrap();
+    }
+    let sources = Sources {
+        variant: Variant::Design,
+        instructions: Instructions::File(folder.path().join("instructions.md")),
+        rules: Some("rules.md".to_owned()),
+        ads_state: None,
+        now: String::new,
+    };
+    let files = StandingFiles::new(sources, folder.path());
+    (folder, files)
+}
+
+/// Everything that happens before an input when nothing is due.
+#[divan::bench]
+fn nothing_changed(bencher: Bencher<'_, '_>) {
+    let (_folder, mut files) = workspace();
+    let settings = Settings::new(Variant::Design, &Given { turns: Some(1e12), ..Given::default() });
+    let mut state = State::default();
+    state.decide(&settings, &files.read(), &Words::default(), None).injection.unwrap();
+    bencher.bench_local(|| {
+        let decision = state.decide(&settings, &files.read(), &Words::default(), None);
+        state.complete_turn();
+        black_box(decision)
+    });
+    assert_eq!(files.n_reads(), 2, "files that did not change are not opened again");
+}
+
+/// The first input: both files are read and hashed, and the text is put together.
+#[divan::bench]
+fn first_injection(bencher: Bencher<'_, '_>) {
+    let settings = Settings::new(Variant::Design, &Given::default());
+    bencher.with_inputs(workspace).bench_local_values(|(folder, mut files)| {
+        let decision = State::default().decide(&settings, &files.read(), &Words::default(), None);
+        black_box(decision.injection.unwrap().map(|injection| injection.text()));
+        folder
+    });
+}

@@ -1,0 +1,316 @@
+//! Texts that go before a person's input: where they lie, and what was read of them before.
+//!
+//! A file is read again only when the file system says that it may be another: where the rules of
+//! the variant ask no more than its time, a change that keeps the time is not seen, as in the
+//! program that this comes from.
+//!
+//! Not here: when the texts are said (`pellucid_engine::reinject`).
+
+mod ads_state;
+
+use std::fs;
+use std::fs::Metadata;
+use std::io;
+use std::path::Path;
+use std::path::PathBuf;
+use std::time::Duration;
+use std::time::SystemTime;
+
+use pellucid_engine::reinject::files::Files;
+use pellucid_engine::reinject::files::Found;
+use pellucid_engine::reinject::files::Skill;
+use pellucid_engine::reinject::files::Text;
+use pellucid_engine::reinject::settings::Variant;
+use pellucid_engine::skills::front_matter;
+
+pub use ads_state::state_folder;
+
+/// So many folders above the start are looked at for a repository.
+const PARENTS_MAX: usize = 9;
+
+/// A file that was written this shortly before it was read is read again next time, because a
+/// second write within one tick of the file system's clock leaves no trace.
+const UNSETTLED: Duration = Duration::from_secs(2);
+
+/// Where texts come from.
+#[derive(Debug, Clone)]
+pub struct Sources {
+    /// Which files there are, and how closely they are watched.
+    pub variant: Variant,
+    /// The product's instructions.
+    pub instructions: Instructions,
+    /// The rules, from the workspace's root, in the variant `design`.
+    pub rules: Option<String>,
+    /// Where the variant `current` keeps what belongs to workspaces; `.ads` of the workspace if absent.
+    pub ads_state: Option<PathBuf>,
+    /// The time, as it is written into a new workspace's file.
+    pub now: fn() -> String,
+}
+
+/// The product's instructions.
+#[derive(Debug, Clone)]
+pub enum Instructions {
+    /// There are none.
+    None,
+    /// A text that is always there.
+    Text(Text),
+    /// A file of the product's own folder.
+    File(PathBuf),
+}
+
+/// The texts of a workspace, with what was read before.
+#[derive(Debug)]
+pub struct StandingFiles {
+    sources: Sources,
+    workspace: PathBuf,
+    cached: Vec<Cached>,
+    n_reads: u64,
+}
+
+#[derive(Debug)]
+struct Cached {
+    path: PathBuf,
+    modified: Option<SystemTime>,
+    size: u64,
+    is_settled: bool,
+    text: Text,
+}
+
+/// What a file holds.
+enum Read {
+    Text(Text),
+    Missing,
+    Unreadable(io::Error),
+    Corrupt,
+}
+
+impl StandingFiles {
+    /// The texts of the workspace that a folder belongs to.
+    pub fn new(sources: Sources, start: &Path) -> Self {
+        let workspace = workspace(&sources, start);
+        Self { sources, workspace, cached: Vec::new(), n_reads: 0 }
+    }
+
+    /// The workspace.
+    pub fn workspace(&self) -> &Path {
+        &self.workspace
+    }
+
+    /// How many files have been opened so far.
+    pub fn n_reads(&self) -> u64 {
+        self.n_reads
+    }
+
+    /// Goes to the workspace of another folder; tells whether it is another one.
+    pub fn set_workspace(&mut self, start: &Path) -> bool {
+        let workspace = workspace(&self.sources, start);
+        let is_other = workspace != self.workspace;
+        if is_other {
+            self.workspace = workspace;
+            self.cached.clear();
+        }
+        is_other
+    }
+
+    /// What is there now.
+    pub fn read(&mut self) -> Files {
+        match self.sources.variant {
+            Variant::Design => self.design(),
+            Variant::Initial => self.initial(),
+            Variant::Current => self.current(),
+        }
+    }
+
+    fn design(&mut self) -> Files {
+        let instructions = match self.sources.instructions.clone() {
+            Instructions::None => Found::NotWanted,
+            Instructions::Text(text) => Found::Text(text),
+            Instructions::File(path) => self.found(&path),
+        };
+        let rules = match &self.sources.rules {
+            Some(rules) => self.found(&self.workspace.join(rules)),
+            None => Found::NotWanted,
+        };
+        Files { instructions, rules, ..Files::default() }
+    }
+
+    fn initial(&mut self) -> Files {
+        let folder = self.workspace.join(".ads");
+        let instructions = self.found(&folder.join("templates/instructions.md"));
+        if instructions.text().is_none() {
+            return Files { instructions, ..Files::default() };
+        }
+        Files { instructions, rules: self.rules_of(&folder), ..Files::default() }
+    }
+
+    fn current(&mut self) -> Files {
+        let ads = self.sources.ads_state.clone().unwrap_or_else(|| self.workspace.join(".ads"));
+        let state = state_folder(&ads, &self.workspace);
+        let is_ready = ads_state::prepare(&self.workspace, &state, self.sources.now);
+        let own = state.join("templates/instructions.md");
+        let (instructions, instructions_wanted) = match self.found(&own) {
+            Found::Text(text) => (Found::Text(text), None),
+            _ => {
+                let stand_in = match self.sources.instructions.clone() {
+                    Instructions::None => None,
+                    Instructions::Text(text) => Some(text),
+                    Instructions::File(path) => self.found(&path).text().cloned(),
+                };
+                let path = shown(&own);
+                match stand_in {
+                    Some(text) => (Found::Text(text), Some(path)),
+                    None => (Found::Missing { path }, None),
+                }
+            }
+        };
+        let rules = self.rules_of(&state);
+        let soul = self.found(&state.join("soul.md")).text().cloned();
+        let skills = skills(&ads.join(".agent/skills"));
+        let uninitialised = (!is_ready).then(|| shown(&self.workspace));
+        Files { instructions, instructions_wanted, rules, soul, skills, uninitialised }
+    }
+
+    /// `rules.md` of a folder, or the one among its templates. Whatever cannot be read is missing.
+    fn rules_of(&mut self, folder: &Path) -> Found {
+        let own = folder.join("rules.md");
+        for path in [own.clone(), folder.join("templates/rules.md")] {
+            if let found @ Found::Text(_) = self.found(&path) {
+                return found;
+            }
+        }
+        Found::Missing { path: shown(&own) }
+    }
+
+    fn found(&mut self, path: &Path) -> Found {
+        let at = shown(path);
+        match self.read_file(path) {
+            Read::Text(text) => Found::Text(text),
+            Read::Missing => Found::Missing { path: at },
+            Read::Unreadable(error) => Found::Unreadable { path: at, error: error.to_string() },
+            Read::Corrupt => Found::Corrupt { path: at },
+        }
+    }
+
+    fn read_file(&mut self, path: &Path) -> Read {
+        let metadata = match fs::metadata(path) {
+            Ok(metadata) => metadata,
+            Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
+                self.cached.retain(|cached| cached.path != path);
+                return Read::Missing;
+            }
+            Err(error) => return Read::Unreadable(error),
+        };
+        let is_strict = self.sources.variant == Variant::Design;
+        let known = self.cached.iter().find(|cached| cached.path == path);
+        if let Some(cached) = known.filter(|cached| cached.holds(&metadata, is_strict)) {
+            return Read::Text(cached.text.clone());
+        }
+        if !metadata.is_file() {
+            return Read::Unreadable(io::Error::new(io::ErrorKind::InvalidInput, "not a regular file"));
+        }
+        self.n_reads += 1;
+        let bytes = match fs::read(path) {
+            Ok(bytes) => bytes,
+            Err(error) => return Read::Unreadable(error),
+        };
+        let text = match String::from_utf8(bytes) {
+            Ok(text) => text,
+            Err(_) if is_strict => return Read::Corrupt,
+            Err(error) => String::from_utf8_lossy(error.as_bytes()).into_owned(),
+        };
+        let text = Text::on_disk(&shown(path), &text);
+        self.cached.retain(|cached| cached.path != path);
+        self.cached.push(Cached::new(path, &metadata, text.clone()));
+        Read::Text(text)
+    }
+}
+
+impl Cached {
+    fn new(path: &Path, metadata: &Metadata, text: Text) -> Self {
+        let modified = metadata.modified().ok();
+        let age = modified.and_then(|then| SystemTime::now().duration_since(then).ok());
+        let is_settled = age.is_some_and(|age| age >= UNSETTLED);
+        Self { path: path.to_owned(), modified, size: metadata.len(), is_settled, text }
+    }
+
+    fn holds(&self, metadata: &Metadata, is_strict: bool) -> bool {
+        let is_same = self.modified.is_some() && self.modified == metadata.modified().ok();
+        is_same && (!is_strict || (self.is_settled && self.size == metadata.len()))
+    }
+}
+
+/// The root of the repository around a folder, or the folder.
+fn workspace(sources: &Sources, start: &Path) -> PathBuf {
+    if sources.variant == Variant::Initial {
+        return start.to_owned();
+    }
+    let around = start.ancestors().take(PARENTS_MAX + 1).find(|folder| folder.join(".git").exists());
+    around.unwrap_or(start).to_owned()
+}
+
+/// The skills of a folder, by the names of their folders.
+fn skills(folder: &Path) -> Vec<Skill> {
+    let Ok(entries) = fs::read_dir(folder) else {
+        return Vec::new();
+    };
+    let mut files: Vec<PathBuf> = entries.flatten().map(|entry| entry.path().join("SKILL.md")).collect();
+    files.sort();
+    let skill = |path: &PathBuf| {
+        let text = fs::read_to_string(path).ok()?;
+        let head = front_matter::parse(&text).ok()?;
+        let (name, description) = (head.name, head.description);
+        Some(Skill { name, description, source: shown(path), text: text.into() })
+    };
+    files.iter().filter_map(skill).collect()
+}
+
+fn shown(path: &Path) -> String {
+    path.to_string_lossy().into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fixture::Fixture;
+
+    fn sources() -> Sources {
+        Sources {
+            variant: Variant::Design,
+            instructions: Instructions::Text(Text::in_pack(&"templates/instructions.md".into(), "I")),
+            rules: Some(".ads/rules.md".to_owned()),
+            ads_state: None,
+            now: String::new,
+        }
+    }
+
+    /// Makes a file look as if it had been written long ago.
+    fn age(path: &Path) {
+        let then = SystemTime::now() - Duration::from_secs(100);
+        fs::File::options().write(true).open(path).unwrap().set_modified(then).unwrap();
+    }
+
+    #[test]
+    fn a_file_that_did_not_change_is_not_opened_again() {
+        let folder = Fixture::new(".git/\n.ads/rules.md: R\\n\na/b/\n");
+        let rules = folder.path(".ads/rules.md");
+        age(&rules);
+        let mut files = StandingFiles::new(sources(), &folder.path("a/b"));
+        for _ in 0..3 {
+            assert_eq!(&*files.read().rules.text().unwrap().text, "R\n");
+        }
+        assert_eq!(files.n_reads(), 1);
+        fs::write(&rules, "S\n").unwrap();
+        assert_eq!(&*files.read().rules.text().unwrap().text, "S\n");
+    }
+
+    #[test]
+    fn what_cannot_be_read_is_not_missing() {
+        let folder = Fixture::new(".git/\n.ads/rules.md/\n");
+        let mut files = StandingFiles::new(sources(), folder.root());
+        assert!(matches!(files.read().rules, Found::Unreadable { .. }));
+        fs::remove_dir_all(folder.path(".ads/rules.md")).unwrap();
+        assert!(matches!(files.read().rules, Found::Missing { .. }));
+        fs::write(folder.path(".ads/rules.md"), [0xff, 0xfe]).unwrap();
+        assert!(matches!(files.read().rules, Found::Corrupt { .. }));
+    }
+}

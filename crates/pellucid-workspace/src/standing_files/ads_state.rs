@@ -1,0 +1,102 @@
+//! Where the variant `current` keeps what belongs to a workspace, and how that comes to be.
+//!
+//! Files of an older place are copied over once; none is ever overwritten.
+
+use std::fmt::Write;
+use std::fs;
+use std::path::Path;
+use std::path::PathBuf;
+
+use sha2::Digest;
+use sha2::Sha256;
+
+/// Says that a folder is a workspace.
+const WORKSPACE: &str = "workspace.json";
+
+/// Files of the older place, with where they go.
+const FILES: [(&str, &str); 9] = [
+    (WORKSPACE, WORKSPACE),
+    ("ads.db", "ads.db"),
+    ("state.db", "state.db"),
+    ("rules.md", "rules.md"),
+    ("intake-state.json", "intake-state.json"),
+    ("context.json", "context.json"),
+    ("templates/instructions.md", "templates/instructions.md"),
+    ("instructions.md", "templates/instructions.md"),
+    ("templates/rules.md", "templates/rules.md"),
+];
+
+const FOLDERS: [&str; 3] = ["templates", "rules", "commands"];
+
+/// How much of a folder's name is in the name of its state.
+const SLUG_MAX: usize = 48;
+
+/// The folder for a workspace's state.
+pub fn state_folder(ads: &Path, workspace: &Path) -> PathBuf {
+    let real = fs::canonicalize(workspace).unwrap_or_else(|_| workspace.to_owned());
+    let name = real.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+    let mut slug = String::new();
+    for c in name.chars() {
+        let is_plain = c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-');
+        if is_plain {
+            slug.push(c);
+        } else if !slug.ends_with('\u{0}') {
+            slug.push('\u{0}');
+        }
+    }
+    let slug: String = slug.replace('\u{0}', "_").chars().take(SLUG_MAX).collect();
+    let slug = if slug.is_empty() { "workspace" } else { &slug };
+    let hash = Sha256::digest(real.to_string_lossy().as_bytes());
+    let hex = hash.iter().take(6).fold(String::new(), |mut hex, byte| {
+        let _ = write!(hex, "{byte:02x}");
+        hex
+    });
+    ads.join("workspaces").join(format!("{slug}-{hex}"))
+}
+
+/// Makes the state ready. Tells whether the workspace's file is there.
+pub(super) fn prepare(workspace: &Path, state: &Path, now: fn() -> String) -> bool {
+    let old = workspace.join(".ads");
+    if old.join(WORKSPACE).is_file() {
+        for (from, to) in FILES {
+            copy_missing(&old.join(from), &state.join(to));
+        }
+        for folder in FOLDERS {
+            copy_folder(&old.join(folder), &state.join(folder));
+        }
+    }
+    let file = state.join(WORKSPACE);
+    if !file.is_file() {
+        let name = workspace.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+        let name = name.replace(char::is_control, "_");
+        let quoted = name.replace('\\', "\\\\").replace('"', "\\\"");
+        let created = now();
+        let text =
+            format!("{{\n  \"name\": \"{quoted}\",\n  \"created_at\": \"{created}\",\n  \"version\": \"1.0\"\n}}\n");
+        let _ = fs::create_dir_all(state).and_then(|()| fs::write(&file, text));
+    }
+    file.is_file()
+}
+
+fn copy_missing(from: &Path, to: &Path) {
+    if !from.is_file() || to.exists() {
+        return;
+    }
+    let folder = to.parent().map_or(Ok(()), fs::create_dir_all);
+    // A state that cannot be written is told of as not initialised.
+    let _ = folder.and_then(|()| fs::copy(from, to));
+}
+
+fn copy_folder(from: &Path, to: &Path) {
+    let Ok(entries) = fs::read_dir(from) else {
+        return;
+    };
+    for entry in entries.flatten() {
+        let (from, to) = (entry.path(), to.join(entry.file_name()));
+        if from.is_dir() {
+            copy_folder(&from, &to);
+        } else {
+            copy_missing(&from, &to);
+        }
+    }
+}

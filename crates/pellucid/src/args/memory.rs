@@ -1,0 +1,100 @@
+//! `memory` and its commands.
+
+use std::path::PathBuf;
+
+use clap::Args as ClapArgs;
+use clap::Subcommand;
+
+use crate::start::Which;
+
+/// `memory`.
+#[derive(Debug, ClapArgs)]
+pub struct MemoryArgs {
+    #[command(subcommand)]
+    pub command: MemoryCommand,
+}
+
+/// Commands of `memory`.
+#[derive(Debug, Subcommand)]
+pub enum MemoryCommand {
+    /// Every card with what it costs, what it stands for and why it was used last.
+    List(OfSession),
+    /// One card with its whole text and the messages it was made from.
+    Show(CardArgs),
+    /// Put another text in place of a card's.
+    Edit(EditArgs),
+    /// Pin a card, so that it comes back before all others.
+    Pin(PinArgs),
+    /// Take cards away for good: `2`, `1,3` or `2-4`.
+    Forget(ForgetArgs),
+}
+
+/// Whose memory, and how it is shown.
+#[derive(Debug, Clone, Default, ClapArgs)]
+pub struct OfSession {
+    /// The session's id. Without it, the session that was used last in this folder.
+    #[arg(long, value_name = "ID")]
+    pub session: Option<String>,
+
+    /// Print JSON.
+    #[arg(long)]
+    pub json: bool,
+
+    /// The working directory.
+    #[arg(short = 'C', long = "cd", value_name = "DIR")]
+    pub cd: Option<PathBuf>,
+}
+
+impl OfSession {
+    /// The session that is meant.
+    pub fn which(&self) -> Which {
+        self.session.clone().map_or(Which::Newest { everywhere: false }, Which::Id)
+    }
+}
+
+/// A card.
+#[derive(Debug, ClapArgs)]
+pub struct CardArgs {
+    /// The card's number in the list.
+    pub card: usize,
+
+    #[command(flatten)]
+    pub of: OfSession,
+}
+
+/// `memory edit`.
+#[derive(Debug, ClapArgs)]
+pub struct EditArgs {
+    /// The card's number in the list.
+    pub card: usize,
+
+    /// The new text. `-` reads it from standard input.
+    pub text: String,
+
+    #[command(flatten)]
+    pub of: OfSession,
+}
+
+/// `memory pin`.
+#[derive(Debug, ClapArgs)]
+pub struct PinArgs {
+    /// The card's number in the list.
+    pub card: usize,
+
+    /// Take the pin out instead.
+    #[arg(long)]
+    pub off: bool,
+
+    #[command(flatten)]
+    pub of: OfSession,
+}
+
+/// `memory forget`.
+#[derive(Debug, ClapArgs)]
+pub struct ForgetArgs {
+    /// The cards' numbers in the list.
+    pub cards: String,
+
+    #[command(flatten)]
+    pub of: OfSession,
+}

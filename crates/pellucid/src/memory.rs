@@ -1,0 +1,196 @@
+//! `memory`: the cards of a session's memory, to look at and to change.
+
+use std::io::Read;
+use std::io::Write;
+use std::process::ExitCode;
+
+use pellucid_agent::memory::CardOrigin;
+use pellucid_agent::memory::CardView;
+use pellucid_agent::memory::History;
+use pellucid_agent::memory::MemoryFile;
+use pellucid_agent::memory::SIDE;
+use pellucid_agent::memory::cards;
+use pellucid_engine::memory::cards as card_rules;
+use pellucid_store::read;
+use pellucid_store::read::Loaded;
+use pellucid_store::record::Record;
+use pellucid_store::side::Side;
+use serde_json::json;
+
+use crate::args::MemoryArgs;
+use crate::args::MemoryCommand;
+use crate::args::OfSession;
+use crate::args::Shared;
+use crate::args::TurnArgs;
+use crate::start::Failure;
+use crate::start::Start;
+
+/// How much of a card's text is in the list.
+const SHOWN_CHARS: usize = 60;
+
+pub fn run(shared: &Shared, args: &MemoryArgs) -> Result<ExitCode, Failure> {
+    let text = match &args.command {
+        MemoryCommand::List(of) => {
+            let opened = Opened::new(shared, of)?;
+            let cards = opened.cards();
+            if of.json { format!("{}\n", json!(cards)) } else { opened.table(&cards) }
+        }
+        MemoryCommand::Show(args) => {
+            let opened = Opened::new(shared, &args.of)?;
+            let card = opened.card(args.card)?;
+            if args.of.json { format!("{}\n", json!(card)) } else { whole(&card) }
+        }
+        MemoryCommand::Edit(args) => {
+            let mut opened = Opened::new(shared, &args.of)?;
+            opened.card(args.card)?;
+            let text = if args.text == "-" { from_stdin()? } else { args.text.clone() };
+            let text = text.trim().to_owned();
+            if text.is_empty() {
+                return Err(Failure::new("Error: a card needs a text; to take it away use `memory forget`"));
+            }
+            opened.file.v3.summaries[args.card - 1].text = text;
+            opened.keep(&format!("card {} changed", args.card), &args.of)?
+        }
+        MemoryCommand::Pin(args) => {
+            let mut opened = Opened::new(shared, &args.of)?;
+            opened.card(args.card)?;
+            opened.file.v3.summaries[args.card - 1].is_important = !args.off;
+            let what = if args.off { "no longer pinned" } else { "pinned" };
+            opened.keep(&format!("card {} {what}", args.card), &args.of)?
+        }
+        MemoryCommand::Forget(args) => {
+            let mut opened = Opened::new(shared, &args.of)?;
+            let mut numbers = card_rules::selection(&args.cards, opened.file.v3.summaries.len());
+            if numbers.is_empty() {
+                return Err(opened.no_card(&args.cards));
+            }
+            numbers.sort_unstable();
+            for card in numbers.iter().rev() {
+                card_rules::forget(&mut opened.file.v3, *card);
+            }
+            let n = numbers.len();
+            opened.keep(&format!("{n} {} forgotten", if n == 1 { "card" } else { "cards" }), &args.of)?
+        }
+    };
+    let mut out = std::io::stdout().lock();
+    out.write_all(text.as_bytes())
+        .and_then(|()| out.flush())
+        .map_err(|error| Failure::new(format!("Error: {error}")))?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// A session's memory.
+struct Opened {
+    id: String,
+    model: String,
+    side: Side,
+    file: MemoryFile,
+    history: History,
+}
+
+impl Opened {
+    fn new(shared: &Shared, of: &OfSession) -> Result<Self, Failure> {
+        let turn = TurnArgs { cd: of.cd.clone(), ..TurnArgs::default() };
+        let start = Start::new(shared, &turn)?;
+        let which = of.which();
+        let found = start.find_any(&which).ok_or_else(|| Failure::new(format!("Error: there is no {which}")))?;
+        let loaded = read::read(&found.path).map_err(|error| Failure::new(format!("Error: {error}")))?;
+        let side = Side::open(&start.config.folders.home, &loaded.meta.id);
+        let file = MemoryFile::read(side.get(SIDE));
+        Ok(Self { id: loaded.meta.id.clone(), model: model(&loaded), side, file, history: history(&loaded) })
+    }
+
+    fn cards(&self) -> Vec<CardView> {
+        cards(&self.file, &self.history, &self.model)
+    }
+
+    fn card(&self, number: usize) -> Result<CardView, Failure> {
+        let card = number.checked_sub(1).and_then(|at| self.cards().into_iter().nth(at));
+        card.ok_or_else(|| self.no_card(&number.to_string()))
+    }
+
+    fn no_card(&self, number: &str) -> Failure {
+        let n = self.file.v3.summaries.len();
+        Failure::new(format!("Error: no card {number}: the session {} has {n}; see `pellucid memory list`", self.id))
+    }
+
+    /// Writes the memory back, and says what was done.
+    fn keep(&mut self, what: &str, of: &OfSession) -> Result<String, Failure> {
+        let value = serde_json::to_value(&self.file).map_err(|error| Failure::new(format!("Error: {error}")))?;
+        let failed = |error| Failure::new(format!("Error: the memory cannot be written: {error}"));
+        self.side.put(SIDE, value).map_err(failed)?;
+        Ok(if of.json { format!("{}\n", json!(self.cards())) } else { format!("{what}\n") })
+    }
+
+    fn table(&self, cards: &[CardView]) -> String {
+        let mut text = format!("session {}: {} cards\n", self.id, cards.len());
+        if cards.is_empty() {
+            return text;
+        }
+        text += &format!(
+            "\n{:>3} {:>3} {:>7} {:>7} {:>8}  {:<16} {}\n",
+            "no", "pin", "tokens", "for", "messages", "used", "text"
+        );
+        for card in cards {
+            let pin = if card.pinned { "*" } else { "" };
+            let (used, n_origins) = (card.used.join(","), card.origins.len());
+            let line = format!(
+                "{:>3} {pin:>3} {:>7} {:>7} {n_origins:>8}  {used:<16} {}",
+                card.number,
+                card.tokens,
+                card.tokens_replaced,
+                beginning(&card.text)
+            );
+            text += line.trim_end();
+            text.push('\n');
+        }
+        text
+    }
+}
+
+/// One card with everything about it.
+fn whole(card: &CardView) -> String {
+    let pinned = if card.pinned { ", pinned" } else { "" };
+    let used = if card.used.is_empty() { String::new() } else { format!(", used last as {}", card.used.join(", ")) };
+    let (tokens, replaced) = (card.tokens, card.tokens_replaced);
+    let mut text = format!("card {}: {tokens} tokens for {replaced}{pinned}{used}\n\n{}\n", card.number, card.text);
+    text += "\nmade from\n";
+    for CardOrigin { id, role, begins } in &card.origins {
+        text += &format!("  {id} {}: {begins}\n", role.unwrap_or("gone"));
+    }
+    text
+}
+
+fn beginning(text: &str) -> String {
+    let line = text.lines().next().unwrap_or_default();
+    let mut shown: String = line.chars().take(SHOWN_CHARS).collect();
+    if shown.len() < text.len() {
+        shown.push('…');
+    }
+    shown
+}
+
+/// The conversation of a session file.
+fn history(loaded: &Loaded) -> History {
+    let items = loaded.records.iter().filter_map(|record| match record {
+        Record::ResponseItem(item) => Some(item.clone()),
+        _ => None,
+    });
+    History::restored(&items.collect::<Vec<_>>())
+}
+
+/// The model that a session was last used with.
+fn model(loaded: &Loaded) -> String {
+    let last = loaded.records.iter().rev().find_map(|record| match record {
+        Record::TurnContext(turn) => Some(turn.model.clone()),
+        _ => None,
+    });
+    last.unwrap_or_default()
+}
+
+fn from_stdin() -> Result<String, Failure> {
+    let mut text = String::new();
+    let read = std::io::stdin().read_to_string(&mut text);
+    read.map_err(|error| Failure::new(format!("Error: standard input cannot be read: {error}")))?;
+    Ok(text)
+}

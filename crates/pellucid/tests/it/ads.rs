@@ -1,0 +1,165 @@
+//! The pack `ads`: standing instructions and a workspace's rules, over several runs.
+
+use std::fs;
+
+use serde_json::Value;
+
+use crate::Ran;
+use crate::World;
+use crate::worked_example::check_page;
+use crate::worked_example::rows_of;
+
+const ID: &str = "00000000-0000-7000-8000-000000000001";
+
+fn world(usage: u64) -> World {
+    let reply = format!("[[reply]]\nsay = \"done\"\nusage = {{ input = {usage}, output = 10 }}\n");
+    World::new(&format!("//- work/script.toml\n{reply}\n//- work/.ads/rules.md\nUse tabs.\n"))
+}
+
+fn begin(world: &World, prompt: &str) -> Ran {
+    world.run(&["exec", "--pack", "ads", "--script", "script.toml", "--session-id", ID, prompt])
+}
+
+fn go_on(world: &World, prompt: &str) -> Ran {
+    world.run(&["exec", "--pack", "ads", "--script", "script.toml", "resume", ID, prompt])
+}
+
+/// The messages of people in the only session file, first lines only.
+fn said(world: &World) -> Vec<String> {
+    let mut folder = world.files.path("home/sessions");
+    while folder.is_dir() {
+        folder = fs::read_dir(&folder).unwrap().next().unwrap().unwrap().path();
+    }
+    let text = fs::read_to_string(folder).unwrap();
+    let lines = text.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+    let items = lines.filter(|line| line["type"] == "response_item" && line["payload"]["role"] == "user");
+    let texts = items.map(|line| line["payload"]["content"][0]["text"].as_str().unwrap().to_owned());
+    texts.filter(|text| !text.starts_with("<environment_context>")).collect()
+}
+
+fn is_injected(text: &str) -> bool {
+    text.starts_with("# Standing instructions") && text.contains("\n\n\nUse ")
+}
+
+#[test]
+fn rules_are_said_first_when_they_change_and_when_the_window_fills() {
+    let world = world(1000);
+    assert_eq!(begin(&world, "one").status, 0);
+    go_on(&world, "two");
+    fs::write(world.files.path("work/.ads/rules.md"), "Use spaces.\n").unwrap();
+    go_on(&world, "three");
+    // A reply that leaves more than a quarter of the window used.
+    world.files.write("work/script.toml", "[[reply]]\nsay = \"long\"\nusage = { input = 90000, output = 10 }\n");
+    go_on(&world, "four");
+    go_on(&world, "five");
+    let said = said(&world);
+    let injected: Vec<bool> = said.iter().map(|text| is_injected(text)).collect();
+    assert_eq!(injected, [true, false, true, false, true], "{said:#?}");
+    assert!(said[2].ends_with("Use spaces.\n\nthree"), "{}", said[2]);
+    assert_eq!(said[1], "two");
+}
+
+#[test]
+fn turns_count_across_runs_where_nothing_is_known_of_the_window() {
+    let world = World::new("//- work/script.toml\n[[reply]]\nsay = \"done\"\n//- work/.ads/rules.md\nUse tabs.\n");
+    let variables = [("ADS_REINJECTION_TURNS", "2"), ("ADS_REINJECTION_TRIGGER", "turns")];
+    let run = |args: &[&str]| assert_eq!(world.run_in(args, &variables).status, 0);
+    run(&["exec", "--pack", "ads", "--script", "script.toml", "--session-id", ID, "0"]);
+    for n in ["1", "2", "3", "4"] {
+        run(&["exec", "--pack", "ads", "--script", "script.toml", "resume", ID, n]);
+    }
+    let injected: Vec<bool> = said(&world).iter().map(|text| is_injected(text)).collect();
+    assert_eq!(injected, [true, false, true, false, true]);
+}
+
+#[test]
+fn rules_that_cannot_be_read_hold_the_input_back() {
+    let world = world(1000);
+    fs::write(world.files.path("work/.ads/rules.md"), [0xff, 0xfe]).unwrap();
+    for _ in 0..2 {
+        let ran = begin(&world, "one");
+        assert_eq!(ran.status, 1);
+        assert!(
+            ran.stderr.contains("the rules are no UTF-8 text: write ROOT/work/.ads/rules.md anew"),
+            "{}",
+            ran.stderr
+        );
+    }
+    let ran = world.run_in(
+        &["exec", "--pack", "ads", "--script", "script.toml", "--session-id", ID, "one"],
+        &[("RUST_LOG", "error")],
+    );
+    assert!(ran.stderr.contains("rules could not be read 3 times in a row"), "{}", ran.stderr);
+    assert!(!world.files.path("home/sessions").exists(), "nothing was sent, so nothing is kept");
+}
+
+#[test]
+fn missing_rules_warn_and_missing_instructions_stop() {
+    let world = world(1000);
+    fs::remove_file(world.files.path("work/.ads/rules.md")).unwrap();
+    let ran = begin(&world, "one");
+    assert_eq!(ran.status, 0);
+    assert!(ran.stderr.contains("rules missing at ROOT/work/.ads/rules.md"), "{}", ran.stderr);
+    world.files.write("mine/pack.toml", "name = \"mine\"\nfrom = \"ads\"\n[reinject]\nassets_dir = \"/nowhere\"\n");
+    let pack = world.files.path("mine");
+    let ran = world.run(&["exec", "--pack", pack.to_str().unwrap(), "--script", "script.toml", "two"]);
+    assert_eq!(ran.status, 1);
+    assert!(
+        ran.stderr.contains(
+            "the instructions are missing: put the product's file back at /nowhere/templates/instructions.md"
+        ),
+        "{}",
+        ran.stderr
+    );
+}
+
+#[test]
+fn a_phase_goes_before_every_input() {
+    let world = world(1000);
+    let ran = world.run(&["prompt", "--pack", "ads", "-c", "phase=review", "look"]);
+    assert!(ran.out().contains("\n\nPhase: review. Change nothing."), "{}", ran.out());
+    assert!(ran.out().contains("a way to see it.\n\nlook\n"), "{}", ran.out());
+    let ran = world.run(&["exec", "--pack", "ads", "-c", "phase=rest", "--script", "script.toml", "look"]);
+    assert!(
+        ran.stderr.contains("phase `rest`: the pack `ads` knows implementation, requirements, review"),
+        "{}",
+        ran.stderr
+    );
+}
+
+#[test]
+fn the_shipped_variants_look_for_other_files() {
+    let world = world(1000);
+    world.files.write("mine/pack.toml", "name = \"mine\"\nfrom = \"ads\"\n[reinject]\nvariant = \"current\"\n");
+    let pack = world.files.path("mine");
+    let pack = pack.to_str().unwrap();
+    let ran = world.run(&["prompt", "--pack", pack, "hello"]);
+    assert!(ran.out().contains("<skill_system>\nThis workspace has no skills yet."), "{}", ran.out());
+    assert!(ran.out().contains("everything above is background.**\n\nhello\n"), "{}", ran.out());
+    world.files.write("mine/pack.toml", "name = \"mine\"\nfrom = \"ads\"\n[reinject]\nvariant = \"initial\"\n");
+    let ran = world.run(&["prompt", "--pack", pack, "hello"]);
+    assert_eq!(ran.status, 1);
+    assert!(ran.stderr.contains("instructions: ROOT/work/.ads/templates/instructions.md"), "{}", ran.stderr);
+}
+
+#[test]
+fn the_example_about_ads_is_up_to_date() {
+    let world = world(1000);
+    let mut example = String::from("$ cat .ads/rules.md\nUse tabs.\n\n$ pellucid context --pack ads \"Add a test\"\n");
+    let ran = world.run(&["context", "--pack", "ads", "--session-id", ID, "Add a test"]);
+    example += &rows_of(&world.shown(ran.out()).replace("ROOT/work/", "./"), "user");
+    begin(&world, "Add a test");
+    let log = |ran: &Ran| {
+        let lines = ran.stderr.lines().filter(|line| line.contains("[SystemPrompt]"));
+        lines.map(|line| format!("{}\n", &line[line.find("[SystemPrompt]").unwrap()..])).collect::<String>()
+    };
+    let args = ["exec", "--pack", "ads", "--script", "script.toml", "resume", ID];
+    let with_log = [("RUST_LOG", "info")];
+    example += "\n$ RUST_LOG=info pellucid exec --pack ads resume ID \"And run it\"\n";
+    example += &log(&world.run_in(&[&args[..], &["And run it"]].concat(), &with_log));
+    fs::write(world.files.path("work/.ads/rules.md"), "Use tabs. Name tests after what they show.\n").unwrap();
+    example += "\n$ echo \"Use tabs. Name tests after what they show.\" > .ads/rules.md\n";
+    example += "$ RUST_LOG=info pellucid exec --pack ads resume ID \"One more\"\n";
+    example += &log(&world.run_in(&[&args[..], &["One more"]].concat(), &with_log));
+    check_page("ads.md", &example);
+}

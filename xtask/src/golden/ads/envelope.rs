@@ -1,0 +1,198 @@
+//! The suite `envelope`: what reaches the back end in place of an input, in the shipped variants.
+
+use pellucid_engine::fragment::{Fragment, concat};
+use pellucid_engine::reinject::envelope::{Beside, Said, Sent, Words, wrap, wrap_current};
+use pellucid_engine::reinject::preferences::{self, Preference};
+use pellucid_engine::reinject::skill_words;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::design::{JsonSaid, JsonSent};
+use crate::golden::cases::{self, Verdict, same};
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Case {
+    #[serde(rename = "id")]
+    _id: String,
+    #[serde(rename = "note")]
+    _note: Option<String>,
+    variant: Kind,
+    injections: Vec<Option<String>>,
+    inputs: Vec<Value>,
+    #[serde(default)]
+    adapter_takes_developer_instructions: bool,
+    #[serde(default)]
+    send_fails: bool,
+    #[serde(default)]
+    inject_throws: bool,
+    expect: Expect,
+}
+
+#[derive(Deserialize, PartialEq)]
+#[serde(rename_all = "snake_case")]
+enum Kind {
+    Current,
+    Initial,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Expect {
+    sent: Vec<Value>,
+    developer_instructions: Option<Vec<String>>,
+    turns_completed: usize,
+    requested_skills: Option<Value>,
+    results: Vec<Value>,
+}
+
+/// What happened to the back end and the manager.
+#[derive(Default)]
+struct Seen {
+    sent: Vec<Value>,
+    developer: Vec<String>,
+    n_turns: usize,
+    skills: Vec<String>,
+    results: Vec<Value>,
+}
+
+pub fn run(file: &Value) -> Vec<Verdict> {
+    cases::run(file, check)
+}
+
+fn check(case: Case) -> Result<(), String> {
+    let mut seen = Seen::default();
+    let mut n_injected = 0;
+    for input in &case.inputs {
+        let (saved, input) =
+            if case.variant == Kind::Current { without_preferences(input) } else { (vec![], input.clone()) };
+        let note = (!saved.is_empty()).then(|| saved_note(&saved));
+        if let (Some(note), true) = (&note, is_empty(&input)) {
+            seen.results.push(json!({ "response": note }));
+            continue;
+        }
+        if case.inject_throws {
+            seen.results.push(json!({ "error": "instructions unreadable" }));
+            continue;
+        }
+        if case.variant == Kind::Current {
+            seen.skills.extend(texts(&input).iter().flat_map(|text| skill_words::named(text)));
+        }
+        let injection = case.injections.get(n_injected).or(case.injections.last()).cloned().flatten();
+        n_injected += 1;
+        let injected = injection.map(|text| vec![Fragment::provided("manager", text)]);
+        let sent_now = match case.variant {
+            Kind::Initial => sent(&wrap(injected, None, said(&input)?)),
+            Kind::Current => {
+                let beside =
+                    if case.adapter_takes_developer_instructions { Beside::Developer } else { Beside::Nothing };
+                let enveloped = wrap_current(injected, &words(), beside, said(&input)?);
+                seen.developer.extend(enveloped.developer.map(|text| concat(&text)));
+                sent(&enveloped.sent)
+            }
+        };
+        seen.sent.push(sent_now);
+        seen.n_turns += 1;
+        seen.results.push(match (case.send_fails, note) {
+            (true, _) => json!({ "error": "send failed" }),
+            (false, Some(note)) => json!({ "response": format!("ok\n\n{note}") }),
+            (false, None) => json!({ "response": "ok" }),
+        });
+    }
+    same("sent", &seen.sent, &case.expect.sent)?;
+    if let Some(expected) = &case.expect.developer_instructions {
+        same("developer instructions", &seen.developer, expected)?;
+    }
+    same("turns", &seen.n_turns, &case.expect.turns_completed)?;
+    if let Some(expected) = &case.expect.requested_skills {
+        same("requested skills", &seen.skills, &flat(expected))?;
+    }
+    same("results", &seen.results, &case.expect.results)
+}
+
+/// The words of the pack, as the vectors show them.
+fn words() -> Words {
+    let word = |text: &str| vec![Fragment::provided("words", text)];
+    Words { alias: word("{{ALIAS_NOTE}}"), separator: word("{{SEPARATOR}}") }
+}
+
+/// An input as the engine takes it.
+pub fn said(input: &Value) -> Result<JsonSaid, String> {
+    match input {
+        Value::String(text) => Ok(Said::Text(Fragment::provided("input", text.as_str()))),
+        Value::Array(items) => Ok(Said::Items(items.clone())),
+        other => Err(format!("no input: {other}")),
+    }
+}
+
+/// What is sent, as the vectors write it.
+pub fn sent(sent: &JsonSent) -> Value {
+    match sent {
+        Sent::Text(text) => json!(concat(text)),
+        Sent::Items { texts, items } => {
+            let texts = texts.iter().map(|text| json!({ "type": "text", "text": concat(text) }));
+            Value::Array(texts.chain(items.iter().cloned()).collect())
+        }
+    }
+}
+
+fn texts(input: &Value) -> Vec<String> {
+    let item = |item: &Value| item.get("text").and_then(Value::as_str).map(str::to_string);
+    match input {
+        Value::String(text) => vec![text.clone()],
+        Value::Array(items) => items.iter().filter_map(item).collect(),
+        _ => Vec::new(),
+    }
+}
+
+/// The input without lines that ask to remember a preference.
+fn without_preferences(input: &Value) -> (Vec<Preference>, Value) {
+    match input {
+        Value::String(text) => {
+            let (saved, rest) = preferences::take(text);
+            (saved, json!(rest))
+        }
+        Value::Array(items) => {
+            let mut saved = Vec::new();
+            let mut rest = Vec::new();
+            for item in items {
+                let Some(text) = item.get("text").and_then(Value::as_str) else {
+                    rest.push(item.clone());
+                    continue;
+                };
+                let (found, left) = preferences::take(text);
+                if found.is_empty() || !left.is_empty() {
+                    let mut item = item.clone();
+                    item["text"] = json!(left);
+                    rest.push(item);
+                }
+                saved.extend(found);
+            }
+            (saved, Value::Array(rest))
+        }
+        other => (Vec::new(), other.clone()),
+    }
+}
+
+fn is_empty(input: &Value) -> bool {
+    match input {
+        Value::String(text) => text.is_empty(),
+        Value::Array(items) => items.is_empty(),
+        _ => false,
+    }
+}
+
+/// The note about what was saved, as the vectors show it.
+fn saved_note(saved: &[Preference]) -> String {
+    let pairs: Vec<_> = saved.iter().map(|it| format!("{}={}", it.key, it.value)).collect();
+    format!("{{{{SAVED:{}}}}}", pairs.join(","))
+}
+
+/// Names, in one list or in a list for each request.
+fn flat(names: &Value) -> Vec<String> {
+    match names {
+        Value::Array(rows) => rows.iter().flat_map(flat).collect(),
+        Value::String(name) => vec![name.clone()],
+        _ => Vec::new(),
+    }
+}

@@ -1,0 +1,269 @@
+//! The suites `manager_current` and `manager_initial`: what two releases inject, and when.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
+
+use pellucid_engine::fragment::Fragment;
+use pellucid_engine::reinject::files::{Files, Text};
+use pellucid_engine::reinject::settings::{Given, Settings, Variant};
+use pellucid_engine::reinject::{Decision, LogLine, State, Words};
+use pellucid_workspace::standing_files::{Instructions, Sources, StandingFiles, state_folder};
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use crate::golden::cases::{self, Verdict, same};
+use crate::scratch::Scratch;
+
+/// When files were written before the first step, in seconds.
+const MTIME: u64 = 1000;
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Case {
+    #[serde(rename = "id")]
+    _id: String,
+    #[serde(rename = "note")]
+    _note: Option<String>,
+    variant: Variant,
+    workspaces: BTreeMap<String, Workspace>,
+    start: Option<String>,
+    reinjection: Option<Reinjection>,
+    #[serde(default, deserialize_with = "present")]
+    builtin_instructions: Option<Option<String>>,
+    #[serde(rename = "agrees_with_design")]
+    _agrees: Option<bool>,
+    steps: Vec<Step>,
+}
+
+/// Tells a value that is null from one that is not there.
+fn present<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Option<Option<String>>, D::Error> {
+    Option::<String>::deserialize(deserializer).map(Some)
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Workspace {
+    git: Option<bool>,
+    #[serde(default)]
+    dirs: Vec<String>,
+    #[serde(default)]
+    state: BTreeMap<String, String>,
+    #[serde(default)]
+    legacy: BTreeMap<String, String>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+struct Reinjection {
+    enabled: Option<bool>,
+    turns: Option<f64>,
+    rules_turns: Option<f64>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields, tag = "op", rename_all = "snake_case")]
+enum Step {
+    Inject { expect: Option<Value>, expect_log: Option<Vec<Value>> },
+    CompleteTurn { times: Option<usize> },
+    Turns { count: usize, expect_reasons: Vec<Option<String>> },
+    Write { path: String, text: String, mtime: Option<u64>, ws: Option<String>, expect_log: Option<Vec<Value>> },
+    Delete { path: String, ws: Option<String> },
+    SetWorkspace { to: String, expect_log: Option<Vec<Value>> },
+    RequestSkills { names: Vec<String>, expect_log: Option<Vec<Value>> },
+    WriteSkill { dir: String, text: String, mtime: Option<u64> },
+}
+
+pub fn run(file: &Value) -> Vec<Verdict> {
+    cases::run(file, check)
+}
+
+struct World {
+    scratch: Scratch,
+    root: PathBuf,
+    variant: Variant,
+    start: String,
+    settings: Settings,
+    state: State,
+    files: StandingFiles,
+    names: Vec<String>,
+}
+
+fn check(case: Case) -> Result<(), String> {
+    let Some(first) = case.workspaces.keys().next().cloned() else {
+        return Err("no workspace".into());
+    };
+    let scratch = Scratch::new().map_err(|error| error.to_string())?;
+    let root = scratch.path().canonicalize().map_err(|error| error.to_string())?;
+    let start = case.start.clone().unwrap_or(first);
+    let reinjection = case.reinjection.unwrap_or(Reinjection { enabled: None, turns: None, rules_turns: None });
+    let given = Given {
+        enabled: reinjection.enabled,
+        turns: reinjection.turns,
+        rules_turns: reinjection.rules_turns,
+        ..Given::default()
+    };
+    let builtin = case.builtin_instructions.unwrap_or_else(|| Some("BUILTIN INSTRUCTIONS\n".into()));
+    let builtin = builtin.map(|text| Text::in_pack(&"templates/instructions.md".into(), &text));
+    for (name, workspace) in &case.workspaces {
+        make(&root, case.variant, name, workspace)?;
+    }
+    let sources = Sources {
+        variant: case.variant,
+        instructions: builtin.map_or(Instructions::None, Instructions::Text),
+        rules: None,
+        ads_state: Some(root.join("ads")),
+        now: || "1970-01-01T00:00:00.000Z".into(),
+    };
+    let mut world = World {
+        files: StandingFiles::new(sources, &root.join(&start)),
+        settings: Settings::new(case.variant, &given),
+        state: State::default(),
+        variant: case.variant,
+        names: case.workspaces.keys().cloned().collect(),
+        scratch,
+        root,
+        start: start.split('/').next().unwrap_or_default().to_string(),
+    };
+    for (n, step) in case.steps.into_iter().enumerate() {
+        world.step(step).map_err(|problem| format!("step {n}: {problem}"))?;
+    }
+    drop(world.scratch);
+    Ok(())
+}
+
+/// Makes a workspace and its state.
+fn make(root: &Path, variant: Variant, name: &str, workspace: &Workspace) -> Result<(), String> {
+    let folder = root.join(name);
+    let made = fs::create_dir_all(&folder);
+    made.map_err(|error| error.to_string())?;
+    if workspace.git != Some(false) {
+        fs::create_dir_all(folder.join(".git")).map_err(|error| error.to_string())?;
+    }
+    for dir in &workspace.dirs {
+        fs::create_dir_all(folder.join(dir)).map_err(|error| error.to_string())?;
+    }
+    let state = state_of(root, variant, name);
+    for (path, text) in &workspace.state {
+        write(&state.join(path), text, MTIME)?;
+    }
+    for (path, text) in &workspace.legacy {
+        write(&folder.join(".ads").join(path), text, MTIME)?;
+    }
+    Ok(())
+}
+
+fn state_of(root: &Path, variant: Variant, name: &str) -> PathBuf {
+    let workspace = root.join(name);
+    if variant == Variant::Current { state_folder(&root.join("ads"), &workspace) } else { workspace.join(".ads") }
+}
+
+fn write(path: &Path, text: &str, mtime: u64) -> Result<(), String> {
+    let io = |error: std::io::Error| format!("{}: {error}", path.display());
+    fs::create_dir_all(path.parent().unwrap_or(path)).map_err(io)?;
+    fs::write(path, text).map_err(io)?;
+    let file = fs::File::options().write(true).open(path).map_err(io)?;
+    file.set_modified(SystemTime::UNIX_EPOCH + Duration::from_secs(mtime)).map_err(io)
+}
+
+impl World {
+    fn step(&mut self, step: Step) -> Result<(), String> {
+        match step {
+            Step::Inject { expect, expect_log } => {
+                let decision = self.inject();
+                let found = self.shown(&decision);
+                same("injection", &found, &expect.unwrap_or(Value::Null))?;
+                self.compare_log(&decision.log, expect_log)
+            }
+            Step::Turns { count, expect_reasons } => {
+                let mut reasons = Vec::new();
+                for _ in 0..count {
+                    let injection = self.inject().injection.map_err(|blocked| blocked.message)?;
+                    reasons.push(injection.map(|it| it.reason));
+                    self.state.complete_turn();
+                }
+                same("reasons", &reasons, &expect_reasons)
+            }
+            Step::CompleteTurn { times } => {
+                for _ in 0..times.unwrap_or(1) {
+                    self.state.complete_turn();
+                }
+                Ok(())
+            }
+            Step::Write { path, text, mtime, ws, expect_log } => {
+                write(&self.place(ws, &path), &text, mtime.unwrap_or(MTIME))?;
+                self.compare_log(&[], expect_log)
+            }
+            Step::Delete { path, ws } => {
+                fs::remove_file(self.place(ws, &path)).map_err(|error| format!("{path}: {error}"))
+            }
+            Step::SetWorkspace { to, expect_log } => {
+                let mut log = Vec::new();
+                if self.files.set_workspace(&self.root.join(&to)) {
+                    let path = self.files.workspace().to_string_lossy().into_owned();
+                    log.extend(self.state.switch_workspace(&self.settings, &path));
+                }
+                self.compare_log(&log, expect_log)
+            }
+            Step::RequestSkills { names, expect_log } => {
+                self.state.request_skills(&names);
+                self.compare_log(&[], expect_log)
+            }
+            Step::WriteSkill { dir, text, mtime } => {
+                let path = self.root.join("ads/.agent/skills").join(dir).join("SKILL.md");
+                write(&path, &text, mtime.unwrap_or(MTIME))
+            }
+        }
+    }
+
+    fn place(&self, ws: Option<String>, path: &str) -> PathBuf {
+        state_of(&self.root, self.variant, ws.as_deref().unwrap_or(&self.start)).join(path)
+    }
+
+    fn inject(&mut self) -> Decision {
+        let files = if self.state.needs_files(&self.settings) { self.files.read() } else { Files::default() };
+        let words = Words {
+            workspace_notice: word("{{WORKSPACE_NOTICE}}"),
+            skill_system: word("{{SKILLS}}"),
+            skill_system_none: word("{{SKILLS}}"),
+        };
+        self.state.decide(&self.settings, &files, &words, None)
+    }
+
+    fn shown(&self, decision: &Decision) -> Value {
+        match &decision.injection {
+            Ok(None) => Value::Null,
+            Ok(Some(injection)) => json!({
+                "reason": injection.reason,
+                "instructions_hash": injection.instructions_hash,
+                "rules_hash": injection.rules_hash,
+                "text": injection.text().replace("<skill_system>\n{{SKILLS}}\n</skill_system>", "{{SKILL_SYSTEM}}"),
+            }),
+            Err(blocked) => json!({ "error": self.named(&blocked.message) }),
+        }
+    }
+
+    fn compare_log(&self, log: &[LogLine], expected: Option<Vec<Value>>) -> Result<(), String> {
+        let row = |it: &LogLine| json!({ "level": it.level.word(), "message": self.named(&it.text) });
+        let found: Vec<Value> = log.iter().map(row).collect();
+        same("log", &found, &expected.unwrap_or_default())
+    }
+
+    /// A text with the names of the vectors for the folders.
+    fn named(&self, text: &str) -> String {
+        let mut text = text.to_string();
+        for name in &self.names {
+            let state = state_of(&self.root, self.variant, name);
+            if self.root.join(name).is_dir() && text.contains(&*state.to_string_lossy()) {
+                text = text.replace(&*state.to_string_lossy(), &format!("$STATE({name})"));
+            }
+            text = text.replace(&*self.root.join(name).to_string_lossy(), &format!("$WS({name})"));
+        }
+        text
+    }
+}
+
+fn word(text: &str) -> Vec<Fragment> {
+    vec![Fragment::provided("words", text)]
+}

@@ -1,0 +1,296 @@
+//! The suites of the strategies: `supa_and_hypav1`, `hypav2`, `hypav3`, `hanurai`.
+
+use pellucid_engine::memory::ask::{Answer, Answers};
+use pellucid_engine::memory::count::Count;
+use pellucid_engine::memory::data::{V2Data, V3Data};
+use pellucid_engine::memory::hypa_v3::{Chance, Input, Limits};
+use pellucid_engine::memory::preset::Settings;
+use pellucid_engine::memory::ranking::Known;
+use pellucid_engine::memory::{Failure, Outcome, Stop};
+use pellucid_engine::memory::{hanurai, hypa_v2, hypa_v3, supa};
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::chats::{self, Chat};
+use super::toy::{Cleans, PROMPT, Toy, Words};
+use crate::golden::ads_number as number;
+use crate::golden::cases::{self, Verdict, same};
+
+/// Runs a strategy with all answers so far until it comes to an end.
+pub fn finish<T>(toy: &mut Toy, mut run: impl FnMut(&mut Answers<'_>) -> Result<T, Stop>) -> Result<T, Failure> {
+    let mut given: Vec<Answer> = Vec::new();
+    loop {
+        match run(&mut Answers::new(&given)) {
+            Ok(done) => return Ok(done),
+            Err(Stop::Fails(failure)) => return Err(failure),
+            Err(Stop::Asks(question)) => given.push(toy.answer(&question)),
+        }
+    }
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Case<I> {
+    #[serde(rename = "id")]
+    _id: String,
+    #[serde(rename = "note")]
+    _note: Option<String>,
+    #[serde(rename = "impl")]
+    implementation: Option<Implementation>,
+    input: I,
+    expect: Expect,
+}
+
+#[derive(Deserialize, PartialEq, Clone, Copy)]
+#[serde(rename_all = "snake_case")]
+enum Implementation {
+    Standard,
+    Experimental,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Expect {
+    #[serde(alias = "tokens_out")]
+    current_tokens_out: Option<Value>,
+    chats: Option<Vec<Value>>,
+    data: Option<Value>,
+    memory: Option<Value>,
+    last_id: Option<Value>,
+    error: Option<ExpectError>,
+    thrown: Option<ExpectError>,
+    summarizer_inputs: Option<Value>,
+    embedded_texts: Option<Vec<String>>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ExpectError {
+    pub code: String,
+    pub numbers: Option<Vec<Value>>,
+}
+
+impl Expect {
+    /// Compares how it ended: what was given, or why nothing was.
+    fn compare<D>(&self, result: &Result<Outcome<D>, Failure>, input: &[Chat]) -> Result<(), String> {
+        match result {
+            Ok(outcome) => {
+                if let Some(error) = self.error.as_ref().or(self.thrown.as_ref()) {
+                    return Err(format!("no failure, expected {}", error.code));
+                }
+                let expected = self.chats.as_deref().ok_or("no chats are expected")?;
+                chats::compare(&outcome.entries, expected, &chats::entries(input))?;
+                self.compare_tokens(outcome.tokens)
+            }
+            Err(failure) => {
+                let expected = if failure.is_raised { &self.thrown } else { &self.error };
+                compare_failure(failure, expected.as_ref())?;
+                if failure.is_raised { Ok(()) } else { self.compare_tokens(failure.tokens) }
+            }
+        }
+    }
+
+    fn compare_tokens(&self, tokens: f64) -> Result<(), String> {
+        let expected = self.current_tokens_out.as_ref();
+        expected.map_or(Ok(()), |expected| same("tokens", &number(tokens), expected))
+    }
+}
+
+/// Compares why something failed.
+pub fn compare_failure(failure: &Failure, expected: Option<&ExpectError>) -> Result<(), String> {
+    let Some(expected) = expected else {
+        return Err(format!("fails: {} {:?}", failure.code, failure.numbers));
+    };
+    same("code", &failure.code, &expected.code.as_str())?;
+    let Some(numbers) = &expected.numbers else {
+        return Ok(());
+    };
+    let found: Vec<Value> = failure.numbers.iter().map(|it| number(*it)).collect();
+    same("numbers", &found, numbers)
+}
+
+fn count() -> Count<'static> {
+    Count::new(&Words, "toy")
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+struct SupaInput {
+    #[serde(rename = "as_hyper")]
+    as_hyper: bool,
+    #[serde(rename = "max_context")]
+    max_context: f64,
+    max_supa_chunk_size: f64,
+    remove_punctuation_hypa: bool,
+    supa_memory_prompt: Option<String>,
+    chats: Vec<Chat>,
+    memory: Option<String>,
+    #[serde(default)]
+    summaries: Vec<String>,
+    #[serde(default)]
+    vocab: Vec<String>,
+    #[serde(rename = "current_tokens_in")]
+    tokens: f64,
+    #[serde(default, rename = "embed_fails")]
+    embed_fails: bool,
+}
+
+pub fn supa(file: &Value) -> Vec<Verdict> {
+    cases::run(file, |case: Case<SupaInput>| {
+        let input = case.input;
+        let settings = supa::Settings {
+            mode: if input.as_hyper { supa::Mode::HypaV1 } else { supa::Mode::Supa },
+            chunk_tokens_max: input.max_supa_chunk_size,
+            removes_punctuation: input.remove_punctuation_hypa,
+            prompt: input.supa_memory_prompt.filter(|it| !it.is_empty()).unwrap_or_else(|| PROMPT.into()),
+            user: "User".into(),
+            character: "Char".into(),
+        };
+        let entries = chats::entries(&input.chats);
+        let mut toy = Toy::new(input.vocab, input.summaries, input.embed_fails, Cleans::No);
+        let known = Known::new();
+        let result = finish(&mut toy, |answers| {
+            let memory = input.memory.as_deref();
+            supa::supa(&entries, input.tokens, input.max_context, memory, &settings, &count(), &known, answers)
+        });
+        case.expect.compare(&result, &input.chats)?;
+        chats::compare_asked(&toy.asked, case.expect.summarizer_inputs.as_ref())?;
+        let stored = result.map(|it| it.data).unwrap_or_default();
+        same("memory", &stored.memory.map_or(Value::Null, Value::from), &case.expect.memory.unwrap_or_default())?;
+        same("last id", &stored.last_id.map_or(Value::Null, Value::from), &case.expect.last_id.unwrap_or_default())
+    })
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+struct V2Input {
+    #[serde(rename = "max_context")]
+    max_context: f64,
+    #[serde(rename = "max_response")]
+    max_response: f64,
+    hypa_allocated_tokens: f64,
+    hypa_chunk_size: f64,
+    supa_memory_prompt: Option<String>,
+    chats: Vec<Chat>,
+    data: Option<Value>,
+    #[serde(default)]
+    summaries: Vec<String>,
+    #[serde(default)]
+    vocab: Vec<String>,
+    #[serde(rename = "current_tokens_in")]
+    tokens: f64,
+    #[serde(default, rename = "embed_fails")]
+    embed_fails: bool,
+}
+
+pub fn hypa_v2(file: &Value) -> Vec<Verdict> {
+    cases::run(file, |case: Case<V2Input>| {
+        let input = case.input;
+        let settings = hypa_v2::Settings {
+            allocated_tokens: input.hypa_allocated_tokens,
+            chunk_size: input.hypa_chunk_size,
+            prompt: input.supa_memory_prompt.filter(|it| !it.is_empty()).unwrap_or_else(|| PROMPT.into()),
+        };
+        let entries = chats::entries(&input.chats);
+        let data = match &input.data {
+            Some(data) => V2Data::read(data, &entries).ok_or("the data cannot be read")?,
+            None => V2Data::default(),
+        };
+        let limits = Limits { max: input.max_context, response: input.max_response };
+        let mut toy = Toy::new(input.vocab, input.summaries, input.embed_fails, Cleans::No);
+        let known = Known::new();
+        let result = finish(&mut toy, |answers| {
+            hypa_v2::hypa_v2(&entries, input.tokens, limits, data.clone(), &settings, &count(), &known, answers)
+        });
+        case.expect.compare(&result, &input.chats)?;
+        chats::compare_asked(&toy.asked, case.expect.summarizer_inputs.as_ref())?;
+        let data = result.map_or(Value::Null, |it| json!(it.data));
+        same("data", &data, &case.expect.data.unwrap_or_default())
+    })
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct V3Input {
+    settings: Value,
+    max_context: f64,
+    max_response: f64,
+    /// Told for the reader: `current_tokens_in` has it already.
+    #[serde(rename = "other_tokens")]
+    _other_tokens: Option<f64>,
+    chats: Vec<Chat>,
+    data: Option<V3Data>,
+    #[serde(default)]
+    summaries: Vec<String>,
+    #[serde(default)]
+    vocab: Vec<String>,
+    current_tokens_in: f64,
+    #[serde(default)]
+    embed_fails: bool,
+}
+
+pub fn hypa_v3(file: &Value) -> Vec<Verdict> {
+    cases::run(file, |case: Case<V3Input>| {
+        let input = case.input;
+        let mut settings = Settings::from_foreign(&input.settings);
+        settings.use_experimental_impl = case.implementation == Some(Implementation::Experimental);
+        let entries = chats::entries(&input.chats);
+        let mut toy = Toy::new(input.vocab, input.summaries, input.embed_fails, Cleans::Yes);
+        let known = Known::new();
+        let mut data = V3Data::default();
+        let result = finish(&mut toy, |answers| {
+            data = input.data.clone().unwrap_or_default();
+            let run = Input {
+                entries: &entries,
+                tokens: input.current_tokens_in,
+                limits: Limits { max: input.max_context, response: input.max_response },
+                settings: &settings,
+                prompt: PROMPT,
+                count: &count(),
+                known: &known,
+                chance: Chance::Stored,
+            };
+            hypa_v3::hypa_v3(&run, &mut data, answers)
+        });
+        case.expect.compare(&result, &input.chats)?;
+        chats::compare_asked(&toy.asked, case.expect.summarizer_inputs.as_ref())?;
+        same("embedded texts", &toy.embedded, &case.expect.embedded_texts.unwrap_or_default())?;
+        let is_kept = match &result {
+            Ok(_) => true,
+            Err(failure) => !failure.is_raised && failure.code != "ratio_sum_gt_1",
+        };
+        let data = if is_kept { json!(data) } else { Value::Null };
+        same("data", &data, &case.expect.data.unwrap_or_default())
+    })
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+struct HanuraiInput {
+    #[serde(rename = "max_context")]
+    max_context: f64,
+    hanurai_tokens: f64,
+    hanurai_split: bool,
+    chats: Vec<Chat>,
+    #[serde(default)]
+    vocab: Vec<String>,
+    #[serde(rename = "current_tokens_in")]
+    tokens: f64,
+    #[serde(default, rename = "embed_fails")]
+    embed_fails: bool,
+}
+
+pub fn hanurai(file: &Value) -> Vec<Verdict> {
+    cases::run(file, |case: Case<HanuraiInput>| {
+        let input = case.input;
+        let settings = hanurai::Settings { tokens: input.hanurai_tokens, is_split: input.hanurai_split };
+        let entries = chats::entries(&input.chats);
+        let mut toy = Toy::new(input.vocab, Vec::new(), input.embed_fails, Cleans::No);
+        let known = Known::new();
+        let result = finish(&mut toy, |answers| {
+            hanurai::hanurai(&entries, input.tokens, input.max_context, &settings, &count(), &known, answers)
+        });
+        case.expect.compare(&result, &input.chats)?;
+        same("embedded texts", &toy.embedded, &case.expect.embedded_texts.unwrap_or_default())
+    })
+}

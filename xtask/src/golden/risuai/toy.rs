@@ -1,0 +1,97 @@
+//! The toy world: words are tokens, vectors count words, summaries come from a list.
+
+use pellucid_engine::memory::ask::{Answer, Message, Question};
+use pellucid_engine::memory::request;
+use pellucid_engine::tokens::Counter;
+
+/// What stands for our own words.
+pub const PROMPT: &str = "{{DEFAULT_PROMPT}}";
+
+/// A token is a run of characters that are not blank.
+pub struct Words;
+
+impl Counter for Words {
+    fn name(&self) -> &str {
+        "words"
+    }
+
+    fn count(&self, text: &str) -> usize {
+        text.split_whitespace().count()
+    }
+}
+
+/// Answers questions, and remembers what it was asked.
+pub struct Toy {
+    vocab: Vec<String>,
+    summaries: Vec<String>,
+    embed_fails: bool,
+    cleans: Cleans,
+    /// Every request for a summary.
+    pub asked: Vec<Vec<Message>>,
+    /// Every text whose vector was asked for, each once.
+    pub embedded: Vec<String>,
+}
+
+/// Whether a blank summary counts as failed where several are asked for together.
+#[derive(Clone, Copy, PartialEq)]
+pub enum Cleans {
+    Yes,
+    No,
+}
+
+impl Toy {
+    pub fn new(vocab: Vec<String>, summaries: Vec<String>, embed_fails: bool, cleans: Cleans) -> Self {
+        Self { vocab, summaries, embed_fails, cleans, asked: Vec::new(), embedded: Vec::new() }
+    }
+
+    pub fn answer(&mut self, question: &Question) -> Answer {
+        match question {
+            Question::Summaries(requests) => {
+                let mut answers = Vec::new();
+                for messages in requests {
+                    let answer = self.summary(messages);
+                    let is_blank = || answer.as_ref().is_ok_and(|text| request::cleaned(text).is_err());
+                    let failed = answer.is_err() || (self.cleans == Cleans::Yes && is_blank());
+                    answers.push(answer);
+                    if failed {
+                        // What has not begun is canceled.
+                        break;
+                    }
+                }
+                answers.resize(requests.len(), Err("canceled".into()));
+                Answer::Summaries(answers)
+            }
+            Question::Vectors { texts, .. } if self.embed_fails => {
+                let _ = texts;
+                Answer::Vectors(Err("the embedder is dead".into()))
+            }
+            Question::Vectors { texts, .. } => {
+                for text in texts {
+                    if !self.embedded.contains(text) {
+                        self.embedded.push(text.clone());
+                    }
+                }
+                Answer::Vectors(Ok(texts.iter().map(|text| vector(text, &self.vocab)).collect()))
+            }
+        }
+    }
+
+    fn summary(&mut self, messages: &[Message]) -> Result<String, String> {
+        self.asked.push(messages.to_vec());
+        let number = self.asked.len();
+        match self.summaries.get(number - 1).map(String::as_str) {
+            Some("!fail") => Err("the request failed".into()),
+            Some("!empty") => Ok("  ".into()),
+            Some(text) => Ok(text.into()),
+            None => Ok(format!("auto summary {number}")),
+        }
+    }
+}
+
+/// The count of each word of the vocabulary, then a one.
+pub fn vector(text: &str, vocab: &[String]) -> Vec<f32> {
+    let lower = text.to_lowercase();
+    let words: Vec<&str> = lower.split(|c: char| !matches!(c, 'a'..='z' | '0'..='9')).collect();
+    let counts = vocab.iter().map(|word| words.iter().filter(|it| **it == word.as_str()).count() as f32);
+    counts.chain([1.0]).collect()
+}

@@ -15,7 +15,6 @@ mod requests;
 mod risuai;
 mod sandbox;
 mod sessions;
-mod sessions;
 mod store;
 mod worked_example;
 

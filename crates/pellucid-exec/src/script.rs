@@ -101,6 +101,8 @@ mod tests {
             cd /a && touch *.c ~/x
             bash -c "ls && pwd"
             bash -c 'bash -c "rm -rf x"'
+            time make
+            make {a,b} c=d
             "#,
             &expect![[r#"
                 ls
@@ -131,6 +133,10 @@ mod tests {
                     Plain ["bash", "-c", "ls && pwd"] with [["ls"], ["pwd"]]
                 bash -c 'bash -c "rm -rf x"'
                     Plain ["bash", "-c", "bash -c \"rm -rf x\""] with [["bash", "-c", "rm -rf x"]]
+                time make
+                    Plain ["time", "make"]
+                make {a,b} c=d
+                    Plain ["make", "{a,b}", "c=d"]
             "#]],
         );
     }
@@ -152,6 +158,8 @@ mod tests {
             ! make
             if make; then :; fi
             mkdir "d" > /dev/null
+            export A=1; make
+            [ -f x ] && make
             "#,
             &expect![[r#"
                 mkdir d > /dev/null
@@ -180,6 +188,10 @@ mod tests {
                     Opaque ["bash", "-lc", "if make; then :; fi"]
                 mkdir "d" > /dev/null
                     Opaque ["bash", "-lc", "mkdir \"d\" > /dev/null"]
+                export A=1; make
+                    Complex ["make"]
+                [ -f x ] && make
+                    Complex ["make"]
             "#]],
         );
     }

@@ -27,7 +27,7 @@ use super::shape::shape;
 
 /// Calls and rounds of loops; a rule is one call.
 const STEPS_MAX: u64 = 100_000;
-const HEAP_BYTES_MAX: usize = 64 << 20;
+const HEAP_BYTES_MAX: usize = 16 << 20;
 /// Brackets in brackets. The interpreter goes down as deep.
 const DEPTH_MAX: usize = 50;
 
@@ -386,8 +386,8 @@ both("z")
             &expect!["1: starlark error: Execution duration limit of 100000 ticks has been exceeded"],
         );
         check_rules(
-            "x = []\nfor i in range(100000):\n    x.append('a' * 10000)",
-            &expect!["1: starlark error: Heap memory limit of 67108864 bytes exceeded."],
+            "x = []\nfor i in range(100000):\n    x.append('a' * 20000)",
+            &expect!["1: starlark error: Heap memory limit of 16777216 bytes exceeded."],
         );
     }
 

@@ -200,10 +200,10 @@ fn a_decision_is_explained_by_rule_file_and_line() {
     );
     check_run(
         &files,
-        &["approvals", "explain", "-a", "never", "--escalated", "make"],
+        &["approvals", "explain", "-a", "never", "--escalated", "make", "x"],
         &expect![[r#"
         0
-        bash -lc make
+        make x
         under approval policy never and sandbox read-only
         reject: approval policy is Never; reject command — you should not ask for escalated permissions if the approval policy is Never
     "#]],

@@ -2,7 +2,9 @@
 
 use expect_test::Expect;
 use expect_test::expect;
+use pellucid_engine::fragment::concat;
 use pellucid_engine::meter::Meter;
+use pellucid_engine::presets;
 use pellucid_engine::turn::Fact;
 use pellucid_engine::turn::FirstRetry;
 use pellucid_engine::turn::SummarisedBy;
@@ -16,7 +18,10 @@ use pellucid_protocol::id::TurnId;
 use pellucid_protocol::input::UserInput;
 use pellucid_protocol::item::Item;
 use pellucid_protocol::reply::ReplyEvent;
+use pellucid_protocol::settings::CollaborationMode;
 use pellucid_protocol::settings::CollaborationModeKind;
+use pellucid_protocol::settings::CollaborationSettings;
+use pellucid_protocol::settings::ReasoningEffort;
 use proptest::prelude::*;
 
 use crate::pack;
@@ -185,4 +190,38 @@ fn summary(wishes: &[Wish]) -> (String, String, Vec<String>) {
         }
     }
     (message, plan, rest)
+}
+
+#[test]
+fn presets_are_listed_with_their_texts_filled_in() {
+    let listed = presets::presets(pack());
+    let heads: Vec<_> = listed.iter().map(|preset| (preset.name, preset.mode, preset.reasoning_effort)).collect();
+    assert_eq!(
+        heads,
+        [
+            ("Plan", CollaborationModeKind::Plan, Some(ReasoningEffort::Medium)),
+            ("Default", CollaborationModeKind::Default, None),
+        ]
+    );
+    assert!(concat(&listed[0].instructions).contains("<proposed_plan>"));
+    let default = concat(&listed[1].instructions);
+    assert!(default.contains("Default and Plan") && default.contains("unavailable in Default mode"), "{default}");
+    assert!(!default.contains("{{") && !default.contains("{mode}"), "{default}");
+}
+
+#[test]
+fn a_mode_without_instructions_gets_those_of_its_preset() {
+    let mode = |instructions: Option<&str>| CollaborationMode {
+        mode: CollaborationModeKind::Plan,
+        settings: CollaborationSettings {
+            model: "m".to_owned(),
+            reasoning_effort: None,
+            developer_instructions: instructions.map(str::to_owned),
+        },
+    };
+    let completed =
+        |instructions| presets::completed(pack(), mode(instructions)).settings.developer_instructions.unwrap();
+    assert_eq!(completed(None), concat(&presets::presets(pack())[0].instructions));
+    assert_eq!(completed(Some("")), "");
+    assert_eq!(completed(Some("Mine.")), "Mine.");
 }

@@ -4,10 +4,15 @@
 //! it counts. A summary without one also needs what people said before it, as much as it keeps; the
 //! search goes on until that much was said behind an earlier summary. A file in which nothing is
 //! found soon is read from its start, because then most of it is live.
+//!
+//! The last settings and token figures count wherever they stand. They come with every request, so
+//! they are near the end; where they are not, nobody has written any since the session's first
+//! requests, and they are looked for among the first lines.
 
 use std::io;
 use std::io::Read;
 use std::io::Seek;
+use std::io::SeekFrom;
 
 use pellucid_engine::compaction;
 use pellucid_engine::compaction::USER_TOKENS_MAX;
@@ -24,6 +29,12 @@ use super::is_figures;
 
 /// How far the search goes. No model's window holds half of it.
 const SEARCH_BYTES_MAX: u64 = 16 * 1024 * 1024;
+
+/// How far behind a summary the last settings and figures are looked for.
+const BEHIND_BYTES_MAX: u64 = 1024 * 1024;
+
+/// How much of the first lines is looked at for them.
+const FRONT_BYTES_MAX: u64 = 1024 * 1024;
 
 /// Where reading starts, and what stands before it but counts.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -48,23 +59,45 @@ struct Search {
 
 impl Start {
     /// Searches the first bytes of a file from their end.
-    pub fn find(file: impl Read + Seek, upto: u64, summary_prefix: &str) -> io::Result<Self> {
-        let mut lines = Backwards::new(file, upto);
+    pub fn find(mut file: impl Read + Seek, upto: u64, summary_prefix: &str) -> io::Result<Self> {
+        let mut lines = Backwards::new(&mut file, upto);
         let mut search = Search::default();
         while let Some(line) = lines.next_line()? {
-            if upto - line.start > SEARCH_BYTES_MAX {
-                return Ok(Self::default());
-            }
             let is_usual = search.line(line.bytes, line.start, summary_prefix);
-            if !is_usual {
+            if !is_usual || upto - line.start > SEARCH_BYTES_MAX {
                 return Ok(Self::default());
             }
-            if search.is_found && search.start.turn.is_some() && search.start.figures.is_some() {
+            let start = &search.start;
+            if search.is_found && start.turn.is_some() && start.figures.is_some() {
+                return Ok(search.start);
+            }
+            if search.is_found && start.offset - line.start > BEHIND_BYTES_MAX {
+                search.start.look_in_front(&mut file, line_limit(search.start.offset))?;
                 return Ok(search.start);
             }
         }
         Ok(if search.is_found { search.start } else { Self::default() })
     }
+
+    /// Takes what is missing from the first lines of the file: what stands last there.
+    fn look_in_front(&mut self, file: &mut (impl Read + Seek), limit: u64) -> io::Result<()> {
+        file.seek(SeekFrom::Start(0))?;
+        let mut front = Vec::new();
+        file.take(limit).read_to_end(&mut front)?;
+        let lines = || front.split(|byte| *byte == b'\n').rev().filter_map(split);
+        let last = |is_meant: fn(Kind, &[u8]) -> bool| {
+            lines().find(|(kind, payload)| is_meant(*kind, payload)).map(|(_, payload)| payload.to_vec())
+        };
+        self.turn = self.turn.take().or_else(|| last(|kind, _| kind == Kind::TurnContext));
+        self.figures =
+            self.figures.take().or_else(|| last(|kind, payload| kind == Kind::EventMsg && is_figures(payload)));
+        Ok(())
+    }
+}
+
+/// How much of a file is looked at before this offset.
+fn line_limit(offset: u64) -> u64 {
+    offset.min(FRONT_BYTES_MAX)
 }
 
 impl Search {
@@ -175,6 +208,21 @@ mod tests {
         check_start("T, N, U 9, S, U 40000, U 40000, S, R, U 9, S, U 9", &expect!["line 0"]);
         check_start("T, N, U 9, S, U 80000, S", &expect!["line 3"]);
         check_start("T, N, U 9, S, U 79000, S", &expect!["line 0"]);
+    }
+
+    #[test]
+    fn settings_that_are_far_away_are_found_among_the_first_lines() {
+        let filler = "U 300000, U 300000, U 300000, U 300000";
+        check_start(&format!("T, N, {filler}, {filler}, H, U 9"), &expect!["line 10"]);
+        let line =
+            |kind: &str, payload: &str| format!("{{\"timestamp\":\"t\",\"type\":\"{kind}\",\"payload\":{payload}}}\n");
+        let said = serde_json::to_string(&Item::text("user", "x".repeat(900_000))).unwrap();
+        let mut text = line("turn_context", "{\"x\":1}");
+        text += &line("response_item", &said).repeat(2);
+        text += &line("compacted", r#"{"message":"s","replacement_history":[]}"#);
+        let start = Start::find(Cursor::new(&text), text.len() as u64, "prefix").unwrap();
+        assert_eq!(start.turn.as_deref(), Some(&b"{\"x\":1}"[..]));
+        assert_eq!(start.figures, None);
     }
 
     #[test]

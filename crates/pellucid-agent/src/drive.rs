@@ -169,7 +169,7 @@ enum Waiting {
 /// Something that happened: a fact for the turn, or something that the session needs first.
 enum Happened {
     Fact(Fact),
-    Remembered(Remembered),
+    Remembered(Box<Remembered>),
 }
 
 /// What is known of the repository.
@@ -201,7 +201,7 @@ impl Driver<'_> {
             }
             wishes = match happened {
                 Happened::Fact(fact) => turn.step(fact),
-                Happened::Remembered(remembered) => self.remembered(turn, remembered, inside).await?,
+                Happened::Remembered(remembered) => self.remembered(turn, *remembered, inside).await?,
             };
         }
         Ok(())
@@ -552,7 +552,7 @@ impl Waiting {
                 Self::Remembering(remembering) => {
                     let remembered = remembering.await;
                     *self = Self::Nothing;
-                    return Happened::Remembered(remembered);
+                    return Happened::Remembered(Box::new(remembered));
                 }
             }
         }

@@ -813,7 +813,7 @@ impl Session {
     /// Makes the next request fit without asking anybody. Gives why it may look different.
     pub fn remember_offline(&mut self, frame: &Frame) -> Option<String> {
         let job = self.memory_job(frame, true)?;
-        let remembered = memory::remember_now(job);
+        let remembered = memory::remember_now(&job);
         self.remembered(remembered).err()
     }
 

@@ -121,6 +121,30 @@ impl From<Failure> for Stop {
     }
 }
 
+/// A chat, and what it has to fit.
+#[derive(Debug, Clone, Copy)]
+pub struct Chat<'a> {
+    /// Its entries, oldest first.
+    pub entries: &'a [entry::Entry],
+    /// Their tokens, with those of everything around them and of the answer.
+    pub tokens: f64,
+    /// What it has to fit.
+    pub limits: Limits,
+    /// How entries are counted.
+    pub count: &'a count::Count<'a>,
+    /// Vectors that are known.
+    pub known: &'a ranking::Known,
+}
+
+/// What a chat has to fit.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Limits {
+    /// The window.
+    pub max: f64,
+    /// What the answer may take of it.
+    pub response: f64,
+}
+
 /// What a strategy did to a chat.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Outcome<D> {

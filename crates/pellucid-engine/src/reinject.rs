@@ -44,7 +44,7 @@ pub const MISSING: &str = "missing";
 const FAILURES_TOLD: u32 = 3;
 
 /// What a session remembers of what was put before its inputs.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct State {
     /// Inputs that were sent.
@@ -75,27 +75,6 @@ pub struct State {
     pub warned: Warned,
     /// What happened so far.
     pub figures: Figures,
-}
-
-impl Default for State {
-    fn default() -> Self {
-        Self {
-            turn_count: 0,
-            has_injected: false,
-            last_injection_turn: None,
-            last_rules_injection_turn: None,
-            last_instructions_hash: None,
-            last_rules_hash: None,
-            last_soul_hash: None,
-            last_skills_hash: None,
-            pending: None,
-            requested_skills: Vec::new(),
-            disarmed: BTreeSet::new(),
-            failures: Failures::default(),
-            warned: Warned::default(),
-            figures: Figures::default(),
-        }
-    }
 }
 
 /// Failed reads in a row, by file.

@@ -1,7 +1,9 @@
 //! A strategy with everything it looks at, to be run until it comes to an end.
 
 use pellucid_engine::memory::BatchFate;
+use pellucid_engine::memory::Chat;
 use pellucid_engine::memory::HYPA_MEMORY;
+use pellucid_engine::memory::Limits;
 use pellucid_engine::memory::Outcome;
 use pellucid_engine::memory::SUPA_MEMORY;
 use pellucid_engine::memory::Stop;
@@ -15,7 +17,6 @@ use pellucid_engine::memory::hanurai;
 use pellucid_engine::memory::hypa_v2;
 use pellucid_engine::memory::hypa_v3;
 use pellucid_engine::memory::hypa_v3::Chance;
-use pellucid_engine::memory::hypa_v3::Limits;
 use pellucid_engine::memory::layout::MemoryLayout;
 use pellucid_engine::memory::layout::Strategy;
 use pellucid_engine::memory::preset;
@@ -86,11 +87,12 @@ impl Job {
     pub(super) fn run(&self, given: &[Answer], v3: &mut V3Data) -> Result<Done, Stop> {
         let count = Count::new(&Estimate, &self.model);
         let tokens = self.tokens(&count, 0);
-        let (max, known) = (self.limits.max, &self.file.vectors);
+        let chat =
+            Chat { entries: &self.entries, tokens, limits: self.limits, count: &count, known: &self.file.vectors };
         let answers = &mut Answers::new(given);
         match self.layout.strategy() {
             Strategy::Window => {
-                let window = window(self.entries.clone(), tokens, max, &count)?;
+                let window = window(self.entries.clone(), tokens, self.limits.max, &count)?;
                 Ok(Done { first: window.n_dropped, memories: Vec::new(), v2: None, supa: None, batches: Vec::new() })
             }
             Strategy::Hanurai => {
@@ -98,8 +100,7 @@ impl Job {
                     tokens: self.layout.recall_tokens.unwrap_or(1000.0),
                     is_split: self.layout.recall_paragraphs.unwrap_or(false),
                 };
-                let outcome = hanurai::hanurai(&self.entries, tokens, max, &settings, &count, known, answers)?;
-                Ok(self.done(outcome))
+                Ok(self.done(&hanurai::hanurai(&chat, &settings, answers)?))
             }
             strategy @ (Strategy::Supa | Strategy::HypaV1) => {
                 let settings = supa::Settings {
@@ -111,9 +112,9 @@ impl Job {
                     character: "assistant".to_owned(),
                 };
                 let memory = self.file.supa.as_deref();
-                let mut outcome = supa::supa(&self.entries, tokens, max, memory, &settings, &count, known, answers)?;
+                let mut outcome = supa::supa(&chat, memory, &settings, answers)?;
                 let supa = outcome.data.memory.take();
-                Ok(Done { supa, ..self.done(outcome) })
+                Ok(Done { supa, ..self.done(&outcome) })
             }
             Strategy::HypaV2 => {
                 let settings = hypa_v2::Settings {
@@ -122,24 +123,15 @@ impl Job {
                     prompt: self.prompt.clone(),
                 };
                 let data = self.file.v2.clone();
-                let mut outcome =
-                    hypa_v2::hypa_v2(&self.entries, tokens, self.limits, data, &settings, &count, known, answers)?;
+                let mut outcome = hypa_v2::hypa_v2(&chat, data, &settings, answers)?;
                 let v2 = Some(std::mem::take(&mut outcome.data));
-                Ok(Done { v2, ..self.done(outcome) })
+                Ok(Done { v2, ..self.done(&outcome) })
             }
             Strategy::HypaV3 => {
                 v3.clone_from(&self.file.v3);
-                let input = hypa_v3::Input {
-                    entries: &self.entries,
-                    tokens,
-                    limits: self.limits,
-                    settings: &self.preset,
-                    prompt: &self.prompt,
-                    count: &count,
-                    known,
-                    chance: self.chance(),
-                };
-                hypa_v3::hypa_v3(&input, v3, answers).map(|outcome| self.done(outcome))
+                let (settings, prompt, chance) = (&self.preset, &*self.prompt, self.chance());
+                let input = hypa_v3::Input { chat, settings, prompt, chance };
+                hypa_v3::hypa_v3(&input, v3, answers).map(|outcome| self.done(&outcome))
             }
         }
     }
@@ -153,7 +145,7 @@ impl Job {
         )
     }
 
-    fn done<D>(&self, outcome: Outcome<D>) -> Done {
+    fn done<D>(&self, outcome: &Outcome<D>) -> Done {
         let is_memory = |entry: &&Entry| matches!(entry.memo.as_deref(), Some(SUPA_MEMORY | HYPA_MEMORY));
         let memories: Vec<Entry> = outcome.entries.iter().take_while(is_memory).cloned().collect();
         let n_kept = outcome.entries.len() - memories.len();

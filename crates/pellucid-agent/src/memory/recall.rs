@@ -41,6 +41,9 @@ use tokio::time::Instant;
 use super::job::Done;
 use super::job::Job;
 
+/// What is said of something that was not even begun.
+const CANCELED: &str = "canceled";
+
 /// How many vectors are asked for at once.
 const VECTORS_MAX: usize = 50;
 
@@ -86,7 +89,7 @@ pub(crate) async fn remember(job: Job, asker: Asker) -> Remembered {
 }
 
 /// Runs a strategy as far as it comes without asking anybody.
-pub(crate) fn remember_now(job: Job) -> Remembered {
+pub(crate) fn remember_now(job: &Job) -> Remembered {
     let mut given: Vec<Answer> = Vec::new();
     let mut v3 = V3Data::default();
     let result = loop {
@@ -99,7 +102,7 @@ pub(crate) fn remember_now(job: Job) -> Remembered {
             },
         }
     };
-    ended(&job, result, v3, Known::new())
+    ended(job, result, v3, Known::new())
 }
 
 fn ended(job: &Job, result: Result<Done, Failure>, v3: V3Data, vectors: Known) -> Remembered {
@@ -126,7 +129,7 @@ impl Asker {
         match question {
             Question::Summaries(requests) => Answer::Summaries(self.summaries(requests, job).await),
             Question::Vectors { texts, keep } => {
-                let answer = embed(&self.model, &self.headers, &job.layout, texts).await;
+                let answer = self.vectors(texts, job).await;
                 if let (Ok(fresh), Keep::Kept) = (&answer, keep) {
                     vectors.extend(texts.iter().cloned().zip(fresh.iter().cloned()));
                 }
@@ -137,51 +140,33 @@ impl Asker {
 
     /// Asks for summaries, as many at once and as fast as the settings allow.
     async fn summaries(&self, requests: &[Vec<Message>], job: &Job) -> Vec<Result<String, String>> {
-        let options = Options {
-            tasks_per_minute: job.preset.summarization_requests_per_minute,
-            tasks_at_once: job.preset.summarization_max_concurrent,
-            after_failure: AfterFailure::Cancel,
+        let per_minute = job.preset.summarization_requests_per_minute;
+        let at_once = job.preset.summarization_max_concurrent;
+        limited(per_minute, at_once, requests.len(), |task| self.summary(&requests[task])).await
+    }
+
+    /// Asks for vectors, a batch after the other and as fast as the settings allow.
+    async fn vectors(&self, texts: &[String], job: &Job) -> Result<Vec<Vec<f32>>, String> {
+        let name = job.layout.vector_model.as_deref().unwrap_or(MemoryLayout::VECTOR_MODEL);
+        let batches: Vec<&[String]> = texts.chunks(VECTORS_MAX).collect();
+        let per_minute = job.preset.embedding_requests_per_minute;
+        let at_once = job.preset.embedding_max_concurrent;
+        let ask = |task: usize| {
+            let (model, name, batch) = (self.model.clone(), name.to_owned(), batches[task].to_vec());
+            let headers = self.headers.clone();
+            async move { model.embed(&name, &batch, &headers).await.map_err(|error| error.message) }
         };
-        let mut answers: Vec<Result<String, String>> = vec![Err("canceled".to_owned()); requests.len()];
-        let mut limiter = match RateLimiter::new(options) {
-            Ok(limiter) => limiter,
-            Err(error) => {
-                answers.fill(Err(error.to_string()));
-                return answers;
-            }
-        };
-        let begun = Instant::now();
-        let now_ms = || u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX);
-        let mut running: JoinSet<(usize, Result<String, String>)> = JoinSet::new();
-        let mut look_again = None;
-        for _ in requests {
-            let now = limiter.submit(now_ms());
-            look_again = now.look_again_ms.or(look_again);
-            now.start.iter().for_each(|task| self.spawn(*task, &requests[*task], &mut running));
-        }
-        loop {
-            let pause = look_again.take().map(Duration::from_millis);
-            let now = tokio::select! {
-                Some(ended) = running.join_next() => {
-                    let end = match ended {
-                        Ok((task, answer)) => {
-                            let end = if answer.is_ok() { End::Done } else { End::Failed };
-                            answers[task] = answer;
-                            end
-                        }
-                        Err(_) => End::Failed,
-                    };
-                    limiter.end(end, now_ms())
-                }
-                () = tokio::time::sleep(pause.unwrap_or_default()), if pause.is_some() => limiter.look(now_ms()),
-                else => return answers,
-            };
-            look_again = now.look_again_ms;
-            now.start.iter().for_each(|task| self.spawn(*task, &requests[*task], &mut running));
+        let answers = limited(per_minute, at_once, batches.len(), ask).await;
+        // Of several failures the first that is no cancellation is told.
+        let failed = answers.iter().filter_map(|answer| answer.as_ref().err()).find(|error| *error != CANCELED);
+        match failed {
+            Some(error) => Err(error.clone()),
+            None => Ok(answers.into_iter().flatten().flatten().collect()),
         }
     }
 
-    fn spawn(&self, task: usize, messages: &[Message], running: &mut JoinSet<(usize, Result<String, String>)>) {
+    /// A request for one summary, to be awaited.
+    fn summary(&self, messages: &[Message]) -> impl Future<Output = Result<String, String>> + Send + 'static {
         let mut transcript = Transcript::new(self.ids, UNCUT);
         for message in messages {
             let (part, role) = match message.role {
@@ -195,12 +180,12 @@ impl Asker {
         let body = self.frame.request(&mut transcript).segments;
         let ask = Ask { body, headers: self.headers.clone(), socket: None };
         let model = self.model.clone();
-        running.spawn(async move { (task, summary(&model, ask).await) });
+        async move { last_said(&model, ask).await }
     }
 }
 
 /// The last thing that a model says in answer to a request.
-async fn summary(model: &Model, ask: Ask) -> Result<String, String> {
+async fn last_said(model: &Model, ask: Ask) -> Result<String, String> {
     let mut reply = model.ask(ask).await.map_err(|error| error.message)?;
     let mut said = None;
     loop {
@@ -219,17 +204,95 @@ async fn summary(model: &Model, ask: Ask) -> Result<String, String> {
     }
 }
 
-/// Asks a provider for vectors, a batch after the other.
-async fn embed(
-    model: &Model,
-    headers: &[(String, String)],
-    layout: &MemoryLayout,
-    texts: &[String],
-) -> Result<Vec<Vec<f32>>, String> {
-    let name = layout.vector_model.as_deref().unwrap_or(MemoryLayout::VECTOR_MODEL);
-    let mut all = Vec::with_capacity(texts.len());
-    for batch in texts.chunks(VECTORS_MAX) {
-        all.extend(model.embed(name, batch, headers).await.map_err(|error| error.message)?);
+/// Runs tasks, as many at once and as many a minute as may be. After one that fails, those that have
+/// not begun are canceled.
+async fn limited<T, F>(
+    per_minute: f64,
+    at_once: f64,
+    n_tasks: usize,
+    task: impl Fn(usize) -> F,
+) -> Vec<Result<T, String>>
+where
+    T: Send + 'static,
+    F: Future<Output = Result<T, String>> + Send + 'static,
+{
+    let mut answers: Vec<Result<T, String>> = (0..n_tasks).map(|_| Err(CANCELED.to_owned())).collect();
+    let options = Options { tasks_per_minute: per_minute, tasks_at_once: at_once, after_failure: AfterFailure::Cancel };
+    let mut limiter = match RateLimiter::new(options) {
+        Ok(limiter) => limiter,
+        Err(error) => return (0..n_tasks).map(|_| Err(error.to_string())).collect(),
+    };
+    let begun = Instant::now();
+    let now_ms = || u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX);
+    let mut running: JoinSet<(usize, Result<T, String>)> = JoinSet::new();
+    let start = |numbers: &[usize], running: &mut JoinSet<(usize, Result<T, String>)>| {
+        for &number in numbers {
+            let work = task(number);
+            running.spawn(async move { (number, work.await) });
+        }
+    };
+    let mut look_again = None;
+    for _ in 0..n_tasks {
+        let now = limiter.submit(now_ms());
+        look_again = now.look_again_ms.or(look_again);
+        start(&now.start, &mut running);
     }
-    Ok(all)
+    loop {
+        let pause = look_again.take().map(Duration::from_millis);
+        let now = tokio::select! {
+            Some(ended) = running.join_next() => {
+                let end = match ended {
+                    Ok((number, answer)) => {
+                        let end = if answer.is_ok() { End::Done } else { End::Failed };
+                        answers[number] = answer;
+                        end
+                    }
+                    Err(_) => End::Failed,
+                };
+                limiter.end(end, now_ms())
+            }
+            () = tokio::time::sleep(pause.unwrap_or_default()), if pause.is_some() => limiter.look(now_ms()),
+            else => return answers,
+        };
+        look_again = now.look_again_ms;
+        start(&now.start, &mut running);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+    use std::sync::Mutex;
+
+    use super::*;
+
+    fn run<T>(future: impl Future<Output = T>) -> T {
+        tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(future)
+    }
+
+    #[test]
+    fn answers_keep_the_order_of_the_questions() {
+        let answers = run(limited(100.0, 3.0, 5, |n| async move {
+            for _ in n..5 {
+                tokio::task::yield_now().await;
+            }
+            Ok(n)
+        }));
+        assert_eq!(answers, (0..5).map(Ok).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn a_failure_cancels_what_has_not_begun() {
+        let begun = Arc::new(Mutex::new(Vec::new()));
+        let answers = run(limited(100.0, 1.0, 4, |n| {
+            let begun = begun.clone();
+            async move {
+                begun.lock().unwrap().push(n);
+                if n == 1 { Err("no".to_owned()) } else { Ok(n) }
+            }
+        }));
+        let canceled = Err(CANCELED.to_owned());
+        assert_eq!(answers, [Ok(0), Err("no".to_owned()), canceled.clone(), canceled]);
+        assert_eq!(*begun.lock().unwrap(), [0, 1]);
+    }
 }

@@ -1,14 +1,14 @@
 //! Hanurai: the window, and before it what of the past is most like what was said last.
 
+use super::Chat;
 use super::Failure;
+use super::Limits;
 use super::Outcome;
 use super::SUPA_MEMORY;
 use super::Stop;
 use super::ask::Answers;
-use super::count::Count;
 use super::entry::Entry;
 use super::ranking::Index;
-use super::ranking::Known;
 use super::ranking::Way;
 use crate::utf16;
 
@@ -31,15 +31,8 @@ pub struct Settings {
 ///
 /// # Errors
 /// A question, or that nothing is left of the chat.
-pub fn hanurai(
-    entries: &[Entry],
-    tokens: f64,
-    max: f64,
-    settings: &Settings,
-    count: &Count<'_>,
-    known: &Known,
-    answers: &mut Answers<'_>,
-) -> Result<Outcome<()>, Stop> {
+pub fn hanurai(chat: &Chat<'_>, settings: &Settings, answers: &mut Answers<'_>) -> Result<Outcome<()>, Stop> {
+    let Chat { entries, tokens, limits: Limits { max, .. }, count, known } = *chat;
     let failed = |error: &str| Failure::new("similarity_search_failed", Vec::new(), tokens).because(error);
     let documents = documents(entries, settings);
     let mut index = Index::new(Way::First, known, &documents, answers)?.map_err(|error| failed(&error))?;

@@ -6,7 +6,9 @@
 
 use super::Batch;
 use super::BatchFate;
+use super::Chat;
 use super::Failure;
+use super::Limits;
 use super::Outcome;
 use super::SUPA_MEMORY;
 use super::Stop;
@@ -17,7 +19,6 @@ use super::data::MainChunk;
 use super::data::V2Data;
 use super::entry::Entry;
 use super::ranking::Index;
-use super::ranking::Known;
 use super::ranking::Way;
 use super::request;
 use crate::utf16;
@@ -44,18 +45,15 @@ pub struct Settings {
 /// # Errors
 /// A question, or why it cannot be done.
 pub fn hypa_v2(
-    entries: &[Entry],
-    tokens: f64,
-    window: super::hypa_v3::Limits,
+    chat: &Chat<'_>,
     mut data: V2Data,
     settings: &Settings,
-    count: &Count<'_>,
-    known: &Known,
     answers: &mut Answers<'_>,
 ) -> Result<Outcome<V2Data>, Stop> {
-    let (max, room) = (window.max, settings.allocated_tokens);
+    let Chat { entries, limits: Limits { max, response }, count, .. } = *chat;
+    let room = settings.allocated_tokens;
     data.drop_orphans(entries);
-    let mut tokens = tokens - window.response + room;
+    let mut tokens = chat.tokens - response + room;
     let last = data.main_chunks.last().map(|chunk| chunk.last_chat_memo.clone());
     let found = last.and_then(|last| entries.iter().position(|entry| entry.memo == last));
     let mut at = found.map_or(0, |at| at + 1);
@@ -112,7 +110,7 @@ pub fn hypa_v2(
         summaries.push_str("\n\n");
         summaries.push_str(&chunk.text);
     }
-    let details = details(entries, &data, room - used, tokens, count, known, answers)?;
+    let details = details(chat, &data, room - used, tokens, answers)?;
     let block = format!(
         "<Past Events Summary>{summaries}</Past Events Summary>\n<Past Events Details>{details}</Past Events Details>"
     );
@@ -154,14 +152,13 @@ fn collect<'a>(entries: &'a [Entry], start: usize, settings: &Settings, count: &
 
 /// Paragraphs that are like what was said last, as many as there is room for.
 fn details(
-    entries: &[Entry],
+    chat: &Chat<'_>,
     data: &V2Data,
     mut room: f64,
     tokens: f64,
-    count: &Count<'_>,
-    known: &Known,
     answers: &mut Answers<'_>,
 ) -> Result<String, Stop> {
+    let Chat { entries, count, known, .. } = *chat;
     let failed = |error: &str| Failure::new("similarity_search_failed", Vec::new(), tokens).because(error);
     let documents: Vec<String> = data.chunks.iter().map(|chunk| format!("search_document: {}", chunk.text)).collect();
     if documents.is_empty() {

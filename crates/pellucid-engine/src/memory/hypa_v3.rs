@@ -10,19 +10,18 @@ mod similar;
 
 use super::Batch;
 use super::BatchFate;
+use super::Chat;
 use super::Failure;
 use super::NEW_CHAT;
 use super::Outcome;
 use super::SUPA_MEMORY;
 use super::Stop;
 use super::ask::Answers;
-use super::count::Count;
 use super::data::Summary;
 use super::data::V3Data;
 use super::entry::Entry;
 use super::entry::Role;
 use super::preset::Settings;
-use super::ranking::Known;
 use super::request;
 use crate::utf16;
 
@@ -31,15 +30,6 @@ const KEPT: usize = 3;
 
 const OPEN: &str = "<Past Events Summary>\n";
 const CLOSE: &str = "\n</Past Events Summary>";
-
-/// What a chat has to fit.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Limits {
-    /// The window.
-    pub max: f64,
-    /// What the answer may take of it.
-    pub response: f64,
-}
 
 /// How cards come by chance.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -54,19 +44,11 @@ pub enum Chance {
 #[derive(Debug, Clone, Copy)]
 pub struct Input<'a> {
     /// The chat.
-    pub entries: &'a [Entry],
-    /// Its tokens, with those of everything around it and of the answer.
-    pub tokens: f64,
-    /// What it has to fit.
-    pub limits: Limits,
-    /// How.
+    pub chat: Chat<'a>,
+    /// How it is made to fit.
     pub settings: &'a Settings,
     /// How a summary is asked for when the settings do not say.
     pub prompt: &'a str,
-    /// How entries are counted.
-    pub count: &'a Count<'a>,
-    /// Vectors that are known.
-    pub known: &'a Known,
     /// How cards come by chance.
     pub chance: Chance,
 }
@@ -82,7 +64,7 @@ impl Input<'_> {
     }
 
     fn cost(&self, summary: &Summary) -> f64 {
-        self.count.system(&format!("{}\n\n", summary.text))
+        self.chat.count.system(&format!("{}\n\n", summary.text))
     }
 
     /// The messages that ask for a summary of entries.
@@ -98,12 +80,12 @@ impl Input<'_> {
 /// # Errors
 /// A question, or why it cannot be done.
 pub fn hypa_v3(input: &Input<'_>, data: &mut V3Data, answers: &mut Answers<'_>) -> Result<Outcome<()>, Stop> {
-    let Input { entries, limits, settings, count, .. } = *input;
+    let Input { chat: Chat { entries, limits, count, .. }, settings, .. } = *input;
     let max = limits.max;
     if settings.recent_memory_ratio + settings.similar_memory_ratio > 1.0 {
-        return Err(Failure::new("ratio_sum_gt_1", vec![1.0], input.tokens).into());
+        return Err(Failure::new("ratio_sum_gt_1", vec![1.0], input.chat.tokens).into());
     }
-    let mut tokens = input.tokens - limits.response;
+    let mut tokens = input.chat.tokens - limits.response;
     data.last_selected_summaries = None;
     if !settings.preserve_orphaned_memory {
         data.drop_orphans(entries);
@@ -164,7 +146,7 @@ struct Run<'a, 'b, 'c> {
 impl<'a> Run<'a, '_, '_> {
     /// Summarises batches until the chat fits.
     fn summarise(&mut self) -> Result<(), Stop> {
-        let Input { entries, limits, settings, count, .. } = *self.input;
+        let Input { chat: Chat { entries, limits, count, .. }, settings, .. } = *self.input;
         let (max, goal) = (limits.max, limits.max * (1.0 - settings.extra_summarization_ratio));
         let mut later: Vec<Vec<&Entry>> = Vec::new();
         let is_over = self.tokens > max;
@@ -204,7 +186,7 @@ impl<'a> Run<'a, '_, '_> {
 
     /// The next entries to leave the chat: where they end, and which of them are summarised.
     fn batch(&self) -> (usize, Vec<&'a Entry>) {
-        let Input { entries, settings, .. } = *self.input;
+        let Input { chat: Chat { entries, .. }, settings, .. } = *self.input;
         let n_max = settings.max_chats_per_summary;
         let mut batch = Vec::new();
         let mut end = self.at;
@@ -230,7 +212,7 @@ impl<'a> Run<'a, '_, '_> {
         let memos = |entries: &mut dyn Iterator<Item = &Entry>| entries.map(|entry| entry.memo.clone()).collect();
         let is_in = |entry: &&Entry| batch.iter().any(|other| std::ptr::eq(*other, *entry));
         let passed: Vec<Option<String>> =
-            memos(&mut self.input.entries[self.at..end].iter().filter(|entry| !is_in(entry)));
+            memos(&mut self.input.chat.entries[self.at..end].iter().filter(|entry| !is_in(entry)));
         if !passed.is_empty() {
             self.batches.push(Batch { memos: passed, fate: BatchFate::PassedOver });
         }

@@ -6,8 +6,10 @@
 use serde_json::Value;
 use serde_json::json;
 
+use super::Chat;
 use super::Failure;
 use super::HYPA_MEMORY;
+use super::Limits;
 use super::NEW_CHAT;
 use super::Outcome;
 use super::SUPA_MEMORY;
@@ -68,16 +70,13 @@ pub struct Stored {
 /// # Errors
 /// A question, or why it cannot be done.
 pub fn supa(
-    entries: &[Entry],
-    tokens: f64,
-    max: f64,
+    chat: &Chat<'_>,
     memory: Option<&str>,
     settings: &Settings,
-    count: &Count<'_>,
-    known: &Known,
     answers: &mut Answers<'_>,
 ) -> Result<Outcome<Stored>, Stop> {
-    let tokens = tokens + SPARE;
+    let Chat { entries, limits: Limits { max, .. }, count, known, .. } = *chat;
+    let tokens = chat.tokens + SPARE;
     let mut run =
         Run { entries, at: 0, tokens, max, settings, count, summary: String::new(), past: Vec::new(), stored: None };
     if tokens <= max {

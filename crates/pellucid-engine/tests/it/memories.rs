@@ -1,5 +1,7 @@
 //! Memories: what holds for every chat, and how packs ask for them.
 
+use pellucid_engine::memory::Chat;
+use pellucid_engine::memory::Limits;
 use pellucid_engine::memory::Outcome;
 use pellucid_engine::memory::Stop;
 use pellucid_engine::memory::ask::Answer;
@@ -14,7 +16,6 @@ use pellucid_engine::memory::hanurai;
 use pellucid_engine::memory::hypa_v2;
 use pellucid_engine::memory::hypa_v3;
 use pellucid_engine::memory::hypa_v3::Chance;
-use pellucid_engine::memory::hypa_v3::Limits;
 use pellucid_engine::memory::lexical;
 use pellucid_engine::memory::preset::Settings;
 use pellucid_engine::memory::ranking::Known;
@@ -54,7 +55,7 @@ fn chats() -> impl Strategy<Value = Vec<Entry>> {
     let word = prop::sample::select(vec!["dragon", "ship", "tower", "gold", "river", "storm"]);
     let text = prop::collection::vec(word, 1..40).prop_map(|words| words.join(" "));
     prop::collection::vec(text, 1..40).prop_map(|texts| {
-        let role = |n: usize| if n % 2 == 0 { Role::User } else { Role::Assistant };
+        let role = |n: usize| if n.is_multiple_of(2) { Role::User } else { Role::Assistant };
         texts
             .iter()
             .enumerate()
@@ -103,20 +104,15 @@ proptest! {
             ..Settings::default()
         };
         let known = Known::new();
+        let tokens = count().entries(&chat);
+        let limits = Limits { max, response: 0.0 };
         let run = || {
             let mut data = V3Data::default();
             let outcome = finish(|answers| {
                 data = V3Data::default();
-                let input = hypa_v3::Input {
-                    entries: &chat,
-                    tokens: count().entries(&chat),
-                    limits: Limits { max, response: 0.0 },
-                    settings: &settings,
-                    prompt: "p",
-                    count: &count(),
-                    known: &known,
-                    chance: Chance::Seeded(seed),
-                };
+                let chat = Chat { entries: &chat, tokens, limits, count: &count(), known: &known };
+                let chance = Chance::Seeded(seed);
+                let input = hypa_v3::Input { chat, settings: &settings, prompt: "p", chance };
                 hypa_v3::hypa_v3(&input, &mut data, answers)
             });
             (outcome, data)
@@ -142,14 +138,16 @@ proptest! {
         let known = Known::new();
         let tokens = count().entries(&chat);
         let limits = Limits { max, response: 0.0 };
+        let count = count();
+        let run = Chat { entries: &chat, tokens, limits, count: &count, known: &known };
         let v2 = || finish(|answers| {
             let settings = hypa_v2::Settings { allocated_tokens: 40.0, chunk_size: 120.0, prompt: "p".to_owned() };
-            hypa_v2::hypa_v2(&chat, tokens, limits, V2Data::default(), &settings, &count(), &known, answers)
+            hypa_v2::hypa_v2(&run, V2Data::default(), &settings, answers)
         });
         prop_assert_eq!(v2(), v2());
         let recall = || finish(|answers| {
             let settings = hanurai::Settings { tokens: 30.0, is_split: true };
-            hanurai::hanurai(&chat, tokens, max, &settings, &count(), &known, answers)
+            hanurai::hanurai(&run, &settings, answers)
         });
         let recalled = recall();
         prop_assert_eq!(&recalled, &recall());
@@ -166,13 +164,13 @@ proptest! {
                 character: "model".to_owned(),
             };
             let first =
-                finish(|answers| supa::supa(&chat, tokens, max, None, &settings, &count(), &known, answers));
+                finish(|answers| supa::supa(&run, None, &settings, answers));
             if let Ok(outcome) = &first {
                 prop_assert!(outcome.tokens <= max);
                 // What is stored can be taken up.
                 let stored = outcome.data.memory.as_deref();
                 let next =
-                    finish(|answers| supa::supa(&chat, tokens, max, stored, &settings, &count(), &known, answers));
+                    finish(|answers| supa::supa(&run, stored, &settings, answers));
                 prop_assert!(next.is_ok() || next == Err("not_enough_tokens"), "{:?}", next);
             }
         }

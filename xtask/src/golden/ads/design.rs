@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use pellucid_engine::fragment::Fragment;
 use pellucid_engine::reinject::envelope::{Said, Sent, wrap};
-use pellucid_engine::reinject::files::{Files, Found, Text};
+use pellucid_engine::reinject::files::{FileRole, Files, Found, Text};
 use pellucid_engine::reinject::settings::{Given, Settings, Trigger, Variant};
 use pellucid_engine::reinject::{Decision, Injection, LogLine, PartKind, State, Words};
 use serde::Deserialize;
@@ -134,7 +134,7 @@ fn check(case: Case) -> Result<(), String> {
                 }
                 if let (Some(expect), Some(decision)) = (expect, last) {
                     let input = input.unwrap_or_else(|| json!("hi"));
-                    compare(&decision, input, phase, &expect).map_err(at)?;
+                    compare(&decision, &input, phase, &expect).map_err(at)?;
                 }
             }
         }
@@ -155,7 +155,7 @@ fn found(files: &BTreeMap<String, Option<File>>) -> Files {
     Files { instructions: one("instructions"), rules: one("rules"), ..Files::default() }
 }
 
-fn compare(decision: &Decision, input: Value, phase: Option<String>, expect: &Expect) -> Result<(), String> {
+fn compare(decision: &Decision, input: &Value, phase: Option<String>, expect: &Expect) -> Result<(), String> {
     compare_log(&decision.log, expect.log.as_deref().unwrap_or_default())?;
     let injection = match (&decision.injection, expect.blocked) {
         (Err(blocked), true) => {
@@ -173,7 +173,7 @@ fn compare(decision: &Decision, input: Value, phase: Option<String>, expect: &Ex
     same("hashes", &hashes, &expect.instructions_hash.clone().zip(expect.rules_hash.clone()))?;
     same("envelope", &Some(layers(injection, phase.is_some())), &expect.envelope)?;
     let phase = phase.map(|phase| vec![Fragment::provided("phase", phase)]);
-    let said = super::envelope::said(&input)?;
+    let said = super::envelope::said(input)?;
     let sent = wrap(injection.map(Injection::fragments), phase, said);
     same("payload", &Some(super::envelope::sent(&sent)), &expect.payload)
 }
@@ -197,7 +197,7 @@ fn compare_log(log: &[LogLine], expected: &[ExpectLog]) -> Result<(), String> {
             same("log line", &line.text, text)?;
         }
         if let Some(file) = &expected.file {
-            same("log file", &line.file.map(|it| it.word()), &Some(file.as_str()))?;
+            same("log file", &line.file.map(FileRole::word), &Some(file.as_str()))?;
         }
     }
     Ok(())

@@ -57,10 +57,10 @@ struct Seen {
 }
 
 pub fn run(file: &Value) -> Vec<Verdict> {
-    cases::run(file, check)
+    cases::run(file, |case: Case| check(&case))
 }
 
-fn check(case: Case) -> Result<(), String> {
+fn check(case: &Case) -> Result<(), String> {
     let mut seen = Seen::default();
     let mut n_injected = 0;
     for input in &case.inputs {

@@ -192,11 +192,11 @@ impl World {
                 Ok(())
             }
             Step::Write { path, text, mtime, ws, expect_log } => {
-                write(&self.place(ws, &path), &text, mtime.unwrap_or(MTIME))?;
+                write(&self.place(ws.as_deref(), &path), &text, mtime.unwrap_or(MTIME))?;
                 self.compare_log(&[], expect_log)
             }
             Step::Delete { path, ws } => {
-                fs::remove_file(self.place(ws, &path)).map_err(|error| format!("{path}: {error}"))
+                fs::remove_file(self.place(ws.as_deref(), &path)).map_err(|error| format!("{path}: {error}"))
             }
             Step::SetWorkspace { to, expect_log } => {
                 let mut log = Vec::new();
@@ -217,8 +217,8 @@ impl World {
         }
     }
 
-    fn place(&self, ws: Option<String>, path: &str) -> PathBuf {
-        state_of(&self.root, self.variant, ws.as_deref().unwrap_or(&self.start)).join(path)
+    fn place(&self, ws: Option<&str>, path: &str) -> PathBuf {
+        state_of(&self.root, self.variant, ws.unwrap_or(&self.start)).join(path)
     }
 
     fn inject(&mut self) -> Decision {

@@ -3,10 +3,10 @@
 use pellucid_engine::memory::ask::{Answer, Answers};
 use pellucid_engine::memory::count::Count;
 use pellucid_engine::memory::data::{V2Data, V3Data};
-use pellucid_engine::memory::hypa_v3::{Chance, Input, Limits};
+use pellucid_engine::memory::hypa_v3::{Chance, Input};
 use pellucid_engine::memory::preset::Settings;
 use pellucid_engine::memory::ranking::Known;
-use pellucid_engine::memory::{Failure, Outcome, Stop};
+use pellucid_engine::memory::{Chat as Run, Failure, Limits, Outcome, Stop};
 use pellucid_engine::memory::{hanurai, hypa_v2, hypa_v3, supa};
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -149,9 +149,10 @@ pub fn supa(file: &Value) -> Vec<Verdict> {
         let entries = chats::entries(&input.chats);
         let mut toy = Toy::new(input.vocab, input.summaries, input.embed_fails, Cleans::No);
         let known = Known::new();
+        let limits = Limits { max: input.max_context, response: 0.0 };
         let result = finish(&mut toy, |answers| {
-            let memory = input.memory.as_deref();
-            supa::supa(&entries, input.tokens, input.max_context, memory, &settings, &count(), &known, answers)
+            let chat = Run { entries: &entries, tokens: input.tokens, limits, count: &count(), known: &known };
+            supa::supa(&chat, input.memory.as_deref(), &settings, answers)
         });
         case.expect.compare(&result, &input.chats)?;
         chats::compare_asked(&toy.asked, case.expect.summarizer_inputs.as_ref())?;
@@ -200,7 +201,8 @@ pub fn hypa_v2(file: &Value) -> Vec<Verdict> {
         let mut toy = Toy::new(input.vocab, input.summaries, input.embed_fails, Cleans::No);
         let known = Known::new();
         let result = finish(&mut toy, |answers| {
-            hypa_v2::hypa_v2(&entries, input.tokens, limits, data.clone(), &settings, &count(), &known, answers)
+            let chat = Run { entries: &entries, tokens: input.tokens, limits, count: &count(), known: &known };
+            hypa_v2::hypa_v2(&chat, data.clone(), &settings, answers)
         });
         case.expect.compare(&result, &input.chats)?;
         chats::compare_asked(&toy.asked, case.expect.summarizer_inputs.as_ref())?;
@@ -238,18 +240,12 @@ pub fn hypa_v3(file: &Value) -> Vec<Verdict> {
         let mut toy = Toy::new(input.vocab, input.summaries, input.embed_fails, Cleans::Yes);
         let known = Known::new();
         let mut data = V3Data::default();
+        let limits = Limits { max: input.max_context, response: input.max_response };
         let result = finish(&mut toy, |answers| {
             data = input.data.clone().unwrap_or_default();
-            let run = Input {
-                entries: &entries,
-                tokens: input.current_tokens_in,
-                limits: Limits { max: input.max_context, response: input.max_response },
-                settings: &settings,
-                prompt: PROMPT,
-                count: &count(),
-                known: &known,
-                chance: Chance::Stored,
-            };
+            let tokens = input.current_tokens_in;
+            let chat = Run { entries: &entries, tokens, limits, count: &count(), known: &known };
+            let run = Input { chat, settings: &settings, prompt: PROMPT, chance: Chance::Stored };
             hypa_v3::hypa_v3(&run, &mut data, answers)
         });
         case.expect.compare(&result, &input.chats)?;
@@ -287,8 +283,10 @@ pub fn hanurai(file: &Value) -> Vec<Verdict> {
         let entries = chats::entries(&input.chats);
         let mut toy = Toy::new(input.vocab, Vec::new(), input.embed_fails, Cleans::No);
         let known = Known::new();
+        let limits = Limits { max: input.max_context, response: 0.0 };
         let result = finish(&mut toy, |answers| {
-            hanurai::hanurai(&entries, input.tokens, input.max_context, &settings, &count(), &known, answers)
+            let chat = Run { entries: &entries, tokens: input.tokens, limits, count: &count(), known: &known };
+            hanurai::hanurai(&chat, &settings, answers)
         });
         case.expect.compare(&result, &input.chats)?;
         same("embedded texts", &toy.embedded, &case.expect.embedded_texts.unwrap_or_default())

@@ -3,14 +3,14 @@
 use pellucid_engine::memory::count::Count;
 use pellucid_engine::memory::data::V3Data;
 use pellucid_engine::memory::entry::{Entry, Role};
-use pellucid_engine::memory::hypa_v3::{Chance, Input, Limits, hypa_v3};
+use pellucid_engine::memory::hypa_v3::{Chance, Input, hypa_v3};
 use pellucid_engine::memory::preset::Settings;
 use pellucid_engine::memory::prompt::{
     Card, CardKind, Deep, DepthPrompt, From, Message, MessageState, Prompt, RangeEnd, SPARE, chat, example,
 };
 use pellucid_engine::memory::ranking::Known;
 use pellucid_engine::memory::window::window;
-use pellucid_engine::memory::{Failure, NEW_CHAT};
+use pellucid_engine::memory::{Chat, Failure, Limits, NEW_CHAT};
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -186,16 +186,9 @@ fn remembered(input: &WindowInput, entries: &[Entry], tokens: f64, count: &Count
     let known = Known::new();
     let outcome = finish(&mut toy, |answers| {
         let mut data = input.chat_data.as_ref().and_then(|it| it.hypa_v3_data.clone()).unwrap_or_default();
-        let run = Input {
-            entries,
-            tokens,
-            limits: Limits { max: input.max_context, response: input.max_response },
-            settings: &settings,
-            prompt: PROMPT,
-            count,
-            known: &known,
-            chance: Chance::Stored,
-        };
+        let limits = Limits { max: input.max_context, response: input.max_response };
+        let chat = Chat { entries, tokens, limits, count, known: &known };
+        let run = Input { chat, settings: &settings, prompt: PROMPT, chance: Chance::Stored };
         hypa_v3(&run, &mut data, answers)
     })?;
     Ok(outcome.entries)

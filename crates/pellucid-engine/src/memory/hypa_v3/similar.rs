@@ -29,7 +29,7 @@ pub(super) fn order(
     answers: &mut Answers<'_>,
 ) -> Result<Vec<usize>, Stop> {
     let failed = |error: &str| Failure::new("similarity_search_failed", Vec::new(), tokens).because(error);
-    let newest = &input.entries[input.entries.len().saturating_sub(N_NEWEST)..];
+    let newest = &input.chat.entries[input.chat.entries.len().saturating_sub(N_NEWEST)..];
     let newest: Vec<&Entry> = newest.iter().filter(|entry| !utf16::is_blank(&entry.content)).collect();
     if newest.is_empty() {
         return Ok(Vec::new());
@@ -42,7 +42,7 @@ pub(super) fn order(
     let texts: Vec<String> = chunks.iter().map(|(_, text)| text.clone()).collect();
     let way = if input.is_experimental() { Way::Second } else { Way::First };
     let correction = correction(input, &newest, tokens, answers)?;
-    let mut index = Index::new(way, input.known, &texts, answers)?.map_err(|error| failed(&error))?;
+    let mut index = Index::new(way, input.chat.known, &texts, answers)?.map_err(|error| failed(&error))?;
     let queries = queries(input, &newest, correction);
     let asked: Vec<String> = queries.iter().map(|(text, _)| text.clone()).collect();
     let vectors = index.queries(&asked, answers)?.map_err(|error| failed(&error))?;

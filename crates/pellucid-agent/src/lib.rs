@@ -13,6 +13,7 @@ pub mod door;
 mod drive;
 pub mod fork;
 pub mod gather;
+mod ghost;
 pub mod identity;
 pub mod images;
 mod jobs;

@@ -1,6 +1,8 @@
 //! A session: a conversation with its settings, and the requests it makes.
 
+use std::collections::BTreeSet;
 use std::path::Path;
+use std::time::SystemTime;
 
 use pellucid_engine::approval;
 use pellucid_engine::assemble;
@@ -43,6 +45,7 @@ use pellucid_engine::update::Change;
 use pellucid_engine::update::updates;
 use pellucid_engine::user_message::picture_message;
 use pellucid_engine::user_message::user_message;
+use pellucid_exec::snapshot;
 use pellucid_model::Model;
 use pellucid_model::catalogue::Match;
 use pellucid_model::socket::Known;
@@ -60,6 +63,7 @@ use pellucid_protocol::operation::SettingsChange;
 use pellucid_protocol::provider::Provider;
 use pellucid_protocol::provider::WireApi;
 use pellucid_protocol::settings::ReasoningEffort;
+use pellucid_store::find;
 use pellucid_store::read::ReadError;
 use pellucid_store::read::SessionFile;
 use pellucid_store::record::Record;
@@ -223,6 +227,8 @@ pub struct Session {
     ledger: Ledger,
     /// Lines of its file that could not be read.
     set_aside: SetAside,
+    /// Snapshots that the work tree was brought back to.
+    pub(crate) undone: BTreeSet<String>,
 }
 
 /// A summary that is not written down yet.
@@ -331,6 +337,7 @@ impl Session {
             transcript: Transcript::new(ids(&setup.provider), facts.model.truncation_policy),
             ledger: Ledger::default(),
             set_aside: SetAside::default(),
+            undone: BTreeSet::new(),
             log,
             jobs: Jobs::new(toolbox),
             meter: Meter::default(),
@@ -395,10 +402,7 @@ impl Session {
 
     /// Records what changed since the last turn began, before the next one does.
     pub fn begin_turn(&mut self) {
-        if std::mem::take(&mut self.context_is_due) {
-            let context = assemble::assemble(&self.setup.pack, &self.setup.gathered.facts);
-            self.record_context(context);
-        }
+        self.record_due_context();
         let facts = &self.setup.gathered.facts;
         let previous_model = self.previous_model.as_deref();
         let change = Change { pack: &self.setup.pack, before: &self.before, after: facts, previous_model };
@@ -406,6 +410,14 @@ impl Session {
         self.before = facts.clone();
         for message in messages {
             self.record_draft(&Draft::from(message));
+        }
+    }
+
+    /// Records the context, if that has to be done yet.
+    pub(crate) fn record_due_context(&mut self) {
+        if std::mem::take(&mut self.context_is_due) {
+            let context = assemble::assemble(&self.setup.pack, &self.setup.gathered.facts);
+            self.record_context(context);
         }
     }
 
@@ -425,6 +437,15 @@ impl Session {
             last_assistant_message,
         };
         notify::notify(program, &told);
+    }
+
+    /// Removes what sessions left behind that could not clean up after their commands.
+    pub(crate) fn clean_login_snapshots(&self) {
+        if self.jobs.toolbox.has_login_snapshot() {
+            let home = &self.setup.sources.config.folders.home;
+            let last_use = |id: &str| std::fs::metadata(find::by_id(home, id)?).ok()?.modified().ok();
+            snapshot::clean(home, self.setup.session_id.as_str(), SystemTime::now(), last_use);
+        }
     }
 
     /// Takes the last turns of the person away.

@@ -156,6 +156,7 @@ pub(crate) fn is_kept(event: &EventMessage) -> bool {
             | EventMessage::TokenCount { .. }
             | EventMessage::ContextCompacted
             | EventMessage::ThreadRolledBack { .. }
+            | EventMessage::UndoCompleted { .. }
             | EventMessage::TurnAborted { .. }
             | EventMessage::TaskStarted { .. }
             | EventMessage::TaskComplete { .. }

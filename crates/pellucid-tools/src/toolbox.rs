@@ -17,6 +17,7 @@ use pellucid_exec::terminal::Terminals;
 use pellucid_patch::diff::TurnDiff;
 
 use crate::desk::Desk;
+use crate::login::Login;
 use crate::situation::Situation;
 
 /// What stays between the calls of a session.
@@ -29,6 +30,7 @@ pub struct Toolbox {
     sandbox: Sandbox,
     protection: Protection,
     diff: Mutex<TurnDiff>,
+    login: Login,
 }
 
 impl Toolbox {
@@ -41,6 +43,7 @@ impl Toolbox {
             sandbox,
             protection,
             diff: Mutex::default(),
+            login: Login::default(),
         }
     }
 
@@ -77,6 +80,16 @@ impl Toolbox {
         }
     }
 
+    /// Whether the login shell's setup was written down.
+    pub fn has_login_snapshot(&self) -> bool {
+        self.login.is_ready()
+    }
+
+    /// A command with the login shell's setup, if it asks for that and it is known.
+    pub(crate) fn with_login(&self, argv: &[String], cwd: &Path, situation: &Situation) -> Vec<String> {
+        self.login.wrap(argv, cwd, situation)
+    }
+
     /// A command behind the sandbox.
     pub(crate) fn confine(&self, argv: &[String], cwd: &Path, situation: &Situation) -> Result<Vec<String>, String> {
         let policy = &situation.sandbox_policy;
@@ -93,6 +106,6 @@ impl Toolbox {
 }
 
 /// What is behind a lock. A panic while it was held left nothing half done: every change is one step.
-fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+pub(crate) fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -15,6 +15,7 @@ use pellucid_tools::desk::FromTool;
 use tokio::sync::mpsc;
 
 use crate::drive;
+use crate::ghost;
 use crate::log::Log;
 use crate::review;
 use crate::session::Session;
@@ -112,6 +113,12 @@ async fn serve(session: &mut Session, inside: &mut Inside) -> Result<(), FaceGon
                 drive::drive(session, turn, inside).await?;
             }
             Operation::Review { review_request } => review::run(session, &id, review_request, inside).await?,
+            Operation::RunUserShellCommand { command } => {
+                let task = drive::Task::UserCommand(command);
+                let turn = drive::TurnInput { id, task, items: Vec::new(), output_schema: None };
+                drive::drive(session, turn, inside).await?;
+            }
+            Operation::Undo => ghost::undo(session, &id, inside).await?,
             Operation::OverrideTurnContext(change) => session.change_settings(change),
             Operation::ThreadRollback { num_turns: 0 } => {
                 let error = EventMessage::Error {
@@ -133,6 +140,7 @@ async fn serve(session: &mut Session, inside: &mut Inside) -> Result<(), FaceGon
             | Operation::Interrupt => {}
             Operation::Shutdown => {
                 session.jobs.toolbox.terminals.terminate_all().await;
+                session.clean_login_snapshots();
                 return inside.events.send(&mut session.log, id.as_str(), EventMessage::ShutdownComplete).await;
             }
         }
@@ -146,9 +154,12 @@ async fn next_submission(session: &mut Session, inside: &mut Inside) -> Result<O
             biased;
             submission = inside.submissions.recv() => return Ok(submission),
             message = session.jobs.hear() => {
-                // Nothing else is left of a turn that is over.
-                if let FromTool::Event(event) = message {
-                    inside.events.send(&mut session.log, "", event).await?;
+                match message {
+                    FromTool::Event(event) => inside.events.send(&mut session.log, "", event).await?,
+                    FromTool::Snapshot(commit) => session.record_snapshot(commit),
+                    FromTool::UserCommandEnded { record, .. } => session.record_draft(&record),
+                    // Nothing else is left of a turn that is over.
+                    _ => {}
                 }
             }
         }

@@ -63,22 +63,26 @@ pub(crate) struct TurnInput {
 }
 
 /// What a turn is for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Task {
     /// Answering the person.
     Answer,
     /// Summarising the history.
     Compact,
+    /// Running this command of the person.
+    UserCommand(String),
 }
 
 /// Runs a turn to its end.
 pub(crate) async fn drive(session: &mut Session, input: TurnInput, inside: &mut Inside) -> Result<(), FaceGone> {
     let stood = match input.task {
         Task::Answer => session.stand(&input.items),
-        Task::Compact => Ok(Vec::new()),
+        Task::Compact | Task::UserCommand(_) => Ok(Vec::new()),
     };
-    if input.task == Task::Answer && stood.is_ok() {
-        session.begin_turn();
+    match input.task {
+        Task::Answer if stood.is_ok() => session.begin_turn(),
+        Task::UserCommand(_) => session.record_due_context(),
+        Task::Answer | Task::Compact => {}
     }
     let facts = &session.setup.gathered.facts;
     let settings = TurnSettings {
@@ -108,9 +112,10 @@ pub(crate) async fn drive(session: &mut Session, input: TurnInput, inside: &mut 
         asked: BTreeMap::new(),
         is_unwanted: false,
         has_asked: false,
+        user_command: None,
     };
     let is_sent = stood.is_ok() && driver.input.task == Task::Answer;
-    let first = match (stood, driver.input.task) {
+    let first = match (stood, &driver.input.task) {
         (Err(message), _) => turn.refuse(&message),
         (Ok(told), Task::Answer) => {
             let mut wishes = turn.begin(&driver.input.items);
@@ -118,6 +123,10 @@ pub(crate) async fn drive(session: &mut Session, input: TurnInput, inside: &mut 
             wishes
         }
         (Ok(_), Task::Compact) => turn.begin_compaction(),
+        (Ok(_), Task::UserCommand(script)) => {
+            driver.user_command = Some(driver.session.jobs.start_user_command(script.clone()));
+            turn.begin_user_command()
+        }
     };
     let end = driver.run(&mut turn, first, inside).await;
     session.setup.model.end_turn();
@@ -135,6 +144,8 @@ struct Driver<'a> {
     asked: BTreeMap<AskKey, oneshot::Sender<Answer>>,
     /// Whether a person answered a question by ending the turn.
     is_unwanted: bool,
+    /// The command of the person that the turn is for.
+    user_command: Option<String>,
     frame: Frame,
     input: TurnInput,
     /// The last request, for asking again.
@@ -216,6 +227,9 @@ impl Driver<'_> {
                     for warning in self.session.record_input(&inputs) {
                         inside.events.send(&mut self.session.log, self.input.id.as_str(), warning).await?;
                     }
+                    if let Some(plan) = self.session.ghost_plan() {
+                        self.session.jobs.take_snapshot(plan);
+                    }
                 }
                 Wish::Record(item, origin) => self.session.record(&item, &origin),
                 Wish::RecordDraft(draft) => self.session.record_draft(&draft),
@@ -250,10 +264,13 @@ impl Driver<'_> {
                 }
                 Wish::CancelTools => {
                     let (last, _) = self.session.jobs.stop().await;
-                    for message in last {
-                        self.heard(message, inside).await?;
-                    }
                     self.facts.clear();
+                    for message in last {
+                        // What the calls say is forgotten with them; what the person ran is not.
+                        let is_kept = matches!(message, FromTool::UserCommandEnded { .. });
+                        let fact = self.heard(message, inside).await?;
+                        self.facts.extend(fact.filter(|_| is_kept));
+                    }
                 }
                 Wish::TellDiff => self.tell_diff(inside).await?,
                 Wish::Measure(reasoning) => {
@@ -421,6 +438,14 @@ impl Driver<'_> {
                 inside.events.send(&mut self.session.log, self.input.id.as_str(), event).await?;
                 Ok(None)
             }
+            FromTool::Snapshot(commit) => {
+                self.session.record_snapshot(commit);
+                Ok(None)
+            }
+            FromTool::UserCommandEnded { call_id, record } => Ok(Some(match &self.user_command {
+                Some(own) if *own == call_id => Fact::UserCommandEnded(record),
+                _ => Fact::Attached(record),
+            })),
             FromTool::Abort => {
                 self.is_unwanted = true;
                 Ok(None)
@@ -447,8 +472,15 @@ impl Driver<'_> {
 
     /// Stops everything; calls that ended in time keep their answers.
     async fn interrupt(&mut self, inside: &Inside) -> Fact {
+        let mut said = self.session.jobs.break_user_commands().await;
         let (last, running) = self.session.jobs.stop().await;
-        for message in last {
+        said.extend(last);
+        for message in said {
+            // Nothing is asked any more that could show it later.
+            if let FromTool::UserCommandEnded { record, .. } = &message {
+                self.session.record_draft(record);
+                continue;
+            }
             // A face that is gone does not keep answers from being recorded.
             if let Ok(Some(fact)) = self.heard(message, inside).await {
                 self.facts.push_back(fact);
@@ -493,9 +525,15 @@ impl Driver<'_> {
                         Operation::DynamicToolResponse { id, response } => {
                             self.answer(&AskKey::DynamicTool(id), Answer::DynamicTool(response));
                         }
+                        Operation::RunUserShellCommand { command } => {
+                            self.session.jobs.start_user_command(command);
+                        }
                         Operation::UserInput { items, .. } if items.is_empty() => {}
                         Operation::UserInput { items, .. } => return Ok(Happened::Fact(Fact::Steered(items))),
-                        Operation::OverrideTurnContext(_) | Operation::Compact | Operation::Review { .. } => {
+                        Operation::OverrideTurnContext(_)
+                        | Operation::Compact
+                        | Operation::Review { .. }
+                        | Operation::Undo => {
                             inside.waiting.push_back(submission);
                         }
                     },

@@ -16,9 +16,13 @@ use pellucid_tools::desk::Desk;
 use pellucid_tools::desk::FromTool;
 use pellucid_tools::situation::Situation;
 use pellucid_tools::toolbox::Toolbox;
+use pellucid_tools::user_command;
 use tokio::sync::RwLock;
 use tokio::sync::mpsc;
+use tokio::sync::watch;
 use tokio::task::JoinSet;
+
+use crate::ghost::GhostPlan;
 
 /// The calls of a session.
 #[derive(Debug)]
@@ -29,6 +33,12 @@ pub(crate) struct Jobs {
     desk: Desk,
     heard: mpsc::Receiver<FromTool>,
     tasks: JoinSet<()>,
+    /// Commands of the person; they go on when a reply is asked for again, or the turn ends.
+    user_commands: JoinSet<()>,
+    /// Changes when they are to be broken off.
+    breaks: watch::Sender<u64>,
+    /// Whether calls that may change something can begin: the snapshot before them is made.
+    gate: watch::Receiver<bool>,
     /// When each call of this reply began.
     began: BTreeMap<usize, Instant>,
     /// Held by every call of this reply: shared, or alone.
@@ -44,6 +54,9 @@ impl Jobs {
             desk,
             heard,
             tasks: JoinSet::new(),
+            user_commands: JoinSet::new(),
+            breaks: watch::Sender::new(0),
+            gate: watch::Sender::new(true).subscribe(),
             began: BTreeMap::new(),
             order: Arc::default(),
         }
@@ -53,6 +66,18 @@ impl Jobs {
     pub(crate) fn begin_turn(&mut self, situation: Situation) {
         self.situation = Some(Arc::new(situation));
         self.toolbox.begin_turn();
+    }
+
+    /// Makes a snapshot of the work tree beside the turn.
+    pub(crate) fn take_snapshot(&mut self, plan: GhostPlan) {
+        let (opens, gate) = watch::channel(false);
+        let desk = self.desk.clone();
+        self.gate = gate;
+        tokio::spawn(async move {
+            plan.make(desk).await;
+            // Nobody may wait.
+            let _ = opens.send(true);
+        });
     }
 
     /// A new reply begins: its calls have nothing to do with those before.
@@ -65,9 +90,13 @@ impl Jobs {
     pub(crate) fn start(&mut self, index: usize, call: ToolCall) {
         let Some(situation) = self.situation.clone() else { return };
         let job = Job { situation, toolbox: self.toolbox.clone(), desk: self.desk.clone() };
-        let order = self.order.clone();
+        let (order, mut gate) = (self.order.clone(), self.gate.clone());
         self.began.insert(index, Instant::now());
         self.tasks.spawn(async move {
+            if pellucid_tools::is_mutating(&job.situation, &call.name) {
+                // A gate that is gone stands open.
+                let _ = gate.wait_for(|is_open| *is_open).await;
+            }
             let outcome = if pellucid_tools::is_parallel(&job.situation, &call.name) {
                 let _beside_others = order.read().await;
                 pellucid_tools::run(&call, &job).await
@@ -87,6 +116,45 @@ impl Jobs {
         });
     }
 
+    /// Begins a command of the person, and gives the call that its events name.
+    pub(crate) fn start_user_command(&mut self, script: String) -> String {
+        let call_id = uuid::Uuid::new_v4().to_string();
+        if let Some(situation) = self.situation.clone() {
+            let job = Job { situation, toolbox: self.toolbox.clone(), desk: self.desk.clone() };
+            let (name, mut breaks) = (call_id.clone(), self.breaks.subscribe());
+            self.user_commands.spawn(async move {
+                let cancelled = async {
+                    if breaks.changed().await.is_err() {
+                        // The session is gone, and this task with it.
+                        std::future::pending::<()>().await;
+                    }
+                };
+                user_command::run(&job, name, script, cancelled).await;
+            });
+        }
+        call_id
+    }
+
+    /// Breaks the commands of the person off. Gives all that was said meanwhile, by calls too.
+    pub(crate) async fn break_user_commands(&mut self) -> Vec<FromTool> {
+        self.breaks.send_modify(|n_breaks| *n_breaks += 1);
+        let mut said = Vec::new();
+        loop {
+            let message = tokio::select! {
+                biased;
+                Some(message) = self.heard.recv() => message,
+                ended = self.user_commands.join_next() => match ended {
+                    Some(_) => continue,
+                    None => return said,
+                },
+            };
+            if let FromTool::Finished { index, .. } = &message {
+                self.began.remove(index);
+            }
+            said.push(message);
+        }
+    }
+
     /// The next thing that a call says.
     pub(crate) async fn hear(&mut self) -> FromTool {
         loop {
@@ -101,6 +169,11 @@ impl Jobs {
                 Some(ended) = self.tasks.join_next() => {
                     if let Err(error) = ended && error.is_panic() {
                         tracing::error!(%error, "a tool broke");
+                    }
+                }
+                Some(ended) = self.user_commands.join_next() => {
+                    if let Err(error) = ended && error.is_panic() {
+                        tracing::error!(%error, "a command of the person broke");
                     }
                 }
                 else => std::future::pending().await,

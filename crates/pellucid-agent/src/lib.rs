@@ -15,6 +15,7 @@ pub mod door;
 mod drive;
 pub mod fork;
 pub mod gather;
+mod ghost;
 pub mod identity;
 pub mod images;
 mod jobs;

@@ -1,6 +1,8 @@
 //! A session: a conversation with its settings, and the requests it makes.
 
+use std::collections::BTreeSet;
 use std::path::Path;
+use std::time::SystemTime;
 
 use pellucid_engine::assemble;
 use pellucid_engine::assemble::Context;
@@ -46,6 +48,7 @@ use pellucid_engine::update::updates;
 use pellucid_engine::user_message::picture_message;
 use pellucid_engine::user_message::user_message;
 use pellucid_engine::window::summary::output_tokens;
+use pellucid_exec::snapshot;
 use pellucid_model::Model;
 use pellucid_model::catalogue::Match;
 use pellucid_model::socket::Known;
@@ -63,6 +66,7 @@ use pellucid_protocol::operation::SettingsChange;
 use pellucid_protocol::provider::Provider;
 use pellucid_protocol::provider::WireApi;
 use pellucid_protocol::settings::ReasoningEffort;
+use pellucid_store::find;
 use pellucid_store::read::ReadError;
 use pellucid_store::read::SessionFile;
 use pellucid_store::record::Record;
@@ -251,6 +255,8 @@ pub struct Session {
     ledger: Ledger,
     /// Lines of its file that could not be read.
     set_aside: SetAside,
+    /// Snapshots that the work tree was brought back to.
+    pub(crate) undone: BTreeSet<String>,
 }
 
 /// A summary that is not written down yet.
@@ -374,6 +380,7 @@ impl Session {
             transcript: Transcript::new(ids(&setup.provider), facts.model.truncation_policy),
             ledger: Ledger::default(),
             set_aside: SetAside::default(),
+            undone: BTreeSet::new(),
             log,
             jobs: Jobs::new(toolbox),
             meter: Meter::default(),
@@ -471,10 +478,7 @@ impl Session {
 
     /// Records what changed since the last turn began, before the next one does.
     pub fn begin_turn(&mut self) {
-        if std::mem::take(&mut self.context_is_due) {
-            let context = assemble::assemble(&self.setup.pack, &self.setup.gathered.facts);
-            self.record_context(context);
-        }
+        self.record_due_context();
         let facts = &self.setup.gathered.facts;
         let previous_model = self.previous_model.as_deref();
         let change = Change { pack: &self.setup.pack, before: &self.before, after: facts, previous_model };
@@ -490,6 +494,14 @@ impl Session {
         if let Some(standing) = &mut self.standing {
             standing.complete_turn();
             keep(&mut self.setup.side, standing::SIDE, standing.kept());
+        }
+    }
+
+    /// Records the context, if that has to be done yet.
+    pub(crate) fn record_due_context(&mut self) {
+        if std::mem::take(&mut self.context_is_due) {
+            let context = assemble::assemble(&self.setup.pack, &self.setup.gathered.facts);
+            self.record_context(context);
         }
     }
 
@@ -509,6 +521,15 @@ impl Session {
             last_assistant_message,
         };
         notify::notify(program, &told);
+    }
+
+    /// Removes what sessions left behind that could not clean up after their commands.
+    pub(crate) fn clean_login_snapshots(&self) {
+        if self.jobs.toolbox.has_login_snapshot() {
+            let home = &self.setup.sources.config.folders.home;
+            let last_use = |id: &str| std::fs::metadata(find::by_id(home, id)?).ok()?.modified().ok();
+            snapshot::clean(home, self.setup.session_id.as_str(), SystemTime::now(), last_use);
+        }
     }
 
     /// Takes the last turns of the person away.

@@ -5,6 +5,7 @@ use pellucid_engine::tool_list;
 use pellucid_exec::environment;
 use pellucid_exec::environment::Network;
 use pellucid_exec::process::Variables;
+use pellucid_protocol::feature::Feature;
 use pellucid_protocol::id::TurnId;
 use pellucid_protocol::model::ShellType;
 use pellucid_protocol::settings::NetworkAccess;
@@ -18,6 +19,9 @@ use crate::session::Setup;
 /// The situation of a turn.
 pub(crate) fn situation(setup: &Setup, turn_id: &TurnId) -> Situation {
     let facts = &setup.gathered.facts;
+    let config = &setup.sources.config;
+    let shell_is_on = gate::shell_type(facts) != ShellType::Disabled;
+    let has_snapshots = shell_is_on && facts.features.is_on(Feature::ShellSnapshot);
     let offered = tool_list::offered(&setup.pack, facts);
     let offered = offered.iter().map(|tool| Offered { name: tool.file.name.clone(), is_parallel: tool.slot.parallel });
     Situation {
@@ -31,8 +35,11 @@ pub(crate) fn situation(setup: &Setup, turn_id: &TurnId) -> Situation {
         sees_pictures: facts.model.takes_images(),
         truncation: facts.model.truncation_policy,
         offered: offered.collect(),
+        app_tools: Vec::new(),
         dynamic_tools: facts.dynamic_tools.iter().map(|tool| tool.name.clone()).collect(),
-        shell_is_on: gate::shell_type(facts) != ShellType::Disabled,
+        shell_is_on,
+        snapshots: has_snapshots.then(|| config.folders.home.clone()),
+        set_variables: config.shell_environment.set.keys().cloned().collect(),
         shell: setup.gathered.shell.clone(),
         environment: environment(setup),
     }

@@ -27,6 +27,7 @@
 pub mod approval;
 pub mod assemble;
 pub mod assistant;
+pub mod bm25;
 pub mod bootstrap;
 pub mod boundary;
 pub mod call;
@@ -67,6 +68,7 @@ pub mod truncate;
 pub mod turn;
 pub mod turn_item;
 pub mod update;
+pub mod user_command;
 pub mod user_message;
 pub mod utf16;
 pub mod window;

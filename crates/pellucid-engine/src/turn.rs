@@ -147,6 +147,8 @@ pub enum Fact {
     Steered(Vec<UserInput>),
     /// Something that the model is shown with the next request.
     Attached(Draft),
+    /// The command that the turn was begun for has ended, with this record of it.
+    UserCommandEnded(Draft),
     /// The person broke the turn off.
     Interrupted {
         /// For how long each call had run, by its index.
@@ -359,6 +361,11 @@ impl Turn {
         wishes
     }
 
+    /// Begins a turn that only waits for a command of the person.
+    pub fn begin_user_command(&mut self) -> Vec<Wish> {
+        vec![self.started()]
+    }
+
     fn started(&self) -> Wish {
         Wish::Emit(EventMessage::TaskStarted {
             turn_id: self.settings.turn_id.clone(),
@@ -381,6 +388,11 @@ impl Turn {
             (Fact::Attached(draft), _) => {
                 self.pending.push_back(Pending::Attached(draft));
                 Vec::new()
+            }
+            (Fact::UserCommandEnded(record), _) => {
+                let mut wishes = vec![Wish::RecordDraft(record), Wish::Persist];
+                wishes.extend(self.complete(None));
+                wishes
             }
             (Fact::Measured { unreported }, Stage::Measuring(next)) => self.measured(unreported, next),
             (Fact::Reply(event), Stage::Compacting { window, .. }) => self.summary_reply(event, window),

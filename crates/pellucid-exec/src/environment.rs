@@ -20,7 +20,7 @@ const CORE: [&str; 9] = ["HOME", "LOGNAME", "PATH", "SHELL", "USER", "USERNAME",
 const SECRETS: [&str; 3] = ["*KEY*", "*SECRET*", "*TOKEN*"];
 
 /// What a program in a terminal of ours finds: no colours, no pagers, one language.
-const TERMINAL: [(&str, &str); 10] = [
+pub const TERMINAL: [(&str, &str); 10] = [
     ("NO_COLOR", "1"),
     ("TERM", "dumb"),
     ("LANG", "C.UTF-8"),

@@ -353,6 +353,20 @@ pub enum EventMessage {
     },
     /// The history was summarised, for older clients.
     ContextCompacted,
+    /// The work tree is being brought back to a snapshot.
+    UndoStarted {
+        /// In words.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        message: Option<String>,
+    },
+    /// The work tree was brought back, or not.
+    UndoCompleted {
+        /// Whether it was.
+        success: bool,
+        /// In words.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        message: Option<String>,
+    },
     /// Something that happened on the way.
     BackgroundEvent {
         /// What.

@@ -85,6 +85,13 @@ pub enum Operation {
     },
     /// Summarise the history.
     Compact,
+    /// Run a command of the person, in no sandbox.
+    RunUserShellCommand {
+        /// The command, for their shell.
+        command: String,
+    },
+    /// Bring the work tree back to the last snapshot.
+    Undo,
     /// Break the running turn off.
     Interrupt,
     /// End the session.

@@ -158,6 +158,7 @@ pub(crate) fn is_kept(event: &EventMessage) -> bool {
             | EventMessage::EnteredReviewMode { .. }
             | EventMessage::ExitedReviewMode { .. }
             | EventMessage::ThreadRolledBack { .. }
+            | EventMessage::UndoCompleted { .. }
             | EventMessage::TurnAborted { .. }
             | EventMessage::TaskStarted { .. }
             | EventMessage::TaskComplete { .. }

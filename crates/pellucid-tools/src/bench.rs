@@ -66,8 +66,11 @@ impl Bench {
             truncation: TruncationPolicy { mode: TruncationMode::Bytes, limit: 10_000 },
             offered,
             dynamic_tools: Vec::new(),
+            app_tools: Vec::new(),
             shell_is_on: true,
             shell: "/bin/bash".into(),
+            snapshots: None,
+            set_variables: Vec::new(),
             environment: BTreeMap::from([("PATH".into(), "/usr/bin:/bin".into())]),
         };
         Self { folder, situation }

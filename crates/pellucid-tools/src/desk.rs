@@ -5,10 +5,12 @@
 
 use std::path::PathBuf;
 
+use pellucid_engine::transcript::Draft;
 use pellucid_protocol::approval::ReviewDecision;
 use pellucid_protocol::dynamic_tool::DynamicToolResponse;
 use pellucid_protocol::event::EventMessage;
 use pellucid_protocol::id::TurnId;
+use pellucid_protocol::item::GhostCommit;
 use pellucid_protocol::item::Item;
 use pellucid_protocol::question::UserAnswers;
 use tokio::sync::mpsc;
@@ -30,6 +32,15 @@ pub enum FromTool {
     Ask(Question),
     /// A patch was applied, so what the turn changed is told.
     Diff,
+    /// There is a snapshot of the work tree.
+    Snapshot(GhostCommit),
+    /// A command of the person has ended.
+    UserCommandEnded {
+        /// Which.
+        call_id: String,
+        /// What the model sees of it.
+        record: Draft,
+    },
     /// A person wants the turn to end.
     Abort,
     /// The call is done.

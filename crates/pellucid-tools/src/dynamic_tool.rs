@@ -82,7 +82,7 @@ mod tests {
             "{",
             None,
             &expect![[r#"
-                => failed to parse function arguments: EOF while parsing an object at line 1 column 2
+                => failed to parse function arguments: EOF while parsing an object at line 1 column 1
             "#]],
         );
     }

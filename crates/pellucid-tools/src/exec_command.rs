@@ -252,7 +252,15 @@ mod tests {
     fn a_command_that_ends_is_answered_with_its_end() {
         let bench = Bench::new();
         let shown = bench.show(&function("exec_command", r#"{"cmd":"echo hi; exit 3","login":false}"#));
-        expect![[""]].assert_eq(&steady(&shown));
+        expect![[r#"
+            => Chunk ID: N
+            Wall time: N
+            Process exited with code 3
+            Original token count: 1
+            Output:
+            hi
+        "#]]
+        .assert_eq(&steady(&shown));
         let ends = shown.lines().filter(|line| line.contains("exec_command_end")).count();
         assert_eq!(ends, 1, "{shown}");
     }
@@ -268,6 +276,6 @@ mod tests {
     fn a_folder_that_is_not_there_is_said() {
         let bench = Bench::new();
         let shown = bench.show(&function("exec_command", r#"{"cmd":"true","workdir":"none"}"#));
-        expect![[""]].assert_eq(&steady(&shown));
+        expect![[r#"=> exec_command failed: CreateProcess { message: "Rejected(\"Failed to create unified exec process: No such file or directory (os error 2)\")" }"#]].assert_eq(&steady(&shown));
     }
 }

@@ -10,6 +10,7 @@
 pub mod desk;
 pub mod situation;
 pub mod toolbox;
+pub mod user_command;
 
 mod apply_patch;
 mod command;
@@ -18,11 +19,13 @@ mod exec_command;
 mod grep_files;
 mod indentation;
 mod list_dir;
+mod login;
 mod patch;
 mod permit;
 mod read_file;
 mod request_user_input;
 mod script_argv;
+mod search_tool_bm25;
 mod shell;
 mod shell_command;
 mod terminal_failure;
@@ -91,6 +94,7 @@ static TOOLS: &[Tool] = &[
     apply_patch::TOOL,
     update_plan::TOOL,
     request_user_input::TOOL,
+    search_tool_bm25::TOOL,
     view_image::TOOL,
     grep_files::TOOL,
     read_file::TOOL,
@@ -138,6 +142,13 @@ pub enum NoOutcome {
 /// Whether calls of this tool may run beside others of the same reply.
 pub fn is_parallel(situation: &Situation, name: &str) -> bool {
     situation.offered.iter().any(|offered| offered.name == name && offered.is_parallel)
+}
+
+/// Whether calls of this tool may change files.
+pub fn is_mutating(situation: &Situation, name: &str) -> bool {
+    let is_known = TOOLS.iter().any(|tool| tool.name == name && tool.when == When::ShellIsOn);
+    let is_named = ["exec_command", "write_stdin", "apply_patch"].contains(&name);
+    is_known || is_named || situation.dynamic_tools.iter().any(|tool| tool == name)
 }
 
 /// Runs a call.

@@ -157,10 +157,11 @@ impl Permit {
 
     /// The command as it is started: behind the sandbox, if it runs in one.
     pub(crate) fn argv(&self, job: &Job, argv: &[String], cwd: &Path) -> Result<Vec<String>, Refused> {
+        let argv = job.toolbox.with_login(argv, cwd, &job.situation);
         if !self.is_sandboxed {
-            return Ok(argv.to_vec());
+            return Ok(argv);
         }
-        job.toolbox.confine(argv, cwd, &job.situation).map_err(Refused::ByPolicy)
+        job.toolbox.confine(&argv, cwd, &job.situation).map_err(Refused::ByPolicy)
     }
 }
 

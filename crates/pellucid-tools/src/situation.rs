@@ -10,6 +10,7 @@ use pellucid_protocol::settings::ApprovalPolicy;
 use pellucid_protocol::settings::CollaborationModeKind;
 use pellucid_protocol::settings::SandboxPolicy;
 use pellucid_protocol::settings::TruncationPolicy;
+use serde::Serialize;
 
 use crate::Tool;
 use crate::When;
@@ -39,10 +40,16 @@ pub struct Situation {
     pub offered: Vec<Offered>,
     /// The names of the tools that the program which drives the session runs itself.
     pub dynamic_tools: Vec<String>,
+    /// The tools of connected apps, which are offered when a search finds them.
+    pub app_tools: Vec<AppTool>,
     /// Whether commands can be run at all.
     pub shell_is_on: bool,
     /// The person's shell.
     pub shell: PathBuf,
+    /// The home folder, if snapshots of the login shell may be kept there.
+    pub snapshots: Option<PathBuf>,
+    /// Variables that the configuration sets for children, whatever a login shell says.
+    pub set_variables: Vec<String>,
     /// What children see of the environment.
     pub environment: BTreeMap<OsString, OsString>,
 }
@@ -54,6 +61,35 @@ pub struct Offered {
     pub name: String,
     /// Whether calls of it may run beside others.
     pub is_parallel: bool,
+}
+
+/// A tool of a connected app.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct AppTool {
+    /// Its name among all tools.
+    pub name: String,
+    /// Its name at its server.
+    #[serde(skip)]
+    pub tool: String,
+    /// The server.
+    pub server: String,
+    /// What people call it.
+    pub title: Option<String>,
+    /// What it is for.
+    pub description: Option<String>,
+    /// The app.
+    pub connector_name: Option<String>,
+    /// The names of what it takes.
+    pub input_keys: Vec<String>,
+}
+
+impl AppTool {
+    /// What a search looks at.
+    pub(crate) fn text(&self) -> String {
+        let given = [&self.title, &self.description, &self.connector_name].into_iter().flatten();
+        let words = [&self.name, &self.tool, &self.server].into_iter().chain(given).chain(&self.input_keys);
+        words.map(String::as_str).collect::<Vec<_>>().join(" ")
+    }
 }
 
 impl Situation {

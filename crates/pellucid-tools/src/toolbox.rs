@@ -22,6 +22,7 @@ use pellucid_protocol::event::EventMessage;
 use crate::desk::Desk;
 use crate::desk::FromTool;
 use crate::desk::Notice;
+use crate::login::Login;
 use crate::situation::Situation;
 
 /// What stays between the calls of a session.
@@ -35,6 +36,7 @@ pub struct Toolbox {
     protection: Protection,
     home: PathBuf,
     diff: Mutex<TurnDiff>,
+    login: Login,
 }
 
 /// What a session begins with.
@@ -61,6 +63,7 @@ impl Toolbox {
             protection: equipment.protection,
             home: equipment.home,
             diff: Mutex::default(),
+            login: Login::default(),
         }
     }
 
@@ -97,6 +100,16 @@ impl Toolbox {
         }
     }
 
+    /// Whether the login shell's setup was written down.
+    pub fn has_login_snapshot(&self) -> bool {
+        self.login.is_ready()
+    }
+
+    /// A command with the login shell's setup, if it asks for that and it is known.
+    pub(crate) fn with_login(&self, argv: &[String], cwd: &Path, situation: &Situation) -> Vec<String> {
+        self.login.wrap(argv, cwd, situation)
+    }
+
     /// A command behind the sandbox.
     pub(crate) fn confine(&self, argv: &[String], cwd: &Path, situation: &Situation) -> Result<Vec<String>, String> {
         let policy = &situation.sandbox_policy;
@@ -124,6 +137,6 @@ impl Toolbox {
 }
 
 /// What is behind a lock. A panic while it was held left nothing half done: every change is one step.
-fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+pub(crate) fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -41,6 +41,7 @@ pub async fn run(job: &Job, call_id: String, script: String, cancelled: impl Fut
         interaction_input: None,
     };
     job.desk.tell(EventMessage::ExecCommandBegin(begin.clone())).await;
+    let argv = job.toolbox.with_login(&argv, &situation.cwd, situation);
     let command = Command { argv, arg0: None, cwd: situation.cwd.clone(), env: situation.environment.clone() };
     let ran = tokio::select! {
         ran = command::run_shown(job, &call_id, &command, LIMIT) => Some(ran),

@@ -8,6 +8,7 @@
 //! configuration is read, so rules of the user's configuration that rewrite addresses do not apply.
 
 mod config;
+pub mod ghost;
 mod refs;
 mod status;
 

@@ -149,6 +149,9 @@ pub enum Command {
     Compact(CompactArgs),
     /// See it work: a scripted turn in a throw-away folder, then the report of what was sent.
     Demo(DemoArgs),
+    /// Apply once more, in this folder, what a session changed last.
+    #[command(visible_alias = "a")]
+    Apply(ApplyArgs),
     /// Apply a patch in the format of the apply_patch tool, all of it or nothing.
     ApplyPatch(ApplyPatchArgs),
     /// Run one command under the sandbox, by hand.
@@ -519,6 +522,16 @@ pub struct DemoArgs {
     /// Print the report as JSON.
     #[arg(long)]
     pub json: bool,
+}
+
+/// `apply`.
+#[derive(Debug, ClapArgs)]
+#[command(
+    after_help = "Takes the patches of the last turn in which the model applied any with its apply_patch tool. Each is applied as a whole or not at all, and only below this folder. What commands changed is not known."
+)]
+pub struct ApplyArgs {
+    /// The session's id or name; without it the one that was used last in this folder.
+    pub session: Option<String>,
 }
 
 /// `apply-patch`.

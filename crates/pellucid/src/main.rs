@@ -1,6 +1,7 @@
 //! The `pellucid` program: reads arguments, wires the rooms together, shows what comes out.
 //!
 //! - `args`: what can be typed
+//! - `apply`: what a stored session changed, once more
 //! - `apply_patch`: patches from the command line, also under names of their own
 //! - `start`: from arguments to a session
 //! - `exec`: one turn without a terminal interface
@@ -17,6 +18,7 @@
 //!
 //! Not here: behaviour. That is in the libraries.
 
+mod apply;
 mod apply_patch;
 mod approvals;
 mod args;
@@ -82,6 +84,7 @@ fn run(args: Args) -> Result<ExitCode, Failure> {
         Command::Context(args) => context::run(&shared, &args),
         Command::Compact(args) => compact::run(&shared, &args),
         Command::Demo(args) => demo::run(&args),
+        Command::Apply(args) => apply::run(&args),
         Command::ApplyPatch(args) => Ok(apply_patch::run(&args)),
         Command::Sandbox(args) => sandbox::run(&shared, &args),
         Command::Doctor(args) => doctor::run(&shared, &args),

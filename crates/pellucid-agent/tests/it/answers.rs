@@ -19,6 +19,7 @@ use pellucid_protocol::question::UserAnswers;
 use pellucid_protocol::settings::CollaborationMode;
 use pellucid_protocol::settings::CollaborationModeKind;
 use pellucid_protocol::settings::CollaborationSettings;
+use pellucid_protocol::settings::SandboxPolicy;
 use pellucid_store::recorder::Recorder;
 use pellucid_testkit::MockReply;
 use pellucid_testkit::MockServer;
@@ -55,10 +56,21 @@ fn talk(
     operations: Vec<Operation>,
     respond: impl Fn(&str, &EventMessage) -> Option<Operation>,
 ) -> Talked {
-    let files = Workspace::empty();
+    talk_in(&Workspace::empty(), "", tools, replies, operations, respond)
+}
+
+/// The same with files and configuration.
+fn talk_in(
+    files: &Workspace,
+    config: &str,
+    tools: Vec<DynamicTool>,
+    replies: Vec<MockReply>,
+    operations: Vec<Operation>,
+    respond: impl Fn(&str, &EventMessage) -> Option<Operation>,
+) -> Talked {
     let server = MockServer::start(replies);
-    configure(&files, "", &server);
-    let mut setup = setup(&files, |provider| Model::http(Transport::default(), provider, None, &|_| None));
+    configure(files, config, &server);
+    let mut setup = setup(files, |provider| Model::http(Transport::default(), provider, None, &|_| None));
     setup.gathered.facts.dynamic_tools = tools;
     let session = Session::new(setup, Recorder::none());
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
@@ -161,4 +173,125 @@ fn a_program_runs_its_own_tools() {
     let last = talked.requests[0]["tools"].as_array().unwrap().last().unwrap();
     expect![[r#"{"type":"function","name":"lookup","description":"Look a word up.","strict":false,"parameters":{"type":"object","properties":{"word":{"type":"string"}}}}"#]]
         .assert_eq(&last.to_string());
+}
+
+/// The records of the person's commands in a request, without their durations.
+fn records(request: &Value) -> String {
+    let input = request["input"].as_array().unwrap();
+    let texts = input.iter().filter_map(|item| item["content"][0]["text"].as_str());
+    let records = texts.filter(|text| text.starts_with("<user_shell_command>"));
+    let lines = records.flat_map(str::lines).filter(|line| !line.starts_with("Duration: "));
+    lines.map(|line| format!("{line}\n")).collect()
+}
+
+fn run_command(command: &str) -> Operation {
+    Operation::RunUserShellCommand { command: command.to_owned() }
+}
+
+#[test]
+fn a_command_of_the_person_is_a_turn_of_its_own_and_seen_with_the_next_request() {
+    let operations = vec![run_command("echo hi; exit 3"), say("what was that?")];
+    let talked = talk(Vec::new(), vec![MockReply::say("A command.")], operations, |_, _| None);
+    expect![[r#"
+        <user_shell_command>
+        <command>
+        echo hi; exit 3
+        </command>
+        <result>
+        Exit code: 3
+        Output:
+        hi
+        /root/.bashrc: line 21: pyenv: command not found
+        /root/.bashrc: line 22: pyenv: command not found
+        /root/.bashrc: line 25: /.cargo/env: No such file or directory
+        /root/.profile: line 10: /.cargo/env: No such file or directory
+
+        </result>
+        </user_shell_command>
+    "#]]
+    .assert_eq(&records(&talked.requests[0]));
+    assert_eq!(talked.events[1..3], ["task_started", "exec_command_begin"]);
+    assert_eq!(talked.requests.len(), 1);
+}
+
+#[test]
+fn a_command_beside_a_turn_makes_the_turn_go_on() {
+    // The model's own call waits until the person's command writes into the pipe.
+    let wait = "mkfifo pipe 2> /dev/null; cat pipe";
+    let replies = vec![
+        call("shell", &json!({"command": ["/bin/sh", "-c", wait], "timeout_ms": 600_000})),
+        MockReply::say("Done."),
+    ];
+    let talked = talk(Vec::new(), replies, vec![full_access(), say("go")], |_, event| match event {
+        EventMessage::ExecCommandBegin(begin) if begin.call_id == "c1" => {
+            Some(run_command("echo beside; mkfifo pipe 2> /dev/null; echo now > pipe"))
+        }
+        _ => None,
+    });
+    assert_eq!(talked.count("task_complete"), 1);
+    let seen = talked.requests.iter().map(records).find(|records| !records.is_empty()).unwrap();
+    assert!(seen.contains("\nbeside\n"), "{seen}");
+}
+
+#[test]
+fn breaking_off_ends_the_command_of_the_person() {
+    let operations = vec![run_command("echo begun; exec sleep 600"), say("go on")];
+    let talked = talk(Vec::new(), vec![MockReply::say("Yes.")], operations, |_, event| match event {
+        EventMessage::ExecCommandOutputDelta { .. } => Some(Operation::Interrupt),
+        _ => None,
+    });
+    assert_eq!(talked.count("turn_aborted"), 1);
+    expect![[r#"
+        <user_shell_command>
+        <command>
+        echo begun; exec sleep 600
+        </command>
+        <result>
+        Exit code: -1
+        Output:
+        command aborted by user
+        </result>
+        </user_shell_command>
+    "#]]
+    .assert_eq(&records(&talked.requests[0]));
+}
+
+#[test]
+fn undo_brings_the_work_tree_back() {
+    let files = Workspace::empty();
+    let work = files.folder("work");
+    let git = |words: &[&str]| {
+        let mut command = std::process::Command::new("git");
+        command.current_dir(&work).args(["-c", "user.name=t", "-c", "user.email=t@example.test"]).args(words);
+        command.env("GIT_CONFIG_GLOBAL", "/dev/null").env("GIT_CONFIG_NOSYSTEM", "1");
+        assert!(command.output().unwrap().status.success(), "git {words:?}");
+    };
+    files.write("work/kept", "before");
+    git(&["init", "-q"]);
+    git(&["add", "-A"]);
+    git(&["commit", "-qm", "first"]);
+    let change = json!({"command": ["/bin/sh", "-c", "echo after > kept; echo new > late"]});
+    let replies = vec![call("shell", &change), MockReply::say("Done.")];
+    let operations = vec![full_access(), say("change"), Operation::Undo, Operation::Undo];
+    let said = std::cell::RefCell::new(Vec::new());
+    let talked = talk_in(&files, "features.undo = true", Vec::new(), replies, operations, |_, event| {
+        if let EventMessage::ExecCommandEnd(_) = event {
+            assert_eq!(files.read("work/kept"), "after\n");
+        }
+        if let EventMessage::UndoCompleted { success, message } = event {
+            let message = message.as_deref().unwrap_or_default();
+            let first = message.rsplit_once(' ').map_or(message, |(first, _)| first);
+            said.borrow_mut().push(format!("{success} {first}"));
+        }
+        None
+    });
+    assert_eq!(talked.count("undo_started"), 2);
+    assert_eq!(*said.borrow(), ["true Undo restored snapshot", "false No ghost snapshot available to"]);
+    assert_eq!(files.read("work/kept"), "before");
+    assert!(!files.path("work/late").exists());
+}
+
+fn full_access() -> Operation {
+    let sandbox_policy = Some(SandboxPolicy::DangerFullAccess);
+    Operation::OverrideTurnContext(SettingsChange { sandbox_policy, ..SettingsChange::default() })
 }

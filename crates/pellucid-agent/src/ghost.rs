@@ -1,0 +1,166 @@
+//! Snapshots of the work tree before each turn, and going back to the last one.
+//!
+//! Only with the feature `undo`. A snapshot is made beside the turn; calls that may change
+//! something wait for it.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use pellucid_config::config::SnapshotSettings;
+use pellucid_engine::fragment::Origin;
+use pellucid_protocol::event::EventMessage;
+use pellucid_protocol::feature::Feature;
+use pellucid_protocol::id::TurnId;
+use pellucid_protocol::item::GhostCommit;
+use pellucid_protocol::item::Item;
+use pellucid_tools::desk::Desk;
+use pellucid_tools::desk::FromTool;
+use pellucid_workspace::git::ghost;
+use pellucid_workspace::git::ghost::Ghost;
+use pellucid_workspace::git::ghost::GhostError;
+use pellucid_workspace::git::ghost::GhostLimits;
+
+use crate::door::FaceGone;
+use crate::door::Inside;
+use crate::session::Session;
+use crate::session::Setup;
+
+/// After so long people hear that the snapshot is still being made.
+const PATIENCE: Duration = Duration::from_secs(240);
+
+/// So many files and folders that a snapshot leaves out are named.
+const NAMED: usize = 3;
+
+/// How much of a commit's name is shown.
+const SHORT: usize = 7;
+
+/// What is made a snapshot of.
+#[derive(Debug, Clone)]
+pub(crate) struct GhostPlan {
+    cwd: PathBuf,
+    limits: GhostLimits,
+    warns: bool,
+}
+
+impl GhostPlan {
+    /// Of the working folder, whatever the features are.
+    fn of(setup: &Setup) -> Self {
+        let SnapshotSettings { large_file_bytes, large_folder_files, disable_warnings } =
+            setup.sources.config.tools.snapshots;
+        let standard = GhostLimits::default();
+        Self {
+            cwd: setup.gathered.facts.cwd.clone().into(),
+            limits: GhostLimits {
+                file_bytes: large_file_bytes
+                    .map_or(standard.file_bytes, |bytes| u64::try_from(bytes).ok().filter(|n| *n > 0)),
+                folder_files: large_folder_files
+                    .map_or(standard.folder_files, |files| usize::try_from(files).ok().filter(|n| *n > 0)),
+            },
+            warns: !disable_warnings,
+        }
+    }
+
+    /// Makes the snapshot, and says what came of it.
+    pub(crate) async fn make(self, desk: Desk) {
+        let Self { cwd, limits, warns } = self;
+        let mut making = tokio::task::spawn_blocking(move || ghost::create(&cwd, limits));
+        let made = match tokio::time::timeout(PATIENCE, &mut making).await {
+            Ok(made) => made,
+            Err(_) => {
+                let message = "the snapshot of the work tree that undo needs is still being made; calls that change something wait for it. Files that need not be kept can be left out with .gitignore".to_owned();
+                desk.tell(EventMessage::Warning { message }).await;
+                making.await
+            }
+        };
+        match made {
+            Ok(Ok(ghost)) => {
+                for message in warnings(&ghost).into_iter().filter(|_| warns) {
+                    desk.tell(EventMessage::Warning { message }).await;
+                }
+                desk.say(FromTool::Snapshot(ghost.commit)).await;
+            }
+            Ok(Err(GhostError::NoRepository(_))) => {}
+            Ok(Err(error)) => tracing::warn!(%error, "there is no snapshot to undo this turn"),
+            Err(error) => tracing::error!(%error, "making a snapshot broke"),
+        }
+    }
+}
+
+/// What people should hear of what a snapshot leaves out.
+fn warnings(ghost: &Ghost) -> Vec<String> {
+    let named = |names: Vec<String>| {
+        let more = names.len().saturating_sub(NAMED);
+        let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+        format!("{}{more}", names.into_iter().take(NAMED).collect::<Vec<_>>().join(", "))
+    };
+    let mut warnings = Vec::new();
+    if !ghost.large_folders.is_empty() {
+        let names = ghost.large_folders.iter().map(|(path, n_files)| format!("{path} ({n_files} files)")).collect();
+        warnings.push(format!("undo leaves large untracked folders as they are: {}", named(names)));
+    }
+    if !ghost.large_files.is_empty() {
+        let names = ghost.large_files.iter().map(|(path, size)| format!("{path} ({size} bytes)")).collect();
+        warnings.push(format!("undo leaves large untracked files as they are: {}", named(names)));
+    }
+    warnings
+}
+
+impl Session {
+    /// What a snapshot is made of before a turn, if one is.
+    pub(crate) fn ghost_plan(&self) -> Option<GhostPlan> {
+        let is_on = self.setup.gathered.facts.features.is_on(Feature::Undo);
+        is_on.then(|| GhostPlan::of(&self.setup))
+    }
+
+    /// Records a snapshot. The model never sees it.
+    pub(crate) fn record_snapshot(&mut self, ghost_commit: GhostCommit) {
+        self.record(&Item::GhostSnapshot { ghost_commit }, &Origin::Layout);
+    }
+
+    /// The last snapshot that was not gone back to.
+    fn last_snapshot(&self) -> Option<GhostCommit> {
+        let commits = self.transcript.items().filter_map(|item| match item {
+            Item::GhostSnapshot { ghost_commit } if !self.undone.contains(&ghost_commit.id) => Some(ghost_commit),
+            _ => None,
+        });
+        commits.last()
+    }
+}
+
+/// Goes back to the last snapshot, as a task of its own.
+pub(crate) async fn undo(session: &mut Session, id: &TurnId, inside: &Inside) -> Result<(), FaceGone> {
+    session.record_due_context();
+    let facts = &session.setup.gathered.facts;
+    let started = EventMessage::TaskStarted {
+        turn_id: id.clone(),
+        model_context_window: facts.model.effective_window(),
+        collaboration_mode_kind: facts.collaboration_mode.mode,
+    };
+    let message = Some("Undo in progress...".to_owned());
+    for event in [started, EventMessage::UndoStarted { message }] {
+        inside.events.send(&mut session.log, id.as_str(), event).await?;
+    }
+    let (success, message) = match session.last_snapshot() {
+        None => (false, "No ghost snapshot available to undo.".to_owned()),
+        Some(commit) => {
+            let GhostPlan { cwd, limits, .. } = GhostPlan::of(&session.setup);
+            let name = commit.id.clone();
+            let short = name.get(..SHORT).unwrap_or(&name).to_owned();
+            let restored = tokio::task::spawn_blocking(move || ghost::restore(&cwd, &commit, limits)).await;
+            match restored.map_err(|error| error.to_string()).and_then(|done| done.map_err(|error| error.to_string())) {
+                Ok(()) => {
+                    session.undone.insert(name);
+                    (true, format!("Undo restored snapshot {short}."))
+                }
+                Err(error) => (false, format!("Failed to restore snapshot {short}: {error}")),
+            }
+        }
+    };
+    let completed = EventMessage::UndoCompleted { success, message: Some(message) };
+    let over = EventMessage::TaskComplete { turn_id: id.clone(), last_agent_message: None };
+    for event in [completed, over] {
+        inside.events.send(&mut session.log, id.as_str(), event).await?;
+    }
+    session.end_task();
+    Ok(())
+}

@@ -1,0 +1,135 @@
+//! Ranking short texts by the words of a question, with BM25.
+//!
+//! Words are runs of letters and digits, in lower case; a name such as `createEvent` or
+//! `create_event` is two of them. Endings of plurals do not count, and neither do words that every
+//! sentence has.
+
+use std::collections::BTreeMap;
+use std::collections::BTreeSet;
+
+/// How fast a word that is repeated stops to matter.
+const K1: f64 = 1.2;
+
+/// How much the length of a text matters.
+const B: f64 = 0.75;
+
+/// Words that tell nothing.
+const COMMON: [&str; 33] = [
+    "a", "an", "and", "are", "as", "at", "be", "but", "by", "for", "if", "in", "into", "is", "it", "no", "not", "of",
+    "on", "or", "such", "that", "the", "their", "then", "there", "these", "they", "this", "to", "was", "will", "with",
+];
+
+/// A text that has something of the question.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Hit {
+    /// Which text, counted from zero.
+    pub index: usize,
+    /// How well it fits; more is better.
+    pub score: f64,
+}
+
+/// The texts that have words of the question, the best first, at most `limit`.
+pub fn rank(texts: &[String], question: &str, limit: usize) -> Vec<Hit> {
+    let texts: Vec<BTreeMap<String, usize>> = texts.iter().map(|text| counted(text)).collect();
+    let lengths: Vec<usize> = texts.iter().map(|words| words.values().sum()).collect();
+    let mean = lengths.iter().sum::<usize>() as f64 / texts.len().max(1) as f64;
+    let asked: BTreeSet<String> = words(question).collect();
+    let rarity = |word: &String| {
+        let n_with = texts.iter().filter(|words| words.contains_key(word)).count() as f64;
+        (1.0 + (texts.len() as f64 - n_with + 0.5) / (n_with + 0.5)).ln()
+    };
+    let weights: Vec<(&String, f64)> = asked.iter().map(|word| (word, rarity(word))).collect();
+    let mut hits: Vec<Hit> = Vec::new();
+    for (index, (text, length)) in texts.iter().zip(lengths).enumerate() {
+        let share = 1.0 - B + B * length as f64 / mean.max(1.0);
+        let of_word = |(word, weight): &(&String, f64)| {
+            let n_times = text.get(*word).copied().unwrap_or_default() as f64;
+            weight * n_times * (K1 + 1.0) / (n_times + K1 * share)
+        };
+        let score: f64 = weights.iter().map(of_word).sum();
+        if score > 0.0 {
+            hits.push(Hit { index, score });
+        }
+    }
+    hits.sort_by(|a, b| b.score.total_cmp(&a.score).then(a.index.cmp(&b.index)));
+    hits.truncate(limit);
+    hits
+}
+
+fn counted(text: &str) -> BTreeMap<String, usize> {
+    let mut counts = BTreeMap::new();
+    for word in words(text) {
+        *counts.entry(word).or_default() += 1;
+    }
+    counts
+}
+
+fn words(text: &str) -> impl Iterator<Item = String> {
+    let mut words = Vec::new();
+    let mut word = String::new();
+    let mut before = ' ';
+    for c in text.chars().chain([' ']) {
+        let is_border = !c.is_alphanumeric() || (c.is_uppercase() && before.is_lowercase());
+        if is_border && !word.is_empty() {
+            words.push(stem(std::mem::take(&mut word)));
+        }
+        if c.is_alphanumeric() {
+            word.extend(c.to_lowercase());
+        }
+        before = c;
+    }
+    words.into_iter().filter(|word| !COMMON.contains(&word.as_str()))
+}
+
+/// A word without the ending of a plural.
+fn stem(word: String) -> String {
+    let ends = |ending: &str| word.len() > ending.len() + 2 && word.ends_with(ending);
+    if ends("ies") {
+        format!("{}y", &word[..word.len() - 3])
+    } else if ends("sses") || ends("xes") || ends("ches") || ends("shes") {
+        word[..word.len() - 2].to_owned()
+    } else if ends("s") && !word.ends_with("ss") && !word.ends_with("us") {
+        word[..word.len() - 1].to_owned()
+    } else {
+        word
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TEXTS: [&str; 4] = [
+        "calendar_create_event Create an event in the calendar",
+        "calendar_list_events List the events of a calendar, with their entries",
+        "mail_send Send a message by mail",
+        "notesSearch Search all notes",
+    ];
+
+    #[track_caller]
+    fn check_rank(question: &str, limit: usize, expected: &[usize]) {
+        let hits = rank(&TEXTS.map(str::to_owned), question, limit);
+        assert_eq!(hits.iter().map(|hit| hit.index).collect::<Vec<_>>(), expected, "{hits:?}");
+    }
+
+    #[test]
+    fn what_fits_best_comes_first() {
+        check_rank("create calendar event", 8, &[0, 1]);
+        check_rank("list calendar events", 8, &[1, 0]);
+        check_rank("notes", 8, &[3]);
+        check_rank("entry", 8, &[1]);
+    }
+
+    #[test]
+    fn what_has_no_word_of_it_is_not_found() {
+        check_rank("weather", 8, &[]);
+        check_rank("the of a", 8, &[]);
+        check_rank("", 8, &[]);
+    }
+
+    #[test]
+    fn no_more_than_asked_for() {
+        check_rank("create calendar event", 1, &[0]);
+        assert_eq!(rank(&[], "x", 8), []);
+    }
+}

@@ -1,0 +1,136 @@
+//! The login shell's setup, found out once beside the first command, for the commands after it.
+//!
+//! Nobody waits for it: a command that comes before it is ready starts a login shell of its own, with
+//! the same result. So a session that runs no command pays nothing.
+
+use std::path::Path;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::Mutex;
+
+use pellucid_exec::environment::TERMINAL;
+use pellucid_exec::snapshot::Snapshot;
+
+use crate::situation::Situation;
+use crate::toolbox::locked;
+
+/// The setup of a session's login shell.
+#[derive(Debug, Default)]
+pub(crate) struct Login {
+    state: Arc<Mutex<State>>,
+}
+
+#[derive(Debug, Default)]
+enum State {
+    /// No command ran yet.
+    #[default]
+    NotAsked,
+    /// It is being found out for this folder, or cannot be.
+    Without(PathBuf),
+    /// It is there for this folder.
+    Ready(PathBuf, Snapshot),
+}
+
+impl State {
+    fn is_for(&self, folder: &Path) -> bool {
+        match self {
+            Self::NotAsked => false,
+            Self::Without(cwd) | Self::Ready(cwd, _) => cwd == folder,
+        }
+    }
+}
+
+impl Login {
+    /// The command that does what `argv` does, with the setup in place of a login if it is there.
+    /// The first command of a working folder has it made.
+    pub(crate) fn wrap(&self, argv: &[String], cwd: &Path, situation: &Situation) -> Vec<String> {
+        let Some(home) = &situation.snapshots else { return argv.to_vec() };
+        if !matches!(argv, [_, flag, _, ..] if flag == "-lc") {
+            return argv.to_vec();
+        }
+        let mut state = locked(&self.state);
+        if !state.is_for(&situation.cwd) {
+            // What was there for another folder goes first: the new one has the same file.
+            *state = State::Without(situation.cwd.clone());
+            self.make(home.clone(), situation);
+        }
+        match &*state {
+            State::Ready(_, snapshot) => {
+                let set = situation.set_variables.iter().map(String::as_str);
+                snapshot.wrap(argv, cwd, set.chain(TERMINAL.iter().map(|(name, _)| *name)))
+            }
+            State::NotAsked | State::Without(_) => argv.to_vec(),
+        }
+    }
+
+    /// Whether it is there.
+    pub(crate) fn is_ready(&self) -> bool {
+        matches!(*locked(&self.state), State::Ready(..))
+    }
+
+    fn make(&self, home: PathBuf, situation: &Situation) {
+        let (shell, cwd) = (situation.shell.clone(), situation.cwd.clone());
+        let (session, env) = (situation.session_id.clone(), situation.environment.clone());
+        let state = self.state.clone();
+        tokio::spawn(async move {
+            match Snapshot::make(&shell, &home, session.as_str(), &cwd, &env).await {
+                Ok(snapshot) => {
+                    let mut state = locked(&state);
+                    if matches!(&*state, State::Without(wanted) if *wanted == cwd) {
+                        *state = State::Ready(cwd, snapshot);
+                    }
+                }
+                Err(error) => tracing::debug!(%error, "commands run without a snapshot of the login shell"),
+            }
+        });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use crate::bench::Bench;
+    use crate::login::Login;
+
+    fn argv(words: [&str; 3]) -> Vec<String> {
+        words.map(str::to_owned).to_vec()
+    }
+
+    /// Waits until what is being made is there.
+    async fn made(login: &Login) {
+        while Arc::strong_count(&login.state) > 1 {
+            tokio::task::yield_now().await;
+        }
+    }
+
+    #[test]
+    fn the_first_command_has_it_made_for_those_after_it() {
+        let mut bench = Bench::new();
+        bench.situation.snapshots = Some(bench.path().join("home"));
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        runtime.block_on(async {
+            let (login, situation, cwd) = (Login::default(), &bench.situation, bench.path());
+            let command = argv(["/bin/bash", "-lc", "true"]);
+            let plain = argv(["/bin/bash", "-c", "true"]);
+            assert_eq!(login.wrap(&plain, cwd, situation), plain);
+            assert_eq!(Arc::strong_count(&login.state), 1, "a command without a login has nothing made");
+            assert_eq!(login.wrap(&command, cwd, situation), command);
+            made(&login).await;
+            assert!(login.is_ready());
+            assert!(login.wrap(&command, cwd, situation)[2].contains("home/shell_snapshots/s.sh"));
+            assert_eq!(login.wrap(&command, "/".as_ref(), situation), command);
+            assert_eq!(login.wrap(&plain, cwd, situation), plain);
+        });
+        assert!(!bench.path().join("home/shell_snapshots/s.sh").exists());
+    }
+
+    #[test]
+    fn without_the_feature_nothing_is_made() {
+        let bench = Bench::new();
+        let command = argv(["/bin/bash", "-lc", "true"]);
+        let login = Login::default();
+        assert_eq!(login.wrap(&command, bench.path(), &bench.situation), command);
+        assert!(!login.is_ready());
+    }
+}

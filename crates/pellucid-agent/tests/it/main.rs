@@ -12,6 +12,7 @@ mod sockets;
 mod turns;
 mod windows;
 
+use pellucid_agent::child::Origin;
 use pellucid_agent::door;
 use pellucid_agent::gather;
 use pellucid_agent::gather::Sources;
@@ -94,6 +95,7 @@ pub fn setup(files: &Workspace, model: impl FnOnce(&Provider) -> Model) -> Setup
     let mut gathered = gather::gather(&sources);
     prepare::prepare(&mut gathered, &pack, &sources).unwrap();
     Setup {
+        origin: Origin::Face("exec"),
         side: Side::default(),
         session_id: identity::new_session_id(),
         pack,

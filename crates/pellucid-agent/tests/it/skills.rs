@@ -6,6 +6,7 @@ use std::path::PathBuf;
 
 use expect_test::Expect;
 use expect_test::expect;
+use pellucid_agent::child::Origin;
 use pellucid_agent::door;
 use pellucid_agent::gather;
 use pellucid_agent::gather::Sources;
@@ -72,6 +73,7 @@ impl World {
         let sources = Sources::new(config, env);
         Session::new(
             Setup {
+                origin: Origin::Face("exec"),
                 side: Side::default(),
                 session_id: identity::new_session_id(),
                 pack: Pack::builtin("codex").unwrap(),

@@ -84,7 +84,7 @@ pub(crate) async fn drive(session: &mut Session, input: TurnInput, inside: &mut 
         window: facts.model.effective_window(),
         mode: facts.collaboration_mode.mode,
         stream_retries_max: session.setup.provider.stream_retries(),
-        compaction_limit: facts.model.compaction_limit().filter(|_| !session.has_memory()),
+        compaction_limit: session.compaction_limit().filter(|_| !session.has_memory()),
         summarised_by: session.summarised_by(),
         takeover: session.takeover().filter(|_| !session.has_memory()),
         first_retry: if session.socket_version().is_some() { FirstRetry::Silent } else { FirstRetry::Told },
@@ -228,15 +228,25 @@ impl Driver<'_> {
                 }
                 Wish::CancelTools => self.facts.clear(),
                 Wish::Measure(reasoning) => {
-                    let unreported = self.session.transcript.tokens_unreported(reasoning);
+                    let input = self.input_text();
+                    let unreported = match self.session.fit(Some(&input)) {
+                        Some(fit) => usize::try_from(fit.estimate(&self.session.transcript)).unwrap_or(usize::MAX),
+                        None => self.session.transcript.tokens_unreported(reasoning),
+                    };
                     self.facts.push_back(Fact::Measured { unreported });
                 }
                 Wish::StartCompaction(summariser) => {
-                    self.summary = Some(Summary {
-                        compaction: self.session.compaction(),
-                        facts: self.session.summary_facts(summariser),
-                    });
-                    self.ask_for_summary(turn).await;
+                    let compaction = self.session.compaction(Some(&self.input_text()));
+                    let facts = self.session.summary_facts(summariser);
+                    if let Some(error) = compaction.failure() {
+                        self.facts.push_back(Fact::WindowExceeded(error.clone()));
+                    } else if compaction.has_question() {
+                        self.summary = Some(Summary { compaction, facts });
+                        self.ask_for_summary(turn).await;
+                    } else {
+                        let rebuilt = self.session.rebuild(compaction, &facts);
+                        self.facts.push_back(Fact::Rebuilt(rebuilt));
+                    }
                 }
                 Wish::AskForSummaryAgain => self.ask_for_summary(turn).await,
                 Wish::DropOldest => {
@@ -291,6 +301,17 @@ impl Driver<'_> {
         }
         self.ask(turn, AskKind::LastRequest).await;
         Ok(())
+    }
+
+    /// What the person says in this turn.
+    fn input_text(&self) -> String {
+        let mut texts = Vec::new();
+        for input in &self.input.items {
+            if let UserInput::Text { text, .. } = input {
+                texts.push(text.as_str());
+            }
+        }
+        texts.join("\n")
     }
 
     async fn ask_for_summary(&mut self, turn: &Turn) {

@@ -3,6 +3,8 @@
 use pellucid_engine::assemble;
 use pellucid_engine::assemble::Context;
 use pellucid_engine::compaction::Compaction;
+use pellucid_engine::compaction::Fit;
+use pellucid_engine::compaction::WINDOW_SUMMARY;
 use pellucid_engine::continuity::Continuity;
 use pellucid_engine::continuity::Sent;
 use pellucid_engine::facts::Facts;
@@ -15,6 +17,7 @@ use pellucid_engine::increment::Increment;
 use pellucid_engine::increment::Step;
 use pellucid_engine::meter::Meter;
 use pellucid_engine::pack::Pack;
+use pellucid_engine::pack::Strategy;
 use pellucid_engine::report::Report;
 use pellucid_engine::report::why_text;
 use pellucid_engine::request::Frame;
@@ -32,6 +35,7 @@ use pellucid_engine::turn::Takeover;
 use pellucid_engine::update::Change;
 use pellucid_engine::update::updates;
 use pellucid_engine::user_message::user_message;
+use pellucid_engine::window::summary::output_tokens;
 use pellucid_model::Model;
 use pellucid_model::catalogue::Match;
 use pellucid_model::socket::Known;
@@ -132,6 +136,10 @@ pub struct Session {
     memory: Option<Memory>,
     /// A summary that is not written down yet: its text, and the history of a provider's.
     summary: Option<(String, Option<Vec<Item>>)>,
+    /// The running summary of turns that were dropped, for layouts that drop them.
+    running_summary: Option<String>,
+    /// How many messages of the layout the history begins with.
+    n_context: usize,
 }
 
 /// What the last request was made of.
@@ -152,6 +160,7 @@ impl Session {
         let mut log = Log::new(recorder, user_instructions(&context));
         log.begin(&setup, concat(&context.instructions));
         let mut session = Self::with(setup, log, &context);
+        session.n_context = context.messages.len();
         session.record_context(context);
         session
     }
@@ -209,6 +218,8 @@ impl Session {
             standing,
             memory,
             summary: None,
+            running_summary: None,
+            n_context: 0,
             setup,
         }
     }
@@ -384,7 +395,17 @@ impl Session {
 
     /// What surrounds them in the request for a summary.
     pub(crate) fn summary_frame(&self, facts: &Facts) -> Frame {
-        Frame::for_summary(&self.setup.pack, facts, &self.instructions, &self.wire(None))
+        let pack = &self.setup.pack;
+        match pack.layout.compaction.strategy {
+            Strategy::Summarise => Frame::for_summary(pack, facts, &self.instructions, &self.wire(None)),
+            Strategy::Window => {
+                let instructions = pack.template(WINDOW_SUMMARY).text();
+                let mut wire = self.wire(None);
+                let tokens = output_tokens(pack.layout.compaction.summary_max_output_tokens);
+                wire.output_tokens_max = u64::try_from(tokens).ok();
+                Frame::for_summary(pack, facts, &instructions, &wire)
+            }
+        }
     }
 
     /// The facts under which a summary is made: those of this turn, with the model before it where
@@ -419,8 +440,31 @@ impl Session {
         }
     }
 
+    /// What the history has to fit into, for layouts that drop the oldest turns.
+    pub(crate) fn fit<'a>(&'a self, input: Option<&'a str>) -> Option<Fit<'a>> {
+        (self.setup.pack.layout.compaction.strategy == Strategy::Window).then(|| Fit {
+            pack: &self.setup.pack,
+            facts: &self.setup.gathered.facts,
+            instructions: &self.instructions,
+            input,
+            summary: self.running_summary.as_deref(),
+            n_context: self.n_context,
+        })
+    }
+
+    /// From how many tokens on the history is made shorter.
+    pub(crate) fn compaction_limit(&self) -> Option<i64> {
+        match self.fit(None) {
+            Some(fit) => fit.limit().map(|limit| limit + 1),
+            None => self.setup.gathered.facts.model.compaction_limit(),
+        }
+    }
+
     /// Begins to summarise the history.
-    pub(crate) fn compaction(&self) -> Compaction {
+    pub(crate) fn compaction(&self, input: Option<&str>) -> Compaction {
+        if let Some(fit) = self.fit(input) {
+            return Compaction::by_window(&self.transcript, fit);
+        }
         let prompt = self.setup.compact_prompt.as_ref();
         let prompt = prompt.map(|given| Fragment::provided(&given.place, given.text.as_str()));
         let mut compaction = Compaction::new(&self.transcript, &self.setup.pack, prompt);
@@ -433,7 +477,9 @@ impl Session {
     /// Who summarises: the provider of that name has an endpoint for it beside the Responses one.
     pub(crate) fn summarised_by(&self) -> SummarisedBy {
         let provider = &self.setup.provider;
-        let has_endpoint = provider.name == "OpenAI" && provider.wire_api == WireApi::Responses;
+        let has_endpoint = provider.name == "OpenAI"
+            && provider.wire_api == WireApi::Responses
+            && self.setup.pack.layout.compaction.strategy == Strategy::Summarise;
         if has_endpoint { SummarisedBy::Provider } else { SummarisedBy::Model }
     }
 
@@ -455,6 +501,13 @@ impl Session {
     pub(crate) fn rebuild(&mut self, compaction: Compaction, facts: &Facts) -> Rebuilt {
         let (tokens_before, n_dropped) = (self.prompt_tokens(), compaction.n_dropped());
         let context = assemble::assemble(&self.setup.pack, facts);
+        if compaction.is_by_window() {
+            self.n_context = context.messages.len();
+            self.running_summary = compaction.rebuild_window(&mut self.transcript, context);
+            let message = self.running_summary.clone().unwrap_or_default();
+            self.summary = Some((message, Some(self.transcript.items().collect())));
+            return Rebuilt { tokens_before, tokens_after: self.prompt_tokens(), n_dropped };
+        }
         let message = compaction.rebuild(&mut self.transcript, &self.setup.pack, context);
         self.summary = Some((message, None));
         Rebuilt { tokens_before, tokens_after: self.prompt_tokens(), n_dropped }
@@ -613,7 +666,12 @@ impl Session {
             part: broken.part.to_string(),
             tokens_rebilled: broken.tokens_rebilled,
         });
-        omissions.chain(broken).chain([EventMessage::ContextReport(report.by_part())]).collect()
+        let facts = &self.setup.gathered.facts;
+        let injected = if is_first { facts.injection.collect(facts.prompt_mode).injected } else { Vec::new() };
+        let injected = injected
+            .iter()
+            .map(|it| EventMessage::ContextInjection { account: serde_json::to_value(it).unwrap_or_default() });
+        omissions.chain(injected).chain(broken).chain([EventMessage::ContextReport(report.by_part())]).collect()
     }
 
     /// What the first context leaves out or cuts.

@@ -4,13 +4,17 @@
 //! it, the oldest item goes, with its partner, and the question is asked again. What is kept, in
 //! which order, is worked out here; asking is the driver's.
 //!
-//! Some providers summarise by themselves (`by_provider`).
+//! Some providers summarise by themselves (`by_provider`). A layout may have the oldest turns go instead, with a
+//! running summary in their place (`by_window`).
 //!
 //! Not here: when it happens (`turn`).
 
 mod by_provider;
+mod by_window;
 
 use std::collections::VecDeque;
+
+pub use by_window::Fit;
 
 use pellucid_protocol::item::ContentPart;
 use pellucid_protocol::item::Item;
@@ -35,6 +39,9 @@ use crate::truncate::truncate_middle;
 const PROMPT: &str = "compact/prompt.md";
 const SUMMARY_PREFIX: &str = "compact/summary_prefix.md";
 
+/// How the model is asked for a summary of dropped turns, for layouts that drop them.
+pub const WINDOW_SUMMARY: &str = "compact/window_summary.md";
+
 /// The templates used here.
 pub(crate) const TEMPLATES: &[(&str, Shape)] = &[(PROMPT, Shape::VERBATIM), (SUMMARY_PREFIX, Shape::VERBATIM)];
 
@@ -58,6 +65,8 @@ pub struct Compaction {
     set_aside: Option<Item>,
     /// How many items were too many.
     n_dropped: usize,
+    /// What the window strategy does, if that is the layout's.
+    by_window: Option<by_window::ByWindow>,
 }
 
 /// What came of dropping the oldest item.
@@ -76,13 +85,14 @@ impl Compaction {
         let set_aside = take_model_switch(&mut items);
         let prompt = prompt.map_or_else(|| pack.template(PROMPT).text(), |prompt| vec![prompt]);
         let prompt = Draft::text("compact_prompt", "user", prompt);
-        Self { items, ids: transcript.ids(), prompt, set_aside, n_dropped: 0 }
+        Self { items, ids: transcript.ids(), prompt, set_aside, n_dropped: 0, by_window: None }
     }
 
     /// The request for the summary.
     pub fn request(&self, frame: &Frame) -> Request {
         let mut copy = Transcript::new(self.ids, UNCUT);
-        for item in &self.items {
+        // The question of the window strategy has the history in it.
+        for item in self.items.iter().filter(|_| self.by_window.is_none()) {
             copy.record(item, &Origin::Model);
         }
         copy.record_draft(&self.prompt);

@@ -92,6 +92,8 @@ pub struct Placed {
     pub max: Option<usize>,
     /// How many units of its beginning and its end were asked for, if it was too long.
     pub shares: Option<(usize, usize)>,
+    /// How many bytes the text has without what was trimmed.
+    pub text_end: usize,
 }
 
 /// A run of a placed text.
@@ -153,7 +155,15 @@ impl<'a> Spending<'a> {
             let line = utf16::units(&self.rules.missing.replace("{{path}}", file.path));
             let original = measured(&line, self.rules.unit);
             let piece = Piece { n_units: line.len(), from: PieceFrom::Layout };
-            let placed = Placed { units: line, pieces: vec![piece], is_cut: false, original, max: None, shares: None };
+            let placed = Placed {
+                units: line,
+                pieces: vec![piece],
+                is_cut: false,
+                original,
+                max: None,
+                shares: None,
+                text_end: 0,
+            };
             return self.spend(placed, Placing::Spent);
         };
         if let Some(remaining) = self.remaining.filter(|remaining| *remaining < self.rules.min_remaining) {
@@ -182,7 +192,7 @@ pub fn trim(rules: &FileRules, name: &str, path: &str, content: FileContent<'_>,
     let whole = |text: Text<'_>| {
         let units = utf16::units(text.head);
         let pieces = vec![Piece { n_units: units.len(), from: PieceFrom::Text { start: 0 } }];
-        Placed { units, pieces, is_cut: false, original: text.len, max, shares: None }
+        Placed { units, pieces, is_cut: false, original: text.len, max, shares: None, text_end: text.head.len() }
     };
     let Some(limit) = max.filter(|max| text.len > *max) else {
         return whole(text);
@@ -212,6 +222,7 @@ pub fn trim(rules: &FileRules, name: &str, path: &str, content: FileContent<'_>,
         original: text.len,
         max,
         shares: Some((first, last)),
+        text_end: text.tail.len(),
     }
 }
 
@@ -275,7 +286,9 @@ impl Placed {
             let origin = match piece.from {
                 PieceFrom::Layout => Origin::Layout,
                 PieceFrom::Text { start } if text_bytes as u64 == size => {
-                    let range = start as u64..(start + text.len()) as u64;
+                    // White space at the end that was trimmed was seen all the same.
+                    let end = start + text.len();
+                    let range = start as u64..if end == self.text_end { size } else { end as u64 };
                     Origin::File { path: path.clone(), range, size }
                 }
                 PieceFrom::Text { .. } => Origin::File { path: path.clone(), range: 0..size, size },
@@ -400,7 +413,7 @@ mod tests {
         let fragments = placed.fragments(&"/a".into(), 80, 80);
         let origins: Vec<_> = fragments.iter().map(|fragment| fragment.origin.clone()).collect();
         assert_eq!(origins[0], Origin::File { path: "/a".into(), range: 0..12, size: 80 });
-        assert_eq!(origins[2], Origin::File { path: "/a".into(), range: 76..80, size: 80 });
+        assert_eq!(origins[2], Origin::File { path: "/a".into(), range: 74..80, size: 80 });
     }
 
     proptest! {

@@ -195,6 +195,9 @@ impl Pack {
         for file in layout.slots.iter().filter_map(|slot| slot.template.as_deref()) {
             load(file, &Shape::with(SLOT_PLACES))?;
         }
+        if layout.compaction.strategy == Strategy::Window {
+            load(compaction::WINDOW_SUMMARY, &Shape { trim: Trim::Newline, places: &[] })?;
+        }
         for texts in &layout.models {
             for file in texts.files() {
                 load(file, &Shape::VERBATIM)?;

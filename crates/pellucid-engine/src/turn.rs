@@ -38,11 +38,13 @@ use crate::fragment::Origin;
 use crate::fragment::concat;
 use crate::meter::Meter;
 use crate::pack::Pack;
+use crate::pack::Strategy;
 use crate::template::Shape;
 use crate::transcript::Draft;
 use crate::transcript::DraftPart;
 use crate::transcript::ReasoningCounted;
 use crate::turn_item;
+use crate::window::WindowExceeded;
 
 const ABORTED: &str = "turn/aborted.md";
 const REROUTED: &str = "warnings/model_rerouted.md";
@@ -138,6 +140,8 @@ pub enum Fact {
     Summarised(Vec<Item>),
     /// The summary took the place of the history.
     Rebuilt(Rebuilt),
+    /// The history cannot be made to fit.
+    WindowExceeded(WindowExceeded),
     /// The person said more while the turn was running.
     Steered(Vec<UserInput>),
     /// The person broke the turn off.
@@ -256,6 +260,7 @@ pub struct Turn {
     reasoning: ReasoningCounted,
     /// The last compaction of this turn, if it did not help.
     futile: Option<Rebuilt>,
+    strategy: Strategy,
     is_over: bool,
 }
 
@@ -318,6 +323,7 @@ impl Turn {
             stage: Stage::Sampling,
             reasoning: ReasoningCounted::ByUs,
             futile: None,
+            strategy: pack.layout.compaction.strategy,
             is_over: false,
         }
     }
@@ -365,11 +371,19 @@ impl Turn {
                 self.meter.estimate(i64::try_from(rebuilt.tokens_after).unwrap_or(i64::MAX), window);
                 self.rebuilt(rebuilt, id, next)
             }
+            (Fact::WindowExceeded(error), Stage::Compacting { .. }) => self.window_exceeded(&error),
             (Fact::Reply(event), _) => self.reply(event),
             (Fact::ReplyFailed(error), _) => self.failed(&error),
             (Fact::ToolFinished { index, answer }, _) => self.tool_finished(index, answer),
             (Fact::PauseOver, _) => vec![Wish::AskAgain],
-            (Fact::Measured { .. } | Fact::OldestDropped(_) | Fact::Summarised(_) | Fact::Rebuilt(_), _) => Vec::new(),
+            (
+                Fact::Measured { .. }
+                | Fact::OldestDropped(_)
+                | Fact::Summarised(_)
+                | Fact::Rebuilt(_)
+                | Fact::WindowExceeded(_),
+                _,
+            ) => Vec::new(),
         }
     }
 

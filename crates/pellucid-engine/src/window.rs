@@ -151,7 +151,7 @@ impl Window {
     pub fn new(
         limits: Limits,
         stored: &ConversationState,
-        history: Vec<HistoryMessage>,
+        history: &[HistoryMessage],
         memory: Vec<String>,
     ) -> (Self, bool) {
         let mut loaded = stored.clone();

@@ -7,6 +7,7 @@ use std::path::PathBuf;
 
 use serde::Deserialize;
 use serde::Serialize;
+use serde_json::Value;
 
 use crate::id::SessionId;
 use crate::id::TurnId;
@@ -123,6 +124,11 @@ pub enum EventMessage {
         why: String,
         /// How many bytes are not seen.
         bytes: u64,
+    },
+    /// What became of something that was to be injected. Ours alone; only for faces that ask for it.
+    ContextInjection {
+        /// The account of it, without its content.
+        account: Value,
     },
     /// Something configured is going away.
     DeprecationNotice {

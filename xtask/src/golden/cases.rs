@@ -121,7 +121,7 @@ mod tests {
         expect: u32,
     }
 
-    fn doubled(case: Case) -> Result<(), String> {
+    fn doubled(case: &Case) -> Result<(), String> {
         assert!(case.n < 100, "too large");
         same("double", &(case.n * 2), &case.expect)
     }
@@ -134,7 +134,7 @@ mod tests {
             {"id": "odd", "n": 2, "expect": 4, "more": true},
             {"id": "panics", "n": 100, "expect": 4},
         ]});
-        let verdicts = run(&file, doubled);
+        let verdicts = run(&file, |case| doubled(&case));
         let problems: Vec<_> = verdicts.iter().map(|it| it.problem.as_deref()).collect();
         assert_eq!(problems[0], None);
         assert_eq!(problems[1], Some("double\n        is       4\n        expected 5"));
@@ -144,7 +144,7 @@ mod tests {
 
     #[test]
     fn an_unknown_head_is_a_failure() {
-        let verdicts = run(&json!({"format": 2, "seed": 1, "cases": []}), doubled);
+        let verdicts = run(&json!({"format": 2, "seed": 1, "cases": []}), |case| doubled(&case));
         let problems: Vec<_> = verdicts.iter().filter_map(|it| it.problem.as_deref()).collect();
         assert_eq!(problems, ["unknown field seed", "unknown format 2"]);
     }

@@ -7,12 +7,14 @@ mod recordings;
 mod skills;
 mod sockets;
 mod turns;
+mod windows;
 
 use pellucid_agent::door;
 use pellucid_agent::gather;
 use pellucid_agent::gather::Sources;
 use pellucid_agent::identity;
 use pellucid_agent::identity::Identity;
+use pellucid_agent::prepare;
 use pellucid_agent::session::Session;
 use pellucid_agent::session::Setup;
 use pellucid_config::Env;
@@ -79,12 +81,15 @@ pub fn open(files: &Workspace, model: impl FnOnce(&Provider) -> Model) -> Sessio
     options.system = SystemPaths::in_folder(files.root());
     let config = pellucid_config::load(&options).unwrap();
     let (provider_id, provider) = (config.model.provider_id.clone(), config.model.provider.clone());
+    let pack = Pack::builtin(&config.prompt.pack).unwrap();
     let sources = Sources::new(config, Env::from_pairs([]));
+    let mut gathered = gather::gather(&sources);
+    prepare::prepare(&mut gathered, &pack, &sources).unwrap();
     let setup = Setup {
         side: Side::default(),
         session_id: identity::new_session_id(),
-        pack: Pack::builtin("codex").unwrap(),
-        gathered: gather::gather(&sources),
+        pack,
+        gathered,
         model: model(&provider),
         sources,
         provider_id,

@@ -32,6 +32,7 @@ use crate::file_budget::Placing;
 use crate::file_budget::Spending;
 use crate::file_budget::Unit;
 use crate::fragment::Fragment;
+use crate::fragment::Origin;
 
 const HEADER: &str = "Project Context";
 
@@ -119,7 +120,7 @@ impl FileSet {
     pub(super) fn collect(&self, inputs: &Inputs<'_>, mode: PromptMode, read: &Read, collecting: &mut Collecting) {
         let mut section = Section::new(&self.header);
         let mut spending = self.rules.as_ref().map(Spending::new);
-        let mut bytes_before = 0;
+        let mut n_lost = 0;
         for file in self.listed(inputs, mode) {
             let found = file.place.as_ref().and_then(|place| read.files.get(place)).unwrap_or(&FileRead::Missing);
             match found {
@@ -128,7 +129,7 @@ impl FileSet {
                     continue;
                 }
                 FileRead::Missing => collecting.missing(&file.path),
-                FileRead::Text(text) => bytes_before += usize::try_from(text.size()).unwrap_or(usize::MAX),
+                FileRead::Text(_) => {}
             }
             if *found == FileRead::Missing && (!self.includes_missing || file.only_if_there) {
                 continue;
@@ -144,6 +145,11 @@ impl FileSet {
                 },
                 _ => self.first_version(&file, found),
             };
+            if let FileRead::Text(text) = found {
+                let used = content.iter().filter(|it| matches!(it.origin, Origin::File { .. }));
+                let used: usize = used.map(|it| it.text.len()).sum();
+                n_lost += usize::try_from(text.size()).unwrap_or(usize::MAX).saturating_sub(used);
+            }
             section.push(&file.title, content);
         }
         if section.is_empty && !self.keeps_empty {
@@ -166,7 +172,7 @@ impl FileSet {
             id: None,
             metadata: Map::new(),
         };
-        collecting.item(item, &self.header, bytes_before.max(whole));
+        collecting.item(item, &self.header, whole + n_lost);
     }
 
     fn first_version(&self, file: &Listed, found: &FileRead) -> Vec<Fragment> {

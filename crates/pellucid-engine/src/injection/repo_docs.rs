@@ -121,10 +121,13 @@ impl RepoDocs {
             collecting.missing(&self.names.join(", "));
             return;
         };
-        let Some(content) = self.wrapped(body, inputs) else {
+        let n_body = cut::length(&body);
+        let Some(content) = self.wrapped(&body, inputs) else {
             collecting.refused(&self.names.join(", "), "a document has `\\k<`, which the wrapper cannot take");
             return;
         };
+        // The wrapper is counted on both sides, so that a difference is what was cut.
+        let bytes_before = (bytes_before + cut::length(&content)).saturating_sub(n_body);
         let item = Item {
             target: Target::PreambleMessage,
             role: Some(Role::User),
@@ -165,19 +168,20 @@ impl RepoDocs {
     }
 
     /// The body in its wrapper; absent when it cannot be inserted.
-    fn wrapped(&self, body: Vec<Fragment>, inputs: &Inputs<'_>) -> Option<Vec<Fragment>> {
+    fn wrapped(&self, body: &[Fragment], inputs: &Inputs<'_>) -> Option<Vec<Fragment>> {
         if self.second.is_some() {
             let wrapper = substitute::literal(&self.wrapper, "{{cwd}}", &start(inputs));
-            return Some(around(&wrapper, &body));
+            return Some(around(&wrapper, body));
         }
-        let text = concat(&body);
+        let text = concat(body);
         let content = substitute::with_escapes(&self.wrapper, SLOT, &text).ok()?;
         // Where nothing was escaped the documents keep their origins.
-        let kept = around(&self.wrapper, &body);
+        let kept = around(&self.wrapper, body);
         Some(if concat(&kept) == content { kept } else { vec![Fragment::provided("repo_docs", content)] })
     }
 }
 
+#[derive(Clone, Copy)]
 struct Budget<'a> {
     max: Option<i64>,
     marker: &'a str,
@@ -204,7 +208,7 @@ impl Second {
     }
 
     fn body(&self, documents: &[(String, FileRead)], budget: Budget<'_>) -> Option<(Vec<Fragment>, usize)> {
-        let mut bytes_before = 0;
+        let mut n_lost = 0;
         let mut left = match self.truncation {
             Truncation::Head => budget.max.map(|max| usize::try_from(max).unwrap_or(0)),
             Truncation::HeadMarkerTail | Truncation::None => None,
@@ -214,9 +218,9 @@ impl Second {
             let FileRead::Text(FileText::Whole { path: place, bytes }) = document else {
                 continue;
             };
-            bytes_before += bytes.len();
             if left == Some(0) {
-                break;
+                n_lost += bytes.len();
+                continue;
             }
             // Bytes are counted before they are decoded; a blank document costs nothing.
             let kept = &bytes[..bytes.len().min(left.unwrap_or(bytes.len()))];
@@ -225,6 +229,7 @@ impl Second {
                 continue;
             }
             left = left.map(|left| left - kept.len());
+            n_lost += bytes.len() - kept.len();
             if !body.is_empty() {
                 body.push(Fragment::layout(self.separator.as_str()));
             }
@@ -242,7 +247,9 @@ impl Second {
         if self.truncation == Truncation::HeadMarkerTail
             && let Some(max) = budget.max
         {
+            let n_before = cut::length(&body);
             body = cut::head_marker_tail_of(body, Some(max), budget.marker);
+            n_lost = n_before - cut::length(&body);
         }
         let mut whole = Vec::new();
         if let Some(title) = &self.title {
@@ -259,7 +266,7 @@ impl Second {
             whole.push(Fragment::layout(self.separator.as_str()));
             whole.push(Fragment::provided("append", text.as_str()));
         }
-        let bytes_before = bytes_before.max(cut::length(&whole));
+        let bytes_before = cut::length(&whole) + n_lost;
         Some((whole, bytes_before))
     }
 }

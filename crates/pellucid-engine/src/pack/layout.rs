@@ -236,7 +236,7 @@ impl Layout {
             memory: raw.memory,
             join: raw.instructions.join,
             bootstrap: raw.bootstrap,
-            injections: reader.injections(raw.injection)?,
+            injections: reader.injections(&raw.injection)?,
             compaction: raw.compaction,
         })
     }
@@ -427,11 +427,11 @@ impl Reader<'_> {
         source::find(name.get_ref()).ok_or_else(|| self.unknown("source", name, source::names()))
     }
 
-    fn injections(&self, raw: Vec<RawInjection>) -> Result<Vec<Value>, PackError> {
-        raw.into_iter().map(|injection| self.injection(injection)).collect()
+    fn injections(&self, raw: &[RawInjection]) -> Result<Vec<Value>, PackError> {
+        raw.iter().map(|injection| self.injection(injection)).collect()
     }
 
-    fn injection(&self, raw: RawInjection) -> Result<Value, PackError> {
+    fn injection(&self, raw: &RawInjection) -> Result<Value, PackError> {
         if !injection::KINDS.contains(&raw.kind.get_ref().as_str()) {
             let known = injection::KINDS.iter().map(|kind| (*kind).to_owned()).collect();
             return Err(self.unknown("injection", &raw.kind, known));

@@ -22,12 +22,17 @@ use super::error_info;
 use crate::call;
 use crate::compaction::Dropped;
 use crate::fragment::Origin;
+use crate::pack::Strategy;
+use crate::window::WindowExceeded;
 
 /// What a person is told after a summary.
 const ADVICE: &str = "the history was summarised; every summary costs accuracy, so give a new task a new session";
 
 impl Turn {
     pub(super) fn measured(&mut self, unreported: usize, next: Next) -> Vec<Wish> {
+        if self.strategy == Strategy::Window {
+            return self.measured_whole(unreported, next);
+        }
         let total = self.meter.last_total().saturating_add(i64::try_from(unreported).unwrap_or(i64::MAX));
         if next == Next::Input
             && let Some(takeover) = self.settings.takeover.take()
@@ -48,6 +53,20 @@ impl Turn {
                 self.fail(&message, ErrorInfo::ContextWindowExceeded)
             }
         }
+    }
+
+    /// The window strategy knows what the whole request would cost. Between requests of a turn nothing
+    /// is dropped any more; before a turn it is, until the rest fits.
+    fn measured_whole(&mut self, tokens: usize, next: Next) -> Vec<Wish> {
+        let total = i64::try_from(tokens).unwrap_or(i64::MAX);
+        match self.settings.compaction_limit {
+            Some(limit) if total >= limit && next == Next::Input => self.start_compaction(Next::MeasureAgain),
+            _ => self.go_on(next),
+        }
+    }
+
+    pub(super) fn window_exceeded(&mut self, error: &WindowExceeded) -> Vec<Wish> {
+        self.fail(&error.to_string(), ErrorInfo::ContextWindowExceeded)
     }
 
     pub(super) fn start_compaction(&mut self, next: Next) -> Vec<Wish> {
@@ -121,6 +140,10 @@ impl Turn {
         if self.settings.summarised_by == SummarisedBy::Provider {
             return self.fail(&error.message, error_info(error.kind));
         }
+        if self.strategy == Strategy::Window {
+            // What was dropped is lost, but the turn goes on.
+            return self.reconnect(error, Wish::AskForSummaryAgain).unwrap_or_else(|| vec![Wish::Rebuild]);
+        }
         if error.kind == ReplyErrorKind::ContextWindowExceeded {
             return vec![Wish::DropOldest];
         }
@@ -154,7 +177,7 @@ impl Turn {
         wishes.push(Wish::Emit(self.meter.event()));
         wishes.push(Wish::LogSummary);
         wishes.push(self.item_completed(TurnItem::ContextCompaction { id }));
-        if self.settings.summarised_by == SummarisedBy::Model {
+        if self.settings.summarised_by == SummarisedBy::Model && self.strategy == Strategy::Summarise {
             wishes.push(Wish::Emit(EventMessage::Warning { message: ADVICE.to_owned() }));
         }
         // One summary that does not help may be bad luck; a second in the same turn would be a loop.

@@ -7,6 +7,7 @@ mod compactions;
 mod corpus;
 mod fixture;
 mod memories;
+mod other_systems;
 mod packs;
 mod reinjection;
 mod requests;

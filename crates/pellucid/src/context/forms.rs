@@ -71,19 +71,29 @@ fn tools(body: &[u8]) -> Vec<ToolFacts> {
     body["tools"].as_array().into_iter().flatten().map(tool).collect()
 }
 
-/// The parts of a request, the largest first, each with a bar of its size.
+/// The parts of a request, the largest first, each with a bar of its size. The instructions are
+/// shown by what they come from, since that may be many files.
 fn map(report: &Report) -> String {
-    let mut parts = report.by_part().parts;
-    parts.sort_by_key(|part| std::cmp::Reverse(part.bytes));
-    let (all, largest) = (report.bytes().max(1), parts.first().map_or(1, |part| part.bytes.max(1)));
+    let mut parts: Vec<(String, usize)> = Vec::new();
+    for row in &report.rows {
+        let name = match (row.part.as_ref(), row.origin.detail()) {
+            ("base", "") => format!("base, {}", row.origin.kind()),
+            ("base", detail) => detail.to_owned(),
+            (part, _) => part.to_owned(),
+        };
+        match parts.iter_mut().find(|(known, _)| *known == name) {
+            Some((_, bytes)) => *bytes += row.bytes,
+            None => parts.push((name, row.bytes)),
+        }
+    }
+    parts.sort_by_key(|(_, bytes)| std::cmp::Reverse(*bytes));
+    let (all, largest) = (report.bytes().max(1), parts.first().map_or(1, |(_, bytes)| *bytes));
     let mut text = format!("request: {} bytes, about {} tokens\n\n", number(report.bytes()), number(report.tokens()));
-    for part in &parts {
-        let bar = "█".repeat((part.bytes * BAR_WIDTH).div_ceil(largest));
-        let share = part.bytes * 1_000 / all;
-        let line =
-            format!("{bar:<BAR_WIDTH$} {:>3}.{} % {:>9}  {}", share / 10, share % 10, number(part.bytes), part.part);
-        text += &line;
-        text.push('\n');
+    for (name, bytes) in &parts {
+        let bar = "█".repeat((bytes * BAR_WIDTH).div_ceil(largest));
+        let share = bytes * 1_000 / all;
+        let (whole, tenth) = (share / 10, share % 10);
+        text += &format!("{bar:<BAR_WIDTH$} {whole:>3}.{tenth} % {:>9}  {name}\n", number(*bytes));
     }
     text
 }

@@ -14,6 +14,7 @@ use pellucid_protocol::usage::TokenUsage;
 use serde::Serialize;
 use serde::Serializer;
 use serde::ser::SerializeMap;
+use serde_json::Value;
 
 use crate::start::Failure;
 
@@ -63,6 +64,9 @@ impl Json {
             }],
             EventMessage::ContextOmission { part, what, why, bytes } => {
                 vec![Line::ContextOmission { part: part.clone(), what: what.clone(), why: why.clone(), bytes: *bytes }]
+            }
+            EventMessage::ContextInjection { account } => {
+                vec![Line::PromptInjection { account: account.clone() }]
             }
             EventMessage::TaskStarted { .. } => vec![Line::TurnStarted],
             EventMessage::AgentMessage { message } => {
@@ -188,6 +192,11 @@ enum Line {
     ContextCacheBreak { first_byte: usize, part: String, tokens_rebilled: usize },
     #[serde(rename = "context.omission")]
     ContextOmission { part: String, what: String, why: String, bytes: u64 },
+    #[serde(rename = "prompt_injection.item")]
+    PromptInjection {
+        #[serde(flatten)]
+        account: Value,
+    },
 }
 
 #[derive(Serialize)]
@@ -263,7 +272,7 @@ mod tests {
     use super::*;
 
     #[track_caller]
-    fn check_lines(events: &[serde_json::Value], expected: &Expect) {
+    fn check_lines(events: &[Value], expected: &Expect) {
         let mut json = Json::default();
         let mut text = String::new();
         for event in events {

@@ -5,6 +5,7 @@
 mod ads;
 mod errors;
 mod exec;
+mod other_packs;
 mod recordings;
 mod requests;
 mod risuai;

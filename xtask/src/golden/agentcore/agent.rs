@@ -175,7 +175,7 @@ fn check(case: Case) -> Result<(), String> {
     let history: Vec<HistoryMessage> = input.history.into_iter().map(window::Message::read).collect();
     let mut limits = settings.limits;
     limits.window = limits.window.filter(|_| has_counter);
-    let (mut window, _) = Window::new(limits, &state, history, memory);
+    let (mut window, _) = Window::new(limits, &state, &history, memory);
 
     let build = |parts: Parts<'_>| {
         let base = settings.system_prompt.as_deref().unwrap_or_default();

@@ -122,7 +122,7 @@ fn check(case: Case) -> Result<(), String> {
         None | Some("count" | "none" | "heuristic") => input.counter.as_deref(),
         Some(other) => return Err(format!("unknown counter {other}")),
     };
-    let history = match (input.history_turns, input.history) {
+    let history: Vec<HistoryMessage> = match (input.history_turns, input.history) {
         (Some(n), None) => (1..=n)
             .flat_map(|n| [("user", format!("u{n}")), ("assistant", format!("a{n}"))])
             .map(|(role, text)| HistoryMessage::new(role, &text))
@@ -138,7 +138,7 @@ fn check(case: Case) -> Result<(), String> {
         compacts: input.auto_compact.unwrap_or(true),
     };
     let max_tokens = input.summary_max_output_tokens.as_ref().and_then(pellucid_engine::injection::scalar::int);
-    let (mut window, is_stale) = Window::new(limits, &state, history, input.memory);
+    let (mut window, is_stale) = Window::new(limits, &state, &history, input.memory);
     if is_stale {
         state = ConversationState::default();
     }

@@ -80,8 +80,8 @@ fn check_input(text: &str, utf16_len: usize, sha256_utf8: &str) -> Result<(), St
 #[derive(Deserialize)]
 #[serde(tag = "kind", rename_all = "lowercase")]
 enum Case {
-    Pure(PureCase),
-    Disk(DiskCase),
+    Pure(Box<PureCase>),
+    Disk(Box<DiskCase>),
 }
 
 #[derive(Deserialize)]
@@ -249,7 +249,7 @@ pub fn run(file: &Value) -> Vec<Verdict> {
     let known = [super::ABOUT, &["config_numbers", "session_filter", "cases"]].concat();
     let mut verdicts = cases::unknown_fields(fields, &known);
     verdicts.extend(cases::each(file, "cases", |case: Case| match case {
-        Case::Pure(case) => pure(case),
+        Case::Pure(case) => pure(&case),
         Case::Disk(case) => disk(&case),
     }));
     if fields.contains_key("config_numbers") {
@@ -275,7 +275,7 @@ pub fn run(file: &Value) -> Vec<Verdict> {
     verdicts
 }
 
-fn pure(case: PureCase) -> Result<(), String> {
+fn pure(case: &PureCase) -> Result<(), String> {
     let files: Vec<BootstrapFile> = case.files.iter().map(GivenFile::read).collect::<Result<_, _>>()?;
     // Below nothing counts as nothing.
     let limit = |limit: Option<f64>| limit.map(|limit| limit.floor() as usize);

@@ -155,7 +155,7 @@ pub fn run(file: &Value) -> Vec<Verdict> {
     };
     let mut verdicts = cases::unknown_fields(fields, &[super::ABOUT, &["misc", "build", "render"]].concat());
     verdicts.extend(cases::each(file, "build", build));
-    verdicts.extend(cases::each(file, "render", render));
+    verdicts.extend(cases::each(file, "render", |case: RenderCase| render(&case)));
     if let Some(rows) = fields.get("misc") {
         verdicts.extend(misc(rows));
     }
@@ -213,7 +213,7 @@ fn delimiters() -> Result<(String, String), String> {
     Ok((last.to_owned(), first.to_owned()))
 }
 
-fn render(case: RenderCase) -> Result<(), String> {
+fn render(case: &RenderCase) -> Result<(), String> {
     let session = SessionTokens {
         total: case.session_entry.total_tokens,
         input: case.session_entry.input_tokens,

@@ -1,0 +1,225 @@
+//! Compaction by the window strategy: the oldest turns go, and a running summary stands for them.
+//!
+//! What the layout puts before the history stays. What the model is asked, and what is dropped
+//! before it is, is worked out in `window`; here items become what that looks at, and back.
+
+use pellucid_protocol::item::ContentPart;
+use pellucid_protocol::item::Item;
+use pellucid_protocol::item::ToolOutput;
+use pellucid_protocol::provider::WireApi;
+
+use super::Compaction;
+use super::last_answer;
+use crate::assemble::Context;
+use crate::boundary;
+use crate::encode::Encoder;
+use crate::facts::Facts;
+use crate::fragment::Fragment;
+use crate::fragment::Origin;
+use crate::fragment::concat;
+use crate::injection::scalar;
+use crate::pack::Pack;
+use crate::tool_list;
+use crate::tool_list::ToolList;
+use crate::transcript::Draft;
+use crate::transcript::Transcript;
+use crate::window::ConversationState;
+use crate::window::Cost;
+use crate::window::Limits;
+use crate::window::Parts;
+use crate::window::Step;
+use crate::window::Window;
+use crate::window::WindowExceeded;
+use crate::window::count::Heuristic;
+use crate::window::summary;
+use crate::window::summary::HistoryMessage;
+
+/// What a history has to fit into, and beside what.
+#[derive(Debug, Clone, Copy)]
+pub struct Fit<'a> {
+    /// The layout.
+    pub pack: &'a Pack,
+    /// What is true.
+    pub facts: &'a Facts,
+    /// The instructions.
+    pub instructions: &'a [Fragment],
+    /// What the person says next.
+    pub input: Option<&'a str>,
+    /// The running summary. Its message comes after those of the layout.
+    pub summary: Option<&'a str>,
+    /// How many messages of the layout come first.
+    pub n_context: usize,
+}
+
+impl Fit<'_> {
+    fn limits(&self) -> Limits {
+        let reserved = self.pack.layout.compaction.reserved_output_tokens;
+        Limits { window: self.facts.model.context_window, reserved, compacts: true }
+    }
+
+    /// How many tokens a prompt may have.
+    pub fn limit(&self) -> Option<i64> {
+        let limits = self.limits();
+        Some(limits.window? - limits.reserved)
+    }
+
+    /// The estimated tokens of a prompt with all of the history.
+    pub fn estimate(&self, transcript: &Transcript) -> i64 {
+        let items: Vec<Item> = transcript.items().collect();
+        let (context, history) = self.split(&items);
+        let parts = Parts { summary: self.summary, history: &messages(history), n_before: 0, memory: &[] };
+        let cost = self.cost(context, parts);
+        cost.messages + cost.tools
+    }
+
+    /// The messages of the layout, and the history after them and the summary.
+    fn split<'i>(&self, items: &'i [Item]) -> (&'i [Item], &'i [Item]) {
+        let (context, rest) = items.split_at(self.n_context.min(items.len()));
+        let n_summary = usize::from(self.summary.is_some()).min(rest.len());
+        (context, &rest[n_summary..])
+    }
+
+    fn cost(&self, context: &[Item], parts: Parts<'_>) -> Cost {
+        let counter = Heuristic::default();
+        let instructions = concat(self.instructions);
+        let instructions = (!instructions.is_empty()).then(|| counter.message(&instructions));
+        let said = messages(context).iter().chain(parts.history).map(|it| counter.message(&it.text)).sum::<i64>();
+        let others = [
+            self.input.map(|text| counter.message(text)),
+            instructions,
+            parts.summary.map(|summary| counter.message(&summary::shown(summary))),
+        ];
+        let offered = tool_list::offered(self.pack, self.facts);
+        let mut encoder = Encoder::new(&"tools".into());
+        ToolList { tools: &offered, pack: self.pack, facts: self.facts }.encode(&mut encoder, WireApi::Responses);
+        let tools = String::from_utf8_lossy(&encoder.finish().bytes).into_owned();
+        Cost { messages: said + others.into_iter().flatten().sum::<i64>(), tools: counter.text(&tools) }
+    }
+}
+
+/// What is to be done with a history that does not fit.
+#[derive(Debug)]
+pub(super) struct ByWindow {
+    /// What the model is asked, if it is.
+    question: Option<String>,
+    /// The summary so far, unless it had to go.
+    summary: Option<String>,
+    /// How many items come before what is kept.
+    n_gone: usize,
+    /// How many there were.
+    n_items: usize,
+    /// Why it cannot be made to fit.
+    failure: Option<WindowExceeded>,
+}
+
+impl Compaction {
+    /// Begins with what has to go for the rest to fit.
+    pub fn by_window(transcript: &Transcript, fit: Fit<'_>) -> Self {
+        let items: Vec<Item> = transcript.items().collect();
+        let (context, history) = fit.split(&items);
+        let n_front = items.len() - history.len();
+        let stored = ConversationState { summary: fit.summary.map(str::to_owned), ..ConversationState::default() };
+        let (mut window, _) = Window::new(fit.limits(), &stored, &messages(history), Vec::new());
+        let mut step = window.begin();
+        let (question, failure) = loop {
+            step = match step {
+                Step::Build => window.built(fit.cost(context, window.parts())),
+                Step::Summarise { previous, dropped } => {
+                    break (Some(summary::question(previous.as_deref(), &dropped)), None);
+                }
+                Step::Fits { .. } => break (None, None),
+                Step::Failed(error) => break (None, Some(error)),
+            };
+        };
+        let parts = window.parts();
+        let by_window = ByWindow {
+            question,
+            summary: parts.summary.map(str::to_owned),
+            n_gone: n_front + parts.n_before,
+            n_items: items.len(),
+            failure,
+        };
+        let prompt = by_window.question.clone().unwrap_or_default();
+        Self {
+            items: items.into(),
+            ids: transcript.ids(),
+            prompt: Draft::text("summary_question", "user", vec![Fragment::fact("history", prompt)]),
+            set_aside: None,
+            n_dropped: 0,
+            by_window: Some(by_window),
+        }
+    }
+
+    /// Whether the model has to be asked.
+    pub fn has_question(&self) -> bool {
+        self.by_window.as_ref().is_none_or(|it| it.question.is_some())
+    }
+
+    /// Why the history cannot be made to fit.
+    pub fn failure(&self) -> Option<&WindowExceeded> {
+        self.by_window.as_ref().and_then(|it| it.failure.as_ref())
+    }
+
+    /// Whether this is the window strategy.
+    pub fn is_by_window(&self) -> bool {
+        self.by_window.is_some()
+    }
+
+    /// Puts context, summary and what is kept in place of the history, and gives the summary. What
+    /// was recorded since this began is the model's answer; without one, what was dropped is lost.
+    pub fn rebuild_window(self, transcript: &mut Transcript, context: Context) -> Option<String> {
+        let by_window = self.by_window?;
+        let items: Vec<Item> = transcript.items().collect();
+        let (before, since) = items.split_at(by_window.n_items.min(items.len()));
+        let answer = last_answer(since).map(|answer| scalar::strip(&answer).to_owned());
+        let summary = answer.filter(|answer| !answer.is_empty()).or(by_window.summary);
+        let kept = before.get(by_window.n_gone..).unwrap_or_default();
+        transcript.clear();
+        for message in context.messages {
+            transcript.record_draft(&Draft::from(message));
+        }
+        if let Some(summary) = &summary {
+            let fragments = vec![Fragment { origin: Origin::Model, text: summary::shown(summary) }];
+            transcript.record_draft(&Draft::text("summary", "assistant", fragments));
+        }
+        for item in kept {
+            let origin = if boundary::begins_user_turn(item) { Origin::User } else { Origin::Model };
+            transcript.record(item, &origin);
+        }
+        summary
+    }
+}
+
+fn texts(parts: &[ContentPart]) -> String {
+    let text = |part: &ContentPart| match part {
+        ContentPart::InputText { text } | ContentPart::OutputText { text } => text.clone(),
+        ContentPart::InputImage { .. } => String::new(),
+    };
+    parts.iter().map(text).collect()
+}
+
+/// Items as messages of a history, one for each.
+fn messages(items: &[Item]) -> Vec<HistoryMessage> {
+    items.iter().map(message).collect()
+}
+
+fn message(item: &Item) -> HistoryMessage {
+    let call =
+        |name: &str| HistoryMessage { tool_calls: vec![name.to_owned()], ..HistoryMessage::new("assistant", "") };
+    let output = |call_id: &str, text: &str| HistoryMessage {
+        call_id: Some(call_id.to_owned()),
+        ..HistoryMessage::new("tool_result", text)
+    };
+    match item {
+        Item::Message { role, content, .. } => {
+            let role = if role == "user" && !boundary::begins_user_turn(item) { "context" } else { role };
+            HistoryMessage::new(role, &texts(content))
+        }
+        Item::FunctionCall { name, .. } | Item::CustomToolCall { name, .. } => call(name),
+        Item::LocalShellCall { .. } => call("local_shell"),
+        Item::FunctionCallOutput { call_id, output: ToolOutput::Text(said) } => output(call_id, said),
+        Item::FunctionCallOutput { call_id, output: ToolOutput::Parts(parts) } => output(call_id, &texts(parts)),
+        Item::CustomToolCallOutput { call_id, output: said } => output(call_id, said),
+        _ => HistoryMessage::new("assistant", ""),
+    }
+}

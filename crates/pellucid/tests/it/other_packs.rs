@@ -1,0 +1,260 @@
+//! The packs of other systems: from end to end, and the examples of their pages.
+
+use std::path::Path;
+
+use pellucid_engine::assemble::assemble;
+use pellucid_engine::assistant::Assistant;
+use pellucid_engine::assistant::reply::Form;
+use pellucid_engine::assistant::reply::SessionTokens;
+use pellucid_engine::assistant::reply::reply;
+use pellucid_engine::assistant::report::PromptReport;
+use pellucid_engine::bootstrap;
+use pellucid_engine::bootstrap::BootstrapFile;
+use pellucid_engine::facts::Facts;
+use pellucid_engine::fragment::concat;
+use pellucid_engine::injection;
+use pellucid_engine::injection::FileRead;
+use pellucid_engine::injection::FileText;
+use pellucid_engine::injection::Read;
+use pellucid_engine::pack::Pack;
+use pellucid_protocol::model::ModelInfo;
+use pellucid_testkit::MockReply;
+use pellucid_testkit::MockServer;
+use serde_json::Value;
+use serde_json::json;
+
+use crate::World;
+
+const FIXTURE: &str = "
+//- work/AGENTS.md
+Use tabs.
+//- work/SOUL.md
+Calm and dry.
+//- work/items.json
+{\"items\": [{\"target\": \"system_section\", \"content\": \"Answer in French.\"},
+ {\"target\": \"preamble_message\", \"role\": \"assistant\", \"content\": \"Bien.\"}]}
+";
+
+/// Runs `exec` with a pack against a server and gives what the server got.
+#[track_caller]
+fn sent(pack: &str, wire: &str, more: &[&str]) -> Value {
+    let reply = match wire {
+        "chat" => MockReply::chat([
+            json!({ "type": "message", "role": "assistant", "content": [{ "type": "output_text", "text": "Fine." }] }),
+        ]),
+        _ => MockReply::say("Fine."),
+    };
+    let server = MockServer::start([reply]);
+    let world = World::new(FIXTURE);
+    world.files.write(
+        "home/config.toml",
+        format!(
+            "model_provider = \"mock\"\n[model_providers.mock]\nname = \"Mock\"\nbase_url = \"{}\"\nwire_api = \"{wire}\"\n",
+            server.base_url()
+        ),
+    );
+    let ran = world.run(&[&["exec", "--pack", pack], more, &["hi"]].concat());
+    assert_eq!((ran.status, ran.out()), (0, "Fine.\n"), "{}", ran.stderr);
+    let body = server.requests().remove(0).body;
+    serde_json::from_slice(&body).unwrap()
+}
+
+#[test]
+fn openclaw_works_from_end_to_end() {
+    let body = sent("openclaw", "responses", &[]);
+    let instructions = body["instructions"].as_str().unwrap();
+    for part in ["\n## Tooling\n", "work/AGENTS.md\nUse tabs.\n## ", "work/SOUL.md\nCalm and dry.\n## ", "[MISSING] "] {
+        assert!(instructions.contains(part), "{part}: {instructions}");
+    }
+    assert_eq!(body["input"].as_array().unwrap().len(), 1, "{body}");
+    let minimal = sent("openclaw", "chat", &["-c", "assistant.session_key=subagent:1"]);
+    let system = minimal["messages"][0]["content"].as_str().unwrap();
+    assert!(!system.contains("Calm") && !system.contains("## Heartbeats"), "{system}");
+}
+
+#[test]
+fn agentcore_works_from_end_to_end() {
+    let body = sent("agentcore", "responses", &["--inject", "items.json"]);
+    assert!(body["instructions"].as_str().unwrap().ends_with("\n\nAnswer in French."));
+    let shown: Vec<String> = body["input"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|item| format!("{} {}", item["role"].as_str().unwrap(), item["content"][0]["text"].as_str().unwrap()))
+        .collect();
+    assert_eq!(
+        shown,
+        [
+            "user <user_instructions>\n# Repo Instructions\n\n## AGENTS.md\nUse tabs.\n\n</user_instructions>",
+            "assistant Bien.",
+            "user hi",
+        ]
+    );
+}
+
+#[test]
+fn the_report_of_an_assistant_has_its_forms() {
+    let world = World::new(FIXTURE);
+    let shown = |form: &str| {
+        let ran = world.run(&["context", "--pack", "openclaw", "--form", form, "hi"]);
+        assert_eq!(ran.status, 0, "{}", ran.stderr);
+        world.shown(ran.out())
+    };
+    assert!(shown("list").contains("\n- SOUL.md: OK | raw 13 chars (~4 tok) | injected 13 chars (~4 tok)\n"));
+    assert!(shown("detail").starts_with("🧠 Context breakdown (detailed)\nWorkspace: ROOT/work\n"));
+    let json: Value = serde_json::from_str(&shown("json")).unwrap();
+    assert_eq!(json["report"]["injectedWorkspaceFiles"][0]["rawChars"], 9);
+    let map = shown("map");
+    assert!(map.contains("  ROOT/work/AGENTS.md\n"), "{map}");
+}
+
+#[test]
+fn what_became_of_each_item_is_an_event() {
+    let world = World::new(FIXTURE);
+    world.files.write("work/script.toml", "[[reply]]\nsay = \"Fine.\"\n");
+    let ran = world.run(&[
+        "exec",
+        "--json",
+        "--context-events",
+        "--pack",
+        "agentcore",
+        "--inject",
+        "items.json",
+        "--script",
+        "script.toml",
+        "hi",
+    ]);
+    let events = ran.out().lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+    let items: Vec<Value> = events.filter(|event| event["type"] == "prompt_injection.item").collect();
+    let shown: Vec<String> = items
+        .iter()
+        .map(|it| {
+            format!(
+                "{} {} {}",
+                it["source_type"].as_str().unwrap(),
+                it["target"].as_str().unwrap(),
+                it["outcome"].as_str().unwrap()
+            )
+        })
+        .collect();
+    assert_eq!(
+        shown,
+        [
+            "repo_docs preamble_message injected",
+            "provided system_section injected",
+            "provided preamble_message injected"
+        ]
+    );
+    assert!(items.iter().all(|it| it.get("content").is_none()));
+}
+
+#[test]
+fn what_cannot_be_injected_is_said() {
+    let world = World::new(FIXTURE);
+    let said = |args: &[&str]| {
+        let ran = world.run(&[&["context"], args].concat());
+        assert_eq!(ran.status, 1, "{}", ran.out());
+        ran.stderr
+    };
+    assert!(said(&["--inject", "items.json"]).contains("the pack `codex` has no slot for injected items"));
+    assert!(said(&["--pack", "agentcore", "--inject", "no.json"]).contains("ROOT/work/no.json: No such file"));
+    world.files.write("work/odd.json", "{\"itens\": []}");
+    assert!(said(&["--pack", "agentcore", "--inject", "odd.json"]).contains("unknown field `itens`"));
+    assert!(said(&["--form", "list"]).contains("the pack `codex` is not for an assistant"));
+}
+
+fn plain_facts(cwd: &str) -> Facts {
+    let model: ModelInfo = serde_json::from_value(json!({
+        "slug": "gpt-5.2-codex", "display_name": "m", "shell_type": "shell_command", "visibility": "list",
+        "truncation_policy": { "mode": "tokens", "limit": 10_000 }, "context_window": 272_000,
+    }))
+    .unwrap();
+    Facts::plain(cwd, model)
+}
+
+/// Compares the made parts of a page with these, or writes them.
+#[track_caller]
+fn check_page(name: &str, parts: &[(&str, String)]) {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/packs").join(name);
+    let written = std::fs::read_to_string(&path).unwrap();
+    let mut page = written.clone();
+    for (part, text) in parts {
+        let open = format!("<!-- made by a test: {part} -->\n");
+        let start = page.find(&open).unwrap_or_else(|| panic!("{name} has no part {part}")) + open.len();
+        let end = start + page[start..].find("<!-- end -->").unwrap();
+        page.replace_range(start..end, &format!("```text\n{}\n```\n", text.trim_end_matches('\n')));
+    }
+    if std::env::var_os("UPDATE_EXPECT").is_some_and(|value| value == "1") {
+        std::fs::write(&path, &page).unwrap();
+        return;
+    }
+    assert!(written == page, "docs/packs/{name} is not what the pack makes; run the tests with UPDATE_EXPECT=1");
+}
+
+#[test]
+fn the_page_about_openclaw_is_up_to_date() {
+    let workspace = "/home/ada/assistant";
+    let place = |name: &str| format!("{workspace}/{name}");
+    let rules: String = (1..=900).map(|n| format!("Rule {n}: write it down, then do it.\n")).collect();
+    let files: Vec<BootstrapFile> = bootstrap::NAMES
+        .iter()
+        .map(|name| match *name {
+            "AGENTS.md" => BootstrapFile::read(name, &place(name), rules.as_bytes()),
+            "SOUL.md" => BootstrapFile::read(name, &place(name), b"Calm and dry. Says what it does not know.\n"),
+            name => BootstrapFile::missing(name, &place(name)),
+        })
+        .collect();
+    let mut facts = plain_facts(workspace);
+    facts.assistant = Some(Box::new(Assistant {
+        workspace_dir: workspace.to_owned(),
+        files: bootstrap::fit(&files, None, None).files,
+        bootstrap: files,
+        limits: Some((bootstrap::MAX, bootstrap::TOTAL_MAX)),
+        ..Assistant::default()
+    }));
+    let pack = Pack::builtin("openclaw").unwrap();
+    let prompt = concat(&assemble(&pack, &facts).instructions);
+    let report = PromptReport::of(&pack, &facts, facts.assistant.as_ref().unwrap(), &prompt, &[]);
+    let tokens = SessionTokens { context: Some(272_000), ..SessionTokens::default() };
+    let list = reply(Form::List, &report, tokens, workspace);
+    let start = prompt.find("# Project Context\n").unwrap();
+    let end = prompt.find("\n## Silent Replies\n").unwrap();
+    let lines: Vec<&str> =
+        prompt[start..end].lines().filter(|line| !line.starts_with("Rule ") || line.starts_with("Rule 1:")).collect();
+    check_page("openclaw.md", &[("list", list), ("prompt", lines.join("\n"))]);
+}
+
+#[test]
+fn the_page_about_agentcore_is_up_to_date() {
+    let mut facts = plain_facts("/home/ada/app");
+    let pack = Pack::builtin("agentcore").unwrap();
+    let items = json!([
+        { "target": "system_section", "content": "Answer in French.", "order": 300 },
+        { "target": "preamble_message", "role": "user", "content": "The build is red since noon.", "max_bytes": 2000 },
+    ]);
+    let mut specs = pack.layout.injections.clone();
+    specs.push(json!({ "type": "file_set", "files": [{ "path": "NOTES.md", "max_bytes": 60 }], "order": 400 }));
+    let injection = &mut facts.injection;
+    injection.sources = injection::sources(&Value::Array(specs));
+    injection.attributes.insert("cwd".to_owned(), "/home/ada/app".into());
+    injection.attributes.insert("prompt_injections".to_owned(), items);
+    injection
+        .places
+        .insert("prompt_injections".to_owned(), vec!["notes.json[0]".to_owned(), "notes.json[1]".to_owned()]);
+    injection.memory = vec!["prefers tabs".to_owned()];
+    let notes = "Ask Grace about the release.\nThe staging server is down on Mondays.\nNever rename the tables.\n";
+    let text = |path: &str, text: &str| FileRead::Text(FileText::whole(path, text.as_bytes().to_vec()));
+    let mut read = Read::default();
+    read.files.insert("/home/ada/app/NOTES.md".to_owned(), text("/home/ada/app/NOTES.md", notes));
+    read.repo.documents = vec![("AGENTS.md".to_owned(), text("/home/ada/app/AGENTS.md", "Use tabs.\n"))];
+    injection.reads = injection.sources.iter().map(|_| read.clone()).collect();
+    let context = assemble(&pack, &facts);
+    let mut prompt = format!("[system]\n{}\n", concat(&context.instructions));
+    for message in &context.messages {
+        prompt += &format!("\n[{}]\n{}\n", message.role, concat(&message.fragments));
+    }
+    let collected = facts.injection.collect(facts.prompt_mode);
+    let line = |it: &injection::Injected| format!("{}\n", serde_json::to_value(it).unwrap());
+    let injections: String = collected.injected.iter().map(line).collect();
+    check_page("agentcore.md", &[("prompt", prompt), ("injections", injections)]);
+}

@@ -196,7 +196,9 @@ mod tests {
         );
         check_schema(
             r#"{"type":"null"}"#,
-            &expect!["refused: unknown variant `null`, expected one of `boolean`, `string`, `integer`, `number`, `array`, `object`"],
+            &expect![
+                "refused: unknown variant `null`, expected one of `boolean`, `string`, `integer`, `number`, `array`, `object`"
+            ],
         );
     }
 }

@@ -64,32 +64,52 @@ mod tests {
 
     #[test]
     fn a_patch_is_shown_and_applied() {
-        check_patch(workspace(), "*** Update File: a\n@@\n-one\n+1\n two", &expect![[r#"
+        check_patch(
+            workspace(),
+            "*** Update File: a\n@@\n-one\n+1\n two",
+            &expect![[r#"
             {"type":"patch_apply_begin","call_id":"c","turn_id":"t","auto_approved":true,"changes":{"DIR/a":{"type":"update","unified_diff":"@@ -1,2 +1,2 @@\n-one\n+1\n two\n","move_path":null}}}
             {"type":"patch_apply_end","call_id":"c","turn_id":"t","stdout":"Success. Updated the following files:\nM a\n","stderr":"","success":true,"changes":{"DIR/a":{"type":"update","unified_diff":"@@ -1,2 +1,2 @@\n-one\n+1\n two\n","move_path":null}},"status":"completed"}
             Diff
             => {"output":"Success. Updated the following files:\nM a\n","metadata":{"exit_code":0,"duration_seconds":0.0}}
-        "#]]);
+        "#]],
+        );
     }
 
     #[test]
     fn what_may_not_be_written_is_not() {
-        check_patch(SandboxPolicy::ReadOnly, "*** Add File: b\n+x", &expect![[r#"
+        check_patch(
+            SandboxPolicy::ReadOnly,
+            "*** Add File: b\n+x",
+            &expect![[r#"
             => patch rejected: writing outside of the project; rejected by user approval settings
-        "#]]);
-        check_patch(workspace(), "*** Add File: .git/hooks/x\n+x", &expect![[r#"
+        "#]],
+        );
+        check_patch(
+            workspace(),
+            "*** Add File: .git/hooks/x\n+x",
+            &expect![[r#"
             => patch rejected: writing outside of the project; rejected by user approval settings
-        "#]]);
-        check_patch(workspace(), "*** Add File: ../outside\n+x", &expect![[r#"
+        "#]],
+        );
+        check_patch(
+            workspace(),
+            "*** Add File: ../outside\n+x",
+            &expect![[r#"
             => patch rejected: writing outside of the project; rejected by user approval settings
-        "#]]);
+        "#]],
+        );
     }
 
     #[test]
     fn what_does_not_fit_is_said() {
-        check_patch(workspace(), "*** Update File: a\n@@\n-three\n+3", &expect![[r#"
+        check_patch(
+            workspace(),
+            "*** Update File: a\n@@\n-three\n+3",
+            &expect![[r#"
             => apply_patch verification failed: Failed to find expected lines in DIR/a:
             three
-        "#]]);
+        "#]],
+        );
     }
 }

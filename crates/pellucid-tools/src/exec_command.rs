@@ -259,7 +259,8 @@ mod tests {
             Original token count: 1
             Output:
             hi
-        "#]].assert_eq(&steady(&shown));
+        "#]]
+        .assert_eq(&steady(&shown));
         let ends = shown.lines().filter(|line| line.contains("exec_command_end")).count();
         assert_eq!(ends, 1, "{shown}");
     }

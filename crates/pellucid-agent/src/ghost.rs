@@ -67,7 +67,9 @@ impl GhostPlan {
         let made = match tokio::time::timeout(PATIENCE, &mut making).await {
             Ok(made) => made,
             Err(_) => {
-                let message = "the snapshot of the work tree that undo needs is still being made; calls that change something wait for it. Files that need not be kept can be left out with .gitignore".to_owned();
+                let message =
+                    "the snapshot that undo needs is still being made, and calls that change something wait for it"
+                        .to_owned();
                 desk.tell(EventMessage::Warning { message }).await;
                 making.await
             }

@@ -46,7 +46,7 @@ pub(crate) struct Ran {
 pub(crate) enum Said {
     /// A question, and by what its answer is known.
     Asked(String),
-    Other(FromTool),
+    Other(Box<FromTool>),
 }
 
 impl Bench {
@@ -119,7 +119,7 @@ impl Bench {
                                     question.answer.send(answer).unwrap();
                                 }
                             }
-                            other => said.push(Said::Other(other)),
+                            other => said.push(Said::Other(Box::new(other))),
                         }
                     }
                 };
@@ -135,8 +135,10 @@ impl Ran {
     pub(crate) fn text(&self) -> String {
         let said = self.said.iter().map(|message| match message {
             Said::Asked(question) => question.clone(),
-            Said::Other(FromTool::Event(event)) => serde_json::to_string(event).unwrap(),
-            Said::Other(other) => format!("{other:?}"),
+            Said::Other(other) => match &**other {
+                FromTool::Event(event) => serde_json::to_string(event).unwrap(),
+                other => format!("{other:?}"),
+            },
         });
         let answer = match &self.outcome {
             Ok(ToolOutput::Text(text)) => format!("=> {text}"),

@@ -80,7 +80,7 @@ fn names_that_do_not_exist_are_named() {
         "pack = \"mystery\"\n",
         &["prompt"],
         &expect![[r#"
-            1 Error: there is no pack `mystery`; known: agentcore, codex, openclaw
+            1 Error: there is no pack `mystery`; known: ads, agentcore, codex, openclaw, risuai
         "#]],
     );
 }

@@ -12,7 +12,7 @@ const MANY_TERMINALS: &str = "warnings/too_many_processes.md";
 /// The templates used here.
 pub(crate) const TEMPLATES: &[(&str, Shape)] = &[
     (PATCH_THROUGH_SHELL, Shape::with(&[Place::must("{tool}")])),
-    (MANY_TERMINALS, Shape::with(&[Place::must("{count}"), Place::must("{max}")])),
+    (MANY_TERMINALS, Shape::with(&[Place::must("{max}"), Place::must("{count}")])),
 ];
 
 /// A patch came through a tool that runs commands.

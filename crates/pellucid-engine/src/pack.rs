@@ -98,7 +98,9 @@ impl Pack {
     /// Loads a built-in pack.
     pub fn builtin(name: &str) -> Option<Self> {
         let files = builtin::files(name)?;
-        Some(Self::from_shelf(Shelf::builtin(&files), None).expect("built-in packs are loaded by a test"))
+        let loaded =
+            stacked(&files).and_then(|(all, beneath)| Self::from_shelf(Shelf::builtin(&all), beneath.as_ref()));
+        Some(loaded.expect("built-in packs are loaded by a test"))
     }
 
     /// The files of a built-in pack, for those who make their own from it.

@@ -9,7 +9,6 @@ mod fixture;
 mod memories;
 mod other_systems;
 mod packs;
-mod packs;
 mod plans;
 mod reinjection;
 mod requests;

@@ -178,6 +178,7 @@ enum Waiting {
 }
 
 /// Something that happened: a fact for the turn, or something that the session needs first.
+#[expect(clippy::large_enum_variant, reason = "a fact is what happens nearly always")]
 enum Happened {
     Fact(Fact),
     Remembered(Box<Remembered>),

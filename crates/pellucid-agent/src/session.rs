@@ -1,5 +1,9 @@
 //! A session: a conversation with its settings, and the requests it makes.
 
+mod headers;
+mod recall;
+mod shrink;
+
 use std::collections::BTreeSet;
 use std::path::Path;
 use std::time::SystemTime;
@@ -81,6 +85,8 @@ use pellucid_tools::toolbox::Toolbox;
 use pellucid_workspace::images::load_image;
 use serde_json::Value;
 
+pub(crate) use self::headers::TurnHeaders;
+use self::recall::keep;
 use crate::child;
 use crate::gather::Gathered;
 use crate::gather::Sources;
@@ -618,127 +624,6 @@ impl Session {
         Frame::new(&self.setup.pack, &self.setup.gathered.facts, &self.instructions, &wire)
     }
 
-    /// What surrounds them in the request for a summary.
-    pub(crate) fn summary_frame(&self, facts: &Facts) -> Frame {
-        let pack = &self.setup.pack;
-        match pack.layout.compaction.strategy {
-            Strategy::Summarise => Frame::for_summary(pack, facts, &self.instructions, &self.setup.wire(None)),
-            Strategy::Window => {
-                let instructions = pack.template(WINDOW_SUMMARY).text();
-                let mut wire = self.setup.wire(None);
-                let tokens = output_tokens(pack.layout.compaction.summary_max_output_tokens);
-                wire.output_tokens_max = u64::try_from(tokens).ok();
-                Frame::for_summary(pack, facts, &instructions, &wire)
-            }
-        }
-    }
-
-    /// The facts under which a summary is made: those of this turn, with the model before it where
-    /// that one makes it.
-    pub(crate) fn summary_facts(&self, summariser: Summariser) -> Facts {
-        let mut facts = self.setup.gathered.facts.clone();
-        if let (Summariser::Previous, Some(slug)) = (summariser, &self.previous_model) {
-            facts.model = self.setup.sources.model(slug).0;
-            facts.effort = supported_effort(&facts);
-        }
-        facts
-    }
-
-    /// Whether the coming turn's model takes over from one with a larger window.
-    pub(crate) fn takeover(&self) -> Option<Takeover> {
-        let (slug, model) = (self.previous_model.as_ref()?, &self.setup.gathered.facts.model);
-        let previous = self.setup.sources.model(slug).0;
-        let is_smaller = *slug != model.slug && previous.effective_window() > model.effective_window();
-        let limit = model.compaction_limit().filter(|_| is_smaller)?;
-        Some(Takeover { limit, previous_window: previous.effective_window() })
-    }
-
-    /// What the history has to fit into, for layouts that drop the oldest turns.
-    pub(crate) fn fit<'a>(&'a self, input: Option<&'a str>) -> Option<Fit<'a>> {
-        (self.setup.pack.layout.compaction.strategy == Strategy::Window).then(|| Fit {
-            pack: &self.setup.pack,
-            facts: &self.setup.gathered.facts,
-            instructions: &self.instructions,
-            input,
-            summary: self.running_summary.as_deref(),
-            n_context: self.n_context,
-        })
-    }
-
-    /// From how many tokens on the history is made shorter.
-    pub(crate) fn compaction_limit(&self) -> Option<i64> {
-        match self.fit(None) {
-            Some(fit) => fit.limit().map(|limit| limit + 1),
-            None => self.setup.gathered.facts.model.compaction_limit(),
-        }
-    }
-
-    /// Begins to summarise the history.
-    pub(crate) fn compaction(&self, input: Option<&str>) -> Compaction {
-        if let Some(fit) = self.fit(input) {
-            return Compaction::by_window(&self.transcript, fit);
-        }
-        let prompt = self.setup.compact_prompt.as_ref();
-        let prompt = prompt.map(|given| Fragment::provided(&given.place, given.text.as_str()));
-        let mut compaction = Compaction::new(&self.transcript, &self.setup.pack, prompt);
-        if self.summarised_by() == SummarisedBy::Provider {
-            compaction.fit_window(&self.instructions, self.setup.gathered.facts.model.effective_window());
-        }
-        compaction
-    }
-
-    /// Who summarises: the provider of that name has an endpoint for it beside the Responses one.
-    pub(crate) fn summarised_by(&self) -> SummarisedBy {
-        let provider = &self.setup.provider;
-        let has_endpoint = provider.name == "OpenAI"
-            && provider.wire_api == WireApi::Responses
-            && self.setup.pack.layout.compaction.strategy == Strategy::Summarise;
-        if has_endpoint { SummarisedBy::Provider } else { SummarisedBy::Model }
-    }
-
-    /// What surrounds the items in the request to that endpoint.
-    pub(crate) fn provider_summary_frame(&self, facts: &Facts) -> Frame {
-        Compaction::frame_for_provider(facts, &self.instructions)
-    }
-
-    /// Puts the provider's items in place of the history, with the context as it is now.
-    pub(crate) fn replace(&mut self, compaction: Compaction, items: Vec<Item>, facts: &Facts) -> Rebuilt {
-        let tokens_before = self.prompt_tokens();
-        let context = assemble::assemble(&self.setup.pack, facts);
-        compaction.rebuild_from(&mut self.transcript, items, context);
-        let replacement = Some(self.transcript.items().collect());
-        self.summary = Some(Summary { message: String::new(), replacement, rebuilt: None });
-        Rebuilt { tokens_before, tokens_after: self.prompt_tokens(), n_dropped: 0 }
-    }
-
-    /// Puts the summary in place of the history, with the context as it is now.
-    pub(crate) fn rebuild(&mut self, compaction: Compaction, facts: &Facts) -> Rebuilt {
-        let (tokens_before, n_dropped) = (self.prompt_tokens(), compaction.n_dropped());
-        let context = assemble::assemble(&self.setup.pack, facts);
-        if compaction.is_by_window() {
-            self.n_context = context.messages.len();
-            self.running_summary = compaction.rebuild_window(&mut self.transcript, context);
-            let message = self.running_summary.clone().unwrap_or_default();
-            let replacement = Some(self.transcript.items().collect());
-            self.summary = Some(Summary { message, replacement, rebuilt: None });
-            return Rebuilt { tokens_before, tokens_after: self.prompt_tokens(), n_dropped };
-        }
-        let message = compaction.rebuild(&mut self.transcript, &self.setup.pack, context);
-        let rebuilt = self.log.is_recording().then(|| self.transcript.items().collect());
-        self.summary = Some(Summary { message, replacement: None, rebuilt });
-        Rebuilt { tokens_before, tokens_after: self.prompt_tokens(), n_dropped }
-    }
-
-    /// Writes the last summary down.
-    pub(crate) fn log_summary(&mut self) {
-        if let Some(Summary { message, replacement, rebuilt }) = self.summary.take() {
-            self.log.compacted(message, replacement);
-            if let (Some(items), Some((sent, at))) = (rebuilt, self.log.sent()) {
-                sent.rebuilt(at, &items);
-            }
-        }
-    }
-
     /// Keeps an item for a summary. Session files do not have it.
     pub(crate) fn note(&mut self, item: &Item, origin: &Origin) {
         if let Some((sent, at)) = self.log.sent() {
@@ -761,81 +646,6 @@ impl Session {
                 }
             }
         }
-    }
-
-    /// Writes down that a summary is asked for.
-    pub(crate) fn log_summary_request(
-        &mut self,
-        turn: &TurnId,
-        compaction: &Compaction,
-        frame: &Frame,
-        request: &Request,
-    ) {
-        let by = self.summarised_by();
-        let Some((sent, at)) = self.log.sent().filter(|(sent, _)| sent.is_open()) else {
-            return;
-        };
-        let purpose = match by {
-            SummarisedBy::Provider => Purpose::ProviderSummary,
-            SummarisedBy::Model => {
-                let prompt = sent.item(&compaction.prompt());
-                Purpose::Summary { prompt, dropped: compaction.n_dropped() as u64 }
-            }
-        };
-        let (bytes, body) = (request.len(), Digest::of_body(request));
-        let account = Account { bytes, body, n_items: compaction.n_items(), marks: Vec::new() };
-        sent.request(at, turn, purpose, frame, &account);
-    }
-
-    /// Whether the conversation is made to fit by a memory rather than by a summary of all of it.
-    pub(crate) fn has_memory(&self) -> bool {
-        self.memory.is_some()
-    }
-
-    /// What has to be done before the next request, so that it fits: always for the first one of a
-    /// turn, later only if it does not fit.
-    pub(crate) fn memory_job(&self, frame: &Frame, is_first: bool) -> Option<Job> {
-        let memory = self.memory.as_ref()?;
-        let facts = &self.setup.gathered.facts;
-        let context = assemble::assemble(&self.setup.pack, facts);
-        let context: usize = context.messages.iter().map(|message| concat(&message.fragments).len()).sum();
-        let around = tokens_of_bytes(frame.n_bytes() + context) as f64;
-        let (model, window) = (&facts.model.slug, facts.model.effective_window());
-        let is_due = is_first || memory.is_over(model, window, around);
-        is_due.then(|| memory.job(model, window, around))
-    }
-
-    /// Who answers the questions of a memory.
-    pub(crate) fn memory_asker(&self, headers: Vec<(String, String)>) -> Asker {
-        let mut facts = self.setup.gathered.facts.clone();
-        if let Some(slug) = self.memory.as_ref().and_then(|memory| memory.layout().summary_model.as_deref()) {
-            facts.model = self.setup.sources.model(slug).0;
-            facts.effort = supported_effort(&facts);
-        }
-        let frame = Frame::for_summary(&self.setup.pack, &facts, &[], &self.setup.wire(None));
-        Asker { model: self.setup.model.clone(), headers, frame, ids: ids(&self.setup.provider) }
-    }
-
-    /// Takes over what a memory did, and shows it. Gives what faces may hear.
-    ///
-    /// # Errors
-    /// Why the conversation cannot be made to fit.
-    pub(crate) fn remembered(&mut self, remembered: Remembered) -> Result<Vec<EventMessage>, String> {
-        let Some(memory) = &mut self.memory else {
-            return Ok(Vec::new());
-        };
-        let (result, file) = memory.take(remembered);
-        keep(&mut self.setup.side, memory::SIDE, file);
-        let done = result.map_err(|failure| format!("memory: {failure}"))?;
-        memory.show(&done, &mut self.transcript, assemble::assemble(&self.setup.pack, &self.setup.gathered.facts));
-        Ok(if self.setup.context_events { batch_events(&done) } else { Vec::new() })
-    }
-
-    /// Makes the next request fit without asking anybody. Gives why it may look different.
-    pub fn remember_offline(&mut self, frame: &Frame) -> Option<String> {
-        let job = self.memory_job(frame, true)?;
-        let remembered = memory::remember_now(&job);
-        self.remembered(remembered).err()
     }
 
     /// The estimated tokens of instructions and items.
@@ -989,50 +799,6 @@ impl Session {
     pub fn pack(&self) -> &Pack {
         &self.setup.pack
     }
-
-    /// The headers that a request of this session has besides those of the provider and the wire.
-    ///
-    /// What a turn is about is told on the Responses wire alone; servers of the others are
-    /// strangers, and the state of a repository is none of their business.
-    pub(crate) fn headers(&self, turn: &TurnHeaders<'_>) -> Vec<(String, String)> {
-        match self.setup.provider.wire_api {
-            WireApi::Responses => {}
-            WireApi::Chat => {
-                let mut headers = self.own_headers();
-                headers.push(("session_id".to_owned(), self.setup.session_id.to_string()));
-                return headers;
-            }
-            WireApi::Messages => return self.own_headers(),
-        }
-        let facts = &self.setup.gathered.facts;
-        let sandbox = metadata::sandbox_word(&facts.sandbox_policy, &facts.features);
-        let mut headers = vec![
-            ("session_id", self.setup.session_id.to_string()),
-            ("x-codex-turn-metadata", metadata::header(turn.turn_id, turn.repositories, sandbox)),
-        ];
-        let beta = facts.features.beta_keys().collect::<Vec<_>>().join(",");
-        if !beta.is_empty() {
-            headers.push(("x-codex-beta-features", beta));
-        }
-        if let Some(state) = turn.state {
-            headers.push(("x-codex-turn-state", state.to_owned()));
-        }
-        let headers = headers.into_iter().map(|(name, value)| (name.to_owned(), value));
-        self.own_headers().into_iter().chain(headers).collect()
-    }
-
-    /// The headers that say who we are.
-    pub(crate) fn own_headers(&self) -> Vec<(String, String)> {
-        let identity = &self.setup.identity;
-        let mut headers = vec![
-            ("originator".to_owned(), identity.originator.clone()),
-            ("user-agent".to_owned(), identity.user_agent.clone()),
-        ];
-        if let Some(kind) = self.setup.origin.header() {
-            headers.push(("x-openai-subagent".to_owned(), kind.to_owned()));
-        }
-        headers
-    }
 }
 
 /// Which attempt a request is.
@@ -1057,24 +823,6 @@ fn standing(setup: &mut Setup) -> Option<Standing> {
     }
 }
 
-/// Keeps something beside the session's file. A session goes on without it.
-fn keep(side: &mut Side, name: &str, value: Value) {
-    if let Err(error) = side.put(name, value) {
-        tracing::warn!(%error, name, "the session's state is not kept");
-    }
-}
-
-/// Which messages left the window for the memory.
-fn batch_events(done: &Done) -> Vec<EventMessage> {
-    let event = |(n_messages, fate): &(usize, _)| EventMessage::ContextOmission {
-        part: "memory".to_owned(),
-        what: format!("{n_messages} messages"),
-        why: memory::fate_text(*fate).to_owned(),
-        bytes: 0,
-    };
-    done.batches.iter().map(event).collect()
-}
-
 /// What is asked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum AskKind {
@@ -1082,14 +830,6 @@ pub(crate) enum AskKind {
     LastRequest,
     /// A summary.
     Summary,
-}
-
-/// What a turn adds to the headers.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct TurnHeaders<'a> {
-    pub turn_id: &'a TurnId,
-    pub repositories: &'a Repositories,
-    pub state: Option<&'a str>,
 }
 
 /// The log of what is sent, beside the session's file.

@@ -5,17 +5,12 @@ use std::path::Path;
 use serde::Deserialize;
 
 /// Whether the shell reads what a login shell reads.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
 #[serde(from = "bool")]
 pub(crate) enum Login {
+    #[default]
     Yes,
     No,
-}
-
-impl Default for Login {
-    fn default() -> Self {
-        Self::Yes
-    }
 }
 
 impl From<bool> for Login {

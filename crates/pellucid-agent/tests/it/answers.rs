@@ -201,10 +201,6 @@ fn a_command_of_the_person_is_a_turn_of_its_own_and_seen_with_the_next_request()
         Exit code: 3
         Output:
         hi
-        /root/.bashrc: line 21: pyenv: command not found
-        /root/.bashrc: line 22: pyenv: command not found
-        /root/.bashrc: line 25: /.cargo/env: No such file or directory
-        /root/.profile: line 10: /.cargo/env: No such file or directory
 
         </result>
         </user_shell_command>

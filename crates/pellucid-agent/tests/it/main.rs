@@ -86,12 +86,14 @@ pub fn open(files: &Workspace, model: impl FnOnce(&Provider) -> Model) -> Sessio
 /// What such a session is made of.
 pub fn setup(files: &Workspace, model: impl FnOnce(&Provider) -> Model) -> Setup {
     let (home, work) = (files.folder("home"), files.folder("work"));
+    // Shells find nothing of this machine's user.
+    let env = Env::from_pairs([("HOME", &*home.to_string_lossy()), ("PATH", "/usr/bin:/bin")]);
     let mut options = LoadOptions::new(work, home, Env::from_pairs([]));
     options.system = SystemPaths::in_folder(files.root());
     let config = pellucid_config::load(&options).unwrap();
     let (provider_id, provider) = (config.model.provider_id.clone(), config.model.provider.clone());
     let pack = Pack::builtin(&config.prompt.pack).unwrap();
-    let sources = Sources::new(config, Env::from_pairs([]));
+    let sources = Sources::new(config, env);
     let mut gathered = gather::gather(&sources);
     prepare::prepare(&mut gathered, &pack, &sources).unwrap();
     Setup {

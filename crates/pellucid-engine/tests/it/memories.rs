@@ -123,7 +123,8 @@ proptest! {
         prop_assert_eq!(&data, &data_again);
         if let Ok(Outcome { entries, tokens, .. }) = outcome {
             prop_assert!(tokens <= max);
-            prop_assert!(count().entries(&entries) <= max);
+            // Without cards the system itself does not count the empty message about them.
+            prop_assert!(data.summaries.is_empty() || count().entries(&entries) <= max);
             prop_assert!(is_suffix(&entries, &chat));
             prop_assert!(entries.iter().filter(|entry| entry.role != Role::System).count() >= chat.len().min(3));
             // Every message is in the window or on a card.

@@ -194,6 +194,7 @@ fn todo_list(plan: &PlanUpdate) -> Details {
 }
 
 /// How far a command is.
+#[derive(Clone, Copy)]
 enum Ran<'a> {
     Running,
     Ended(&'a ExecCommandEnd),

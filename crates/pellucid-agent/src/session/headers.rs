@@ -1,0 +1,57 @@
+//! The headers of a session's requests.
+
+use super::*;
+
+impl Session {
+    /// The headers that a request of this session has besides those of the provider and the wire.
+    ///
+    /// What a turn is about is told on the Responses wire alone; servers of the others are
+    /// strangers, and the state of a repository is none of their business.
+    pub(crate) fn headers(&self, turn: &TurnHeaders<'_>) -> Vec<(String, String)> {
+        match self.setup.provider.wire_api {
+            WireApi::Responses => {}
+            WireApi::Chat => {
+                let mut headers = self.own_headers();
+                headers.push(("session_id".to_owned(), self.setup.session_id.to_string()));
+                return headers;
+            }
+            WireApi::Messages => return self.own_headers(),
+        }
+        let facts = &self.setup.gathered.facts;
+        let sandbox = metadata::sandbox_word(&facts.sandbox_policy, &facts.features);
+        let mut headers = vec![
+            ("session_id", self.setup.session_id.to_string()),
+            ("x-codex-turn-metadata", metadata::header(turn.turn_id, turn.repositories, sandbox)),
+        ];
+        let beta = facts.features.beta_keys().collect::<Vec<_>>().join(",");
+        if !beta.is_empty() {
+            headers.push(("x-codex-beta-features", beta));
+        }
+        if let Some(state) = turn.state {
+            headers.push(("x-codex-turn-state", state.to_owned()));
+        }
+        let headers = headers.into_iter().map(|(name, value)| (name.to_owned(), value));
+        self.own_headers().into_iter().chain(headers).collect()
+    }
+
+    /// The headers that say who we are.
+    pub(crate) fn own_headers(&self) -> Vec<(String, String)> {
+        let identity = &self.setup.identity;
+        let mut headers = vec![
+            ("originator".to_owned(), identity.originator.clone()),
+            ("user-agent".to_owned(), identity.user_agent.clone()),
+        ];
+        if let Some(kind) = self.setup.origin.header() {
+            headers.push(("x-openai-subagent".to_owned(), kind.to_owned()));
+        }
+        headers
+    }
+}
+
+/// What a turn adds to the headers.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct TurnHeaders<'a> {
+    pub turn_id: &'a TurnId,
+    pub repositories: &'a Repositories,
+    pub state: Option<&'a str>,
+}

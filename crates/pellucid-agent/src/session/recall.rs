@@ -1,0 +1,74 @@
+//! What a session remembers of what left its window, in packs that remember.
+
+use super::*;
+
+impl Session {
+    /// Whether the conversation is made to fit by a memory rather than by a summary of all of it.
+    pub(crate) fn has_memory(&self) -> bool {
+        self.memory.is_some()
+    }
+
+    /// What has to be done before the next request, so that it fits: always for the first one of a
+    /// turn, later only if it does not fit.
+    pub(crate) fn memory_job(&self, frame: &Frame, is_first: bool) -> Option<Job> {
+        let memory = self.memory.as_ref()?;
+        let facts = &self.setup.gathered.facts;
+        let context = assemble::assemble(&self.setup.pack, facts);
+        let context: usize = context.messages.iter().map(|message| concat(&message.fragments).len()).sum();
+        let around = tokens_of_bytes(frame.n_bytes() + context) as f64;
+        let (model, window) = (&facts.model.slug, facts.model.effective_window());
+        let is_due = is_first || memory.is_over(model, window, around);
+        is_due.then(|| memory.job(model, window, around))
+    }
+
+    /// Who answers the questions of a memory.
+    pub(crate) fn memory_asker(&self, headers: Vec<(String, String)>) -> Asker {
+        let mut facts = self.setup.gathered.facts.clone();
+        if let Some(slug) = self.memory.as_ref().and_then(|memory| memory.layout().summary_model.as_deref()) {
+            facts.model = self.setup.sources.model(slug).0;
+            facts.effort = supported_effort(&facts);
+        }
+        let frame = Frame::for_summary(&self.setup.pack, &facts, &[], &self.setup.wire(None));
+        Asker { model: self.setup.model.clone(), headers, frame, ids: ids(&self.setup.provider) }
+    }
+
+    /// Takes over what a memory did, and shows it. Gives what faces may hear.
+    ///
+    /// # Errors
+    /// Why the conversation cannot be made to fit.
+    pub(crate) fn remembered(&mut self, remembered: Remembered) -> Result<Vec<EventMessage>, String> {
+        let Some(memory) = &mut self.memory else {
+            return Ok(Vec::new());
+        };
+        let (result, file) = memory.take(remembered);
+        keep(&mut self.setup.side, memory::SIDE, file);
+        let done = result.map_err(|failure| format!("memory: {failure}"))?;
+        memory.show(&done, &mut self.transcript, assemble::assemble(&self.setup.pack, &self.setup.gathered.facts));
+        Ok(if self.setup.context_events { batch_events(&done) } else { Vec::new() })
+    }
+
+    /// Makes the next request fit without asking anybody. Gives why it may look different.
+    pub fn remember_offline(&mut self, frame: &Frame) -> Option<String> {
+        let job = self.memory_job(frame, true)?;
+        let remembered = memory::remember_now(&job);
+        self.remembered(remembered).err()
+    }
+}
+
+/// Keeps something beside the session's file. A session goes on without it.
+pub(super) fn keep(side: &mut Side, name: &str, value: Value) {
+    if let Err(error) = side.put(name, value) {
+        tracing::warn!(%error, name, "the session's state is not kept");
+    }
+}
+
+/// Which messages left the window for the memory.
+fn batch_events(done: &Done) -> Vec<EventMessage> {
+    let event = |(n_messages, fate): &(usize, _)| EventMessage::ContextOmission {
+        part: "memory".to_owned(),
+        what: format!("{n_messages} messages"),
+        why: memory::fate_text(*fate).to_owned(),
+        bytes: 0,
+    };
+    done.batches.iter().map(event).collect()
+}

@@ -1,7 +1,7 @@
 //! What a session file says about the session that goes on.
 //!
 //! Only what is live is read: a summary that carries its own history makes everything before it
-//! unnecessary, so the file is first searched from its end ([`start`]). From there lines are folded
+//! unnecessary, so the file is first searched from its end (`start`). From there lines are folded
 //! one by one; most items go into the transcript as they stand in the file.
 
 mod start;

@@ -29,6 +29,10 @@ use rusqlite::Connection;
 use rusqlite::ErrorCode;
 use rusqlite::OpenFlags;
 
+use self::table::FILES;
+use self::table::NAMES;
+use self::table::Update;
+
 use crate::names;
 use crate::query::Page;
 use crate::query::Query;
@@ -74,18 +78,12 @@ enum Rows {
     Memory(Vec<Summary>),
 }
 
-/// The state of the files, compared with the rows.
+/// Session files, and a number that tells their states apart.
 #[derive(Debug)]
-struct Changes {
-    changed: Vec<Found>,
-    gone: Vec<String>,
-    names: Option<i64>,
-}
-
-impl Changes {
-    fn is_empty(&self) -> bool {
-        self.changed.is_empty() && self.gone.is_empty() && self.names.is_none()
-    }
+struct Files {
+    /// In the order of paths.
+    found: Vec<Found>,
+    stamp: i64,
 }
 
 impl Index {
@@ -122,9 +120,9 @@ impl Index {
         if self.refreshed.is_some_and(|refreshed| refreshed.elapsed() < older_than) {
             return;
         }
-        let found = files(&self.home);
+        let mut files = files(&self.home);
         if let Rows::Database(connection) = &mut self.rows {
-            match refresh_database(connection, &self.home, &found, progress) {
+            match refresh_database(connection, &self.home, &mut files, progress) {
                 Ok(()) => {
                     self.refreshed = Some(Instant::now());
                     return;
@@ -138,7 +136,7 @@ impl Index {
                     self.rows = Rows::Memory(Vec::new());
                     remove(&self.home);
                     if let Ok(mut connection) = open_database(&self.home)
-                        && refresh_database(&mut connection, &self.home, &found, progress).is_ok()
+                        && refresh_database(&mut connection, &self.home, &mut files, progress).is_ok()
                     {
                         self.rows = Rows::Database(connection);
                         self.refreshed = Some(Instant::now());
@@ -148,7 +146,7 @@ impl Index {
             }
         }
         if let Rows::Memory(rows) = &mut self.rows {
-            refresh_memory(rows, &self.home, &found, progress);
+            refresh_memory(rows, &self.home, files, progress);
         }
         self.refreshed = Some(Instant::now());
     }
@@ -163,9 +161,8 @@ impl Index {
             Ok(page) => page,
             Err(error) => {
                 self.warnings.push(format!("the session index cannot be read: {error}"));
-                let found = files(&self.home);
                 let mut rows = Vec::new();
-                refresh_memory(&mut rows, &self.home, &found, &mut |_| {});
+                refresh_memory(&mut rows, &self.home, files(&self.home), &mut |_| {});
                 let page = query.page(rows.iter().cloned());
                 self.rows = Rows::Memory(rows);
                 page
@@ -211,12 +208,26 @@ fn make_private(path: &Path) {
     let _ = options.open(path);
 }
 
-/// Every session file, in the order of paths.
-fn files(home: &Path) -> Vec<Found> {
+/// Every session file.
+fn files(home: &Path) -> Files {
     let mut found = walk::walk(home, Place::Live);
     found.extend(walk::walk(home, Place::Archived));
-    found.sort_unstable_by(|a, b| a.relative.cmp(&b.relative));
-    found
+    // In any order the sum is the same.
+    let stamp = found.iter().fold(0_u64, |sum, file| sum.wrapping_add(state_of(file)));
+    Files { found, stamp: stamp.cast_signed() }
+}
+
+/// A number that tells states of a file apart.
+fn state_of(file: &Found) -> u64 {
+    let mut state = 0xcbf2_9ce4_8422_2325_u64;
+    let numbers = [file.modified.cast_unsigned(), file.size];
+    let (words, rest) = file.relative.as_bytes().as_chunks::<8>();
+    let words = words.iter().map(|word| u64::from_le_bytes(*word));
+    for number in words.chain(rest.iter().copied().map(u64::from)).chain(numbers) {
+        state = (state ^ number).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        state ^= state >> 29;
+    }
+    state
 }
 
 /// Why a database cannot be brought up to date.
@@ -237,21 +248,29 @@ impl From<rusqlite::Error> for Trouble {
 fn refresh_database(
     connection: &mut Connection,
     home: &Path,
-    found: &[Found],
+    files: &mut Files,
     progress: &mut dyn FnMut(Progress),
 ) -> Result<(), Trouble> {
-    let changes = compare(connection, home, found)?;
-    if changes.is_empty() {
+    let names_stamp = names_stamp(home);
+    let (is_same, has_names) =
+        (table::stamp(connection, FILES)? == files.stamp, table::stamp(connection, NAMES)? == names_stamp);
+    if is_same && has_names {
         return Ok(());
     }
-    let fresh = summarise_all(home, &changes.changed, progress);
-    let names = changes.names.map(|stamp| (stamp, names::all(home)));
-    let written = table::write(connection, &fresh, &changes.gone, names.as_ref());
+    let (changed, gone) = compare(connection, &mut files.found)?;
+    let fresh = summarise_all(home, &changed, progress);
+    let update = Update {
+        fresh: &fresh,
+        gone: &gone,
+        names: (!has_names).then(|| names::all(home)),
+        stamps: [(FILES, files.stamp), (NAMES, names_stamp)],
+    };
+    let written = table::write(connection, &update);
     written.or_else(|error| match error.sqlite_error_code() {
         Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase) => Err(Trouble::Broken(error)),
         _ => {
             let replaced: BTreeSet<&str> =
-                fresh.iter().map(|it| it.path.as_str()).chain(changes.gone.iter().map(String::as_str)).collect();
+                fresh.iter().map(|it| it.path.as_str()).chain(gone.iter().map(String::as_str)).collect();
             let mut rows = table::all(connection)?;
             rows.retain(|row| !replaced.contains(row.path.as_str()));
             rows.extend(fresh);
@@ -261,7 +280,9 @@ fn refresh_database(
     })
 }
 
-fn compare(connection: &Connection, home: &Path, found: &[Found]) -> rusqlite::Result<Changes> {
+/// Files whose rows have to be made, and paths of rows whose files are gone.
+fn compare(connection: &Connection, found: &mut [Found]) -> rusqlite::Result<(Vec<Found>, Vec<String>)> {
+    found.sort_unstable_by(|a, b| a.relative.cmp(&b.relative));
     let mut known = table::states(connection)?.into_iter().peekable();
     let (mut changed, mut gone) = (Vec::new(), Vec::new());
     for file in found {
@@ -274,9 +295,7 @@ fn compare(connection: &Connection, home: &Path, found: &[Found]) -> rusqlite::R
         }
     }
     gone.extend(known.map(|row| row.path));
-    let stamp = names_stamp(home);
-    let names = (table::names_stamp(connection)? != stamp).then_some(stamp);
-    Ok(Changes { changed, gone, names })
+    Ok((changed, gone))
 }
 
 /// Tells states of the file of names apart.
@@ -286,15 +305,16 @@ fn names_stamp(home: &Path) -> i64 {
     since.and_then(|since| i64::try_from(since.as_nanos()).ok()).unwrap_or(0)
 }
 
-fn refresh_memory(rows: &mut Vec<Summary>, home: &Path, found: &[Found], progress: &mut dyn FnMut(Progress)) {
+fn refresh_memory(rows: &mut Vec<Summary>, home: &Path, mut files: Files, progress: &mut dyn FnMut(Progress)) {
+    files.found.sort_unstable_by(|a, b| a.relative.cmp(&b.relative));
     rows.sort_by(|a, b| a.path.cmp(&b.path));
     let mut known = std::mem::take(rows).into_iter().peekable();
     let mut changed = Vec::new();
-    for file in found {
+    for file in files.found {
         while known.next_if(|row| row.path < file.relative).is_some() {}
         match known.next_if(|row| row.path == file.relative) {
             Some(row) if (row.modified, row.size) == (file.modified, file.size) => rows.push(row),
-            _ => changed.push(file.clone()),
+            _ => changed.push(file),
         }
     }
     rows.extend(summarise_all(home, &changed, progress));

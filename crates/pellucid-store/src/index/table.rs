@@ -73,20 +73,38 @@ pub(super) fn states(connection: &Connection) -> rusqlite::Result<Vec<State>> {
     statement.query_map([], state)?.collect()
 }
 
-/// The state of the file of names that the rows have.
-pub(super) fn names_stamp(connection: &Connection) -> rusqlite::Result<i64> {
-    let mut statement = connection.prepare("SELECT stamp FROM stamps WHERE what = 'names'")?;
-    let mut rows = statement.query([])?;
+/// Which files a stamp is of.
+pub(super) type What = &'static str;
+
+/// Session files.
+pub(super) const FILES: What = "files";
+
+/// The file of names.
+pub(super) const NAMES: What = "names";
+
+/// The state of files that the rows have.
+pub(super) fn stamp(connection: &Connection, what: What) -> rusqlite::Result<i64> {
+    let mut statement = connection.prepare("SELECT stamp FROM stamps WHERE what = ?1")?;
+    let mut rows = statement.query([what])?;
     rows.next()?.map_or(Ok(0), |row| row.get(0))
 }
 
+/// What is written in one go.
+#[derive(Debug)]
+pub(super) struct Update<'a> {
+    /// New rows, or rows as they are now.
+    pub fresh: &'a [Summary],
+    /// The paths of files that are gone.
+    pub gone: &'a [String],
+    /// All names, if they changed.
+    pub names: Option<BTreeMap<String, String>>,
+    /// The states of files that the rows have then.
+    pub stamps: [(What, i64); 2],
+}
+
 /// Writes rows, takes those of files that are gone away, and writes names.
-pub(super) fn write(
-    connection: &mut Connection,
-    fresh: &[Summary],
-    gone: &[String],
-    names: Option<&(i64, BTreeMap<String, String>)>,
-) -> rusqlite::Result<()> {
+pub(super) fn write(connection: &mut Connection, update: &Update<'_>) -> rusqlite::Result<()> {
+    let Update { fresh, gone, names, stamps } = update;
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
     {
         let mut delete = transaction.prepare("DELETE FROM sessions WHERE path = ?1")?;
@@ -97,12 +115,12 @@ pub(super) fn write(
         )?;
         let is_empty: bool =
             transaction.query_row("SELECT NOT EXISTS (SELECT 1 FROM sessions)", [], |row| row.get(0))?;
-        for path in gone {
+        for path in *gone {
             delete.execute([path])?;
             delete_tools.execute([path])?;
         }
         let mut folders = BTreeMap::new();
-        for summary in fresh {
+        for summary in *fresh {
             if !is_empty {
                 delete.execute([&summary.path])?;
                 delete_tools.execute([&summary.path])?;
@@ -111,13 +129,15 @@ pub(super) fn write(
             insert_row(&mut insert, summary, folder)?;
             insert_tools(&transaction, summary)?;
         }
-        if let Some((stamp, names)) = names {
+        if let Some(names) = names {
             transaction.execute("DELETE FROM names", [])?;
             let mut insert = transaction.prepare("INSERT INTO names VALUES (?1, ?2)")?;
             for (id, name) in names {
                 insert.execute([id, name])?;
             }
-            transaction.execute("INSERT OR REPLACE INTO stamps VALUES ('names', ?1)", [stamp])?;
+        }
+        for (what, stamp) in stamps {
+            transaction.execute("INSERT OR REPLACE INTO stamps VALUES (?1, ?2)", params![what, stamp])?;
         }
     }
     transaction.execute_batch(INDEXES)?;

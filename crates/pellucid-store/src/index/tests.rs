@@ -104,7 +104,7 @@ proptest! {
         let first = index.list(&query);
         prop_assert_eq!(index.take_warnings(), Vec::<String>::new());
         let mut memory = Vec::new();
-        refresh_memory(&mut memory, home.root(), &files(home.root()), &mut |_| {});
+        refresh_memory(&mut memory, home.root(), files(home.root()), &mut |_| {});
         let whole = Query { limit: 1000, ..query.clone() }.page(memory.clone());
         let expected: Vec<String> = whole.sessions.into_iter().map(|it| it.id).collect();
         prop_assert_eq!(indexed, expected);

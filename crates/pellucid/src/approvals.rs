@@ -11,12 +11,12 @@ use pellucid_engine::approval::Platform;
 use pellucid_engine::approval::decide::Question;
 use pellucid_engine::approval::decide::decide;
 use pellucid_engine::approval::decide::escalation_refusal;
-use pellucid_engine::approval::decide::shell_quoted;
 use pellucid_engine::approval::explain::Explanation;
 use pellucid_engine::approval::explain::explain;
 use pellucid_engine::approval::grants::Grants;
 use pellucid_engine::approval::part::Parts;
 use pellucid_engine::approval::rules::Rule;
+use pellucid_engine::command_line::joined;
 use pellucid_exec::policy::Policy;
 use pellucid_exec::script;
 use pellucid_protocol::approval::SandboxPermissions;
@@ -134,7 +134,7 @@ impl Explained {
     }
 
     fn text(&self) -> String {
-        let (command, policy, mode) = (shell_quoted(&self.argv), self.approval_policy, self.sandbox_mode);
+        let (command, policy, mode) = (joined(&self.argv), self.approval_policy, self.sandbox_mode);
         let mut text = format!("{command}\nunder approval policy {policy} and sandbox {mode}\n");
         match &self.outcome {
             Ok(explanation) => text += &explanation.to_string(),

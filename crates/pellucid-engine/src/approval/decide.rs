@@ -20,6 +20,7 @@ use crate::approval::part::Parts;
 use crate::approval::rules::Rule;
 use crate::approval::rules::Rules;
 use crate::approval::safe;
+use crate::command_line::joined;
 
 /// What is to be decided.
 #[derive(Debug, Clone, Copy)]
@@ -296,11 +297,11 @@ fn most_specific(judgements: &[Judgement], decision: RuleDecision) -> Option<(&J
 }
 
 fn rejection(judgements: &[Judgement], argv: &[String]) -> String {
-    let command = shell_quoted(argv);
+    let command = joined(argv);
     match most_specific(judgements, RuleDecision::Forbidden) {
         Some((_, Rule { justification: Some(justification), .. })) => format!("`{command}` rejected: {justification}"),
         Some((judgement, rule)) => {
-            let prefix = shell_quoted(rule.matched(&judgement.words).unwrap_or_default());
+            let prefix = joined(rule.matched(&judgement.words).unwrap_or_default());
             format!("`{command}` rejected: policy forbids commands starting with `{prefix}`")
         }
         None => format!("`{command}` rejected: blocked by policy"),
@@ -309,7 +310,7 @@ fn rejection(judgements: &[Judgement], argv: &[String]) -> String {
 
 fn prompt_reason(judgements: &[Judgement], argv: &[String]) -> Option<String> {
     let (_, rule) = most_specific(judgements, RuleDecision::Prompt)?;
-    let command = shell_quoted(argv);
+    let command = joined(argv);
     Some(match &rule.justification {
         Some(justification) => format!("`{command}` requires approval: {justification}"),
         None => format!("`{command}` requires approval by policy"),
@@ -336,11 +337,6 @@ fn automatic_amendment(
     }
     let first = judgements.iter().find(|judgement| judgement.is_heuristic(decision))?;
     Some(first.words.clone())
-}
-
-/// A command as it could be typed.
-pub fn shell_quoted(words: &[String]) -> String {
-    shlex::try_join(words.iter().map(String::as_str)).unwrap_or_else(|_| words.join(" "))
 }
 
 #[cfg(test)]

@@ -11,9 +11,9 @@ use crate::approval::decide::Heuristic;
 use crate::approval::decide::Judgement;
 use crate::approval::decide::Outside;
 use crate::approval::decide::Requirement;
-use crate::approval::decide::shell_quoted;
 use crate::approval::part::Split;
 use crate::approval::rules::Rule;
+use crate::command_line::joined;
 
 /// A decision in words.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -92,7 +92,7 @@ impl std::fmt::Display for Explanation {
         }
         writeln!(f, "taken apart: {}", self.split)?;
         for part in &self.parts {
-            writeln!(f, "  {}: {}", shell_quoted(&part.command), part.decision)?;
+            writeln!(f, "  {}: {}", joined(&part.command), part.decision)?;
             for rule in &part.rules {
                 writeln!(f, "    {}: {}", rule.place, rule.rule)?;
             }

@@ -7,9 +7,9 @@
 
 use std::cell::RefCell;
 
-use pellucid_engine::approval::decide::shell_quoted;
 use pellucid_engine::approval::rules::Rule;
 use pellucid_engine::approval::rules::RulePlace;
+use pellucid_engine::command_line::joined;
 use pellucid_engine::facts::PrefixToken;
 use pellucid_protocol::approval::RuleDecision;
 use starlark::environment::GlobalsBuilder;
@@ -177,13 +177,13 @@ impl Written<'_, '_> {
         let not_matching = examples(self.not_matching)?;
         let rule_of = |example: &Vec<String>| rules.iter().find(|rule| rule.matched(example).is_some());
         let unmatched: Vec<String> =
-            matching.iter().filter(|example| rule_of(example).is_none()).map(|it| shell_quoted(it)).collect();
+            matching.iter().filter(|example| rule_of(example).is_none()).map(|it| joined(it)).collect();
         if !unmatched.is_empty() {
             let rules = rules.iter().map(ToString::to_string).collect();
             return Err(RuleError::Unmatched { rules, examples: unmatched });
         }
         match not_matching.iter().find_map(|example| Some((example, rule_of(example)?))) {
-            Some((example, rule)) => Err(RuleError::Matched { rule: rule.to_string(), example: shell_quoted(example) }),
+            Some((example, rule)) => Err(RuleError::Matched { rule: rule.to_string(), example: joined(example) }),
             None => Ok(()),
         }
     }

@@ -36,6 +36,20 @@ const MAY_USE: &[(&str, &[&str])] = &[
         ],
     ),
     (
+        "pellucid-server",
+        &[
+            "pellucid-protocol",
+            "pellucid-engine",
+            "pellucid-config",
+            "pellucid-workspace",
+            "pellucid-model",
+            "pellucid-store",
+            "pellucid-exec",
+            "pellucid-tools",
+            "pellucid-agent",
+        ],
+    ),
+    (
         "pellucid",
         &[
             "pellucid-protocol",
@@ -49,6 +63,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
             "pellucid-tools",
             "pellucid-tokens",
             "pellucid-agent",
+            "pellucid-server",
         ],
     ),
     ("pellucid-testkit", &[]),

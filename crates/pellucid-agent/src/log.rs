@@ -95,7 +95,12 @@ impl Log {
 
     /// Whether there is a file, or will be.
     pub fn is_kept(&self) -> bool {
-        self.recorder.path().is_some()
+        self.path().is_some()
+    }
+
+    /// Where the file is, or will be.
+    pub fn path(&self) -> Option<&Path> {
+        self.recorder.path()
     }
 
     /// Writes an item down, as it is.

@@ -8,6 +8,11 @@ use pellucid_config::Env;
 use pellucid_engine::pack::Pack;
 use pellucid_exec::policy::Policy;
 use pellucid_model::Model;
+use pellucid_model::Script;
+use pellucid_model::Transport;
+use pellucid_model::compression::Compression;
+use pellucid_model::credentials;
+use pellucid_model::credentials::Login;
 use pellucid_protocol::dynamic_tool::DynamicTool;
 use pellucid_protocol::event::EventMessage;
 use pellucid_protocol::event::RawReasoning;
@@ -59,6 +64,26 @@ pub struct Asked {
     pub provider: Provider,
     /// The model behind it.
     pub model: Model,
+}
+
+/// The id of the embedded model's provider.
+pub const SCRIPTED: &str = "scripted";
+
+impl Asked {
+    /// The provider that a configuration names.
+    pub fn over_http(config: &Config, env: &Env, transport: Transport) -> Self {
+        let provider = config.model.provider.clone();
+        let lookup = |name: &str| env.text(name);
+        let key = credentials::api_key(&config.folders.home, &lookup);
+        let compression = Compression::of(&provider, Login::ApiKey, &config.features);
+        let model = Model::http(transport, &provider, key, &lookup).compressing(compression);
+        Self { provider_id: config.model.provider_id.clone(), provider, model }
+    }
+
+    /// The embedded model.
+    pub fn scripted(script: Script) -> Self {
+        Self { provider_id: SCRIPTED.to_owned(), provider: script.provider(), model: Model::scripted(script) }
+    }
 }
 
 /// How a session is opened.

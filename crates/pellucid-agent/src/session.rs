@@ -775,6 +775,11 @@ impl Session {
         &self.set_aside
     }
 
+    /// Where its file is, or will be.
+    pub fn path(&self) -> Option<&Path> {
+        self.log.path()
+    }
+
     /// The session's id.
     pub fn id(&self) -> &SessionId {
         &self.setup.session_id

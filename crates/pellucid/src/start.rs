@@ -13,6 +13,7 @@ use pellucid_agent::open::Asked;
 pub use pellucid_agent::open::Keep;
 pub use pellucid_agent::open::Opening;
 use pellucid_agent::open::Plan;
+use pellucid_agent::open::SCRIPTED;
 use pellucid_agent::restore::SetAside;
 use pellucid_agent::rules;
 use pellucid_agent::session::Session;
@@ -25,13 +26,9 @@ use pellucid_config::home;
 use pellucid_config::paths;
 use pellucid_config::value::Data;
 use pellucid_exec::policy::Policy;
-use pellucid_model::Model;
 use pellucid_model::Script;
 use pellucid_model::Tape;
 use pellucid_model::Transport;
-use pellucid_model::compression::Compression;
-use pellucid_model::credentials;
-use pellucid_model::credentials::Login;
 use pellucid_model::local;
 use pellucid_model::local::Fetching;
 use pellucid_model::local::LocalServer;
@@ -53,9 +50,6 @@ use crate::environment;
 use crate::exec;
 use crate::pack;
 use crate::style;
-
-/// The id of the embedded model's provider.
-const SCRIPTED: &str = "scripted";
 
 /// Nobody is there to be asked.
 const EXEC_POLICY: ApprovalPolicy = ApprovalPolicy::Never;
@@ -209,21 +203,13 @@ impl Start {
         }
         let Self { config, env, script, tape, local: _, policy: _ } = self;
         let pack = pack::selected(&config)?;
-        let (provider_id, provider, model) = match script {
-            Some(script) => (SCRIPTED.to_owned(), script.provider(), Model::scripted(script)),
-            None => {
-                let provider = config.model.provider.clone();
-                let lookup = |name: &str| env.text(name);
-                let key = credentials::api_key(&config.folders.home, &lookup);
-                let compression = Compression::of(&provider, Login::ApiKey, &config.features);
-                let model = Model::http(Transport::default(), &provider, key, &lookup).compressing(compression);
-                (config.model.provider_id.clone(), provider, model)
-            }
+        let mut asked = match script {
+            Some(script) => Asked::scripted(script),
+            None => Asked::over_http(&config, &env, Transport::default()),
         };
-        let model = match &tape {
-            Some(tape) => model.recorded(tape),
-            None => model,
-        };
+        if let Some(tape) = &tape {
+            asked.model = asked.model.recorded(tape);
+        }
         let path = match &opening {
             Opening::New { .. } => None,
             Opening::Resumed { file, .. } | Opening::Forked { file, .. } => Some(file.path.clone()),
@@ -234,7 +220,7 @@ impl Start {
             env,
             policy,
             pack,
-            asked: Asked { provider_id, provider, model },
+            asked,
             origin: Origin::Face("exec"),
             dynamic_tools: Vec::new(),
         };

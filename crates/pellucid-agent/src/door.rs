@@ -118,6 +118,9 @@ async fn serve(session: &mut Session, inside: &mut Inside) -> Result<(), FaceGon
                 let turn = drive::TurnInput { id, task, items: Vec::new(), output_schema: None };
                 drive::drive(session, turn, inside).await?;
             }
+            Operation::CleanBackgroundTerminals => {
+                session.jobs.toolbox.terminals.terminate_all().await;
+            }
             Operation::Undo => ghost::undo(session, &id, inside).await?,
             Operation::OverrideTurnContext(change) => session.change_settings(change),
             Operation::ThreadRollback { num_turns: 0 } => {

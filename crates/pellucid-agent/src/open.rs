@@ -17,6 +17,7 @@ use pellucid_protocol::dynamic_tool::DynamicTool;
 use pellucid_protocol::event::EventMessage;
 use pellucid_protocol::event::RawReasoning;
 use pellucid_protocol::id::SessionId;
+use pellucid_protocol::item::Item;
 use pellucid_protocol::provider::Provider;
 use pellucid_store::name;
 use pellucid_store::read::ReadError;
@@ -114,13 +115,22 @@ pub enum Opening {
         /// Whether there is a file of it.
         keep: Keep,
     },
+    /// From items that somebody gives.
+    History {
+        /// The items.
+        items: Vec<Item>,
+        /// Whether there is a file of it.
+        keep: Keep,
+    },
 }
 
-/// Whether there is a file of a session.
+/// Whether there is a file of a session, and how much it keeps.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Keep {
     /// There is.
     File,
+    /// There is, and it keeps what tools did too.
+    ExtendedFile,
     /// There is not.
     Nothing,
 }
@@ -146,16 +156,19 @@ pub fn open(plan: Plan, opening: Opening) -> Result<Session, OpenError> {
     let new = |session_id: Option<&SessionId>, keep: Keep| {
         let id = session_id.cloned().unwrap_or_else(identity::new_session_id);
         let recorder = match keep {
-            Keep::File => Recorder::new(name::path(&home, Zoned::now().datetime(), id.as_str())),
+            Keep::File | Keep::ExtendedFile => Recorder::new(name::path(&home, Zoned::now().datetime(), id.as_str())),
             Keep::Nothing => Recorder::none(),
         };
         (id, recorder)
     };
     let (session_id, recorder) = match &opening {
         Opening::New { session_id, keep } | Opening::Forked { session_id, keep, .. } => new(session_id.as_ref(), *keep),
+        Opening::History { keep, .. } => new(None, *keep),
         Opening::Resumed { file, keep } => {
             let recorder = match keep {
-                Keep::File => Recorder::resume(file.path.clone()).map_err(|error| ReadError::io(&file.path, error))?,
+                Keep::File | Keep::ExtendedFile => {
+                    Recorder::resume(file.path.clone()).map_err(|error| ReadError::io(&file.path, error))?
+                }
                 Keep::Nothing => Recorder::none(),
             };
             (SessionId::new(file.meta.id.as_str()), recorder)
@@ -188,6 +201,7 @@ pub fn open(plan: Plan, opening: Opening) -> Result<Session, OpenError> {
     };
     Ok(match opening {
         Opening::New { .. } => Session::new(setup, recorder),
+        Opening::History { items, .. } => Session::of_history(setup, recorder, &items),
         Opening::Resumed { file, .. } => Session::resumed(setup, recorder, &file)?,
         Opening::Forked { file, upto, .. } => Session::forked(setup, recorder, &file, upto)?,
     })

@@ -343,6 +343,23 @@ impl Session {
         Ok(session)
     }
 
+    /// A new session that begins with items that somebody gives. Its file is there at once.
+    pub fn of_history(setup: Setup, recorder: Recorder, items: &[Item]) -> Self {
+        let context = assemble::assemble(&setup.pack, &setup.gathered.facts);
+        let sent = sent_log(&setup, &recorder);
+        let mut log = Log::new(recorder, sent, user_instructions(&context));
+        log.begin(&setup, concat(&context.instructions), None);
+        log.sent_from_start().open(&setup.opening(How::New, 0));
+        log.persist();
+        let mut session = Self::with(setup, log, &context);
+        let origin = Origin::Provided { place: "the history that a client gave".into() };
+        for item in items {
+            session.record(item, &origin);
+        }
+        session.record_context(context);
+        session
+    }
+
     /// A session with a history.
     fn going_on(mut setup: Setup, log: Log, file: &SessionFile, restored: Restored) -> Self {
         let model = &setup.gathered.facts.model.slug;

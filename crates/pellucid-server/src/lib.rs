@@ -6,8 +6,15 @@
 //!
 //! Not here: what a session does. This is a face like any other and speaks to sessions through their doors.
 
+mod call;
+pub mod connection;
 pub mod ground;
+mod loaded;
 pub mod methods;
+mod open;
 pub mod rpc;
 pub mod server;
+pub mod transport;
+pub mod turns;
 pub mod types;
+pub mod view;

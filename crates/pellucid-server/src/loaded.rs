@@ -21,12 +21,14 @@ use tokio::sync::watch;
 
 use crate::call::Call;
 use crate::connection::Connection;
+use crate::methods::thread;
 use crate::methods::thread::ThreadRollbackResponse;
 use crate::rpc;
 use crate::rpc::RpcError;
 use crate::server::Server;
 use crate::server::held;
 use crate::types::Empty;
+use crate::types::notification::ServerNotification;
 use crate::types::thread::Thread;
 use crate::types::thread::Turn;
 use crate::view;
@@ -93,7 +95,7 @@ pub struct Busy;
 
 impl Loaded {
     /// Runs a session for its clients.
-    pub fn run(server: &Arc<Server>, session: Session, about: Thread, raw: RawEvents) -> Arc<Self> {
+    pub fn run(server: &Server, session: Session, about: Thread, raw: RawEvents) -> (Arc<Self>, Following) {
         let facts = session.facts();
         let settings = Settings {
             model: facts.model.slug.clone(),
@@ -120,8 +122,7 @@ impl Loaded {
         tokio::spawn(async move {
             drop(Box::pin(door::run(session, inside)).await);
         });
-        tokio::spawn(follow(server.clone(), loaded.clone(), events, ended));
-        loaded
+        (loaded, Following { events, ended })
     }
 
     /// A client wants to hear of it.
@@ -206,7 +207,7 @@ impl Loaded {
     }
 
     /// Tells the clients of the session.
-    pub async fn notify(&self, notification: &crate::types::notification::ServerNotification) {
+    pub async fn notify(&self, notification: &ServerNotification) {
         let message = rpc::encode(notification);
         self.send(notification.method(), &message).await;
     }
@@ -223,6 +224,21 @@ impl Loaded {
         let mut end = self.end.clone();
         // Whoever would tell is gone when it is over.
         let _ = end.wait_for(|is_over| *is_over).await;
+    }
+}
+
+/// What a session says, before somebody listens.
+#[derive(Debug)]
+#[must_use]
+pub struct Following {
+    events: mpsc::Receiver<Event>,
+    ended: watch::Sender<bool>,
+}
+
+impl Following {
+    /// Tells the clients of the session from now on.
+    pub fn begin(self, server: &Arc<Server>, session: &Arc<Loaded>) {
+        tokio::spawn(follow(server.clone(), session.clone(), self.events, self.ended));
     }
 }
 
@@ -260,7 +276,7 @@ async fn tell(server: &Arc<Server>, session: &Arc<Loaded>, event: &Event) {
             client.notify(&method, &message).await;
         }
     }
-    answer_waiting(session, event).await;
+    answer_waiting(server, session, event).await;
     for outgoing in told {
         match outgoing {
             Outgoing::Notification(notification) if clients.is_empty() => drop(notification),
@@ -275,7 +291,7 @@ async fn tell(server: &Arc<Server>, session: &Arc<Loaded>, event: &Event) {
 }
 
 /// Answers requests whose outcome an event tells.
-async fn answer_waiting(session: &Arc<Loaded>, event: &Event) {
+async fn answer_waiting(server: &Server, session: &Arc<Loaded>, event: &Event) {
     match &event.msg {
         EventMessage::TurnAborted { .. } => {
             let calls = std::mem::take(&mut held(&session.state).interrupts);
@@ -286,7 +302,7 @@ async fn answer_waiting(session: &Arc<Loaded>, event: &Event) {
         EventMessage::ThreadRolledBack { .. } => {
             let call = held(&session.state).rollback.take();
             if let Some(call) = call {
-                match crate::methods::thread::stored(session) {
+                match thread::stored(server, session) {
                     Ok(thread) => call.answer(&ThreadRollbackResponse { thread }).await,
                     Err(error) => call.refuse(&error).await,
                 }

@@ -14,6 +14,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use pellucid_agent::identity::Identity;
 use pellucid_model::Transport;
+use pellucid_store::sessions::LocalSessions;
 use serde_json::Value;
 use tokio::sync::mpsc;
 
@@ -182,6 +183,11 @@ impl Server {
 
     pub(crate) fn remove(&self, id: &str) -> Option<Arc<Loaded>> {
         held(&self.sessions).remove(id)
+    }
+
+    /// Sessions that are stored.
+    pub(crate) fn stored_sessions(&self) -> LocalSessions<'static> {
+        LocalSessions::new(&self.ground.home)
     }
 
     /// Ends all sessions. What they were doing is interrupted and written down.

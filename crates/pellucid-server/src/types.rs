@@ -17,3 +17,11 @@ pub mod settings;
 pub mod source;
 pub mod thread;
 pub mod usage;
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde::Serialize;
+
+/// Nothing, where something could be said.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Empty {}

@@ -211,7 +211,7 @@ impl Start {
             asked.model = asked.model.recorded(tape);
         }
         let path = match &opening {
-            Opening::New { .. } => None,
+            Opening::New { .. } | Opening::History { .. } => None,
             Opening::Resumed { file, .. } | Opening::Forked { file, .. } => Some(file.path.clone()),
         };
         let plan = Plan {

@@ -31,9 +31,9 @@ use crate::types::Empty;
 use crate::types::notification::ServerNotification;
 use crate::types::thread::Thread;
 use crate::types::thread::Turn;
-use crate::view;
 use crate::view::Outgoing;
 use crate::view::Question;
+use crate::view::RawItems;
 use crate::view::ThreadView;
 
 /// A session that is loaded.
@@ -72,21 +72,10 @@ pub struct Settings {
 struct State {
     view: ThreadView,
     subscribers: Vec<Arc<Connection>>,
-    /// Whether clients are told of items as the model sees them.
-    has_raw_events: bool,
     /// The turn that runs, or is about to.
     active: Option<TurnId>,
     interrupts: Vec<Call<Empty>>,
     rollback: Option<Call<ThreadRollbackResponse>>,
-}
-
-/// Which events of a session clients are told.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum RawEvents {
-    /// Items as the model sees them too.
-    Told,
-    /// Only what people see.
-    NotTold,
 }
 
 /// A request that clients wait for is under way already.
@@ -95,7 +84,7 @@ pub struct Busy;
 
 impl Loaded {
     /// Runs a session for its clients.
-    pub fn run(server: &Server, session: Session, about: Thread, raw: RawEvents) -> (Arc<Self>, Following) {
+    pub fn run(server: &Server, session: Session, about: Thread, raw: RawItems) -> (Arc<Self>, Following) {
         let facts = session.facts();
         let settings = Settings {
             model: facts.model.slug.clone(),
@@ -108,15 +97,8 @@ impl Loaded {
         let path = session.path().map(ToOwned::to_owned);
         let (Door { submissions, events }, inside) = door::open(&session);
         let (ended, end) = watch::channel(false);
-        let view = ThreadView::new(session.id().clone());
-        let state = State {
-            view,
-            subscribers: Vec::new(),
-            has_raw_events: raw == RawEvents::Told,
-            active: None,
-            interrupts: Vec::new(),
-            rollback: None,
-        };
+        let view = ThreadView::new(session.id().as_str()).with_raw_items(raw);
+        let state = State { view, subscribers: Vec::new(), active: None, interrupts: Vec::new(), rollback: None };
         let loaded = Arc::new(Self { about, settings, path, submissions, state: Mutex::new(state), end });
         server.add(loaded.clone());
         tokio::spawn(async move {
@@ -199,7 +181,7 @@ impl Loaded {
         let (operation, told) = held(&self.state).view.answered(question, outcome);
         for outgoing in told {
             // An answer leads to no further question.
-            if let Outgoing::Notification(notification) = outgoing {
+            if let Outgoing::Told(notification) = outgoing {
                 self.notify(&notification).await;
             }
         }
@@ -243,7 +225,12 @@ impl Following {
 }
 
 /// Tells the clients of a session what happens in it, until it ends.
-async fn follow(server: Arc<Server>, session: Arc<Loaded>, mut events: mpsc::Receiver<Event>, ended: watch::Sender<bool>) {
+async fn follow(
+    server: Arc<Server>,
+    session: Arc<Loaded>,
+    mut events: mpsc::Receiver<Event>,
+    ended: watch::Sender<bool>,
+) {
     while let Some(event) = events.recv().await {
         tell(&server, &session, &event).await;
     }
@@ -256,7 +243,7 @@ async fn follow(server: Arc<Server>, session: Arc<Loaded>, mut events: mpsc::Rec
 }
 
 async fn tell(server: &Arc<Server>, session: &Arc<Loaded>, event: &Event) {
-    let (clients, told, has_raw_events) = {
+    let (clients, untyped, told) = {
         let mut state = held(&session.state);
         match &event.msg {
             EventMessage::TaskStarted { turn_id, .. } => state.active = Some(turn_id.clone()),
@@ -267,22 +254,21 @@ async fn tell(server: &Arc<Server>, session: &Arc<Loaded>, event: &Event) {
             }
             _ => {}
         }
-        (state.subscribers.clone(), state.view.event(event), state.has_raw_events)
+        (state.subscribers.clone(), state.view.untyped(event), state.view.event(event))
     };
-    let is_raw = matches!(event.msg, EventMessage::RawResponseItem { .. });
-    if !clients.is_empty() && (has_raw_events || !is_raw) {
-        let (method, message) = view::untyped(&session.about.id, event);
+    if let Some(untyped) = untyped.filter(|_| !clients.is_empty()) {
+        let message = rpc::encode(&untyped);
         for client in &clients {
-            client.notify(&method, &message).await;
+            client.notify(&untyped.method, &message).await;
         }
     }
     answer_waiting(server, session, event).await;
     for outgoing in told {
         match outgoing {
-            Outgoing::Notification(notification) if clients.is_empty() => drop(notification),
-            Outgoing::Notification(notification) if notification.is_for_all() => server.notify_all(&notification).await,
-            Outgoing::Notification(notification) => session.notify(&notification).await,
-            Outgoing::Question(question) => server.ask(session, question).await,
+            Outgoing::Told(notification) if clients.is_empty() => drop(notification),
+            Outgoing::Told(notification) if notification.is_for_all() => server.notify_all(&notification).await,
+            Outgoing::Told(notification) => session.notify(&notification).await,
+            Outgoing::Asked(question) => server.ask(session, *question).await,
         }
     }
     if matches!(event.msg, EventMessage::TaskComplete { .. } | EventMessage::TurnAborted { .. }) {

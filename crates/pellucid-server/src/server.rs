@@ -109,14 +109,13 @@ impl Server {
     /// Asks the clients of a session; the first answer counts.
     pub(crate) async fn ask(&self, session: &Arc<Loaded>, question: Question) {
         let number = self.n_questions.fetch_add(1, Ordering::Relaxed);
-        let message = question.message(&RequestId::Integer(number));
         let clients = session.subscribers();
         if clients.is_empty() {
             let nobody = RpcError::internal("no client is there to answer");
             session.answered(question, Err(nobody)).await;
             return;
         }
-        let message = rpc::encode(&message);
+        let message = rpc::request(&RequestId::Integer(number), &question.request);
         held(&self.questions).insert(number, Asked { session: session.clone(), question });
         for client in clients {
             client.send(message.clone()).await;

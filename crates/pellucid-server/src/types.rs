@@ -7,6 +7,7 @@ pub mod app;
 pub mod change;
 pub mod collab;
 pub mod command;
+mod from_event;
 pub mod input;
 pub mod item;
 pub mod mcp;

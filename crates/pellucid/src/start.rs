@@ -321,7 +321,8 @@ pub enum Which {
     },
 }
 
-fn find_home() -> Result<PathBuf, Failure> {
+/// The home folder.
+pub fn find_home() -> Result<PathBuf, Failure> {
     home::find(&Env::process()).map_err(|error| Failure::new(format!("Error finding pellucid home: {error}")))
 }
 

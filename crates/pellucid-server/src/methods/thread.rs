@@ -36,7 +36,6 @@ use serde_json::Value;
 use crate::call::Call;
 use crate::loaded::Busy;
 use crate::loaded::Loaded;
-use crate::loaded::RawEvents;
 use crate::methods::turn::ReviewStartResponse;
 use crate::open;
 use crate::open::Overrides;
@@ -56,6 +55,7 @@ use crate::types::source::SubAgentSource;
 use crate::types::thread::GitInfo;
 use crate::types::thread::Thread;
 use crate::types::thread::Turn;
+use crate::view::RawItems;
 
 /// How many threads a list has, if the client does not say; and at most.
 const LIST_LIMIT: usize = 25;
@@ -90,7 +90,7 @@ impl ThreadStartParams {
             return Some("thread/start.mockExperimentalField");
         }
         if self.experimental_raw_events {
-            return Some("thread/start.experimentalRawEvents");
+            return Some("thread/start.experimentalRawItems");
         }
         self.persist_extended_history.then_some("thread/start.persistFullHistory")
     }
@@ -200,7 +200,7 @@ pub async fn start(call: Call<ThreadOpenResponse>, params: ThreadStartParams) ->
     };
     let tools = params.dynamic_tools.unwrap_or_default();
     check_tools(&tools)?;
-    let raw = if params.experimental_raw_events { RawEvents::Told } else { RawEvents::NotTold };
+    let raw = if params.experimental_raw_events { RawItems::Shown } else { RawItems::Hidden };
     let opening = Opening::New { session_id: None, keep };
     let session = open::open(&call.server, &params.overrides, None, tools, opening)?;
     let about = about_new(&session);
@@ -216,7 +216,7 @@ enum Told {
 }
 
 /// Runs a session for a client and answers it, before it hears anything of the session.
-async fn begin(call: Call<ThreadOpenResponse>, session: Session, thread: Thread, raw: RawEvents, told: Told) {
+async fn begin(call: Call<ThreadOpenResponse>, session: Session, thread: Thread, raw: RawItems, told: Told) {
     let about = Thread { turns: Vec::new(), ..thread.clone() };
     let (loaded, following) = Loaded::run(&call.server, session, about.clone(), raw);
     loaded.subscribe(&call.connection);
@@ -243,7 +243,7 @@ pub async fn resume(call: Call<ThreadOpenResponse>, params: ThreadResumeParams) 
         let opening = Opening::History { items, keep };
         let session = open::open(&server, &params.overrides, None, Vec::new(), opening)?;
         let thread = Thread { preview, ..about_new(&session) };
-        begin(call, session, thread, RawEvents::NotTold, Told::GoesOn).await;
+        begin(call, session, thread, RawItems::Hidden, Told::GoesOn).await;
         return Ok(());
     }
     let file = match &params.path {
@@ -257,7 +257,7 @@ pub async fn resume(call: Call<ThreadOpenResponse>, params: ThreadResumeParams) 
     let session = open::open(&server, &params.overrides, Some(&cwd), Vec::new(), opening)?;
     thread.cwd = PathBuf::from(&session.facts().cwd);
     thread.model_provider = session.provider_id().to_owned();
-    begin(call, session, thread, RawEvents::NotTold, Told::GoesOn).await;
+    begin(call, session, thread, RawItems::Hidden, Told::GoesOn).await;
     Ok(())
 }
 
@@ -280,10 +280,7 @@ async fn resume_loaded(
         )));
     }
     let mut thread = stored(&call.server, loaded)?;
-    if let Some(running) = loaded.turn_in_progress() {
-        thread.turns.retain(|turn| turn.id != running.id);
-        thread.turns.push(running);
-    }
+    thread.turns = turns::with_running(thread.turns, loaded.turn_in_progress());
     loaded.subscribe(&call.connection);
     call.answer(&ThreadOpenResponse::new(loaded, thread)).await;
     Ok(())
@@ -301,7 +298,7 @@ pub async fn fork(call: Call<ThreadOpenResponse>, params: ThreadForkParams) -> R
         thread.preview = described(&call.server, path)?.preview;
         thread.turns = turns_of(path)?;
     }
-    begin(call, session, thread, RawEvents::NotTold, Told::Begun).await;
+    begin(call, session, thread, RawItems::Hidden, Told::Begun).await;
     Ok(())
 }
 
@@ -315,7 +312,7 @@ pub(crate) async fn fork_for_review(
     let about = about_new(&session);
     let preview = session.path().map(|path| described(&call.server, path)).transpose()?.map(|it| it.preview);
     let about = Thread { preview: preview.unwrap_or_default(), ..about };
-    let (loaded, following) = Loaded::run(&call.server, session, about.clone(), RawEvents::NotTold);
+    let (loaded, following) = Loaded::run(&call.server, session, about.clone(), RawItems::Hidden);
     loaded.subscribe(&call.connection);
     call.server.notify_all(&ThreadStartedNotification { thread: about }.into()).await;
     following.begin(&call.server, &loaded);
@@ -434,9 +431,10 @@ pub struct ThreadListResponse {
 
 /// Lists stored threads.
 pub async fn list(server: &Server, params: ThreadListParams) -> Result<ThreadListResponse, RpcError> {
-    let cursor = params.cursor.as_deref().map(|cursor| {
-        cursor.parse::<Cursor>().map_err(|_| RpcError::invalid(format!("invalid cursor: {cursor}")))
-    });
+    let cursor = params
+        .cursor
+        .as_deref()
+        .map(|cursor| cursor.parse::<Cursor>().map_err(|_| RpcError::invalid(format!("invalid cursor: {cursor}"))));
     let kinds = params.source_kinds.filter(|kinds| !kinds.is_empty());
     let kinds = kinds.unwrap_or_else(|| vec![ThreadSourceKind::Cli, ThreadSourceKind::VsCode]);
     let words: Option<Vec<&str>> = kinds.iter().map(|kind| kind.word()).collect();
@@ -512,7 +510,10 @@ pub struct ThreadLoadedListResponse {
 }
 
 /// Lists threads that are loaded.
-pub async fn loaded_list(server: &Server, params: ThreadLoadedListParams) -> Result<ThreadLoadedListResponse, RpcError> {
+pub async fn loaded_list(
+    server: &Server,
+    params: ThreadLoadedListParams,
+) -> Result<ThreadLoadedListResponse, RpcError> {
     let cursor = params.cursor.map(|cursor| {
         identity::parse_session_id(&cursor).ok_or_else(|| RpcError::invalid(format!("invalid cursor: {cursor}")))
     });
@@ -710,7 +711,8 @@ fn described(server: &Server, path: &Path) -> Result<Thread, RpcError> {
 }
 
 fn turns_of(path: &Path) -> Result<Vec<Turn>, RpcError> {
-    turns::of_file(path).map_err(|error| RpcError::internal(error.to_string()))
+    let loaded = read::read(path).map_err(|error| RpcError::internal(error.to_string()))?;
+    Ok(turns::rebuild(&loaded.records))
 }
 
 /// A thread that is loaded, with the turns of its file.

@@ -86,7 +86,8 @@ pub struct TurnStartResponse {
 pub async fn start(call: Call<TurnStartResponse>, params: TurnStartParams) -> Result<(), RpcError> {
     let loaded = call.server.loaded(&params.thread_id)?;
     let sandbox_policy = params.sandbox_policy.map(TryInto::try_into).transpose();
-    let sandbox_policy = sandbox_policy.map_err(|error| RpcError::invalid(format!("invalid sandbox policy: {error}")))?;
+    let sandbox_policy =
+        sandbox_policy.map_err(|error| RpcError::invalid(format!("invalid sandbox policy: {error}")))?;
     let change = SettingsChange {
         cwd: params.cwd,
         approval_policy: params.approval_policy,

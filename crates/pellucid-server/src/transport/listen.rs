@@ -23,7 +23,9 @@ pub enum BadListen {
     #[error("invalid websocket --listen URL `{0}`; expected `ws://IP:PORT`")]
     BadAddress(String),
     /// Others could reach it.
-    #[error("--listen `{0}` could be reached from outside this machine; use a loopback address such as ws://127.0.0.1:0")]
+    #[error(
+        "--listen `{0}` could be reached from outside this machine; use a loopback address such as ws://127.0.0.1:0"
+    )]
     NotLoopback(String),
 }
 
@@ -59,8 +61,19 @@ mod tests {
         check("stdio://", expect!["Stdio"]);
         check("ws://127.0.0.1:0", expect!["WebSocket(127.0.0.1:0)"]);
         check("ws://[::1]:9", expect!["WebSocket([::1]:9)"]);
-        check("http://127.0.0.1:1", expect!["unsupported --listen URL `http://127.0.0.1:1`; expected `stdio://` or `ws://IP:PORT`"]);
-        check("ws://localhost:1", expect!["invalid websocket --listen URL `ws://localhost:1`; expected `ws://IP:PORT`"]);
-        check("ws://0.0.0.0:1", expect!["--listen `ws://0.0.0.0:1` could be reached from outside this machine; use a loopback address such as ws://127.0.0.1:0"]);
+        check(
+            "http://127.0.0.1:1",
+            expect!["unsupported --listen URL `http://127.0.0.1:1`; expected `stdio://` or `ws://IP:PORT`"],
+        );
+        check(
+            "ws://localhost:1",
+            expect!["invalid websocket --listen URL `ws://localhost:1`; expected `ws://IP:PORT`"],
+        );
+        check(
+            "ws://0.0.0.0:1",
+            expect![
+                "--listen `ws://0.0.0.0:1` could be reached from outside this machine; use a loopback address such as ws://127.0.0.1:0"
+            ],
+        );
     }
 }

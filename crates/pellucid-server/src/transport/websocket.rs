@@ -73,17 +73,23 @@ impl Listener {
     }
 }
 
-async fn serve_client(server: Arc<Server>, stream: TcpStream, token: &Secret) -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
+async fn serve_client(
+    server: Arc<Server>,
+    stream: TcpStream,
+    token: &Secret,
+) -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
     #[expect(clippy::result_large_err, reason = "the type of the library")]
     let check = |request: &Request, response: Response| {
         if is_known(request, token) {
             return Ok(response);
         }
-        let mut refused = ErrorResponse::new(Some("the token that the server printed is missing or wrong\n".to_owned()));
+        let mut refused =
+            ErrorResponse::new(Some("the token that the server printed is missing or wrong\n".to_owned()));
         *refused.status_mut() = StatusCode::UNAUTHORIZED;
         Err(refused)
     };
-    let config = WebSocketConfig::default().max_message_size(Some(MESSAGE_BYTES_MAX)).max_frame_size(Some(MESSAGE_BYTES_MAX));
+    let config =
+        WebSocketConfig::default().max_message_size(Some(MESSAGE_BYTES_MAX)).max_frame_size(Some(MESSAGE_BYTES_MAX));
     let socket = tokio_tungstenite::accept_hdr_async_with_config(stream, check, Some(config)).await?;
     let (sink, mut incoming) = socket.split();
     let (connection, outgoing) = server.connect();

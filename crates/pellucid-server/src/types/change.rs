@@ -63,7 +63,7 @@ pub enum PatchChangeKind {
 
 /// All changes of a patch, in the order of their paths.
 pub fn updates(changes: &Changes) -> Vec<FileUpdateChange> {
-    changes
+    let mut updates: Vec<_> = changes
         .iter()
         .map(|(path, change)| {
             let (kind, diff) = match change {
@@ -79,5 +79,8 @@ pub fn updates(changes: &Changes) -> Vec<FileUpdateChange> {
             };
             FileUpdateChange { path: path.to_string_lossy().into_owned(), kind, diff }
         })
-        .collect()
+        .collect();
+    // Paths compare by their parts, texts by their characters; clients expect the latter.
+    updates.sort_by(|a: &FileUpdateChange, b| a.path.cmp(&b.path));
+    updates
 }

@@ -68,6 +68,11 @@ macro_rules! notifications {
             /// All methods, in the order of the documentation.
             pub const METHODS: &'static [&'static str] = &[$($method),+];
 
+            /// Whether it concerns no thread, so that all clients are told.
+            pub fn is_for_all(&self) -> bool {
+                matches!(self, Self::AccountRateLimitsUpdated(_))
+            }
+
             /// Its method.
             pub fn method(&self) -> &'static str {
                 match self { $(Self::$variant(_) => $method,)+ }

@@ -167,3 +167,10 @@ impl From<ErrorInfo> for CodexErrorInfo {
         }
     }
 }
+
+impl TurnError {
+    /// Whether a turn that meets it has failed. A rollback that fails happens beside turns.
+    pub fn ends_a_turn(&self) -> bool {
+        self.codex_error_info != Some(CodexErrorInfo::ThreadRollbackFailed)
+    }
+}

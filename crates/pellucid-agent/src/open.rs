@@ -15,6 +15,7 @@ use pellucid_model::credentials;
 use pellucid_model::credentials::Login;
 use pellucid_protocol::dynamic_tool::DynamicTool;
 use pellucid_protocol::event::EventMessage;
+use pellucid_protocol::event::RawItems;
 use pellucid_protocol::event::RawReasoning;
 use pellucid_protocol::id::SessionId;
 use pellucid_protocol::item::Item;
@@ -54,6 +55,8 @@ pub struct Plan {
     pub origin: Origin,
     /// Tools that the program which drives it runs.
     pub dynamic_tools: Vec<DynamicTool>,
+    /// Whether faces are told of items as they are recorded.
+    pub raw_items: RawItems,
 }
 
 /// Whom a session asks.
@@ -151,7 +154,7 @@ pub enum OpenError {
 /// # Errors
 /// If a file that it needs cannot be used.
 pub fn open(plan: Plan, opening: Opening) -> Result<Session, OpenError> {
-    let Plan { config, env, policy, pack, asked, identity, origin, dynamic_tools } = plan;
+    let Plan { config, env, policy, pack, asked, identity, origin, dynamic_tools, raw_items } = plan;
     let home = config.folders.home.clone();
     let new = |session_id: Option<&SessionId>, keep: Keep| {
         let id = session_id.cloned().unwrap_or_else(identity::new_session_id);
@@ -194,6 +197,7 @@ pub fn open(plan: Plan, opening: Opening) -> Result<Session, OpenError> {
         model: asked.model,
         identity,
         raw_reasoning,
+        raw_items,
         compact_prompt,
         context_events: false,
         notices,

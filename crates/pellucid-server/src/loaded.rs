@@ -12,6 +12,7 @@ use pellucid_agent::session::Session;
 use pellucid_protocol::event::ErrorInfo;
 use pellucid_protocol::event::Event;
 use pellucid_protocol::event::EventMessage;
+use pellucid_protocol::event::RawItems;
 use pellucid_protocol::id::TurnId;
 use pellucid_protocol::operation::Operation;
 use pellucid_protocol::operation::Submission;
@@ -33,7 +34,6 @@ use crate::types::thread::Thread;
 use crate::types::thread::Turn;
 use crate::view::Outgoing;
 use crate::view::Question;
-use crate::view::RawItems;
 use crate::view::ThreadView;
 
 /// A session that is loaded.

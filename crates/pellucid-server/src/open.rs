@@ -17,6 +17,7 @@ use pellucid_config::Override;
 use pellucid_config::value;
 use pellucid_config::value::Data;
 use pellucid_protocol::dynamic_tool::DynamicTool;
+use pellucid_protocol::event::RawItems;
 use pellucid_workspace::pack_files;
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -100,6 +101,15 @@ fn data(value: &Value) -> Option<Data> {
     })
 }
 
+/// What a client adds to a session.
+#[derive(Debug, Default)]
+pub struct Extras {
+    /// Tools that it runs.
+    pub dynamic_tools: Vec<DynamicTool>,
+    /// Whether it is told of items as they are recorded.
+    pub raw_items: RawItems,
+}
+
 /// Opens a session.
 ///
 /// # Errors
@@ -108,7 +118,7 @@ pub fn open(
     server: &Server,
     overrides: &Overrides,
     recorded_cwd: Option<&Path>,
-    dynamic_tools: Vec<DynamicTool>,
+    extras: Extras,
     opening: Opening,
 ) -> Result<Session, RpcError> {
     let config = overrides.config(server, recorded_cwd)?;
@@ -121,6 +131,8 @@ pub fn open(
         None => Asked::over_http(&config, &env, server.transport.clone()),
     };
     let identity = server.identity().cloned().unwrap_or_else(|| Identity::new(FACE, &env));
-    let plan = Plan { config, env, policy, pack, asked, identity, origin: Origin::Face(FACE), dynamic_tools };
+    let Extras { dynamic_tools, raw_items } = extras;
+    let origin = Origin::Face(FACE);
+    let plan = Plan { config, env, policy, pack, asked, identity, origin, dynamic_tools, raw_items };
     open::open(plan, opening).map_err(|error| wrong(&error))
 }

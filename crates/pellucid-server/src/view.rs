@@ -16,6 +16,7 @@ use base64::engine::general_purpose::STANDARD;
 use pellucid_protocol::event::Event;
 use pellucid_protocol::event::EventMessage;
 use pellucid_protocol::event::PlanUpdate;
+use pellucid_protocol::event::RawItems;
 use pellucid_protocol::event::RerouteReason;
 use pellucid_protocol::id::TurnId;
 use pellucid_protocol::review::ReviewOutput;
@@ -32,7 +33,6 @@ use crate::types::thread::TurnError;
 use crate::types::thread::TurnStatus;
 
 pub use question::Question;
-pub use untyped::RawItems;
 pub use untyped::Untyped;
 
 /// Something for clients.
@@ -184,11 +184,12 @@ impl ThreadView {
     fn of_item(&mut self, event: &Event) -> Vec<Outgoing> {
         let turn_id = &event.id;
         match &event.msg {
-            EventMessage::ItemStarted { turn_id, item, .. } => {
-                vec![self.started(turn_id.as_str(), item.clone().into())]
+            // An item of an agent that works in this turn names a turn of its own.
+            EventMessage::ItemStarted { item, .. } => {
+                vec![self.started(turn_id, item.clone().into())]
             }
-            EventMessage::ItemCompleted { turn_id, item, .. } => {
-                vec![self.completed(turn_id.as_str(), item.clone().into())]
+            EventMessage::ItemCompleted { item, .. } => {
+                vec![self.completed(turn_id, item.clone().into())]
             }
             EventMessage::ExecCommandBegin(begin) => {
                 let turn_id = known_turn(&begin.turn_id, turn_id);
@@ -227,23 +228,23 @@ impl ThreadView {
     /// What is told of pieces.
     fn delta(&self, event: &Event) -> Option<Outgoing> {
         Some(match &event.msg {
-            EventMessage::AgentMessageContentDelta { turn_id, item_id, delta, .. } => {
-                let (thread_id, turn_id) = self.place(turn_id.as_str());
+            EventMessage::AgentMessageContentDelta { item_id, delta, .. } => {
+                let (thread_id, turn_id) = self.place(&event.id);
                 let (item_id, delta) = (item_id.clone(), delta.clone());
                 note::AgentMessageDeltaNotification { thread_id, turn_id, item_id, delta }.into()
             }
-            EventMessage::PlanDelta { turn_id, item_id, delta, .. } => {
-                let (thread_id, turn_id) = self.place(turn_id.as_str());
+            EventMessage::PlanDelta { item_id, delta, .. } => {
+                let (thread_id, turn_id) = self.place(&event.id);
                 let (item_id, delta) = (item_id.clone(), delta.clone());
                 note::PlanDeltaNotification { thread_id, turn_id, item_id, delta }.into()
             }
-            EventMessage::ReasoningContentDelta { turn_id, item_id, delta, summary_index, .. } => {
-                let (thread_id, turn_id) = self.place(turn_id.as_str());
+            EventMessage::ReasoningContentDelta { item_id, delta, summary_index, .. } => {
+                let (thread_id, turn_id) = self.place(&event.id);
                 let (item_id, delta, summary_index) = (item_id.clone(), delta.clone(), *summary_index);
                 note::ReasoningSummaryTextDeltaNotification { thread_id, turn_id, item_id, delta, summary_index }.into()
             }
-            EventMessage::ReasoningRawContentDelta { turn_id, item_id, delta, content_index, .. } => {
-                let (thread_id, turn_id) = self.place(turn_id.as_str());
+            EventMessage::ReasoningRawContentDelta { item_id, delta, content_index, .. } => {
+                let (thread_id, turn_id) = self.place(&event.id);
                 let (item_id, delta, content_index) = (item_id.clone(), delta.clone(), *content_index);
                 note::ReasoningTextDeltaNotification { thread_id, turn_id, item_id, delta, content_index }.into()
             }
@@ -337,7 +338,7 @@ impl ThreadView {
     }
 }
 
-/// The turn that an event names, or the one it belongs to.
+/// The turn that an event belongs to, or the one that it names.
 fn known_turn(named: &TurnId, of_event: &str) -> String {
-    if named.as_str().is_empty() { of_event.to_owned() } else { named.to_string() }
+    if of_event.is_empty() { named.to_string() } else { of_event.to_owned() }
 }

@@ -32,6 +32,7 @@ use pellucid_model::Transport;
 use pellucid_model::local;
 use pellucid_model::local::Fetching;
 use pellucid_model::local::LocalServer;
+use pellucid_protocol::event::RawItems;
 use pellucid_protocol::id::SessionId;
 use pellucid_protocol::input::UserInput;
 use pellucid_protocol::settings::ApprovalPolicy;
@@ -223,6 +224,7 @@ impl Start {
             asked,
             origin: Origin::Face("exec"),
             dynamic_tools: Vec::new(),
+            raw_items: RawItems::Hidden,
         };
         let session = open::open(plan, opening).map_err(|error| Failure::new(format!("Error: {error}")))?;
         if let Some(path) = path {

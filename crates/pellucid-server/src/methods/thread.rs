@@ -14,15 +14,20 @@ use pellucid_agent::session::Session;
 use pellucid_engine::boundary;
 use pellucid_engine::schema::Schema;
 use pellucid_protocol::dynamic_tool::DynamicTool;
+use pellucid_protocol::event::RawItems;
 use pellucid_protocol::item::Item;
 use pellucid_protocol::operation::Operation;
 use pellucid_store::find;
+use pellucid_store::lines::Forwards;
 use pellucid_store::names;
 use pellucid_store::query::Cursor;
 use pellucid_store::query::Query;
 use pellucid_store::query::Sort;
 use pellucid_store::read;
+use pellucid_store::read::Reading;
 use pellucid_store::read::SessionFile;
+use pellucid_store::read::read_line;
+use pellucid_store::record::Record;
 use pellucid_store::sessions::Sessions;
 use pellucid_store::sessions::StoreError;
 use pellucid_store::summary;
@@ -38,6 +43,7 @@ use crate::loaded::Busy;
 use crate::loaded::Loaded;
 use crate::methods::turn::ReviewStartResponse;
 use crate::open;
+use crate::open::Extras;
 use crate::open::Overrides;
 use crate::rpc::RpcError;
 use crate::server::Server;
@@ -55,11 +61,16 @@ use crate::types::source::SubAgentSource;
 use crate::types::thread::GitInfo;
 use crate::types::thread::Thread;
 use crate::types::thread::Turn;
-use crate::view::RawItems;
 
 /// How many threads a list has, if the client does not say; and at most.
 const LIST_LIMIT: usize = 25;
 const LIST_LIMIT_MAX: usize = 100;
+
+/// In how many lines of a file a preview is looked for.
+const PREVIEW_LINES: usize = 10;
+
+/// Behind this mark an editor puts what the person typed.
+const REQUEST_MARK: &str = "## My request for Codex:";
 
 /// `thread/start`.
 #[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
@@ -202,7 +213,8 @@ pub async fn start(call: Call<ThreadOpenResponse>, params: ThreadStartParams) ->
     check_tools(&tools)?;
     let raw = if params.experimental_raw_events { RawItems::Shown } else { RawItems::Hidden };
     let opening = Opening::New { session_id: None, keep };
-    let session = open::open(&call.server, &params.overrides, None, tools, opening)?;
+    let session =
+        open::open(&call.server, &params.overrides, None, Extras { dynamic_tools: tools, raw_items: raw }, opening)?;
     let about = about_new(&session);
     begin(call, session, about, raw, Told::Begun).await;
     Ok(())
@@ -218,11 +230,11 @@ enum Told {
 /// Runs a session for a client and answers it, before it hears anything of the session.
 async fn begin(call: Call<ThreadOpenResponse>, session: Session, thread: Thread, raw: RawItems, told: Told) {
     let about = Thread { turns: Vec::new(), ..thread.clone() };
-    let (loaded, following) = Loaded::run(&call.server, session, about.clone(), raw);
+    let (loaded, following) = Loaded::run(&call.server, session, about, raw);
     loaded.subscribe(&call.connection);
-    call.answer(&ThreadOpenResponse::new(&loaded, thread)).await;
+    call.answer(&ThreadOpenResponse::new(&loaded, thread.clone())).await;
     if told == Told::Begun {
-        call.server.notify_all(&ThreadStartedNotification { thread: about }.into()).await;
+        call.server.notify_all(&ThreadStartedNotification { thread }.into()).await;
     }
     following.begin(&call.server, &loaded);
 }
@@ -241,7 +253,7 @@ pub async fn resume(call: Call<ThreadOpenResponse>, params: ThreadResumeParams) 
         }
         let preview = items.iter().find_map(boundary::said_by_person).unwrap_or_default();
         let opening = Opening::History { items, keep };
-        let session = open::open(&server, &params.overrides, None, Vec::new(), opening)?;
+        let session = open::open(&server, &params.overrides, None, Extras::default(), opening)?;
         let thread = Thread { preview, ..about_new(&session) };
         begin(call, session, thread, RawItems::Hidden, Told::GoesOn).await;
         return Ok(());
@@ -254,7 +266,7 @@ pub async fn resume(call: Call<ThreadOpenResponse>, params: ThreadResumeParams) 
     thread.turns = turns_of(&file.path)?;
     let cwd = PathBuf::from(&file.meta.cwd);
     let opening = Opening::Resumed { file: Box::new(file), keep };
-    let session = open::open(&server, &params.overrides, Some(&cwd), Vec::new(), opening)?;
+    let session = open::open(&server, &params.overrides, Some(&cwd), Extras::default(), opening)?;
     thread.cwd = PathBuf::from(&session.facts().cwd);
     thread.model_provider = session.provider_id().to_owned();
     begin(call, session, thread, RawItems::Hidden, Told::GoesOn).await;
@@ -309,9 +321,10 @@ pub(crate) async fn fork_for_review(
 ) -> Result<Arc<Loaded>, RpcError> {
     let file = file_of(&call.server, &parent.about.id)?;
     let session = forked(&call.server, &Overrides::default(), file, Keep::File)?;
-    let about = about_new(&session);
-    let preview = session.path().map(|path| described(&call.server, path)).transpose()?.map(|it| it.preview);
-    let about = Thread { preview: preview.unwrap_or_default(), ..about };
+    let about = match session.path() {
+        Some(path) => described(&call.server, path)?,
+        None => about_new(&session),
+    };
     let (loaded, following) = Loaded::run(&call.server, session, about.clone(), RawItems::Hidden);
     loaded.subscribe(&call.connection);
     call.server.notify_all(&ThreadStartedNotification { thread: about }.into()).await;
@@ -329,7 +342,7 @@ pub(crate) fn forked(
     let upto = Places::read(&file).map_err(|error| RpcError::internal(error.to_string()))?.end;
     let cwd = PathBuf::from(&file.meta.cwd);
     let opening = Opening::Forked { file: Box::new(file), upto, session_id: None, keep };
-    open::open(server, overrides, Some(&cwd), Vec::new(), opening)
+    open::open(server, overrides, Some(&cwd), Extras::default(), opening)
 }
 
 /// `thread/list`.
@@ -707,7 +720,26 @@ fn described(server: &Server, path: &Path) -> Result<Thread, RpcError> {
     let home = &server.ground.home;
     let summary = summary::of_file(home, path, Place::Live);
     let summary = summary.map_err(|error| RpcError::internal(format!("{}: {error}", path.display())))?;
-    Ok(from_summary(home, summary))
+    let mut thread = from_summary(home, summary);
+    if let Some(preview) = first_said(path) {
+        thread.preview = preview;
+    }
+    Ok(thread)
+}
+
+/// What the person says first among the first lines of a file, without what an editor puts before it.
+fn first_said(path: &Path) -> Option<String> {
+    let file = std::fs::File::open(path).ok()?;
+    let mut lines = Forwards::new(file, 0, u64::MAX).ok()?;
+    for _ in 0..PREVIEW_LINES {
+        if let Reading::Record(Record::ResponseItem(item)) = read_line(lines.next_line().ok()??.bytes)
+            && let Some(text) = boundary::said_by_person(&item)
+        {
+            let said = text.split_once(REQUEST_MARK).map_or(text.as_str(), |(_, said)| said);
+            return Some(said.trim().to_owned());
+        }
+    }
+    None
 }
 
 fn turns_of(path: &Path) -> Result<Vec<Turn>, RpcError> {

@@ -2,17 +2,9 @@
 
 use pellucid_protocol::event::Event;
 use pellucid_protocol::event::EventMessage;
+use pellucid_protocol::event::RawItems;
 use serde::Serialize;
 use serde_json::value::RawValue;
-
-/// Whether items of the transcript are told as they are recorded.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum RawItems {
-    /// They are.
-    Shown,
-    /// They are not.
-    Hidden,
-}
 
 /// An event as a notification.
 #[derive(Debug, Clone, Serialize)]

@@ -2,7 +2,7 @@
 //!
 //! [`gather`] turns configuration and the world into facts, [`prepare`] adds what a layout asks for,
 //! [`session`] holds a conversation, `drive` does what the engine's turn wishes, [`door`] is how faces talk
-//! to a session. What a pack says again and what it remembers of a session are in `standing` and [`memory`].
+//! to a session, [`crew`] holds the agents that a session started. What a pack says again and what it remembers of a session are in `standing` and [`memory`].
 //! [`log`] and [`sent`] write down what happens, [`restore`] goes on with it, [`fork`] says where a
 //! copy is cut, [`replay`] proves that every request can be made again.
 //!
@@ -11,6 +11,7 @@
 
 pub mod child;
 pub mod compact;
+pub mod crew;
 pub mod door;
 mod drive;
 pub mod fork;

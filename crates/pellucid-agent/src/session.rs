@@ -88,6 +88,8 @@ use serde_json::Value;
 pub(crate) use self::headers::TurnHeaders;
 use self::recall::keep;
 use crate::child;
+use crate::crew;
+use crate::crew::Crew;
 use crate::gather::Gathered;
 use crate::gather::Sources;
 use crate::identity::Identity;
@@ -150,6 +152,8 @@ pub struct Setup {
     pub notices: Vec<EventMessage>,
     /// What is known of the session beside its file.
     pub side: Side,
+    /// The agents that it started.
+    pub crew: Crew,
 }
 
 impl Setup {
@@ -606,7 +610,8 @@ impl Session {
 
     /// What holds for the calls of a turn.
     pub(crate) fn situation(&self, turn_id: &TurnId) -> Situation {
-        situation::situation(&self.setup, turn_id)
+        let agents = crew::line(&self.setup, &self.instructions, &self.log);
+        Situation { agents, ..situation::situation(&self.setup, turn_id) }
     }
 
     /// Records an item.
@@ -773,6 +778,11 @@ impl Session {
     /// Lines of the session's file that could not be read.
     pub fn set_aside(&self) -> &SetAside {
         &self.set_aside
+    }
+
+    /// The agents that it started.
+    pub fn crew(&self) -> &Crew {
+        &self.setup.crew
     }
 
     /// The session's id.

@@ -6,6 +6,7 @@ use std::process::ExitCode;
 
 use jiff::Zoned;
 use pellucid_agent::child::Origin;
+use pellucid_agent::crew::Crew;
 use pellucid_agent::fork::Places;
 use pellucid_agent::gather;
 use pellucid_agent::gather::Sources;
@@ -101,6 +102,8 @@ impl Failure {
 pub struct Start {
     pub config: Config,
     pub env: Env,
+    /// How the configuration was read.
+    options: LoadOptions,
     script: Option<Script>,
     tape: Option<Tape>,
     local: Option<LocalServer>,
@@ -157,7 +160,7 @@ impl Start {
             style::line(&format!("warning: {warning}"));
         }
         let script = script(turn)?;
-        Ok(Self { config, env: options.env, script, tape: None, local, policy: None })
+        Ok(Self { config, env: options.env.clone(), options, script, tape: None, local, policy: None })
     }
 
     /// Reads the rules about commands. What is wrong in them ends the program: a rule that forbids must not
@@ -213,7 +216,7 @@ impl Start {
         for file in &policy.unread {
             style::line(&format!("warning: {}: {UNREAD_RULES}", file.display()));
         }
-        let Self { config, env, script, tape, local: _, policy: _ } = self;
+        let Self { config, env, options, script, tape, local: _, policy: _ } = self;
         let pack = pack::selected(&config)?;
         let (provider_id, provider, model) = match script {
             Some(script) => (SCRIPTED.to_owned(), script.provider(), Model::scripted(script)),
@@ -276,6 +279,7 @@ impl Start {
             context_events: false,
             notices,
             side,
+            crew: Crew::new(options),
         };
         let failed = |error: ReadError| Failure::new(format!("Error: {error}"));
         let (session, path) = match opening {

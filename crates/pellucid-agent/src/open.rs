@@ -27,6 +27,7 @@ use pellucid_store::recorder::Recorder;
 use pellucid_store::side::Side;
 
 use crate::child::Origin;
+use crate::crew::Crew;
 use crate::gather;
 use crate::gather::Sources;
 use crate::identity;
@@ -57,6 +58,8 @@ pub struct Plan {
     pub dynamic_tools: Vec<DynamicTool>,
     /// Whether faces are told of items as they are recorded.
     pub raw_items: RawItems,
+    /// The agents that it may start.
+    pub crew: Crew,
 }
 
 /// Whom a session asks.
@@ -154,7 +157,7 @@ pub enum OpenError {
 /// # Errors
 /// If a file that it needs cannot be used.
 pub fn open(plan: Plan, opening: Opening) -> Result<Session, OpenError> {
-    let Plan { config, env, policy, pack, asked, identity, origin, dynamic_tools, raw_items } = plan;
+    let Plan { config, env, policy, pack, asked, identity, origin, dynamic_tools, raw_items, crew } = plan;
     let home = config.folders.home.clone();
     let new = |session_id: Option<&SessionId>, keep: Keep| {
         let id = session_id.cloned().unwrap_or_else(identity::new_session_id);
@@ -202,6 +205,7 @@ pub fn open(plan: Plan, opening: Opening) -> Result<Session, OpenError> {
         context_events: false,
         notices,
         side,
+        crew,
     };
     Ok(match opening {
         Opening::New { .. } => Session::new(setup, recorder),

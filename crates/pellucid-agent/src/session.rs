@@ -90,6 +90,8 @@ use serde_json::Value;
 pub(crate) use self::headers::TurnHeaders;
 use self::recall::keep;
 use crate::child;
+use crate::crew;
+use crate::crew::Crew;
 use crate::gather::Gathered;
 use crate::gather::Sources;
 use crate::identity::Identity;
@@ -154,6 +156,8 @@ pub struct Setup {
     pub notices: Vec<EventMessage>,
     /// What is known of the session beside its file.
     pub side: Side,
+    /// The agents that it started.
+    pub crew: Crew,
 }
 
 impl Setup {
@@ -628,7 +632,8 @@ impl Session {
 
     /// What holds for the calls of a turn.
     pub(crate) fn situation(&self, turn_id: &TurnId) -> Situation {
-        situation::situation(&self.setup, turn_id)
+        let agents = crew::line(&self.setup, &self.instructions, &self.log);
+        Situation { agents, ..situation::situation(&self.setup, turn_id) }
     }
 
     /// Records an item.
@@ -800,6 +805,11 @@ impl Session {
     /// Where its file is, or will be.
     pub fn path(&self) -> Option<&Path> {
         self.log.path()
+    }
+
+    /// The agents that it started.
+    pub fn crew(&self) -> &Crew {
+        &self.setup.crew
     }
 
     /// The session's id.

@@ -36,6 +36,7 @@ pub(crate) fn situation(setup: &Setup, turn_id: &TurnId) -> Situation {
         truncation: facts.model.truncation_policy,
         offered: offered.collect(),
         app_tools: Vec::new(),
+        agents: None,
         dynamic_tools: facts.dynamic_tools.iter().map(|tool| tool.name.clone()).collect(),
         shell_is_on,
         snapshots: has_snapshots.then(|| config.folders.home.clone()),

@@ -24,6 +24,7 @@
 
 #![warn(missing_docs)]
 
+pub mod agent_status;
 pub mod approval;
 pub mod assemble;
 pub mod assistant;

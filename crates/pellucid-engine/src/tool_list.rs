@@ -28,7 +28,7 @@ use crate::template::Shape;
 use crate::wire::messages;
 
 /// Roles for other agents that every pack describes.
-const BUILT_IN_ROLES: [(&str, &str); 3] = [
+pub const BUILT_IN_ROLES: [(&str, &str); 3] = [
     ("default", "agents/role_default.md"),
     ("explorer", "agents/role_explorer.md"),
     ("worker", "agents/role_worker.md"),

@@ -44,6 +44,8 @@ pub enum ApplyError {
         path: PathBuf,
         /// Where it leads.
         real: PathBuf,
+        /// The path as the patch says it.
+        written: PathBuf,
     },
     /// Two paths of the patch are one file.
     #[error("{} and {} are the same file; change it under one name", one.display(), other.display())]
@@ -165,7 +167,8 @@ impl Verified {
             };
             let real = resolved.unwrap_or_else(|_| path.clone());
             if !writable.allows_resolved(path, &real, &mut resolver) {
-                return Err(ApplyError::Outside { path: path.clone(), real });
+                let written = entry.written.clone();
+                return Err(ApplyError::Outside { path: path.clone(), real, written });
             }
             steps.push(Step { path, real, entry });
         }

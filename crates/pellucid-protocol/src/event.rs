@@ -3,12 +3,14 @@
 //! An event carries the id of the submission it belongs to. Older clients know some things under
 //! a second name; [`EventMessage::echoes`] gives these, so that both always come together.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use serde::Deserialize;
 use serde::Serialize;
 use serde_json::Value;
 
+use crate::agent::AgentStatus;
 use crate::approval::ApplyPatchApprovalRequest;
 use crate::approval::ExecApprovalRequest;
 use crate::change::PatchApplyBegin;
@@ -383,6 +385,110 @@ pub enum EventMessage {
     BackgroundEvent {
         /// What.
         message: String,
+    },
+    /// Another agent is about to be started.
+    CollabAgentSpawnBegin {
+        /// By which call.
+        call_id: String,
+        /// By whom.
+        sender_thread_id: SessionId,
+        /// With which task.
+        prompt: String,
+    },
+    /// Another agent was started, or not.
+    CollabAgentSpawnEnd {
+        /// By which call.
+        call_id: String,
+        /// By whom.
+        sender_thread_id: SessionId,
+        /// Which; absent when it could not be started.
+        new_thread_id: Option<SessionId>,
+        /// With which task.
+        prompt: String,
+        /// How far it is.
+        status: AgentStatus,
+    },
+    /// Another agent is about to be told something.
+    CollabAgentInteractionBegin {
+        /// By which call.
+        call_id: String,
+        /// By whom.
+        sender_thread_id: SessionId,
+        /// Which.
+        receiver_thread_id: SessionId,
+        /// What.
+        prompt: String,
+    },
+    /// Another agent was told something, or not.
+    CollabAgentInteractionEnd {
+        /// By which call.
+        call_id: String,
+        /// By whom.
+        sender_thread_id: SessionId,
+        /// Which.
+        receiver_thread_id: SessionId,
+        /// What.
+        prompt: String,
+        /// How far it is.
+        status: AgentStatus,
+    },
+    /// An agent begins to wait for others.
+    CollabWaitingBegin {
+        /// Who waits.
+        sender_thread_id: SessionId,
+        /// For whom.
+        receiver_thread_ids: Vec<SessionId>,
+        /// By which call.
+        call_id: String,
+    },
+    /// An agent waits no longer.
+    CollabWaitingEnd {
+        /// Who waited.
+        sender_thread_id: SessionId,
+        /// By which call.
+        call_id: String,
+        /// Those that are done; none when the time was over.
+        statuses: BTreeMap<SessionId, AgentStatus>,
+    },
+    /// Another agent is about to be closed.
+    CollabCloseBegin {
+        /// By which call.
+        call_id: String,
+        /// By whom.
+        sender_thread_id: SessionId,
+        /// Which.
+        receiver_thread_id: SessionId,
+    },
+    /// Another agent was closed, or not.
+    CollabCloseEnd {
+        /// By which call.
+        call_id: String,
+        /// By whom.
+        sender_thread_id: SessionId,
+        /// Which.
+        receiver_thread_id: SessionId,
+        /// How far it was before.
+        status: AgentStatus,
+    },
+    /// A closed agent is about to be opened again.
+    CollabResumeBegin {
+        /// By which call.
+        call_id: String,
+        /// By whom.
+        sender_thread_id: SessionId,
+        /// Which.
+        receiver_thread_id: SessionId,
+    },
+    /// A closed agent was opened again, or not.
+    CollabResumeEnd {
+        /// By which call.
+        call_id: String,
+        /// By whom.
+        sender_thread_id: SessionId,
+        /// Which.
+        receiver_thread_id: SessionId,
+        /// How far it is.
+        status: AgentStatus,
     },
     /// The session has ended.
     ShutdownComplete,

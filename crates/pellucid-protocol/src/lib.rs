@@ -7,6 +7,7 @@
 
 #![warn(missing_docs)]
 
+pub mod agent;
 pub mod approval;
 pub mod call;
 pub mod change;

@@ -4,6 +4,7 @@ use std::path::Path;
 use std::path::PathBuf;
 
 use pellucid_agent::child::Origin;
+use pellucid_agent::crew::Crew;
 use pellucid_agent::identity::Identity;
 use pellucid_agent::open;
 use pellucid_agent::open::Asked;
@@ -13,6 +14,7 @@ use pellucid_agent::rules;
 use pellucid_agent::session::Session;
 use pellucid_config::Config;
 use pellucid_config::HarnessOverrides;
+use pellucid_config::LoadOptions;
 use pellucid_config::Override;
 use pellucid_config::value;
 use pellucid_config::value::Data;
@@ -62,7 +64,7 @@ impl Overrides {
     ///
     /// # Errors
     /// If a file or a value cannot be used.
-    pub fn config(&self, server: &Server, recorded_cwd: Option<&Path>) -> Result<Config, RpcError> {
+    pub fn config(&self, server: &Server, recorded_cwd: Option<&Path>) -> Result<(Config, LoadOptions), RpcError> {
         let harness = HarnessOverrides {
             model: self.model.clone(),
             model_provider: self.model_provider.clone(),
@@ -121,7 +123,7 @@ pub fn open(
     extras: Extras,
     opening: Opening,
 ) -> Result<Session, RpcError> {
-    let config = overrides.config(server, recorded_cwd)?;
+    let (config, options) = overrides.config(server, recorded_cwd)?;
     let wrong = |error: &dyn std::fmt::Display| RpcError::invalid(format!("error creating thread: {error}"));
     let policy = rules::load(&config).map_err(|error| wrong(&error))?;
     let pack = pack_files::load(&config.prompt.pack, &config.folders.home).map_err(|error| wrong(&error))?;
@@ -133,6 +135,7 @@ pub fn open(
     let identity = server.identity().cloned().unwrap_or_else(|| Identity::new(FACE, &env));
     let Extras { dynamic_tools, raw_items } = extras;
     let origin = Origin::Face(FACE);
-    let plan = Plan { config, env, policy, pack, asked, identity, origin, dynamic_tools, raw_items };
+    let plan =
+        Plan { config, env, policy, pack, asked, identity, origin, dynamic_tools, raw_items, crew: Crew::new(options) };
     open::open(plan, opening).map_err(|error| wrong(&error))
 }

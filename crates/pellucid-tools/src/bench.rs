@@ -67,6 +67,7 @@ impl Bench {
             offered,
             dynamic_tools: Vec::new(),
             app_tools: Vec::new(),
+            agents: None,
             shell_is_on: true,
             shell: "/bin/bash".into(),
             snapshots: None,

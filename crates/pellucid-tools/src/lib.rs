@@ -7,12 +7,15 @@
 //!
 //! To add one: write its file, list it in `TOOLS`, name it in a pack.
 
+pub mod agents;
 pub mod desk;
 pub mod situation;
 pub mod toolbox;
 pub mod user_command;
 
+mod agent_id;
 mod apply_patch;
+mod close_agent;
 mod command;
 mod dynamic_tool;
 mod exec_command;
@@ -24,15 +27,19 @@ mod patch;
 mod permit;
 mod read_file;
 mod request_user_input;
+mod resume_agent;
 mod script_argv;
 mod search_tool_bm25;
+mod send_input;
 mod shell;
 mod shell_command;
+mod spawn_agent;
 mod terminal_failure;
 mod test_sync_tool;
 mod text;
 mod update_plan;
 mod view_image;
+mod wait;
 mod write_stdin;
 
 #[cfg(test)]
@@ -100,6 +107,11 @@ static TOOLS: &[Tool] = &[
     read_file::TOOL,
     list_dir::TOOL,
     test_sync_tool::TOOL,
+    spawn_agent::TOOL,
+    send_input::TOOL,
+    resume_agent::TOOL,
+    wait::TOOL,
+    close_agent::TOOL,
 ];
 
 /// What a call needs besides its arguments.

@@ -19,6 +19,7 @@ use pellucid_engine::approval::patch::decide_patch;
 use pellucid_engine::exec_output::Ended;
 use pellucid_exec::script;
 use pellucid_exec::script::PatchIn;
+use pellucid_patch::ApplyError;
 use pellucid_patch::Reader;
 use pellucid_patch::Root;
 use pellucid_patch::Verified;
@@ -111,6 +112,14 @@ pub(crate) async fn apply(job: &Job, call_id: &str, body: &str, cwd: &Path) -> R
     }
 }
 
+/// What a command that applies the patch would print when the sandbox refuses it.
+fn refused_try(error: &ApplyError) -> String {
+    match error {
+        ApplyError::Outside { written, .. } => format!("Failed to write file {}\n", written.display()),
+        other => format!("{other}\n"),
+    }
+}
+
 /// Tells what a command that applies the patch would print.
 async fn tell_output(job: &Job, call_id: &str, stream: OutputStream, text: &str) {
     if !text.is_empty() {
@@ -164,7 +173,7 @@ async fn write(
         // What the sandbox would refuse is asked about, unless somebody agreed already or cannot be asked.
         match job.situation.approval_policy {
             ApprovalPolicy::Never => return Err(Unwritten::Failed(error.to_string())),
-            _ if is_asked => tell_output(job, call_id, OutputStream::Stderr, &error.to_string()).await,
+            _ if is_asked => tell_output(job, call_id, OutputStream::Stderr, &refused_try(&error)).await,
             _ => ask(job, call_id, changes, Some(RETRY_REASON.to_owned()), &keys).await?,
         }
         writable = Writable::Everywhere;

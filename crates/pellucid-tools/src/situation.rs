@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use pellucid_protocol::id::SessionId;
 use pellucid_protocol::id::TurnId;
@@ -14,6 +15,7 @@ use serde::Serialize;
 
 use crate::Tool;
 use crate::When;
+use crate::agents::Agents;
 
 /// What holds for all calls of a turn.
 #[derive(Debug, Clone)]
@@ -42,6 +44,8 @@ pub struct Situation {
     pub dynamic_tools: Vec<String>,
     /// The tools of connected apps, which are offered when a search finds them.
     pub app_tools: Vec<AppTool>,
+    /// The agents that the session started, if it may have some.
+    pub agents: Option<Arc<dyn Agents>>,
     /// Whether commands can be run at all.
     pub shell_is_on: bool,
     /// The person's shell.

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use pellucid_agent::child::Origin;
+use pellucid_agent::crew::Crew;
 use pellucid_agent::fork::Places;
 use pellucid_agent::identity;
 use pellucid_agent::identity::Identity;
@@ -90,6 +91,8 @@ impl Failure {
 pub struct Start {
     pub config: Config,
     pub env: Env,
+    /// How the configuration was read.
+    options: LoadOptions,
     script: Option<Script>,
     tape: Option<Tape>,
     local: Option<LocalServer>,
@@ -146,7 +149,7 @@ impl Start {
             style::line(&format!("warning: {warning}"));
         }
         let script = script(turn)?;
-        Ok(Self { config, env: options.env, script, tape: None, local, policy: None })
+        Ok(Self { config, env: options.env.clone(), options, script, tape: None, local, policy: None })
     }
 
     /// Reads the rules about commands. What is wrong in them ends the program: a rule that forbids must not
@@ -202,7 +205,7 @@ impl Start {
         for file in &policy.unread {
             style::line(&format!("warning: {}: {UNREAD_RULES}", file.display()));
         }
-        let Self { config, env, script, tape, local: _, policy: _ } = self;
+        let Self { config, env, options, script, tape, local: _, policy: _ } = self;
         let pack = pack::selected(&config)?;
         let mut asked = match script {
             Some(script) => Asked::scripted(script),
@@ -225,6 +228,7 @@ impl Start {
             origin: Origin::Face("exec"),
             dynamic_tools: Vec::new(),
             raw_items: RawItems::Hidden,
+            crew: Crew::new(options),
         };
         let session = open::open(plan, opening).map_err(|error| Failure::new(format!("Error: {error}")))?;
         if let Some(path) = path {

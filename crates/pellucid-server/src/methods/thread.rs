@@ -454,7 +454,7 @@ pub async fn list(server: &Server, params: ThreadListParams) -> Result<ThreadLis
     let default_provider = match &server.ground.script {
         Some(_) => SCRIPTED.to_owned(),
         None => {
-            let config = Overrides::default().config(server, None)?;
+            let (config, _) = Overrides::default().config(server, None)?;
             config.model.provider_id.clone()
         }
     };

@@ -25,6 +25,9 @@ use pellucid_protocol::id::SessionId;
 use pellucid_protocol::id::TurnId;
 use pellucid_protocol::operation::Operation;
 use pellucid_protocol::operation::Submission;
+use pellucid_protocol::settings::ApprovalPolicy;
+use pellucid_protocol::settings::ReasoningEffort;
+use pellucid_protocol::settings::SandboxPolicy;
 use pellucid_tools::agents::AgentError;
 use serde_json::Value;
 use tokio::sync::mpsc;
@@ -69,6 +72,12 @@ pub struct NewChild {
     pub model: String,
     /// The provider of that.
     pub provider_id: String,
+    /// When a person is asked.
+    pub approval_policy: ApprovalPolicy,
+    /// What commands may touch.
+    pub sandbox_policy: SandboxPolicy,
+    /// How long the model may think.
+    pub effort: Option<ReasoningEffort>,
     /// Who started it, as session files say it.
     pub source: Value,
 }
@@ -200,6 +209,9 @@ impl Shared {
                     cwd: facts.cwd.clone().into(),
                     model: facts.model.slug.clone(),
                     provider_id: session.provider_id().to_owned(),
+                    approval_policy: facts.approval_policy,
+                    sandbox_policy: facts.sandbox_policy.clone(),
+                    effort: facts.effort,
                     source: session.setup.origin.source(),
                 });
                 None

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use pellucid_agent::child::Origin;
 use pellucid_agent::crew::Crew;
@@ -27,6 +28,7 @@ use serde_json::Map;
 use serde_json::Value;
 
 use crate::rpc::RpcError;
+use crate::server::Adoption;
 use crate::server::Server;
 use crate::types::settings::AskForApproval;
 use crate::types::settings::Personality;
@@ -117,7 +119,7 @@ pub struct Extras {
 /// # Errors
 /// If the configuration, the rules, the pack or a session file cannot be used.
 pub fn open(
-    server: &Server,
+    server: &Arc<Server>,
     overrides: &Overrides,
     recorded_cwd: Option<&Path>,
     extras: Extras,
@@ -135,7 +137,8 @@ pub fn open(
     let identity = server.identity().cloned().unwrap_or_else(|| Identity::new(FACE, &env));
     let Extras { dynamic_tools, raw_items } = extras;
     let origin = Origin::Face(FACE);
-    let plan =
-        Plan { config, env, policy, pack, asked, identity, origin, dynamic_tools, raw_items, crew: Crew::new(options) };
+    let crew = Crew::new(options);
+    crew.set_nursery(Arc::new(Adoption(Arc::downgrade(server))));
+    let plan = Plan { config, env, policy, pack, asked, identity, origin, dynamic_tools, raw_items, crew };
     open::open(plan, opening).map_err(|error| wrong(&error))
 }

@@ -334,7 +334,7 @@ pub(crate) async fn fork_for_review(
 
 /// A copy of a session with everything in it.
 pub(crate) fn forked(
-    server: &Server,
+    server: &Arc<Server>,
     overrides: &Overrides,
     file: SessionFile,
     keep: Keep,

@@ -20,6 +20,7 @@ use pellucid_protocol::event::RawReasoning;
 use pellucid_protocol::id::SessionId;
 use pellucid_protocol::item::Item;
 use pellucid_protocol::provider::Provider;
+use pellucid_store::detail::Detail;
 use pellucid_store::name;
 use pellucid_store::read::ReadError;
 use pellucid_store::read::SessionFile;
@@ -141,6 +142,26 @@ pub enum Keep {
     Nothing,
 }
 
+impl Opening {
+    fn keep(&self) -> Keep {
+        match self {
+            Self::New { keep, .. }
+            | Self::Resumed { keep, .. }
+            | Self::Forked { keep, .. }
+            | Self::History { keep, .. } => *keep,
+        }
+    }
+}
+
+impl Keep {
+    fn detail(self) -> Detail {
+        match self {
+            Self::File | Self::Nothing => Detail::Limited,
+            Self::ExtendedFile => Detail::Extended,
+        }
+    }
+}
+
 /// Why a session cannot be opened.
 #[derive(Debug, thiserror::Error)]
 pub enum OpenError {
@@ -180,6 +201,7 @@ pub fn open(plan: Plan, opening: Opening) -> Result<Session, OpenError> {
             (SessionId::new(file.meta.id.as_str()), recorder)
         }
     };
+    let recorder = recorder.keeping(opening.keep().detail());
     let side = Side::open(&home, session_id.as_str());
     let side = if recorder.path().is_some() { side } else { side.read_only() };
     let raw_reasoning = if config.display.show_raw_reasoning { RawReasoning::Shown } else { RawReasoning::Hidden };

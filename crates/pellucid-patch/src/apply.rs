@@ -44,8 +44,6 @@ pub enum ApplyError {
         path: PathBuf,
         /// Where it leads.
         real: PathBuf,
-        /// The path as the patch says it.
-        written: PathBuf,
     },
     /// Two paths of the patch are one file.
     #[error("{} and {} are the same file; change it under one name", one.display(), other.display())]
@@ -167,8 +165,7 @@ impl Verified {
             };
             let real = resolved.unwrap_or_else(|_| path.clone());
             if !writable.allows_resolved(path, &real, &mut resolver) {
-                let written = entry.written.clone();
-                return Err(ApplyError::Outside { path: path.clone(), real, written });
+                return Err(ApplyError::Outside { path: path.clone(), real });
             }
             steps.push(Step { path, real, entry });
         }

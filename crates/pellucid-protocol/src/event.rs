@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use serde::Deserialize;
+use serde::Deserializer;
 use serde::Serialize;
 use serde_json::Value;
 
@@ -59,6 +60,7 @@ pub enum EventMessage {
         /// The model's effective window.
         model_context_window: Option<i64>,
         /// The way of working together.
+        #[serde(default = "usual_mode")]
         collaboration_mode_kind: CollaborationModeKind,
     },
     /// A turn ended by itself.
@@ -71,7 +73,8 @@ pub enum EventMessage {
     },
     /// A turn was broken off.
     TurnAborted {
-        /// Which.
+        /// Which; older files do not say it.
+        #[serde(default = "no_turn", deserialize_with = "or_no_turn")]
         turn_id: TurnId,
         /// Why.
         reason: AbortReason,
@@ -294,7 +297,7 @@ pub enum EventMessage {
         /// Its texts, put together.
         message: String,
         /// Addresses of its pictures.
-        #[serde(default)]
+        #[serde(default, deserialize_with = "or_none")]
         images: Vec<String>,
         /// Paths of its pictures.
         #[serde(default)]
@@ -492,6 +495,23 @@ pub enum EventMessage {
     },
     /// The session has ended.
     ShutdownComplete,
+}
+
+fn usual_mode() -> CollaborationModeKind {
+    CollaborationModeKind::Default
+}
+
+fn no_turn() -> TurnId {
+    TurnId::new("")
+}
+
+fn or_no_turn<'de, D: Deserializer<'de>>(deserializer: D) -> Result<TurnId, D::Error> {
+    Option::<TurnId>::deserialize(deserializer).map(|turn| turn.unwrap_or_else(no_turn))
+}
+
+/// Older files have `null` for an empty list.
+fn or_none<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<String>, D::Error> {
+    Option::<Vec<String>>::deserialize(deserializer).map(Option::unwrap_or_default)
 }
 
 /// What a session is like when it is ready.

@@ -6,6 +6,8 @@
 //! who listens are the server's; so are `turn/started` and all that is told of threads themselves.
 
 mod question;
+#[cfg(test)]
+mod tests;
 mod untyped;
 
 use std::collections::BTreeMap;

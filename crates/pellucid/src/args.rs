@@ -1,6 +1,7 @@
 //! What can be typed: commands, options and their help.
 
 mod approvals;
+mod login;
 mod memory;
 mod pack;
 mod sandbox;
@@ -23,6 +24,8 @@ pub use approvals::ExecpolicyArgs;
 pub use approvals::ExecpolicyCheckArgs;
 pub use approvals::ExecpolicyCommand;
 pub use approvals::ExplainArgs;
+pub use login::LoginArgs;
+pub use login::LoginCommand;
 pub use memory::MemoryArgs;
 pub use memory::MemoryCommand;
 pub use memory::OfSession;
@@ -158,6 +161,10 @@ pub enum Command {
     Sandbox(SandboxArgs),
     /// See whether a turn could run here: configuration, key, sandbox, git, shell.
     Doctor(DoctorArgs),
+    /// Log in with an API key, or see who is logged in.
+    Login(LoginArgs),
+    /// Remove the stored login.
+    Logout,
     /// List feature switches.
     Features(FeaturesArgs),
     /// Packs: the texts and the layout of model input. See, copy, change, check and import them.

@@ -114,6 +114,7 @@ pub enum Otherwise {
 
 pub fn run_job(shared: &Shared, options: &ExecOptions, job: Job) -> Result<ExitCode, Failure> {
     let mut start = Start::new(shared, &options.turn)?;
+    start.enforce_login()?;
     start.read_rules()?;
     let is_waived = options.skip_git_repo_check || options.turn.bypass;
     let folders = &start.config.folders;

@@ -11,6 +11,7 @@ use pellucid_agent::gather;
 use pellucid_agent::gather::Sources;
 use pellucid_agent::identity;
 use pellucid_agent::identity::Identity;
+use pellucid_agent::login;
 use pellucid_agent::prepare;
 use pellucid_agent::restore::SetAside;
 use pellucid_agent::rules;
@@ -30,8 +31,8 @@ use pellucid_model::Script;
 use pellucid_model::Tape;
 use pellucid_model::Transport;
 use pellucid_model::compression::Compression;
-use pellucid_model::credentials;
 use pellucid_model::credentials::Login;
+use pellucid_model::credentials::Stored;
 use pellucid_model::local;
 use pellucid_model::local::Fetching;
 use pellucid_model::local::LocalServer;
@@ -172,6 +173,11 @@ impl Start {
         Ok(self.policy.insert(policy))
     }
 
+    /// Ends the program when somebody is logged in otherwise than the configuration demands.
+    pub fn enforce_login(&self) -> Result<(), Failure> {
+        login::enforce(&self.config, &self.env).map_err(|violation| Failure::new(format!("{violation}. Logging out.")))
+    }
+
     /// Makes sure that the local model server of `--oss` can answer.
     pub fn make_ready(&self) -> Result<(), Failure> {
         let (Some(local), None) = (self.local, &self.script) else {
@@ -220,7 +226,8 @@ impl Start {
             None => {
                 let provider = config.model.provider.clone();
                 let lookup = |name: &str| env.text(name);
-                let key = credentials::api_key(&config.folders.home, &lookup);
+                let key = login::session_key(&config, &env);
+                warn_of_unusable_login(&config, key.is_some());
                 let compression = Compression::of(&provider, Login::ApiKey, &config.features);
                 let model = Model::http(Transport::default(), &provider, key, &lookup).compressing(compression);
                 (config.model.provider_id.clone(), provider, model)
@@ -539,6 +546,21 @@ fn working_directory(given: Option<&Path>) -> Result<PathBuf, Failure> {
 fn parse_session_id(text: &str) -> Result<String, Failure> {
     identity::parse_session_id(text)
         .ok_or_else(|| Failure::new(format!("Error: --session-id {text}: this is not a UUID")))
+}
+
+/// Says that a ChatGPT login is stored where a key is needed: without that the server's refusal is a riddle.
+fn warn_of_unusable_login(config: &Config, has_key: bool) {
+    let provider = &config.model.provider;
+    let brings_its_own = provider.env_key.is_some() || provider.experimental_bearer_token.is_some();
+    if has_key || brings_its_own || !provider.requires_openai_auth {
+        return;
+    }
+    if let Ok(Some(Stored::ChatGpt(_))) = login::stored(config) {
+        style::line(
+            "warning: the stored login is a ChatGPT account's, which Pellucid does not send; \
+             give it an API key with `pellucid login --with-api-key` or CODEX_API_KEY",
+        );
+    }
 }
 
 /// What a person should hear before the first turn.

@@ -11,7 +11,6 @@ use pellucid_model::Model;
 use pellucid_model::Script;
 use pellucid_model::Transport;
 use pellucid_model::compression::Compression;
-use pellucid_model::credentials;
 use pellucid_model::credentials::Login;
 use pellucid_protocol::dynamic_tool::DynamicTool;
 use pellucid_protocol::event::EventMessage;
@@ -33,6 +32,7 @@ use crate::gather;
 use crate::gather::Sources;
 use crate::identity;
 use crate::identity::Identity;
+use crate::login;
 use crate::prepare;
 use crate::prepare::InjectError;
 use crate::session::Session;
@@ -82,7 +82,7 @@ impl Asked {
     pub fn over_http(config: &Config, env: &Env, transport: Transport) -> Self {
         let provider = config.model.provider.clone();
         let lookup = |name: &str| env.text(name);
-        let key = credentials::api_key(&config.folders.home, &lookup);
+        let key = login::session_key(config, env);
         let compression = Compression::of(&provider, Login::ApiKey, &config.features);
         let model = Model::http(transport, &provider, key, &lookup).compressing(compression);
         Self { provider_id: config.model.provider_id.clone(), provider, model }

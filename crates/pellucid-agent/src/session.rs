@@ -29,6 +29,7 @@ use pellucid_engine::fragment::Origin;
 use pellucid_engine::fragment::concat;
 use pellucid_engine::increment::Increment;
 use pellucid_engine::increment::Step;
+use pellucid_engine::instruction_file::instruction_files;
 use pellucid_engine::meter::Meter;
 use pellucid_engine::notice;
 use pellucid_engine::pack::Pack;
@@ -115,6 +116,7 @@ use crate::restore::Restored;
 use crate::restore::Rules;
 use crate::restore::SetAside;
 use crate::sandbox;
+use crate::sandbox::SandboxReport;
 use crate::sent::Opening;
 use crate::sent::SentLog;
 use crate::situation;
@@ -623,6 +625,9 @@ impl Session {
             Notice::ManyTerminals { n, max } => notice::many_terminals(pack, *n, *max),
         };
         self.record_draft(&draft);
+        if let Notice::PrefixSaved { prefix } = notice {
+            self.setup.gathered.allow(prefix);
+        }
     }
 
     /// A picture as a message of its own.
@@ -749,6 +754,7 @@ impl Session {
         omissions.extend(self.memory.iter().flat_map(Memory::omissions));
         let mut report = Report::new(&last.frame, items, omissions, candidates);
         report.continuity.clone_from(&last.continuity);
+        report.files = instruction_files(&self.setup.gathered.facts);
         Some(report)
     }
 
@@ -820,6 +826,11 @@ impl Session {
     /// What is true in this session.
     pub fn facts(&self) -> &Facts {
         &self.setup.gathered.facts
+    }
+
+    /// What confines its commands, and why that. Mechanisms are tried for it if none was yet.
+    pub fn sandbox(&self) -> SandboxReport {
+        sandbox::report(&self.setup.sources.config, &self.setup.gathered.facts.sandbox_policy)
     }
 
     /// What it is told before the conversation.

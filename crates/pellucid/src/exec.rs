@@ -17,6 +17,7 @@ use pellucid_agent::door::Door;
 use pellucid_agent::identity::new_turn_id;
 use pellucid_agent::session::Session;
 use pellucid_engine::fragment::Why;
+use pellucid_engine::instruction_file::instruction_files;
 use pellucid_engine::report::why_text;
 use pellucid_engine::review;
 use pellucid_protocol::event::ErrorInfo;
@@ -117,6 +118,7 @@ pub enum Otherwise {
 
 pub fn run_job(shared: &Shared, options: &ExecOptions, job: Job) -> Result<ExitCode, Failure> {
     let mut start = Start::new(shared, &options.turn)?;
+    start.enforce_login()?;
     start.read_rules()?;
     let is_waived = options.skip_git_repo_check || options.turn.bypass;
     let folders = &start.config.folders;
@@ -134,6 +136,7 @@ pub fn run_job(shared: &Shared, options: &ExecOptions, job: Job) -> Result<ExitC
         session.tell_context();
     }
     tell_omissions(&session, options.strict_context)?;
+    tell_hidden(&session);
     let (prompt, operation) = operation(job.work, options)?;
     let paint = Paint::new(options.color);
     let mut show = if options.json {
@@ -206,6 +209,18 @@ fn tell_omissions(session: &Session, is_strict: bool) -> Result<(), Failure> {
         ));
     }
     Ok(())
+}
+
+/// Warns of what a person does not see in the files that the model is given.
+fn tell_hidden(session: &Session) {
+    for file in instruction_files(session.facts()) {
+        let Some(first) = file.hidden.first() else { continue };
+        let more = match file.hidden.len() {
+            1 => "",
+            _ => ", and elsewhere (see `pellucid context`)",
+        };
+        style::line(&format!("warning: {}:{first}{more}", file.path));
+    }
 }
 
 /// Whether somebody's words are lost. A blank file loses nothing.

@@ -9,6 +9,7 @@ use pellucid_agent::crew::Crew;
 use pellucid_agent::fork::Places;
 use pellucid_agent::identity;
 use pellucid_agent::identity::Identity;
+use pellucid_agent::login;
 use pellucid_agent::open;
 use pellucid_agent::open::Asked;
 pub use pellucid_agent::open::Keep;
@@ -30,6 +31,7 @@ use pellucid_exec::policy::Policy;
 use pellucid_model::Script;
 use pellucid_model::Tape;
 use pellucid_model::Transport;
+use pellucid_model::credentials::Stored;
 use pellucid_model::local;
 use pellucid_model::local::Fetching;
 use pellucid_model::local::LocalServer;
@@ -164,6 +166,11 @@ impl Start {
         Ok(self.policy.insert(policy))
     }
 
+    /// Ends the program when somebody is logged in otherwise than the configuration demands.
+    pub fn enforce_login(&self) -> Result<(), Failure> {
+        login::enforce(&self.config, &self.env).map_err(|violation| Failure::new(format!("{violation}. Logging out.")))
+    }
+
     /// Makes sure that the local model server of `--oss` can answer.
     pub fn make_ready(&self) -> Result<(), Failure> {
         let (Some(local), None) = (self.local, &self.script) else {
@@ -209,7 +216,10 @@ impl Start {
         let pack = pack::selected(&config)?;
         let mut asked = match script {
             Some(script) => Asked::scripted(script),
-            None => Asked::over_http(&config, &env, Transport::default()),
+            None => {
+                warn_of_unusable_login(&config, login::session_key(&config, &env).is_some());
+                Asked::over_http(&config, &env, Transport::default())
+            }
         };
         if let Some(tape) = &tape {
             asked.model = asked.model.recorded(tape);
@@ -453,4 +463,19 @@ pub fn given_session_id(text: Option<&str>) -> Result<Option<SessionId>, Failure
     };
     let id = identity::parse_session_id(text).map(SessionId::new);
     id.map(Some).ok_or_else(|| Failure::new(format!("Error: --session-id {text}: this is not a UUID")))
+}
+
+/// Says that a ChatGPT login is stored where a key is needed: without that the server's refusal is a riddle.
+fn warn_of_unusable_login(config: &Config, has_key: bool) {
+    let provider = &config.model.provider;
+    let brings_its_own = provider.env_key.is_some() || provider.experimental_bearer_token.is_some();
+    if has_key || brings_its_own || !provider.requires_openai_auth {
+        return;
+    }
+    if let Ok(Some(Stored::ChatGpt(_))) = login::stored(config) {
+        style::line(
+            "warning: the stored login is a ChatGPT account's, which Pellucid does not send; \
+             give it an API key with `pellucid login --with-api-key` or CODEX_API_KEY",
+        );
+    }
 }

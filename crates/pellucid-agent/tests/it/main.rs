@@ -4,6 +4,7 @@
 
 mod answers;
 mod faults;
+mod login;
 mod recordings;
 mod replays;
 mod rules;

@@ -36,6 +36,7 @@ use std::process::Command;
 use std::process::ExitCode;
 
 use super::Backend;
+use super::confinement::FENCES_THAT_HOLD;
 use super::denial::HELPER_FAILED;
 use super::order::HELPER;
 use super::order::Order;
@@ -119,6 +120,9 @@ fn play(args: impl Iterator<Item = OsString>) -> Result<ExitCode, HelperError> {
 fn confine(order: &Order) -> Result<(), HelperError> {
     privileges::drop_capabilities()?;
     let fences = fences::apply(order)?;
+    if order.fenced.is_some() && (!order.writable.is_empty() || fences.is_none_or(|abi| abi < FENCES_THAT_HOLD)) {
+        return Err(HelperError::Landlock("its fences are not high enough to stand alone".to_owned()));
+    }
     if fences.is_none() && needs_fences(order.backend) {
         return Err(HelperError::Landlock("the kernel lacks it or has it switched off".to_owned()));
     }

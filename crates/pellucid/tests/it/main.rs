@@ -8,6 +8,8 @@ mod approvals;
 mod crashes;
 mod errors;
 mod exec;
+mod instruction_files;
+mod login;
 mod other_packs;
 mod recordings;
 mod reference;

@@ -63,10 +63,10 @@ use crate::permissions;
 use crate::providers;
 use crate::reader::Reader;
 use crate::requirements;
+use crate::requirements::Requirements;
 use crate::unknown;
 use crate::value::Table;
 use crate::value::Value;
-use crate::verify;
 
 #[cfg(test)]
 mod tests;
@@ -247,16 +247,23 @@ pub fn load(options: &LoadOptions) -> Result<Config, ConfigError> {
     Ok(config)
 }
 
-/// Reads the layers without working out what they mean: which profile and provider are meant, and whether
-/// files that they name are there, is left open.
+/// Reads the layers without working out what they mean, and without looking at their values: see
+/// [`Layers::verify`].
 ///
 /// # Errors
 ///
-/// When a file cannot be read or is not TOML, and when a value is not what its key takes.
+/// When a file cannot be read or is not TOML.
 pub fn load_layers(options: &LoadOptions) -> Result<Layers, ConfigError> {
-    let layers = layers::read(options)?;
-    verify::check(layers.merged()).map_err(|problem| layers.error(problem))?;
-    Ok(layers)
+    layers::read(options)
+}
+
+/// Reads what an administrator allows.
+///
+/// # Errors
+///
+/// When a file cannot be read or is not what it should be.
+pub fn load_requirements(options: &LoadOptions) -> Result<Requirements, ConfigError> {
+    Ok(requirements::read(&options.system.requirements, &layers::read(options)?)?)
 }
 
 fn absolute_roots(options: &LoadOptions) -> HarnessOverrides {

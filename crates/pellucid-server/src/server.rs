@@ -8,3 +8,10 @@ pub struct Server {
     /// What all sessions share.
     pub ground: Ground,
 }
+
+impl Server {
+    /// A server that nobody has connected to.
+    pub fn new(ground: Ground) -> Self {
+        Self { ground }
+    }
+}

@@ -109,10 +109,7 @@ mod tests {
 
     #[test]
     fn what_is_left_open_is_null() {
-        let requirements = Requirements {
-            residency: Some(Residency::Us),
-            ..Requirements::default()
-        };
+        let requirements = Requirements { residency: Some(Residency::Us), ..Requirements::default() };
         let shown = serde_json::to_string(&shown(requirements)).unwrap();
         expect![[r#"{"allowedApprovalPolicies":null,"allowedSandboxModes":null,"allowedWebSearchModes":null,"enforceResidency":"us","network":null}"#]].assert_eq(&shown);
     }

@@ -91,7 +91,8 @@ async fn some_keys_are_always_there() {
               "version": "hash1"
             }
           }
-        }"#]].assert_eq(&read_answer(&world, None, false).await);
+        }"#]]
+    .assert_eq(&read_answer(&world, None, false).await);
 }
 
 #[tokio::test]
@@ -187,7 +188,8 @@ async fn the_strongest_layer_comes_first() {
               "config": {}
             }
           ]
-        ]"#]].assert_eq(&shown);
+        ]"#]]
+    .assert_eq(&shown);
 }
 
 #[tokio::test]
@@ -232,15 +234,18 @@ fn a_version_is_a_hash_of_sorted_json() {
     // `sha256sum` of `{"a":[true],"b":1}` and of `{}`.
     expect![[r#"
         sha256:708747538ba81fd60b5aac8c646370de5e24abf70ab1872f67458a5a4f3af05d
-        sha256:44136fa355b3678a1146ad16f7e8649e94fb4fc21fe77e8310c060f61caaff8a"#]].assert_eq(&versions.join("\n"));
+        sha256:44136fa355b3678a1146ad16f7e8649e94fb4fc21fe77e8310c060f61caaff8a"#]]
+    .assert_eq(&versions.join("\n"));
 }
 
 #[tokio::test]
 async fn a_file_that_cannot_be_used_is_an_error() {
     let world = world(&[("home/config.toml", "model = 5\n")], &[]);
-    expect!["-32603: invalid configuration: $R/home/config.toml:1:9: invalid type: integer `5`, expected a string"].assert_eq(&read_answer(&world, None, false).await);
+    expect!["-32603: invalid configuration: $R/home/config.toml:1:9: invalid type: integer `5`, expected a string"]
+        .assert_eq(&read_answer(&world, None, false).await);
     world.write("home/config.toml", "model = [\n");
-    expect!["-32603: failed to read configuration layers: $R/home/config.toml:1:10: unclosed array, expected `]`"].assert_eq(&read_answer(&world, None, false).await);
+    expect!["-32603: failed to read configuration layers: $R/home/config.toml:1:10: unclosed array, expected `]`"]
+        .assert_eq(&read_answer(&world, None, false).await);
 }
 
 async fn write(world: &World, path: &str, value: serde_json::Value, more: serde_json::Value) -> String {
@@ -264,40 +269,53 @@ async fn a_value_is_written_in_its_place() {
           "version": "hash1",
           "filePath": "$R/home/config.toml",
           "overriddenMetadata": null
-        }"#]].assert_eq(&write(&world, "model", json!("b"), json!({})).await);
+        }"#]]
+    .assert_eq(&write(&world, "model", json!("b"), json!({})).await);
     write(&world, "features.sqlite", json!(true), json!({"filePath": "../home/./config.toml"})).await;
-    check_file(&world, &expect![[r##"
+    check_file(
+        &world,
+        &expect![[r##"
         # Mine.
         model = "b" # fast
 
         [features]
         sqlite = true
-    "##]]);
+    "##]],
+    );
     write(&world, "features.sqlite", json!(null), json!({})).await;
-    check_file(&world, &expect![[r##"
+    check_file(
+        &world,
+        &expect![[r##"
         # Mine.
         model = "b" # fast
 
         [features]
-    "##]]);
+    "##]],
+    );
 }
 
 #[tokio::test]
 async fn a_file_that_is_not_there_is_made() {
     let world = world(&[], &[]);
     write(&world, "model", json!("b"), json!({})).await;
-    check_file(&world, &expect![[r#"
+    check_file(
+        &world,
+        &expect![[r#"
         model = "b"
-    "#]]);
+    "#]],
+    );
 }
 
 #[tokio::test]
 async fn a_bad_value_can_be_mended() {
     let world = world(&[("home/config.toml", "model = 5\n")], &[]);
     write(&world, "model", json!("b"), json!({})).await;
-    check_file(&world, &expect![[r#"
+    check_file(
+        &world,
+        &expect![[r#"
         model = "b"
-    "#]]);
+    "#]],
+    );
 }
 
 #[tokio::test]
@@ -307,10 +325,15 @@ async fn what_is_refused_leaves_the_file() {
     expect![[r#"-32600: the configuration would be invalid: $R/home/config.toml:2:19: unknown variant `sometimes`, expected one of `untrusted`, `on-failure`, `on-request`, `never` {"config_write_error_code":"configValidationError"}"#]].assert_eq(&write(&world, "approval_policy", json!("sometimes"), json!({})).await);
     expect![[r#"-32600: the file has changed since it was read; read it again and repeat the change {"config_write_error_code":"configVersionConflict"}"#]].assert_eq(&write(&world, "model", json!("b"), json!({"expectedVersion": "sha256:0"})).await);
     expect![[r#"-32600: only the user's own configuration can be written: $R/home/config.toml {"config_write_error_code":"configLayerReadonly"}"#]].assert_eq(&write(&world, "model", json!("b"), json!({"filePath": "other.toml"})).await);
-    expect![[r#"-32600: the path of a key must not be empty {"config_write_error_code":"configValidationError"}"#]].assert_eq(&write(&world, "", json!("b"), json!({})).await);
+    expect![[r#"-32600: the path of a key must not be empty {"config_write_error_code":"configValidationError"}"#]]
+        .assert_eq(&write(&world, "", json!("b"), json!({})).await);
     expect![[r#"-32600: `model` is not a table, so nothing can be set in it {"config_write_error_code":"configValidationError"}"#]].assert_eq(&write(&world, "model.x", json!("b"), json!({})).await);
-    expect![[r#"-32600: there is no `a` {"config_write_error_code":"configPathNotFound"}"#]].assert_eq(&write(&world, "a.b.c", json!(null), json!({})).await);
-    expect![[r#"-32600: `a` cannot be set: null is not a value of TOML {"config_write_error_code":"configValidationError"}"#]].assert_eq(&write(&world, "a", json!([null]), json!({})).await);
+    expect![[r#"-32600: there is no `a` {"config_write_error_code":"configPathNotFound"}"#]]
+        .assert_eq(&write(&world, "a.b.c", json!(null), json!({})).await);
+    expect![[
+        r#"-32600: `a` cannot be set: null is not a value of TOML {"config_write_error_code":"configValidationError"}"#
+    ]]
+    .assert_eq(&write(&world, "a", json!([null]), json!({})).await);
     assert_eq!(world.read("home/config.toml"), text);
 }
 
@@ -333,17 +356,23 @@ async fn a_batch_is_written_as_a_whole_or_not() {
     let batch = |edits| ConfigBatchWriteParams { edits, file_path: None, expected_version: None };
     let bad = batch(vec![edit("model", json!("b")), edit("approval_policy", json!("bad"))]);
     assert!(config_batch_write(&world.server, bad).await.is_err());
-    check_file(&world, &expect![[r#"
+    check_file(
+        &world,
+        &expect![[r#"
         model = "a"
-    "#]]);
+    "#]],
+    );
     let good = batch(vec![edit("model", json!("b")), edit("tui", json!({"animations": false}))]);
     assert!(config_batch_write(&world.server, good).await.is_ok());
-    check_file(&world, &expect![[r#"
+    check_file(
+        &world,
+        &expect![[r#"
         model = "b"
 
         [tui]
         animations = false
-    "#]]);
+    "#]],
+    );
 }
 
 #[tokio::test]
@@ -364,7 +393,8 @@ async fn a_stronger_layer_is_named() {
             },
             "effectiveValue": "flag"
           }
-        }"#]].assert_eq(&write(&world, "model", json!("b"), json!({})).await);
+        }"#]]
+    .assert_eq(&write(&world, "model", json!("b"), json!({})).await);
     assert!(write(&world, "model", json!("flag"), json!({})).await.contains("\"ok\""));
     assert!(write(&world, "model", json!(null), json!({})).await.contains("\"okOverridden\""));
     assert!(write(&world, "review_model", json!("b"), json!({})).await.contains("\"ok\""));

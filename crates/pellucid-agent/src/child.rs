@@ -2,6 +2,7 @@
 //!
 //! It has a file of its own and a door of its own; the one that starts it is its face.
 
+use pellucid_protocol::event::RawItems;
 use pellucid_protocol::id::SessionId;
 use pellucid_store::name;
 use pellucid_store::recorder::Recorder;
@@ -48,6 +49,7 @@ pub(crate) fn open(parent: &Session, origin: Origin, change: impl FnOnce(&mut Se
         origin,
         notices: Vec::new(),
         context_events: false,
+        raw_items: RawItems::Hidden,
         side: Side::default(),
         ..parent.setup.clone()
     };

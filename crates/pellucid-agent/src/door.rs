@@ -58,6 +58,7 @@ pub(crate) struct FaceGone;
 impl EventSender {
     /// Writes an event down where files keep it, then tells the face.
     pub(crate) async fn send(&self, log: &mut Log, id: &str, msg: EventMessage) -> Result<(), FaceGone> {
+        self.send_items(log, id).await?;
         let echoes = msg.echoes(self.raw);
         for msg in std::iter::once(msg).chain(echoes) {
             log.event(&msg);
@@ -65,7 +66,19 @@ impl EventSender {
         }
         Ok(())
     }
+
+    /// Tells of items that were recorded, to faces that want to hear of them.
+    async fn send_items(&self, log: &mut Log, id: &str) -> Result<(), FaceGone> {
+        for item in log.take_raw() {
+            let msg = EventMessage::RawResponseItem { item };
+            self.sender.send(Event { id: id.to_owned(), msg }).await.map_err(|_gone| FaceGone)?;
+        }
+        Ok(())
+    }
 }
+
+/// The id of what a session records before its first turn.
+const BEFORE_TURNS: &str = "auto-compact-0";
 
 /// Opens a door to a session. [`run`] must be awaited beside the face.
 pub fn open(session: &Session) -> (Door, Inside) {
@@ -85,11 +98,14 @@ pub async fn run(mut session: Session, mut inside: Inside) -> Session {
 }
 
 async fn serve(session: &mut Session, inside: &mut Inside) -> Result<(), FaceGone> {
+    inside.events.send_items(&mut session.log, BEFORE_TURNS).await?;
     let configured = session.configured();
     inside.events.send(&mut session.log, "", configured).await?;
     for notice in std::mem::take(&mut session.setup.notices) {
         inside.events.send(&mut session.log, "", notice).await?;
     }
+    let started = EventMessage::McpStartupComplete { ready: Vec::new(), failed: Vec::new(), cancelled: Vec::new() };
+    inside.events.send(&mut session.log, "", started).await?;
     loop {
         let submission = match inside.waiting.pop_front() {
             Some(submission) => Some(submission),
@@ -117,6 +133,9 @@ async fn serve(session: &mut Session, inside: &mut Inside) -> Result<(), FaceGon
                 let task = drive::Task::UserCommand(command);
                 let turn = drive::TurnInput { id, task, items: Vec::new(), output_schema: None };
                 drive::drive(session, turn, inside).await?;
+            }
+            Operation::CleanBackgroundTerminals => {
+                session.jobs.toolbox.terminals.terminate_all().await;
             }
             Operation::Undo => ghost::undo(session, &id, inside).await?,
             Operation::OverrideTurnContext(change) => session.change_settings(change),

@@ -529,6 +529,9 @@ impl Driver<'_> {
                         Operation::RunUserShellCommand { command } => {
                             self.session.jobs.start_user_command(command);
                         }
+                        Operation::CleanBackgroundTerminals => {
+                            self.session.jobs.toolbox.terminals.terminate_all().await;
+                        }
                         Operation::UserInput { items, .. } if items.is_empty() => {}
                         Operation::UserInput { items, .. } => return Ok(Happened::Fact(Fact::Steered(items))),
                         Operation::OverrideTurnContext(_)

@@ -23,9 +23,18 @@ pub struct Identity {
 impl Identity {
     /// Reads the host and the terminal once, for the life of the process.
     pub fn new(originator: &str, env: &Env) -> Self {
+        Self::with(originator, None, env)
+    }
+
+    /// The same for a program that drives sessions through us.
+    pub fn of_client(name: &str, version: &str, env: &Env) -> Self {
+        Self::with(name, Some(&format!("{name}; {version}")), env)
+    }
+
+    fn with(originator: &str, client: Option<&str>, env: &Env) -> Self {
         let originator = env.text("CODEX_INTERNAL_ORIGINATOR_OVERRIDE").unwrap_or_else(|| originator.to_owned());
         let terminal = terminal(&|name| env.var_os(name));
-        let user_agent = user_agent(&originator, VERSION, &Host::read(), &terminal, None);
+        let user_agent = user_agent(&originator, VERSION, &Host::read(), &terminal, client);
         Self { originator, user_agent }
     }
 }

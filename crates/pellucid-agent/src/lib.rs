@@ -1,7 +1,7 @@
 //! Sessions and turns: the one library that sees every edge.
 //!
 //! [`gather`] turns configuration and the world into facts, [`prepare`] adds what a layout asks for,
-//! [`session`] holds a conversation, `drive` does what the engine's turn wishes, [`door`] is how faces talk
+//! [`open`] opens a session, [`session`] holds a conversation, `drive` does what the engine's turn wishes, [`door`] is how faces talk
 //! to a session. What a pack says again and what it remembers of a session are in `standing` and [`memory`].
 //! [`log`] and [`sent`] write down what happens, [`restore`] goes on with it, [`fork`] says where a
 //! copy is cut, [`replay`] proves that every request can be made again.
@@ -23,6 +23,7 @@ pub mod log;
 pub mod memory;
 pub mod metadata;
 mod notify;
+pub mod open;
 pub mod prepare;
 pub mod replay;
 pub mod restore;

@@ -5,6 +5,7 @@ use std::path::Path;
 
 use pellucid_engine::facts::Facts;
 use pellucid_protocol::event::EventMessage;
+use pellucid_protocol::event::RawItems;
 use pellucid_protocol::id::TurnId;
 use pellucid_protocol::item::Item;
 use pellucid_store::copy;
@@ -31,12 +32,25 @@ pub struct Log {
     sent: SentLog,
     /// The documents that the session began with; every turn's settings name them.
     user_instructions: Option<String>,
+    /// Items that faces were not told of yet, if they want to hear of them.
+    raw: Option<Vec<Item>>,
 }
 
 impl Log {
     /// A log that goes to this recorder, with a record of what is sent beside it.
     pub fn new(recorder: Recorder, sent: SentLog, user_instructions: Option<String>) -> Self {
-        Self { recorder, sent, user_instructions }
+        Self { recorder, sent, user_instructions, raw: None }
+    }
+
+    /// The same with items kept for faces that want to hear of them.
+    #[must_use]
+    pub fn telling(self, raw: RawItems) -> Self {
+        Self { raw: (raw == RawItems::Shown).then(Vec::new), ..self }
+    }
+
+    /// Items that faces were not told of yet.
+    pub fn take_raw(&mut self) -> Vec<Item> {
+        self.raw.as_mut().map(std::mem::take).unwrap_or_default()
     }
 
     /// Begins a new file.
@@ -95,13 +109,21 @@ impl Log {
 
     /// Whether there is a file, or will be.
     pub fn is_kept(&self) -> bool {
-        self.recorder.path().is_some()
+        self.path().is_some()
+    }
+
+    /// Where the file is, or will be.
+    pub fn path(&self) -> Option<&Path> {
+        self.recorder.path()
     }
 
     /// Writes an item down, as it is.
     pub fn item(&mut self, item: &Item) {
         if *item != Item::Other {
             self.recorder.record(Record::ResponseItem(item.clone()));
+            if let Some(raw) = &mut self.raw {
+                raw.push(item.clone());
+            }
         }
     }
 

@@ -33,6 +33,7 @@ use pellucid_engine::meter::Meter;
 use pellucid_engine::notice;
 use pellucid_engine::pack::Pack;
 use pellucid_engine::pack::Strategy;
+use pellucid_engine::presets;
 use pellucid_engine::report::Report;
 use pellucid_engine::report::why_text;
 use pellucid_engine::request::Frame;
@@ -59,6 +60,7 @@ use pellucid_model::socket::Known;
 use pellucid_model::socket::SocketAsk;
 use pellucid_model::socket::SocketVersion;
 use pellucid_protocol::event::EventMessage;
+use pellucid_protocol::event::RawItems;
 use pellucid_protocol::event::RawReasoning;
 use pellucid_protocol::event::SessionConfigured;
 use pellucid_protocol::feature::Feature;
@@ -142,6 +144,8 @@ pub struct Setup {
     pub identity: Identity,
     /// Whether faces see raw thoughts.
     pub raw_reasoning: RawReasoning,
+    /// Whether faces are told of items as they are recorded.
+    pub raw_items: RawItems,
     /// How the model is asked for a summary, if the user has their own wording.
     pub compact_prompt: Option<Provided>,
     /// Whether faces are told what each request is made of.
@@ -293,7 +297,7 @@ impl Session {
     pub fn new(setup: Setup, recorder: Recorder) -> Self {
         let context = assemble::assemble(&setup.pack, &setup.gathered.facts);
         let sent = sent_log(&setup, &recorder);
-        let mut log = Log::new(recorder, sent, user_instructions(&context));
+        let mut log = Log::new(recorder, sent, user_instructions(&context)).telling(setup.raw_items);
         log.begin(&setup, concat(&context.instructions), None);
         log.sent_from_start().open(&setup.opening(How::New, 0));
         let mut session = Self::with(setup, log, &context);
@@ -311,7 +315,7 @@ impl Session {
         let context = assemble::assemble(&setup.pack, &setup.gathered.facts);
         let (restored, items) = setup.restore(file, len, &context)?;
         let sent = sent_log(&setup, &recorder);
-        let mut log = Log::new(recorder, sent, user_instructions(&context));
+        let mut log = Log::new(recorder, sent, user_instructions(&context)).telling(setup.raw_items);
         let prefix = compaction::summary_prefix(&setup.pack);
         let summaries = restored.has_used_context.then_some((prefix.as_str(), items.as_slice()));
         log.sent_from_start().open(&Opening { summaries, ..setup.opening(How::Resumed, len) });
@@ -329,7 +333,7 @@ impl Session {
         let context = assemble::assemble(&setup.pack, &setup.gathered.facts);
         let (restored, items) = setup.restore(file, upto, &context)?;
         let sent = sent_log(&setup, &recorder);
-        let mut log = Log::new(recorder, sent, user_instructions(&context));
+        let mut log = Log::new(recorder, sent, user_instructions(&context)).telling(setup.raw_items);
         let context = assemble::assemble(&setup.pack, &setup.gathered.facts);
         log.begin(&setup, concat(&context.instructions), Some(file.meta.id.clone()));
         log.copy(&file.path, upto).map_err(|error| ReadError::io(&file.path, error))?;
@@ -341,6 +345,23 @@ impl Session {
         let mut session = Self::going_on(setup, log, file, restored);
         session.record_context(context);
         Ok(session)
+    }
+
+    /// A new session that begins with items that somebody gives. Its file is there at once.
+    pub fn of_history(setup: Setup, recorder: Recorder, items: &[Item]) -> Self {
+        let context = assemble::assemble(&setup.pack, &setup.gathered.facts);
+        let sent = sent_log(&setup, &recorder);
+        let mut log = Log::new(recorder, sent, user_instructions(&context)).telling(setup.raw_items);
+        log.begin(&setup, concat(&context.instructions), None);
+        log.sent_from_start().open(&setup.opening(How::New, 0));
+        log.persist();
+        let mut session = Self::with(setup, log, &context);
+        let origin = Origin::Provided { place: "the history that a client gave".into() };
+        for item in items {
+            session.record(item, &origin);
+        }
+        session.record_context(context);
+        session
     }
 
     /// A session with a history.
@@ -477,7 +498,8 @@ impl Session {
     }
 
     /// Changes settings for the turns to come.
-    pub fn change_settings(&mut self, change: SettingsChange) {
+    pub fn change_settings(&mut self, mut change: SettingsChange) {
+        change.collaboration_mode = change.collaboration_mode.map(|mode| presets::completed(&self.setup.pack, mode));
         self.setup.sources.change(&mut self.setup.gathered, change);
         self.transcript.set_truncation(self.setup.gathered.facts.model.truncation_policy);
     }
@@ -773,6 +795,11 @@ impl Session {
     /// Lines of the session's file that could not be read.
     pub fn set_aside(&self) -> &SetAside {
         &self.set_aside
+    }
+
+    /// Where its file is, or will be.
+    pub fn path(&self) -> Option<&Path> {
+        self.log.path()
     }
 
     /// The session's id.

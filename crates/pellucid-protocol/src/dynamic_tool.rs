@@ -8,6 +8,8 @@ use crate::id::TurnId;
 
 /// Such a tool, as that program describes it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", schemars(rename = "DynamicToolSpec"))]
 #[serde(rename_all = "camelCase")]
 pub struct DynamicTool {
     /// Its name.

@@ -105,6 +105,18 @@ pub enum EventMessage {
         /// What.
         message: String,
     },
+    /// All servers of tools that are to be started have started, or not.
+    McpStartupComplete {
+        /// Those that can be used.
+        #[serde(default)]
+        ready: Vec<String>,
+        /// Those that failed.
+        #[serde(default)]
+        failed: Vec<McpStartupFailure>,
+        /// Those that were broken off.
+        #[serde(default)]
+        cancelled: Vec<String>,
+    },
     /// Another model answers than was asked.
     ModelReroute {
         /// The one that was asked.
@@ -581,6 +593,25 @@ impl TurnItem {
             | Self::WebSearch { id, .. } => id,
         }
     }
+}
+
+/// A server of tools that did not start.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct McpStartupFailure {
+    /// Which.
+    pub server: String,
+    /// Why.
+    pub error: String,
+}
+
+/// Whether faces are told of items as they are recorded.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum RawItems {
+    /// They are.
+    Shown,
+    /// They are not.
+    #[default]
+    Hidden,
 }
 
 /// Whether raw thoughts are shown to older clients.

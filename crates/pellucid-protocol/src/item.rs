@@ -11,6 +11,8 @@ use serde::Serialize;
 
 /// One element of the conversation.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", schemars(rename = "ResponseItem"))]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum Item {
     /// Text or images said by somebody.
@@ -127,6 +129,8 @@ pub enum Item {
 
 /// Part of a message.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", schemars(rename = "ContentItem"))]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum ContentPart {
     /// Text given to the model.
@@ -148,6 +152,8 @@ pub enum ContentPart {
 
 /// Which part of an answer a message is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", schemars(rename = "MessagePhase"))]
 #[serde(rename_all = "snake_case")]
 pub enum Phase {
     /// Said on the way.
@@ -158,6 +164,8 @@ pub enum Phase {
 
 /// A summary of the model's thoughts.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", schemars(rename = "ReasoningItemReasoningSummary"))]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum ReasoningSummaryPart {
     /// One paragraph of it.
@@ -169,6 +177,8 @@ pub enum ReasoningSummaryPart {
 
 /// A raw thought.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", schemars(rename = "ReasoningItemContent"))]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum ReasoningContentPart {
     /// The model's own words.
@@ -185,6 +195,7 @@ pub enum ReasoningContentPart {
 
 /// How far a local shell call has come.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum LocalShellStatus {
     /// Done.
@@ -197,6 +208,7 @@ pub enum LocalShellStatus {
 
 /// What a local shell call asks for.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum LocalShellAction {
     /// Run a program. All keys are always written.
@@ -220,6 +232,8 @@ pub enum LocalShellAction {
 
 /// What a web search did.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", schemars(rename = "ResponsesApiWebSearchAction"))]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum WebSearchAction {
     /// Searched.
@@ -253,6 +267,7 @@ pub enum WebSearchAction {
 
 /// The commit behind a ghost snapshot.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct GhostCommit {
     /// Its hash.
     pub id: String,
@@ -269,6 +284,8 @@ pub struct GhostCommit {
 
 /// What a tool answered: a text, or parts where pictures are among them.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", schemars(rename = "FunctionCallOutputBody"))]
 #[serde(untagged)]
 pub enum ToolOutput {
     /// One text.

@@ -25,6 +25,7 @@ pub mod provider;
 pub mod question;
 pub mod reply;
 pub mod review;
+pub mod schema;
 pub mod seal;
 pub mod secret;
 pub mod settings;

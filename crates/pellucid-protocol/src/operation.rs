@@ -90,6 +90,8 @@ pub enum Operation {
         /// The command, for their shell.
         command: String,
     },
+    /// End the terminals that turns left running.
+    CleanBackgroundTerminals,
     /// Bring the work tree back to the last snapshot.
     Undo,
     /// Break the running turn off.

@@ -15,6 +15,7 @@ pub struct ReviewRequest {
 
 /// What is reviewed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "type", rename_all = "camelCase")]
 pub enum ReviewTarget {
     /// Staged, unstaged and untracked changes.

@@ -37,6 +37,8 @@ macro_rules! word_enum {
                 f.write_str(self.as_str())
             }
         }
+
+        $crate::word_schema! { $name, $($word),+ }
     };
 }
 
@@ -198,6 +200,7 @@ pub enum SandboxPolicy {
 
 /// A way of working together, with what goes with it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CollaborationMode {
     /// The kind.
     pub mode: CollaborationModeKind,
@@ -207,6 +210,8 @@ pub struct CollaborationMode {
 
 /// What goes with a collaboration mode. All keys are always written.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", schemars(rename = "Settings"))]
 pub struct CollaborationSettings {
     /// The model.
     pub model: String,

@@ -9,6 +9,7 @@ use pellucid_config::Env;
 use pellucid_config::HarnessOverrides;
 use pellucid_config::LoadOptions;
 use pellucid_config::Override;
+use pellucid_model::Script;
 
 /// What all sessions of the process share.
 #[derive(Debug, Clone)]
@@ -21,6 +22,8 @@ pub struct Ground {
     pub cwd: PathBuf,
     /// Values of the command line.
     pub overrides: Vec<Override>,
+    /// The embedded model's script, if it answers instead of a server.
+    pub script: Option<Script>,
 }
 
 impl Ground {

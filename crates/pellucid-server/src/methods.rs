@@ -1,24 +1,124 @@
 //! What clients can ask for, one function to a method.
 //!
-//! A plain method is a function of the server and its parameters:
-//! `async fn config_read(server: &Server, params: ConfigReadParams) -> Result<ConfigReadResponse, RpcError>`.
-//! One that has something to tell to clients afterwards returns it beside its result ([`notice::Told`]).
-//!
-//! Families: [`account`], [`catalog`], [`command`], [`config`], [`files`], [`mcp`], [`skills`]; [`warnings`] is what
-//! a client is told once it has said hello. Not here: threads and turns.
+//! A plain method is a function of the server and its parameters, and its result is the answer. One that tells all
+//! clients something after its answer returns it beside its result ([`told::Told`]). A method that says something
+//! else than its answer, or says it later, gets the [`Call`].
 
 pub mod catalog;
 pub mod config;
-pub mod notice;
+pub mod initialize;
 mod paging;
+pub mod thread;
+pub mod told;
+pub mod turn;
+
+#[cfg(test)]
+mod fixture;
 
 use std::path::Path;
+use std::sync::Arc;
 
 use pellucid_config::Config;
 use pellucid_config::HarnessOverrides;
+use serde::de::DeserializeOwned;
+use serde_json::value::RawValue;
 
+use crate::call::Call;
+use crate::connection::Connection;
+use crate::rpc;
+use crate::rpc::RequestId;
 use crate::rpc::RpcError;
 use crate::server::Server;
+
+/// Makes the way from the name of a method to its function.
+///
+/// A row is `"name" (Params) => kind function;`. Kinds: `plain` for functions of the server, `told` for those that
+/// tell all clients something too, `call` for those that get the call. `beside` before the kind lets the method run beside the client's next requests. A gate
+/// before the arrow says what needs the experimental capability: the whole method, or a field.
+macro_rules! methods {
+    ($($name:literal ($params:ty) $(if $gate:path)? => $($beside:ident)? [$kind:ident $function:path];)+) => {
+        /// The names of all methods.
+        pub const METHODS: &[&str] = &[$($name),+];
+
+        /// Does what a client asks for.
+        pub(crate) async fn dispatch(
+            server: &Arc<Server>,
+            connection: &Arc<Connection>,
+            id: RequestId,
+            method: &str,
+            params: Option<&RawValue>,
+        ) {
+            let done = match method {
+                $($name => {
+                    let call = Call::new(server.clone(), connection.clone(), id.clone());
+                    let params = read::<$params>(params)
+                        .and_then(|params| admitted($name, connection, params, |_params| methods!(@gate _params $($gate)?)));
+                    match params {
+                        Ok(params) => methods!(@run $($beside)? [$kind $function] server connection id call params),
+                        Err(error) => Err(error),
+                    }
+                })+
+                unknown => Err(unknown_method(unknown)),
+            };
+            if let Err(error) = done {
+                connection.send(rpc::refusal(Some(&id), &error)).await;
+            }
+        }
+    };
+    (@gate $params:ident) => { None };
+    (@gate $params:ident $gate:path) => { $gate($params) };
+    (@run [plain $function:path] $server:ident $connection:ident $id:ident $call:ident $params:ident) => {
+        match $function($server, $params).await {
+            Ok(result) => { $call.answer(&result).await; Ok(()) }
+            Err(error) => Err(error),
+        }
+    };
+    (@run [told $function:path] $server:ident $connection:ident $id:ident $call:ident $params:ident) => {
+        match $function($server, $params).await {
+            Ok(told::Told { result, notices }) => {
+                $call.answer(&result).await;
+                for notice in &notices {
+                    $server.notify_all(notice).await;
+                }
+                Ok(())
+            }
+            Err(error) => Err(error),
+        }
+    };
+    (@run [call $function:path] $server:ident $connection:ident $id:ident $call:ident $params:ident) => {
+        $function($call, $params).await
+    };
+    (@run beside [plain $function:path] $server:ident $connection:ident $id:ident $call:ident $params:ident) => {{
+        let server = $server.clone();
+        tokio::spawn(async move {
+            match $function(&server, $params).await {
+                Ok(result) => $call.answer(&result).await,
+                Err(error) => $call.refuse(&error).await,
+            }
+        });
+        Ok(())
+    }};
+}
+
+methods! {
+    "initialize" (initialize::InitializeParams) => [call initialize::initialize];
+    "thread/start" (thread::ThreadStartParams) if thread::ThreadStartParams::experimental => [call thread::start];
+    "thread/resume" (thread::ThreadResumeParams) if thread::ThreadResumeParams::experimental => [call thread::resume];
+    "thread/fork" (thread::ThreadForkParams) if thread::ThreadForkParams::experimental => [call thread::fork];
+    "thread/list" (thread::ThreadListParams) => [plain thread::list];
+    "thread/loaded/list" (thread::ThreadLoadedListParams) => [plain thread::loaded_list];
+    "thread/read" (thread::ThreadReadParams) => [plain thread::read];
+    "thread/archive" (thread::ThreadParams) => [call thread::archive];
+    "thread/unarchive" (thread::ThreadParams) => [call thread::unarchive];
+    "thread/name/set" (thread::ThreadSetNameParams) => [call thread::set_name];
+    "thread/compact/start" (thread::ThreadParams) => [call thread::compact];
+    "thread/rollback" (thread::ThreadRollbackParams) => [call thread::rollback];
+    "thread/backgroundTerminals/clean" (thread::ThreadParams) if clean_terminals_gate => [call thread::clean_terminals];
+    "turn/start" (turn::TurnStartParams) if turn::TurnStartParams::experimental => [call turn::start];
+    "turn/steer" (turn::TurnSteerParams) => [call turn::steer];
+    "turn/interrupt" (turn::TurnInterruptParams) => [call turn::interrupt];
+    "review/start" (turn::ReviewStartParams) => [call turn::review];
+}
 
 /// The configuration for a folder, or for that of the server.
 fn current(server: &Server, cwd: Option<&Path>) -> Result<Config, RpcError> {
@@ -28,5 +128,39 @@ fn current(server: &Server, cwd: Option<&Path>) -> Result<Config, RpcError> {
         .map_err(|error| RpcError::invalid(format!("error deriving config: {}", error.brief())))
 }
 
-#[cfg(test)]
-mod fixture;
+fn clean_terminals_gate(_params: &thread::ThreadParams) -> Option<&'static str> {
+    Some("thread/backgroundTerminals/clean")
+}
+
+/// Reads parameters; those that are absent say nothing.
+fn read<P: DeserializeOwned>(params: Option<&RawValue>) -> Result<P, RpcError> {
+    let text = params.map_or("{}", RawValue::get);
+    let text = if text == "null" { "{}" } else { text };
+    serde_json::from_str(text).map_err(|error| RpcError::invalid(format!("Invalid request: {error}")))
+}
+
+/// Lets a request in: after the handshake, and with the capability that it needs.
+fn admitted<P>(
+    method: &str,
+    connection: &Connection,
+    params: P,
+    gate: impl FnOnce(&P) -> Option<&'static str>,
+) -> Result<P, RpcError> {
+    if method == "initialize" {
+        return Ok(params);
+    }
+    let Some(hello) = connection.hello() else {
+        return Err(RpcError::invalid("Not initialized"));
+    };
+    match gate(&params) {
+        Some(what) if !hello.is_experimental => {
+            Err(RpcError::invalid(format!("{what} requires experimentalApi capability")))
+        }
+        _ => Ok(params),
+    }
+}
+
+fn unknown_method(method: &str) -> RpcError {
+    let known = METHODS.join("`, `");
+    RpcError::invalid(format!("Invalid request: unknown variant `{method}`, expected one of `{known}`"))
+}

@@ -137,3 +137,14 @@ pub fn encode(message: &impl Serialize) -> Bytes {
     // Our messages are plain data with text keys, which always can be written.
     serde_json::to_vec(message).unwrap_or_default().into()
 }
+
+/// A request of ours as bytes.
+pub fn request(id: &RequestId, request: &impl Serialize) -> Bytes {
+    #[derive(Serialize)]
+    struct Request<'a, T> {
+        id: &'a RequestId,
+        #[serde(flatten)]
+        request: &'a T,
+    }
+    encode(&Request { id, request })
+}

@@ -1,17 +1,203 @@
-//! The server: who is connected, and which sessions are loaded.
+//! The server: who is connected, which sessions are loaded, and which questions are open.
 
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::Mutex;
+use std::sync::MutexGuard;
+use std::sync::OnceLock;
+use std::sync::PoisonError;
+use std::sync::atomic::AtomicI64;
+use std::sync::atomic::AtomicU64;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use bytes::Bytes;
+use pellucid_agent::identity::Identity;
+use pellucid_model::Transport;
+use pellucid_store::sessions::LocalSessions;
+use serde_json::Value;
+use tokio::sync::mpsc;
+
+use crate::connection::Connection;
 use crate::ground::Ground;
+use crate::loaded::Loaded;
+use crate::methods;
+use crate::rpc;
+use crate::rpc::Incoming;
+use crate::rpc::RequestId;
+use crate::rpc::RpcError;
+use crate::types::notification::ServerNotification;
+use crate::view::Question;
+
+/// How long sessions have to end when the server does.
+const END_WAIT: Duration = Duration::from_secs(5);
 
 /// One process for many clients and sessions.
 #[derive(Debug)]
 pub struct Server {
     /// What all sessions share.
     pub ground: Ground,
+    /// The way to models, with its open connections.
+    pub(crate) transport: Transport,
+    /// How sessions introduce themselves; the first client says it.
+    identity: OnceLock<Identity>,
+    connections: Mutex<BTreeMap<u64, Arc<Connection>>>,
+    n_connections: AtomicU64,
+    sessions: Mutex<BTreeMap<String, Arc<Loaded>>>,
+    questions: Mutex<BTreeMap<i64, Asked>>,
+    n_questions: AtomicI64,
+}
+
+/// A question to clients that is not answered yet.
+#[derive(Debug)]
+struct Asked {
+    session: Arc<Loaded>,
+    question: Question,
 }
 
 impl Server {
-    /// A server that nobody has connected to.
-    pub fn new(ground: Ground) -> Self {
-        Self { ground }
+    /// A server without clients.
+    pub fn new(ground: Ground) -> Arc<Self> {
+        Arc::new(Self {
+            ground,
+            transport: Transport::default(),
+            identity: OnceLock::new(),
+            connections: Mutex::default(),
+            n_connections: AtomicU64::new(0),
+            sessions: Mutex::default(),
+            questions: Mutex::default(),
+            n_questions: AtomicI64::new(0),
+        })
     }
+
+    /// A new client, and the queue of messages for it.
+    pub fn connect(&self) -> (Arc<Connection>, mpsc::Receiver<Bytes>) {
+        let (connection, outgoing) = Connection::new(self.n_connections.fetch_add(1, Ordering::Relaxed));
+        let connection = Arc::new(connection);
+        held(&self.connections).insert(connection.id, connection.clone());
+        (connection, outgoing)
+    }
+
+    /// A client is gone. Sessions go on; one that waits for an answer that nobody can give any more is
+    /// interrupted.
+    pub async fn disconnect(&self, connection: &Arc<Connection>) {
+        held(&self.connections).remove(&connection.id);
+        let sessions: Vec<_> = held(&self.sessions).values().cloned().collect();
+        for session in sessions {
+            if session.unsubscribe(connection) && self.has_question(&session) {
+                session.interrupt().await;
+            }
+        }
+    }
+
+    fn has_question(&self, session: &Arc<Loaded>) -> bool {
+        held(&self.questions).values().any(|asked| Arc::ptr_eq(&asked.session, session))
+    }
+
+    /// Takes a message of a client. Requests are done in the order in which they come.
+    pub async fn receive(self: &Arc<Self>, connection: &Arc<Connection>, message: &[u8]) {
+        match Incoming::parse(message) {
+            Ok(Incoming::Request { id, method, params }) => {
+                methods::dispatch(self, connection, id, &method, params).await;
+            }
+            Ok(Incoming::Notification { method }) => tracing::debug!(method, "a client tells something"),
+            Ok(Incoming::Response { id, outcome }) => self.answered(&id, outcome).await,
+            Err(error) => tracing::warn!(%error, "a message of a client is passed over"),
+        }
+    }
+
+    /// Asks the clients of a session; the first answer counts.
+    pub(crate) async fn ask(&self, session: &Arc<Loaded>, question: Question) {
+        let number = self.n_questions.fetch_add(1, Ordering::Relaxed);
+        let clients = session.subscribers();
+        if clients.is_empty() {
+            let nobody = RpcError::internal("no client is there to answer");
+            session.answered(question, Err(nobody)).await;
+            return;
+        }
+        let message = rpc::request(&RequestId::Integer(number), &question.request);
+        held(&self.questions).insert(number, Asked { session: session.clone(), question });
+        for client in clients {
+            client.send(message.clone()).await;
+        }
+    }
+
+    async fn answered(&self, id: &RequestId, outcome: Result<Value, RpcError>) {
+        let asked = match id {
+            RequestId::Integer(number) => held(&self.questions).remove(number),
+            RequestId::String(_) => None,
+        };
+        match asked {
+            Some(Asked { session, question }) => session.answered(question, outcome).await,
+            None => tracing::debug!(?id, "an answer to no question"),
+        }
+    }
+
+    /// Forgets questions of a turn that is over.
+    pub(crate) fn forget_questions(&self, session: &Arc<Loaded>) {
+        held(&self.questions).retain(|_, asked| !Arc::ptr_eq(&asked.session, session));
+    }
+
+    /// Tells all clients something that concerns no session.
+    pub async fn notify_all(&self, notification: &ServerNotification) {
+        let message = rpc::encode(notification);
+        let clients: Vec<_> = held(&self.connections).values().cloned().collect();
+        for client in clients {
+            client.notify(notification.method(), &message).await;
+        }
+    }
+
+    /// How sessions introduce themselves: as the first client said.
+    pub fn identity(&self) -> Option<&Identity> {
+        self.identity.get()
+    }
+
+    /// The first client says who it is.
+    pub(crate) fn introduce(&self, identity: Identity) -> &Identity {
+        self.identity.get_or_init(|| identity)
+    }
+
+    /// A session that is loaded.
+    ///
+    /// # Errors
+    /// If the id is none, or the session is not loaded.
+    pub(crate) fn loaded(&self, id: &str) -> Result<Arc<Loaded>, RpcError> {
+        let id = methods::thread::parse_id(id)?;
+        self.find_loaded(&id).ok_or_else(|| RpcError::invalid(format!("thread not found: {id}")))
+    }
+
+    /// A session that may be loaded.
+    pub(crate) fn find_loaded(&self, id: &str) -> Option<Arc<Loaded>> {
+        held(&self.sessions).get(id).cloned()
+    }
+
+    /// The ids of all that are loaded, in order.
+    pub(crate) fn loaded_ids(&self) -> Vec<String> {
+        held(&self.sessions).keys().cloned().collect()
+    }
+
+    pub(crate) fn add(&self, session: Arc<Loaded>) {
+        held(&self.sessions).insert(session.about.id.clone(), session);
+    }
+
+    pub(crate) fn remove(&self, id: &str) -> Option<Arc<Loaded>> {
+        held(&self.sessions).remove(id)
+    }
+
+    /// Sessions that are stored.
+    pub(crate) fn stored_sessions(&self) -> LocalSessions<'static> {
+        LocalSessions::new(&self.ground.home)
+    }
+
+    /// Ends all sessions. What they were doing is interrupted and written down.
+    pub async fn shut_down(&self) {
+        let sessions = std::mem::take(&mut *held(&self.sessions));
+        let ends = sessions.values().map(|session| session.shut_down());
+        let _ = tokio::time::timeout(END_WAIT, futures_util::future::join_all(ends)).await;
+    }
+}
+
+/// What a lock holds, whatever became of those who held it before.
+pub(crate) fn held<T>(lock: &Mutex<T>) -> MutexGuard<'_, T> {
+    lock.lock().unwrap_or_else(PoisonError::into_inner)
 }

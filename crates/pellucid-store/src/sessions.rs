@@ -27,7 +27,6 @@ use crate::read::ReadError;
 use crate::summary;
 use crate::summary::Summary;
 use crate::walk;
-use crate::walk::Found;
 use crate::walk::Place;
 
 /// Stored sessions.
@@ -201,12 +200,7 @@ impl Sessions for LocalSessions<'_> {
 
     fn summary(&self, id: &str) -> Result<Summary, StoreError> {
         let (path, place) = self.file(id)?;
-        let relative = path.strip_prefix(&self.home).unwrap_or(&path).to_string_lossy().into_owned();
-        let metadata = fs::metadata(&path).map_err(|error| ReadError::io(&path, error))?;
-        let modified = metadata.modified().ok().and_then(|it| it.duration_since(SystemTime::UNIX_EPOCH).ok());
-        let modified = modified.and_then(|it| i64::try_from(it.as_nanos()).ok()).unwrap_or(0);
-        let found = Found { relative, place, modified, size: metadata.len() };
-        let mut summary = summary::summarise(&self.home, &found);
+        let mut summary = summary::of_file(&self.home, &path, place).map_err(|error| ReadError::io(&path, error))?;
         summary.name = names::name_of(&self.home, id);
         Ok(summary)
     }

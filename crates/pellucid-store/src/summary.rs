@@ -4,12 +4,14 @@
 //! person. Long texts in between, instructions above all, are skipped and not parsed: the first
 //! use of a home folder with ten thousand sessions reads all of them.
 
+use std::fs;
 use std::fs::File;
 use std::io;
 use std::io::Read;
 use std::io::Seek;
 use std::io::SeekFrom;
 use std::path::Path;
+use std::time::SystemTime;
 
 use memchr::memchr;
 use memchr::memmem;
@@ -144,6 +146,18 @@ pub fn head(path: &Path) -> Option<Head> {
             None => ends.more_head().ok()?,
         }
     }
+}
+
+/// The same for a file anywhere.
+///
+/// # Errors
+/// When there is no such file.
+pub fn of_file(home: &Path, path: &Path, place: Place) -> io::Result<Summary> {
+    let relative = path.strip_prefix(home).unwrap_or(path).to_string_lossy().into_owned();
+    let metadata = fs::metadata(path)?;
+    let modified = metadata.modified().ok().and_then(|it| it.duration_since(SystemTime::UNIX_EPOCH).ok());
+    let modified = modified.and_then(|it| i64::try_from(it.as_nanos()).ok()).unwrap_or(0);
+    Ok(summarise(home, &Found { relative, place, modified, size: metadata.len() }))
 }
 
 /// What a list says of the session of a file. A file that cannot be read is not listed.

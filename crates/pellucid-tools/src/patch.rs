@@ -7,6 +7,8 @@ use std::path::Path;
 use std::path::PathBuf;
 use std::time::Instant;
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use pellucid_engine::approval::denial::RETRY_REASON;
 use pellucid_engine::approval::grants::GrantKey;
 use pellucid_engine::approval::patch::PatchQuestion;
@@ -32,6 +34,7 @@ use pellucid_protocol::change::PatchApplyBegin;
 use pellucid_protocol::change::PatchApplyEnd;
 use pellucid_protocol::change::PatchStatus;
 use pellucid_protocol::event::EventMessage;
+use pellucid_protocol::exec::OutputStream;
 use pellucid_protocol::item::ToolOutput;
 use pellucid_protocol::settings::ApprovalPolicy;
 use pellucid_protocol::settings::SandboxPolicy;
@@ -81,6 +84,10 @@ pub(crate) async fn apply(job: &Job, call_id: &str, body: &str, cwd: &Path) -> R
         Err(Unwritten::Failed(text)) => (String::new(), text.clone(), PatchStatus::Failed),
         Err(Unwritten::Declined) => (String::new(), DECLINED.to_owned(), PatchStatus::Declined),
     };
+    if status != PatchStatus::Declined {
+        tell_output(job, call_id, OutputStream::Stdout, &stdout).await;
+        tell_output(job, call_id, OutputStream::Stderr, &stderr).await;
+    }
     job.desk
         .tell(EventMessage::PatchApplyEnd(PatchApplyEnd {
             call_id: call_id.to_owned(),
@@ -101,6 +108,14 @@ pub(crate) async fn apply(job: &Job, call_id: &str, body: &str, cwd: &Path) -> R
         Ok(summary) => Ok(ended(0, summary)),
         Err(Unwritten::Failed(text)) => Ok(ended(1, text)),
         Err(Unwritten::Declined) => Err(Failed::told(DECLINED)),
+    }
+}
+
+/// Tells what a command that applies the patch would print.
+async fn tell_output(job: &Job, call_id: &str, stream: OutputStream, text: &str) {
+    if !text.is_empty() {
+        let chunk = STANDARD.encode(text);
+        job.desk.tell(EventMessage::ExecCommandOutputDelta { call_id: call_id.to_owned(), stream, chunk }).await;
     }
 }
 
@@ -149,7 +164,7 @@ async fn write(
         // What the sandbox would refuse is asked about, unless somebody agreed already or cannot be asked.
         match job.situation.approval_policy {
             ApprovalPolicy::Never => return Err(Unwritten::Failed(error.to_string())),
-            _ if is_asked => {}
+            _ if is_asked => tell_output(job, call_id, OutputStream::Stderr, &error.to_string()).await,
             _ => ask(job, call_id, changes, Some(RETRY_REASON.to_owned()), &keys).await?,
         }
         writable = Writable::Everywhere;

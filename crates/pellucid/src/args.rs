@@ -1,5 +1,6 @@
 //! What can be typed: commands, options and their help.
 
+mod app_server;
 mod approvals;
 mod memory;
 mod pack;
@@ -17,6 +18,7 @@ use clap_complete::Shell;
 
 use crate::start::Keep;
 use crate::start::Which;
+pub use app_server::AppServerArgs;
 pub use approvals::ApprovalsArgs;
 pub use approvals::ApprovalsCommand;
 pub use approvals::ExecpolicyArgs;
@@ -158,6 +160,8 @@ pub enum Command {
     Sandbox(SandboxArgs),
     /// See whether a turn could run here: configuration, key, sandbox, git, shell.
     Doctor(DoctorArgs),
+    /// Serve sessions to editors and other programs, over JSON-RPC.
+    AppServer(AppServerArgs),
     /// List feature switches.
     Features(FeaturesArgs),
     /// Packs: the texts and the layout of model input. See, copy, change, check and import them.

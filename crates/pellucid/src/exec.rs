@@ -172,20 +172,20 @@ fn operation(work: Work, options: &ExecOptions) -> Result<(String, Operation), F
 }
 
 /// How the session of a job is opened.
-pub fn opening<'a>(start: &Start, target: &Target, options: &'a ExecOptions) -> Result<Opening<'a>, Failure> {
+pub fn opening(start: &Start, target: &Target, options: &ExecOptions) -> Result<Opening, Failure> {
     let keep = options.keep();
-    let new = || Opening::New { session_id: options.turn.session_id.as_deref(), keep };
+    let session_id = start::given_session_id(options.turn.session_id.as_deref())?;
+    let new = |session_id| Opening::New { session_id, keep };
     match target {
-        Target::New => Ok(new()),
+        Target::New => Ok(new(session_id)),
         Target::Resumed { which, otherwise } => match (start.find(which), otherwise) {
             (Some(file), _) => Ok(Opening::Resumed { file: Box::new(file), keep }),
-            (None, Otherwise::BeginNew) => Ok(new()),
+            (None, Otherwise::BeginNew) => Ok(new(session_id)),
             (None, Otherwise::Fail) => Err(which.not_found()),
         },
         Target::Forked { which, at } => {
             let file = start.find(which).ok_or_else(|| which.not_found())?;
             let upto = start::fork_place(&file, *at)?;
-            let session_id = options.turn.session_id.as_deref();
             Ok(Opening::Forked { file: Box::new(file), upto, session_id, keep })
         }
     }

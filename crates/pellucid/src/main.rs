@@ -1,6 +1,7 @@
 //! The `pellucid` program: reads arguments, wires the rooms together, shows what comes out.
 //!
 //! - `args`: what can be typed
+//! - `app_server`: sessions for editors and other programs
 //! - `apply`: what a stored session changed, once more
 //! - `apply_patch`: patches from the command line, also under names of their own
 //! - `start`: from arguments to a session
@@ -18,6 +19,7 @@
 //!
 //! Not here: behaviour. That is in the libraries.
 
+mod app_server;
 mod apply;
 mod apply_patch;
 mod approvals;
@@ -87,6 +89,7 @@ fn run(args: Args) -> Result<ExitCode, Failure> {
         Command::Apply(args) => apply::run(&args),
         Command::ApplyPatch(args) => Ok(apply_patch::run(&args)),
         Command::Sandbox(args) => sandbox::run(&shared, &args),
+        Command::AppServer(args) => app_server::run(&shared, &args),
         Command::Doctor(args) => doctor::run(&shared, &args),
         Command::Features(args) => features::run(&shared, &args),
         Command::Pack(args) => pack::run(&shared, &args),

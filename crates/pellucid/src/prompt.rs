@@ -49,7 +49,10 @@ pub fn next_request(
             let file = start.find(&which).ok_or_else(|| Failure::new(format!("Error: there is no {which}")))?;
             Opening::Resumed { file: Box::new(file), keep: Keep::Nothing }
         }
-        None => Opening::New { session_id: turn.session_id.as_deref(), keep: Keep::Nothing },
+        None => {
+            let session_id = start::given_session_id(turn.session_id.as_deref())?;
+            Opening::New { session_id, keep: Keep::Nothing }
+        }
     };
     let mut session = start.session(opening)?;
     let schema = start::output_schema(turn.output_schema.as_deref())?;

@@ -4,18 +4,19 @@ use std::path::Path;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use jiff::Zoned;
 use pellucid_agent::child::Origin;
 use pellucid_agent::fork::Places;
-use pellucid_agent::gather;
-use pellucid_agent::gather::Sources;
 use pellucid_agent::identity;
 use pellucid_agent::identity::Identity;
-use pellucid_agent::prepare;
+use pellucid_agent::open;
+use pellucid_agent::open::Asked;
+pub use pellucid_agent::open::Keep;
+pub use pellucid_agent::open::Opening;
+use pellucid_agent::open::Plan;
+use pellucid_agent::open::SCRIPTED;
 use pellucid_agent::restore::SetAside;
 use pellucid_agent::rules;
 use pellucid_agent::session::Session;
-use pellucid_agent::session::Setup;
 use pellucid_config::Config;
 use pellucid_config::Env;
 use pellucid_config::HarnessOverrides;
@@ -25,30 +26,21 @@ use pellucid_config::home;
 use pellucid_config::paths;
 use pellucid_config::value::Data;
 use pellucid_exec::policy::Policy;
-use pellucid_model::Model;
 use pellucid_model::Script;
 use pellucid_model::Tape;
 use pellucid_model::Transport;
-use pellucid_model::compression::Compression;
-use pellucid_model::credentials;
-use pellucid_model::credentials::Login;
 use pellucid_model::local;
 use pellucid_model::local::Fetching;
 use pellucid_model::local::LocalServer;
-use pellucid_protocol::event::EventMessage;
-use pellucid_protocol::event::RawReasoning;
+use pellucid_protocol::event::RawItems;
 use pellucid_protocol::id::SessionId;
 use pellucid_protocol::input::UserInput;
 use pellucid_protocol::settings::ApprovalPolicy;
 use pellucid_protocol::settings::SandboxMode;
 use pellucid_store::find;
 use pellucid_store::find::Wanted;
-use pellucid_store::name;
 use pellucid_store::read;
-use pellucid_store::read::ReadError;
 use pellucid_store::read::SessionFile;
-use pellucid_store::recorder::Recorder;
-use pellucid_store::side::Side;
 use serde_json::Value;
 
 use crate::args::LocalProvider;
@@ -59,9 +51,6 @@ use crate::environment;
 use crate::exec;
 use crate::pack;
 use crate::style;
-
-/// The id of the embedded model's provider.
-const SCRIPTED: &str = "scripted";
 
 /// Nobody is there to be asked.
 const EXEC_POLICY: ApprovalPolicy = ApprovalPolicy::Never;
@@ -205,7 +194,7 @@ impl Start {
     }
 
     /// Opens a session.
-    pub fn session(mut self, opening: Opening<'_>) -> Result<Session, Failure> {
+    pub fn session(mut self, opening: Opening) -> Result<Session, Failure> {
         let policy = self.read_rules()?.clone();
         for rule in &policy.ignored {
             style::line(&format!("warning: {}: {IGNORED_RULE}", rule.place));
@@ -215,77 +204,32 @@ impl Start {
         }
         let Self { config, env, script, tape, local: _, policy: _ } = self;
         let pack = pack::selected(&config)?;
-        let (provider_id, provider, model) = match script {
-            Some(script) => (SCRIPTED.to_owned(), script.provider(), Model::scripted(script)),
-            None => {
-                let provider = config.model.provider.clone();
-                let lookup = |name: &str| env.text(name);
-                let key = credentials::api_key(&config.folders.home, &lookup);
-                let compression = Compression::of(&provider, Login::ApiKey, &config.features);
-                let model = Model::http(Transport::default(), &provider, key, &lookup).compressing(compression);
-                (config.model.provider_id.clone(), provider, model)
-            }
+        let mut asked = match script {
+            Some(script) => Asked::scripted(script),
+            None => Asked::over_http(&config, &env, Transport::default()),
         };
-        let model = match &tape {
-            Some(tape) => model.recorded(tape),
-            None => model,
+        if let Some(tape) = &tape {
+            asked.model = asked.model.recorded(tape);
+        }
+        let path = match &opening {
+            Opening::New { .. } | Opening::History { .. } => None,
+            Opening::Resumed { file, .. } | Opening::Forked { file, .. } => Some(file.path.clone()),
         };
-        let home = config.folders.home.clone();
-        let new = |session_id: Option<&str>, keep: Keep| -> Result<(SessionId, Recorder), Failure> {
-            let id = match session_id {
-                Some(id) => SessionId::new(parse_session_id(id)?),
-                None => identity::new_session_id(),
-            };
-            let recorder = match keep {
-                Keep::File => Recorder::new(name::path(&home, Zoned::now().datetime(), id.as_str())),
-                Keep::Nothing => Recorder::none(),
-            };
-            Ok((id, recorder))
-        };
-        let (session_id, recorder) = match &opening {
-            Opening::New { session_id, keep } | Opening::Forked { session_id, keep, .. } => new(*session_id, *keep)?,
-            Opening::Resumed { file, keep } => {
-                let failed = |error| Failure::new(format!("Error: {}: {error}", file.path.display()));
-                let recorder = match keep {
-                    Keep::File => Recorder::resume(file.path.clone()).map_err(failed)?,
-                    Keep::Nothing => Recorder::none(),
-                };
-                (SessionId::new(file.meta.id.as_str()), recorder)
-            }
-        };
-        let side = Side::open(&home, session_id.as_str());
-        let side = if recorder.path().is_some() { side } else { side.read_only() };
-        let raw = if config.display.show_raw_reasoning { RawReasoning::Shown } else { RawReasoning::Hidden };
-        let (identity, notices) = (Identity::new(ORIGINATOR, &env), notices(&config));
-        let compact_prompt = config.prompt.compact_prompt.as_ref().map(gather::provided);
-        let sources = Sources::new(config, env).with_policy(policy);
-        let mut gathered = gather::gather(&sources);
-        prepare::prepare(&mut gathered, &pack, &sources).map_err(|error| Failure::new(format!("Error: {error}")))?;
-        let setup = Setup {
-            session_id,
-            origin: Origin::Face("exec"),
+        let plan = Plan {
+            identity: Identity::new(ORIGINATOR, &env),
+            config,
+            env,
+            policy,
             pack,
-            gathered,
-            sources,
-            provider_id,
-            provider,
-            model,
-            identity,
-            raw_reasoning: raw,
-            compact_prompt,
-            context_events: false,
-            notices,
-            side,
+            asked,
+            origin: Origin::Face("exec"),
+            dynamic_tools: Vec::new(),
+            raw_items: RawItems::Hidden,
         };
-        let failed = |error: ReadError| Failure::new(format!("Error: {error}"));
-        let (session, path) = match opening {
-            Opening::New { .. } => return Ok(Session::new(setup, recorder)),
-            Opening::Resumed { file, .. } => (Session::resumed(setup, recorder, &file).map_err(failed)?, file.path),
-            Opening::Forked { file, upto, .. } => {
-                (Session::forked(setup, recorder, &file, upto).map_err(failed)?, file.path)
-            }
-        };
-        tell_set_aside(&path, session.set_aside());
+        let session = open::open(plan, opening).map_err(|error| Failure::new(format!("Error: {error}")))?;
+        if let Some(path) = path {
+            tell_set_aside(&path, session.set_aside());
+        }
         Ok(session)
     }
 
@@ -323,36 +267,6 @@ impl Start {
     fn provider_id(&self) -> &str {
         if self.script.is_some() { SCRIPTED } else { &self.config.model.provider_id }
     }
-}
-
-/// How a session is opened.
-#[derive(Debug)]
-pub enum Opening<'a> {
-    /// From nothing.
-    New {
-        /// Its id, if it is given.
-        session_id: Option<&'a str>,
-        /// Whether there is a file of it.
-        keep: Keep,
-    },
-    /// Where its file ends.
-    Resumed {
-        /// The file.
-        file: Box<SessionFile>,
-        /// Whether it is written on.
-        keep: Keep,
-    },
-    /// From a copy of another one's file.
-    Forked {
-        /// The file.
-        file: Box<SessionFile>,
-        /// How many bytes of it.
-        upto: u64,
-        /// The new session's id, if it is given.
-        session_id: Option<&'a str>,
-        /// Whether there is a file of it.
-        keep: Keep,
-    },
 }
 
 impl Which {
@@ -397,15 +311,6 @@ impl std::fmt::Display for Which {
     }
 }
 
-/// Whether there is a file of a session.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Keep {
-    /// There is.
-    File,
-    /// There is not.
-    Nothing,
-}
-
 /// Which session a person means.
 #[derive(Debug)]
 pub enum Which {
@@ -418,7 +323,8 @@ pub enum Which {
     },
 }
 
-fn find_home() -> Result<PathBuf, Failure> {
+/// The home folder.
+pub fn find_home() -> Result<PathBuf, Failure> {
     home::find(&Env::process()).map_err(|error| Failure::new(format!("Error finding pellucid home: {error}")))
 }
 
@@ -536,18 +442,11 @@ fn working_directory(given: Option<&Path>) -> Result<PathBuf, Failure> {
     }
 }
 
-fn parse_session_id(text: &str) -> Result<String, Failure> {
-    identity::parse_session_id(text)
-        .ok_or_else(|| Failure::new(format!("Error: --session-id {text}: this is not a UUID")))
-}
-
-/// What a person should hear before the first turn.
-fn notices(config: &Config) -> Vec<EventMessage> {
-    let deprecations = config.deprecations.iter().map(|deprecation| EventMessage::DeprecationNotice {
-        summary: deprecation.summary.clone(),
-        details: deprecation.details.clone(),
-    });
-    let disallowed = config.disallowed.iter().map(|it| EventMessage::Warning { message: it.to_string() });
-    let unstable = config.unstable_features_warning().map(|message| EventMessage::Warning { message });
-    deprecations.chain(disallowed).chain(unstable).collect()
+/// The id that somebody gives a new session.
+pub fn given_session_id(text: Option<&str>) -> Result<Option<SessionId>, Failure> {
+    let Some(text) = text else {
+        return Ok(None);
+    };
+    let id = identity::parse_session_id(text).map(SessionId::new);
+    id.map(Some).ok_or_else(|| Failure::new(format!("Error: --session-id {text}: this is not a UUID")))
 }

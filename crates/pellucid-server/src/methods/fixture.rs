@@ -3,6 +3,7 @@
 //! `$R` in a text is the world's folder; it has a `home`, a `user` and a `work`, where the server was started.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use pellucid_config::Env;
 use pellucid_config::Override;
@@ -15,7 +16,7 @@ use crate::server::Server;
 
 /// A server, and the files around it.
 pub(crate) struct World {
-    pub server: Server,
+    pub server: Arc<Server>,
     files: Workspace,
 }
 

@@ -1,0 +1,305 @@
+//! A session that is loaded: its door, who follows it, and what clients wait for.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::Mutex;
+
+use bytes::Bytes;
+use pellucid_agent::door;
+use pellucid_agent::door::Door;
+use pellucid_agent::identity::new_turn_id;
+use pellucid_agent::session::Session;
+use pellucid_protocol::event::ErrorInfo;
+use pellucid_protocol::event::Event;
+use pellucid_protocol::event::EventMessage;
+use pellucid_protocol::event::RawItems;
+use pellucid_protocol::id::TurnId;
+use pellucid_protocol::operation::Operation;
+use pellucid_protocol::operation::Submission;
+use serde_json::Value;
+use tokio::sync::mpsc;
+use tokio::sync::watch;
+
+use crate::call::Call;
+use crate::connection::Connection;
+use crate::methods::thread;
+use crate::methods::thread::ThreadRollbackResponse;
+use crate::rpc;
+use crate::rpc::RpcError;
+use crate::server::Server;
+use crate::server::held;
+use crate::types::Empty;
+use crate::types::notification::ServerNotification;
+use crate::types::thread::Thread;
+use crate::types::thread::Turn;
+use crate::view::Outgoing;
+use crate::view::Question;
+use crate::view::ThreadView;
+
+/// A session that is loaded.
+#[derive(Debug)]
+pub struct Loaded {
+    /// What is said of it; what can change is read from its file.
+    pub about: Thread,
+    /// The response to whoever loads it again.
+    pub settings: Settings,
+    /// Its file; an ephemeral session has none.
+    pub path: Option<PathBuf>,
+    submissions: mpsc::Sender<Submission>,
+    state: Mutex<State>,
+    /// Whether it has ended.
+    end: watch::Receiver<bool>,
+}
+
+/// Under which settings a session began.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Settings {
+    /// The model.
+    pub model: String,
+    /// The provider's id.
+    pub model_provider: String,
+    /// The working directory.
+    pub cwd: String,
+    /// When a person is asked.
+    pub approval_policy: pellucid_protocol::settings::ApprovalPolicy,
+    /// What commands may touch.
+    pub sandbox: pellucid_protocol::settings::SandboxPolicy,
+    /// How long the model may think.
+    pub effort: Option<pellucid_protocol::settings::ReasoningEffort>,
+}
+
+#[derive(Debug)]
+struct State {
+    view: ThreadView,
+    subscribers: Vec<Arc<Connection>>,
+    /// The turn that runs, or is about to.
+    active: Option<TurnId>,
+    interrupts: Vec<Call<Empty>>,
+    rollback: Option<Call<ThreadRollbackResponse>>,
+}
+
+/// A request that clients wait for is under way already.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Busy;
+
+impl Loaded {
+    /// Runs a session for its clients.
+    pub fn run(server: &Server, session: Session, about: Thread, raw: RawItems) -> (Arc<Self>, Following) {
+        let facts = session.facts();
+        let settings = Settings {
+            model: facts.model.slug.clone(),
+            model_provider: session.provider_id().to_owned(),
+            cwd: facts.cwd.clone(),
+            approval_policy: facts.approval_policy,
+            sandbox: facts.sandbox_policy.clone(),
+            effort: facts.effort,
+        };
+        let path = session.path().map(ToOwned::to_owned);
+        let (Door { submissions, events }, inside) = door::open(&session);
+        let (ended, end) = watch::channel(false);
+        let view = ThreadView::new(session.id().as_str()).with_raw_items(raw);
+        let state = State { view, subscribers: Vec::new(), active: None, interrupts: Vec::new(), rollback: None };
+        let loaded = Arc::new(Self { about, settings, path, submissions, state: Mutex::new(state), end });
+        server.add(loaded.clone());
+        tokio::spawn(async move {
+            drop(Box::pin(door::run(session, inside)).await);
+        });
+        (loaded, Following { events, ended })
+    }
+
+    /// A client wants to hear of it.
+    pub fn subscribe(&self, connection: &Arc<Connection>) {
+        let mut state = held(&self.state);
+        if !state.subscribers.iter().any(|it| it.id == connection.id) {
+            state.subscribers.push(connection.clone());
+        }
+    }
+
+    /// A client is gone. Whether nobody is left.
+    pub fn unsubscribe(&self, connection: &Arc<Connection>) -> bool {
+        let mut state = held(&self.state);
+        let n_before = state.subscribers.len();
+        state.subscribers.retain(|it| it.id != connection.id);
+        n_before > 0 && state.subscribers.is_empty()
+    }
+
+    /// Who hears of it.
+    pub fn subscribers(&self) -> Vec<Arc<Connection>> {
+        held(&self.state).subscribers.clone()
+    }
+
+    /// Asks the session to do something.
+    pub async fn submit(&self, id: TurnId, operation: Operation) {
+        // A session that has ended does nothing more; clients were told.
+        let _ended = self.submissions.send(Submission { id, operation }).await;
+    }
+
+    /// The turn that runs, or is about to.
+    pub fn active_turn(&self) -> Option<TurnId> {
+        held(&self.state).active.clone()
+    }
+
+    /// What is known of the turn that runs.
+    pub fn turn_in_progress(&self) -> Option<Turn> {
+        held(&self.state).view.turn_in_progress()
+    }
+
+    /// A turn is about to begin, unless one runs.
+    pub fn expect_turn(&self, id: &TurnId) {
+        held(&self.state).active.get_or_insert_with(|| id.clone());
+    }
+
+    /// Interrupts the turn that runs.
+    pub async fn interrupt(&self) {
+        self.submit(new_turn_id(), Operation::Interrupt).await;
+    }
+
+    /// The same for a client, which is answered when the turn is over.
+    pub async fn interrupt_for(&self, call: Call<Empty>) {
+        held(&self.state).interrupts.push(call);
+        self.interrupt().await;
+    }
+
+    /// Takes turns back for a client, which is answered when they are gone.
+    ///
+    /// # Errors
+    /// If that is being done already.
+    pub async fn roll_back_for(&self, call: Call<ThreadRollbackResponse>, num_turns: usize) -> Result<(), Busy> {
+        {
+            let mut state = held(&self.state);
+            if state.rollback.is_some() {
+                return Err(Busy);
+            }
+            state.rollback = Some(call);
+        }
+        self.submit(new_turn_id(), Operation::ThreadRollback { num_turns }).await;
+        Ok(())
+    }
+
+    /// A client answers a question, or cannot.
+    pub async fn answered(&self, question: Question, outcome: Result<Value, RpcError>) {
+        let (operation, told) = held(&self.state).view.answered(question, outcome);
+        for outgoing in told {
+            // An answer leads to no further question.
+            if let Outgoing::Told(notification) = outgoing {
+                self.notify(&notification).await;
+            }
+        }
+        self.submit(new_turn_id(), operation).await;
+    }
+
+    /// Tells the clients of the session.
+    pub async fn notify(&self, notification: &ServerNotification) {
+        let message = rpc::encode(notification);
+        self.send(notification.method(), &message).await;
+    }
+
+    async fn send(&self, method: &str, message: &Bytes) {
+        for client in self.subscribers() {
+            client.notify(method, message).await;
+        }
+    }
+
+    /// Ends the session and waits for that.
+    pub async fn shut_down(&self) {
+        self.submit(new_turn_id(), Operation::Shutdown).await;
+        let mut end = self.end.clone();
+        // Whoever would tell is gone when it is over.
+        let _ = end.wait_for(|is_over| *is_over).await;
+    }
+}
+
+/// What a session says, before somebody listens.
+#[derive(Debug)]
+#[must_use]
+pub struct Following {
+    events: mpsc::Receiver<Event>,
+    ended: watch::Sender<bool>,
+}
+
+impl Following {
+    /// Tells the clients of the session from now on.
+    pub fn begin(self, server: &Arc<Server>, session: &Arc<Loaded>) {
+        tokio::spawn(follow(server.clone(), session.clone(), self.events, self.ended));
+    }
+}
+
+/// Tells the clients of a session what happens in it, until it ends.
+async fn follow(
+    server: Arc<Server>,
+    session: Arc<Loaded>,
+    mut events: mpsc::Receiver<Event>,
+    ended: watch::Sender<bool>,
+) {
+    while let Some(event) = events.recv().await {
+        tell(&server, &session, &event).await;
+    }
+    server.forget_questions(&session);
+    let calls = std::mem::take(&mut held(&session.state).interrupts);
+    for call in calls {
+        call.answer(&Empty {}).await;
+    }
+    ended.send_replace(true);
+}
+
+async fn tell(server: &Arc<Server>, session: &Arc<Loaded>, event: &Event) {
+    let (clients, untyped, told) = {
+        let mut state = held(&session.state);
+        match &event.msg {
+            EventMessage::TaskStarted { turn_id, .. } => state.active = Some(turn_id.clone()),
+            EventMessage::TaskComplete { turn_id, .. } | EventMessage::TurnAborted { turn_id, .. } => {
+                if state.active.as_ref() == Some(turn_id) {
+                    state.active = None;
+                }
+            }
+            _ => {}
+        }
+        (state.subscribers.clone(), state.view.untyped(event), state.view.event(event))
+    };
+    if let Some(untyped) = untyped.filter(|_| !clients.is_empty()) {
+        let message = rpc::encode(&untyped);
+        for client in &clients {
+            client.notify(&untyped.method, &message).await;
+        }
+    }
+    answer_waiting(server, session, event).await;
+    for outgoing in told {
+        match outgoing {
+            Outgoing::Told(notification) if clients.is_empty() => drop(notification),
+            Outgoing::Told(notification) if notification.is_for_all() => server.notify_all(&notification).await,
+            Outgoing::Told(notification) => session.notify(&notification).await,
+            Outgoing::Asked(question) => server.ask(session, *question).await,
+        }
+    }
+    if matches!(event.msg, EventMessage::TaskComplete { .. } | EventMessage::TurnAborted { .. }) {
+        server.forget_questions(session);
+    }
+}
+
+/// Answers requests whose outcome an event tells.
+async fn answer_waiting(server: &Server, session: &Arc<Loaded>, event: &Event) {
+    match &event.msg {
+        EventMessage::TurnAborted { .. } => {
+            let calls = std::mem::take(&mut held(&session.state).interrupts);
+            for call in calls {
+                call.answer(&Empty {}).await;
+            }
+        }
+        EventMessage::ThreadRolledBack { .. } => {
+            let call = held(&session.state).rollback.take();
+            if let Some(call) = call {
+                match thread::stored(server, session) {
+                    Ok(thread) => call.answer(&ThreadRollbackResponse { thread }).await,
+                    Err(error) => call.refuse(&error).await,
+                }
+            }
+        }
+        EventMessage::Error { message, codex_error_info: Some(ErrorInfo::ThreadRollbackFailed) } => {
+            let call = held(&session.state).rollback.take();
+            if let Some(call) = call {
+                call.refuse(&RpcError::invalid(message.clone())).await;
+            }
+        }
+        _ => {}
+    }
+}

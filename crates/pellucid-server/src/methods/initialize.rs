@@ -1,0 +1,74 @@
+//! The handshake.
+
+use pellucid_agent::identity::Identity;
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde::Serialize;
+
+use crate::call::Call;
+use crate::connection::Hello;
+use crate::rpc::RpcError;
+
+/// `initialize`.
+#[derive(Debug, Clone, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct InitializeParams {
+    /// Who connects.
+    pub client_info: ClientInfo,
+    /// What it can do.
+    #[serde(default)]
+    pub capabilities: Option<InitializeCapabilities>,
+}
+
+/// Who connects.
+#[derive(Debug, Clone, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ClientInfo {
+    /// Its name; requests to models carry it.
+    pub name: String,
+    /// Its name for people.
+    #[serde(default)]
+    pub title: Option<String>,
+    /// Its version.
+    pub version: String,
+}
+
+/// What a client can do.
+#[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default)]
+pub struct InitializeCapabilities {
+    /// It wants what may still change.
+    pub experimental_api: bool,
+    /// Notifications that it does not want.
+    pub opt_out_notification_methods: Option<Vec<String>>,
+}
+
+/// Who answers.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct InitializeResponse {
+    /// How requests to models introduce themselves.
+    pub user_agent: String,
+}
+
+/// Takes down who connects.
+pub async fn initialize(call: Call<InitializeResponse>, params: InitializeParams) -> Result<(), RpcError> {
+    if call.connection.hello().is_some() {
+        return Err(RpcError::invalid("Already initialized"));
+    }
+    let ClientInfo { name, version, .. } = &params.client_info;
+    let is_header_value = name.bytes().all(|byte| byte == b'\t' || (byte >= 0x20 && byte != 0x7f));
+    if !is_header_value {
+        let message = format!("Invalid clientInfo.name: '{name}'. Must be a valid HTTP header value.");
+        return Err(RpcError::invalid(message));
+    }
+    let identity = call.server.introduce(Identity::of_client(name, version, &call.server.ground.env));
+    let user_agent = identity.user_agent.clone();
+    let capabilities = params.capabilities.unwrap_or_default();
+    call.connection.introduce(Hello {
+        is_experimental: capabilities.experimental_api,
+        opted_out: capabilities.opt_out_notification_methods.into_iter().flatten().collect(),
+    });
+    call.answer(&InitializeResponse { user_agent }).await;
+    Ok(())
+}

@@ -1,0 +1,819 @@
+//! Threads: begin, go on, copy, list, read, put away.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use pellucid_agent::fork::Places;
+use pellucid_agent::identity;
+use pellucid_agent::open::Keep;
+use pellucid_agent::open::Opening;
+use pellucid_agent::open::SCRIPTED;
+use pellucid_agent::session::Session;
+use pellucid_engine::boundary;
+use pellucid_engine::schema::Schema;
+use pellucid_protocol::dynamic_tool::DynamicTool;
+use pellucid_protocol::event::RawItems;
+use pellucid_protocol::item::Item;
+use pellucid_protocol::operation::Operation;
+use pellucid_store::find;
+use pellucid_store::lines::Forwards;
+use pellucid_store::names;
+use pellucid_store::query::Cursor;
+use pellucid_store::query::Query;
+use pellucid_store::query::Sort;
+use pellucid_store::read;
+use pellucid_store::read::Reading;
+use pellucid_store::read::SessionFile;
+use pellucid_store::read::read_line;
+use pellucid_store::record::Record;
+use pellucid_store::sessions::Sessions;
+use pellucid_store::sessions::StoreError;
+use pellucid_store::summary;
+use pellucid_store::summary::Summary;
+use pellucid_store::walk::Place;
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde::Serialize;
+use serde_json::Value;
+
+use crate::call::Call;
+use crate::loaded::Busy;
+use crate::loaded::Loaded;
+use crate::methods::turn::ReviewStartResponse;
+use crate::open;
+use crate::open::Extras;
+use crate::open::Overrides;
+use crate::rpc::RpcError;
+use crate::server::Server;
+use crate::turns;
+use crate::types::Empty;
+use crate::types::notification::ThreadArchivedNotification;
+use crate::types::notification::ThreadNameUpdatedNotification;
+use crate::types::notification::ThreadStartedNotification;
+use crate::types::notification::ThreadUnarchivedNotification;
+use crate::types::settings::AskForApproval;
+use crate::types::settings::ReasoningEffort;
+use crate::types::settings::SandboxPolicy;
+use crate::types::source::SessionSource;
+use crate::types::source::SubAgentSource;
+use crate::types::thread::GitInfo;
+use crate::types::thread::Thread;
+use crate::types::thread::Turn;
+
+/// How many threads a list has, if the client does not say; and at most.
+const LIST_LIMIT: usize = 25;
+const LIST_LIMIT_MAX: usize = 100;
+
+/// In how many lines of a file a preview is looked for.
+const PREVIEW_LINES: usize = 10;
+
+/// Behind this mark an editor puts what the person typed.
+const REQUEST_MARK: &str = "## My request for Codex:";
+
+/// `thread/start`.
+#[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default)]
+pub struct ThreadStartParams {
+    /// What changes against the configuration.
+    #[serde(flatten)]
+    pub overrides: Overrides,
+    /// Whether there is no file of it.
+    pub ephemeral: Option<bool>,
+    /// Tools that the client runs.
+    pub dynamic_tools: Option<Vec<DynamicTool>>,
+    /// A field that only tests of gates use.
+    pub mock_experimental_field: Option<String>,
+    /// Whether the client is told of items as the model sees them.
+    pub experimental_raw_events: bool,
+    /// Whether the file keeps what tools did.
+    pub persist_extended_history: bool,
+}
+
+impl ThreadStartParams {
+    /// The first field that needs the experimental capability.
+    pub fn experimental(&self) -> Option<&'static str> {
+        if self.dynamic_tools.as_ref().is_some_and(|tools| !tools.is_empty()) {
+            return Some("thread/start.dynamicTools");
+        }
+        if self.mock_experimental_field.is_some() {
+            return Some("thread/start.mockExperimentalField");
+        }
+        if self.experimental_raw_events {
+            return Some("thread/start.experimentalRawItems");
+        }
+        self.persist_extended_history.then_some("thread/start.persistFullHistory")
+    }
+}
+
+/// `thread/resume`.
+#[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ThreadResumeParams {
+    /// Which.
+    pub thread_id: String,
+    /// A history instead of a stored one.
+    #[serde(default)]
+    #[schemars(with = "Option<Vec<Value>>")]
+    pub history: Option<Vec<Item>>,
+    /// A file instead of an id.
+    #[serde(default)]
+    pub path: Option<PathBuf>,
+    /// What changes against the configuration.
+    #[serde(flatten)]
+    pub overrides: Overrides,
+    /// Whether the file keeps what tools do.
+    #[serde(default)]
+    pub persist_extended_history: bool,
+}
+
+impl ThreadResumeParams {
+    /// The first field that needs the experimental capability.
+    pub fn experimental(&self) -> Option<&'static str> {
+        if self.history.as_ref().is_some_and(|items| !items.is_empty()) {
+            return Some("thread/resume.history");
+        }
+        if self.path.is_some() {
+            return Some("thread/resume.path");
+        }
+        self.persist_extended_history.then_some("thread/resume.persistFullHistory")
+    }
+}
+
+/// `thread/fork`.
+#[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ThreadForkParams {
+    /// Which.
+    pub thread_id: String,
+    /// A file instead of an id.
+    #[serde(default)]
+    pub path: Option<PathBuf>,
+    /// What changes against the configuration.
+    #[serde(flatten)]
+    pub overrides: Overrides,
+    /// Whether the file keeps what tools do.
+    #[serde(default)]
+    pub persist_extended_history: bool,
+}
+
+impl ThreadForkParams {
+    /// The first field that needs the experimental capability.
+    pub fn experimental(&self) -> Option<&'static str> {
+        if self.path.is_some() {
+            return Some("thread/fork.path");
+        }
+        self.persist_extended_history.then_some("thread/fork.persistFullHistory")
+    }
+}
+
+/// A thread that is loaded, and its settings.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ThreadOpenResponse {
+    /// The thread.
+    pub thread: Thread,
+    /// Its model.
+    pub model: String,
+    /// Who serves it.
+    pub model_provider: String,
+    /// Where it works.
+    pub cwd: String,
+    /// When a person is asked.
+    pub approval_policy: AskForApproval,
+    /// What commands may touch.
+    pub sandbox: SandboxPolicy,
+    /// How long the model may think.
+    pub reasoning_effort: Option<ReasoningEffort>,
+}
+
+impl ThreadOpenResponse {
+    fn new(loaded: &Loaded, thread: Thread) -> Self {
+        let settings = &loaded.settings;
+        Self {
+            thread,
+            model: settings.model.clone(),
+            model_provider: settings.model_provider.clone(),
+            cwd: settings.cwd.clone(),
+            approval_policy: settings.approval_policy,
+            sandbox: settings.sandbox.clone().into(),
+            reasoning_effort: settings.effort,
+        }
+    }
+}
+
+/// Begins a thread.
+pub async fn start(call: Call<ThreadOpenResponse>, params: ThreadStartParams) -> Result<(), RpcError> {
+    let keep = match params.ephemeral {
+        Some(true) => Keep::Nothing,
+        _ => keep(params.persist_extended_history),
+    };
+    let tools = params.dynamic_tools.unwrap_or_default();
+    check_tools(&tools)?;
+    let raw = if params.experimental_raw_events { RawItems::Shown } else { RawItems::Hidden };
+    let opening = Opening::New { session_id: None, keep };
+    let session =
+        open::open(&call.server, &params.overrides, None, Extras { dynamic_tools: tools, raw_items: raw }, opening)?;
+    let about = about_new(&session);
+    begin(call, session, about, raw, Told::Begun).await;
+    Ok(())
+}
+
+/// Whether a thread that is loaded is told to all as one that began.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Told {
+    Begun,
+    GoesOn,
+}
+
+/// Runs a session for a client and answers it, before it hears anything of the session.
+async fn begin(call: Call<ThreadOpenResponse>, session: Session, thread: Thread, raw: RawItems, told: Told) {
+    let about = Thread { turns: Vec::new(), ..thread.clone() };
+    let (loaded, following) = Loaded::run(&call.server, session, about, raw);
+    loaded.subscribe(&call.connection);
+    call.answer(&ThreadOpenResponse::new(&loaded, thread.clone())).await;
+    if told == Told::Begun {
+        call.server.notify_all(&ThreadStartedNotification { thread }.into()).await;
+    }
+    following.begin(&call.server, &loaded);
+}
+
+/// Goes on with a thread.
+pub async fn resume(call: Call<ThreadOpenResponse>, params: ThreadResumeParams) -> Result<(), RpcError> {
+    let server = call.server.clone();
+    let loaded = parse_id(&params.thread_id).ok().and_then(|id| server.find_loaded(&id));
+    if let Some(loaded) = loaded {
+        return resume_loaded(&call, &params, &loaded).await;
+    }
+    let keep = keep(params.persist_extended_history);
+    if let Some(items) = params.history {
+        if items.is_empty() {
+            return Err(RpcError::invalid("history must not be empty"));
+        }
+        let preview = items.iter().find_map(boundary::said_by_person).unwrap_or_default();
+        let opening = Opening::History { items, keep };
+        let session = open::open(&server, &params.overrides, None, Extras::default(), opening)?;
+        let thread = Thread { preview, ..about_new(&session) };
+        begin(call, session, thread, RawItems::Hidden, Told::GoesOn).await;
+        return Ok(());
+    }
+    let file = match &params.path {
+        Some(path) => file_at(&server, path)?,
+        None => file_of(&server, &parse_id(&params.thread_id)?)?,
+    };
+    let mut thread = described(&server, &file.path)?;
+    thread.turns = turns_of(&file.path)?;
+    let cwd = PathBuf::from(&file.meta.cwd);
+    let opening = Opening::Resumed { file: Box::new(file), keep };
+    let session = open::open(&server, &params.overrides, Some(&cwd), Extras::default(), opening)?;
+    thread.cwd = PathBuf::from(&session.facts().cwd);
+    thread.model_provider = session.provider_id().to_owned();
+    begin(call, session, thread, RawItems::Hidden, Told::GoesOn).await;
+    Ok(())
+}
+
+/// Subscribes to a thread that is loaded; its settings stay as they are.
+async fn resume_loaded(
+    call: &Call<ThreadOpenResponse>,
+    params: &ThreadResumeParams,
+    loaded: &Arc<Loaded>,
+) -> Result<(), RpcError> {
+    let id = &loaded.about.id;
+    if params.history.is_some() {
+        return Err(RpcError::invalid(format!("cannot resume thread {id} with history while it is already running")));
+    }
+    if let (Some(asked), Some(path)) = (&params.path, &loaded.path)
+        && asked != path
+    {
+        let (asked, path) = (asked.display(), path.display());
+        return Err(RpcError::invalid(format!(
+            "cannot resume running thread {id} with mismatched path: requested `{asked}`, active `{path}`"
+        )));
+    }
+    let mut thread = stored(&call.server, loaded)?;
+    thread.turns = turns::with_running(thread.turns, loaded.turn_in_progress());
+    loaded.subscribe(&call.connection);
+    call.answer(&ThreadOpenResponse::new(loaded, thread)).await;
+    Ok(())
+}
+
+/// Copies a thread.
+pub async fn fork(call: Call<ThreadOpenResponse>, params: ThreadForkParams) -> Result<(), RpcError> {
+    let file = match &params.path {
+        Some(path) => file_at(&call.server, path)?,
+        None => file_of(&call.server, &parse_id(&params.thread_id)?)?,
+    };
+    let session = forked(&call.server, &params.overrides, file, keep(params.persist_extended_history))?;
+    let mut thread = about_new(&session);
+    if let Some(path) = session.path() {
+        thread.preview = described(&call.server, path)?.preview;
+        thread.turns = turns_of(path)?;
+    }
+    begin(call, session, thread, RawItems::Hidden, Told::Begun).await;
+    Ok(())
+}
+
+/// A copy of a thread for a review, with the client that asks subscribed.
+pub(crate) async fn fork_for_review(
+    call: &Call<ReviewStartResponse>,
+    parent: &Loaded,
+) -> Result<Arc<Loaded>, RpcError> {
+    let file = file_of(&call.server, &parent.about.id)?;
+    let session = forked(&call.server, &Overrides::default(), file, Keep::File)?;
+    let about = match session.path() {
+        Some(path) => described(&call.server, path)?,
+        None => about_new(&session),
+    };
+    let (loaded, following) = Loaded::run(&call.server, session, about.clone(), RawItems::Hidden);
+    loaded.subscribe(&call.connection);
+    call.server.notify_all(&ThreadStartedNotification { thread: about }.into()).await;
+    following.begin(&call.server, &loaded);
+    Ok(loaded)
+}
+
+/// A copy of a session with everything in it.
+pub(crate) fn forked(
+    server: &Server,
+    overrides: &Overrides,
+    file: SessionFile,
+    keep: Keep,
+) -> Result<Session, RpcError> {
+    let upto = Places::read(&file).map_err(|error| RpcError::internal(error.to_string()))?.end;
+    let cwd = PathBuf::from(&file.meta.cwd);
+    let opening = Opening::Forked { file: Box::new(file), upto, session_id: None, keep };
+    open::open(server, overrides, Some(&cwd), Extras::default(), opening)
+}
+
+/// `thread/list`.
+#[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default)]
+pub struct ThreadListParams {
+    /// Where the page begins.
+    pub cursor: Option<String>,
+    /// How many at most.
+    pub limit: Option<u32>,
+    /// By what they are ordered.
+    pub sort_key: Option<ThreadSortKey>,
+    /// Only those of these providers; absent for the configured one, empty for all.
+    pub model_providers: Option<Vec<String>>,
+    /// Only those of these faces.
+    pub source_kinds: Option<Vec<ThreadSourceKind>>,
+    /// Those that were put away.
+    pub archived: Option<bool>,
+    /// Only those of this folder.
+    pub cwd: Option<String>,
+}
+
+/// By what threads are ordered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum ThreadSortKey {
+    /// When they began.
+    CreatedAt,
+    /// When they were written last.
+    UpdatedAt,
+}
+
+/// Through which face a thread began.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub enum ThreadSourceKind {
+    /// The terminal.
+    Cli,
+    /// An editor.
+    #[serde(rename = "vscode")]
+    VsCode,
+    /// One turn without a terminal.
+    Exec,
+    /// Another program.
+    AppServer,
+    /// Any agent of a thread.
+    SubAgent,
+    /// One that reviews.
+    SubAgentReview,
+    /// One that summarises.
+    SubAgentCompact,
+    /// One that a thread began.
+    SubAgentThreadSpawn,
+    /// Any other agent.
+    SubAgentOther,
+    /// Nobody knows.
+    Unknown,
+}
+
+impl ThreadSourceKind {
+    /// Whether a thread came from there.
+    fn takes(self, source: &SessionSource) -> bool {
+        match (self, source) {
+            (Self::Cli, SessionSource::Cli)
+            | (Self::VsCode, SessionSource::VsCode)
+            | (Self::Exec, SessionSource::Exec)
+            | (Self::AppServer, SessionSource::AppServer)
+            | (Self::SubAgent, SessionSource::SubAgent(_))
+            | (Self::SubAgentReview, SessionSource::SubAgent(SubAgentSource::Review))
+            | (Self::SubAgentCompact, SessionSource::SubAgent(SubAgentSource::Compact))
+            | (Self::SubAgentThreadSpawn, SessionSource::SubAgent(SubAgentSource::ThreadSpawn { .. }))
+            | (Self::SubAgentOther, SessionSource::SubAgent(SubAgentSource::Other(_)))
+            | (Self::Unknown, SessionSource::Unknown) => true,
+            _ => false,
+        }
+    }
+
+    /// The word that files have for it, if it is a word.
+    fn word(self) -> Option<&'static str> {
+        match self {
+            Self::Cli => Some("cli"),
+            Self::VsCode => Some("vscode"),
+            Self::Exec => Some("exec"),
+            Self::AppServer => Some("mcp"),
+            _ => None,
+        }
+    }
+}
+
+/// A page of threads.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ThreadListResponse {
+    /// The threads.
+    pub data: Vec<Thread>,
+    /// Where the next page begins.
+    pub next_cursor: Option<String>,
+}
+
+/// Lists stored threads.
+pub async fn list(server: &Server, params: ThreadListParams) -> Result<ThreadListResponse, RpcError> {
+    let cursor = params
+        .cursor
+        .as_deref()
+        .map(|cursor| cursor.parse::<Cursor>().map_err(|_| RpcError::invalid(format!("invalid cursor: {cursor}"))));
+    let kinds = params.source_kinds.filter(|kinds| !kinds.is_empty());
+    let kinds = kinds.unwrap_or_else(|| vec![ThreadSourceKind::Cli, ThreadSourceKind::VsCode]);
+    let words: Option<Vec<&str>> = kinds.iter().map(|kind| kind.word()).collect();
+    let default_provider = match &server.ground.script {
+        Some(_) => SCRIPTED.to_owned(),
+        None => {
+            let config = Overrides::default().config(server, None)?;
+            config.model.provider_id.clone()
+        }
+    };
+    let limit = params.limit.map_or(LIST_LIMIT, |limit| usize::try_from(limit).unwrap_or(usize::MAX));
+    let limit = limit.clamp(1, LIST_LIMIT_MAX);
+    let mut query = Query {
+        archived: params.archived.unwrap_or(false),
+        sources: words.into_iter().flatten().map(str::to_owned).collect(),
+        providers: params.model_providers.unwrap_or_else(|| vec![default_provider.clone()]),
+        default_provider: Some(default_provider),
+        cwd: params.cwd.map(PathBuf::from),
+        search: None,
+        sort: match params.sort_key {
+            Some(ThreadSortKey::UpdatedAt) => Sort::Updated,
+            Some(ThreadSortKey::CreatedAt) | None => Sort::Created,
+        },
+        cursor: cursor.transpose()?,
+        limit,
+    };
+    let mut sessions = server.stored_sessions();
+    let mut data: Vec<Thread> = Vec::new();
+    // Kinds that files have no word for are looked at one by one, so a page may need several of the store's.
+    loop {
+        let page = sessions.list(&query);
+        for summary in page.sessions {
+            let thread = from_summary(&server.ground.home, summary);
+            if kinds.iter().any(|kind| kind.takes(&thread.source)) {
+                data.push(thread);
+            }
+        }
+        match page.next {
+            Some(next) if data.len() < limit => query.cursor = Some(next),
+            next => {
+                let mut next_cursor = next;
+                if data.len() > limit {
+                    data.truncate(limit);
+                    next_cursor = data.last().map(|last| Cursor {
+                        seconds: if query.sort == Sort::Created { last.created_at } else { last.updated_at },
+                        id: last.id.clone(),
+                    });
+                }
+                return Ok(ThreadListResponse { data, next_cursor: next_cursor.map(|next| next.to_string()) });
+            }
+        }
+    }
+}
+
+/// `thread/loaded/list`.
+#[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default)]
+pub struct ThreadLoadedListParams {
+    /// The last id of the page before.
+    pub cursor: Option<String>,
+    /// How many at most.
+    pub limit: Option<u32>,
+}
+
+/// A page of ids.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ThreadLoadedListResponse {
+    /// The ids, in order.
+    pub data: Vec<String>,
+    /// Where the next page begins.
+    pub next_cursor: Option<String>,
+}
+
+/// Lists threads that are loaded.
+pub async fn loaded_list(
+    server: &Server,
+    params: ThreadLoadedListParams,
+) -> Result<ThreadLoadedListResponse, RpcError> {
+    let cursor = params.cursor.map(|cursor| {
+        identity::parse_session_id(&cursor).ok_or_else(|| RpcError::invalid(format!("invalid cursor: {cursor}")))
+    });
+    let cursor = cursor.transpose()?;
+    let mut data = server.loaded_ids();
+    data.retain(|id| cursor.as_ref().is_none_or(|cursor| id > cursor));
+    let limit = params.limit.map_or(usize::MAX, |limit| usize::try_from(limit.max(1)).unwrap_or(usize::MAX));
+    let has_more = data.len() > limit;
+    data.truncate(limit);
+    let next_cursor = data.last().filter(|_| has_more).cloned();
+    Ok(ThreadLoadedListResponse { data, next_cursor })
+}
+
+/// `thread/read`.
+#[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ThreadReadParams {
+    /// Which.
+    pub thread_id: String,
+    /// With its turns.
+    #[serde(default)]
+    pub include_turns: bool,
+}
+
+/// A thread.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ThreadResponse {
+    /// The thread.
+    pub thread: Thread,
+}
+
+/// The answer to `thread/rollback`.
+pub type ThreadRollbackResponse = ThreadResponse;
+
+/// Reads a thread without loading it.
+pub async fn read(server: &Server, params: ThreadReadParams) -> Result<ThreadResponse, RpcError> {
+    let id = parse_id(&params.thread_id)?;
+    let loaded = server.find_loaded(&id);
+    let path = match &loaded {
+        Some(loaded) => loaded.path.clone().filter(|path| path.exists()),
+        None => find::by_id(&server.ground.home, &id),
+    };
+    match (path, loaded) {
+        (Some(path), _) => {
+            let mut thread = described(server, &path)?;
+            if params.include_turns {
+                thread.turns = turns_of(&path)?;
+            }
+            Ok(ThreadResponse { thread })
+        }
+        (None, Some(loaded)) if params.include_turns && loaded.path.is_none() => {
+            Err(RpcError::invalid("ephemeral threads do not support includeTurns"))
+        }
+        (None, Some(_)) if params.include_turns => Err(RpcError::invalid(format!(
+            "thread {id} is not materialized yet; includeTurns is unavailable before first user message"
+        ))),
+        (None, Some(loaded)) => Ok(ThreadResponse { thread: loaded.about.clone() }),
+        (None, None) => Err(RpcError::invalid(format!("thread not loaded: {id}"))),
+    }
+}
+
+/// Something about one thread.
+#[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ThreadParams {
+    /// Which.
+    pub thread_id: String,
+}
+
+/// Puts a thread away. One that is loaded is ended first.
+pub async fn archive(call: Call<Empty>, params: ThreadParams) -> Result<(), RpcError> {
+    let server = &call.server;
+    let id = parse_id(&params.thread_id)?;
+    file_of(server, &id)?;
+    if let Some(loaded) = server.remove(&id) {
+        loaded.shut_down().await;
+    }
+    server.stored_sessions().archive(&id).map_err(|error| RpcError::internal(error.to_string()))?;
+    call.answer(&Empty {}).await;
+    server.notify_all(&ThreadArchivedNotification { thread_id: id }.into()).await;
+    Ok(())
+}
+
+/// Takes a thread back.
+pub async fn unarchive(call: Call<ThreadResponse>, params: ThreadParams) -> Result<(), RpcError> {
+    let server = &call.server;
+    let id = parse_id(&params.thread_id)?;
+    let path = server.stored_sessions().unarchive(&id).map_err(|error| match error {
+        StoreError::NotFound { .. } => RpcError::invalid(format!("no archived rollout found for thread id {id}")),
+        other => RpcError::internal(other.to_string()),
+    })?;
+    let thread = described(server, &path)?;
+    call.answer(&ThreadResponse { thread }).await;
+    server.notify_all(&ThreadUnarchivedNotification { thread_id: id }.into()).await;
+    Ok(())
+}
+
+/// `thread/name/set`.
+#[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ThreadSetNameParams {
+    /// Which.
+    pub thread_id: String,
+    /// Its name.
+    pub name: String,
+}
+
+/// Names a thread.
+pub async fn set_name(call: Call<Empty>, params: ThreadSetNameParams) -> Result<(), RpcError> {
+    let loaded = call.server.loaded(&params.thread_id)?;
+    if params.name.trim().is_empty() {
+        return Err(RpcError::invalid("thread name must not be empty"));
+    }
+    if loaded.path.is_none() {
+        return Err(RpcError::invalid("Session persistence is disabled; cannot rename thread."));
+    }
+    let id = &loaded.about.id;
+    let name = names::set(&call.server.ground.home, id, &params.name);
+    let name = name.map_err(|error| RpcError::internal(error.to_string()))?;
+    call.answer(&Empty {}).await;
+    let told = ThreadNameUpdatedNotification { thread_id: id.clone(), thread_name: Some(name) };
+    call.server.notify_all(&told.into()).await;
+    Ok(())
+}
+
+/// Summarises a thread's history.
+pub async fn compact(call: Call<Empty>, params: ThreadParams) -> Result<(), RpcError> {
+    let loaded = call.server.loaded(&params.thread_id)?;
+    call.answer(&Empty {}).await;
+    loaded.submit(identity::new_turn_id(), Operation::Compact).await;
+    Ok(())
+}
+
+/// `thread/rollback`.
+#[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ThreadRollbackParams {
+    /// Which.
+    pub thread_id: String,
+    /// How many turns.
+    pub num_turns: u32,
+}
+
+/// Takes the last turns back. The files that they changed stay as they are.
+pub async fn rollback(call: Call<ThreadRollbackResponse>, params: ThreadRollbackParams) -> Result<(), RpcError> {
+    if params.num_turns == 0 {
+        return Err(RpcError::invalid("numTurns must be >= 1"));
+    }
+    let loaded = call.server.loaded(&params.thread_id)?;
+    let num_turns = usize::try_from(params.num_turns).unwrap_or(usize::MAX);
+    let busy = |Busy| RpcError::invalid("rollback already in progress for this thread");
+    loaded.roll_back_for(call, num_turns).await.map_err(busy)
+}
+
+/// Ends the terminals that a thread left running.
+pub async fn clean_terminals(call: Call<Empty>, params: ThreadParams) -> Result<(), RpcError> {
+    let loaded = call.server.loaded(&params.thread_id)?;
+    loaded.submit(identity::new_turn_id(), Operation::CleanBackgroundTerminals).await;
+    call.answer(&Empty {}).await;
+    Ok(())
+}
+
+/// Reads the id of a thread.
+///
+/// # Errors
+/// If it is none.
+pub(crate) fn parse_id(text: &str) -> Result<String, RpcError> {
+    identity::parse_session_id(text).ok_or_else(|| RpcError::invalid(format!("invalid thread id: `{text}` is no UUID")))
+}
+
+/// How much of a thread its file keeps.
+fn keep(is_extended: bool) -> Keep {
+    if is_extended { Keep::ExtendedFile } else { Keep::File }
+}
+
+fn file_of(server: &Server, id: &str) -> Result<SessionFile, RpcError> {
+    let path = find::by_id(&server.ground.home, id);
+    let path = path.ok_or_else(|| RpcError::invalid(format!("no rollout found for thread id {id}")))?;
+    file_at(server, &path)
+}
+
+fn file_at(server: &Server, path: &Path) -> Result<SessionFile, RpcError> {
+    let path = server.ground.home.join(path);
+    let shown = path.display();
+    read::open(&path).map_err(|error| RpcError::invalid(format!("failed to load rollout `{shown}`: {error}")))
+}
+
+/// What a session file says of its thread, without turns.
+fn described(server: &Server, path: &Path) -> Result<Thread, RpcError> {
+    let home = &server.ground.home;
+    let summary = summary::of_file(home, path, Place::Live);
+    let summary = summary.map_err(|error| RpcError::internal(format!("{}: {error}", path.display())))?;
+    let mut thread = from_summary(home, summary);
+    if let Some(preview) = first_said(path) {
+        thread.preview = preview;
+    }
+    Ok(thread)
+}
+
+/// What the person says first among the first lines of a file, without what an editor puts before it.
+fn first_said(path: &Path) -> Option<String> {
+    let file = std::fs::File::open(path).ok()?;
+    let mut lines = Forwards::new(file, 0, u64::MAX).ok()?;
+    for _ in 0..PREVIEW_LINES {
+        if let Reading::Record(Record::ResponseItem(item)) = read_line(lines.next_line().ok()??.bytes)
+            && let Some(text) = boundary::said_by_person(&item)
+        {
+            let said = text.split_once(REQUEST_MARK).map_or(text.as_str(), |(_, said)| said);
+            return Some(said.trim().to_owned());
+        }
+    }
+    None
+}
+
+fn turns_of(path: &Path) -> Result<Vec<Turn>, RpcError> {
+    let loaded = read::read(path).map_err(|error| RpcError::internal(error.to_string()))?;
+    Ok(turns::rebuild(&loaded.records))
+}
+
+/// A thread that is loaded, with the turns of its file.
+pub(crate) fn stored(server: &Server, loaded: &Loaded) -> Result<Thread, RpcError> {
+    let Some(path) = loaded.path.as_ref().filter(|path| path.exists()) else {
+        return Ok(loaded.about.clone());
+    };
+    let mut thread = described(server, path)?;
+    thread.turns = turns_of(path)?;
+    Ok(thread)
+}
+
+/// A thread that has just begun.
+fn about_new(session: &Session) -> Thread {
+    let now = jiff::Timestamp::now().as_second();
+    Thread {
+        id: session.id().to_string(),
+        preview: String::new(),
+        model_provider: session.provider_id().to_owned(),
+        created_at: now,
+        updated_at: now,
+        path: session.path().map(Path::to_owned),
+        cwd: PathBuf::from(&session.facts().cwd),
+        cli_version: identity::VERSION.to_owned(),
+        source: SessionSource::VsCode,
+        git_info: None,
+        turns: Vec::new(),
+    }
+}
+
+fn from_summary(home: &Path, summary: Summary) -> Thread {
+    let source = serde_json::from_str(&summary.source).unwrap_or(Value::String(summary.source));
+    Thread {
+        id: summary.id,
+        preview: summary.first_message,
+        model_provider: summary.model_provider.unwrap_or_default(),
+        created_at: summary.created_at,
+        updated_at: summary.updated_at,
+        path: Some(home.join(summary.path)),
+        cwd: PathBuf::from(summary.cwd),
+        cli_version: summary.cli_version,
+        source: SessionSource::from_file(&source),
+        git_info: summary.git.map(|git| GitInfo {
+            sha: git.commit_hash,
+            branch: git.branch,
+            origin_url: git.repository_url,
+        }),
+        turns: Vec::new(),
+    }
+}
+
+/// Looks at tools that a client wants to run.
+fn check_tools(tools: &[DynamicTool]) -> Result<(), RpcError> {
+    let mut seen = BTreeSet::new();
+    for DynamicTool { name, input_schema, .. } in tools {
+        let problem = if name.is_empty() {
+            "dynamic tool name must not be empty".to_owned()
+        } else if name.trim() != name {
+            format!("dynamic tool name has leading/trailing whitespace: {name}")
+        } else if name == "mcp" || name.starts_with("mcp__") {
+            format!("dynamic tool name is reserved: {name}")
+        } else if !seen.insert(name) {
+            format!("duplicate dynamic tool name: {name}")
+        } else if let Err(error) = Schema::read(input_schema) {
+            format!("dynamic tool input schema is not supported for {name}: {error}")
+        } else {
+            continue;
+        };
+        return Err(RpcError::invalid(problem));
+    }
+    Ok(())
+}

@@ -1,0 +1,251 @@
+//! Turns: begin, steer, interrupt, review.
+
+use std::path::PathBuf;
+
+use pellucid_agent::identity;
+use pellucid_engine::review;
+use pellucid_protocol::id::TurnId;
+use pellucid_protocol::input;
+use pellucid_protocol::operation::Operation;
+use pellucid_protocol::operation::SettingsChange;
+use pellucid_protocol::review::ReviewRequest;
+use pellucid_protocol::review::ReviewTarget;
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde::Serialize;
+use serde_json::Value;
+
+use crate::call::Call;
+use crate::methods::thread;
+use crate::rpc::RpcError;
+use crate::types::Empty;
+use crate::types::input::UserInput;
+use crate::types::item::ThreadItem;
+use crate::types::notification::TurnStartedNotification;
+use crate::types::settings::AskForApproval;
+use crate::types::settings::CollaborationMode;
+use crate::types::settings::Personality;
+use crate::types::settings::ReasoningEffort;
+use crate::types::settings::ReasoningSummary;
+use crate::types::settings::SandboxPolicy;
+use crate::types::thread::Turn;
+
+/// `turn/start`.
+#[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct TurnStartParams {
+    /// In which thread.
+    pub thread_id: String,
+    /// What the person gives.
+    pub input: Vec<UserInput>,
+    /// The working directory, from now on.
+    #[serde(default)]
+    pub cwd: Option<PathBuf>,
+    /// When a person is asked, from now on.
+    #[serde(default)]
+    pub approval_policy: Option<AskForApproval>,
+    /// What commands may touch, from now on.
+    #[serde(default)]
+    pub sandbox_policy: Option<SandboxPolicy>,
+    /// The model, from now on.
+    #[serde(default)]
+    pub model: Option<String>,
+    /// How long it may think, from now on.
+    #[serde(default)]
+    pub effort: Option<ReasoningEffort>,
+    /// How its thoughts are summarised, from now on.
+    #[serde(default)]
+    pub summary: Option<ReasoningSummary>,
+    /// Its tone, from now on.
+    #[serde(default)]
+    pub personality: Option<Personality>,
+    /// A JSON schema for the final answer of this turn.
+    #[serde(default)]
+    pub output_schema: Option<Value>,
+    /// The way of working together, from now on.
+    #[serde(default)]
+    pub collaboration_mode: Option<CollaborationMode>,
+}
+
+impl TurnStartParams {
+    /// The first field that needs the experimental capability.
+    pub fn experimental(&self) -> Option<&'static str> {
+        self.collaboration_mode.is_some().then_some("turn/start.collaborationMode")
+    }
+}
+
+/// A turn that began.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct TurnStartResponse {
+    /// The turn, without items.
+    pub turn: Turn,
+}
+
+/// Begins a turn; while one runs, its input joins that.
+pub async fn start(call: Call<TurnStartResponse>, params: TurnStartParams) -> Result<(), RpcError> {
+    let loaded = call.server.loaded(&params.thread_id)?;
+    let sandbox_policy = params.sandbox_policy.map(TryInto::try_into).transpose();
+    let sandbox_policy =
+        sandbox_policy.map_err(|error| RpcError::invalid(format!("invalid sandbox policy: {error}")))?;
+    let change = SettingsChange {
+        cwd: params.cwd,
+        approval_policy: params.approval_policy,
+        sandbox_policy,
+        model: params.model,
+        effort: params.effort.map(Some),
+        summary: params.summary,
+        collaboration_mode: params.collaboration_mode,
+        personality: params.personality,
+    };
+    if change != SettingsChange::default() {
+        loaded.submit(identity::new_turn_id(), Operation::OverrideTurnContext(change)).await;
+    }
+    let id = identity::new_turn_id();
+    let turn = Turn::in_progress(id.as_str());
+    call.answer(&TurnStartResponse { turn: turn.clone() }).await;
+    loaded.notify(&TurnStartedNotification { thread_id: loaded.about.id.clone(), turn }.into()).await;
+    let items: Vec<input::UserInput> = params.input.into_iter().map(Into::into).collect();
+    // Without input there is nothing to do, and the turn never ends.
+    if !items.is_empty() {
+        loaded.expect_turn(&id);
+        loaded.submit(id, Operation::UserInput { items, final_output_json_schema: params.output_schema }).await;
+    }
+    Ok(())
+}
+
+/// `turn/steer`.
+#[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct TurnSteerParams {
+    /// In which thread.
+    pub thread_id: String,
+    /// What the person gives.
+    pub input: Vec<UserInput>,
+    /// The turn that the person means.
+    pub expected_turn_id: String,
+}
+
+/// The turn that was steered.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct TurnSteerResponse {
+    /// Which.
+    pub turn_id: String,
+}
+
+/// Gives input to the turn that runs.
+pub async fn steer(call: Call<TurnSteerResponse>, params: TurnSteerParams) -> Result<(), RpcError> {
+    let loaded = call.server.loaded(&params.thread_id)?;
+    if params.expected_turn_id.is_empty() {
+        return Err(RpcError::invalid("expectedTurnId must not be empty"));
+    }
+    if params.input.is_empty() {
+        return Err(RpcError::invalid("input must not be empty"));
+    }
+    let Some(active) = loaded.active_turn() else {
+        return Err(RpcError::invalid("no active turn to steer"));
+    };
+    let expected = &params.expected_turn_id;
+    if active.as_str() != expected {
+        return Err(RpcError::invalid(format!("expected active turn id `{expected}` but found `{active}`")));
+    }
+    let items = params.input.into_iter().map(Into::into).collect();
+    loaded.submit(identity::new_turn_id(), Operation::UserInput { items, final_output_json_schema: None }).await;
+    call.answer(&TurnSteerResponse { turn_id: active.to_string() }).await;
+    Ok(())
+}
+
+/// `turn/interrupt`.
+#[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct TurnInterruptParams {
+    /// In which thread.
+    pub thread_id: String,
+    /// Which turn; the one that runs is meant, whatever this says.
+    pub turn_id: String,
+}
+
+/// Interrupts the turn that runs. The answer comes when it is over.
+pub async fn interrupt(call: Call<Empty>, params: TurnInterruptParams) -> Result<(), RpcError> {
+    let loaded = call.server.loaded(&params.thread_id)?;
+    loaded.interrupt_for(call).await;
+    Ok(())
+}
+
+/// `review/start`.
+#[derive(Debug, Clone, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ReviewStartParams {
+    /// In which thread.
+    pub thread_id: String,
+    /// What is reviewed.
+    pub target: ReviewTarget,
+    /// Where.
+    #[serde(default)]
+    pub delivery: Option<ReviewDelivery>,
+}
+
+/// Where a review happens.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub enum ReviewDelivery {
+    /// In the thread itself.
+    Inline,
+    /// In a copy of it.
+    Detached,
+}
+
+/// A review that began.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ReviewStartResponse {
+    /// Its turn, with what is reviewed.
+    pub turn: Turn,
+    /// The thread in which it happens.
+    pub review_thread_id: String,
+}
+
+/// Has changes reviewed.
+pub async fn review(call: Call<ReviewStartResponse>, params: ReviewStartParams) -> Result<(), RpcError> {
+    let parent = call.server.loaded(&params.thread_id)?;
+    let target = checked(params.target)?;
+    let loaded = match params.delivery {
+        None | Some(ReviewDelivery::Inline) => parent,
+        Some(ReviewDelivery::Detached) => thread::fork_for_review(&call, &parent).await?,
+    };
+    let id = identity::new_turn_id();
+    let turn = review_turn(&id, &target);
+    let review_thread_id = loaded.about.id.clone();
+    call.answer(&ReviewStartResponse { turn: turn.clone(), review_thread_id: review_thread_id.clone() }).await;
+    loaded.notify(&TurnStartedNotification { thread_id: review_thread_id, turn }.into()).await;
+    loaded.expect_turn(&id);
+    let review_request = ReviewRequest { target, user_facing_hint: None };
+    loaded.submit(id, Operation::Review { review_request }).await;
+    Ok(())
+}
+
+/// What is reviewed, without needless space.
+fn checked(target: ReviewTarget) -> Result<ReviewTarget, RpcError> {
+    let given = |text: &str, name: &str| {
+        let text = text.trim();
+        if text.is_empty() { Err(RpcError::invalid(format!("{name} must not be empty"))) } else { Ok(text.to_owned()) }
+    };
+    Ok(match target {
+        ReviewTarget::UncommittedChanges => ReviewTarget::UncommittedChanges,
+        ReviewTarget::BaseBranch { branch } => ReviewTarget::BaseBranch { branch: given(&branch, "branch")? },
+        ReviewTarget::Commit { sha, title } => {
+            let title = title.map(|title| title.trim().to_owned()).filter(|title| !title.is_empty());
+            ReviewTarget::Commit { sha: given(&sha, "sha")?, title }
+        }
+        ReviewTarget::Custom { instructions } => {
+            ReviewTarget::Custom { instructions: given(&instructions, "instructions")? }
+        }
+    })
+}
+
+fn review_turn(id: &TurnId, target: &ReviewTarget) -> Turn {
+    let content = vec![UserInput::Text { text: review::hint(target), text_elements: Vec::new() }];
+    let said = ThreadItem::UserMessage { id: id.to_string(), content };
+    Turn { items: vec![said], ..Turn::in_progress(id.as_str()) }
+}

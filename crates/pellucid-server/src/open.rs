@@ -1,0 +1,138 @@
+//! Opens a session for a client: the configuration of its folder, with what the request changes.
+
+use std::path::Path;
+use std::path::PathBuf;
+
+use pellucid_agent::child::Origin;
+use pellucid_agent::identity::Identity;
+use pellucid_agent::open;
+use pellucid_agent::open::Asked;
+use pellucid_agent::open::Opening;
+use pellucid_agent::open::Plan;
+use pellucid_agent::rules;
+use pellucid_agent::session::Session;
+use pellucid_config::Config;
+use pellucid_config::HarnessOverrides;
+use pellucid_config::Override;
+use pellucid_config::value;
+use pellucid_config::value::Data;
+use pellucid_protocol::dynamic_tool::DynamicTool;
+use pellucid_protocol::event::RawItems;
+use pellucid_workspace::pack_files;
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::Map;
+use serde_json::Value;
+
+use crate::rpc::RpcError;
+use crate::server::Server;
+use crate::types::settings::AskForApproval;
+use crate::types::settings::Personality;
+use crate::types::settings::SandboxMode;
+
+/// Every client of this server counts as an editor, so that lists show its sessions.
+const FACE: &str = "vscode";
+
+/// What a request changes against the configuration.
+#[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Overrides {
+    /// The model.
+    pub model: Option<String>,
+    /// The provider's id.
+    pub model_provider: Option<String>,
+    /// The working directory.
+    pub cwd: Option<PathBuf>,
+    /// When a person is asked.
+    pub approval_policy: Option<AskForApproval>,
+    /// What commands may touch.
+    pub sandbox: Option<SandboxMode>,
+    /// Any keys of the configuration, dotted ones too.
+    pub config: Option<Map<String, Value>>,
+    /// What takes the place of the base instructions.
+    pub base_instructions: Option<String>,
+    /// A further message from the developer.
+    pub developer_instructions: Option<String>,
+    /// The model's tone.
+    pub personality: Option<Personality>,
+}
+
+impl Overrides {
+    /// The configuration that a session gets.
+    ///
+    /// # Errors
+    /// If a file or a value cannot be used.
+    pub fn config(&self, server: &Server, recorded_cwd: Option<&Path>) -> Result<Config, RpcError> {
+        let harness = HarnessOverrides {
+            model: self.model.clone(),
+            model_provider: self.model_provider.clone(),
+            approval_policy: self.approval_policy,
+            sandbox_mode: self.sandbox,
+            base_instructions: self.base_instructions.clone(),
+            developer_instructions: self.developer_instructions.clone(),
+            personality: self.personality,
+            ..HarnessOverrides::default()
+        };
+        let overrides = self.config.iter().flatten().filter_map(|(key, value)| Some(Override::new(key, data(value)?)));
+        let cwd = self.cwd.as_deref().or(recorded_cwd);
+        let config = server.ground.config(cwd, overrides.collect(), harness);
+        config.map_err(|error| RpcError::invalid(format!("error deriving config: {error}")))
+    }
+}
+
+/// A value of a request as the configuration has it; `null` says nothing.
+fn data(value: &Value) -> Option<Data> {
+    let inner = |value: &Value| Some(value::Value { data: data(value)?, place: value::Place::default() });
+    Some(match value {
+        Value::Null => return None,
+        Value::Bool(it) => Data::Boolean(*it),
+        Value::Number(it) => it.as_i64().map_or_else(|| Data::Float(it.as_f64().unwrap_or_default()), Data::Integer),
+        Value::String(it) => Data::String(it.clone()),
+        Value::Array(list) => Data::List(list.iter().filter_map(inner).collect()),
+        Value::Object(map) => {
+            let mut table = value::Table::default();
+            for (key, value) in map {
+                if let Some(value) = inner(value) {
+                    table.set(&[key], value);
+                }
+            }
+            Data::Table(table)
+        }
+    })
+}
+
+/// What a client adds to a session.
+#[derive(Debug, Default)]
+pub struct Extras {
+    /// Tools that it runs.
+    pub dynamic_tools: Vec<DynamicTool>,
+    /// Whether it is told of items as they are recorded.
+    pub raw_items: RawItems,
+}
+
+/// Opens a session.
+///
+/// # Errors
+/// If the configuration, the rules, the pack or a session file cannot be used.
+pub fn open(
+    server: &Server,
+    overrides: &Overrides,
+    recorded_cwd: Option<&Path>,
+    extras: Extras,
+    opening: Opening,
+) -> Result<Session, RpcError> {
+    let config = overrides.config(server, recorded_cwd)?;
+    let wrong = |error: &dyn std::fmt::Display| RpcError::invalid(format!("error creating thread: {error}"));
+    let policy = rules::load(&config).map_err(|error| wrong(&error))?;
+    let pack = pack_files::load(&config.prompt.pack, &config.folders.home).map_err(|error| wrong(&error))?;
+    let env = server.ground.env.clone();
+    let asked = match &server.ground.script {
+        Some(script) => Asked::scripted(script.clone()),
+        None => Asked::over_http(&config, &env, server.transport.clone()),
+    };
+    let identity = server.identity().cloned().unwrap_or_else(|| Identity::new(FACE, &env));
+    let Extras { dynamic_tools, raw_items } = extras;
+    let origin = Origin::Face(FACE);
+    let plan = Plan { config, env, policy, pack, asked, identity, origin, dynamic_tools, raw_items };
+    open::open(plan, opening).map_err(|error| wrong(&error))
+}

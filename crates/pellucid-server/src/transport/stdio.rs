@@ -1,0 +1,116 @@
+//! One client on standard input and output, a message to a line.
+
+use std::io;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use tokio::io::AsyncBufReadExt;
+use tokio::io::AsyncRead;
+use tokio::io::AsyncWrite;
+use tokio::io::AsyncWriteExt;
+use tokio::io::BufReader;
+use tokio::sync::mpsc;
+
+use crate::rpc;
+use crate::rpc::RpcError;
+use crate::server::Server;
+
+/// How long a message may be. A picture fits in it many times.
+pub const MESSAGE_BYTES_MAX: usize = 128 << 20;
+
+/// Serves one client until it closes its end, then ends all sessions.
+///
+/// # Errors
+/// When the client's end cannot be read.
+pub async fn serve(
+    server: Arc<Server>,
+    input: impl AsyncRead + Unpin,
+    output: impl AsyncWrite + Unpin + Send + 'static,
+) -> io::Result<()> {
+    let (connection, outgoing) = server.connect();
+    let writer = tokio::spawn(write(outgoing, output));
+    let mut lines = BufReader::new(input);
+    let mut line = Vec::new();
+    let end = loop {
+        match read_line(&mut lines, &mut line).await {
+            Ok(Read::Line) => server.receive(&connection, &line).await,
+            Ok(Read::TooLong) => {
+                let error = RpcError::invalid(format!("a message is longer than {MESSAGE_BYTES_MAX} bytes"));
+                connection.send(rpc::refusal(None, &error)).await;
+            }
+            Ok(Read::End) => break Ok(()),
+            Err(error) => break Err(error),
+        }
+    };
+    server.disconnect(&connection).await;
+    server.shut_down().await;
+    drop(connection);
+    // What was said last still goes out; a client that does not read it any more has closed the pipe.
+    let _ = writer.await;
+    end
+}
+
+/// What was read.
+#[derive(PartialEq, Eq)]
+enum Read {
+    Line,
+    TooLong,
+    End,
+}
+
+/// Reads a line; one that is too long is passed over.
+async fn read_line(lines: &mut BufReader<impl AsyncRead + Unpin>, line: &mut Vec<u8>) -> io::Result<Read> {
+    line.clear();
+    let mut is_too_long = false;
+    loop {
+        let available = lines.fill_buf().await?;
+        if available.is_empty() {
+            // A last line without its end is a message that was cut.
+            return Ok(if line.is_empty() && !is_too_long { Read::End } else { finish(is_too_long) });
+        }
+        let end = available.iter().position(|byte| *byte == b'\n');
+        let part = &available[..end.unwrap_or(available.len())];
+        is_too_long |= line.len() + part.len() > MESSAGE_BYTES_MAX;
+        if is_too_long {
+            *line = Vec::new();
+        } else {
+            line.extend_from_slice(part);
+        }
+        let n_read = part.len() + usize::from(end.is_some());
+        lines.consume(n_read);
+        if end.is_some() {
+            return Ok(finish(is_too_long));
+        }
+    }
+}
+
+fn finish(is_too_long: bool) -> Read {
+    if is_too_long { Read::TooLong } else { Read::Line }
+}
+
+/// Writes what waits, as much as there is at a time.
+async fn write(mut outgoing: mpsc::Receiver<Bytes>, mut output: impl AsyncWrite + Unpin) {
+    /// How much is put together.
+    const BATCH_BYTES: usize = 64 << 10;
+    let mut batch = Vec::new();
+    while let Some(message) = outgoing.recv().await {
+        append(&mut batch, &message);
+        while batch.len() < BATCH_BYTES
+            && let Ok(message) = outgoing.try_recv()
+        {
+            append(&mut batch, &message);
+        }
+        if output.write_all(&batch).await.is_err() || output.flush().await.is_err() {
+            // The client does not listen any more. What is said to it is taken and forgotten, until it closes its other end too.
+            while outgoing.recv().await.is_some() {}
+            return;
+        }
+        batch.clear();
+        batch.shrink_to(BATCH_BYTES);
+    }
+}
+
+fn append(batch: &mut Vec<u8>, message: &[u8]) {
+    batch.extend_from_slice(message);
+    batch.push(b'\n');
+}

@@ -1,0 +1,75 @@
+//! Items that are made from events of tools.
+
+use pellucid_engine::command_line::joined;
+use pellucid_protocol::approval::ExecApprovalRequest;
+use pellucid_protocol::change::Changes;
+use pellucid_protocol::change::PatchApplyEnd;
+use pellucid_protocol::exec::ExecCommandBegin;
+use pellucid_protocol::exec::ExecCommandEnd;
+
+use super::change::PatchApplyStatus;
+use super::change::updates;
+use super::command::CommandExecutionStatus;
+use super::command::actions;
+use super::item::ThreadItem;
+
+impl ThreadItem {
+    /// A patch.
+    pub fn patch(call_id: &str, changes: &Changes, status: PatchApplyStatus) -> Self {
+        Self::FileChange { id: call_id.to_owned(), changes: updates(changes), status }
+    }
+
+    /// A command that somebody was asked about and that does not run.
+    pub fn unrun(request: &ExecApprovalRequest, status: CommandExecutionStatus) -> Self {
+        Self::CommandExecution {
+            id: request.call_id.clone(),
+            command: joined(&request.command),
+            cwd: request.cwd.clone(),
+            process_id: None,
+            status,
+            command_actions: actions(&request.parsed_cmd),
+            aggregated_output: None,
+            exit_code: None,
+            duration_ms: None,
+        }
+    }
+}
+
+impl From<&ExecCommandBegin> for ThreadItem {
+    fn from(begin: &ExecCommandBegin) -> Self {
+        Self::CommandExecution {
+            id: begin.call_id.clone(),
+            command: joined(&begin.command),
+            cwd: begin.cwd.clone(),
+            process_id: begin.process_id.clone(),
+            status: CommandExecutionStatus::InProgress,
+            command_actions: actions(&begin.parsed_cmd),
+            aggregated_output: None,
+            exit_code: None,
+            duration_ms: None,
+        }
+    }
+}
+
+impl From<&ExecCommandEnd> for ThreadItem {
+    fn from(end: &ExecCommandEnd) -> Self {
+        let output = &end.aggregated_output;
+        Self::CommandExecution {
+            id: end.begin.call_id.clone(),
+            command: joined(&end.begin.command),
+            cwd: end.begin.cwd.clone(),
+            process_id: end.begin.process_id.clone(),
+            status: end.status.into(),
+            command_actions: actions(&end.begin.parsed_cmd),
+            aggregated_output: (!output.is_empty()).then(|| output.clone()),
+            exit_code: Some(end.exit_code),
+            duration_ms: Some(i64::try_from(end.duration.as_millis()).unwrap_or(i64::MAX)),
+        }
+    }
+}
+
+impl From<&PatchApplyEnd> for ThreadItem {
+    fn from(end: &PatchApplyEnd) -> Self {
+        Self::patch(&end.call_id, &end.changes, end.status.into())
+    }
+}

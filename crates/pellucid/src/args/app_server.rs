@@ -1,0 +1,47 @@
+//! The arguments of `app-server`.
+
+use std::path::PathBuf;
+
+use clap::Args as ClapArgs;
+use clap::Subcommand;
+use pellucid_server::transport::listen::Listen;
+
+/// `app-server`.
+#[derive(Debug, ClapArgs)]
+#[command(args_conflicts_with_subcommands = true)]
+pub struct AppServerArgs {
+    /// Where clients connect: stdio:// for one client on standard input and output, ws://127.0.0.1:PORT for
+    /// several over WebSockets.
+    ///
+    /// A WebSocket client needs the token that is printed on standard error; PELLUCID_APP_SERVER_TOKEN sets it.
+    #[arg(long, value_name = "URL", default_value = "stdio://")]
+    pub listen: Listen,
+
+    /// Let the embedded model answer from this script: no key, no network.
+    #[arg(long, value_name = "FILE")]
+    pub script: Option<PathBuf>,
+
+    #[command(subcommand)]
+    pub command: Option<AppServerCommand>,
+}
+
+/// Commands of `app-server`.
+#[derive(Debug, Subcommand)]
+pub enum AppServerCommand {
+    /// Write the protocol as JSON Schemas.
+    GenerateJsonSchema(GenerateArgs),
+    /// Write the protocol as TypeScript types.
+    GenerateTs(GenerateArgs),
+}
+
+/// `app-server generate-...`.
+#[derive(Debug, ClapArgs)]
+pub struct GenerateArgs {
+    /// The folder to write to; it is made if it is not there.
+    #[arg(short, long, value_name = "DIR")]
+    pub out: PathBuf,
+
+    /// With what may still change.
+    #[arg(long)]
+    pub experimental: bool,
+}

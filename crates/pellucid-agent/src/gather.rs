@@ -84,7 +84,7 @@ pub struct Sources {
 impl Sources {
     /// Reads the catalogue once. There are no rules about commands yet.
     pub fn new(config: Config, env: Env) -> Self {
-        let catalogue = catalogue(&config);
+        let catalogue = catalogue(&config.folders.home);
         Self { config, env, policy: Policy::default(), catalogue }
     }
 
@@ -217,9 +217,10 @@ pub fn provided(text: &Sourced) -> Provided {
     Provided { place, text: text.text.clone() }
 }
 
-fn catalogue(config: &Config) -> Catalogue {
+/// The models that are known: the built-in ones, and those of a models cache in the home folder.
+pub fn catalogue(home: &Path) -> Catalogue {
     let mut catalogue = Catalogue::builtin();
-    if let Ok(text) = fs::read_to_string(config.folders.home.join("models_cache.json"))
+    if let Ok(text) = fs::read_to_string(home.join("models_cache.json"))
         && let Err(reason) = catalogue.overlay(&text, VERSION, SystemTime::now())
     {
         tracing::debug!(%reason, "the models cache is not used");

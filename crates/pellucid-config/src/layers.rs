@@ -18,6 +18,7 @@ use crate::error::line_at;
 use crate::files;
 use crate::keys;
 use crate::load::LoadOptions;
+use crate::load::ProjectLayers;
 use crate::overrides;
 use crate::paths;
 use crate::project;
@@ -27,6 +28,7 @@ use crate::value::Place;
 use crate::value::Table;
 use crate::value::Value;
 use crate::value::segments;
+use crate::verify;
 
 /// The name of the configuration file in a home or project folder.
 pub const FILE_NAME: &str = "config.toml";
@@ -179,6 +181,16 @@ impl Layers {
         self.layers.get(place.layer)
     }
 
+    /// Whether every value is what its key takes. Which profile and provider are meant, and whether files
+    /// that are named are there, is left open.
+    ///
+    /// # Errors
+    ///
+    /// The first value that is not.
+    pub fn verify(&self) -> Result<(), ConfigError> {
+        verify::check(&self.merged).map_err(|problem| self.error(problem))
+    }
+
     /// A problem as the error that shows its place, if it is in a file.
     pub(crate) fn error(&self, problem: Problem) -> ConfigError {
         let Problem { message, key, place } = problem;
@@ -277,7 +289,11 @@ impl LayerReader<'_> {
 
         let markers = root_markers(&known);
         let project = Project::new(&self.options.cwd, &markers);
-        for folder in project.folders() {
+        let folders = match self.options.project {
+            ProjectLayers::Read => project.folders(),
+            ProjectLayers::Skip => Vec::new(),
+        };
+        for folder in folders {
             if !folder.has_folder(project::FOLDER) {
                 continue;
             }

@@ -14,6 +14,7 @@ use pellucid_protocol::settings::ApprovalPolicy;
 use pellucid_protocol::settings::SandboxMode;
 use pellucid_protocol::settings::WebSearchMode;
 use serde::Deserialize;
+use serde::Serialize;
 
 use crate::files;
 use crate::layers::Layers;
@@ -92,7 +93,7 @@ pub enum McpIdentity {
 }
 
 /// Where data must stay.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Residency {
     /// In the United States.

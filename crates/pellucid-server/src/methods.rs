@@ -1,14 +1,25 @@
 //! What clients can ask for, one function to a method.
 //!
-//! A plain method is a function of the server and its parameters, and its result is the answer. A method that
-//! says more than its answer, or says it later, gets the [`Call`].
+//! A plain method is a function of the server and its parameters, and its result is the answer. One that tells all
+//! clients something after its answer returns it beside its result ([`told::Told`]). A method that says something
+//! else than its answer, or says it later, gets the [`Call`].
 
+pub mod catalog;
+pub mod config;
 pub mod initialize;
+mod paging;
 pub mod thread;
+pub mod told;
 pub mod turn;
 
+#[cfg(test)]
+mod fixture;
+
+use std::path::Path;
 use std::sync::Arc;
 
+use pellucid_config::Config;
+use pellucid_config::HarnessOverrides;
 use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;
 
@@ -21,8 +32,8 @@ use crate::server::Server;
 
 /// Makes the way from the name of a method to its function.
 ///
-/// A row is `"name" (Params) => kind function;`. Kinds: `plain` for functions of the server, `call` for those
-/// that get the call. `beside` before the kind lets the method run beside the client's next requests. A gate
+/// A row is `"name" (Params) => kind function;`. Kinds: `plain` for functions of the server, `told` for those that
+/// tell all clients something too, `call` for those that get the call. `beside` before the kind lets the method run beside the client's next requests. A gate
 /// before the arrow says what needs the experimental capability: the whole method, or a field.
 macro_rules! methods {
     ($($name:literal ($params:ty) $(if $gate:path)? => $($beside:ident)? [$kind:ident $function:path];)+) => {
@@ -62,6 +73,18 @@ macro_rules! methods {
             Err(error) => Err(error),
         }
     };
+    (@run [told $function:path] $server:ident $connection:ident $id:ident $call:ident $params:ident) => {
+        match $function($server, $params).await {
+            Ok(told::Told { result, notices }) => {
+                $call.answer(&result).await;
+                for notice in &notices {
+                    $server.notify_all(notice).await;
+                }
+                Ok(())
+            }
+            Err(error) => Err(error),
+        }
+    };
     (@run [call $function:path] $server:ident $connection:ident $id:ident $call:ident $params:ident) => {
         $function($call, $params).await
     };
@@ -95,6 +118,14 @@ methods! {
     "turn/steer" (turn::TurnSteerParams) => [call turn::steer];
     "turn/interrupt" (turn::TurnInterruptParams) => [call turn::interrupt];
     "review/start" (turn::ReviewStartParams) => [call turn::review];
+}
+
+/// The configuration for a folder, or for that of the server.
+fn current(server: &Server, cwd: Option<&Path>) -> Result<Config, RpcError> {
+    server
+        .ground
+        .config(cwd, Vec::new(), HarnessOverrides::default())
+        .map_err(|error| RpcError::invalid(format!("error deriving config: {}", error.brief())))
 }
 
 fn clean_terminals_gate(_params: &thread::ThreadParams) -> Option<&'static str> {

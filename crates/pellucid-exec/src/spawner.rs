@@ -13,6 +13,7 @@ use rustix::process::Pid;
 use rustix::process::Signal;
 use rustix::process::kill_process_group;
 use tokio::process::ChildStderr;
+use tokio::process::ChildStdin;
 use tokio::process::ChildStdout;
 use tokio::process::Command;
 use tokio::runtime::Handle;
@@ -30,6 +31,15 @@ pub(crate) struct Child {
 }
 
 impl Child {
+    /// Its id, until its end was noticed.
+    pub(crate) fn id(&self) -> Option<u32> {
+        self.inner.id()
+    }
+
+    pub(crate) fn take_stdin(&mut self) -> Option<ChildStdin> {
+        self.inner.stdin.take()
+    }
+
     pub(crate) fn take_stdout(&mut self) -> Option<ChildStdout> {
         self.inner.stdout.take()
     }

@@ -101,7 +101,7 @@ impl Dialogue {
     pub async fn start(command: &Command) -> Result<Self, SpawnError> {
         let mut starting = command.to_tokio()?;
         starting.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-        let mut child = spawner::spawn(starting, Attachment::Nothing).await?;
+        let mut child = spawner::spawn(starting, Attachment::Nothing, command.guarding()).await?;
         let missing = || io::Error::other("a new process lacks a stream");
         let input = child.take_stdin().ok_or_else(missing)?;
         let output = child.take_stdout().ok_or_else(missing)?;

@@ -28,4 +28,6 @@ pub mod text;
 
 mod before_exec;
 mod command;
+#[cfg(target_os = "linux")]
+mod guard;
 mod spawner;

@@ -145,7 +145,7 @@ impl Kernel {
                 Some(ended) = calls.join_next() => {
                     // A call that broke has no answer; the piece waits for it until its time is over.
                     if let Ok((id, outcome)) = ended {
-                        self.answer(&id, outcome);
+                        self.answer(&id, &outcome);
                     }
                 }
                 line = self.dialogue.hear() => match serde_json::from_str(&line.map_err(Trouble::Silent)?) {
@@ -154,7 +154,7 @@ impl Kernel {
                     }
                     Ok(FromKernel::ExecResult { .. }) => {}
                     Ok(FromKernel::RunTool { id, exec_id, .. }) if exec_id != exec => {
-                        self.answer(&id, Err("js_repl exec context not found".to_owned()));
+                        self.answer(&id, &Err("js_repl exec context not found".to_owned()));
                     }
                     Ok(FromKernel::RunTool { id, tool_name, arguments, .. }) => {
                         let job = job.clone();
@@ -167,8 +167,8 @@ impl Kernel {
     }
 
     /// Tells the kernel what became of a tool.
-    fn answer(&mut self, id: &str, outcome: Result<Item, String>) {
-        let (response, error) = match &outcome {
+    fn answer(&mut self, id: &str, outcome: &Result<Item, String>) {
+        let (response, error) = match outcome {
             Ok(item) => (Some(item), None),
             Err(error) => (None, Some(error.as_str())),
         };

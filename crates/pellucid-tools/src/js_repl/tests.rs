@@ -193,7 +193,6 @@ fn a_kernel_that_may_do_other_things_is_not_used() {
 }
 
 /// A Node that will do, if there is one.
-#[expect(clippy::print_stderr, reason = "whoever reads the tests must know what was not run")]
 fn node() -> Option<PathBuf> {
     let named: Vec<_> = std::env::var_os("CODEX_JS_REPL_NODE_PATH").map(PathBuf::from).into_iter().collect();
     let found = super::node::find(&named, std::env::var_os("PATH").as_deref()).ok();

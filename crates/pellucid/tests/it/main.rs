@@ -8,6 +8,7 @@ mod approvals;
 mod crashes;
 mod errors;
 mod exec;
+mod orphans;
 mod other_packs;
 mod recordings;
 mod reference;

@@ -8,6 +8,7 @@ mod approvals;
 mod crashes;
 mod errors;
 mod exec;
+#[cfg(target_os = "linux")]
 mod orphans;
 mod other_packs;
 mod recordings;

@@ -1,8 +1,10 @@
 //! An agent that is killed leaves nothing running, whatever it ran and however.
 
+use std::fs;
 use std::fs::File;
 use std::io::BufRead;
 use std::io::BufReader;
+use std::path::PathBuf;
 use std::process::Child;
 use std::process::Command;
 use std::process::Stdio;
@@ -45,7 +47,7 @@ impl Tool {
 }
 
 /// What is read from a pipe, a line each, until nobody holds it any more.
-fn lines_of(path: std::path::PathBuf) -> Receiver<String> {
+fn lines_of(path: PathBuf) -> Receiver<String> {
     let (sender, lines) = mpsc::channel();
     thread::spawn(move || {
         // Waits until somebody writes.
@@ -88,7 +90,6 @@ fn check_each_signal(tool: Tool, sandbox: &str) {
     }
 }
 
-#[cfg(target_os = "linux")]
 #[test]
 fn unconfined_commands_end_with_the_agent() {
     check_each_signal(Tool::Shell, "danger-full-access");
@@ -96,7 +97,22 @@ fn unconfined_commands_end_with_the_agent() {
     check_each_signal(Tool::ExecCommandInTerminal, "danger-full-access");
 }
 
-#[cfg(target_os = "linux")]
+#[test]
+fn what_a_command_left_running_on_purpose_goes_on() {
+    let script = "sh -c 'read word <go; echo $word >alive' >/dev/null 2>&1 &";
+    let call = format!("call = [{{ name = \"shell\", args = {{ command = [\"bash\", \"-c\", \"{script}\"] }} }}]");
+    let reply = |what: &str| format!("[[reply]]\n{what}\nusage = {{ input = 1, output = 1 }}\n");
+    let world = World::new(&format!("//- work/script.toml\n{}{}", reply(&call), reply("say = \"done\"")));
+    for name in ["alive", "go"] {
+        assert!(Command::new("mkfifo").arg(world.files.path("work").join(name)).status().unwrap().success());
+    }
+    let lines = lines_of(world.files.path("work/alive"));
+    let ran = world.run(&["exec", "--script", "script.toml", "--sandbox", "danger-full-access", "go"]);
+    assert_eq!((ran.status, ran.out()), (0, "done\n"));
+    fs::write(world.files.path("work/go"), "on\n").unwrap();
+    assert_eq!(lines.recv_timeout(LIMIT).as_deref(), Ok("on"));
+}
+
 #[test]
 fn confined_commands_end_with_the_agent() {
     let found = World::new("").run(&["doctor", "--json"]);

@@ -173,7 +173,7 @@ async fn serve(session: &mut Session, inside: &mut Inside) -> Result<(), FaceGon
             | Operation::DynamicToolResponse { .. }
             | Operation::Interrupt => {}
             Operation::Shutdown => {
-                session.jobs.toolbox.terminals.terminate_all().await;
+                session.jobs.toolbox.close().await;
                 session.clean_login_snapshots();
                 session.setup.crew.end().await;
                 return inside.events.send(&mut session.log, id.as_str(), EventMessage::ShutdownComplete).await;

@@ -408,6 +408,7 @@ impl Session {
             sandbox: sandbox::of(config),
             protection: sandbox::protection(config),
             home: config.folders.home.clone(),
+            node_paths: config.tools.node_paths.clone(),
         });
         Self {
             transcript: Transcript::new(ids(&setup.provider), facts.model.truncation_policy),

@@ -38,8 +38,10 @@ pub struct Situation {
     pub sees_pictures: bool,
     /// How outputs are cut.
     pub truncation: TruncationPolicy,
-    /// The tools that the model was offered.
+    /// The tools that the model was offered, those included that it can only reach through others.
     pub offered: Vec<Offered>,
+    /// The only tools that the model itself may call, if it may not call all.
+    pub only: Option<Vec<String>>,
     /// The names of the tools that the program which drives the session runs itself.
     pub dynamic_tools: Vec<String>,
     /// The tools of connected apps, which are offered when a search finds them.
@@ -65,6 +67,8 @@ pub struct Offered {
     pub name: String,
     /// Whether calls of it may run beside others.
     pub is_parallel: bool,
+    /// Whether it is called with raw text, not with arguments.
+    pub takes_text: bool,
 }
 
 /// A tool of a connected app.

@@ -27,6 +27,8 @@ pub enum Stage {
         /// Whether standard input is a handle of the agent.
         has_agent: bool,
     },
+    /// Outlive the agent for a moment, and end what it was running.
+    Guard,
     /// Try the mechanisms and say what works.
     Probe {
         /// Where bubblewrap is, if it is to be tried.
@@ -96,6 +98,7 @@ impl Stage {
                 args.push("init".into());
                 args.extend(has_agent.then(|| "--agent".into()));
             }
+            Self::Guard => args.push("guard".into()),
             Self::Probe { bubblewrap, everything } => {
                 args.push("probe".into());
                 if let Some(path) = bubblewrap {
@@ -119,6 +122,7 @@ impl Stage {
                 let has_agent = has_agent.as_deref() == Some(OsStr::new("--agent"));
                 Ok(Self::Init { has_agent })
             }
+            Some("guard") => Ok(Self::Guard),
             Some("probe") => {
                 let (mut bubblewrap, mut everything) = (None, false);
                 while let Some(argument) = args.next() {
@@ -263,6 +267,7 @@ mod tests {
             Stage::Confine(Order { fenced: Some("/w".into()), ..Order::new(Backend::Namespaces, vec!["true".into()]) }),
             Stage::Init { has_agent: true },
             Stage::Init { has_agent: false },
+            Stage::Guard,
             Stage::Probe { bubblewrap: Some("/b".into()), everything: true },
             Stage::Probe { bubblewrap: None, everything: false },
         ];

@@ -125,6 +125,7 @@ fn current(server: &Server, cwd: Option<&Path>) -> Result<Config, RpcError> {
     server
         .ground
         .config(cwd, Vec::new(), HarnessOverrides::default())
+        .map(|(config, _)| config)
         .map_err(|error| RpcError::invalid(format!("error deriving config: {}", error.brief())))
 }
 

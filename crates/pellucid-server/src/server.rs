@@ -13,6 +13,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use pellucid_agent::identity::Identity;
+use pellucid_exec::sandbox::Sandbox;
 use pellucid_model::Transport;
 use pellucid_store::sessions::LocalSessions;
 use serde_json::Value;
@@ -22,6 +23,7 @@ use crate::connection::Connection;
 use crate::ground::Ground;
 use crate::loaded::Loaded;
 use crate::methods;
+use crate::methods::files::Searches;
 use crate::rpc;
 use crate::rpc::Incoming;
 use crate::rpc::RequestId;
@@ -39,6 +41,10 @@ pub struct Server {
     pub ground: Ground,
     /// The way to models, with its open connections.
     pub(crate) transport: Transport,
+    /// Searches for files that go on.
+    pub(crate) searches: Searches,
+    /// What confines commands of clients, once there was one.
+    pub(crate) sandbox: OnceLock<Sandbox>,
     /// How sessions introduce themselves; the first client says it.
     identity: OnceLock<Identity>,
     connections: Mutex<BTreeMap<u64, Arc<Connection>>>,
@@ -61,6 +67,8 @@ impl Server {
         Arc::new(Self {
             ground,
             transport: Transport::default(),
+            searches: Searches::default(),
+            sandbox: OnceLock::new(),
             identity: OnceLock::new(),
             connections: Mutex::default(),
             n_connections: AtomicU64::new(0),

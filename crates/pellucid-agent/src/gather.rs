@@ -16,6 +16,7 @@ use pellucid_engine::facts::Facts;
 use pellucid_engine::facts::InjectionFacts;
 use pellucid_engine::facts::Memory;
 use pellucid_engine::facts::NetworkRules;
+use pellucid_engine::facts::PrefixToken;
 use pellucid_engine::facts::Provided;
 use pellucid_engine::fragment::Omission;
 use pellucid_engine::fragment::Why;
@@ -54,6 +55,18 @@ pub struct Gathered {
     pub skill_search: SkillSearch,
     /// The person's shell.
     pub shell: PathBuf,
+}
+
+impl Gathered {
+    /// Adds a prefix that a person has just allowed for good, as if its rule had been there from the start. The model
+    /// has heard of it; the next text on permissions lists it with the others.
+    pub fn allow(&mut self, prefix: &[String]) {
+        let prefix = prefix.iter().cloned().map(PrefixToken::Word).collect();
+        let prefixes = &mut self.facts.approved_prefixes;
+        prefixes.push(prefix);
+        prefixes.sort();
+        prefixes.dedup();
+    }
 }
 
 /// What facts are made of again when settings change.

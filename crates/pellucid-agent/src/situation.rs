@@ -1,6 +1,7 @@
 //! What holds for the calls of a turn, from what is true of the session.
 
 use pellucid_engine::gate;
+use pellucid_engine::pack::ToolKind;
 use pellucid_engine::tool_list;
 use pellucid_exec::environment;
 use pellucid_exec::environment::Network;
@@ -22,8 +23,13 @@ pub(crate) fn situation(setup: &Setup, turn_id: &TurnId) -> Situation {
     let config = &setup.sources.config;
     let shell_is_on = gate::shell_type(facts) != ShellType::Disabled;
     let has_snapshots = shell_is_on && facts.features.is_on(Feature::ShellSnapshot);
-    let offered = tool_list::offered(&setup.pack, facts);
-    let offered = offered.iter().map(|tool| Offered { name: tool.file.name.clone(), is_parallel: tool.slot.parallel });
+    let offered = tool_list::callable(&setup.pack, facts);
+    let offered = offered.iter().map(|tool| Offered {
+        name: tool.file.name.clone(),
+        is_parallel: tool.slot.parallel,
+        takes_text: tool.file.kind == ToolKind::Custom,
+    });
+    let only = tool_list::only(&setup.pack, facts);
     Situation {
         session_id: setup.session_id.clone(),
         turn_id: turn_id.clone(),
@@ -35,7 +41,9 @@ pub(crate) fn situation(setup: &Setup, turn_id: &TurnId) -> Situation {
         sees_pictures: facts.model.takes_images(),
         truncation: facts.model.truncation_policy,
         offered: offered.collect(),
+        only: only.map(|files| files.iter().map(|file| setup.pack.tool_file(file).name.clone()).collect()),
         app_tools: Vec::new(),
+        agents: None,
         dynamic_tools: facts.dynamic_tools.iter().map(|tool| tool.name.clone()).collect(),
         shell_is_on,
         snapshots: has_snapshots.then(|| config.folders.home.clone()),

@@ -213,8 +213,8 @@ pub fn load(options: &LoadOptions) -> Result<Config, ConfigError> {
     let mut tools = tools(&reader, &layers)?;
     tools.web_search = web_search;
     tools.mcp_servers = mcp_servers;
-    tools.node_path =
-        reader.path("js_repl_node_path").or_else(|| options.env.text("CODEX_JS_REPL_NODE_PATH").map(PathBuf::from));
+    let of_environment = options.env.text("CODEX_JS_REPL_NODE_PATH").map(PathBuf::from);
+    tools.node_paths = of_environment.into_iter().chain(reader.path("js_repl_node_path")).collect();
 
     let mut deprecations = features.deprecations;
     deprecations.extend(reader.value("experimental_instructions_file").map(|_| instructions_file_is_gone()));
@@ -339,7 +339,7 @@ fn tools(reader: &Reader<'_>, layers: &Layers) -> Result<ToolSettings, ConfigErr
     }
     Ok(ToolSettings {
         web_search: WebSearchMode::Cached,
-        node_path: None,
+        node_paths: Vec::new(),
         agents_max,
         agent_roles: agent_roles(reader),
         mcp_servers: BTreeMap::new(),

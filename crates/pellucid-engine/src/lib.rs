@@ -17,6 +17,7 @@
 //! - [`approval`]: which commands and patches run, which are asked about, which are refused
 //! - [`injection`], [`window`]: items that layouts and callers inject, and histories within a budget
 //! - [`assistant`], [`bootstrap`], [`file_budget`], [`utf16`]: what an assistant in chats knows and begins with
+//! - [`hidden`], [`instruction_file`]: what a person should know of the files whose words the model gets
 //! - [`truncate`], [`js_number`]: cutting texts, and reading numbers as JavaScript does
 //!
 //! Not here: files, clocks, environment, network, waiting. Whatever varies arrives as an argument,
@@ -24,6 +25,7 @@
 
 #![warn(missing_docs)]
 
+pub mod agent_status;
 pub mod approval;
 pub mod assemble;
 pub mod assistant;
@@ -43,8 +45,10 @@ pub mod facts;
 pub mod file_budget;
 pub mod fragment;
 pub mod gate;
+pub mod hidden;
 pub mod increment;
 pub mod injection;
+pub mod instruction_file;
 pub mod js_number;
 pub mod loss;
 pub mod memory;

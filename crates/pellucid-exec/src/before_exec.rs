@@ -8,6 +8,8 @@
 
 #![allow(unsafe_code, reason = "`pre_exec` and `signal` have no safe counterparts")]
 
+use std::os::fd::BorrowedFd;
+
 use rustix::process;
 use tokio::process::Command;
 
@@ -21,10 +23,15 @@ pub(crate) enum Attachment {
 }
 
 /// Makes the child of this command the leader of a session of its own that ends with this process.
-pub(crate) fn set_up(command: &mut Command, attachment: Attachment) {
+/// `told` hears of the child before its program begins.
+pub(crate) fn set_up(command: &mut Command, attachment: Attachment, told: Option<BorrowedFd<'static>>) {
     let parent = process::getpid();
     let set_up = move || {
         process::setsid()?;
+        if let Some(told) = told {
+            // If nobody listens, the child still ends with us; only its own children may not.
+            let _ = rustix::io::write(told, &process::getpid().as_raw_nonzero().get().to_ne_bytes());
+        }
         if attachment == Attachment::Terminal {
             process::ioctl_tiocsctty(rustix::stdio::stdin())?;
             heed_keys();

@@ -6,6 +6,8 @@
 //! who listens are the server's; so are `turn/started` and all that is told of threads themselves.
 
 mod question;
+#[cfg(test)]
+mod tests;
 mod untyped;
 
 use std::collections::BTreeMap;
@@ -221,7 +223,11 @@ impl ThreadView {
                 let path = path.to_string_lossy().into_owned();
                 self.at_once(turn_id, ThreadItem::ImageView { id: call_id.clone(), path })
             }
-            _ => self.delta(event).into_iter().collect(),
+            other => match (ThreadItem::begun_with_agents(other), ThreadItem::ended_with_agents(other)) {
+                (Some(item), _) => vec![self.started(turn_id, item)],
+                (None, Some(item)) => vec![self.completed(turn_id, item)],
+                (None, None) => self.delta(event).into_iter().collect(),
+            },
         }
     }
 
@@ -261,7 +267,7 @@ impl ThreadView {
     fn remember(&mut self, event: &EventMessage) {
         self.running.event(event);
         if matches!(event, EventMessage::TaskComplete { .. } | EventMessage::TurnAborted { .. })
-            || self.running.running().is_none()
+            || !self.running.is_running()
         {
             self.running = Builder::default();
         }

@@ -76,11 +76,12 @@ mod tests {
             workspace(),
             "*** Update File: a\n@@\n-one\n+1\n two",
             &expect![[r#"
-            {"type":"patch_apply_begin","call_id":"c","turn_id":"t","auto_approved":true,"changes":{"DIR/a":{"type":"update","unified_diff":"@@ -1,2 +1,2 @@\n-one\n+1\n two\n","move_path":null}}}
-            {"type":"patch_apply_end","call_id":"c","turn_id":"t","stdout":"Success. Updated the following files:\nM a\n","stderr":"","success":true,"changes":{"DIR/a":{"type":"update","unified_diff":"@@ -1,2 +1,2 @@\n-one\n+1\n two\n","move_path":null}},"status":"completed"}
-            Diff
-            => {"output":"Success. Updated the following files:\nM a\n","metadata":{"exit_code":0,"duration_seconds":N}}
-        "#]],
+                {"type":"patch_apply_begin","call_id":"c","turn_id":"t","auto_approved":true,"changes":{"DIR/a":{"type":"update","unified_diff":"@@ -1,2 +1,2 @@\n-one\n+1\n two\n","move_path":null}}}
+                {"type":"exec_command_output_delta","call_id":"c","stream":"stdout","chunk":"U3VjY2Vzcy4gVXBkYXRlZCB0aGUgZm9sbG93aW5nIGZpbGVzOgpNIGEK"}
+                {"type":"patch_apply_end","call_id":"c","turn_id":"t","stdout":"Success. Updated the following files:\nM a\n","stderr":"","success":true,"changes":{"DIR/a":{"type":"update","unified_diff":"@@ -1,2 +1,2 @@\n-one\n+1\n two\n","move_path":null}},"status":"completed"}
+                Diff
+                => {"output":"Success. Updated the following files:\nM a\n","metadata":{"exit_code":0,"duration_seconds":N}}
+            "#]],
         );
     }
 

@@ -23,6 +23,7 @@
 mod bubblewrap;
 mod fences;
 mod filter;
+mod guard;
 mod namespaces;
 mod privileges;
 mod trial;
@@ -34,8 +35,11 @@ use std::io::Write;
 use std::os::unix::process::CommandExt;
 use std::process::Command;
 use std::process::ExitCode;
+use std::sync::atomic::AtomicBool;
+use std::sync::atomic::Ordering;
 
 use super::Backend;
+use super::confinement::FENCES_THAT_HOLD;
 use super::denial::HELPER_FAILED;
 use super::order::HELPER;
 use super::order::Order;
@@ -72,10 +76,23 @@ impl<T, E: Into<io::Error>> Step<T> for Result<T, E> {
     }
 }
 
+/// Whether this very program plays the helper when it is asked to.
+static IS_OUR_PROGRAM: AtomicBool = AtomicBool::new(false);
+
+/// This program, started again to play a part; nothing if it does not play.
+pub fn ourselves(stage: &Stage) -> Option<Command> {
+    IS_OUR_PROGRAM.load(Ordering::Relaxed).then(|| {
+        let mut command = Command::new(watch::OURSELVES);
+        command.args(stage.to_args());
+        command
+    })
+}
+
 /// Plays the helper if the arguments ask for it.
 pub fn take_over() -> Option<ExitCode> {
     let mut args = std::env::args_os().skip(1);
     if args.next().is_none_or(|first| first != HELPER) {
+        IS_OUR_PROGRAM.store(true, Ordering::Relaxed);
         return None;
     }
     Some(play(args).unwrap_or_else(|error| {
@@ -107,6 +124,7 @@ fn play(args: impl Iterator<Item = OsString>) -> Result<ExitCode, HelperError> {
             Err(HelperError::Command { program: order.command[0].clone(), error })
         }
         Stage::Init { has_agent } => Ok(watch::init(has_agent)),
+        Stage::Guard => Ok(guard::run()),
         Stage::Probe { bubblewrap, everything } => {
             let text = trial::trial(bubblewrap.as_deref(), everything);
             io::stdout().write_all(text.as_bytes()).step("writing")?;
@@ -119,6 +137,9 @@ fn play(args: impl Iterator<Item = OsString>) -> Result<ExitCode, HelperError> {
 fn confine(order: &Order) -> Result<(), HelperError> {
     privileges::drop_capabilities()?;
     let fences = fences::apply(order)?;
+    if order.fenced.is_some() && (!order.writable.is_empty() || fences.is_none_or(|abi| abi < FENCES_THAT_HOLD)) {
+        return Err(HelperError::Landlock("its fences are not high enough to stand alone".to_owned()));
+    }
     if fences.is_none() && needs_fences(order.backend) {
         return Err(HelperError::Landlock("the kernel lacks it or has it switched off".to_owned()));
     }

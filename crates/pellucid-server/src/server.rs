@@ -16,6 +16,7 @@ use bytes::Bytes;
 use pellucid_agent::crew::NewChild;
 use pellucid_agent::crew::Nursery;
 use pellucid_agent::identity::Identity;
+use pellucid_exec::sandbox::Sandbox;
 use pellucid_model::Transport;
 use pellucid_protocol::event::RawItems;
 use pellucid_store::sessions::LocalSessions;
@@ -27,6 +28,7 @@ use crate::ground::Ground;
 use crate::loaded::Described;
 use crate::loaded::Loaded;
 use crate::methods;
+use crate::methods::files::Searches;
 use crate::rpc;
 use crate::rpc::Incoming;
 use crate::rpc::RequestId;
@@ -44,6 +46,10 @@ pub struct Server {
     pub ground: Ground,
     /// The way to models, with its open connections.
     pub(crate) transport: Transport,
+    /// Searches for files that go on.
+    pub(crate) searches: Searches,
+    /// What confines commands of clients, once there was one.
+    pub(crate) sandbox: OnceLock<Sandbox>,
     /// How sessions introduce themselves; the first client says it.
     identity: OnceLock<Identity>,
     connections: Mutex<BTreeMap<u64, Arc<Connection>>>,
@@ -66,6 +72,8 @@ impl Server {
         Arc::new(Self {
             ground,
             transport: Transport::default(),
+            searches: Searches::default(),
+            sandbox: OnceLock::new(),
             identity: OnceLock::new(),
             connections: Mutex::default(),
             n_connections: AtomicU64::new(0),

@@ -148,6 +148,17 @@ pub enum ExperimentalFeatureStage {
     Removed,
 }
 
+/// What `collaborationMode/list` takes.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CollaborationModeListParams {}
+
+impl CollaborationModeListParams {
+    /// All of it may still change.
+    pub fn experimental(&self) -> Option<&'static str> {
+        Some("collaborationMode/list")
+    }
+}
+
 /// What `collaborationMode/list` gives.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CollaborationModeListResponse {
@@ -232,7 +243,10 @@ pub async fn experimental_feature_list(
 ///
 /// # Errors
 /// None; a pack that cannot be used leaves the built-in one.
-pub async fn collaboration_mode_list(server: &Server) -> Result<CollaborationModeListResponse, RpcError> {
+pub async fn collaboration_mode_list(
+    server: &Server,
+    _params: CollaborationModeListParams,
+) -> Result<CollaborationModeListResponse, RpcError> {
     let presets = presets::presets(&pack(server));
     let data = presets.into_iter().map(|preset| CollaborationModeMask {
         name: preset.name.to_owned(),
@@ -342,14 +356,19 @@ mod tests {
     async fn models_are_in_the_order_of_pickers() {
         let world = world(&[], &[]);
         let listed = model_list(&world.server, ModelListParams::default()).await.unwrap();
-        check_models(&listed.data, &expect![[r#"
+        check_models(
+            &listed.data,
+            &expect![[r#"
             gpt-5.2-codex hidden=false default=true upgrade=Some("gpt-5.3-codex") tones=true [Low, Medium, High, XHigh]
             gpt-5.1-codex-max hidden=false default=false upgrade=Some("gpt-5.3-codex") tones=false [Low, Medium, High, XHigh]
             gpt-5.2 hidden=false default=false upgrade=Some("gpt-5.3-codex") tones=false [Low, Medium, High, XHigh]
             gpt-5.1-codex-mini hidden=false default=false upgrade=Some("gpt-5.3-codex") tones=false [Medium, High]
-        "#]]);
+        "#]],
+        );
         let all = ModelListParams { include_hidden: Some(true), ..ModelListParams::default() };
-        check_models(&model_list(&world.server, all).await.unwrap().data, &expect![[r#"
+        check_models(
+            &model_list(&world.server, all).await.unwrap().data,
+            &expect![[r#"
             gpt-5.3-codex hidden=true default=false upgrade=None tones=true [Low, Medium, High, XHigh]
             gpt-5.2-codex hidden=false default=true upgrade=Some("gpt-5.3-codex") tones=true [Low, Medium, High, XHigh]
             gpt-5.1-codex-max hidden=false default=false upgrade=Some("gpt-5.3-codex") tones=false [Low, Medium, High, XHigh]
@@ -362,7 +381,8 @@ mod tests {
             gpt-5-codex-mini hidden=true default=false upgrade=Some("gpt-5.3-codex") tones=false [Medium, High]
             bengalfox hidden=true default=false upgrade=None tones=true [Low, Medium, High, XHigh]
             boomslang hidden=true default=false upgrade=None tones=false [Low, Medium, High, XHigh]
-        "#]]);
+        "#]],
+        );
     }
 
     #[tokio::test]
@@ -407,7 +427,8 @@ mod tests {
                 }
               ],
               "nextCursor": "1"
-            }"#]].assert_eq(&world.answer(model_list(&world.server, params).await));
+            }"#]]
+        .assert_eq(&world.answer(model_list(&world.server, params).await));
     }
 
     #[tokio::test]
@@ -415,7 +436,8 @@ mod tests {
         let world = world(&[("home/config.toml", "model = [\n")], &[]);
         assert_eq!(model_list(&world.server, ModelListParams::default()).await.unwrap().data.len(), 4);
         let error = experimental_feature_list(&world.server, ExperimentalFeatureListParams::default()).await;
-        expect!["-32600: error deriving config: $R/home/config.toml:1:10: unclosed array, expected `]`"].assert_eq(&world.answer(error));
+        expect!["-32600: error deriving config: $R/home/config.toml:1:10: unclosed array, expected `]`"]
+            .assert_eq(&world.answer(error));
     }
 
     #[tokio::test]
@@ -459,7 +481,7 @@ mod tests {
     #[tokio::test]
     async fn modes_come_with_their_instructions() {
         let world = world(&[], &[]);
-        let mut modes = collaboration_mode_list(&world.server).await.unwrap();
+        let mut modes = collaboration_mode_list(&world.server, CollaborationModeListParams {}).await.unwrap();
         for mode in &mut modes.data {
             let text = mode.developer_instructions.as_mut().unwrap();
             assert!(text.len() > 100);

@@ -45,6 +45,7 @@ pub use write::OverriddenMetadata;
 pub use write::WriteStatus;
 pub use write::config_batch_write;
 pub use write::config_value_write;
+pub(crate) use write::switch_skill;
 
 /// What `config/read` takes.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]

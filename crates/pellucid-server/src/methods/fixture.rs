@@ -36,6 +36,7 @@ pub(crate) fn world(files: &[(&str, &str)], flags: &[&str]) -> World {
         home: workspace.path("home"),
         env: Env::from_pairs([("HOME", user.as_str()), ("PATH", path.as_str())]),
         cwd: workspace.path("work"),
+        script: None,
         overrides: flags.iter().map(|flag| Override::parse(&flag.replace("$R", &root)).unwrap()).collect(),
     };
     World { server: Server::new(ground), files: workspace }

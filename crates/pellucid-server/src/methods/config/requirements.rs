@@ -10,6 +10,7 @@ use serde::Serialize;
 
 use super::options;
 use super::unreadable;
+use crate::methods::NoParams;
 use crate::rpc::RpcError;
 use crate::server::Server;
 
@@ -66,7 +67,10 @@ pub struct NetworkRequirements {
 ///
 /// # Errors
 /// When a file cannot be used.
-pub async fn config_requirements_read(server: &Server) -> Result<ConfigRequirementsReadResponse, RpcError> {
+pub async fn config_requirements_read(
+    server: &Server,
+    _params: NoParams,
+) -> Result<ConfigRequirementsReadResponse, RpcError> {
     let requirements =
         pellucid_config::load_requirements(&options(&server.ground, None)).map_err(|error| unreadable(&error))?;
     Ok(ConfigRequirementsReadResponse { requirements: shown(requirements) })

@@ -39,6 +39,7 @@ pub use untyped::Untyped;
 
 /// Something for clients.
 #[derive(Debug, Clone, PartialEq)]
+#[expect(clippy::large_enum_variant, reason = "it is sent at once, and most are told")]
 pub enum Outgoing {
     /// They are told.
     Told(ServerNotification),
@@ -262,7 +263,7 @@ impl ThreadView {
     fn remember(&mut self, event: &EventMessage) {
         self.running.event(event);
         if matches!(event, EventMessage::TaskComplete { .. } | EventMessage::TurnAborted { .. })
-            || self.running.running().is_none()
+            || !self.running.is_running()
         {
             self.running = Builder::default();
         }

@@ -91,8 +91,8 @@ impl Stage {
         let requests = self.server.requests();
         let last = requests.iter().rfind(|request| is_persons(&request.body)).unwrap();
         let body: Value = serde_json::from_slice(&last.body).unwrap();
-        let outputs = body["input"].as_array().unwrap().iter().filter_map(|item| item["output"].as_str());
-        let output = outputs.last().unwrap().to_owned();
+        let mut outputs = body["input"].as_array().unwrap().iter().filter_map(|item| item["output"].as_str());
+        let output = outputs.next_back().unwrap().to_owned();
         if let Some(id) =
             serde_json::from_str::<Value>(&output).ok().and_then(|it| Some(it["agent_id"].as_str()?.to_owned()))
         {

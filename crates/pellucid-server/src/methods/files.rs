@@ -10,6 +10,7 @@ use std::sync::Arc;
 use std::sync::Mutex;
 use std::sync::Weak;
 
+use schemars::JsonSchema;
 use serde::Deserialize;
 use serde::Serialize;
 use tokio::sync::watch;
@@ -33,7 +34,7 @@ use search::Stop;
 const SESSIONS_MAX: usize = 64;
 
 /// What `fuzzyFileSearch` takes.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct FuzzyFileSearchParams {
     /// What is looked for.
@@ -46,14 +47,14 @@ pub struct FuzzyFileSearchParams {
 }
 
 /// What `fuzzyFileSearch` gives.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct FuzzyFileSearchResponse {
     /// The files that fit best.
     pub files: Vec<FuzzyFileSearchResult>,
 }
 
 /// What `fuzzyFileSearch/sessionStart` takes.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct FuzzyFileSearchSessionStartParams {
     /// How the client calls the session.
@@ -70,7 +71,7 @@ impl FuzzyFileSearchSessionStartParams {
 }
 
 /// What `fuzzyFileSearch/sessionUpdate` takes.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct FuzzyFileSearchSessionUpdateParams {
     /// Which session.
@@ -87,7 +88,7 @@ impl FuzzyFileSearchSessionUpdateParams {
 }
 
 /// What `fuzzyFileSearch/sessionStop` takes.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct FuzzyFileSearchSessionStopParams {
     /// Which session.
@@ -102,7 +103,7 @@ impl FuzzyFileSearchSessionStopParams {
 }
 
 /// What these three give.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct FuzzyFileSearchSessionResponse {}
 
 /// Searches that go on.

@@ -5,6 +5,7 @@ use pellucid_config::requirements::Residency;
 use pellucid_protocol::settings::ApprovalPolicy;
 use pellucid_protocol::settings::SandboxMode;
 use pellucid_protocol::settings::WebSearchMode;
+use schemars::JsonSchema;
 use serde::Deserialize;
 use serde::Serialize;
 
@@ -15,14 +16,14 @@ use crate::rpc::RpcError;
 use crate::server::Server;
 
 /// What `configRequirements/read` gives.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ConfigRequirementsReadResponse {
     /// Nothing, if nobody requires anything.
     pub requirements: Option<ConfigRequirements>,
 }
 
 /// What an administrator allows. Absent is everything.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ConfigRequirements {
     /// When a person may be asked.
@@ -32,13 +33,14 @@ pub struct ConfigRequirements {
     /// Whether the web may be searched.
     pub allowed_web_search_modes: Option<Vec<WebSearchMode>>,
     /// Where data may be.
+    #[schemars(with = "Option<String>")]
     pub enforce_residency: Option<Residency>,
     /// What the network lets through.
     pub network: Option<NetworkRequirements>,
 }
 
 /// What the network lets through.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct NetworkRequirements {
     /// Whether the proxy runs.

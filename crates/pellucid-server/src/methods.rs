@@ -26,6 +26,7 @@ use std::sync::Arc;
 
 use pellucid_config::Config;
 use pellucid_config::HarnessOverrides;
+use schemars::JsonSchema;
 use serde::Deserialize;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -162,7 +163,7 @@ methods! {
 }
 
 /// What a method takes that takes nothing.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct NoParams {}
 
 /// The configuration for a folder, or for that of the server.
@@ -170,6 +171,7 @@ fn current(server: &Server, cwd: Option<&Path>) -> Result<Config, RpcError> {
     server
         .ground
         .config(cwd, Vec::new(), HarnessOverrides::default())
+        .map(|(config, _options)| config)
         .map_err(|error| RpcError::invalid(format!("error deriving config: {}", error.brief())))
 }
 

@@ -12,6 +12,7 @@ use pellucid_config::Config;
 use pellucid_model::credentials::Stored;
 use pellucid_model::credentials::TokenKeeper;
 use pellucid_protocol::secret::Secret;
+use schemars::JsonSchema;
 use serde::Deserialize;
 use serde::Serialize;
 use uuid::Uuid;
@@ -28,7 +29,7 @@ use crate::types::usage::PlanType;
 use crate::types::usage::RateLimitSnapshot;
 
 /// What `account/read` takes.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct GetAccountParams {
     /// Whether tokens are made new before. Keys need none.
@@ -36,7 +37,7 @@ pub struct GetAccountParams {
 }
 
 /// What `account/read` gives.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct GetAccountResponse {
     /// Who requests are sent as, if somebody is logged in.
@@ -46,7 +47,7 @@ pub struct GetAccountResponse {
 }
 
 /// Who requests are sent as.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "type", rename_all = "camelCase", rename_all_fields = "camelCase")]
 pub enum Account {
     /// The owner of a key.
@@ -61,12 +62,13 @@ pub enum Account {
 }
 
 /// What `account/login/start` takes.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "type", rename_all = "camelCase", rename_all_fields = "camelCase")]
 pub enum LoginAccountParams {
     /// A key of the API.
     ApiKey {
         /// The key.
+        #[schemars(with = "String")]
         api_key: Secret,
     },
     /// A sign-in in the browser.
@@ -74,6 +76,7 @@ pub enum LoginAccountParams {
     /// Tokens that the client takes care of.
     ChatgptAuthTokens {
         /// What requests are sent with.
+        #[schemars(with = "String")]
         access_token: Secret,
         /// The account or workspace.
         chatgpt_account_id: String,
@@ -91,7 +94,7 @@ impl LoginAccountParams {
 }
 
 /// What `account/login/start` gives.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "type", rename_all = "camelCase", rename_all_fields = "camelCase")]
 pub enum LoginAccountResponse {
     /// The key is stored.
@@ -108,7 +111,7 @@ pub enum LoginAccountResponse {
 }
 
 /// What `account/login/cancel` takes.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct CancelLoginAccountParams {
     /// Which sign-in.
@@ -116,14 +119,14 @@ pub struct CancelLoginAccountParams {
 }
 
 /// What `account/login/cancel` gives.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct CancelLoginAccountResponse {
     /// What became of it.
     pub status: CancelLoginAccountStatus,
 }
 
 /// What became of a sign-in that is not wanted any more.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum CancelLoginAccountStatus {
     /// It is over.
@@ -133,11 +136,11 @@ pub enum CancelLoginAccountStatus {
 }
 
 /// What `account/logout` gives.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct LogoutAccountResponse {}
 
 /// What `account/rateLimits/read` gives.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct GetAccountRateLimitsResponse {
     /// The limits of the account.
@@ -147,7 +150,7 @@ pub struct GetAccountRateLimitsResponse {
 }
 
 /// What `getAuthStatus` takes.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct GetAuthStatusParams {
     /// Whether the key or token itself is wanted.
@@ -157,12 +160,13 @@ pub struct GetAuthStatusParams {
 }
 
 /// What `getAuthStatus` gives.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct GetAuthStatusResponse {
     /// How somebody is logged in.
     pub auth_method: Option<AuthMode>,
     /// The key or token.
+    #[schemars(with = "Option<String>")]
     pub auth_token: Option<Secret>,
     /// Whether the provider needs a login.
     pub requires_openai_auth: Option<bool>,

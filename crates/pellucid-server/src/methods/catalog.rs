@@ -14,6 +14,7 @@ use pellucid_protocol::model::ModelVisibility;
 use pellucid_protocol::settings::CollaborationModeKind;
 use pellucid_protocol::settings::ReasoningEffort;
 use pellucid_workspace::pack_files;
+use schemars::JsonSchema;
 use serde::Deserialize;
 use serde::Serialize;
 
@@ -27,7 +28,7 @@ use crate::server::Server;
 const ALIASES: [(&str, &str); 2] = [("bengalfox", "gpt-5.2-codex"), ("boomslang", "gpt-5.2")];
 
 /// What `model/list` takes.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ModelListParams {
     /// Where to begin.
@@ -42,7 +43,7 @@ pub struct ModelListParams {
 }
 
 /// What `model/list` gives.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ModelListResponse {
     /// The models, in the order of pickers.
@@ -52,7 +53,7 @@ pub struct ModelListResponse {
 }
 
 /// A model.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Model {
     /// Its id.
@@ -82,7 +83,7 @@ pub struct Model {
 }
 
 /// A level of thinking.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ReasoningEffortOption {
     /// The level.
@@ -92,7 +93,7 @@ pub struct ReasoningEffortOption {
 }
 
 /// What `experimentalFeature/list` takes.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ExperimentalFeatureListParams {
     /// Where to begin.
     #[serde(default)]
@@ -103,7 +104,7 @@ pub struct ExperimentalFeatureListParams {
 }
 
 /// What `experimentalFeature/list` gives.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ExperimentalFeatureListResponse {
     /// The features, in the order of listings.
@@ -113,7 +114,7 @@ pub struct ExperimentalFeatureListResponse {
 }
 
 /// A feature.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ExperimentalFeature {
     /// Its key in `[features]`.
@@ -133,7 +134,7 @@ pub struct ExperimentalFeature {
 }
 
 /// How settled a feature is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum ExperimentalFeatureStage {
     /// To be tried.
@@ -149,7 +150,7 @@ pub enum ExperimentalFeatureStage {
 }
 
 /// What `collaborationMode/list` takes.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct CollaborationModeListParams {}
 
 impl CollaborationModeListParams {
@@ -160,14 +161,14 @@ impl CollaborationModeListParams {
 }
 
 /// What `collaborationMode/list` gives.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct CollaborationModeListResponse {
     /// The modes.
     pub data: Vec<CollaborationModeMask>,
 }
 
 /// A way of working together: what it sets, and `null` for what it leaves alone.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct CollaborationModeMask {
     /// Its name for people.
     pub name: String,

@@ -18,6 +18,7 @@ use pellucid_exec::process::Variables;
 use pellucid_protocol::settings::NetworkAccess;
 use pellucid_protocol::settings::SandboxMode;
 use pellucid_protocol::settings::SandboxPolicy;
+use schemars::JsonSchema;
 use serde::Deserialize;
 use serde::Serialize;
 
@@ -30,7 +31,7 @@ use crate::types::settings;
 const SESSION_VARIABLE: &str = "CODEX_THREAD_ID";
 
 /// What `command/exec` takes.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct CommandExecParams {
     /// The program and its arguments.
@@ -47,7 +48,7 @@ pub struct CommandExecParams {
 }
 
 /// What `command/exec` gives. Of each stream at most a mebibyte is kept.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct CommandExecResponse {
     /// Its exit code.

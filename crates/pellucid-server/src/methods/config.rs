@@ -15,6 +15,7 @@ use std::path::Path;
 use pellucid_config::ConfigError;
 use pellucid_config::LoadOptions;
 use pellucid_config::ProjectLayers;
+use schemars::JsonSchema;
 use serde::Deserialize;
 use serde::Serialize;
 
@@ -35,6 +36,7 @@ pub use layers::ConfigLayerSource;
 pub use requirements::ConfigRequirements;
 pub use requirements::ConfigRequirementsReadResponse;
 pub use requirements::NetworkRequirements;
+pub use requirements::ResidencyRequirement;
 pub use requirements::config_requirements_read;
 pub use write::ConfigBatchWriteParams;
 pub use write::ConfigEdit;
@@ -48,7 +50,7 @@ pub use write::config_value_write;
 pub(crate) use write::switch_skill;
 
 /// What `config/read` takes.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ConfigReadParams {
     /// Whether every layer is listed.
@@ -60,7 +62,7 @@ pub struct ConfigReadParams {
 }
 
 /// What `config/read` gives.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ConfigReadResponse {
     /// What counts.

@@ -10,6 +10,7 @@ use std::sync::Arc;
 use std::sync::Mutex;
 use std::sync::Weak;
 
+use schemars::JsonSchema;
 use serde::Deserialize;
 use serde::Serialize;
 use tokio::sync::watch;
@@ -33,7 +34,7 @@ use search::Stop;
 const SESSIONS_MAX: usize = 64;
 
 /// What `fuzzyFileSearch` takes.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct FuzzyFileSearchParams {
     /// What is looked for.
@@ -46,14 +47,14 @@ pub struct FuzzyFileSearchParams {
 }
 
 /// What `fuzzyFileSearch` gives.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct FuzzyFileSearchResponse {
     /// The files that fit best.
     pub files: Vec<FuzzyFileSearchResult>,
 }
 
 /// What `fuzzyFileSearch/sessionStart` takes.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct FuzzyFileSearchSessionStartParams {
     /// How the client calls the session.
@@ -70,7 +71,7 @@ impl FuzzyFileSearchSessionStartParams {
 }
 
 /// What `fuzzyFileSearch/sessionUpdate` takes.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct FuzzyFileSearchSessionUpdateParams {
     /// Which session.
@@ -87,7 +88,7 @@ impl FuzzyFileSearchSessionUpdateParams {
 }
 
 /// What `fuzzyFileSearch/sessionStop` takes.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct FuzzyFileSearchSessionStopParams {
     /// Which session.
@@ -101,9 +102,17 @@ impl FuzzyFileSearchSessionStopParams {
     }
 }
 
-/// What these three give.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct FuzzyFileSearchSessionResponse {}
+/// What `fuzzyFileSearch/sessionStart` gives.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct FuzzyFileSearchSessionStartResponse {}
+
+/// What `fuzzyFileSearch/sessionUpdate` gives.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct FuzzyFileSearchSessionUpdateResponse {}
+
+/// What `fuzzyFileSearch/sessionStop` gives.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct FuzzyFileSearchSessionStopResponse {}
 
 /// Searches that go on.
 #[derive(Debug, Default)]
@@ -163,7 +172,7 @@ pub async fn fuzzy_file_search(
 pub async fn session_start(
     server: &Arc<Server>,
     params: FuzzyFileSearchSessionStartParams,
-) -> Result<FuzzyFileSearchSessionResponse, RpcError> {
+) -> Result<FuzzyFileSearchSessionStartResponse, RpcError> {
     let FuzzyFileSearchSessionStartParams { session_id, roots } = params;
     if session_id.is_empty() {
         return Err(RpcError::invalid("sessionId must not be empty"));
@@ -184,7 +193,7 @@ pub async fn session_start(
         sessions.insert(session_id.clone(), Session { queries, stop: stop.clone() });
     }
     tokio::spawn(run(Arc::downgrade(server), session_id, roots, heard, stop));
-    Ok(FuzzyFileSearchSessionResponse {})
+    Ok(FuzzyFileSearchSessionStartResponse {})
 }
 
 /// `fuzzyFileSearch/sessionUpdate`.
@@ -194,12 +203,12 @@ pub async fn session_start(
 pub async fn session_update(
     server: &Server,
     params: FuzzyFileSearchSessionUpdateParams,
-) -> Result<FuzzyFileSearchSessionResponse, RpcError> {
+) -> Result<FuzzyFileSearchSessionUpdateResponse, RpcError> {
     let FuzzyFileSearchSessionUpdateParams { session_id, query } = params;
     match held(&server.searches.sessions).get(&session_id) {
         Some(session) => {
             session.queries.send_replace(query);
-            Ok(FuzzyFileSearchSessionResponse {})
+            Ok(FuzzyFileSearchSessionUpdateResponse {})
         }
         None => Err(RpcError::invalid(format!("fuzzy file search session not found: {session_id}"))),
     }
@@ -212,9 +221,9 @@ pub async fn session_update(
 pub async fn session_stop(
     server: &Server,
     params: FuzzyFileSearchSessionStopParams,
-) -> Result<FuzzyFileSearchSessionResponse, RpcError> {
+) -> Result<FuzzyFileSearchSessionStopResponse, RpcError> {
     held(&server.searches.sessions).remove(&params.session_id);
-    Ok(FuzzyFileSearchSessionResponse {})
+    Ok(FuzzyFileSearchSessionStopResponse {})
 }
 
 /// Finds the files of a session once, and then answers the latest query until the session is stopped.

@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 
 use pellucid_config::mcp::McpServer;
 use pellucid_config::mcp::McpTransport;
+use schemars::JsonSchema;
 use serde::Deserialize;
 use serde::Serialize;
 use serde_json::Value;
@@ -20,7 +21,7 @@ use crate::server::Server;
 use crate::types::app::AppInfo;
 
 /// What `mcpServerStatus/list` takes.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ListMcpServerStatusParams {
     /// Where to begin.
     #[serde(default)]
@@ -31,7 +32,7 @@ pub struct ListMcpServerStatusParams {
 }
 
 /// What `mcpServerStatus/list` gives.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ListMcpServerStatusResponse {
     /// The servers, by name.
@@ -41,7 +42,7 @@ pub struct ListMcpServerStatusResponse {
 }
 
 /// A tool server.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct McpServerStatus {
     /// Its name.
@@ -57,7 +58,7 @@ pub struct McpServerStatus {
 }
 
 /// Whether somebody is signed in at a tool server.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum McpAuthStatus {
     /// One cannot.
@@ -71,11 +72,11 @@ pub enum McpAuthStatus {
 }
 
 /// What `config/mcpServer/reload` gives.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct McpServerRefreshResponse {}
 
 /// What `mcpServer/oauth/login` takes.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct McpServerOauthLoginParams {
     /// The server's name.
@@ -89,7 +90,7 @@ pub struct McpServerOauthLoginParams {
 }
 
 /// What `mcpServer/oauth/login` gives.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct McpServerOauthLoginResponse {
     /// Where the person signs in.
@@ -97,7 +98,7 @@ pub struct McpServerOauthLoginResponse {
 }
 
 /// What `app/list` takes.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct AppsListParams {
     /// Where to begin.
@@ -111,7 +112,7 @@ pub struct AppsListParams {
 }
 
 /// What `app/list` gives.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct AppsListResponse {
     /// The apps.
@@ -121,7 +122,7 @@ pub struct AppsListResponse {
 }
 
 /// What `feedback/upload` takes.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct FeedbackUploadParams {
     /// What it is about.
@@ -137,7 +138,7 @@ pub struct FeedbackUploadParams {
 }
 
 /// What `feedback/upload` gives.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct FeedbackUploadResponse {
     /// By what it can be found again.

@@ -8,6 +8,7 @@ use std::path::PathBuf;
 use pellucid_agent::skills;
 use pellucid_engine::skills as inner;
 use pellucid_workspace::skills::SkillRoot;
+use schemars::JsonSchema;
 use serde::Deserialize;
 use serde::Serialize;
 
@@ -17,7 +18,7 @@ use crate::rpc::RpcError;
 use crate::server::Server;
 
 /// What `skills/list` takes.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct SkillsListParams {
     /// The folders; without any, that of the server.
@@ -29,7 +30,7 @@ pub struct SkillsListParams {
 }
 
 /// Further folders with skills, for one of the folders.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct SkillsListExtraRootsForCwd {
     /// For which.
@@ -39,14 +40,14 @@ pub struct SkillsListExtraRootsForCwd {
 }
 
 /// What `skills/list` gives.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct SkillsListResponse {
     /// An entry for each folder.
     pub data: Vec<SkillsListEntry>,
 }
 
 /// The skills of a folder.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct SkillsListEntry {
     /// The folder.
     pub cwd: String,
@@ -57,7 +58,7 @@ pub struct SkillsListEntry {
 }
 
 /// A skill.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct SkillMetadata {
     /// Its name.
@@ -82,7 +83,7 @@ pub struct SkillMetadata {
 }
 
 /// How a skill is shown.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct SkillInterface {
     /// Its name for people.
@@ -100,14 +101,14 @@ pub struct SkillInterface {
 }
 
 /// What a skill needs.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct SkillDependencies {
     /// Tools.
     pub tools: Vec<SkillToolDependency>,
 }
 
 /// A tool that a skill needs.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct SkillToolDependency {
     /// Of which kind.
     #[serde(rename = "type")]
@@ -129,7 +130,7 @@ pub struct SkillToolDependency {
 }
 
 /// Whose a skill is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum SkillScope {
     /// The user's.
@@ -143,7 +144,7 @@ pub enum SkillScope {
 }
 
 /// What could not be used.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct SkillErrorInfo {
     /// The file or folder.
     pub path: String,
@@ -152,7 +153,7 @@ pub struct SkillErrorInfo {
 }
 
 /// What `skills/config/write` takes.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct SkillsConfigWriteParams {
     /// The skill's file.
     pub path: String,
@@ -161,7 +162,7 @@ pub struct SkillsConfigWriteParams {
 }
 
 /// What `skills/config/write` gives.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct SkillsConfigWriteResponse {
     /// Whether it can be used now.
@@ -169,7 +170,7 @@ pub struct SkillsConfigWriteResponse {
 }
 
 /// What `skills/remote/list` takes.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct SkillsRemoteReadParams {
     /// Whose skills.
@@ -181,7 +182,7 @@ pub struct SkillsRemoteReadParams {
 }
 
 /// Whose skills of an account.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum HazelnutScope {
     /// Examples.
@@ -196,7 +197,7 @@ pub enum HazelnutScope {
 }
 
 /// A product that skills are for.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum ProductSurface {
     /// The chat.
@@ -211,14 +212,14 @@ pub enum ProductSurface {
 }
 
 /// What `skills/remote/list` gives.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct SkillsRemoteReadResponse {
     /// The skills.
     pub data: Vec<RemoteSkillSummary>,
 }
 
 /// A skill of an account.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct RemoteSkillSummary {
     /// Its id.
     pub id: String,
@@ -229,7 +230,7 @@ pub struct RemoteSkillSummary {
 }
 
 /// What `skills/remote/export` takes.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct SkillsRemoteWriteParams {
     /// The skill's id.
@@ -237,7 +238,7 @@ pub struct SkillsRemoteWriteParams {
 }
 
 /// What `skills/remote/export` gives.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct SkillsRemoteWriteResponse {
     /// The skill's id.
     pub id: String,

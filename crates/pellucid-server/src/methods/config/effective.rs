@@ -9,12 +9,14 @@ use pellucid_protocol::settings::ReasoningSummary;
 use pellucid_protocol::settings::SandboxMode;
 use pellucid_protocol::settings::Verbosity;
 use pellucid_protocol::settings::WebSearchMode;
+use schemars::JsonSchema;
 use serde::Deserialize;
 use serde::Serialize;
 use serde_json::Value;
 
 /// What counts, all layers laid over one another. Profiles are not applied.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "Config")]
 pub struct EffectiveConfig {
     /// `model`.
     pub model: Option<String>,
@@ -68,8 +70,9 @@ pub struct EffectiveConfig {
 }
 
 /// `sandbox_workspace_write`.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
+#[schemars(rename = "SandboxWorkspaceWrite")]
 pub struct WorkspaceWriteConfig {
     /// `writable_roots`.
     pub writable_roots: Vec<String>,
@@ -82,7 +85,8 @@ pub struct WorkspaceWriteConfig {
 }
 
 /// `tools`.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "ToolsV2")]
 pub struct ToolSwitches {
     /// `web_search`.
     #[serde(default, alias = "web_search_request")]
@@ -93,7 +97,8 @@ pub struct ToolSwitches {
 }
 
 /// A table of `profiles`.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "ProfileV2")]
 pub struct ProfileConfig {
     /// `model`.
     pub model: Option<String>,
@@ -117,7 +122,7 @@ pub struct ProfileConfig {
 }
 
 /// `analytics`.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct AnalyticsConfig {
     /// `enabled`.
     pub enabled: Option<bool>,
@@ -127,7 +132,7 @@ pub struct AnalyticsConfig {
 }
 
 /// A table of `apps`.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct AppConfig {
     /// `enabled`.
     #[serde(default = "yes")]
@@ -138,7 +143,7 @@ pub struct AppConfig {
 }
 
 /// Why an app is switched off.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum AppDisabledReason {
     /// Nobody knows.

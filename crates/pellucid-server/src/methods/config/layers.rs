@@ -10,13 +10,14 @@ use pellucid_config::layers::Source;
 use pellucid_config::value::Data;
 use pellucid_config::value::Table;
 use pellucid_config::value::Value;
+use schemars::JsonSchema;
 use serde::Deserialize;
 use serde::Serialize;
 use sha2::Digest;
 use sha2::Sha256;
 
 /// Whose a layer is.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "type", rename_all = "camelCase", rename_all_fields = "camelCase")]
 pub enum ConfigLayerSource {
     /// A setting of device management.
@@ -53,7 +54,7 @@ pub enum ConfigLayerSource {
 }
 
 /// Which layer, and in which state.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ConfigLayerMetadata {
     /// Which.
     pub name: ConfigLayerSource,
@@ -62,7 +63,7 @@ pub struct ConfigLayerMetadata {
 }
 
 /// A layer with all its values.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ConfigLayer {
     /// Which.

@@ -5,6 +5,7 @@ use pellucid_config::requirements::Residency;
 use pellucid_protocol::settings::ApprovalPolicy;
 use pellucid_protocol::settings::SandboxMode;
 use pellucid_protocol::settings::WebSearchMode;
+use schemars::JsonSchema;
 use serde::Deserialize;
 use serde::Serialize;
 
@@ -15,14 +16,14 @@ use crate::rpc::RpcError;
 use crate::server::Server;
 
 /// What `configRequirements/read` gives.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ConfigRequirementsReadResponse {
     /// Nothing, if nobody requires anything.
     pub requirements: Option<ConfigRequirements>,
 }
 
 /// What an administrator allows. Absent is everything.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ConfigRequirements {
     /// When a person may be asked.
@@ -32,13 +33,21 @@ pub struct ConfigRequirements {
     /// Whether the web may be searched.
     pub allowed_web_search_modes: Option<Vec<WebSearchMode>>,
     /// Where data may be.
-    pub enforce_residency: Option<Residency>,
+    pub enforce_residency: Option<ResidencyRequirement>,
     /// What the network lets through.
     pub network: Option<NetworkRequirements>,
 }
 
+/// Where data may be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum ResidencyRequirement {
+    /// In the United States.
+    Us,
+}
+
 /// What the network lets through.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct NetworkRequirements {
     /// Whether the proxy runs.
@@ -84,7 +93,7 @@ fn shown(requirements: Requirements) -> Option<ConfigRequirements> {
         allowed_approval_policies: requirements.approval_policies.map(|allowed| allowed.values().to_vec()),
         allowed_sandbox_modes: requirements.sandbox_modes.map(|allowed| allowed.values().to_vec()),
         allowed_web_search_modes: requirements.web_search_modes.map(|allowed| allowed.values().to_vec()),
-        enforce_residency: requirements.residency,
+        enforce_residency: requirements.residency.map(|Residency::Us| ResidencyRequirement::Us),
         network: requirements.network.map(|network| NetworkRequirements {
             enabled: network.enabled,
             http_port: network.http_port,

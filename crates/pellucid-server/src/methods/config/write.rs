@@ -14,6 +14,7 @@ use pellucid_config::paths;
 use pellucid_config::user_file;
 use pellucid_config::user_file::WriteError;
 use pellucid_config::verify::verify;
+use schemars::JsonSchema;
 use serde::Deserialize;
 use serde::Serialize;
 use serde_json::Value;
@@ -27,7 +28,7 @@ use crate::rpc::RpcError;
 use crate::server::Server;
 
 /// What becomes of a table that is there already.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum MergeStrategy {
     /// The new value takes its place.
@@ -37,7 +38,7 @@ pub enum MergeStrategy {
 }
 
 /// What `config/value/write` takes.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ConfigValueWriteParams {
     /// The dotted path of the key.
@@ -55,7 +56,7 @@ pub struct ConfigValueWriteParams {
 }
 
 /// What `config/batchWrite` takes.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ConfigBatchWriteParams {
     /// The changes, in this order.
@@ -69,7 +70,7 @@ pub struct ConfigBatchWriteParams {
 }
 
 /// One change.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ConfigEdit {
     /// The dotted path of the key.
@@ -81,7 +82,7 @@ pub struct ConfigEdit {
 }
 
 /// What both give.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ConfigWriteResponse {
     /// Whether the file decides.
@@ -95,7 +96,7 @@ pub struct ConfigWriteResponse {
 }
 
 /// Whether the file decides.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum WriteStatus {
     /// It does.
@@ -105,7 +106,7 @@ pub enum WriteStatus {
 }
 
 /// The layer that is stronger, and what it says.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct OverriddenMetadata {
     /// In words.

@@ -9,6 +9,7 @@ use pellucid_exec::process;
 use pellucid_exec::process::Command;
 use pellucid_exec::process::End;
 use pellucid_workspace::git;
+use schemars::JsonSchema;
 use serde::Deserialize;
 use serde::Serialize;
 
@@ -22,14 +23,14 @@ const LIMIT: Duration = Duration::from_secs(30);
 const UNTRACKED_MAX: usize = 2_000;
 
 /// What `gitDiffToRemote` takes.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct GitDiffToRemoteParams {
     /// A folder of the work tree.
     pub cwd: String,
 }
 
 /// What `gitDiffToRemote` gives.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct GitDiffToRemoteResponse {
     /// The nearest commit that a remote branch has.
     pub sha: String,

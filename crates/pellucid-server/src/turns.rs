@@ -89,6 +89,11 @@ impl Builder {
         Some(Turn { status, ..open.turn.clone() })
     }
 
+    /// Whether a turn is not over.
+    pub(crate) fn is_running(&self) -> bool {
+        self.open.is_some()
+    }
+
     fn finish(mut self) -> Vec<Turn> {
         self.close();
         self.done

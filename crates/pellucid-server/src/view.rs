@@ -39,6 +39,7 @@ pub use untyped::Untyped;
 
 /// Something for clients.
 #[derive(Debug, Clone, PartialEq)]
+#[expect(clippy::large_enum_variant, reason = "it is sent at once, and most are told")]
 pub enum Outgoing {
     /// They are told.
     Told(ServerNotification),

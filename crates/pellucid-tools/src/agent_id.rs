@@ -2,38 +2,35 @@
 //!
 //! What is wrong is said as other programs of this kind say it, whatever the library for ids would say.
 
-use std::fmt;
-
 use pellucid_protocol::id::SessionId;
 use uuid::Uuid;
 
 /// Where the five groups of an id begin.
 const GROUPS: [usize; 5] = [0, 9, 14, 19, 24];
 
-/// What is wrong with an id. Its `Debug` is what the model reads.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// What is wrong with an id.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 enum Wrong {
     /// A character that does not belong there, counted from 1.
-    ParseChar { character: char, index: usize },
+    #[error("ParseChar {{ character: {character:?}, index: {index} }}")]
+    Character { character: char, index: usize },
     /// No hyphens, and not 32 characters.
-    ParseSimpleLength { len: usize },
+    #[error("ParseSimpleLength {{ len: {len} }}")]
+    Length { len: usize },
     /// Not five groups.
-    ParseGroupCount { count: usize },
+    #[error("ParseGroupCount {{ count: {count} }}")]
+    GroupCount { count: usize },
     /// A group that is too short or too long.
-    ParseGroupLength { group: usize, len: usize, index: usize },
+    #[error("ParseGroupLength {{ group: {group}, len: {len}, index: {index} }}")]
+    GroupLength { group: usize, len: usize, index: usize },
 }
 
 /// An id that is none.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("invalid agent id {text}: Error({wrong})")]
 pub(crate) struct WrongId {
     text: String,
     wrong: Wrong,
-}
-
-impl fmt::Display for WrongId {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "invalid agent id {}: Error({:?})", self.text, self.wrong)
-    }
 }
 
 /// Reads an id in any form that a UUID has.
@@ -53,20 +50,20 @@ fn wrong(text: &str) -> Wrong {
     let (inner, offset) = braced.or_else(urn).unwrap_or((text, 0));
     let strange = inner.char_indices().find(|(_, character)| *character != '-' && !character.is_ascii_hexdigit());
     if let Some((at, character)) = strange {
-        return Wrong::ParseChar { character, index: offset + at + 1 };
+        return Wrong::Character { character, index: offset + at + 1 };
     }
     let hyphens: Vec<usize> = inner.match_indices('-').map(|(at, _)| at).collect();
     if hyphens.is_empty() && offset == 0 {
-        return Wrong::ParseSimpleLength { len: text.len() };
+        return Wrong::Length { len: text.len() };
     }
     if hyphens.len() != GROUPS.len() - 1 {
-        return Wrong::ParseGroupCount { count: hyphens.len() + 1 };
+        return Wrong::GroupCount { count: hyphens.len() + 1 };
     }
     let ends = GROUPS.iter().skip(1).map(|start| start - 1);
     let group = hyphens.iter().zip(ends).position(|(hyphen, end)| *hyphen != end).unwrap_or(GROUPS.len() - 1);
     let start = GROUPS[group];
     let end = hyphens.get(group).copied().unwrap_or(text.len());
-    Wrong::ParseGroupLength { group, len: end - start, index: offset + start + 1 }
+    Wrong::GroupLength { group, len: end - start, index: offset + start + 1 }
 }
 
 #[cfg(test)]

@@ -358,9 +358,8 @@ mod tests {
             "send_input",
             &arguments,
             &expect![[r#"
-            interrupt
-            => agent with id 00000000-0000-7000-8000-000000000001 not found
-        "#]],
+                => agent with id 00000000-0000-7000-8000-000000000001 not found
+            "#]],
         );
         let closed = AgentError::Closed(SessionId::new(OPEN));
         let arguments = format!(r#"{{"id":"{OPEN}","message":"Hello?"}}"#);

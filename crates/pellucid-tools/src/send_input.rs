@@ -1,5 +1,6 @@
 //! `send_input`: an agent is told something, at once or when its work allows.
 
+use pellucid_protocol::agent::AgentStatus;
 use pellucid_protocol::call::ToolCall;
 use pellucid_protocol::event::EventMessage;
 use pellucid_protocol::id::TurnId;
@@ -44,8 +45,8 @@ async fn run(call: &ToolCall, job: &Job) -> Result<ToolOutput, Failed> {
     let message = agents::said(message, items)?;
     let prompt = agents::shown(&message);
     let agents = job.agents()?;
-    if interrupt {
-        agents.interrupt(&id).await.map_err(AgentError::told)?;
+    if interrupt && *agents.status(&id).borrow() == AgentStatus::NotFound {
+        return Err(AgentError::NotFound(id).told());
     }
     let (call_id, sender_thread_id) = (call.call_id.clone(), job.situation.session_id.clone());
     let begin = EventMessage::CollabAgentInteractionBegin {
@@ -54,8 +55,12 @@ async fn run(call: &ToolCall, job: &Job) -> Result<ToolOutput, Failed> {
         receiver_thread_id: id.clone(),
         prompt: prompt.clone(),
     };
-    job.desk.tell(begin).await;
-    let sent = agents.send(&id, message).await;
+    job.desk.tell_first(begin).await;
+    let broken_off = if interrupt { agents.interrupt(&id).await } else { Ok(()) };
+    let sent = match broken_off {
+        Ok(()) => agents.send(&id, message).await,
+        Err(error) => Err(error),
+    };
     let status = agents.status(&id).borrow().clone();
     let end =
         EventMessage::CollabAgentInteractionEnd { call_id, sender_thread_id, receiver_thread_id: id, prompt, status };

@@ -53,7 +53,7 @@ async fn run(call: &ToolCall, job: &Job) -> Result<ToolOutput, Failed> {
         sender_thread_id: sender_thread_id.clone(),
         prompt: prompt.clone(),
     };
-    job.desk.tell(begin).await;
+    job.desk.tell_first(begin).await;
     let started = agents.spawn(role, task).await;
     if let Err(error @ (AgentError::UnknownRole(_) | AgentError::RoleUnusable)) = &started {
         // A role that cannot be had leaves its beginning without an end.
@@ -61,6 +61,8 @@ async fn run(call: &ToolCall, job: &Job) -> Result<ToolOutput, Failed> {
     }
     let new_thread_id = started.as_ref().ok().cloned();
     let status = new_thread_id.as_ref().map_or(AgentStatus::NotFound, |id| agents.status(id).borrow().clone());
+    // Whoever listens to both hears the agent begin first.
+    tokio::task::yield_now().await;
     let end = EventMessage::CollabAgentSpawnEnd { call_id, sender_thread_id, new_thread_id, prompt, status };
     job.desk.tell(end).await;
     match started {

@@ -140,7 +140,7 @@ pub fn run_job(shared: &Shared, options: &ExecOptions, job: Job) -> Result<ExitC
     let (prompt, operation) = operation(job.work, options)?;
     let paint = Paint::new(options.color);
     let mut show = if options.json {
-        Show::Json(Json::new(has_context_events))
+        Show::Json(Box::new(Json::new(has_context_events)))
     } else {
         Show::Human(Box::new(Human::new(paint, hide_reasoning, prompt, session.facts())))
     };
@@ -269,7 +269,7 @@ impl Outcome {
 #[derive(Debug)]
 pub enum Show {
     Human(Box<Human>),
-    Json(Json),
+    Json(Box<Json>),
     /// Nowhere, unless something is wrong.
     Trouble,
 }

@@ -218,3 +218,27 @@ fn freedom(policy: &SandboxPolicy) -> u8 {
         SandboxPolicy::DangerFullAccess => 3,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use pellucid_config::Env;
+    use pellucid_config::SystemPaths;
+    use pellucid_engine::tool_list::BUILT_IN_ROLES;
+
+    use super::*;
+
+    #[test]
+    fn every_role_that_the_model_reads_of_can_be_had() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut options = LoadOptions::new(folder.path(), folder.path(), Env::from_pairs([]));
+        options.system = SystemPaths::in_folder(folder.path());
+        let config = pellucid_config::load(&options).unwrap();
+        let with_layer: Vec<&str> = BUILT_IN_ROLES
+            .iter()
+            .filter(|(role, _)| layer(&config, role).unwrap().is_some())
+            .map(|(role, _)| *role)
+            .collect();
+        assert_eq!(with_layer, ["explorer"]);
+        assert_eq!(layer(&config, "x"), Err(AgentError::UnknownRole("x".to_owned())));
+    }
+}

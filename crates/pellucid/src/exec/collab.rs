@@ -246,7 +246,28 @@ mod tests {
                         "status": { "errored": "no" } }),
                 json!({ "type": "collab_resume_begin", "call_id": "f", "sender_thread_id": "s", "receiver_thread_id": "a" }),
             ],
-            &expect![[""]],
+            &expect![[r#"
+                {"tool":"spawn_agent","sender_thread_id":"s","receiver_thread_ids":[],"prompt":"Count.","agents_states":{},"status":"in_progress"}
+                    collab spawn_agent(c, prompt="Count.")
+                {"tool":"spawn_agent","sender_thread_id":"s","receiver_thread_ids":["a"],"prompt":"Count.","agents_states":{"a":{"status":"pending_init","message":null}},"status":"completed"}
+                    spawn_agent(c, prompt="Count.") pending init:
+                      agent: a
+                {"tool":"spawn_agent","sender_thread_id":"s","receiver_thread_ids":[],"prompt":"Count.","agents_states":{},"status":"failed"}
+                    spawn_agent(c, prompt="Count.") failed:
+                {"tool":"send_input","sender_thread_id":"s","receiver_thread_ids":["a"],"prompt":"xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx","agents_states":{},"status":"in_progress"}
+                    collab send_input(d, prompt="xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx…")
+                      receiver: a
+                {"tool":"send_input","sender_thread_id":"s","receiver_thread_ids":["a"],"prompt":"More.","agents_states":{"a":{"status":"running","message":null}},"status":"completed"}
+                    send_input(d, prompt="More.") running:
+                      receiver: a
+                {"tool":"close_agent","sender_thread_id":"s","receiver_thread_ids":["a"],"prompt":null,"agents_states":{},"status":"in_progress"}
+                    collab close_agent(e)
+                      receiver: a
+                {"tool":"close_agent","sender_thread_id":"s","receiver_thread_ids":["a"],"prompt":null,"agents_states":{"a":{"status":"errored","message":"no"}},"status":"failed"}
+                    close_agent(e) errored: "no":
+                      receiver: a
+                nothing
+            "#]],
         );
     }
 
@@ -260,7 +281,21 @@ mod tests {
                 end(json!({ "a": "not_found" })),
                 end(json!({})),
             ],
-            &expect![[""]],
+            &expect![[r#"
+                {"tool":"wait","sender_thread_id":"s","receiver_thread_ids":["b","a"],"prompt":null,"agents_states":{},"status":"in_progress"}
+                    collab wait(w)
+                      receivers: b, a
+                {"tool":"wait","sender_thread_id":"s","receiver_thread_ids":["a","b","c"],"prompt":null,"agents_states":{"a":{"status":"completed","message":"Twelve."},"b":{"status":"completed","message":null},"c":{"status":"shutdown","message":null}},"status":"completed"}
+                    wait(w) 3 agents complete:
+                      a completed: "Twelve."
+                      b completed
+                      c shutdown
+                {"tool":"wait","sender_thread_id":"s","receiver_thread_ids":["a"],"prompt":null,"agents_states":{"a":{"status":"not_found","message":null}},"status":"failed"}
+                    wait(w) 1 agents complete:
+                      a not found
+                {"tool":"wait","sender_thread_id":"s","receiver_thread_ids":[],"prompt":null,"agents_states":{},"status":"completed"}
+                    wait(w) timed out:
+            "#]],
         );
     }
 }

@@ -79,7 +79,10 @@ impl Json {
             EventMessage::ContextInjection { account } => {
                 vec![Line::PromptInjection { account: account.clone() }]
             }
-            EventMessage::TaskStarted { .. } => vec![Line::TurnStarted],
+            EventMessage::TaskStarted { .. } => {
+                self.error = None;
+                vec![Line::TurnStarted]
+            }
             EventMessage::AgentMessage { message } => {
                 vec![self.completed(Details::AgentMessage { text: message.clone() })]
             }

@@ -3,7 +3,7 @@
 //! It leaves our session, so that no signal from our terminal reaches it and its whole group can
 //! be ended at once, and it asks to be ended when we die.
 //!
-//! This is the one file of the crate with unsafe code: no safe function runs code in a child that
+//! With the sandbox's `fork` it is the one file of the crate with unsafe code: no safe function runs code in a child that
 //! has not begun its program, or sets what a signal does.
 
 #![allow(unsafe_code, reason = "`pre_exec` and `signal` have no safe counterparts")]

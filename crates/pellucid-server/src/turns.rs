@@ -77,11 +77,6 @@ impl Builder {
         Self { done: Vec::new(), open: None, n_items: 0, fresh_id }
     }
 
-    /// Whether a turn is not over.
-    pub(crate) fn is_running(&self) -> bool {
-        self.open.is_some()
-    }
-
     /// The turn that is not over.
     pub(crate) fn running(&self) -> Option<Turn> {
         let open = self.open.as_ref()?;

@@ -97,9 +97,18 @@ impl ThreadView {
         self.running.running()
     }
 
-    /// The event under its own name, for clients of the first version; absent if it is not for clients.
+    /// The event under its own name, for clients of the first version; absent if it is not for clients. What
+    /// happens between turns belongs to the turn that began it.
     pub fn untyped(&self, event: &Event) -> Option<Untyped> {
-        Untyped::of(&self.thread_id, event, self.raw_items)
+        let turn_id = match &event.msg {
+            _ if !event.id.is_empty() => &event.id,
+            EventMessage::ExecCommandEnd(end) => end.begin.turn_id.as_str(),
+            EventMessage::ExecCommandOutputDelta { call_id, .. } => {
+                self.commands.get(call_id).map_or("", String::as_str)
+            }
+            _ => "",
+        };
+        Untyped::of(&self.thread_id, turn_id, &event.msg, self.raw_items)
     }
 
     /// What clients are told and asked because of an event.

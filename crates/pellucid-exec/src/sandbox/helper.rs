@@ -4,10 +4,10 @@
 //! that it costs little. What it plays is in its arguments (`order`).
 //!
 //! ```text
-//! namespaces   agent ─ run: new namespaces, mounts, fences ─┬─ init (first process of the namespace)
+//! namespaces   agent ─ run: new namespaces, mounts, fences ─┬─ init: its copy, the first process of the namespace
 //!                                                           └─ command
 //! bubblewrap   agent ─ run ─ bwrap ─ confine: fences ═ command
-//! landlock     agent ─ run (outside of the fences) ─ confine: fences ═ command
+//! landlock     agent ─ run (outside of the fences) ─ its copy: fences ═ command
 //! ```
 //!
 //! - `fences`: files, network ports, signals (Landlock)
@@ -15,6 +15,7 @@
 //! - `privileges`: capabilities and inherited files
 //! - `namespaces`: mounts and processes
 //! - `bubblewrap`: the same by another program
+//! - `fork`: copies of the helper
 //! - `watch`: staying beside the command, and ending it with the agent
 //! - `trial`: what works here
 //!
@@ -23,6 +24,7 @@
 mod bubblewrap;
 mod fences;
 mod filter;
+mod fork;
 mod guard;
 mod namespaces;
 mod privileges;
@@ -96,17 +98,22 @@ pub fn take_over() -> Option<ExitCode> {
         return None;
     }
     Some(play(args).unwrap_or_else(|error| {
-        // The two are told apart: nobody should look for a broken sandbox when a program is missing.
-        let text = match &error {
-            HelperError::Command { .. } => format!("pellucid: {error}\n"),
-            _ => format!(
-                "pellucid sandbox: the command was not run, because it could not be confined: {error}\n\
-                 `pellucid doctor` shows which sandboxes work on this system\n"
-            ),
-        };
-        let _ = io::stderr().write_all(text.as_bytes());
+        tell(&error);
         ExitCode::from(u8::try_from(HELPER_FAILED).unwrap_or(u8::MAX))
     }))
+}
+
+/// Says why there is no command. The two are told apart: nobody should look for a broken sandbox when a program is
+/// missing.
+fn tell(error: &HelperError) {
+    let text = match error {
+        HelperError::Command { .. } => format!("pellucid: {error}\n"),
+        _ => format!(
+            "pellucid sandbox: the command was not run, because it could not be confined: {error}\n\
+             `pellucid doctor` shows which sandboxes work on this system\n"
+        ),
+    };
+    let _ = io::stderr().write_all(text.as_bytes());
 }
 
 fn play(args: impl Iterator<Item = OsString>) -> Result<ExitCode, HelperError> {
@@ -118,18 +125,21 @@ fn play(args: impl Iterator<Item = OsString>) -> Result<ExitCode, HelperError> {
             Backend::Landlock => watch::run_beside(&order),
             Backend::Seatbelt => Err(HelperError::Backend(order.backend)),
         },
-        Stage::Confine(order) => {
-            confine(&order)?;
-            let error = command(&order).exec();
-            Err(HelperError::Command { program: order.command[0].clone(), error })
-        }
-        Stage::Init { has_agent } => Ok(watch::init(has_agent)),
+        Stage::Confine(order) => Err(become_command(&order)),
         Stage::Guard => Ok(guard::run()),
         Stage::Probe { bubblewrap, everything } => {
             let text = trial::trial(bubblewrap.as_deref(), everything);
             io::stdout().write_all(text.as_bytes()).step("writing")?;
             Ok(ExitCode::SUCCESS)
         }
+    }
+}
+
+/// Confines this process and becomes the command. Comes back only if that fails.
+fn become_command(order: &Order) -> HelperError {
+    match confine(order) {
+        Ok(()) => HelperError::Command { program: order.command[0].clone(), error: command(order).exec() },
+        Err(error) => error,
     }
 }
 

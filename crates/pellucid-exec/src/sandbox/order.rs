@@ -5,7 +5,6 @@
 //!
 //! Not here: doing it (`helper`), and deciding it (`confinement`).
 
-use std::ffi::OsStr;
 use std::ffi::OsString;
 use std::path::Path;
 use std::path::PathBuf;
@@ -22,11 +21,6 @@ pub enum Stage {
     Run(Order),
     /// Confine this very process, then become the command.
     Confine(Order),
-    /// Be the first process of a process namespace.
-    Init {
-        /// Whether standard input is a handle of the agent.
-        has_agent: bool,
-    },
     /// Outlive the agent for a moment, and end what it was running.
     Guard,
     /// Try the mechanisms and say what works.
@@ -94,10 +88,6 @@ impl Stage {
                 args.push("confine".into());
                 order.push_args(&mut args);
             }
-            Self::Init { has_agent } => {
-                args.push("init".into());
-                args.extend(has_agent.then(|| "--agent".into()));
-            }
             Self::Guard => args.push("guard".into()),
             Self::Probe { bubblewrap, everything } => {
                 args.push("probe".into());
@@ -117,11 +107,6 @@ impl Stage {
         match stage.to_str() {
             Some("run") => Order::from_args(args).map(Self::Run),
             Some("confine") => Order::from_args(args).map(Self::Confine),
-            Some("init") => {
-                let has_agent = args.next();
-                let has_agent = has_agent.as_deref() == Some(OsStr::new("--agent"));
-                Ok(Self::Init { has_agent })
-            }
             Some("guard") => Ok(Self::Guard),
             Some("probe") => {
                 let (mut bubblewrap, mut everything) = (None, false);
@@ -265,8 +250,6 @@ mod tests {
         let stages = [
             Stage::Run(order()),
             Stage::Confine(Order { fenced: Some("/w".into()), ..Order::new(Backend::Namespaces, vec!["true".into()]) }),
-            Stage::Init { has_agent: true },
-            Stage::Init { has_agent: false },
             Stage::Guard,
             Stage::Probe { bubblewrap: Some("/b".into()), everything: true },
             Stage::Probe { bubblewrap: None, everything: false },

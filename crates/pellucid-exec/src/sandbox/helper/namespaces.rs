@@ -69,8 +69,7 @@ pub fn separate(network: bool) -> Result<(), HelperError> {
     write("/proc/self/setgroups", "deny".to_owned())?;
     let (user, group) = (user.as_raw(), group.as_raw());
     write("/proc/self/uid_map", format!("{user} {user} 1"))?;
-    write("/proc/self/gid_map", format!("{group} {group} 1"))?;
-    privileges::pass_on_mounting()
+    write("/proc/self/gid_map", format!("{group} {group} 1"))
 }
 
 /// Arranges the files for a command.

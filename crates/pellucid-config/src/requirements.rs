@@ -14,7 +14,6 @@ use pellucid_protocol::settings::ApprovalPolicy;
 use pellucid_protocol::settings::SandboxMode;
 use pellucid_protocol::settings::WebSearchMode;
 use serde::Deserialize;
-use serde::Serialize;
 
 use crate::files;
 use crate::layers::Layers;
@@ -93,7 +92,7 @@ pub enum McpIdentity {
 }
 
 /// Where data must stay.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Residency {
     /// In the United States.

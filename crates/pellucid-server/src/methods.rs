@@ -135,6 +135,8 @@ methods! {
     "experimentalFeature/list" (catalog::ExperimentalFeatureListParams) -> (catalog::ExperimentalFeatureListResponse) => [plain catalog::experimental_feature_list];
     "collaborationMode/list" (catalog::CollaborationModeListParams) -> (catalog::CollaborationModeListResponse) if catalog::CollaborationModeListParams::experimental
         => [plain catalog::collaboration_mode_list];
+    "mock/experimentalMethod" (catalog::MockExperimentalMethodParams) -> (catalog::MockExperimentalMethodResponse)
+        if catalog::MockExperimentalMethodParams::experimental => [plain catalog::mock];
     "skills/list" (skills::SkillsListParams) -> (skills::SkillsListResponse) => [plain skills::list];
     "skills/config/write" (skills::SkillsConfigWriteParams) -> (skills::SkillsConfigWriteResponse) => [plain skills::config_write];
     "skills/remote/list" (skills::SkillsRemoteReadParams) -> (skills::SkillsRemoteReadResponse) => [plain skills::remote_list];
@@ -157,11 +159,11 @@ methods! {
     "config/batchWrite" (config::ConfigBatchWriteParams) -> (config::ConfigWriteResponse) => [plain config::config_batch_write];
     "configRequirements/read" (NoParams) -> (config::ConfigRequirementsReadResponse) => [plain config::config_requirements_read];
     "fuzzyFileSearch" (files::FuzzyFileSearchParams) -> (files::FuzzyFileSearchResponse) => beside [plain files::fuzzy_file_search];
-    "fuzzyFileSearch/sessionStart" (files::FuzzyFileSearchSessionStartParams) -> (files::FuzzyFileSearchSessionResponse)
+    "fuzzyFileSearch/sessionStart" (files::FuzzyFileSearchSessionStartParams) -> (files::FuzzyFileSearchSessionStartResponse)
         if files::FuzzyFileSearchSessionStartParams::experimental => [plain files::session_start];
-    "fuzzyFileSearch/sessionUpdate" (files::FuzzyFileSearchSessionUpdateParams) -> (files::FuzzyFileSearchSessionResponse)
+    "fuzzyFileSearch/sessionUpdate" (files::FuzzyFileSearchSessionUpdateParams) -> (files::FuzzyFileSearchSessionUpdateResponse)
         if files::FuzzyFileSearchSessionUpdateParams::experimental => [plain files::session_update];
-    "fuzzyFileSearch/sessionStop" (files::FuzzyFileSearchSessionStopParams) -> (files::FuzzyFileSearchSessionResponse)
+    "fuzzyFileSearch/sessionStop" (files::FuzzyFileSearchSessionStopParams) -> (files::FuzzyFileSearchSessionStopResponse)
         if files::FuzzyFileSearchSessionStopParams::experimental => [plain files::session_stop];
     "gitDiffToRemote" (files::GitDiffToRemoteParams) -> (files::GitDiffToRemoteResponse) => beside [plain files::git_diff_to_remote];
 }
@@ -171,6 +173,7 @@ pub fn typed() -> Vec<Method> {
     let marked = |method: &Method| match method.name() {
         "thread/backgroundTerminals/clean"
         | "collaborationMode/list"
+        | "mock/experimentalMethod"
         | "fuzzyFileSearch/sessionStart"
         | "fuzzyFileSearch/sessionUpdate"
         | "fuzzyFileSearch/sessionStop" => method.experimental(),
@@ -197,7 +200,7 @@ fn current(server: &Server, cwd: Option<&Path>) -> Result<Config, RpcError> {
     server
         .ground
         .config(cwd, Vec::new(), HarnessOverrides::default())
-        .map(|(config, _)| config)
+        .map(|(config, _options)| config)
         .map_err(|error| RpcError::invalid(format!("error deriving config: {}", error.brief())))
 }
 

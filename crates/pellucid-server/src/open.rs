@@ -117,7 +117,7 @@ pub struct Extras {
 /// Opens a session.
 ///
 /// # Errors
-/// If the configuration, the rules, the pack or a session file cannot be used.
+/// If the configuration, the administrator's rules, the pack or a session file cannot be used.
 pub fn open(
     server: &Arc<Server>,
     overrides: &Overrides,
@@ -127,7 +127,8 @@ pub fn open(
 ) -> Result<Session, RpcError> {
     let (config, options) = overrides.config(server, recorded_cwd)?;
     let wrong = |error: &dyn std::fmt::Display| RpcError::invalid(format!("error creating thread: {error}"));
-    let policy = rules::load(&config).map_err(|error| wrong(&error))?;
+    // Clients are told of rules that cannot be used when they connect.
+    let policy = rules::load_lenient(&config).map_err(|error| wrong(&error))?;
     let pack = pack_files::load(&config.prompt.pack, &config.folders.home).map_err(|error| wrong(&error))?;
     let env = server.ground.env.clone();
     let asked = match &server.ground.script {

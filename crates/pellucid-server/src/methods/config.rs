@@ -36,6 +36,7 @@ pub use layers::ConfigLayerSource;
 pub use requirements::ConfigRequirements;
 pub use requirements::ConfigRequirementsReadResponse;
 pub use requirements::NetworkRequirements;
+pub use requirements::ResidencyRequirement;
 pub use requirements::config_requirements_read;
 pub use write::ConfigBatchWriteParams;
 pub use write::ConfigEdit;

@@ -102,9 +102,17 @@ impl FuzzyFileSearchSessionStopParams {
     }
 }
 
-/// What these three give.
+/// What `fuzzyFileSearch/sessionStart` gives.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct FuzzyFileSearchSessionResponse {}
+pub struct FuzzyFileSearchSessionStartResponse {}
+
+/// What `fuzzyFileSearch/sessionUpdate` gives.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct FuzzyFileSearchSessionUpdateResponse {}
+
+/// What `fuzzyFileSearch/sessionStop` gives.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct FuzzyFileSearchSessionStopResponse {}
 
 /// Searches that go on.
 #[derive(Debug, Default)]
@@ -164,7 +172,7 @@ pub async fn fuzzy_file_search(
 pub async fn session_start(
     server: &Arc<Server>,
     params: FuzzyFileSearchSessionStartParams,
-) -> Result<FuzzyFileSearchSessionResponse, RpcError> {
+) -> Result<FuzzyFileSearchSessionStartResponse, RpcError> {
     let FuzzyFileSearchSessionStartParams { session_id, roots } = params;
     if session_id.is_empty() {
         return Err(RpcError::invalid("sessionId must not be empty"));
@@ -185,7 +193,7 @@ pub async fn session_start(
         sessions.insert(session_id.clone(), Session { queries, stop: stop.clone() });
     }
     tokio::spawn(run(Arc::downgrade(server), session_id, roots, heard, stop));
-    Ok(FuzzyFileSearchSessionResponse {})
+    Ok(FuzzyFileSearchSessionStartResponse {})
 }
 
 /// `fuzzyFileSearch/sessionUpdate`.
@@ -195,12 +203,12 @@ pub async fn session_start(
 pub async fn session_update(
     server: &Server,
     params: FuzzyFileSearchSessionUpdateParams,
-) -> Result<FuzzyFileSearchSessionResponse, RpcError> {
+) -> Result<FuzzyFileSearchSessionUpdateResponse, RpcError> {
     let FuzzyFileSearchSessionUpdateParams { session_id, query } = params;
     match held(&server.searches.sessions).get(&session_id) {
         Some(session) => {
             session.queries.send_replace(query);
-            Ok(FuzzyFileSearchSessionResponse {})
+            Ok(FuzzyFileSearchSessionUpdateResponse {})
         }
         None => Err(RpcError::invalid(format!("fuzzy file search session not found: {session_id}"))),
     }
@@ -213,9 +221,9 @@ pub async fn session_update(
 pub async fn session_stop(
     server: &Server,
     params: FuzzyFileSearchSessionStopParams,
-) -> Result<FuzzyFileSearchSessionResponse, RpcError> {
+) -> Result<FuzzyFileSearchSessionStopResponse, RpcError> {
     held(&server.searches.sessions).remove(&params.session_id);
-    Ok(FuzzyFileSearchSessionResponse {})
+    Ok(FuzzyFileSearchSessionStopResponse {})
 }
 
 /// Finds the files of a session once, and then answers the latest query until the session is stopped.

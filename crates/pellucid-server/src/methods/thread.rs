@@ -100,7 +100,7 @@ impl ThreadStartParams {
             return Some("thread/start.mockExperimentalField");
         }
         if self.experimental_raw_events {
-            return Some("thread/start.experimentalRawItems");
+            return Some("thread/start.experimentalRawEvents");
         }
         self.persist_extended_history.then_some("thread/start.persistFullHistory")
     }

@@ -16,7 +16,7 @@ use crate::types::notification::TextRange;
 /// What does not count of the configuration and the rules for the server's folder, and why.
 pub async fn config_warnings(server: &Server) -> Vec<ConfigWarningNotification> {
     match server.ground.config(None, Vec::new(), HarnessOverrides::default()) {
-        Ok((config, _)) => rules_warning(&config).into_iter().chain(project_warning(&config)).collect(),
+        Ok((config, _options)) => rules_warning(&config).into_iter().chain(project_warning(&config)).collect(),
         Err(error) => vec![invalid(&error)],
     }
 }

@@ -16,6 +16,7 @@ use serde_json::Value;
 
 /// What counts, all layers laid over one another. Profiles are not applied.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "Config")]
 pub struct EffectiveConfig {
     /// `model`.
     pub model: Option<String>,
@@ -71,6 +72,7 @@ pub struct EffectiveConfig {
 /// `sandbox_workspace_write`.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
+#[schemars(rename = "SandboxWorkspaceWrite")]
 pub struct WorkspaceWriteConfig {
     /// `writable_roots`.
     pub writable_roots: Vec<String>,
@@ -84,6 +86,7 @@ pub struct WorkspaceWriteConfig {
 
 /// `tools`.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "ToolsV2")]
 pub struct ToolSwitches {
     /// `web_search`.
     #[serde(default, alias = "web_search_request")]
@@ -95,6 +98,7 @@ pub struct ToolSwitches {
 
 /// A table of `profiles`.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "ProfileV2")]
 pub struct ProfileConfig {
     /// `model`.
     pub model: Option<String>,

@@ -33,10 +33,17 @@ pub struct ConfigRequirements {
     /// Whether the web may be searched.
     pub allowed_web_search_modes: Option<Vec<WebSearchMode>>,
     /// Where data may be.
-    #[schemars(with = "Option<String>")]
-    pub enforce_residency: Option<Residency>,
+    pub enforce_residency: Option<ResidencyRequirement>,
     /// What the network lets through.
     pub network: Option<NetworkRequirements>,
+}
+
+/// Where data may be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum ResidencyRequirement {
+    /// In the United States.
+    Us,
 }
 
 /// What the network lets through.
@@ -86,7 +93,7 @@ fn shown(requirements: Requirements) -> Option<ConfigRequirements> {
         allowed_approval_policies: requirements.approval_policies.map(|allowed| allowed.values().to_vec()),
         allowed_sandbox_modes: requirements.sandbox_modes.map(|allowed| allowed.values().to_vec()),
         allowed_web_search_modes: requirements.web_search_modes.map(|allowed| allowed.values().to_vec()),
-        enforce_residency: requirements.residency,
+        enforce_residency: requirements.residency.map(|Residency::Us| ResidencyRequirement::Us),
         network: requirements.network.map(|network| NetworkRequirements {
             enabled: network.enabled,
             http_port: network.http_port,

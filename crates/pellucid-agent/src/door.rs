@@ -104,12 +104,17 @@ pub(crate) fn open_watched(session: &Session, status: watch::Sender<AgentStatus>
 }
 
 /// Runs a session until it is shut down or its face goes away, and gives it back.
-pub async fn run(mut session: Session, mut inside: Inside) -> Session {
-    if serve(&mut session, &mut inside).await == Err(FaceGone) {
-        tracing::debug!("the session ended because its face is gone");
+///
+/// What waits between turns is small: the session has a place of its own, and so has a turn while it runs.
+pub fn run(session: Session, mut inside: Inside) -> impl Future<Output = Session> + Send {
+    let mut session = Box::new(session);
+    async move {
+        if serve(&mut session, &mut inside).await == Err(FaceGone) {
+            tracing::debug!("the session ended because its face is gone");
+        }
+        session.setup.crew.end().await;
+        *session
     }
-    session.setup.crew.end().await;
-    session
 }
 
 async fn serve(session: &mut Session, inside: &mut Inside) -> Result<(), FaceGone> {
@@ -136,23 +141,23 @@ async fn serve(session: &mut Session, inside: &mut Inside) -> Result<(), FaceGon
                 }
                 let task = drive::Task::Answer;
                 let turn = drive::TurnInput { id, task, items, output_schema: final_output_json_schema };
-                drive::drive(session, turn, inside).await?;
+                Box::pin(drive::drive(session, turn, inside)).await?;
             }
             Operation::Compact => {
                 let task = drive::Task::Compact;
                 let turn = drive::TurnInput { id, task, items: Vec::new(), output_schema: None };
-                drive::drive(session, turn, inside).await?;
+                Box::pin(drive::drive(session, turn, inside)).await?;
             }
-            Operation::Review { review_request } => review::run(session, &id, review_request, inside).await?,
+            Operation::Review { review_request } => Box::pin(review::run(session, &id, review_request, inside)).await?,
             Operation::RunUserShellCommand { command } => {
                 let task = drive::Task::UserCommand(command);
                 let turn = drive::TurnInput { id, task, items: Vec::new(), output_schema: None };
-                drive::drive(session, turn, inside).await?;
+                Box::pin(drive::drive(session, turn, inside)).await?;
             }
             Operation::CleanBackgroundTerminals => {
                 session.jobs.toolbox.terminals.terminate_all().await;
             }
-            Operation::Undo => ghost::undo(session, &id, inside).await?,
+            Operation::Undo => Box::pin(ghost::undo(session, &id, inside)).await?,
             Operation::OverrideTurnContext(change) => session.change_settings(change),
             Operation::ThreadRollback { num_turns: 0 } => {
                 let error = EventMessage::Error {

@@ -7,12 +7,13 @@
 //! that the whole doubles.
 
 use std::ops::Range;
+use std::ops::RangeInclusive;
 use std::sync::Arc;
 
 use bytes::Bytes;
 
-/// The least size of a chunk.
-const CHUNK_BYTES_MIN: usize = 64 * 1024;
+/// The least size of a chunk: as much as there is already, but within these bounds.
+const CHUNK_BYTES_MIN: RangeInclusive<usize> = 4 * 1024..=64 * 1024;
 
 /// How many chunks there may be before some are copied into one.
 ///
@@ -52,7 +53,7 @@ impl Chunks {
             return;
         }
         self.len += bytes.len();
-        let mut grow = CHUNK_BYTES_MIN;
+        let mut grow = self.len.clamp(*CHUNK_BYTES_MIN.start(), *CHUNK_BYTES_MIN.end());
         if let Some(tail) = self.chunks.last_mut()
             && let Some(tail) = Arc::get_mut(tail)
         {

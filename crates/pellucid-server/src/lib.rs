@@ -20,3 +20,6 @@ pub mod transport;
 pub mod turns;
 pub mod types;
 pub mod view;
+
+#[cfg(test)]
+mod tests;

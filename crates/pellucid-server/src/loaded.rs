@@ -140,7 +140,7 @@ impl Loaded {
         let path = session.path().map(ToOwned::to_owned);
         let (Door { submissions, events }, inside) = door::open(&session);
         tokio::spawn(async move {
-            drop(Box::pin(door::run(session, inside)).await);
+            drop(door::run(session, inside).await);
         });
         Self::behind(server, submissions, events, Described { about, settings, path }, raw)
     }

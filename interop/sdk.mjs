@@ -240,7 +240,7 @@ async function failure(bench, found) {
 /** What the options of a thread and the configuration of the SDK come to in a request. */
 async function options(bench, found) {
   const { codex, model, threadOptions } = await open(bench, found, ["One."], {
-    config: { developer_instructions: 'Say "tab".\n', tools: { view_image: false }, project_doc_fallback_filenames: ["HELP.md"] },
+    config: { developer_instructions: 'Say "tab".\n', features: { unified_exec: false }, project_doc_fallback_filenames: ["HELP.md"] },
   });
   const more = bench.makeFolder("more");
   bench.write("work/HELP.md", "Instructions of the folder.\n");
@@ -260,7 +260,7 @@ async function options(bench, found) {
   assert.equal(body.model, "gpt-5.1-codex");
   assert.equal(body.reasoning.effort, "high");
   assert.ok(body.tools.some((it) => it.type === "web_search" && it.external_web_access === true), "no live search");
-  assert.ok(!body.tools.some((it) => it.name === "view_image"), "the tool for pictures is there");
+  assert.ok(!body.tools.some((it) => it.name === "exec_command"), "the feature is not off");
   for (const text of ["workspace-write", more, 'Say \\"tab\\".', "Instructions of the folder."]) {
     assert.ok(sent.includes(text), `the request lacks ${text}`);
   }

@@ -85,6 +85,22 @@ export class Bench {
     return path;
   }
 
+  /** A server of tools, a script for Node. It has one: `greet`. */
+  toolServer() {
+    return this.write("server.mjs", `
+      import { createInterface } from "node:readline";
+      const results = {
+        initialize: { protocolVersion: "2025-06-18", capabilities: { tools: {} }, serverInfo: { name: "t", version: "1" } },
+        "tools/list": { tools: [{ name: "greet", inputSchema: { type: "object", properties: { name: { type: "string" } } } }] },
+        "tools/call": { content: [{ type: "text", text: "Hello, Ada." }], structuredContent: { n: 1 } },
+      };
+      for await (const line of createInterface({ input: process.stdin })) {
+        const { id, method } = JSON.parse(line);
+        if (id !== undefined) console.log(JSON.stringify({ jsonrpc: "2.0", id, result: results[method] ?? {} }));
+      }
+    `);
+  }
+
   pids(name = "pids") {
     return this.read(name).trim().split("\n").map(Number);
   }

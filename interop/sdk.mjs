@@ -269,18 +269,7 @@ async function options(bench, found) {
 
 /** A server of tools, by the configuration: the call is an item. */
 async function mcp(bench, found) {
-  const server = bench.write("server.mjs", `
-    import { createInterface } from "node:readline";
-    const results = {
-      initialize: { protocolVersion: "2025-06-18", capabilities: { tools: {} }, serverInfo: { name: "t", version: "1" } },
-      "tools/list": { tools: [{ name: "greet", inputSchema: { type: "object", properties: { name: { type: "string" } } } }] },
-      "tools/call": { content: [{ type: "text", text: "Hello, Ada." }], structuredContent: { n: 1 } },
-    };
-    for await (const line of createInterface({ input: process.stdin })) {
-      const { id, method } = JSON.parse(line);
-      if (id !== undefined) console.log(JSON.stringify({ jsonrpc: "2.0", id, result: results[method] ?? {} }));
-    }
-  `);
+  const server = bench.toolServer();
   const call = [{ call: "mcp__tools__greet", args: { name: "Ada" } }];
   const config = { mcp_servers: { tools: { command: process.execPath, args: [server] } } };
   const { codex, threadOptions } = await open(bench, found, [call, "Done."], { config });

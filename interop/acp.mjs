@@ -31,7 +31,7 @@ class Editor {
     this.pending = new Map();
     this.nSent = 0;
     this.choose = () => ({ outcome: "cancelled" });
-    const env = bench.env({ CODEX_PATH: bench.options.bin, NO_BROWSER: "1" });
+    const env = bench.env({ CODEX_PATH: bench.options.bin, NO_BROWSER: "1", MODEL_PROVIDER: "interop" });
     this.child = spawn(process.execPath, [found.main], { env, cwd: bench.work, stdio: ["pipe", "pipe", "ignore"] });
     bench.closers.push(() => this.child.kill());
     this.child.once("exit", () => this.pending.forEach(({ fail }) => fail(new Error("the adapter has ended"))));
@@ -312,4 +312,10 @@ async function failure(bench, found) {
 }
 
 const checks = { prompts, permission, always, work, cancel, load, input, modes, commands, mcp, failure };
-process.exitCode = await runChecks(readOptions(), PACKAGE, checks);
+const NEWER = {
+  "unknown variant `permissionProfile/list`": "the method `permissionProfile/list`",
+  "unknown variant `thread/turns/list`": "the method `thread/turns/list`",
+  "missing field `path`": "entries of `skills.config` that have a name and no path",
+};
+const newer = (error) => Object.entries(NEWER).find(([text]) => error.message.includes(text))?.[1];
+process.exitCode = await runChecks(readOptions(), PACKAGE, checks, newer);

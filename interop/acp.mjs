@@ -8,7 +8,7 @@ import { appendFileSync, existsSync } from "node:fs";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 
-import { PIXEL, inputText, readOptions, runChecks, until } from "./bench.mjs";
+import { PIXEL, end, inputText, readOptions, runChecks, until } from "./bench.mjs";
 
 const PACKAGE = "@agentclientprotocol/codex-acp";
 
@@ -33,7 +33,7 @@ class Editor {
     this.choose = () => ({ outcome: "cancelled" });
     const env = bench.env({ CODEX_PATH: bench.options.bin, NO_BROWSER: "1", MODEL_PROVIDER: "interop" });
     this.child = spawn(process.execPath, [found.main], { env, cwd: bench.work, stdio: ["pipe", "pipe", "ignore"] });
-    bench.closers.push(() => this.child.kill());
+    bench.closers.push(() => end(this.child));
     this.child.once("exit", () => this.pending.forEach(({ fail }) => fail(new Error("the adapter has ended"))));
     createInterface({ input: this.child.stdout }).on("line", (line) => this.take(JSON.parse(line)));
   }
@@ -228,7 +228,7 @@ async function cancel(bench, found) {
 async function load(bench, found) {
   const { editor, requests } = await open(bench, found, ["One.", "Two."]);
   await editor.prompt("First prompt.");
-  editor.child.kill();
+  await end(editor.child);
   const again = await new Editor(bench, found).start({ id: editor.id });
   await until("the history is there", () => again.text() === "One." && again.text("user_message_chunk") === "First prompt.");
   again.updates.length = 0;

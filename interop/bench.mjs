@@ -2,7 +2,8 @@
 // It knows no client.
 
 import { spawn } from "node:child_process";
-import { chmodSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { chmodSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join, resolve } from "node:path";
 import { createInterface } from "node:readline";
@@ -115,7 +116,7 @@ export class Bench {
     const file = this.write(`script-${number}.json`, JSON.stringify(script));
     const server = join(ROOT, "conformance/mock_model.py");
     const child = spawn("python3", [server, "--script", file, "--log", log], { stdio: ["ignore", "pipe", "inherit"] });
-    this.closers.push(() => child.kill());
+    this.closers.push(() => end(child));
     const lines = createInterface({ input: child.stdout });
     const url = await new Promise((done, fail) => {
       lines.once("line", done);
@@ -146,11 +147,21 @@ export class Bench {
     };
   }
 
-  close() {
+  async close() {
     for (const closer of this.closers.reverse()) {
-      closer();
+      await closer();
     }
-    rmSync(this.folder, { recursive: true, force: true, maxRetries: 5, retryDelay: 100 });
+    // A process that a client has started ends a little after the client, and may still write.
+    await rm(this.folder, { recursive: true, force: true, maxRetries: 20, retryDelay: 50 }).catch(() => {});
+  }
+}
+
+/** Ends a process and waits until it has ended. */
+export async function end(child) {
+  if (child.exitCode === null && child.signalCode === null) {
+    const ended = new Promise((done) => child.once("exit", done));
+    child.kill();
+    await ended;
   }
 }
 
@@ -228,7 +239,7 @@ export async function runChecks(options, packageName, checks, newer) {
           console.log(`  FAILED  ${name}: ${options.verbose ? error.stack : error.message}`);
         }
       } finally {
-        bench.close();
+        await bench.close();
       }
     }
   }

@@ -72,7 +72,7 @@ class Editor {
     } else {
       const { done, fail, method: of } = this.pending.get(id);
       this.pending.delete(id);
-      error ? fail(new Error(`${of}: ${error.data?.details ?? error.message}`)) : done(result);
+      error ? fail(new Error(`${of}: ${(error.data?.details ?? error.message).split(", expected one of")[0]}`)) : done(result);
     }
   }
 
@@ -255,16 +255,48 @@ async function input(bench, found) {
   }
 }
 
-/** Other modes: what may be touched is another. */
-async function modes(bench, found) {
+/** What an editor lets its user choose: what may be touched, the model, the effort. */
+async function choices(bench, found) {
   const { editor, requests } = await open(bench, found, ["One.", "Two."]);
+  const offered = Object.fromEntries(editor.session.configOptions.map((it) => [it.id, it.options.map(({ value }) => value)]));
+  const choose = (configId, value) =>
+    editor.request("session/set_config_option", { sessionId: editor.id, configId, value });
   await editor.prompt("One.");
-  const offered = editor.session.modes.availableModes.map((it) => it.id);
   await editor.request("session/set_mode", { sessionId: editor.id, modeId: "agent-full-access" });
+  await choose("model", "gpt-5.1-codex-max");
+  await choose("reasoning_effort", "high");
   await editor.prompt("Two.");
-  assert.ok(!inputText(requests()[0].body).includes("danger-full-access"), "the first prompt has full access");
-  assert.ok(inputText(requests()[1].body).includes("danger-full-access"), "the mode has no effect");
-  return offered.join(", ");
+  const [first, second] = requests().map(({ body }) => body);
+  assert.deepEqual([first.model, second.model], ["gpt-5.2-codex", "gpt-5.1-codex-max"]);
+  assert.equal(second.reasoning.effort, "high");
+  assert.ok(!inputText(first).includes("danger-full-access"), "the first prompt has full access");
+  assert.ok(inputText(second).includes("danger-full-access"), "the mode has no effect");
+  return Object.entries(offered).map(([id, values]) => `${id} ${values.length}`).join(", ");
+}
+
+/** Plans first, where this version offers it. */
+async function plan(bench, found) {
+  const { editor, requests } = await open(bench, found, ["<proposed_plan>\n# Plan\n</proposed_plan>"]);
+  if (!editor.session.configOptions.some((it) => it.id === "collaboration_mode")) {
+    return "not offered";
+  }
+  await editor.request("session/set_config_option", { sessionId: editor.id, configId: "collaboration_mode", value: "plan" });
+  await editor.prompt("Plan.");
+  assert.ok(inputText(requests()[0].body).includes("<collaboration_mode>"), "the model is not told to plan");
+}
+
+/** A change of files that needs a permission: the question shows it. */
+async function patch(bench, found) {
+  const change = ["*** Begin Patch", "*** Update File: notes.txt", "@@", "-old", "+new", "*** End Patch"];
+  const { editor } = await open(bench, found, [[{ custom: "apply_patch", input: change }], "Done."]);
+  bench.write("work/notes.txt", "old\n");
+  await editor.request("session/set_mode", { sessionId: editor.id, modeId: "read-only" });
+  editor.answer("allow_once");
+  await editor.prompt("Change.");
+  assert.equal(editor.asked.length, 1);
+  assert.equal(bench.read("work/notes.txt"), "new\n");
+  const diff = [...editor.updates, editor.asked[0].toolCall].flatMap((it) => it.content ?? []).find((it) => it.type === "diff");
+  assert.deepEqual([diff.path, diff.oldText, diff.newText], [join(bench.work, "notes.txt"), "old\n", "new\n"]);
 }
 
 /** The adapter's own commands. */
@@ -311,11 +343,14 @@ async function failure(bench, found) {
   assert.equal(editor.text(), "Back.");
 }
 
-const checks = { prompts, permission, always, work, cancel, load, input, modes, commands, mcp, failure };
-const NEWER = {
-  "unknown variant `permissionProfile/list`": "the method `permissionProfile/list`",
-  "unknown variant `thread/turns/list`": "the method `thread/turns/list`",
-  "missing field `path`": "entries of `skills.config` that have a name and no path",
-};
-const newer = (error) => Object.entries(NEWER).find(([text]) => error.message.includes(text))?.[1];
+const checks = { prompts, permission, always, patch, work, cancel, load, input, choices, plan, commands, mcp, failure };
+const NEWER_METHODS = ["permissionProfile/list", "thread/turns/list", "thread/settings/update"];
+function newer({ message }) {
+  if (message.includes("missing field `path`\nin `skills.config`")) {
+    return "entries of `skills.config` that have a name and no path";
+  }
+  const method = NEWER_METHODS.find((it) => message.includes(`unknown variant \`${it}\``));
+  return method && `the method \`${method}\``;
+}
+
 process.exitCode = await runChecks(readOptions(), PACKAGE, checks, newer);

@@ -239,6 +239,46 @@ async function load(bench, found) {
   assert.ok(sessions.some((it) => it.sessionId === editor.id), "the session is not listed");
 }
 
+/** A session is closed while another goes on, and removed. */
+async function close(bench, found) {
+  const { editor } = await open(bench, found, ["One.", "Two."]);
+  await editor.prompt("First prompt.");
+  const { sessionId } = await editor.request("session/new", { cwd: bench.work, mcpServers: [] });
+  await editor.request("session/close", { sessionId: editor.id });
+  const origin = editor.id;
+  editor.id = sessionId;
+  editor.updates.length = 0;
+  await editor.prompt("Second prompt.");
+  assert.equal(editor.text(), "Two.");
+  await editor.request("session/delete", { sessionId: origin });
+  const { sessions: left } = await editor.request("session/list", {});
+  assert.ok(!left.some((it) => it.sessionId === origin), "the removed session is listed");
+}
+
+/** Sessions are resumed without their history, listed and copied. */
+async function sessions(bench, found) {
+  const { editor: before, requests } = await open(bench, found, ["One.", "Two.", "Three."]);
+  const place = { cwd: bench.work, mcpServers: [] };
+  await before.prompt("First prompt.");
+  await end(before.child);
+  const editor = await new Editor(bench, found).start();
+  const offered = editor.about.agentCapabilities.sessionCapabilities;
+  editor.id = before.id;
+  await editor.request("session/resume", { sessionId: editor.id, ...place });
+  await editor.prompt("Second prompt.");
+  assert.ok(inputText(requests()[1].body).includes("First prompt."), "the first prompt is lost");
+  const origin = editor.id;
+  if (offered.fork) {
+    editor.id = (await editor.request("session/fork", { sessionId: origin, ...place })).sessionId;
+    assert.notEqual(editor.id, origin);
+    await editor.prompt("Third prompt.");
+    assert.ok(inputText(requests()[2].body).includes("Second prompt."), "the copy has no history");
+  }
+  const { sessions: listed } = await editor.request("session/list", {});
+  assert.ok(listed.some((it) => it.sessionId === origin), "the session is not listed");
+  return offered.fork ? "with a copy" : "copies are not offered";
+}
+
 /** A picture and a file of the editor in a prompt. */
 async function input(bench, found) {
   const { editor, requests } = await open(bench, found, ["Seen."]);
@@ -347,8 +387,8 @@ async function failure(bench, found) {
   assert.equal(editor.text(), "Back.");
 }
 
-const checks = { prompts, permission, always, patch, work, cancel, load, input, choices, plan, commands, mcp, failure };
-const NEWER_METHODS = ["permissionProfile/list", "thread/turns/list", "thread/settings/update"];
+const checks = { prompts, permission, always, patch, work, cancel, load, sessions, close, input, choices, plan, commands, mcp, failure };
+const NEWER_METHODS = ["permissionProfile/list", "thread/turns/list", "thread/settings/update", "thread/unsubscribe", "thread/delete"];
 function newer({ message }) {
   if (message.includes("missing field `path`\nin `skills.config`")) {
     return "entries of `skills.config` that have a name and no path";

@@ -124,10 +124,7 @@ class Editor {
 
 async function open(bench, found, script, how) {
   const model = await bench.model([TITLE_STEP, ...script.map(step)]);
-  bench.write("home/config.toml", [
-    'model = "gpt-5.2-codex"', 'model_provider = "interop"', "[analytics]", "enabled = false",
-    "[model_providers.interop]", 'name = "Interop"', `base_url = "${model.url}"`, 'wire_api = "responses"', "",
-  ].join("\n"));
+  bench.writeConfig(model.url);
   const requests = () => model.requests().filter(({ body }) => !inputText(body).includes(TITLE));
   return { editor: await new Editor(bench, found).start(how), requests };
 }

@@ -147,6 +147,14 @@ export class Bench {
     };
   }
 
+  /** The same in the configuration file of the home. */
+  writeConfig(url) {
+    this.write("home/config.toml", [
+      'model = "gpt-5.2-codex"', 'model_provider = "interop"', "[analytics]", "enabled = false",
+      "[model_providers.interop]", 'name = "Interop"', `base_url = "${url}"`, 'wire_api = "responses"', "",
+    ].join("\n"));
+  }
+
   async close() {
     for (const closer of this.closers.reverse()) {
       await closer();

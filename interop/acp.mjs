@@ -385,7 +385,10 @@ async function failure(bench, found) {
 }
 
 const checks = { prompts, permission, always, patch, work, cancel, load, sessions, close, input, choices, plan, commands, mcp, failure };
-const NEWER_METHODS = ["permissionProfile/list", "thread/turns/list", "thread/settings/update", "thread/unsubscribe", "thread/delete"];
+const NEWER_METHODS = [
+  "permissionProfile/list", "thread/backgroundTerminals/list", "thread/delete", "thread/settings/update",
+  "thread/turns/list", "thread/unsubscribe",
+];
 function newer({ message }) {
   if (message.includes("missing field `path`\nin `skills.config`")) {
     return "entries of `skills.config` that have a name and no path";

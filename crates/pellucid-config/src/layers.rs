@@ -18,6 +18,7 @@ use crate::error::line_at;
 use crate::files;
 use crate::keys;
 use crate::load::LoadOptions;
+use crate::load::ProjectLayers;
 use crate::overrides;
 use crate::paths;
 use crate::project;
@@ -277,7 +278,11 @@ impl LayerReader<'_> {
 
         let markers = root_markers(&known);
         let project = Project::new(&self.options.cwd, &markers);
-        for folder in project.folders() {
+        let folders = match self.options.project {
+            ProjectLayers::Read => project.folders(),
+            ProjectLayers::Skip => Vec::new(),
+        };
+        for folder in folders {
             if !folder.has_folder(project::FOLDER) {
                 continue;
             }

@@ -4,12 +4,16 @@
 //! value against the one table of keys in [`keys`], and resolves profile, permissions, features
 //! and providers. Every value remembers the file and line it came from.
 //!
-//! Not here: writing the configuration, reading documents or skills, and the process environment.
+//! [`edit`] changes the text of a file and keeps its comments, [`verify`] says whether the result would do, and
+//! [`user_file`] writes it.
+//!
+//! Not here: reading documents or skills, and the process environment.
 //! Variables arrive through [`Env`], so that a test is a function of its arguments.
 
 #![warn(missing_docs)]
 
 pub mod config;
+pub mod edit;
 pub mod env;
 pub mod error;
 pub mod home;
@@ -21,7 +25,9 @@ pub mod overrides;
 pub mod paths;
 pub mod reference;
 pub mod requirements;
+pub mod user_file;
 pub mod value;
+pub mod verify;
 
 mod check;
 mod features;
@@ -37,8 +43,10 @@ pub use env::Env;
 pub use error::ConfigError;
 pub use load::HarnessOverrides;
 pub use load::LoadOptions;
+pub use load::ProjectLayers;
 pub use load::SystemPaths;
 pub use load::load;
+pub use load::load_layers;
 pub use overrides::Override;
 pub use reference::json_schema;
 pub use reference::reference_markdown;

@@ -66,6 +66,7 @@ use crate::requirements;
 use crate::unknown;
 use crate::value::Table;
 use crate::value::Value;
+use crate::verify;
 
 #[cfg(test)]
 mod tests;
@@ -80,6 +81,8 @@ const DEFAULT_CHATGPT_URL: &str = "https://chatgpt.com/backend-api/";
 pub struct LoadOptions {
     /// The working directory, absolute.
     pub cwd: PathBuf,
+    /// Whether the project's own layers are read.
+    pub project: ProjectLayers,
     /// The home folder, see [`crate::home::find`].
     pub home: PathBuf,
     /// The environment.
@@ -99,6 +102,7 @@ impl LoadOptions {
     pub fn new(cwd: impl Into<PathBuf>, home: impl Into<PathBuf>, env: Env) -> Self {
         Self {
             cwd: cwd.into(),
+            project: ProjectLayers::Read,
             home: home.into(),
             env,
             system: SystemPaths::default(),
@@ -107,6 +111,16 @@ impl LoadOptions {
             harness: HarnessOverrides::default(),
         }
     }
+}
+
+/// Whether the layers of the project around the working directory are read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum ProjectLayers {
+    /// They are.
+    #[default]
+    Read,
+    /// They are not: what is asked for is the same in all folders.
+    Skip,
 }
 
 /// The machine's files. None of them need be there.
@@ -231,6 +245,18 @@ pub fn load(options: &LoadOptions) -> Result<Config, ConfigError> {
     };
     read_texts(&mut config, &harness)?;
     Ok(config)
+}
+
+/// Reads the layers without working out what they mean: which profile and provider are meant, and whether
+/// files that they name are there, is left open.
+///
+/// # Errors
+///
+/// When a file cannot be read or is not TOML, and when a value is not what its key takes.
+pub fn load_layers(options: &LoadOptions) -> Result<Layers, ConfigError> {
+    let layers = layers::read(options)?;
+    verify::check(layers.merged()).map_err(|problem| layers.error(problem))?;
+    Ok(layers)
 }
 
 fn absolute_roots(options: &LoadOptions) -> HarnessOverrides {

@@ -2,15 +2,21 @@
 //!
 //! A provider's settings come before it, see [`crate::endpoint`].
 //!
-//! Not here: logging in, tokens that expire, the system's keyring.
+//! Not here: flows that end with tokens, tokens that expire, the system's keyring.
 
-use std::fs;
-use std::io;
+mod auth_file;
+
 use std::path::Path;
 
-use serde::Deserialize;
-
 use pellucid_protocol::secret::Secret;
+
+pub use auth_file::AuthFile;
+pub use auth_file::ChatGptLogin;
+pub use auth_file::CredentialError;
+pub use auth_file::Removed;
+pub use auth_file::Stored;
+pub use auth_file::TokenKeeper;
+pub use auth_file::masked;
 
 /// The variable that comes before the stored key.
 pub const KEY_VARIABLE: &str = "CODEX_API_KEY";
@@ -24,52 +30,29 @@ pub enum Login {
     ChatGpt,
 }
 
-const FILE_NAME: &str = "auth.json";
-
 /// Finds the session's API key: `CODEX_API_KEY` unless blank, else the one in `auth.json` unless
 /// that file says that another kind of login is in use.
 ///
 /// A file that cannot be read counts as none, with a warning in the log.
 pub fn api_key(home: &Path, env: &dyn Fn(&str) -> Option<String>) -> Option<Secret> {
-    if let Some(key) = env(KEY_VARIABLE) {
-        let key = key.trim();
-        if !key.is_empty() {
-            return Some(Secret::new(key));
-        }
-    }
-    let path = home.join(FILE_NAME);
-    let text = match fs::read_to_string(&path) {
-        Ok(text) => text,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return None,
+    variable_key(env).or_else(|| stored_key(home))
+}
+
+/// The key of the variable, unless blank.
+pub fn variable_key(env: &dyn Fn(&str) -> Option<String>) -> Option<Secret> {
+    let key = env(KEY_VARIABLE)?;
+    let key = key.trim();
+    (!key.is_empty()).then(|| Secret::new(key))
+}
+
+fn stored_key(home: &Path) -> Option<Secret> {
+    match AuthFile::in_home(home).read() {
+        Ok(Some(Stored::ApiKey(key))) => Some(key).filter(|key| !key.reveal().trim().is_empty()),
+        Ok(_) => None,
         Err(error) => {
-            tracing::warn!(path = %path.display(), %error, "could not read the stored key");
-            return None;
-        }
-    };
-    match serde_json::from_str::<AuthFile>(&text) {
-        Ok(file) => file.api_key(),
-        Err(error) => {
-            // The error's text could quote a part of the key, its place cannot.
-            tracing::warn!(path = %path.display(), line = error.line(), "the stored key's file is not valid");
+            tracing::warn!(%error, "the stored login cannot be used");
             None
         }
-    }
-}
-
-#[derive(Deserialize)]
-struct AuthFile {
-    #[serde(default)]
-    auth_mode: Option<String>,
-    #[serde(default, rename = "OPENAI_API_KEY")]
-    openai_api_key: Option<String>,
-}
-
-impl AuthFile {
-    fn api_key(self) -> Option<Secret> {
-        if self.auth_mode.is_some_and(|mode| mode != "apikey") {
-            return None;
-        }
-        self.openai_api_key.filter(|key| !key.trim().is_empty()).map(Secret::new)
     }
 }
 
@@ -77,6 +60,7 @@ impl AuthFile {
 mod tests {
     use pellucid_testkit::Workspace;
 
+    use super::auth_file::FILE_NAME;
     use super::*;
 
     #[track_caller]

@@ -1,0 +1,150 @@
+//! Writing a configuration file: as a whole or not at all, one writer at a time.
+//!
+//! Not here: what is written ([`crate::edit`]), and whether it would do ([`crate::verify`]).
+
+use std::fs;
+use std::fs::File;
+use std::io;
+use std::io::Write;
+use std::path::Path;
+use std::path::PathBuf;
+
+use crate::files;
+
+/// Why a file is as it was.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum WriteError {
+    /// It is there and cannot be read.
+    #[error("failed to read {path}: {source}", path = .path.display())]
+    Read {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+    /// It cannot be written.
+    #[error("failed to write {path}: {source}", path = .path.display())]
+    Write {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+}
+
+/// Whether there was anything to write.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Outcome {
+    /// The file has a new text.
+    Written,
+    /// It is as it was, because nothing was to be changed.
+    Unchanged,
+}
+
+/// Gives a file another text, which is made from the one it has; a file that is not there has none.
+///
+/// The new text takes the place of the old one in one step and can be read by its owner only. A link stays
+/// one: what it leads to is replaced. Other processes of this program that write in the same folder wait.
+///
+/// # Errors
+/// When the change fails, and when the file cannot be read or written. Then it is as it was.
+pub fn rewrite<E: From<WriteError>>(path: &Path, change: impl FnOnce(&str) -> Result<String, E>) -> Result<Outcome, E> {
+    let write_error = |source| WriteError::Write { path: path.to_owned(), source };
+    let target = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+    let folder = target.parent().unwrap_or(Path::new("."));
+    fs::create_dir_all(folder).map_err(write_error)?;
+    let _lock = lock(folder);
+    let old = match files::read_text(&target) {
+        Ok(text) => text,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => String::new(),
+        Err(source) => return Err(WriteError::Read { path: path.to_owned(), source }.into()),
+    };
+    let new = change(&old)?;
+    if new == old {
+        return Ok(Outcome::Unchanged);
+    }
+    replace(&target, folder, &new).map_err(write_error)?;
+    Ok(Outcome::Written)
+}
+
+fn replace(target: &Path, folder: &Path, text: &str) -> io::Result<()> {
+    let mut file = tempfile::Builder::new().prefix(".config-").suffix(".tmp").tempfile_in(folder)?;
+    file.write_all(text.as_bytes())?;
+    file.as_file().sync_all()?;
+    file.persist(target)?;
+    Ok(())
+}
+
+/// Holds a folder for as long as the value lives. Where a system cannot do it, the last writer wins.
+fn lock(folder: &Path) -> Option<File> {
+    let folder = File::open(folder).ok()?;
+    folder.lock().ok()?;
+    Some(folder)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::MetadataExt as _;
+    use std::os::unix::fs::symlink;
+
+    use super::*;
+
+    fn append(path: &Path, line: &str) -> Result<Outcome, WriteError> {
+        rewrite(path, |text| Ok(format!("{text}{line}\n")))
+    }
+
+    #[test]
+    fn a_file_is_made_with_its_folder_for_its_owner_only() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("home/config.toml");
+        assert_eq!(append(&path, "a = 1").unwrap(), Outcome::Written);
+        assert_eq!(fs::read_to_string(&path).unwrap(), "a = 1\n");
+        assert_eq!(fs::metadata(&path).unwrap().mode() & 0o777, 0o600);
+        assert_eq!(path.parent().unwrap().read_dir().unwrap().count(), 1);
+    }
+
+    #[test]
+    fn nothing_is_written_where_nothing_changes() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("config.toml");
+        let outcome = rewrite(&path, |text| Ok::<_, WriteError>(text.to_owned())).unwrap();
+        assert_eq!((outcome, path.exists()), (Outcome::Unchanged, false));
+    }
+
+    #[test]
+    fn a_link_stays_a_link() {
+        let folder = tempfile::tempdir().unwrap();
+        let (path, target) = (folder.path().join("config.toml"), folder.path().join("real/c.toml"));
+        fs::create_dir(target.parent().unwrap()).unwrap();
+        fs::write(&target, "a = 1\n").unwrap();
+        symlink(&target, &path).unwrap();
+        append(&path, "b = 2").unwrap();
+        assert!(path.is_symlink());
+        assert_eq!(fs::read_to_string(&target).unwrap(), "a = 1\nb = 2\n");
+    }
+
+    #[test]
+    fn writers_wait_for_each_other() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("config.toml");
+        std::thread::scope(|scope| {
+            for writer in 0..4 {
+                let path = &path;
+                scope.spawn(move || (0..10).for_each(|_| assert!(append(path, &writer.to_string()).is_ok())));
+            }
+        });
+        assert_eq!(fs::read_to_string(&path).unwrap().lines().count(), 40);
+    }
+
+    #[test]
+    fn a_failed_change_leaves_the_file() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("config.toml");
+        fs::write(&path, "a = 1\n").unwrap();
+        let failed: Result<_, WriteError> =
+            rewrite(&path, |_| Err(WriteError::Write { path: path.clone(), source: io::ErrorKind::Other.into() }));
+        assert!(failed.is_err());
+        assert_eq!(fs::read_to_string(&path).unwrap(), "a = 1\n");
+    }
+}

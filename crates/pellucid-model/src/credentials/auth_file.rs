@@ -1,0 +1,289 @@
+//! `auth.json` of the home folder: the stored login, read, written and removed.
+//!
+//! The file is the Codex CLI's: same keys, same order. It is replaced as a whole and can be read by its
+//! owner only, from its first byte on. What an error says names places, never content.
+//!
+//! Not here: which login is allowed (`pellucid-agent`'s `login`), flows that end with tokens, keyrings.
+
+use std::fs;
+use std::io;
+use std::io::Write;
+use std::path::Path;
+use std::path::PathBuf;
+
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use pellucid_protocol::secret::Secret;
+use serde::Deserialize;
+use serde::Serialize;
+use thiserror::Error;
+
+pub(super) const FILE_NAME: &str = "auth.json";
+
+/// The file with the stored login.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AuthFile {
+    path: PathBuf,
+}
+
+/// A login that is stored.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Stored {
+    /// A key of the API.
+    ApiKey(Secret),
+    /// A ChatGPT account.
+    ChatGpt(ChatGptLogin),
+}
+
+/// What is known of a stored login by a ChatGPT account.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ChatGptLogin {
+    /// Who takes care of its tokens.
+    pub keeper: TokenKeeper,
+    /// The account's mail address.
+    pub email: Option<String>,
+    /// The account's plan, as the server writes it.
+    pub plan: Option<String>,
+    /// The account or workspace.
+    pub account_id: Option<String>,
+    /// What requests are sent with.
+    pub access_token: Option<Secret>,
+}
+
+/// Who takes care that tokens do not run out.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum TokenKeeper {
+    /// The program that logged in.
+    #[default]
+    Program,
+    /// The client that gave them.
+    Client,
+}
+
+/// What came of a logout.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Removed {
+    /// The file is gone.
+    Yes,
+    /// There was none.
+    WasNotThere,
+}
+
+/// Why the stored login could not be used, written or removed.
+#[derive(Debug, Error)]
+pub enum CredentialError {
+    /// The file could not be read.
+    #[error("{}: cannot be read: {source}", path.display())]
+    Read {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+    /// The file is not one of a login.
+    #[error("{}:{line}:{column}: this is not a stored login; `pellucid logout` removes it", path.display())]
+    Invalid {
+        /// The file.
+        path: PathBuf,
+        /// Where it stops making sense, from 1.
+        line: usize,
+        /// The same.
+        column: usize,
+    },
+    /// The file says that there is a key, and there is none.
+    #[error("{}: the stored login should have a key and has none; log in again", path.display())]
+    MissingKey {
+        /// The file.
+        path: PathBuf,
+    },
+    /// The token that tells whose the account is cannot be read.
+    #[error("{}: the stored id_token is not a token; log in again", path.display())]
+    BadIdToken {
+        /// The file.
+        path: PathBuf,
+    },
+    /// The file could not be written.
+    #[error("{}: cannot be written: {source}", path.display())]
+    Write {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+    /// The file could not be removed.
+    #[error("{}: cannot be removed: {source}", path.display())]
+    Remove {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+}
+
+impl AuthFile {
+    /// That of a home folder.
+    pub fn in_home(home: &Path) -> Self {
+        Self { path: home.join(FILE_NAME) }
+    }
+
+    /// Where it is.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The stored login; absent if there is no file.
+    ///
+    /// # Errors
+    ///
+    /// When the file cannot be read, or is not one of a login.
+    pub fn read(&self) -> Result<Option<Stored>, CredentialError> {
+        let path = || self.path.clone();
+        let text = match fs::read_to_string(&self.path) {
+            Ok(text) => text,
+            Err(source) if source.kind() == io::ErrorKind::NotFound => return Ok(None),
+            Err(source) => return Err(CredentialError::Read { path: path(), source }),
+        };
+        // The error's text could quote a part of the key, its place cannot.
+        let form: Form = serde_json::from_str(&text).map_err(|error| CredentialError::Invalid {
+            path: path(),
+            line: error.line(),
+            column: error.column(),
+        })?;
+        let keeper = match form.mode() {
+            Mode::ApiKey => {
+                let key = form.openai_api_key.ok_or_else(|| CredentialError::MissingKey { path: path() })?;
+                return Ok(Some(Stored::ApiKey(key)));
+            }
+            Mode::ChatGpt => TokenKeeper::Program,
+            Mode::ChatGptAuthTokens => TokenKeeper::Client,
+        };
+        let Some(tokens) = form.tokens else {
+            return Ok(Some(Stored::ChatGpt(ChatGptLogin { keeper, ..ChatGptLogin::default() })));
+        };
+        let claims = claims(&tokens.id_token).ok_or_else(|| CredentialError::BadIdToken { path: path() })?;
+        let account = claims.account.unwrap_or_default();
+        Ok(Some(Stored::ChatGpt(ChatGptLogin {
+            keeper,
+            email: claims.email,
+            plan: account.plan,
+            account_id: tokens.account_id.or(account.id),
+            access_token: Some(tokens.access_token),
+        })))
+    }
+
+    /// Stores a key in place of whatever was stored, and makes the home folder if need be.
+    ///
+    /// # Errors
+    ///
+    /// When the file cannot be written; then the old one is as it was.
+    pub fn write_api_key(&self, key: &Secret) -> Result<(), CredentialError> {
+        let form =
+            Form { auth_mode: Some(Mode::ApiKey), openai_api_key: Some(key.clone()), tokens: None, last_refresh: None };
+        let text = serde_json::to_vec_pretty(&form).map_err(io::Error::from);
+        text.and_then(|text| self.replace(&text))
+            .map_err(|source| CredentialError::Write { path: self.path.clone(), source })
+    }
+
+    /// Removes the file.
+    ///
+    /// # Errors
+    ///
+    /// When it is there and stays.
+    pub fn remove(&self) -> Result<Removed, CredentialError> {
+        match fs::remove_file(&self.path) {
+            Ok(()) => Ok(Removed::Yes),
+            Err(source) if source.kind() == io::ErrorKind::NotFound => Ok(Removed::WasNotThere),
+            Err(source) => Err(CredentialError::Remove { path: self.path.clone(), source }),
+        }
+    }
+
+    fn replace(&self, text: &[u8]) -> io::Result<()> {
+        // A link stays one: what it leads to is replaced.
+        let path = fs::canonicalize(&self.path).unwrap_or_else(|_| self.path.clone());
+        let folder = path.parent().unwrap_or(Path::new("."));
+        fs::create_dir_all(folder)?;
+        // Made for its owner only, before anything is in it.
+        let mut file = tempfile::Builder::new().prefix(".auth-").suffix(".tmp").tempfile_in(folder)?;
+        file.write_all(text)?;
+        file.as_file().sync_all()?;
+        file.persist(&path)?;
+        Ok(())
+    }
+}
+
+/// A key as it may be shown: both its ends if it is long enough, else nothing of it.
+pub fn masked(key: &Secret) -> String {
+    const HEAD: usize = 8;
+    const TAIL: usize = 5;
+    let characters: Vec<char> = key.reveal().chars().collect();
+    if characters.len() <= HEAD + TAIL {
+        return "***".to_owned();
+    }
+    let head: String = characters[..HEAD].iter().collect();
+    let tail: String = characters[characters.len() - TAIL..].iter().collect();
+    format!("{head}***{tail}")
+}
+
+#[derive(Serialize, Deserialize)]
+struct Form {
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    auth_mode: Option<Mode>,
+    #[serde(default, rename = "OPENAI_API_KEY")]
+    openai_api_key: Option<Secret>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    tokens: Option<Tokens>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    last_refresh: Option<String>,
+}
+
+impl Form {
+    fn mode(&self) -> Mode {
+        let unsaid = if self.openai_api_key.is_some() { Mode::ApiKey } else { Mode::ChatGpt };
+        self.auth_mode.unwrap_or(unsaid)
+    }
+}
+
+#[derive(Clone, Copy, Serialize, Deserialize)]
+enum Mode {
+    #[serde(rename = "apikey")]
+    ApiKey,
+    #[serde(rename = "chatgpt")]
+    ChatGpt,
+    #[serde(rename = "chatgptAuthTokens")]
+    ChatGptAuthTokens,
+}
+
+#[derive(Serialize, Deserialize)]
+struct Tokens {
+    id_token: Secret,
+    access_token: Secret,
+    refresh_token: Secret,
+    account_id: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct Claims {
+    #[serde(default)]
+    email: Option<String>,
+    #[serde(default, rename = "https://api.openai.com/auth")]
+    account: Option<Account>,
+}
+
+#[derive(Default, Deserialize)]
+struct Account {
+    #[serde(default, rename = "chatgpt_plan_type")]
+    plan: Option<String>,
+    #[serde(default, rename = "chatgpt_account_id")]
+    id: Option<String>,
+}
+
+/// What a token says of itself. Who wrote it is not checked: nothing is allowed because of it.
+fn claims(token: &Secret) -> Option<Claims> {
+    let mut parts = token.reveal().split('.');
+    let (_header, payload, _signature) = (parts.next()?, parts.next()?, parts.next()?);
+    let payload = URL_SAFE_NO_PAD.decode(payload).ok()?;
+    serde_json::from_slice(&payload).ok()
+}
+
+#[cfg(test)]
+mod tests;

@@ -5,6 +5,7 @@
 use std::fs;
 use std::path::Path;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::SystemTime;
 
 use pellucid_config::Config;
@@ -189,6 +190,7 @@ pub fn gather(sources: &Sources) -> Gathered {
         web_search: config.web_search_under(policy),
         commit_attribution: config.prompt.commit_attribution.clone(),
         has_mcp_servers: config.tools.mcp_servers.values().any(|server| server.enabled),
+        mcp_tools: Arc::default(),
         agent_roles: agent_roles(config),
         dynamic_tools: Vec::new(),
         prompt_mode: PromptMode::Full,

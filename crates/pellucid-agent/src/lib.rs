@@ -20,6 +20,7 @@ pub mod identity;
 pub mod images;
 mod jobs;
 pub mod log;
+pub mod mcp;
 pub mod memory;
 pub mod metadata;
 mod notify;

@@ -14,6 +14,7 @@
 //! - [`report`], [`tokens`]: what a request is made of, and how much that is
 //! - [`continuity`], [`increment`], [`digest`]: how a request adds to the one before, and its digests
 //! - [`turn`], [`call`], [`turn_item`], [`meter`]: the turn as a state machine
+//! - [`mcp`]: the tools of servers, by the names that models call
 //! - [`approval`]: which commands and patches run, which are asked about, which are refused
 //! - [`injection`], [`window`]: items that layouts and callers inject, and histories within a budget
 //! - [`assistant`], [`bootstrap`], [`file_budget`], [`utf16`]: what an assistant in chats knows and begins with
@@ -47,6 +48,7 @@ pub mod increment;
 pub mod injection;
 pub mod js_number;
 pub mod loss;
+pub mod mcp;
 pub mod memory;
 pub mod meter;
 pub mod notice;

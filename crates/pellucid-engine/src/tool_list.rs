@@ -78,6 +78,21 @@ pub fn given(pack: &Pack, facts: &Facts) -> (Vec<GivenTool>, Vec<Omission>) {
     if pack.layout.tools_only.as_ref().is_some_and(|only| gate::all_open(&only.gates, facts)) {
         return (tools, omissions);
     }
+    for tool in facts.mcp_tools.iter() {
+        match Schema::read(&tool.input_schema) {
+            Ok(schema) => tools.push(GivenTool {
+                name: tool.name.clone(),
+                description: tool.description.clone(),
+                schema,
+                place: format!("mcp_servers.{}", tool.server).into(),
+            }),
+            Err(error) => omissions.push(Omission {
+                slot: part(),
+                what: tool.name.clone(),
+                why: Why::Unusable { error: error.to_string() },
+            }),
+        }
+    }
     for DynamicTool { name, description, input_schema } in &facts.dynamic_tools {
         match Schema::read(input_schema) {
             Ok(schema) => tools.push(GivenTool {

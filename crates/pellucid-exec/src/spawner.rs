@@ -13,6 +13,7 @@ use rustix::process::Pid;
 use rustix::process::Signal;
 use rustix::process::kill_process_group;
 use tokio::process::ChildStderr;
+use tokio::process::ChildStdin;
 use tokio::process::ChildStdout;
 use tokio::process::Command;
 use tokio::runtime::Handle;
@@ -30,6 +31,10 @@ pub(crate) struct Child {
 }
 
 impl Child {
+    pub(crate) fn take_stdin(&mut self) -> Option<ChildStdin> {
+        self.inner.stdin.take()
+    }
+
     pub(crate) fn take_stdout(&mut self) -> Option<ChildStdout> {
         self.inner.stdout.take()
     }
@@ -48,6 +53,11 @@ impl Child {
     /// A group that is gone already is what was wanted.
     pub(crate) fn kill_group(&self) {
         let _ = kill_process_group(self.group, Signal::KILL);
+    }
+
+    /// Asks the child and everything in its group to end.
+    pub(crate) fn terminate_group(&self) {
+        let _ = kill_process_group(self.group, Signal::TERM);
     }
 
     /// The command is over, and what it left running in its group may go on.

@@ -18,6 +18,7 @@ pub mod feature;
 pub mod id;
 pub mod input;
 pub mod item;
+pub mod mcp;
 pub mod model;
 pub mod operation;
 pub mod parsed_command;

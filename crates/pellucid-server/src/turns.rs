@@ -154,6 +154,7 @@ impl Builder {
             }
             EventMessage::ExecCommandEnd(end) => self.put((&**end).into()),
             EventMessage::PatchApplyEnd(end) => self.put(end.into()),
+            EventMessage::McpToolCallEnd(end) => self.put((&**end).into()),
             _ => {}
         }
     }

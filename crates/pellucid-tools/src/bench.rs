@@ -25,6 +25,7 @@ use crate::TOOLS;
 use crate::desk::Answer;
 use crate::desk::Desk;
 use crate::desk::FromTool;
+use crate::mcp_tool::ToolServers;
 use crate::run;
 use crate::situation::Offered;
 use crate::situation::Situation;
@@ -34,6 +35,7 @@ use crate::toolbox::Toolbox;
 pub(crate) struct Bench {
     pub folder: tempfile::TempDir,
     pub situation: Situation,
+    pub servers: Option<Arc<dyn ToolServers>>,
 }
 
 /// What a call said and answered.
@@ -67,13 +69,14 @@ impl Bench {
             offered,
             dynamic_tools: Vec::new(),
             app_tools: Vec::new(),
+            mcp_tools: Vec::new(),
             shell_is_on: true,
             shell: "/bin/bash".into(),
             snapshots: None,
             set_variables: Vec::new(),
             environment: BTreeMap::from([("PATH".into(), "/usr/bin:/bin".into())]),
         };
-        Self { folder, situation }
+        Self { folder, situation, servers: None }
     }
 
     pub(crate) fn path(&self) -> &Path {
@@ -101,6 +104,9 @@ impl Bench {
                 protection: Protection::On,
                 home: self.folder.path().to_owned(),
             }));
+            if let Some(servers) = &self.servers {
+                toolbox.use_servers(servers.clone());
+            }
             let job = Job { situation: Arc::new(self.situation.clone()), toolbox, desk };
             let mut said = Vec::new();
             let outcome = {

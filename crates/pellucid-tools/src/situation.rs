@@ -14,6 +14,7 @@ use serde::Serialize;
 
 use crate::Tool;
 use crate::When;
+use crate::mcp_tool::McpRoute;
 
 /// What holds for all calls of a turn.
 #[derive(Debug, Clone)]
@@ -40,6 +41,8 @@ pub struct Situation {
     pub offered: Vec<Offered>,
     /// The names of the tools that the program which drives the session runs itself.
     pub dynamic_tools: Vec<String>,
+    /// The tools of MCP servers.
+    pub mcp_tools: Vec<McpRoute>,
     /// The tools of connected apps, which are offered when a search finds them.
     pub app_tools: Vec<AppTool>,
     /// Whether commands can be run at all.

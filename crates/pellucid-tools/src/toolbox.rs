@@ -23,6 +23,7 @@ use crate::desk::Desk;
 use crate::desk::FromTool;
 use crate::desk::Notice;
 use crate::login::Login;
+use crate::mcp_tool::ToolServers;
 use crate::situation::Situation;
 
 /// What stays between the calls of a session.
@@ -37,6 +38,7 @@ pub struct Toolbox {
     home: PathBuf,
     diff: Mutex<TurnDiff>,
     login: Login,
+    servers: Mutex<Option<Arc<dyn ToolServers>>>,
 }
 
 /// What a session begins with.
@@ -64,7 +66,18 @@ impl Toolbox {
             home: equipment.home,
             diff: Mutex::default(),
             login: Login::default(),
+            servers: Mutex::default(),
         }
+    }
+
+    /// From now on calls of servers' tools go to these.
+    pub fn use_servers(&self, servers: Arc<dyn ToolServers>) {
+        *locked(&self.servers) = Some(servers);
+    }
+
+    /// Where calls of servers' tools go.
+    pub(crate) fn servers(&self) -> Option<Arc<dyn ToolServers>> {
+        locked(&self.servers).clone()
     }
 
     /// A new turn begins: what patches did before does not belong to it.

@@ -22,6 +22,13 @@ pub enum Origin {
     Face(&'static str),
     /// A session that wants a review.
     Review,
+    /// A session that wants work done.
+    Spawned {
+        /// That session.
+        parent: SessionId,
+        /// How many sessions stand above this one.
+        depth: usize,
+    },
 }
 
 impl Origin {
@@ -30,6 +37,17 @@ impl Origin {
         match self {
             Self::Face(name) => Value::from(*name),
             Self::Review => json!({ "subagent": "review" }),
+            Self::Spawned { parent, depth } => {
+                json!({ "subagent": { "thread_spawn": { "parent_thread_id": parent, "depth": depth } } })
+            }
+        }
+    }
+
+    /// How many sessions stand above one of this origin and started it for their work.
+    pub(crate) fn depth(&self) -> usize {
+        match self {
+            Self::Face(_) | Self::Review => 0,
+            Self::Spawned { depth, .. } => *depth,
         }
     }
 
@@ -38,6 +56,7 @@ impl Origin {
         match self {
             Self::Face(_) => None,
             Self::Review => Some("review"),
+            Self::Spawned { .. } => Some("collab_spawn"),
         }
     }
 }
@@ -52,6 +71,7 @@ pub(crate) fn open(parent: &Session, origin: Origin, change: impl FnOnce(&mut Se
         context_events: false,
         raw_items: RawItems::Hidden,
         side: Side::default(),
+        crew: parent.setup.crew.lent(),
         ..parent.setup.clone()
     };
     setup.gathered.facts.recorded_instructions = None;

@@ -5,6 +5,8 @@
 
 use std::collections::VecDeque;
 
+use pellucid_engine::agent_status;
+use pellucid_protocol::agent::AgentStatus;
 use pellucid_protocol::event::ErrorInfo;
 use pellucid_protocol::event::Event;
 use pellucid_protocol::event::EventMessage;
@@ -13,6 +15,7 @@ use pellucid_protocol::operation::Operation;
 use pellucid_protocol::operation::Submission;
 use pellucid_tools::desk::FromTool;
 use tokio::sync::mpsc;
+use tokio::sync::watch;
 
 use crate::drive;
 use crate::ghost;
@@ -50,6 +53,8 @@ pub struct Inside {
 pub(crate) struct EventSender {
     sender: mpsc::Sender<Event>,
     raw: RawReasoning,
+    /// How far the session is, for those who wait for it.
+    status: watch::Sender<AgentStatus>,
 }
 
 /// The face is gone.
@@ -63,6 +68,9 @@ impl EventSender {
         let echoes = msg.echoes(self.raw);
         for msg in std::iter::once(msg).chain(echoes) {
             log.event(&msg);
+            if let Some(status) = agent_status::after(&msg) {
+                self.status.send_replace(status);
+            }
             self.sender.send(Event { id: id.to_owned(), msg }).await.map_err(|_gone| FaceGone)?;
         }
         Ok(())
@@ -83,10 +91,16 @@ const BEFORE_TURNS: &str = "auto-compact-0";
 
 /// Opens a door to a session. [`run`] must be awaited beside the face.
 pub fn open(session: &Session) -> (Door, Inside) {
+    open_watched(session, watch::Sender::default())
+}
+
+/// The same, with somebody who wants to know how far the session is.
+pub(crate) fn open_watched(session: &Session, status: watch::Sender<AgentStatus>) -> (Door, Inside) {
     let (submissions, receiver) = mpsc::channel(SUBMISSIONS_MAX);
     let (sender, events) = mpsc::channel(EVENTS_MAX);
     let raw = session.setup.raw_reasoning;
-    let inside = Inside { submissions: receiver, events: EventSender { sender, raw }, waiting: VecDeque::new() };
+    let inside =
+        Inside { submissions: receiver, events: EventSender { sender, raw, status }, waiting: VecDeque::new() };
     (Door { submissions, events }, inside)
 }
 
@@ -95,6 +109,7 @@ pub async fn run(mut session: Session, mut inside: Inside) -> Session {
     if serve(&mut session, &mut inside).await == Err(FaceGone) {
         tracing::debug!("the session ended because its face is gone");
     }
+    session.setup.crew.end().await;
     session
 }
 
@@ -166,9 +181,10 @@ async fn serve(session: &mut Session, inside: &mut Inside) -> Result<(), FaceGon
                 }
             }
             Operation::Shutdown => {
-                session.jobs.toolbox.terminals.terminate_all().await;
+                session.jobs.toolbox.close().await;
                 session.end_servers().await;
                 session.clean_login_snapshots();
+                session.setup.crew.end().await;
                 return inside.events.send(&mut session.log, id.as_str(), EventMessage::ShutdownComplete).await;
             }
         }

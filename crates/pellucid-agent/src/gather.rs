@@ -17,6 +17,7 @@ use pellucid_engine::facts::Facts;
 use pellucid_engine::facts::InjectionFacts;
 use pellucid_engine::facts::Memory;
 use pellucid_engine::facts::NetworkRules;
+use pellucid_engine::facts::PrefixToken;
 use pellucid_engine::facts::Provided;
 use pellucid_engine::fragment::Omission;
 use pellucid_engine::fragment::Why;
@@ -57,6 +58,18 @@ pub struct Gathered {
     pub shell: PathBuf,
 }
 
+impl Gathered {
+    /// Adds a prefix that a person has just allowed for good, as if its rule had been there from the start. The model
+    /// has heard of it; the next text on permissions lists it with the others.
+    pub fn allow(&mut self, prefix: &[String]) {
+        let prefix = prefix.iter().cloned().map(PrefixToken::Word).collect();
+        let prefixes = &mut self.facts.approved_prefixes;
+        prefixes.push(prefix);
+        prefixes.sort();
+        prefixes.dedup();
+    }
+}
+
 /// What facts are made of again when settings change.
 #[derive(Debug, Clone)]
 pub struct Sources {
@@ -72,7 +85,7 @@ pub struct Sources {
 impl Sources {
     /// Reads the catalogue once. There are no rules about commands yet.
     pub fn new(config: Config, env: Env) -> Self {
-        let catalogue = catalogue(&config);
+        let catalogue = catalogue(&config.folders.home);
         Self { config, env, policy: Policy::default(), catalogue }
     }
 
@@ -206,9 +219,10 @@ pub fn provided(text: &Sourced) -> Provided {
     Provided { place, text: text.text.clone() }
 }
 
-fn catalogue(config: &Config) -> Catalogue {
+/// The models that are known: the built-in ones, and those of a models cache in the home folder.
+pub fn catalogue(home: &Path) -> Catalogue {
     let mut catalogue = Catalogue::builtin();
-    if let Ok(text) = fs::read_to_string(config.folders.home.join("models_cache.json"))
+    if let Ok(text) = fs::read_to_string(home.join("models_cache.json"))
         && let Err(reason) = catalogue.overlay(&text, VERSION, SystemTime::now())
     {
         tracing::debug!(%reason, "the models cache is not used");

@@ -1,8 +1,9 @@
 //! Sessions and turns: the one library that sees every edge.
 //!
 //! [`gather`] turns configuration and the world into facts, [`prepare`] adds what a layout asks for,
-//! [`open`] opens a session, [`session`] holds a conversation, `drive` does what the engine's turn wishes, [`door`] is how faces talk
-//! to a session. What a pack says again and what it remembers of a session are in `standing` and [`memory`].
+//! [`open`] opens a session, [`session`] holds a conversation, `drive` does what the engine's turn wishes,
+//! [`door`] is how faces talk to a session, [`crew`] holds the agents that a session started. What a pack says
+//! again and what it remembers of a session are in `standing` and [`memory`].
 //! [`log`] and [`sent`] write down what happens, [`restore`] goes on with it, [`fork`] says where a
 //! copy is cut, [`replay`] proves that every request can be made again.
 //!
@@ -11,6 +12,7 @@
 
 pub mod child;
 pub mod compact;
+pub mod crew;
 pub mod door;
 mod drive;
 pub mod fork;
@@ -20,6 +22,7 @@ pub mod identity;
 pub mod images;
 mod jobs;
 pub mod log;
+pub mod login;
 pub mod mcp;
 pub mod memory;
 pub mod metadata;

@@ -124,17 +124,29 @@ impl Attached {
 /// What each server of a configuration has to offer. They are started for this, and ended.
 pub async fn status(config: &Config, env: &Env) -> Vec<McpServerStatus> {
     let (servers, _events) = Servers::start(specs(config, env), http_clients(), &us());
-    let status = servers.status().await;
+    let mut all = servers.status().await;
     servers.shut_down().await;
-    status
+    for status in &mut all {
+        if let Some(server) = config.tools.mcp_servers.get(&status.name)
+            && has_token(server)
+        {
+            status.auth_status = McpAuthStatus::BearerToken;
+        }
+    }
+    all
+}
+
+/// Whether a server is to be asked with a token, even if the variable that should hold it is empty.
+fn has_token(server: &McpServer) -> bool {
+    matches!(server.transport, McpTransport::Http { bearer_token_env_var: Some(_), .. })
 }
 
 /// How a server knows who asks.
 pub async fn auth_status(name: &str, server: &McpServer, env: &Env) -> McpAuthStatus {
-    match &server.transport {
-        McpTransport::Http { bearer_token_env_var: Some(_), .. } => McpAuthStatus::BearerToken,
-        _ => auth::status(&reach(name, server, env), &http_clients()).await,
+    if has_token(server) {
+        return McpAuthStatus::BearerToken;
     }
+    auth::status(&reach(name, server, env), &http_clients()).await
 }
 
 /// The servers that are to be started.

@@ -11,7 +11,6 @@ use pellucid_model::Model;
 use pellucid_model::Script;
 use pellucid_model::Transport;
 use pellucid_model::compression::Compression;
-use pellucid_model::credentials;
 use pellucid_model::credentials::Login;
 use pellucid_protocol::dynamic_tool::DynamicTool;
 use pellucid_protocol::event::EventMessage;
@@ -20,6 +19,7 @@ use pellucid_protocol::event::RawReasoning;
 use pellucid_protocol::id::SessionId;
 use pellucid_protocol::item::Item;
 use pellucid_protocol::provider::Provider;
+use pellucid_store::detail::Detail;
 use pellucid_store::name;
 use pellucid_store::read::ReadError;
 use pellucid_store::read::SessionFile;
@@ -27,10 +27,12 @@ use pellucid_store::recorder::Recorder;
 use pellucid_store::side::Side;
 
 use crate::child::Origin;
+use crate::crew::Crew;
 use crate::gather;
 use crate::gather::Sources;
 use crate::identity;
 use crate::identity::Identity;
+use crate::login;
 use crate::prepare;
 use crate::prepare::InjectError;
 use crate::session::Session;
@@ -57,6 +59,8 @@ pub struct Plan {
     pub dynamic_tools: Vec<DynamicTool>,
     /// Whether faces are told of items as they are recorded.
     pub raw_items: RawItems,
+    /// The agents that it may start.
+    pub crew: Crew,
 }
 
 /// Whom a session asks.
@@ -78,7 +82,7 @@ impl Asked {
     pub fn over_http(config: &Config, env: &Env, transport: Transport) -> Self {
         let provider = config.model.provider.clone();
         let lookup = |name: &str| env.text(name);
-        let key = credentials::api_key(&config.folders.home, &lookup);
+        let key = login::session_key(config, env);
         let compression = Compression::of(&provider, Login::ApiKey, &config.features);
         let model = Model::http(transport, &provider, key, &lookup).compressing(compression);
         Self { provider_id: config.model.provider_id.clone(), provider, model }
@@ -138,6 +142,26 @@ pub enum Keep {
     Nothing,
 }
 
+impl Opening {
+    fn keep(&self) -> Keep {
+        match self {
+            Self::New { keep, .. }
+            | Self::Resumed { keep, .. }
+            | Self::Forked { keep, .. }
+            | Self::History { keep, .. } => *keep,
+        }
+    }
+}
+
+impl Keep {
+    fn detail(self) -> Detail {
+        match self {
+            Self::File | Self::Nothing => Detail::Limited,
+            Self::ExtendedFile => Detail::Extended,
+        }
+    }
+}
+
 /// Why a session cannot be opened.
 #[derive(Debug, thiserror::Error)]
 pub enum OpenError {
@@ -154,7 +178,7 @@ pub enum OpenError {
 /// # Errors
 /// If a file that it needs cannot be used.
 pub fn open(plan: Plan, opening: Opening) -> Result<Session, OpenError> {
-    let Plan { config, env, policy, pack, asked, identity, origin, dynamic_tools, raw_items } = plan;
+    let Plan { config, env, policy, pack, asked, identity, origin, dynamic_tools, raw_items, crew } = plan;
     let home = config.folders.home.clone();
     let new = |session_id: Option<&SessionId>, keep: Keep| {
         let id = session_id.cloned().unwrap_or_else(identity::new_session_id);
@@ -177,6 +201,7 @@ pub fn open(plan: Plan, opening: Opening) -> Result<Session, OpenError> {
             (SessionId::new(file.meta.id.as_str()), recorder)
         }
     };
+    let recorder = recorder.keeping(opening.keep().detail());
     let side = Side::open(&home, session_id.as_str());
     let side = if recorder.path().is_some() { side } else { side.read_only() };
     let raw_reasoning = if config.display.show_raw_reasoning { RawReasoning::Shown } else { RawReasoning::Hidden };
@@ -202,6 +227,7 @@ pub fn open(plan: Plan, opening: Opening) -> Result<Session, OpenError> {
         context_events: false,
         notices,
         side,
+        crew,
     };
     Ok(match opening {
         Opening::New { .. } => Session::new(setup, recorder),

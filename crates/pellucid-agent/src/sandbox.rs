@@ -13,6 +13,8 @@ use pellucid_exec::sandbox::Protection;
 use pellucid_exec::sandbox::Sandbox;
 use pellucid_exec::sandbox::SandboxError;
 use pellucid_exec::sandbox::Wanted;
+use pellucid_exec::sandbox::gaps;
+use pellucid_exec::sandbox::gaps::Gap;
 use pellucid_protocol::settings::SandboxPolicy;
 use pellucid_workspace::roots;
 
@@ -46,4 +48,33 @@ pub fn confinement(
 ) -> Result<Confinement, SandboxError> {
     let roots = roots::writable_roots(policy, cwd, env.var_os("TMPDIR").as_deref());
     sandbox.confinement(policy, &roots, protection(config))
+}
+
+/// What confines commands, for people who want to know.
+#[derive(Debug, Clone)]
+pub struct SandboxReport {
+    /// What commands may touch, by the name that settings give it.
+    pub mode: &'static str,
+    /// The mechanism; absent where nothing confines them, or nothing can.
+    pub backend: Option<Backend>,
+    /// The mechanism and why no stronger one, or why there is none.
+    pub why: String,
+    /// What it cannot hold.
+    pub gaps: Vec<Gap>,
+}
+
+/// Finds out what would confine commands under a policy.
+pub fn report(config: &Config, policy: &SandboxPolicy) -> SandboxReport {
+    let none = |mode, why: &str| SandboxReport { mode, backend: None, why: why.to_owned(), gaps: Vec::new() };
+    let mode = match policy {
+        SandboxPolicy::DangerFullAccess => return none("danger-full-access", "commands are not confined"),
+        SandboxPolicy::ExternalSandbox { .. } => return none("external-sandbox", "something else confines commands"),
+        SandboxPolicy::ReadOnly => "read-only",
+        SandboxPolicy::WorkspaceWrite { .. } => "workspace-write",
+    };
+    let (sandbox, wanted) = (of(config), wanted(config));
+    let findings = sandbox.findings();
+    let backend = findings.choose(wanted).ok();
+    let gaps = backend.map(|backend| gaps::of(backend, findings, protection(config))).unwrap_or_default();
+    SandboxReport { mode, backend, why: findings.summary(wanted), gaps }
 }

@@ -30,6 +30,7 @@ use pellucid_engine::fragment::Origin;
 use pellucid_engine::fragment::concat;
 use pellucid_engine::increment::Increment;
 use pellucid_engine::increment::Step;
+use pellucid_engine::instruction_file::instruction_files;
 use pellucid_engine::meter::Meter;
 use pellucid_engine::notice;
 use pellucid_engine::pack::Pack;
@@ -91,6 +92,8 @@ use serde_json::Value;
 pub(crate) use self::headers::TurnHeaders;
 use self::recall::keep;
 use crate::child;
+use crate::crew;
+use crate::crew::Crew;
 use crate::gather::Gathered;
 use crate::gather::Sources;
 use crate::identity::Identity;
@@ -115,6 +118,7 @@ use crate::restore::Restored;
 use crate::restore::Rules;
 use crate::restore::SetAside;
 use crate::sandbox;
+use crate::sandbox::SandboxReport;
 use crate::sent::Opening;
 use crate::sent::SentLog;
 use crate::situation;
@@ -156,6 +160,8 @@ pub struct Setup {
     pub notices: Vec<EventMessage>,
     /// What is known of the session beside its file.
     pub side: Side,
+    /// The agents that it started.
+    pub crew: Crew,
 }
 
 impl Setup {
@@ -406,6 +412,7 @@ impl Session {
             sandbox: sandbox::of(config),
             protection: sandbox::protection(config),
             home: config.folders.home.clone(),
+            node_paths: config.tools.node_paths.clone(),
         });
         Self {
             transcript: Transcript::new(ids(&setup.provider), facts.model.truncation_policy),
@@ -624,6 +631,9 @@ impl Session {
             Notice::ManyTerminals { n, max } => notice::many_terminals(pack, *n, *max),
         };
         self.record_draft(&draft);
+        if let Notice::PrefixSaved { prefix } = notice {
+            self.setup.gathered.allow(prefix);
+        }
     }
 
     /// A picture as a message of its own.
@@ -633,7 +643,8 @@ impl Session {
 
     /// What holds for the calls of a turn.
     pub(crate) fn situation(&self, turn_id: &TurnId) -> Situation {
-        situation::situation(&self.setup, turn_id)
+        let agents = crew::line(&self.setup, &self.instructions, &self.log);
+        Situation { agents, ..situation::situation(&self.setup, turn_id) }
     }
 
     /// Records an item.
@@ -749,6 +760,7 @@ impl Session {
         omissions.extend(self.memory.iter().flat_map(Memory::omissions));
         let mut report = Report::new(&last.frame, items, omissions, candidates);
         report.continuity.clone_from(&last.continuity);
+        report.files = instruction_files(&self.setup.gathered.facts);
         Some(report)
     }
 
@@ -807,6 +819,11 @@ impl Session {
         self.log.path()
     }
 
+    /// The agents that it started.
+    pub fn crew(&self) -> &Crew {
+        &self.setup.crew
+    }
+
     /// The session's id.
     pub fn id(&self) -> &SessionId {
         &self.setup.session_id
@@ -815,6 +832,11 @@ impl Session {
     /// What is true in this session.
     pub fn facts(&self) -> &Facts {
         &self.setup.gathered.facts
+    }
+
+    /// What confines its commands, and why that. Mechanisms are tried for it if none was yet.
+    pub fn sandbox(&self) -> SandboxReport {
+        sandbox::report(&self.setup.sources.config, &self.setup.gathered.facts.sandbox_policy)
     }
 
     /// What it is told before the conversation.

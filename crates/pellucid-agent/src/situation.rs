@@ -3,6 +3,7 @@
 use pellucid_engine::facts::Facts;
 use pellucid_engine::gate;
 use pellucid_engine::mcp::ServerTool;
+use pellucid_engine::pack::ToolKind;
 use pellucid_engine::tool_list;
 use pellucid_exec::environment;
 use pellucid_exec::environment::Network;
@@ -25,8 +26,13 @@ pub(crate) fn situation(setup: &Setup, turn_id: &TurnId) -> Situation {
     let config = &setup.sources.config;
     let shell_is_on = gate::shell_type(facts) != ShellType::Disabled;
     let has_snapshots = shell_is_on && facts.features.is_on(Feature::ShellSnapshot);
-    let offered = tool_list::offered(&setup.pack, facts);
-    let offered = offered.iter().map(|tool| Offered { name: tool.file.name.clone(), is_parallel: tool.slot.parallel });
+    let offered = tool_list::callable(&setup.pack, facts);
+    let offered = offered.iter().map(|tool| Offered {
+        name: tool.file.name.clone(),
+        is_parallel: tool.slot.parallel,
+        takes_text: tool.file.kind == ToolKind::Custom,
+    });
+    let only = tool_list::only(&setup.pack, facts);
     Situation {
         session_id: setup.session_id.clone(),
         turn_id: turn_id.clone(),
@@ -38,8 +44,10 @@ pub(crate) fn situation(setup: &Setup, turn_id: &TurnId) -> Situation {
         sees_pictures: facts.model.takes_images(),
         truncation: facts.model.truncation_policy,
         offered: offered.collect(),
+        only: only.map(|files| files.iter().map(|file| setup.pack.tool_file(file).name.clone()).collect()),
         app_tools: Vec::new(),
         mcp_tools: routes(facts),
+        agents: None,
         dynamic_tools: facts.dynamic_tools.iter().map(|tool| tool.name.clone()).collect(),
         shell_is_on,
         snapshots: has_snapshots.then(|| config.folders.home.clone()),

@@ -253,8 +253,8 @@ pub struct Permissions {
 pub struct ToolSettings {
     /// Whether the hosted web search is offered, outside of full access.
     pub web_search: WebSearchMode,
-    /// The Node program for the JavaScript tool.
-    pub node_path: Option<PathBuf>,
+    /// Where the Node program for the JavaScript tool may be; the first that is there counts.
+    pub node_paths: Vec<PathBuf>,
     /// How many further agents may be open.
     pub agents_max: usize,
     /// The roles of further agents, by name.

@@ -86,6 +86,28 @@ impl ConfigError {
     }
 }
 
+impl ConfigError {
+    /// The same on one line, for those who show no source.
+    pub fn brief(&self) -> String {
+        match self {
+            Self::Located(located) | Self::Project { located } => {
+                let Located { path, line, column, message, .. } = &**located;
+                format!("{}:{line}:{column}: {message}", path.display())
+            }
+            Self::Value { message, key } => format!("{message} in `{key}`"),
+            _ => self.to_string().lines().next().unwrap_or_default().to_owned(),
+        }
+    }
+
+    /// The place in a file, if it is one that is wrong.
+    pub fn located(&self) -> Option<&Located> {
+        match self {
+            Self::Located(located) | Self::Project { located } => Some(located),
+            _ => None,
+        }
+    }
+}
+
 /// Something wrong at a place in a file. Displays as message, source line and carets.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Located {

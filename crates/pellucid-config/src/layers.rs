@@ -28,6 +28,7 @@ use crate::value::Place;
 use crate::value::Table;
 use crate::value::Value;
 use crate::value::segments;
+use crate::verify;
 
 /// The name of the configuration file in a home or project folder.
 pub const FILE_NAME: &str = "config.toml";
@@ -178,6 +179,16 @@ impl Layers {
     /// The layer that a place is in.
     pub fn layer_of(&self, place: Place) -> Option<&Layer> {
         self.layers.get(place.layer)
+    }
+
+    /// Whether every value is what its key takes. Which profile and provider are meant, and whether files
+    /// that are named are there, is left open.
+    ///
+    /// # Errors
+    ///
+    /// The first value that is not.
+    pub fn verify(&self) -> Result<(), ConfigError> {
+        verify::check(&self.merged).map_err(|problem| self.error(problem))
     }
 
     /// A problem as the error that shows its place, if it is in a file.

@@ -47,6 +47,7 @@ pub use load::ProjectLayers;
 pub use load::SystemPaths;
 pub use load::load;
 pub use load::load_layers;
+pub use load::load_requirements;
 pub use overrides::Override;
 pub use reference::json_schema;
 pub use reference::reference_markdown;

@@ -63,10 +63,10 @@ use crate::permissions;
 use crate::providers;
 use crate::reader::Reader;
 use crate::requirements;
+use crate::requirements::Requirements;
 use crate::unknown;
 use crate::value::Table;
 use crate::value::Value;
-use crate::verify;
 
 #[cfg(test)]
 mod tests;
@@ -213,8 +213,8 @@ pub fn load(options: &LoadOptions) -> Result<Config, ConfigError> {
     let mut tools = tools(&reader, &layers)?;
     tools.web_search = web_search;
     tools.mcp_servers = mcp_servers;
-    tools.node_path =
-        reader.path("js_repl_node_path").or_else(|| options.env.text("CODEX_JS_REPL_NODE_PATH").map(PathBuf::from));
+    let of_environment = options.env.text("CODEX_JS_REPL_NODE_PATH").map(PathBuf::from);
+    tools.node_paths = of_environment.into_iter().chain(reader.path("js_repl_node_path")).collect();
 
     let mut deprecations = features.deprecations;
     deprecations.extend(reader.value("experimental_instructions_file").map(|_| instructions_file_is_gone()));
@@ -247,16 +247,23 @@ pub fn load(options: &LoadOptions) -> Result<Config, ConfigError> {
     Ok(config)
 }
 
-/// Reads the layers without working out what they mean: which profile and provider are meant, and whether
-/// files that they name are there, is left open.
+/// Reads the layers without working out what they mean, and without looking at their values: see
+/// [`Layers::verify`].
 ///
 /// # Errors
 ///
-/// When a file cannot be read or is not TOML, and when a value is not what its key takes.
+/// When a file cannot be read or is not TOML.
 pub fn load_layers(options: &LoadOptions) -> Result<Layers, ConfigError> {
-    let layers = layers::read(options)?;
-    verify::check(layers.merged()).map_err(|problem| layers.error(problem))?;
-    Ok(layers)
+    layers::read(options)
+}
+
+/// Reads what an administrator allows.
+///
+/// # Errors
+///
+/// When a file cannot be read or is not what it should be.
+pub fn load_requirements(options: &LoadOptions) -> Result<Requirements, ConfigError> {
+    Ok(requirements::read(&options.system.requirements, &layers::read(options)?)?)
 }
 
 fn absolute_roots(options: &LoadOptions) -> HarnessOverrides {
@@ -332,7 +339,7 @@ fn tools(reader: &Reader<'_>, layers: &Layers) -> Result<ToolSettings, ConfigErr
     }
     Ok(ToolSettings {
         web_search: WebSearchMode::Cached,
-        node_path: None,
+        node_paths: Vec::new(),
         agents_max,
         agent_roles: agent_roles(reader),
         mcp_servers: BTreeMap::new(),

@@ -15,9 +15,11 @@
 //! - [`continuity`], [`increment`], [`digest`]: how a request adds to the one before, and its digests
 //! - [`turn`], [`call`], [`turn_item`], [`meter`]: the turn as a state machine
 //! - [`mcp`]: the tools of servers, by the names that models call
+//! - [`agent_status`]: how far an agent is that another one started
 //! - [`approval`]: which commands and patches run, which are asked about, which are refused
 //! - [`injection`], [`window`]: items that layouts and callers inject, and histories within a budget
 //! - [`assistant`], [`bootstrap`], [`file_budget`], [`utf16`]: what an assistant in chats knows and begins with
+//! - [`hidden`], [`instruction_file`]: what a person should know of the files whose words the model gets
 //! - [`truncate`], [`js_number`]: cutting texts, and reading numbers as JavaScript does
 //!
 //! Not here: files, clocks, environment, network, waiting. Whatever varies arrives as an argument,
@@ -25,6 +27,7 @@
 
 #![warn(missing_docs)]
 
+pub mod agent_status;
 pub mod approval;
 pub mod assemble;
 pub mod assistant;
@@ -44,8 +47,10 @@ pub mod facts;
 pub mod file_budget;
 pub mod fragment;
 pub mod gate;
+pub mod hidden;
 pub mod increment;
 pub mod injection;
+pub mod instruction_file;
 pub mod js_number;
 pub mod loss;
 pub mod mcp;

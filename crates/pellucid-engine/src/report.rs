@@ -27,6 +27,8 @@ use crate::facts::Fate;
 use crate::fragment::Omission;
 use crate::fragment::Origin;
 use crate::fragment::Why;
+use crate::hidden::Hidden;
+use crate::instruction_file::InstructionFile;
 use crate::report::texts::Texts;
 use crate::request::Frame;
 use crate::tokens::Counter;
@@ -43,6 +45,8 @@ pub struct Report {
     pub omissions: Vec<Omission>,
     /// Every file that was looked for.
     pub candidates: Vec<Candidate>,
+    /// Every instruction file that was read, with what hides in it.
+    pub files: Vec<InstructionFile>,
     /// How it continues the request before; absent for the first.
     pub continuity: Option<Continuity>,
     /// What the tokens were counted with.
@@ -102,7 +106,8 @@ impl Report {
             rows.push(span, None, None);
         }
         let counted_by = Estimate::NAME.into();
-        Self { rows: rows.rows, omissions, candidates, counted_by, picture_bytes: 0, continuity: None }
+        let files = Vec::new();
+        Self { rows: rows.rows, omissions, candidates, files, counted_by, picture_bytes: 0, continuity: None }
     }
 
     /// Counts the tokens of each row's text. `body` is the request that this report is about.
@@ -165,6 +170,7 @@ impl Report {
             "rows": self.rows.iter().map(row_json).collect::<Vec<_>>(),
             "omissions": self.omissions.iter().map(omission_json).collect::<Vec<_>>(),
             "candidates": self.candidates.iter().map(candidate_json).collect::<Vec<_>>(),
+            "instruction_files": self.files.iter().map(file_json).collect::<Vec<_>>(),
             "continuity": self.continuity.as_ref().map(continuity_json),
         })
     }
@@ -258,6 +264,25 @@ fn candidate_json(candidate: &Candidate) -> Value {
         Fate::Blank => "blank",
     };
     json!({ "path": candidate.path, "status": status, "why": fate_text(&candidate.fate) })
+}
+
+fn file_json(file: &InstructionFile) -> Value {
+    json!({
+        "path": file.path,
+        "bytes": file.size,
+        "read_bytes": file.n_read,
+        "sha256": file.hash.to_string(),
+        "hidden": file.hidden.iter().map(hidden_json).collect::<Vec<_>>(),
+    })
+}
+
+fn hidden_json(hidden: &Hidden) -> Value {
+    json!({
+        "line": hidden.line,
+        "column": hidden.column,
+        "kind": hidden.kind.as_str(),
+        "code_points": hidden.code_points().collect::<Vec<_>>(),
+    })
 }
 
 /// Why something is not seen, in a few words.

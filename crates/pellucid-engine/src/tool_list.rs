@@ -28,7 +28,7 @@ use crate::template::Shape;
 use crate::wire::messages;
 
 /// Roles for other agents that every pack describes.
-const BUILT_IN_ROLES: [(&str, &str); 3] = [
+pub const BUILT_IN_ROLES: [(&str, &str); 3] = [
     ("default", "agents/role_default.md"),
     ("explorer", "agents/role_explorer.md"),
     ("worker", "agents/role_worker.md"),
@@ -52,11 +52,23 @@ pub struct OfferedTool<'a> {
 
 /// The tools that these facts call for.
 pub fn offered<'a>(pack: &'a Pack, facts: &Facts) -> Vec<OfferedTool<'a>> {
-    let only = pack.layout.tools_only.as_ref().filter(|only| gate::all_open(&only.gates, facts));
-    let stays = |slot: &&ToolSlot| only.is_none_or(|only| only.tools.contains(&slot.file));
+    let only = only(pack, facts);
+    let mut tools = callable(pack, facts);
+    tools.retain(|tool| only.is_none_or(|only| only.contains(&tool.slot.file)));
+    tools
+}
+
+/// The tools that these facts call for, those included that only other tools can call.
+pub fn callable<'a>(pack: &'a Pack, facts: &Facts) -> Vec<OfferedTool<'a>> {
     let open = |slot: &&ToolSlot| gate::all_open(&slot.gates, facts);
-    let slots = pack.layout.tools.iter().filter(open).filter(stays);
+    let slots = pack.layout.tools.iter().filter(open);
     slots.map(|slot| OfferedTool { slot, file: pack.tool_file(&slot.file) }).collect()
+}
+
+/// The files of the only tools that the model itself may call, if it may not call all.
+pub fn only<'a>(pack: &'a Pack, facts: &Facts) -> Option<&'a [Arc<str>]> {
+    let only = pack.layout.tools_only.as_ref().filter(|only| gate::all_open(&only.gates, facts));
+    only.map(|only| only.tools.as_slice())
 }
 
 /// A tool that somebody else describes and runs.
@@ -75,7 +87,7 @@ pub struct GivenTool {
 /// The tools that others run, and those whose schema no model would understand.
 pub fn given(pack: &Pack, facts: &Facts) -> (Vec<GivenTool>, Vec<Omission>) {
     let (mut tools, mut omissions) = (Vec::new(), Vec::new());
-    if pack.layout.tools_only.as_ref().is_some_and(|only| gate::all_open(&only.gates, facts)) {
+    if only(pack, facts).is_some() {
         return (tools, omissions);
     }
     for tool in facts.mcp_tools.iter() {

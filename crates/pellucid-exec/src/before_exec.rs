@@ -3,10 +3,12 @@
 //! It leaves our session, so that no signal from our terminal reaches it and its whole group can
 //! be ended at once, and it asks to be ended when we die.
 //!
-//! This is the one file of the crate with unsafe code: no safe function runs code in a child that
+//! With the sandbox's `fork` it is the one file of the crate with unsafe code: no safe function runs code in a child that
 //! has not begun its program, or sets what a signal does.
 
 #![allow(unsafe_code, reason = "`pre_exec` and `signal` have no safe counterparts")]
+
+use std::os::fd::BorrowedFd;
 
 use rustix::process;
 use tokio::process::Command;
@@ -21,10 +23,15 @@ pub(crate) enum Attachment {
 }
 
 /// Makes the child of this command the leader of a session of its own that ends with this process.
-pub(crate) fn set_up(command: &mut Command, attachment: Attachment) {
+/// `told` hears of the child before its program begins.
+pub(crate) fn set_up(command: &mut Command, attachment: Attachment, told: Option<BorrowedFd<'static>>) {
     let parent = process::getpid();
     let set_up = move || {
         process::setsid()?;
+        if let Some(told) = told {
+            // If nobody listens, the child still ends with us; only its own children may not.
+            let _ = rustix::io::write(told, &process::getpid().as_raw_nonzero().get().to_ne_bytes());
+        }
         if attachment == Attachment::Terminal {
             process::ioctl_tiocsctty(rustix::stdio::stdin())?;
             heed_keys();

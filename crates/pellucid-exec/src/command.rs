@@ -5,6 +5,9 @@ use std::ffi::OsString;
 use std::io;
 use std::path::PathBuf;
 
+use crate::sandbox::HELPER;
+use crate::spawner::Guarding;
+
 /// The variables of a child.
 pub type Variables = BTreeMap<OsString, OsString>;
 
@@ -22,6 +25,14 @@ pub struct Command {
 }
 
 impl Command {
+    /// Who ends it when we are gone. Our own sandbox knows more of its processes than anybody else.
+    pub(crate) fn guarding(&self) -> Guarding {
+        match self.argv.get(1) {
+            Some(first) if first == HELPER => Guarding::Itself,
+            _ => Guarding::Guard,
+        }
+    }
+
     /// As something that can be started.
     pub(crate) fn to_tokio(&self) -> io::Result<tokio::process::Command> {
         let Some((program, arguments)) = self.argv.split_first() else {

@@ -3,6 +3,7 @@
 //! - `process`: one command from start to end, with bounded output
 //! - `service`: a program that is spoken to over its pipes
 //! - `terminal`: processes that outlive a call and can be written to
+//! - `dialogue`: processes that are talked to in lines
 //! - `environment`: which variables a child sees
 //! - `snapshot`: what a login shell sets up, found out once
 //! - `summary`: what a command seems to be about, for people
@@ -15,6 +16,7 @@
 
 #![warn(missing_docs)]
 
+pub mod dialogue;
 pub mod environment;
 pub mod policy;
 pub mod process;
@@ -28,4 +30,6 @@ pub mod text;
 
 mod before_exec;
 mod command;
+#[cfg(target_os = "linux")]
+mod guard;
 mod spawner;

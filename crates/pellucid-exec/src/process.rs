@@ -122,7 +122,7 @@ pub async fn run(
     let started = Instant::now();
     let mut starting = command.to_tokio()?;
     starting.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
-    let mut child = spawner::spawn(starting, Attachment::Nothing).await?;
+    let mut child = spawner::spawn(starting, Attachment::Nothing, command.guarding()).await?;
     let mut stdout = Reader::new(child.take_stdout(), Stream::Stdout);
     let mut stderr = Reader::new(child.take_stderr(), Stream::Stderr);
 

@@ -19,8 +19,8 @@ mod confinement;
 pub mod denial;
 pub mod gaps;
 #[cfg(target_os = "linux")]
-mod helper;
-mod order;
+pub(crate) mod helper;
+pub(crate) mod order;
 mod probe;
 pub mod protected;
 pub mod seatbelt;

@@ -42,7 +42,7 @@ impl Service {
     pub async fn start(command: &Command) -> Result<(Self, Pipes), SpawnError> {
         let mut starting = command.to_tokio()?;
         starting.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-        let mut child = spawner::spawn(starting, Attachment::Nothing).await?;
+        let mut child = spawner::spawn(starting, Attachment::Nothing, command.guarding()).await?;
         match (child.take_stdin(), child.take_stdout(), child.take_stderr()) {
             (Some(stdin), Some(stdout), Some(stderr)) => Ok((Self { child }, Pipes { stdin, stdout, stderr })),
             _ => Err(std::io::Error::other("a new process has no pipes").into()),

@@ -4,6 +4,7 @@
 //! made by one thread that lives as long as the process, whatever threads come and go above it.
 
 use std::io;
+use std::os::fd::BorrowedFd;
 use std::process::ExitStatus;
 use std::sync::OnceLock;
 use std::sync::mpsc;
@@ -21,6 +22,8 @@ use tokio::sync::oneshot;
 
 use crate::before_exec;
 use crate::before_exec::Attachment;
+#[cfg(target_os = "linux")]
+use crate::guard;
 
 /// A child and its group. Both are ended when this is dropped before the child has ended.
 #[derive(Debug)]
@@ -28,9 +31,16 @@ pub(crate) struct Child {
     inner: tokio::process::Child,
     group: Pid,
     is_left_alone: bool,
+    /// Whether its session ends with us even if we have no time to end it.
+    is_guarded: bool,
 }
 
 impl Child {
+    /// Its id, until its end was noticed.
+    pub(crate) fn id(&self) -> Option<u32> {
+        self.inner.id()
+    }
+
     pub(crate) fn take_stdin(&mut self) -> Option<ChildStdin> {
         self.inner.stdin.take()
     }
@@ -71,15 +81,18 @@ impl Drop for Child {
         if !self.is_left_alone {
             self.kill_group();
         }
+        #[cfg(target_os = "linux")]
+        if self.is_guarded {
+            guard::forget(self.group);
+        }
     }
 }
 
 /// Starts a command as the leader of a session of its own.
-pub(crate) async fn spawn(mut command: Command, attachment: Attachment) -> io::Result<Child> {
-    before_exec::set_up(&mut command, attachment);
+pub(crate) async fn spawn(mut command: Command, attachment: Attachment, guarding: Guarding) -> io::Result<Child> {
     command.kill_on_drop(true);
     let (reply, child) = oneshot::channel();
-    let order = Order { command, runtime: Handle::current(), reply };
+    let order = Order { command, attachment, guarding, runtime: Handle::current(), reply };
     let is_taken = thread_of_children()?.send(order).is_ok();
     match child.await {
         Ok(child) if is_taken => child,
@@ -87,8 +100,19 @@ pub(crate) async fn spawn(mut command: Command, attachment: Attachment) -> io::R
     }
 }
 
+/// Who ends the session of a child when we are gone.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Guarding {
+    /// Our guard.
+    Guard,
+    /// The child, because it is a sandbox that watches us.
+    Itself,
+}
+
 struct Order {
     command: Command,
+    attachment: Attachment,
+    guarding: Guarding,
     /// The runtime that will watch over the child.
     runtime: Handle,
     reply: oneshot::Sender<io::Result<Child>>,
@@ -105,9 +129,14 @@ fn thread_of_children() -> io::Result<&'static mpsc::Sender<Order>> {
 }
 
 fn serve(orders: &mpsc::Receiver<Order>) {
-    for Order { mut command, runtime, reply } in orders {
-        let _guard = runtime.enter();
-        let child = start(&mut command);
+    for Order { mut command, attachment, guarding, runtime, reply } in orders {
+        let _entered = runtime.enter();
+        let told = match guarding {
+            Guarding::Guard => listener(),
+            Guarding::Itself => None,
+        };
+        before_exec::set_up(&mut command, attachment, told);
+        let child = start(&mut command, told.is_some());
         // The command holds our copies of what the child reads and writes. They must be closed
         // before anybody waits for the end of these streams.
         drop(command);
@@ -116,9 +145,18 @@ fn serve(orders: &mpsc::Receiver<Order>) {
     }
 }
 
-fn start(command: &mut Command) -> io::Result<Child> {
+/// Who hears of children that are to be guarded.
+fn listener() -> Option<BorrowedFd<'static>> {
+    #[cfg(target_os = "linux")]
+    let listener = guard::listener();
+    #[cfg(not(target_os = "linux"))]
+    let listener = None;
+    listener
+}
+
+fn start(command: &mut Command, is_guarded: bool) -> io::Result<Child> {
     let inner = command.spawn()?;
     let group = inner.id().and_then(|id| Pid::from_raw(id.cast_signed()));
     let group = group.ok_or_else(|| io::Error::other("a new process has no id"))?;
-    Ok(Child { inner, group, is_left_alone: false })
+    Ok(Child { inner, group, is_left_alone: false, is_guarded })
 }

@@ -106,11 +106,11 @@ impl Terminal {
                 let (ours, theirs) = pty::open()?;
                 let (stdin, stdout) = (theirs.try_clone()?, theirs.try_clone()?);
                 starting.stdin(stdin).stdout(stdout).stderr(theirs);
-                (spawner::spawn(starting, Attachment::Terminal).await?, Streams::Terminal(ours))
+                (spawner::spawn(starting, Attachment::Terminal, command.guarding()).await?, Streams::Terminal(ours))
             }
             Kind::Pipes => {
                 starting.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
-                let mut child = spawner::spawn(starting, Attachment::Nothing).await?;
+                let mut child = spawner::spawn(starting, Attachment::Nothing, command.guarding()).await?;
                 let streams = Streams::Pipes(child.take_stdout(), child.take_stderr());
                 (child, streams)
             }

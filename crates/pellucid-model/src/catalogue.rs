@@ -137,6 +137,7 @@ fn fallback(name: &str) -> ModelInfo {
         experimental_supported_tools: Vec::new(),
         input_modalities: vec!["text".to_owned(), "image".to_owned()],
         prefer_websockets: false,
+        upgrade: None,
     }
 }
 
@@ -187,6 +188,8 @@ mod tests {
             assert_eq!(model.effective_window(), Some(258_400));
             assert!(model.takes_images() && model.supports_reasoning_summaries && model.supported_in_api);
             assert_eq!((&model.base_instructions, &model.model_messages), (&None, &None));
+            let upgrade = model.upgrade.as_ref().map(|upgrade| upgrade.model.as_str());
+            assert_eq!(upgrade, (model.slug != "gpt-5.3-codex").then_some("gpt-5.3-codex"));
         }
     }
 

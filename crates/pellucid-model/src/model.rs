@@ -121,6 +121,16 @@ impl Model {
         Self { recorder: Some(Recorder::new(tape.clone(), Redactor::new(secrets))), ..self }
     }
 
+    /// The same model with connections of its own, for a session that runs beside another.
+    #[must_use]
+    pub fn beside(&self) -> Self {
+        let mut model = self.clone();
+        if let Kind::Http { sockets, .. } = &mut model.kind {
+            *sockets = Sockets::default();
+        }
+        model
+    }
+
     /// Uses no WebSocket from now on.
     pub fn leave_socket(&self) {
         if let Kind::Http { sockets, .. } = &self.kind {

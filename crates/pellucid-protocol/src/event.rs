@@ -3,12 +3,15 @@
 //! An event carries the id of the submission it belongs to. Older clients know some things under
 //! a second name; [`EventMessage::echoes`] gives these, so that both always come together.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use serde::Deserialize;
+use serde::Deserializer;
 use serde::Serialize;
 use serde_json::Value;
 
+use crate::agent::AgentStatus;
 use crate::approval::ApplyPatchApprovalRequest;
 use crate::approval::ExecApprovalRequest;
 use crate::change::PatchApplyBegin;
@@ -60,6 +63,7 @@ pub enum EventMessage {
         /// The model's effective window.
         model_context_window: Option<i64>,
         /// The way of working together.
+        #[serde(default = "usual_mode")]
         collaboration_mode_kind: CollaborationModeKind,
     },
     /// A turn ended by itself.
@@ -72,7 +76,8 @@ pub enum EventMessage {
     },
     /// A turn was broken off.
     TurnAborted {
-        /// Which.
+        /// Which; older files do not say it.
+        #[serde(default = "no_turn", deserialize_with = "or_no_turn")]
         turn_id: TurnId,
         /// Why.
         reason: AbortReason,
@@ -306,7 +311,7 @@ pub enum EventMessage {
         /// Its texts, put together.
         message: String,
         /// Addresses of its pictures.
-        #[serde(default)]
+        #[serde(default, deserialize_with = "or_none")]
         images: Vec<String>,
         /// Paths of its pictures.
         #[serde(default)]
@@ -398,8 +403,129 @@ pub enum EventMessage {
         /// What.
         message: String,
     },
+    /// Another agent is about to be started.
+    CollabAgentSpawnBegin {
+        /// By which call.
+        call_id: String,
+        /// By whom.
+        sender_thread_id: SessionId,
+        /// With which task.
+        prompt: String,
+    },
+    /// Another agent was started, or not.
+    CollabAgentSpawnEnd {
+        /// By which call.
+        call_id: String,
+        /// By whom.
+        sender_thread_id: SessionId,
+        /// Which; absent when it could not be started.
+        new_thread_id: Option<SessionId>,
+        /// With which task.
+        prompt: String,
+        /// How far it is.
+        status: AgentStatus,
+    },
+    /// Another agent is about to be told something.
+    CollabAgentInteractionBegin {
+        /// By which call.
+        call_id: String,
+        /// By whom.
+        sender_thread_id: SessionId,
+        /// Which.
+        receiver_thread_id: SessionId,
+        /// What.
+        prompt: String,
+    },
+    /// Another agent was told something, or not.
+    CollabAgentInteractionEnd {
+        /// By which call.
+        call_id: String,
+        /// By whom.
+        sender_thread_id: SessionId,
+        /// Which.
+        receiver_thread_id: SessionId,
+        /// What.
+        prompt: String,
+        /// How far it is.
+        status: AgentStatus,
+    },
+    /// An agent begins to wait for others.
+    CollabWaitingBegin {
+        /// Who waits.
+        sender_thread_id: SessionId,
+        /// For whom.
+        receiver_thread_ids: Vec<SessionId>,
+        /// By which call.
+        call_id: String,
+    },
+    /// An agent waits no longer.
+    CollabWaitingEnd {
+        /// Who waited.
+        sender_thread_id: SessionId,
+        /// By which call.
+        call_id: String,
+        /// Those that are done; none when the time was over.
+        statuses: BTreeMap<SessionId, AgentStatus>,
+    },
+    /// Another agent is about to be closed.
+    CollabCloseBegin {
+        /// By which call.
+        call_id: String,
+        /// By whom.
+        sender_thread_id: SessionId,
+        /// Which.
+        receiver_thread_id: SessionId,
+    },
+    /// Another agent was closed, or not.
+    CollabCloseEnd {
+        /// By which call.
+        call_id: String,
+        /// By whom.
+        sender_thread_id: SessionId,
+        /// Which.
+        receiver_thread_id: SessionId,
+        /// How far it was before.
+        status: AgentStatus,
+    },
+    /// A closed agent is about to be opened again.
+    CollabResumeBegin {
+        /// By which call.
+        call_id: String,
+        /// By whom.
+        sender_thread_id: SessionId,
+        /// Which.
+        receiver_thread_id: SessionId,
+    },
+    /// A closed agent was opened again, or not.
+    CollabResumeEnd {
+        /// By which call.
+        call_id: String,
+        /// By whom.
+        sender_thread_id: SessionId,
+        /// Which.
+        receiver_thread_id: SessionId,
+        /// How far it is.
+        status: AgentStatus,
+    },
     /// The session has ended.
     ShutdownComplete,
+}
+
+fn usual_mode() -> CollaborationModeKind {
+    CollaborationModeKind::Default
+}
+
+fn no_turn() -> TurnId {
+    TurnId::new("")
+}
+
+fn or_no_turn<'de, D: Deserializer<'de>>(deserializer: D) -> Result<TurnId, D::Error> {
+    Option::<TurnId>::deserialize(deserializer).map(|turn| turn.unwrap_or_else(no_turn))
+}
+
+/// Older files have `null` for an empty list.
+fn or_none<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<String>, D::Error> {
+    Option::<Vec<String>>::deserialize(deserializer).map(Option::unwrap_or_default)
 }
 
 /// What a session is like when it is ready.

@@ -7,6 +7,7 @@
 
 #![warn(missing_docs)]
 
+pub mod agent;
 pub mod approval;
 pub mod call;
 pub mod change;
@@ -20,6 +21,7 @@ pub mod input;
 pub mod item;
 pub mod mcp;
 pub mod model;
+mod number;
 pub mod operation;
 pub mod parsed_command;
 pub mod provider;

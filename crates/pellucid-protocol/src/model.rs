@@ -77,6 +77,16 @@ pub struct ModelInfo {
     /// Whether it prefers the WebSocket transport.
     #[serde(default)]
     pub prefer_websockets: bool,
+    /// What people who use it should use now.
+    #[serde(default)]
+    pub upgrade: Option<ModelUpgrade>,
+}
+
+/// A model that has come after another one.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ModelUpgrade {
+    /// Its name in requests.
+    pub model: String,
 }
 
 /// A level of thinking that a model offers.

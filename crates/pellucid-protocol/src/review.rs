@@ -49,6 +49,7 @@ pub struct ReviewOutput {
     /// In words.
     pub overall_explanation: String,
     /// How sure they are.
+    #[serde(deserialize_with = "crate::number::as_f32")]
     pub overall_confidence_score: f32,
 }
 
@@ -60,6 +61,7 @@ pub struct Finding {
     /// In more words.
     pub body: String,
     /// How sure they are.
+    #[serde(deserialize_with = "crate::number::as_f32")]
     pub confidence_score: f32,
     /// How urgent it is.
     pub priority: i32,

@@ -66,6 +66,7 @@ pub struct RateLimitSnapshot {
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct RateLimitWindow {
     /// Share that is used, 0 to 100.
+    #[serde(deserialize_with = "crate::number::as_f64")]
     pub used_percent: f64,
     /// Its length.
     pub window_minutes: Option<i64>,

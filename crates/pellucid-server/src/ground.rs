@@ -27,7 +27,8 @@ pub struct Ground {
 }
 
 impl Ground {
-    /// The configuration for a folder, or for that of the process, with values of a request on top.
+    /// The configuration for a folder, or for that of the process, with values of a request on top; and how it was
+    /// read.
     ///
     /// # Errors
     /// If a file cannot be used.
@@ -36,11 +37,11 @@ impl Ground {
         cwd: Option<&Path>,
         overrides: Vec<Override>,
         harness: HarnessOverrides,
-    ) -> Result<Config, ConfigError> {
+    ) -> Result<(Config, LoadOptions), ConfigError> {
         let cwd = cwd.map_or_else(|| self.cwd.clone(), |cwd| pellucid_config::paths::normal(&self.cwd.join(cwd)));
         let mut options = LoadOptions::new(cwd, self.home.clone(), self.env.clone());
         options.overrides = self.overrides.iter().cloned().chain(overrides).collect();
         options.harness = harness;
-        pellucid_config::load(&options)
+        Ok((pellucid_config::load(&options)?, options))
     }
 }

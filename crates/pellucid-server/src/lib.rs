@@ -1,8 +1,8 @@
 //! The app-server: sessions for editors and other programs, over JSON-RPC.
 //!
 //! [`rpc`] is the frame, [`types`] are the words of the protocol, [`methods`] what clients can ask for, [`view`]
-//! what they are told while a turn runs, [`turns`] what a session file says of turns that are over. [`server`]
-//! holds the sessions that are loaded; `connection` and the transports carry messages.
+//! what they are told while a turn runs, [`turns`] what a session file says of turns that are over, [`schema`] all of
+//! this for machines. [`server`] holds the sessions that are loaded; `connection` and the transports carry messages.
 //!
 //! Not here: what a session does. This is a face like any other and speaks to sessions through their doors.
 
@@ -13,6 +13,7 @@ mod loaded;
 pub mod methods;
 mod open;
 pub mod rpc;
+pub mod schema;
 pub mod server;
 pub mod transport;
 pub mod turns;

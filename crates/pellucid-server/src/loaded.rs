@@ -5,8 +5,10 @@ use std::sync::Arc;
 use std::sync::Mutex;
 
 use bytes::Bytes;
+use pellucid_agent::crew::NewChild;
 use pellucid_agent::door;
 use pellucid_agent::door::Door;
+use pellucid_agent::identity;
 use pellucid_agent::identity::new_turn_id;
 use pellucid_agent::session::Session;
 use pellucid_protocol::event::ErrorInfo;
@@ -30,6 +32,7 @@ use crate::server::Server;
 use crate::server::held;
 use crate::types::Empty;
 use crate::types::notification::ServerNotification;
+use crate::types::source::SessionSource;
 use crate::types::thread::Thread;
 use crate::types::thread::Turn;
 use crate::view::Outgoing;
@@ -78,6 +81,46 @@ struct State {
     rollback: Option<Call<ThreadRollbackResponse>>,
 }
 
+/// What is known of a session without asking it.
+#[derive(Debug)]
+pub struct Described {
+    /// What is said of it.
+    pub about: Thread,
+    /// Its settings.
+    pub settings: Settings,
+    /// Its file, if it has one.
+    pub path: Option<PathBuf>,
+}
+
+impl Described {
+    /// What is known of an agent that a session started.
+    pub fn of_child(child: &NewChild) -> Self {
+        let now = jiff::Timestamp::now().as_second();
+        let about = Thread {
+            id: child.id.to_string(),
+            preview: String::new(),
+            model_provider: child.provider_id.clone(),
+            created_at: now,
+            updated_at: now,
+            path: child.path.clone(),
+            cwd: child.cwd.clone(),
+            cli_version: identity::VERSION.to_owned(),
+            source: SessionSource::from_file(&child.source),
+            git_info: None,
+            turns: Vec::new(),
+        };
+        let settings = Settings {
+            model: child.model.clone(),
+            model_provider: child.provider_id.clone(),
+            cwd: child.cwd.to_string_lossy().into_owned(),
+            approval_policy: child.approval_policy,
+            sandbox: child.sandbox_policy.clone(),
+            effort: child.effort,
+        };
+        Self { about, settings, path: child.path.clone() }
+    }
+}
+
 /// A request that clients wait for is under way already.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Busy;
@@ -96,14 +139,31 @@ impl Loaded {
         };
         let path = session.path().map(ToOwned::to_owned);
         let (Door { submissions, events }, inside) = door::open(&session);
-        let (ended, end) = watch::channel(false);
-        let view = ThreadView::new(session.id().as_str()).with_raw_items(raw);
-        let state = State { view, subscribers: Vec::new(), active: None, interrupts: Vec::new(), rollback: None };
-        let loaded = Arc::new(Self { about, settings, path, submissions, state: Mutex::new(state), end });
-        server.add(loaded.clone());
         tokio::spawn(async move {
             drop(Box::pin(door::run(session, inside)).await);
         });
+        Self::behind(server, submissions, events, Described { about, settings, path }, raw)
+    }
+
+    /// Takes a session that runs already.
+    pub fn behind(
+        server: &Server,
+        submissions: mpsc::Sender<Submission>,
+        events: mpsc::Receiver<Event>,
+        described: Described,
+        raw: RawItems,
+    ) -> (Arc<Self>, Following) {
+        let Described { about, settings, path } = described;
+        let (ended, end) = watch::channel(false);
+        let state = State {
+            view: ThreadView::new(about.id.as_str()).with_raw_items(raw),
+            subscribers: Vec::new(),
+            active: None,
+            interrupts: Vec::new(),
+            rollback: None,
+        };
+        let loaded = Arc::new(Self { about, settings, path, submissions, state: Mutex::new(state), end });
+        server.add(loaded.clone());
         (loaded, Following { events, ended })
     }
 

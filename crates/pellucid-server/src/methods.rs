@@ -1,14 +1,34 @@
 //! What clients can ask for, one function to a method.
 //!
-//! A plain method is a function of the server and its parameters, and its result is the answer. A method that
-//! says more than its answer, or says it later, gets the [`Call`].
+//! A plain method is a function of the server and its parameters, and its result is the answer. One that tells all
+//! clients something after its answer returns it beside its result ([`told::Told`]). A method that says something
+//! else than its answer, or says it later, gets the [`Call`].
 
+pub mod account;
+pub mod catalog;
+pub mod command;
+pub mod config;
+pub mod files;
 pub mod initialize;
+pub mod mcp;
+mod paging;
+pub mod skills;
 pub mod thread;
+pub mod told;
 pub mod turn;
+pub mod warnings;
 
+#[cfg(test)]
+mod fixture;
+
+use std::path::Path;
 use std::sync::Arc;
 
+use pellucid_config::Config;
+use pellucid_config::HarnessOverrides;
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;
 
@@ -21,8 +41,8 @@ use crate::server::Server;
 
 /// Makes the way from the name of a method to its function.
 ///
-/// A row is `"name" (Params) => kind function;`. Kinds: `plain` for functions of the server, `call` for those
-/// that get the call. `beside` before the kind lets the method run beside the client's next requests. A gate
+/// A row is `"name" (Params) => kind function;`. Kinds: `plain` for functions of the server, `told` for those that
+/// tell all clients something too, `call` for those that get the call. `beside` before the kind lets the method run beside the client's next requests. A gate
 /// before the arrow says what needs the experimental capability: the whole method, or a field.
 macro_rules! methods {
     ($($name:literal ($params:ty) $(if $gate:path)? => $($beside:ident)? [$kind:ident $function:path];)+) => {
@@ -62,6 +82,18 @@ macro_rules! methods {
             Err(error) => Err(error),
         }
     };
+    (@run [told $function:path] $server:ident $connection:ident $id:ident $call:ident $params:ident) => {
+        match $function($server, $params).await {
+            Ok(told::Told { result, notices }) => {
+                $call.answer(&result).await;
+                for notice in &notices {
+                    $server.notify_all(notice).await;
+                }
+                Ok(())
+            }
+            Err(error) => Err(error),
+        }
+    };
     (@run [call $function:path] $server:ident $connection:ident $id:ident $call:ident $params:ident) => {
         $function($call, $params).await
     };
@@ -95,6 +127,52 @@ methods! {
     "turn/steer" (turn::TurnSteerParams) => [call turn::steer];
     "turn/interrupt" (turn::TurnInterruptParams) => [call turn::interrupt];
     "review/start" (turn::ReviewStartParams) => [call turn::review];
+    "model/list" (catalog::ModelListParams) => [plain catalog::model_list];
+    "experimentalFeature/list" (catalog::ExperimentalFeatureListParams) => [plain catalog::experimental_feature_list];
+    "collaborationMode/list" (catalog::CollaborationModeListParams) if catalog::CollaborationModeListParams::experimental
+        => [plain catalog::collaboration_mode_list];
+    "skills/list" (skills::SkillsListParams) => [plain skills::list];
+    "skills/config/write" (skills::SkillsConfigWriteParams) => [plain skills::config_write];
+    "skills/remote/list" (skills::SkillsRemoteReadParams) => [plain skills::remote_list];
+    "skills/remote/export" (skills::SkillsRemoteWriteParams) => [plain skills::remote_export];
+    "app/list" (mcp::AppsListParams) => [plain mcp::app_list];
+    "mcpServerStatus/list" (mcp::ListMcpServerStatusParams) => beside [plain mcp::status_list];
+    "mcpServer/oauth/login" (mcp::McpServerOauthLoginParams) => [plain mcp::oauth_login];
+    "config/mcpServer/reload" (NoParams) => [plain mcp::reload];
+    "account/read" (account::GetAccountParams) => [plain account::read];
+    "account/login/start" (account::LoginAccountParams) if account::LoginAccountParams::experimental
+        => [told account::login_start];
+    "account/login/cancel" (account::CancelLoginAccountParams) => [plain account::login_cancel];
+    "account/logout" (NoParams) => [told account::logout];
+    "account/rateLimits/read" (NoParams) => [plain account::rate_limits_read];
+    "getAuthStatus" (account::GetAuthStatusParams) => [plain account::auth_status];
+    "feedback/upload" (mcp::FeedbackUploadParams) => [plain mcp::feedback_upload];
+    "command/exec" (command::CommandExecParams) => beside [plain command::exec];
+    "config/read" (config::ConfigReadParams) => [plain config::config_read];
+    "config/value/write" (config::ConfigValueWriteParams) => [plain config::config_value_write];
+    "config/batchWrite" (config::ConfigBatchWriteParams) => [plain config::config_batch_write];
+    "configRequirements/read" (NoParams) => [plain config::config_requirements_read];
+    "fuzzyFileSearch" (files::FuzzyFileSearchParams) => beside [plain files::fuzzy_file_search];
+    "fuzzyFileSearch/sessionStart" (files::FuzzyFileSearchSessionStartParams)
+        if files::FuzzyFileSearchSessionStartParams::experimental => [plain files::session_start];
+    "fuzzyFileSearch/sessionUpdate" (files::FuzzyFileSearchSessionUpdateParams)
+        if files::FuzzyFileSearchSessionUpdateParams::experimental => [plain files::session_update];
+    "fuzzyFileSearch/sessionStop" (files::FuzzyFileSearchSessionStopParams)
+        if files::FuzzyFileSearchSessionStopParams::experimental => [plain files::session_stop];
+    "gitDiffToRemote" (files::GitDiffToRemoteParams) => beside [plain files::git_diff_to_remote];
+}
+
+/// What a method takes that takes nothing.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct NoParams {}
+
+/// The configuration for a folder, or for that of the server.
+fn current(server: &Server, cwd: Option<&Path>) -> Result<Config, RpcError> {
+    server
+        .ground
+        .config(cwd, Vec::new(), HarnessOverrides::default())
+        .map(|(config, _options)| config)
+        .map_err(|error| RpcError::invalid(format!("error deriving config: {}", error.brief())))
 }
 
 fn clean_terminals_gate(_params: &thread::ThreadParams) -> Option<&'static str> {

@@ -2,8 +2,10 @@
 
 use std::path::Path;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use pellucid_agent::child::Origin;
+use pellucid_agent::crew::Crew;
 use pellucid_agent::identity::Identity;
 use pellucid_agent::open;
 use pellucid_agent::open::Asked;
@@ -13,6 +15,7 @@ use pellucid_agent::rules;
 use pellucid_agent::session::Session;
 use pellucid_config::Config;
 use pellucid_config::HarnessOverrides;
+use pellucid_config::LoadOptions;
 use pellucid_config::Override;
 use pellucid_config::value;
 use pellucid_config::value::Data;
@@ -25,6 +28,7 @@ use serde_json::Map;
 use serde_json::Value;
 
 use crate::rpc::RpcError;
+use crate::server::Adoption;
 use crate::server::Server;
 use crate::types::settings::AskForApproval;
 use crate::types::settings::Personality;
@@ -62,7 +66,7 @@ impl Overrides {
     ///
     /// # Errors
     /// If a file or a value cannot be used.
-    pub fn config(&self, server: &Server, recorded_cwd: Option<&Path>) -> Result<Config, RpcError> {
+    pub fn config(&self, server: &Server, recorded_cwd: Option<&Path>) -> Result<(Config, LoadOptions), RpcError> {
         let harness = HarnessOverrides {
             model: self.model.clone(),
             model_provider: self.model_provider.clone(),
@@ -115,13 +119,13 @@ pub struct Extras {
 /// # Errors
 /// If the configuration, the rules, the pack or a session file cannot be used.
 pub fn open(
-    server: &Server,
+    server: &Arc<Server>,
     overrides: &Overrides,
     recorded_cwd: Option<&Path>,
     extras: Extras,
     opening: Opening,
 ) -> Result<Session, RpcError> {
-    let config = overrides.config(server, recorded_cwd)?;
+    let (config, options) = overrides.config(server, recorded_cwd)?;
     let wrong = |error: &dyn std::fmt::Display| RpcError::invalid(format!("error creating thread: {error}"));
     let policy = rules::load(&config).map_err(|error| wrong(&error))?;
     let pack = pack_files::load(&config.prompt.pack, &config.folders.home).map_err(|error| wrong(&error))?;
@@ -133,6 +137,8 @@ pub fn open(
     let identity = server.identity().cloned().unwrap_or_else(|| Identity::new(FACE, &env));
     let Extras { dynamic_tools, raw_items } = extras;
     let origin = Origin::Face(FACE);
-    let plan = Plan { config, env, policy, pack, asked, identity, origin, dynamic_tools, raw_items };
+    let crew = Crew::new(options);
+    crew.set_nursery(Arc::new(Adoption(Arc::downgrade(server))));
+    let plan = Plan { config, env, policy, pack, asked, identity, origin, dynamic_tools, raw_items, crew };
     open::open(plan, opening).map_err(|error| wrong(&error))
 }

@@ -6,22 +6,29 @@ use std::sync::Mutex;
 use std::sync::MutexGuard;
 use std::sync::OnceLock;
 use std::sync::PoisonError;
+use std::sync::Weak;
 use std::sync::atomic::AtomicI64;
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use bytes::Bytes;
+use pellucid_agent::crew::NewChild;
+use pellucid_agent::crew::Nursery;
 use pellucid_agent::identity::Identity;
+use pellucid_exec::sandbox::Sandbox;
 use pellucid_model::Transport;
+use pellucid_protocol::event::RawItems;
 use pellucid_store::sessions::LocalSessions;
 use serde_json::Value;
 use tokio::sync::mpsc;
 
 use crate::connection::Connection;
 use crate::ground::Ground;
+use crate::loaded::Described;
 use crate::loaded::Loaded;
 use crate::methods;
+use crate::methods::files::Searches;
 use crate::rpc;
 use crate::rpc::Incoming;
 use crate::rpc::RequestId;
@@ -39,6 +46,10 @@ pub struct Server {
     pub ground: Ground,
     /// The way to models, with its open connections.
     pub(crate) transport: Transport,
+    /// Searches for files that go on.
+    pub(crate) searches: Searches,
+    /// What confines commands of clients, once there was one.
+    pub(crate) sandbox: OnceLock<Sandbox>,
     /// How sessions introduce themselves; the first client says it.
     identity: OnceLock<Identity>,
     connections: Mutex<BTreeMap<u64, Arc<Connection>>>,
@@ -61,6 +72,8 @@ impl Server {
         Arc::new(Self {
             ground,
             transport: Transport::default(),
+            searches: Searches::default(),
+            sandbox: OnceLock::new(),
             identity: OnceLock::new(),
             connections: Mutex::default(),
             n_connections: AtomicU64::new(0),
@@ -189,11 +202,33 @@ impl Server {
         LocalSessions::new(&self.ground.home)
     }
 
+    /// Takes an agent that a session started: everybody hears of it.
+    fn adopt(self: &Arc<Self>, child: NewChild) {
+        let described = Described::of_child(&child);
+        let (loaded, following) = Loaded::behind(self, child.submissions, child.events, described, RawItems::Hidden);
+        for connection in held(&self.connections).values().filter(|it| it.hello().is_some()) {
+            loaded.subscribe(connection);
+        }
+        following.begin(self, &loaded);
+    }
+
     /// Ends all sessions. What they were doing is interrupted and written down.
     pub async fn shut_down(&self) {
         let sessions = std::mem::take(&mut *held(&self.sessions));
         let ends = sessions.values().map(|session| session.shut_down());
         let _ = tokio::time::timeout(END_WAIT, futures_util::future::join_all(ends)).await;
+    }
+}
+
+/// Brings agents of sessions to the server.
+#[derive(Debug)]
+pub(crate) struct Adoption(pub Weak<Server>);
+
+impl Nursery for Adoption {
+    fn adopt(&self, child: NewChild) {
+        if let Some(server) = self.0.upgrade() {
+            server.adopt(child);
+        }
     }
 }
 

@@ -84,6 +84,11 @@ impl Builder {
         Some(Turn { status, ..open.turn.clone() })
     }
 
+    /// Whether a turn is not over.
+    pub(crate) fn is_running(&self) -> bool {
+        self.open.is_some()
+    }
+
     fn finish(mut self) -> Vec<Turn> {
         self.close();
         self.done
@@ -152,7 +157,7 @@ impl Builder {
             EventMessage::ViewImageToolCall { call_id, path } => {
                 self.put(ThreadItem::ImageView { id: call_id.clone(), path: path.to_string_lossy().into_owned() });
             }
-            EventMessage::ExecCommandEnd(end) => self.put((&**end).into()),
+            EventMessage::ExecCommandEnd(end) => self.command(&end.begin.turn_id, (&**end).into()),
             EventMessage::PatchApplyEnd(end) => self.put(end.into()),
             EventMessage::McpToolCallEnd(end) => self.put((&**end).into()),
             _ => {}
@@ -175,15 +180,18 @@ impl Builder {
     }
 
     fn complete(&mut self, turn_id: &TurnId) {
-        // One that failed or was broken off stays so.
-        if self.done.iter().any(|turn| turn.id == turn_id.as_str()) {
-            return;
+        // One that failed or was broken off stays so. An end that is of no known turn is of the open one.
+        if self.is_open(turn_id) || !self.done.iter().any(|turn| turn.id == turn_id.as_str()) {
+            self.close();
         }
-        self.close();
+    }
+
+    fn is_open(&self, turn_id: &TurnId) -> bool {
+        self.open.as_ref().is_some_and(|open| open.turn.id == turn_id.as_str())
     }
 
     fn abort(&mut self, turn_id: &TurnId) {
-        let is_open = self.open.as_ref().is_some_and(|open| open.turn.id == turn_id.as_str());
+        let is_open = self.is_open(turn_id);
         let done = self.done.iter_mut().find(|turn| turn.id == turn_id.as_str() && !is_open);
         let turn = done.or_else(|| self.open.as_mut().map(|open| &mut open.turn));
         if let Some(turn) = turn {
@@ -228,12 +236,17 @@ impl Builder {
         self.open().turn.items.push(item);
     }
 
-    /// Adds an item, in the place of one with the same id.
+    /// Adds an item that has an id.
     fn put(&mut self, item: ThreadItem) {
-        let items = &mut self.open().turn.items;
-        match items.iter_mut().find(|known| known.id() == item.id()) {
-            Some(known) => *known = item,
-            None => items.push(item),
+        self.open().turn.items.push(item);
+    }
+
+    /// Adds a command where it began; it may have ended turns later.
+    fn command(&mut self, turn_id: &TurnId, item: ThreadItem) {
+        let is_open = self.is_open(turn_id);
+        match self.done.iter_mut().find(|turn| turn.id == turn_id.as_str()) {
+            Some(turn) if !is_open => turn.items.push(item),
+            _ => self.put(item),
         }
     }
 }
@@ -266,3 +279,6 @@ fn explained(output: Option<&ReviewOutput>) -> String {
     let words = output.map(|output| output.overall_explanation.trim()).unwrap_or_default();
     if words.is_empty() { pellucid_engine::review::render(Some(&ReviewOutput::default())) } else { words.to_owned() }
 }
+
+#[cfg(test)]
+mod tests;

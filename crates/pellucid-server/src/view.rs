@@ -6,6 +6,8 @@
 //! who listens are the server's; so are `turn/started` and all that is told of threads themselves.
 
 mod question;
+#[cfg(test)]
+mod tests;
 mod untyped;
 
 use std::collections::BTreeMap;
@@ -37,6 +39,7 @@ pub use untyped::Untyped;
 
 /// Something for clients.
 #[derive(Debug, Clone, PartialEq)]
+#[expect(clippy::large_enum_variant, reason = "it is sent at once, and most are told")]
 pub enum Outgoing {
     /// They are told.
     Told(ServerNotification),
@@ -94,9 +97,18 @@ impl ThreadView {
         self.running.running()
     }
 
-    /// The event under its own name, for clients of the first version; absent if it is not for clients.
+    /// The event under its own name, for clients of the first version; absent if it is not for clients. What
+    /// happens between turns belongs to the turn that began it.
     pub fn untyped(&self, event: &Event) -> Option<Untyped> {
-        Untyped::of(&self.thread_id, event, self.raw_items)
+        let turn_id = match &event.msg {
+            _ if !event.id.is_empty() => &event.id,
+            EventMessage::ExecCommandEnd(end) => end.begin.turn_id.as_str(),
+            EventMessage::ExecCommandOutputDelta { call_id, .. } => {
+                self.commands.get(call_id).map_or("", String::as_str)
+            }
+            _ => "",
+        };
+        Untyped::of(&self.thread_id, turn_id, &event.msg, self.raw_items)
     }
 
     /// What clients are told and asked because of an event.
@@ -223,7 +235,11 @@ impl ThreadView {
                 let path = path.to_string_lossy().into_owned();
                 self.at_once(turn_id, ThreadItem::ImageView { id: call_id.clone(), path })
             }
-            _ => self.delta(event).into_iter().collect(),
+            other => match (ThreadItem::begun_with_agents(other), ThreadItem::ended_with_agents(other)) {
+                (Some(item), _) => vec![self.started(turn_id, item)],
+                (None, Some(item)) => vec![self.completed(turn_id, item)],
+                (None, None) => self.delta(event).into_iter().collect(),
+            },
         }
     }
 
@@ -263,7 +279,7 @@ impl ThreadView {
     fn remember(&mut self, event: &EventMessage) {
         self.running.event(event);
         if matches!(event, EventMessage::TaskComplete { .. } | EventMessage::TurnAborted { .. })
-            || self.running.running().is_none()
+            || !self.running.is_running()
         {
             self.running = Builder::default();
         }

@@ -1,19 +1,19 @@
 //! Copying a session file, or the beginning of it, into another.
 //!
 //! Lines get a new time and otherwise stay as they are, to the byte. What is torn or foreign is
-//! left out, and so are events that files do not keep.
+//! left out, and so are events that the new file does not keep.
 
 use std::fs::File;
 use std::io;
 use std::path::Path;
 
+use crate::detail::is_kept_payload;
 use crate::lines::Forwards;
 use crate::read::Kind;
 use crate::read::Reading;
 use crate::read::read_line;
 use crate::read::split;
 use crate::record::Record;
-use crate::record::is_kept_payload;
 use crate::recorder::Recorder;
 
 /// Copies the first bytes of a file, which end with a line. The recorder must have its file.
@@ -29,7 +29,7 @@ pub fn copy(from: &Path, upto: u64, to: &mut Recorder) -> io::Result<()> {
         let reading = read_line(line.bytes);
         match (reading, split(line.bytes)) {
             (Reading::SetAside, _) => {}
-            (_, Some((Kind::EventMsg, payload))) if !is_kept_payload(payload) => {}
+            (_, Some((Kind::EventMsg, payload))) if !is_kept_payload(payload, to.detail()) => {}
             (_, Some((kind, payload))) => to.copy(kind, payload),
             (Reading::Record(Record::EventMsg(event)), None) => to.event(&event),
             (Reading::Record(record), None) => to.record(record),

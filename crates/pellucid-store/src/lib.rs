@@ -6,6 +6,7 @@
 //!
 //! - [`sessions`]: everything that can be done with stored sessions; faces begin here
 //! - [`record`], [`recorder`], [`sink`]: the lines, and writing them
+//! - [`detail`]: how much of what happens is kept
 //! - [`name`], [`names`]: where files are, and what people call them
 //! - [`walk`], [`find`]: every file, and the one that is meant
 //! - [`read`], [`lines`]: reading a file back, whatever state it is in, from either end
@@ -20,6 +21,7 @@
 #![warn(missing_docs)]
 
 pub mod copy;
+pub mod detail;
 pub mod find;
 pub mod fsck;
 pub mod index;

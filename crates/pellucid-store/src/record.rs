@@ -1,7 +1,6 @@
 //! The lines of a session file.
 
 use pellucid_protocol::event::EventMessage;
-use pellucid_protocol::event::TurnItem;
 use pellucid_protocol::item::Item;
 use pellucid_protocol::settings::ApprovalPolicy;
 use pellucid_protocol::settings::CollaborationMode;
@@ -145,30 +144,6 @@ pub struct Network {
     pub denied_domains: Vec<String>,
 }
 
-/// Whether an event is worth keeping: what a face needs to show a session again.
-pub(crate) fn is_kept(event: &EventMessage) -> bool {
-    matches!(
-        event,
-        EventMessage::UserMessage { .. }
-            | EventMessage::AgentMessage { .. }
-            | EventMessage::AgentReasoning { .. }
-            | EventMessage::AgentReasoningRawContent { .. }
-            | EventMessage::TokenCount { .. }
-            | EventMessage::ContextCompacted
-            | EventMessage::EnteredReviewMode { .. }
-            | EventMessage::ExitedReviewMode { .. }
-            | EventMessage::ThreadRolledBack { .. }
-            | EventMessage::UndoCompleted { .. }
-            | EventMessage::TurnAborted { .. }
-            | EventMessage::TaskStarted { .. }
-            | EventMessage::TaskComplete { .. }
-            | EventMessage::ItemCompleted { item: TurnItem::Plan { .. }, .. }
-    )
-}
-
-/// Those of the events that no session of ours writes which a copy keeps.
-const KEPT_OTHERS: [&str; 3] = ["entered_review_mode", "exited_review_mode", "undo_completed"];
-
 /// Events that session files of the format may hold, though no session of ours writes them.
 const OTHER_EVENTS: [&str; 18] = [
     "collab_agent_interaction_end",
@@ -197,19 +172,11 @@ pub(crate) fn is_known_event(payload: &[u8]) -> bool {
 }
 
 /// What an event is called.
-fn event_name(payload: &[u8]) -> Option<&str> {
+pub(crate) fn event_name(payload: &[u8]) -> Option<&str> {
     #[derive(Deserialize)]
     struct Named<'a> {
         #[serde(rename = "type")]
         name: &'a str,
     }
     serde_json::from_slice::<Named<'_>>(payload).ok().map(|event| event.name)
-}
-
-/// Whether an event of this payload is worth keeping in a copy of its session.
-pub(crate) fn is_kept_payload(payload: &[u8]) -> bool {
-    match serde_json::from_slice::<EventMessage>(payload) {
-        Ok(event) => is_kept(&event),
-        Err(_) => event_name(payload).is_some_and(|name| KEPT_OTHERS.contains(&name)),
-    }
 }

@@ -15,8 +15,9 @@ use jiff::Timestamp;
 use pellucid_protocol::event::EventMessage;
 use serde::Serialize;
 
+use crate::detail::Detail;
+use crate::detail::kept;
 use crate::record::Record;
-use crate::record::is_kept;
 use crate::sink::Existing;
 use crate::sink::FileSink;
 use crate::sink::Sink;
@@ -27,6 +28,7 @@ pub struct Recorder {
     path: PathBuf,
     state: State,
     failure: Option<String>,
+    detail: Detail,
 }
 
 #[derive(Debug)]
@@ -42,7 +44,7 @@ enum State {
 impl Recorder {
     /// A recorder for a new session. The file appears with [`Recorder::persist`].
     pub fn new(path: PathBuf) -> Self {
-        Self { path, state: State::Waiting(Vec::new()), failure: None }
+        Self { path, state: State::Waiting(Vec::new()), failure: None, detail: Detail::default() }
     }
 
     /// A recorder that goes on with a file.
@@ -51,17 +53,27 @@ impl Recorder {
     /// When it cannot be opened.
     pub fn resume(path: PathBuf) -> io::Result<Self> {
         let file = FileSink::open(&path, Existing::Needed)?;
-        Ok(Self { path, state: State::Open(Box::new(file)), failure: None })
+        Ok(Self { path, state: State::Open(Box::new(file)), failure: None, detail: Detail::default() })
     }
 
     /// A recorder that writes somewhere else than to a file of its own making.
     pub fn into_sink(path: PathBuf, sink: Box<dyn Sink>) -> Self {
-        Self { path, state: State::Open(sink), failure: None }
+        Self { path, state: State::Open(sink), failure: None, detail: Detail::default() }
     }
 
     /// A recorder that writes nothing.
     pub fn none() -> Self {
-        Self { path: PathBuf::new(), state: State::Closed, failure: None }
+        Self { path: PathBuf::new(), state: State::Closed, failure: None, detail: Detail::default() }
+    }
+
+    /// The same, keeping so much of what happens.
+    pub fn keeping(self, detail: Detail) -> Self {
+        Self { detail, ..self }
+    }
+
+    /// How much of what happens is kept.
+    pub fn detail(&self) -> Detail {
+        self.detail
     }
 
     /// Where the file is, or will be.
@@ -89,8 +101,8 @@ impl Recorder {
 
     /// Records an event, if it is one that files keep.
     pub fn event(&mut self, event: &EventMessage) {
-        if is_kept(event) {
-            self.record(Record::EventMsg(event.clone()));
+        if let Some(event) = kept(event, self.detail) {
+            self.record(Record::EventMsg(event.into_owned()));
         }
     }
 

@@ -4,8 +4,8 @@
 //! with a status or as a stream of server-sent events, connections that stay open. It can also
 //! break: cut a reply anywhere, hang up, or fall silent.
 //!
-//! Each request takes the next reply of the script, whatever its method and path; one beyond the
-//! end gets a 404 that says so.
+//! Each request takes the next reply of the script that is for it, whatever its method and path; one
+//! beyond the end gets a 404 that says so.
 //!
 //! Not here: async code. One thread per connection keeps it independent of the runtime under test.
 
@@ -68,6 +68,26 @@ pub struct MockReply {
     frames: Vec<Vec<u8>>,
     content_type: &'static str,
     ending: Ending,
+    only_for: Vec<Condition>,
+}
+
+/// Which requests a reply is for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Condition {
+    /// Those with this text in their body.
+    With(String),
+    /// Those without it.
+    Without(String),
+}
+
+impl Condition {
+    fn holds(&self, request: &RecordedRequest) -> bool {
+        let has = |text: &str| request.body.windows(text.len()).any(|part| part == text.as_bytes());
+        match self {
+            Self::With(text) => has(text),
+            Self::Without(text) => !has(text),
+        }
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -95,6 +115,7 @@ impl MockReply {
             frames: frames.into_iter().map(Into::into).collect(),
             content_type: "text/event-stream",
             ending: Ending::Whole,
+            only_for: Vec::new(),
         }
     }
 
@@ -184,6 +205,20 @@ impl MockReply {
         self
     }
 
+    /// Is only for requests with this text in their body, where several clients ask at once.
+    #[must_use]
+    pub fn to_body_with(mut self, text: &str) -> Self {
+        self.only_for.push(Condition::With(text.to_owned()));
+        self
+    }
+
+    /// Is only for requests without this text in their body.
+    #[must_use]
+    pub fn to_body_without(mut self, text: &str) -> Self {
+        self.only_for.push(Condition::Without(text.to_owned()));
+        self
+    }
+
     /// The whole body.
     pub fn body(&self) -> Vec<u8> {
         self.frames.concat()
@@ -197,7 +232,7 @@ impl MockReply {
 
 #[derive(Debug)]
 struct Shared {
-    replies: std::vec::IntoIter<MockReply>,
+    replies: Vec<MockReply>,
     sockets: std::vec::IntoIter<MockSocket>,
     requests: Vec<RecordedRequest>,
     messages: Vec<String>,
@@ -227,7 +262,7 @@ impl MockServer {
         let listener = TcpListener::bind(("127.0.0.1", 0)).expect("the loopback interface has a free port");
         let address = listener.local_addr().expect("a bound socket has an address");
         let shared = Arc::new(Mutex::new(Shared {
-            replies: script.into_iter().collect::<Vec<_>>().into_iter(),
+            replies: script.into_iter().collect(),
             sockets: sockets.into_iter().collect::<Vec<_>>().into_iter(),
             requests: Vec::new(),
             messages: Vec::new(),
@@ -244,6 +279,11 @@ impl MockServer {
     /// The address without the wire's own path, e.g. `http://127.0.0.1:4711/v1`.
     pub fn base_url(&self) -> String {
         format!("http://{}/v1", self.address)
+    }
+
+    /// Adds to the script, where replies depend on what was asked before.
+    pub fn add(&self, replies: impl IntoIterator<Item = MockReply>) {
+        lock(&self.shared).replies.extend(replies);
     }
 
     /// What was asked so far, in the order of arrival.
@@ -314,12 +354,16 @@ fn converse(stream: &TcpStream, connection: usize, shared: &Mutex<Shared>) -> io
         }
         let reply = {
             let mut guard = lock(shared);
+            let is_for_it = |reply: &MockReply| reply.only_for.iter().all(|condition| condition.holds(&request));
+            let next = guard.replies.iter().position(is_for_it);
             guard.requests.push(request);
-            let n_requests = guard.requests.len();
-            guard.replies.next().unwrap_or_else(|| {
-                let message = format!("the script has no reply for request {n_requests}");
-                MockReply::status(404, &json!({ "error": { "message": message } }).to_string())
-            })
+            match next {
+                Some(at) => guard.replies.remove(at),
+                None => {
+                    let message = format!("the script has no reply for request {}", guard.requests.len());
+                    MockReply::status(404, &json!({ "error": { "message": message } }).to_string())
+                }
+            }
         };
         answer(stream, &reply)?;
         match reply.ending {

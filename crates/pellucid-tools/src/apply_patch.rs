@@ -35,12 +35,20 @@ async fn run(call: &ToolCall, job: &Job) -> Result<ToolOutput, Failed> {
 
 #[cfg(test)]
 mod tests {
+    use base64::Engine;
+    use base64::engine::general_purpose::STANDARD;
     use expect_test::Expect;
     use expect_test::expect;
+    use pellucid_protocol::approval::ReviewDecision;
+    use pellucid_protocol::event::EventMessage;
+    use pellucid_protocol::settings::ApprovalPolicy;
     use pellucid_protocol::settings::SandboxPolicy;
 
     use crate::bench::Bench;
+    use crate::bench::Said;
     use crate::bench::custom;
+    use crate::desk::Answer;
+    use crate::desk::FromTool;
 
     #[track_caller]
     fn check_patch(sandbox: SandboxPolicy, lines: &str, expected: &Expect) {
@@ -76,11 +84,12 @@ mod tests {
             workspace(),
             "*** Update File: a\n@@\n-one\n+1\n two",
             &expect![[r#"
-            {"type":"patch_apply_begin","call_id":"c","turn_id":"t","auto_approved":true,"changes":{"DIR/a":{"type":"update","unified_diff":"@@ -1,2 +1,2 @@\n-one\n+1\n two\n","move_path":null}}}
-            {"type":"patch_apply_end","call_id":"c","turn_id":"t","stdout":"Success. Updated the following files:\nM a\n","stderr":"","success":true,"changes":{"DIR/a":{"type":"update","unified_diff":"@@ -1,2 +1,2 @@\n-one\n+1\n two\n","move_path":null}},"status":"completed"}
-            Diff
-            => {"output":"Success. Updated the following files:\nM a\n","metadata":{"exit_code":0,"duration_seconds":N}}
-        "#]],
+                {"type":"patch_apply_begin","call_id":"c","turn_id":"t","auto_approved":true,"changes":{"DIR/a":{"type":"update","unified_diff":"@@ -1,2 +1,2 @@\n-one\n+1\n two\n","move_path":null}}}
+                {"type":"exec_command_output_delta","call_id":"c","stream":"stdout","chunk":"U3VjY2Vzcy4gVXBkYXRlZCB0aGUgZm9sbG93aW5nIGZpbGVzOgpNIGEK"}
+                {"type":"patch_apply_end","call_id":"c","turn_id":"t","stdout":"Success. Updated the following files:\nM a\n","stderr":"","success":true,"changes":{"DIR/a":{"type":"update","unified_diff":"@@ -1,2 +1,2 @@\n-one\n+1\n two\n","move_path":null}},"status":"completed"}
+                Diff
+                => {"output":"Success. Updated the following files:\nM a\n","metadata":{"exit_code":0,"duration_seconds":N}}
+            "#]],
         );
     }
 
@@ -107,6 +116,27 @@ mod tests {
             => patch rejected: writing outside of the project; rejected by user approval settings
         "#]],
         );
+    }
+
+    #[test]
+    fn what_the_sandbox_refuses_is_shown_before_it_is_done_outside() {
+        let mut bench = Bench::new();
+        bench.situation.approval_policy = ApprovalPolicy::OnRequest;
+        bench.situation.sandbox_policy = SandboxPolicy::ReadOnly;
+        let patch = "*** Begin Patch\n*** Add File: new\n+x\n*** End Patch";
+        let ran = bench.run_answered(&custom("apply_patch", patch), Some(Answer::Decision(ReviewDecision::Approved)));
+        let shown = ran.said.iter().filter_map(|said| match said {
+            Said::Asked(_) => Some("asked".to_owned()),
+            Said::Other(other) => match &**other {
+                FromTool::Event(EventMessage::ExecCommandOutputDelta { chunk, .. }) => {
+                    Some(String::from_utf8(STANDARD.decode(chunk).unwrap()).unwrap())
+                }
+                _ => None,
+            },
+        });
+        expect![[r#"
+            ["asked", "Failed to write file new\n", "Success. Updated the following files:\nA new\n"]"#]]
+        .assert_eq(&format!("{:?}", shown.collect::<Vec<_>>()));
     }
 
     #[test]

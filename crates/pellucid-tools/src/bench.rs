@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::path::Path;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use pellucid_engine::approval::rules::Rules;
@@ -18,10 +19,12 @@ use pellucid_protocol::settings::CollaborationModeKind;
 use pellucid_protocol::settings::SandboxPolicy;
 use pellucid_protocol::settings::TruncationMode;
 use pellucid_protocol::settings::TruncationPolicy;
+use tokio::runtime::Runtime;
 
 use crate::Job;
 use crate::NoOutcome;
 use crate::TOOLS;
+use crate::Takes;
 use crate::desk::Answer;
 use crate::desk::Desk;
 use crate::desk::FromTool;
@@ -36,6 +39,8 @@ pub(crate) struct Bench {
     pub folder: tempfile::TempDir,
     pub situation: Situation,
     pub servers: Option<Arc<dyn ToolServers>>,
+    /// Where Node may be.
+    pub node_paths: Vec<PathBuf>,
 }
 
 /// What a call said and answered.
@@ -55,7 +60,12 @@ impl Bench {
     /// A folder of its own, with all tools offered and no sandbox.
     pub(crate) fn new() -> Self {
         let folder = tempfile::tempdir().unwrap();
-        let offered = TOOLS.iter().map(|tool| Offered { name: tool.name.to_owned(), is_parallel: true }).collect();
+        let offered = TOOLS.iter().map(|tool| Offered {
+            name: tool.name.to_owned(),
+            is_parallel: true,
+            takes_text: tool.takes == [Takes::Custom],
+        });
+        let offered = offered.collect();
         let situation = Situation {
             session_id: SessionId::new("s"),
             turn_id: TurnId::new("t"),
@@ -67,16 +77,18 @@ impl Bench {
             sees_pictures: true,
             truncation: TruncationPolicy { mode: TruncationMode::Bytes, limit: 10_000 },
             offered,
+            only: None,
             dynamic_tools: Vec::new(),
             app_tools: Vec::new(),
             mcp_tools: Vec::new(),
+            agents: None,
             shell_is_on: true,
             shell: "/bin/bash".into(),
             snapshots: None,
             set_variables: Vec::new(),
             environment: BTreeMap::from([("PATH".into(), "/usr/bin:/bin".into())]),
         };
-        Self { folder, situation, servers: None }
+        Self { folder, situation, node_paths: Vec::new(), servers: None }
     }
 
     pub(crate) fn path(&self) -> &Path {
@@ -93,21 +105,53 @@ impl Bench {
         self.run_answered(call, None)
     }
 
-    /// Runs a call to its end, and answers its first question.
-    pub(crate) fn run_answered(&self, call: &ToolCall, mut answer: Option<Answer>) -> Ran {
+    /// Runs calls of one session and gives all that was said, a line each.
+    pub(crate) fn show_all(&self, calls: &[ToolCall]) -> String {
+        let calls: Vec<_> = calls.iter().map(|call| (&self.situation, call)).collect();
+        self.show_each(&calls)
+    }
+
+    /// The same with calls that have situations of their own.
+    pub(crate) fn show_each(&self, calls: &[(&Situation, &ToolCall)]) -> String {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        let toolbox = self.toolbox();
+        let run = |(situation, call): &(&Situation, &ToolCall)| {
+            Self::run_in(&runtime, &toolbox, situation, call, None).text()
+        };
+        let shown: String = calls.iter().map(run).collect();
+        shown.replace(&*self.folder.path().to_string_lossy(), "DIR")
+    }
+
+    /// Runs a call to its end, and answers its first question.
+    pub(crate) fn run_answered(&self, call: &ToolCall, answer: Option<Answer>) -> Ran {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        Self::run_in(&runtime, &self.toolbox(), &self.situation, call, answer)
+    }
+
+    fn toolbox(&self) -> Arc<Toolbox> {
+        let toolbox = Toolbox::new(Equipment {
+            rules: Rules::default(),
+            sandbox: Sandbox::new(Wanted::Strongest),
+            protection: Protection::On,
+            home: self.folder.path().to_owned(),
+            node_paths: self.node_paths.clone(),
+        });
+        if let Some(servers) = &self.servers {
+            toolbox.use_servers(servers.clone());
+        }
+        Arc::new(toolbox)
+    }
+
+    fn run_in(
+        runtime: &Runtime,
+        toolbox: &Arc<Toolbox>,
+        situation: &Situation,
+        call: &ToolCall,
+        mut answer: Option<Answer>,
+    ) -> Ran {
         runtime.block_on(async {
             let (desk, mut heard) = Desk::open();
-            let toolbox = Arc::new(Toolbox::new(Equipment {
-                rules: Rules::default(),
-                sandbox: Sandbox::new(Wanted::Strongest),
-                protection: Protection::On,
-                home: self.folder.path().to_owned(),
-            }));
-            if let Some(servers) = &self.servers {
-                toolbox.use_servers(servers.clone());
-            }
-            let job = Job { situation: Arc::new(self.situation.clone()), toolbox, desk };
+            let job = Job { situation: Arc::new(situation.clone()), toolbox: toolbox.clone(), desk };
             let mut said = Vec::new();
             let outcome = {
                 let running = async {

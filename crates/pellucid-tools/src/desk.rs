@@ -134,6 +134,13 @@ impl Desk {
         answered.await.ok()
     }
 
+    /// Tells people, and waits until the session has heard it, so that nothing that comes of it is told before it.
+    pub async fn tell_first(&self, event: EventMessage) {
+        self.tell(event).await;
+        // There is room for as many messages as may wait when none does.
+        let _nobody_listens = self.sender.reserve_many(WAITING_MAX).await.is_err();
+    }
+
     /// Tells people.
     pub async fn tell(&self, event: EventMessage) {
         self.say(FromTool::Event(event)).await;

@@ -15,6 +15,7 @@ use pellucid_exec::terminal;
 use pellucid_exec::terminal::Kind;
 use pellucid_exec::terminal::Report;
 use pellucid_exec::terminal::Terminal;
+use pellucid_protocol::approval::SandboxPermissions;
 use pellucid_protocol::call::ToolCall;
 use pellucid_protocol::event::EventMessage;
 use pellucid_protocol::exec::ExecCommandBegin;
@@ -70,8 +71,19 @@ struct Arguments {
     tty: bool,
     yield_time_ms: Option<u64>,
     max_output_tokens: Option<usize>,
-    #[serde(flatten)]
-    rights: Rights,
+    sandbox_permissions: Option<SandboxPermissions>,
+    justification: Option<String>,
+    prefix_rule: Option<Vec<String>>,
+}
+
+impl Arguments {
+    fn rights(&self) -> Rights {
+        Rights {
+            sandbox_permissions: self.sandbox_permissions,
+            justification: self.justification.clone(),
+            prefix_rule: self.prefix_rule.clone(),
+        }
+    }
 }
 
 async fn run(call: &ToolCall, job: &Job) -> Result<ToolOutput, Failed> {
@@ -79,7 +91,7 @@ async fn run(call: &ToolCall, job: &Job) -> Result<ToolOutput, Failed> {
     let reservation = job.toolbox.terminals.reserve();
     let argv = script_argv(&shell(job, wanted.shell.as_deref()), wanted.login, &wanted.cmd);
     let cwd = job.situation.folder(wanted.workdir.as_deref());
-    if let Some(text) = escalation_refusal(job.situation.approval_policy, wanted.rights.permissions()) {
+    if let Some(text) = escalation_refusal(job.situation.approval_policy, wanted.rights().permissions()) {
         return Err(Failed::Told(text.replace("you should not ask", "you cannot ask")));
     }
     if let Some(patched) = patch::intercept(job, &call.name, &call.call_id, &argv, &cwd).await {
@@ -160,7 +172,8 @@ async fn start(
     argv: &[String],
     cwd: &Path,
 ) -> Result<(Terminal, bool), TerminalFailure> {
-    let request = permit::Request { call_id: &call.call_id, argv, cwd, rights: &wanted.rights, tty: Some(wanted.tty) };
+    let rights = wanted.rights();
+    let request = permit::Request { call_id: &call.call_id, argv, cwd, rights: &rights, tty: Some(wanted.tty) };
     let mut permit = permit::permit(job, &request).await?;
     let mut env = job.situation.environment.clone();
     add_terminal(&mut env);
@@ -277,5 +290,19 @@ mod tests {
         let bench = Bench::new();
         let shown = bench.show(&function("exec_command", r#"{"cmd":"true","workdir":"none"}"#));
         expect![[r#"=> exec_command failed: CreateProcess { message: "Rejected(\"Failed to create unified exec process: No such file or directory (os error 2)\")" }"#]].assert_eq(&steady(&shown));
+    }
+
+    #[test]
+    fn a_mistake_in_the_rights_is_placed_where_it_stands() {
+        for (tool, command) in [
+            ("exec_command", r#""cmd":"ls""#),
+            ("shell", r#""command":["ls"]"#),
+            ("shell_command", r#""command":"ls""#),
+        ] {
+            let before = format!(r#"{{{command},"sandbox_permissions":"bogus""#);
+            let shown = Bench::new().show(&function(tool, &format!("{before}}}")));
+            let place = format!("at line 1 column {}", before.len());
+            assert!(shown.contains("unknown variant `bogus`") && shown.trim_end().ends_with(&place), "{shown}");
+        }
     }
 }

@@ -7,18 +7,22 @@
 //!
 //! To add one: write its file, list it in `TOOLS`, name it in a pack.
 
+pub mod agents;
 pub mod desk;
 pub mod mcp_tool;
 pub mod situation;
 pub mod toolbox;
 pub mod user_command;
 
+mod agent_id;
 mod apply_patch;
+mod close_agent;
 mod command;
 mod dynamic_tool;
 mod exec_command;
 mod grep_files;
 mod indentation;
+mod js_repl;
 mod list_dir;
 mod login;
 mod mcp_resources;
@@ -26,15 +30,19 @@ mod patch;
 mod permit;
 mod read_file;
 mod request_user_input;
+mod resume_agent;
 mod script_argv;
 mod search_tool_bm25;
+mod send_input;
 mod shell;
 mod shell_command;
+mod spawn_agent;
 mod terminal_failure;
 mod test_sync_tool;
 mod text;
 mod update_plan;
 mod view_image;
+mod wait;
 mod write_stdin;
 
 #[cfg(test)]
@@ -98,6 +106,8 @@ static TOOLS: &[Tool] = &[
     mcp_resources::LIST_TEMPLATES,
     mcp_resources::READ,
     update_plan::TOOL,
+    js_repl::TOOL,
+    js_repl::RESET,
     request_user_input::TOOL,
     search_tool_bm25::TOOL,
     view_image::TOOL,
@@ -105,6 +115,11 @@ static TOOLS: &[Tool] = &[
     read_file::TOOL,
     list_dir::TOOL,
     test_sync_tool::TOOL,
+    spawn_agent::TOOL,
+    send_input::TOOL,
+    resume_agent::TOOL,
+    wait::TOOL,
+    close_agent::TOOL,
 ];
 
 /// What a call needs besides its arguments.
@@ -152,15 +167,24 @@ pub fn is_parallel(situation: &Situation, name: &str) -> bool {
 /// Whether calls of this tool may change files.
 pub fn is_mutating(situation: &Situation, name: &str) -> bool {
     let is_known = TOOLS.iter().any(|tool| tool.name == name && tool.when == When::ShellIsOn);
-    let is_named = ["exec_command", "write_stdin", "apply_patch"].contains(&name);
+    let is_named = ["exec_command", "write_stdin", "apply_patch", "js_repl"].contains(&name);
     is_known || is_named || situation.dynamic_tools.iter().any(|tool| tool == name)
 }
 
-/// Runs a call.
+/// Runs a call of the model.
 ///
 /// # Errors
 /// When no tool can take it, or it leaves no answer.
 pub async fn run(call: &ToolCall, job: &Job) -> Result<ToolOutput, NoOutcome> {
+    if job.situation.only.as_ref().is_some_and(|only| !only.contains(&call.name)) {
+        let text = "direct tool calls are disabled; use js_repl and codex.tool(...) instead";
+        return Ok(ToolOutput::Text(text.to_owned()));
+    }
+    dispatch(call, job).await
+}
+
+/// Runs a call, whoever made it.
+async fn dispatch(call: &ToolCall, job: &Job) -> Result<ToolOutput, NoOutcome> {
     let known = || TOOLS.iter().find(|tool| tool.name == call.name && job.situation.has(tool));
     let (takes, run): (&[Takes], Run) = if job.situation.dynamic_tools.contains(&call.name) {
         (&[Takes::Function], |call, job| Box::pin(dynamic_tool::run(call, job)))

@@ -7,7 +7,7 @@ use std::path::Path;
 use std::path::PathBuf;
 use std::time::Instant;
 
-use base64::Engine as _;
+use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use pellucid_engine::approval::denial::RETRY_REASON;
 use pellucid_engine::approval::grants::GrantKey;
@@ -19,6 +19,7 @@ use pellucid_engine::approval::patch::decide_patch;
 use pellucid_engine::exec_output::Ended;
 use pellucid_exec::script;
 use pellucid_exec::script::PatchIn;
+use pellucid_patch::ApplyError;
 use pellucid_patch::Reader;
 use pellucid_patch::Root;
 use pellucid_patch::Verified;
@@ -30,6 +31,7 @@ use pellucid_patch::verify;
 use pellucid_protocol::approval::ApplyPatchApprovalRequest;
 use pellucid_protocol::approval::ReviewDecision;
 use pellucid_protocol::change::Changes;
+use pellucid_protocol::change::FileChange;
 use pellucid_protocol::change::PatchApplyBegin;
 use pellucid_protocol::change::PatchApplyEnd;
 use pellucid_protocol::change::PatchStatus;
@@ -78,16 +80,19 @@ pub(crate) async fn apply(job: &Job, call_id: &str, body: &str, cwd: &Path) -> R
         }))
         .await;
     let began = Instant::now();
-    let outcome = write(job, call_id, verified, &changes, decision.requirement, roots).await;
+    let patch = Patch { call_id, cwd, changes: &changes };
+    let outcome = write(job, &patch, verified, decision.requirement, roots).await;
+    match &outcome {
+        Ok(summary) => patch.show(job, OutputStream::Stdout, summary).await,
+        Err(Unwritten::Failed(text)) => patch.show(job, OutputStream::Stderr, &format!("{text}\n")).await,
+        // What the sandbox refused was shown when it was asked about.
+        Err(Unwritten::Declined) => {}
+    }
     let (stdout, stderr, status) = match &outcome {
         Ok(summary) => (summary.clone(), String::new(), PatchStatus::Completed),
         Err(Unwritten::Failed(text)) => (String::new(), text.clone(), PatchStatus::Failed),
         Err(Unwritten::Declined) => (String::new(), DECLINED.to_owned(), PatchStatus::Declined),
     };
-    if status != PatchStatus::Declined {
-        tell_output(job, call_id, OutputStream::Stdout, &stdout).await;
-        tell_output(job, call_id, OutputStream::Stderr, &stderr).await;
-    }
     job.desk
         .tell(EventMessage::PatchApplyEnd(PatchApplyEnd {
             call_id: call_id.to_owned(),
@@ -108,14 +113,6 @@ pub(crate) async fn apply(job: &Job, call_id: &str, body: &str, cwd: &Path) -> R
         Ok(summary) => Ok(ended(0, summary)),
         Err(Unwritten::Failed(text)) => Ok(ended(1, text)),
         Err(Unwritten::Declined) => Err(Failed::told(DECLINED)),
-    }
-}
-
-/// Tells what a command that applies the patch would print.
-async fn tell_output(job: &Job, call_id: &str, stream: OutputStream, text: &str) {
-    if !text.is_empty() {
-        let chunk = STANDARD.encode(text);
-        job.desk.tell(EventMessage::ExecCommandOutputDelta { call_id: call_id.to_owned(), stream, chunk }).await;
     }
 }
 
@@ -140,11 +137,32 @@ fn roots(job: &Job) -> Vec<WritableRoot> {
     job.situation.writable_roots.iter().map(root).collect()
 }
 
+/// A patch that people see.
+struct Patch<'a> {
+    call_id: &'a str,
+    /// Where its paths begin.
+    cwd: &'a Path,
+    changes: &'a Changes,
+}
+
+impl Patch<'_> {
+    /// Shows what is said while it is applied, as if a command did it.
+    async fn show(&self, job: &Job, stream: OutputStream, text: &str) {
+        let (call_id, chunk) = (self.call_id.to_owned(), STANDARD.encode(text));
+        job.desk.tell(EventMessage::ExecCommandOutputDelta { call_id, stream, chunk }).await;
+    }
+
+    /// What a command would say that may not write this.
+    fn refused(&self, path: &Path) -> String {
+        let verb = if let Some(FileChange::Delete { .. }) = self.changes.get(path) { "delete" } else { "write" };
+        format!("Failed to {verb} file {}\n", path.strip_prefix(self.cwd).unwrap_or(path).display())
+    }
+}
+
 async fn write(
     job: &Job,
-    call_id: &str,
+    patch: &Patch<'_>,
     verified: Verified,
-    changes: &Changes,
     requirement: PatchRequirement,
     roots: Vec<WritableRoot>,
 ) -> Result<String, Unwritten> {
@@ -152,7 +170,7 @@ async fn write(
         verified.paths().map(|path| GrantKey::File { path: path.to_string_lossy().into_owned() }).collect();
     let is_asked = matches!(requirement, PatchRequirement::Ask);
     if is_asked && !job.toolbox.grants().cover(&keys) {
-        ask(job, call_id, changes, None, &keys).await?;
+        ask(job, patch, None, &keys).await?;
     }
     let is_confined = match job.situation.sandbox_policy {
         SandboxPolicy::DangerFullAccess | SandboxPolicy::ExternalSandbox { .. } => false,
@@ -162,10 +180,14 @@ async fn write(
     let mut writable = if is_confined { inside } else { Writable::Everywhere };
     if is_confined && let Err(error) = verified.check_writable(&writable) {
         // What the sandbox would refuse is asked about, unless somebody agreed already or cannot be asked.
-        match job.situation.approval_policy {
-            ApprovalPolicy::Never => return Err(Unwritten::Failed(error.to_string())),
-            _ if is_asked => tell_output(job, call_id, OutputStream::Stderr, &error.to_string()).await,
-            _ => ask(job, call_id, changes, Some(RETRY_REASON.to_owned()), &keys).await?,
+        if job.situation.approval_policy == ApprovalPolicy::Never {
+            return Err(Unwritten::Failed(error.to_string()));
+        }
+        if let ApplyError::Outside { path, .. } = &error {
+            patch.show(job, OutputStream::Stderr, &patch.refused(path)).await;
+        }
+        if !is_asked {
+            ask(job, patch, Some(RETRY_REASON.to_owned()), &keys).await?;
         }
         writable = Writable::Everywhere;
     }
@@ -177,17 +199,12 @@ async fn write(
     written.await.map_err(|error| Unwritten::Failed(error.to_string()))
 }
 
-async fn ask(
-    job: &Job,
-    call_id: &str,
-    changes: &Changes,
-    reason: Option<String>,
-    keys: &[GrantKey],
-) -> Result<(), Unwritten> {
+async fn ask(job: &Job, patch: &Patch<'_>, reason: Option<String>, keys: &[GrantKey]) -> Result<(), Unwritten> {
+    let call_id = patch.call_id;
     let event = EventMessage::ApplyPatchApprovalRequest(ApplyPatchApprovalRequest {
         call_id: call_id.to_owned(),
         turn_id: job.situation.turn_id.clone(),
-        changes: changes.clone(),
+        changes: patch.changes.clone(),
         reason,
         grant_root: None,
     });

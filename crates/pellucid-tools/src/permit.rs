@@ -24,7 +24,6 @@ use pellucid_protocol::approval::ExecApprovalRequest;
 use pellucid_protocol::approval::ReviewDecision;
 use pellucid_protocol::approval::SandboxPermissions;
 use pellucid_protocol::event::EventMessage;
-use serde::Deserialize;
 
 use crate::Job;
 use crate::desk::Answer;
@@ -32,13 +31,12 @@ use crate::desk::AskKey;
 use crate::desk::FromTool;
 
 /// The rights that the model asks for, as its arguments say it.
-#[derive(Debug, Clone, Default, Deserialize)]
+///
+/// Tools list these arguments themselves: read as a part of theirs, a mistake in one would be placed at the end.
+#[derive(Debug, Clone, Default)]
 pub(crate) struct Rights {
-    #[serde(default)]
     pub sandbox_permissions: Option<SandboxPermissions>,
-    #[serde(default)]
     pub justification: Option<String>,
-    #[serde(default)]
     pub prefix_rule: Option<Vec<String>>,
 }
 

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use pellucid_exec::process::DEFAULT_TIMEOUT;
+use pellucid_protocol::approval::SandboxPermissions;
 use pellucid_protocol::call::Payload;
 use pellucid_protocol::call::ToolCall;
 use pellucid_protocol::item::LocalShellAction;
@@ -39,27 +40,31 @@ struct Arguments {
     workdir: Option<String>,
     #[serde(alias = "timeout")]
     timeout_ms: Option<u64>,
-    #[serde(flatten)]
-    rights: Rights,
+    sandbox_permissions: Option<SandboxPermissions>,
+    justification: Option<String>,
+    prefix_rule: Option<Vec<String>>,
 }
 
 async fn run(call: &ToolCall, job: &Job) -> Result<ToolOutput, Failed> {
-    let Arguments { command, workdir, timeout_ms, rights } = match &call.payload {
+    let wanted: Arguments = match &call.payload {
         Payload::LocalShell(LocalShellAction::Exec { command, working_directory, timeout_ms, .. }) => Arguments {
             command: command.clone(),
             workdir: working_directory.clone(),
             timeout_ms: *timeout_ms,
-            rights: Rights::default(),
+            sandbox_permissions: None,
+            justification: None,
+            prefix_rule: None,
         },
         _ => arguments(call)?,
     };
+    let Arguments { command, workdir, timeout_ms, sandbox_permissions, justification, prefix_rule } = wanted;
     let wanted = Wanted {
         tool: call.name.clone(),
         call_id: call.call_id.clone(),
         argv: command,
         cwd: job.situation.folder(workdir.as_deref()),
         timeout: timeout_ms.map_or(DEFAULT_TIMEOUT, Duration::from_millis),
-        rights,
+        rights: Rights { sandbox_permissions, justification, prefix_rule },
         form: Form::Json,
     };
     command::run(job, &wanted).await

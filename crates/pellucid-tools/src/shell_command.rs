@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use pellucid_exec::process::DEFAULT_TIMEOUT;
+use pellucid_protocol::approval::SandboxPermissions;
 use pellucid_protocol::call::ToolCall;
 use pellucid_protocol::item::ToolOutput;
 use serde::Deserialize;
@@ -35,19 +36,21 @@ struct Arguments {
     login: Login,
     #[serde(alias = "timeout")]
     timeout_ms: Option<u64>,
-    #[serde(flatten)]
-    rights: Rights,
+    sandbox_permissions: Option<SandboxPermissions>,
+    justification: Option<String>,
+    prefix_rule: Option<Vec<String>>,
 }
 
 async fn run(call: &ToolCall, job: &Job) -> Result<ToolOutput, Failed> {
-    let Arguments { command, workdir, login, timeout_ms, rights } = arguments(call)?;
+    let Arguments { command, workdir, login, timeout_ms, sandbox_permissions, justification, prefix_rule } =
+        arguments(call)?;
     let wanted = Wanted {
         tool: call.name.clone(),
         call_id: call.call_id.clone(),
         argv: script_argv(&job.situation.shell, login, &command),
         cwd: job.situation.folder(workdir.as_deref()),
         timeout: timeout_ms.map_or(DEFAULT_TIMEOUT, Duration::from_millis),
-        rights,
+        rights: Rights { sandbox_permissions, justification, prefix_rule },
         form: Form::Lines,
     };
     command::run(job, &wanted).await

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use pellucid_protocol::id::SessionId;
 use pellucid_protocol::id::TurnId;
@@ -14,6 +15,7 @@ use serde::Serialize;
 
 use crate::Tool;
 use crate::When;
+use crate::agents::Agents;
 use crate::mcp_tool::McpRoute;
 
 /// What holds for all calls of a turn.
@@ -37,14 +39,18 @@ pub struct Situation {
     pub sees_pictures: bool,
     /// How outputs are cut.
     pub truncation: TruncationPolicy,
-    /// The tools that the model was offered.
+    /// The tools that the model was offered, those included that it can only reach through others.
     pub offered: Vec<Offered>,
+    /// The only tools that the model itself may call, if it may not call all.
+    pub only: Option<Vec<String>>,
     /// The names of the tools that the program which drives the session runs itself.
     pub dynamic_tools: Vec<String>,
     /// The tools of MCP servers.
     pub mcp_tools: Vec<McpRoute>,
     /// The tools of connected apps, which are offered when a search finds them.
     pub app_tools: Vec<AppTool>,
+    /// The agents that the session started, if it may have some.
+    pub agents: Option<Arc<dyn Agents>>,
     /// Whether commands can be run at all.
     pub shell_is_on: bool,
     /// The person's shell.
@@ -64,6 +70,8 @@ pub struct Offered {
     pub name: String,
     /// Whether calls of it may run beside others.
     pub is_parallel: bool,
+    /// Whether it is called with raw text, not with arguments.
+    pub takes_text: bool,
 }
 
 /// A tool of a connected app.

@@ -1,4 +1,5 @@
-//! What stays between the calls of a session: rules, grants, terminals, the sandbox, what patches did.
+//! What stays between the calls of a session: rules, grants, terminals, the sandbox, what patches did, the
+//! JavaScript kernel.
 
 use std::ffi::OsString;
 use std::path::Path;
@@ -22,6 +23,7 @@ use pellucid_protocol::event::EventMessage;
 use crate::desk::Desk;
 use crate::desk::FromTool;
 use crate::desk::Notice;
+use crate::js_repl::KernelSeat;
 use crate::login::Login;
 use crate::mcp_tool::ToolServers;
 use crate::situation::Situation;
@@ -38,6 +40,8 @@ pub struct Toolbox {
     home: PathBuf,
     diff: Mutex<TurnDiff>,
     login: Login,
+    node_paths: Vec<PathBuf>,
+    kernel: KernelSeat,
     servers: Mutex<Option<Arc<dyn ToolServers>>>,
 }
 
@@ -52,6 +56,8 @@ pub struct Equipment {
     pub protection: Protection,
     /// Where a person's rules are saved.
     pub home: PathBuf,
+    /// Where Node may be, before it is looked for in `PATH`.
+    pub node_paths: Vec<PathBuf>,
 }
 
 impl Toolbox {
@@ -66,6 +72,8 @@ impl Toolbox {
             home: equipment.home,
             diff: Mutex::default(),
             login: Login::default(),
+            node_paths: equipment.node_paths,
+            kernel: KernelSeat::default(),
             servers: Mutex::default(),
         }
     }
@@ -116,6 +124,27 @@ impl Toolbox {
     /// Whether the login shell's setup was written down.
     pub fn has_login_snapshot(&self) -> bool {
         self.login.is_ready()
+    }
+
+    /// The home folder.
+    pub(crate) fn home(&self) -> &Path {
+        &self.home
+    }
+
+    /// Where Node may be, before it is looked for in `PATH`.
+    pub(crate) fn node_paths(&self) -> &[PathBuf] {
+        &self.node_paths
+    }
+
+    /// The kernel of the JavaScript tool, or the place for one.
+    pub(crate) fn kernel(&self) -> &KernelSeat {
+        &self.kernel
+    }
+
+    /// Ends what goes on between calls, and waits until it has ended.
+    pub async fn close(&self) {
+        self.terminals.terminate_all().await;
+        self.kernel.reset().await;
     }
 
     /// A command with the login shell's setup, if it asks for that and it is known.

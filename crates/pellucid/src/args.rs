@@ -2,6 +2,7 @@
 
 mod app_server;
 mod approvals;
+mod login;
 mod memory;
 mod pack;
 mod sandbox;
@@ -25,6 +26,8 @@ pub use approvals::ExecpolicyArgs;
 pub use approvals::ExecpolicyCheckArgs;
 pub use approvals::ExecpolicyCommand;
 pub use approvals::ExplainArgs;
+pub use login::LoginArgs;
+pub use login::LoginCommand;
 pub use memory::MemoryArgs;
 pub use memory::MemoryCommand;
 pub use memory::OfSession;
@@ -162,6 +165,10 @@ pub enum Command {
     Doctor(DoctorArgs),
     /// Serve sessions to editors and other programs, over JSON-RPC.
     AppServer(AppServerArgs),
+    /// Log in with an API key, or see who is logged in.
+    Login(LoginArgs),
+    /// Remove the stored login.
+    Logout,
     /// List feature switches.
     Features(FeaturesArgs),
     /// Packs: the texts and the layout of model input. See, copy, change, check and import them.

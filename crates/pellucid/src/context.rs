@@ -7,15 +7,19 @@ mod forms;
 use std::io::Write;
 use std::process::ExitCode;
 
+use pellucid_agent::sandbox::SandboxReport;
 use pellucid_agent::session::Session;
 use pellucid_engine::continuity::Continuity;
 use pellucid_engine::facts::Fate;
 use pellucid_engine::fragment::Origin;
+use pellucid_engine::instruction_file::InstructionFile;
 use pellucid_engine::report::Report;
 use pellucid_engine::report::Row;
 use pellucid_engine::report::fate_text;
 use pellucid_engine::report::why_text;
+use pellucid_exec::sandbox::Backend;
 use pellucid_tokens::Exact;
+use serde_json::json;
 
 use crate::args::ContextArgs;
 use crate::args::Shared;
@@ -47,7 +51,12 @@ fn show(session: &Session, body: Option<&[u8]>, as_json: bool, paint: Paint) -> 
     };
     let note = body.and_then(|body| count(&mut report, body, &session.facts().model.slug));
     let note = note.as_deref();
-    let text = if as_json { json(session, &report, note) } else { table(session, &report, note, paint) };
+    let sandbox = session.sandbox();
+    let text = if as_json {
+        json(session, &report, &sandbox, note)
+    } else {
+        table(session, &report, Some(&sandbox), note, paint)
+    };
     written(&text)
 }
 
@@ -68,10 +77,16 @@ fn count(report: &mut Report, body: &[u8], model: &str) -> Option<String> {
     }
 }
 
-fn json(session: &Session, report: &Report, note: Option<&str>) -> String {
+fn json(session: &Session, report: &Report, sandbox: &SandboxReport, note: Option<&str>) -> String {
     let mut value = report.to_json();
     value["model"] = session.facts().model.slug.as_str().into();
     value["pack"] = session.pack().name.as_str().into();
+    value["sandbox"] = json!({
+        "mode": sandbox.mode,
+        "backend": sandbox.backend.map(Backend::as_str),
+        "why": sandbox.why,
+        "gaps": sandbox.gaps.iter().map(|gap| gap.id).collect::<Vec<_>>(),
+    });
     if let Some(note) = note {
         value["note"] = note.into();
     }
@@ -93,7 +108,13 @@ impl Group<'_> {
     }
 }
 
-fn table(session: &Session, report: &Report, note: Option<&str>, paint: Paint) -> String {
+fn table(
+    session: &Session,
+    report: &Report,
+    sandbox: Option<&SandboxReport>,
+    note: Option<&str>,
+    paint: Paint,
+) -> String {
     let (bytes, tokens) = (number(report.bytes()), number(report.tokens()));
     let model = &session.facts().model.slug;
     let pack = &session.pack().name;
@@ -104,6 +125,9 @@ fn table(session: &Session, report: &Report, note: Option<&str>, paint: Paint) -
     let mut text = format!("request: {bytes} bytes, {tokens}; model {model}, pack {pack}\n");
     if let Some(continuity) = &report.continuity {
         text += &continuity_line(continuity);
+    }
+    if let Some(sandbox) = sandbox {
+        text += &format!("sandbox: {}: {}\n", sandbox.mode, sandbox.why);
     }
     if let Some(note) = note {
         text += &format!("note: {note}\n");
@@ -130,6 +154,7 @@ fn table(session: &Session, report: &Report, note: Option<&str>, paint: Paint) -
         }
     }
     text += &left_out(report, paint);
+    text += &hidden_text(report, paint);
     text
 }
 
@@ -159,12 +184,41 @@ fn left_out(report: &Report, paint: Paint) -> String {
     }
     let (read, others): (Vec<_>, Vec<_>) = report.candidates.iter().partition(|it| it.fate == Fate::Read);
     text += &format!("\n{}\n", paint.bold("instruction files looked for"));
-    for candidate in read {
-        text += &format!("  {}: read\n", candidate.path);
+    for candidate in &read {
+        let file = report.files.iter().find(|file| file.path == candidate.path);
+        text += &match file {
+            Some(file) => format!("  {}\n", file_text(file)),
+            None => format!("  {}: read\n", candidate.path),
+        };
+    }
+    for file in report.files.iter().filter(|file| read.iter().all(|it| it.path != file.path)) {
+        text += &format!("  {}\n", file_text(file));
     }
     for candidate in others {
         text += &paint.dim(&format!("  {}: {}", candidate.path, fate_text(&candidate.fate)));
         text.push('\n');
+    }
+    text
+}
+
+/// An instruction file with what was read of it, and its hash.
+fn file_text(file: &InstructionFile) -> String {
+    let read =
+        if file.n_read < file.size { format!(", its first {} bytes", number_of(file.n_read)) } else { String::new() };
+    format!("{}: read{read}, sha256 {}", file.path, file.hash)
+}
+
+/// What a person does not see in instruction files.
+fn hidden_text(report: &Report, paint: Paint) -> String {
+    let mut text = String::new();
+    for file in report.files.iter().filter(|file| !file.hidden.is_empty()) {
+        if text.is_empty() {
+            text += &format!("\n{}\n", paint.bold("seen by the model and not by you"));
+        }
+        for hidden in &file.hidden {
+            text += &paint.yellow(&format!("  {}:{hidden}", file.path));
+            text.push('\n');
+        }
     }
     text
 }
@@ -207,6 +261,10 @@ fn origins(rows: &[&Row]) -> Vec<(String, usize, usize)> {
     origins
 }
 
+fn number_of(bytes: u64) -> String {
+    thousands(i64::try_from(bytes).unwrap_or(i64::MAX))
+}
+
 fn number(number: usize) -> String {
     thousands(i64::try_from(number).unwrap_or(i64::MAX))
 }
@@ -239,7 +297,7 @@ mod tests {
         let body = session.request(&frame).body();
         let mut report = session.report().unwrap();
         let note = if exact { count(&mut report, &body, model) } else { None };
-        let text = table(&session, &report, note.as_deref(), Paint::plain());
+        let text = table(&session, &report, None, note.as_deref(), Paint::plain());
         let head = text.lines().next().unwrap().split_once(" bytes, ").unwrap().1;
         let kind = if head.starts_with("about ") { "estimated" } else { head.rsplit_once(" tokens ").unwrap().1 };
         let file = report.rows.iter().find(|row| row.origin.kind() == "file").unwrap();

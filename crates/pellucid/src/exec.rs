@@ -3,6 +3,8 @@
 //! Submits the prompt through the session's door and shows its events, as lines for people or as
 //! JSON. The status is 1 if any error was told.
 
+mod collab;
+mod family;
 mod human;
 mod json;
 
@@ -15,6 +17,7 @@ use pellucid_agent::door::Door;
 use pellucid_agent::identity::new_turn_id;
 use pellucid_agent::session::Session;
 use pellucid_engine::fragment::Why;
+use pellucid_engine::instruction_file::instruction_files;
 use pellucid_engine::report::why_text;
 use pellucid_engine::review;
 use pellucid_protocol::event::ErrorInfo;
@@ -30,6 +33,7 @@ use crate::args::ExecCommand;
 use crate::args::ExecOptions;
 use crate::args::ReviewArgs;
 use crate::args::Shared;
+use crate::exec::family::Family;
 use crate::exec::human::Human;
 use crate::exec::json::Json;
 use crate::start;
@@ -114,6 +118,7 @@ pub enum Otherwise {
 
 pub fn run_job(shared: &Shared, options: &ExecOptions, job: Job) -> Result<ExitCode, Failure> {
     let mut start = Start::new(shared, &options.turn)?;
+    start.enforce_login()?;
     start.read_rules()?;
     let is_waived = options.skip_git_repo_check || options.turn.bypass;
     let folders = &start.config.folders;
@@ -131,10 +136,11 @@ pub fn run_job(shared: &Shared, options: &ExecOptions, job: Job) -> Result<ExitC
         session.tell_context();
     }
     tell_omissions(&session, options.strict_context)?;
+    tell_hidden(&session);
     let (prompt, operation) = operation(job.work, options)?;
     let paint = Paint::new(options.color);
     let mut show = if options.json {
-        Show::Json(Json::new(has_context_events))
+        Show::Json(Box::new(Json::new(has_context_events)))
     } else {
         Show::Human(Box::new(Human::new(paint, hide_reasoning, prompt, session.facts())))
     };
@@ -205,6 +211,18 @@ fn tell_omissions(session: &Session, is_strict: bool) -> Result<(), Failure> {
     Ok(())
 }
 
+/// Warns of what a person does not see in the files that the model is given.
+fn tell_hidden(session: &Session) {
+    for file in instruction_files(session.facts()) {
+        let Some(first) = file.hidden.first() else { continue };
+        let more = match file.hidden.len() {
+            1 => "",
+            _ => ", and elsewhere (see `pellucid context`)",
+        };
+        style::line(&format!("warning: {}:{first}{more}", file.path));
+    }
+}
+
 /// Whether somebody's words are lost. A blank file loses nothing.
 fn is_loss(why: &Why) -> bool {
     match why {
@@ -251,7 +269,7 @@ impl Outcome {
 #[derive(Debug)]
 pub enum Show {
     Human(Box<Human>),
-    Json(Json),
+    Json(Box<Json>),
     /// Nowhere, unless something is wrong.
     Trouble,
 }
@@ -296,7 +314,9 @@ pub fn run_operation(
         let started = session.start_servers().await;
         started.map_err(|error| Failure::new(format!("Error: {error}")))?;
         let (door, inside) = door::open(&session);
-        let (session, outcome) = tokio::join!(door::run(session, inside), watch(door, operation, show));
+        let (family, nursery) = Family::new();
+        session.crew().set_nursery(nursery);
+        let (session, outcome) = tokio::join!(door::run(session, inside), watch(door, family, operation, show));
         Ok((session, outcome?))
     })
 }
@@ -310,14 +330,24 @@ pub fn runtime() -> Result<tokio::runtime::Runtime, Failure> {
 }
 
 /// The face: submits, shows, and shuts the session down after the turn.
-async fn watch(mut door: Door, operation: Operation, show: &mut Show) -> Result<Outcome, Failure> {
+async fn watch(mut door: Door, mut family: Family, operation: Operation, show: &mut Show) -> Result<Outcome, Failure> {
     let submit = |operation| Submission { id: new_turn_id(), operation };
     let mut outcome = Outcome::default();
     // A send only fails when the session has ended, and then the event stream says so.
     let _ = door.submissions.send(submit(operation)).await;
     loop {
         let event = tokio::select! {
+            // What the session did comes before what came of it.
+            biased;
             event = door.events.recv() => event,
+            event = family.next() => {
+                // What its agents could not do is not what the session could not do, but the status tells it.
+                if let EventMessage::Error { codex_error_info, .. } = &event {
+                    outcome.failure = Some(codex_error_info.unwrap_or(ErrorInfo::Other));
+                }
+                show.event(&event)?;
+                continue;
+            }
             interrupt = tokio::signal::ctrl_c() => {
                 if interrupt.is_ok() {
                     let _ = door.submissions.send(submit(Operation::Interrupt)).await;

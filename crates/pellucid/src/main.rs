@@ -14,6 +14,7 @@
 //! - `skills`, `prompts`: what lies on disk for the model or for a person to use
 //! - `sandbox`: one command under the sandbox
 //! - `doctor`: whether a turn could run here
+//! - `login`: who is known to the provider
 //! - `approvals`, `execpolicy`: what is decided about a command, and by which rule
 //! - `demo`: a scripted turn for newcomers
 //!
@@ -32,6 +33,7 @@ mod environment;
 mod exec;
 mod execpolicy;
 mod features;
+mod login;
 mod memory;
 mod pack;
 mod prompt;
@@ -91,6 +93,8 @@ fn run(args: Args) -> Result<ExitCode, Failure> {
         Command::Sandbox(args) => sandbox::run(&shared, &args),
         Command::AppServer(args) => app_server::run(&shared, &args),
         Command::Doctor(args) => doctor::run(&shared, &args),
+        Command::Login(args) => login::run(&shared, &args),
+        Command::Logout => login::log_out(&shared),
         Command::Features(args) => features::run(&shared, &args),
         Command::Pack(args) => pack::run(&shared, &args),
         Command::Memory(args) => memory::run(&shared, &args),

@@ -5,9 +5,11 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use pellucid_agent::child::Origin;
+use pellucid_agent::crew::Crew;
 use pellucid_agent::fork::Places;
 use pellucid_agent::identity;
 use pellucid_agent::identity::Identity;
+use pellucid_agent::login;
 use pellucid_agent::open;
 use pellucid_agent::open::Asked;
 pub use pellucid_agent::open::Keep;
@@ -29,6 +31,7 @@ use pellucid_exec::policy::Policy;
 use pellucid_model::Script;
 use pellucid_model::Tape;
 use pellucid_model::Transport;
+use pellucid_model::credentials::Stored;
 use pellucid_model::local;
 use pellucid_model::local::Fetching;
 use pellucid_model::local::LocalServer;
@@ -90,6 +93,8 @@ impl Failure {
 pub struct Start {
     pub config: Config,
     pub env: Env,
+    /// How the configuration was read.
+    options: LoadOptions,
     script: Option<Script>,
     tape: Option<Tape>,
     local: Option<LocalServer>,
@@ -146,7 +151,7 @@ impl Start {
             style::line(&format!("warning: {warning}"));
         }
         let script = script(turn)?;
-        Ok(Self { config, env: options.env, script, tape: None, local, policy: None })
+        Ok(Self { config, env: options.env.clone(), options, script, tape: None, local, policy: None })
     }
 
     /// Reads the rules about commands. What is wrong in them ends the program: a rule that forbids must not
@@ -159,6 +164,11 @@ impl Start {
             }
         };
         Ok(self.policy.insert(policy))
+    }
+
+    /// Ends the program when somebody is logged in otherwise than the configuration demands.
+    pub fn enforce_login(&self) -> Result<(), Failure> {
+        login::enforce(&self.config, &self.env).map_err(|violation| Failure::new(format!("{violation}. Logging out.")))
     }
 
     /// Makes sure that the local model server of `--oss` can answer.
@@ -202,11 +212,14 @@ impl Start {
         for file in &policy.unread {
             style::line(&format!("warning: {}: {UNREAD_RULES}", file.display()));
         }
-        let Self { config, env, script, tape, local: _, policy: _ } = self;
+        let Self { config, env, options, script, tape, local: _, policy: _ } = self;
         let pack = pack::selected(&config)?;
         let mut asked = match script {
             Some(script) => Asked::scripted(script),
-            None => Asked::over_http(&config, &env, Transport::default()),
+            None => {
+                warn_of_unusable_login(&config, login::session_key(&config, &env).is_some());
+                Asked::over_http(&config, &env, Transport::default())
+            }
         };
         if let Some(tape) = &tape {
             asked.model = asked.model.recorded(tape);
@@ -225,6 +238,7 @@ impl Start {
             origin: Origin::Face("exec"),
             dynamic_tools: Vec::new(),
             raw_items: RawItems::Hidden,
+            crew: Crew::new(options),
         };
         let session = open::open(plan, opening).map_err(|error| Failure::new(format!("Error: {error}")))?;
         if let Some(path) = path {
@@ -449,4 +463,19 @@ pub fn given_session_id(text: Option<&str>) -> Result<Option<SessionId>, Failure
     };
     let id = identity::parse_session_id(text).map(SessionId::new);
     id.map(Some).ok_or_else(|| Failure::new(format!("Error: --session-id {text}: this is not a UUID")))
+}
+
+/// Says that a ChatGPT login is stored where a key is needed: without that the server's refusal is a riddle.
+fn warn_of_unusable_login(config: &Config, has_key: bool) {
+    let provider = &config.model.provider;
+    let brings_its_own = provider.env_key.is_some() || provider.experimental_bearer_token.is_some();
+    if has_key || brings_its_own || !provider.requires_openai_auth {
+        return;
+    }
+    if let Ok(Some(Stored::ChatGpt(_))) = login::stored(config) {
+        style::line(
+            "warning: the stored login is a ChatGPT account's, which Pellucid does not send; \
+             give it an API key with `pellucid login --with-api-key` or CODEX_API_KEY",
+        );
+    }
 }

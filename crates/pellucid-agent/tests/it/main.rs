@@ -3,7 +3,9 @@
 #![allow(clippy::unwrap_used, reason = "a test that panics says where")]
 
 mod answers;
+mod crew;
 mod faults;
+mod login;
 mod recordings;
 mod replays;
 mod rules;
@@ -13,6 +15,7 @@ mod turns;
 mod windows;
 
 use pellucid_agent::child::Origin;
+use pellucid_agent::crew::Crew;
 use pellucid_agent::door;
 use pellucid_agent::gather;
 use pellucid_agent::gather::Sources;
@@ -93,12 +96,14 @@ pub fn setup(files: &Workspace, model: impl FnOnce(&Provider) -> Model) -> Setup
     let config = pellucid_config::load(&options).unwrap();
     let (provider_id, provider) = (config.model.provider_id.clone(), config.model.provider.clone());
     let pack = Pack::builtin(&config.prompt.pack).unwrap();
+    let crew = Crew::new(options);
     let sources = Sources::new(config, env);
     let mut gathered = gather::gather(&sources);
     prepare::prepare(&mut gathered, &pack, &sources).unwrap();
     Setup {
         origin: Origin::Face("exec"),
         side: Side::default(),
+        crew,
         session_id: identity::new_session_id(),
         pack,
         gathered,

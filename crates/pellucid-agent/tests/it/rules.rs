@@ -8,6 +8,12 @@ use pellucid_agent::rules;
 use pellucid_config::Env;
 use pellucid_config::LoadOptions;
 use pellucid_config::SystemPaths;
+use pellucid_engine::facts::Facts;
+use pellucid_engine::fragment::concat;
+use pellucid_engine::pack::Pack;
+use pellucid_engine::update;
+use pellucid_engine::update::Change;
+use pellucid_protocol::settings::ApprovalPolicy;
 use pellucid_testkit::Workspace;
 
 const PROJECT: &str = "prefix_rule(pattern=['make'])\nprefix_rule(pattern=['rm'], decision='forbidden')\n";
@@ -101,4 +107,34 @@ fn the_administrator_cannot_allow() {
         requirements.toml: rule 1 of `rules.prefix_rules`: it cannot allow; write "prompt" or "forbidden"
     "#]],
     );
+}
+
+#[test]
+fn a_prefix_that_is_saved_meanwhile_is_told_with_the_next_permissions() {
+    let workspace = Workspace::new("//- home/rules/u.rules\nprefix_rule(pattern=['git', 'pull'])\n");
+    let (home, work) = (workspace.folder("home"), workspace.folder("work"));
+    let mut options = LoadOptions::new(work, home, Env::from_pairs([]));
+    options.system = SystemPaths::in_folder(&workspace.folder("etc"));
+    let config = pellucid_config::load(&options).unwrap();
+    let policy = rules::load(&config).unwrap();
+    let mut gathered = gather::gather(&Sources::new(config, Env::from_pairs([])).with_policy(policy));
+    let before = gathered.facts.clone();
+    for prefix in [["touch", "a.txt"], ["git", "pull"], ["touch", "a.txt"]] {
+        gathered.allow(&prefix.map(str::to_owned));
+    }
+    let pack = Pack::builtin("codex").unwrap();
+    let told = |before: &Facts, after: &Facts| {
+        let change = Change { pack: &pack, before, after, previous_model: None };
+        update::updates(&change).iter().map(|message| concat(&message.fragments)).collect::<String>()
+    };
+    // Nothing is told anew only because of it.
+    assert_eq!(told(&before, &gathered.facts), "");
+    let after = Facts { approval_policy: ApprovalPolicy::OnRequest, ..gathered.facts.clone() };
+    let before = Facts { approval_policy: ApprovalPolicy::Untrusted, ..before };
+    let text = told(&before, &after);
+    let list: Vec<_> = text.lines().filter_map(|line| line.find("- [\"").map(|at| &line[at..])).collect();
+    expect![[r#"
+        - ["git", "pull"]
+        - ["touch", "a.txt"]"#]]
+    .assert_eq(&list.join("\n"));
 }

@@ -7,6 +7,7 @@ use std::path::PathBuf;
 use expect_test::Expect;
 use expect_test::expect;
 use pellucid_agent::child::Origin;
+use pellucid_agent::crew::Crew;
 use pellucid_agent::door;
 use pellucid_agent::gather;
 use pellucid_agent::gather::Sources;
@@ -75,6 +76,7 @@ impl World {
             Setup {
                 origin: Origin::Face("exec"),
                 side: Side::default(),
+                crew: Crew::default(),
                 session_id: identity::new_session_id(),
                 pack: Pack::builtin("codex").unwrap(),
                 gathered: gather::gather(&sources),

@@ -2,6 +2,7 @@
 //! pack's texts for the model, else the pack's default.
 
 use pellucid_protocol::feature::Feature;
+use pellucid_protocol::model::ModelInfo;
 use pellucid_protocol::model::ModelMessages;
 use pellucid_protocol::settings::Personality;
 
@@ -63,11 +64,12 @@ pub(super) fn tone(facts: &Facts, pack: &Pack, personality: Personality) -> Opti
 
 /// Whether the model's own instructions carry every tone.
 pub(super) fn carries_tones(facts: &Facts, pack: &Pack) -> bool {
-    let Some(Messages { template: Some(template), tones }) = Messages::of(facts, pack) else {
-        return false;
-    };
-    let has_place = template.iter().any(|fragment| fragment.text.contains(TONE));
-    has_place && tones.default.is_some() && tones.friendly.is_some() && tones.pragmatic.is_some()
+    Messages::of(facts, pack).is_some_and(|messages| messages.is_complete())
+}
+
+/// Whether the instructions that a pack or the catalogue has for a model carry every tone.
+pub fn offers_tones(model: &ModelInfo, pack: &Pack) -> bool {
+    Messages::of_model(model, pack).is_some_and(|messages| messages.is_complete())
 }
 
 /// A template with tones, from whoever has one.
@@ -88,19 +90,29 @@ impl Messages {
         if facts.base_instructions.is_some() || !facts.features.is_on(Feature::Personality) {
             return None;
         }
-        if let Some(messages) = &facts.model.model_messages {
+        Self::of_model(&facts.model, pack)
+    }
+
+    fn of_model(model: &ModelInfo, pack: &Pack) -> Option<Self> {
+        if let Some(messages) = &model.model_messages {
             return Some(Self::given(messages, &Origin::Catalogue));
         }
-        if facts.model.base_instructions.is_some() {
+        if model.base_instructions.is_some() {
             return None;
         }
-        match pack.model_texts(&facts.model.slug)? {
+        match pack.model_texts(&model.slug)? {
             OwnTexts::Entry(entry) => {
                 let origin = Origin::Pack { file: entry.file.clone() };
                 entry.model_messages.as_ref().map(|messages| Self::given(messages, &origin))
             }
             OwnTexts::Files(texts) => Some(Self::from_files(texts, pack)),
         }
+    }
+
+    fn is_complete(&self) -> bool {
+        let Self { template, tones } = self;
+        let has_place = template.iter().flatten().any(|fragment| fragment.text.contains(TONE));
+        has_place && tones.default.is_some() && tones.friendly.is_some() && tones.pragmatic.is_some()
     }
 
     fn given(messages: &ModelMessages, origin: &Origin) -> Self {

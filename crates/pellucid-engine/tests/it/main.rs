@@ -6,6 +6,7 @@ mod assembly;
 mod compactions;
 mod corpus;
 mod fixture;
+mod instruction_files;
 mod memories;
 mod other_systems;
 mod packs;

@@ -36,6 +36,8 @@ const DEPTH_MAX: usize = 50;
 pub struct Fault {
     /// The line, from 1.
     pub line: usize,
+    /// The lines and columns from which and up to which it is wrong, from 1, if they are known.
+    pub range: Option<[(usize, usize); 2]>,
     /// What is wrong, on one line.
     pub message: String,
     /// The same at length, with the way there.
@@ -75,7 +77,7 @@ thread_local! {
 pub fn evaluate(path: &str, text: &str) -> Result<Vec<Rule>, Fault> {
     if shape(text).depth > DEPTH_MAX {
         let message = format!("error: more than {DEPTH_MAX} brackets in one another");
-        return Err(Fault { line: 1, detail: message.clone(), message });
+        return Err(Fault { line: 1, range: None, detail: message.clone(), message });
     }
     RULES.take();
     let outcome = run(path, text);
@@ -99,11 +101,13 @@ fn run(path: &str, text: &str) -> starlark::Result<()> {
 }
 
 fn fault(error: &starlark::Error) -> Fault {
-    let line = error.span().map_or(1, |span| span.resolve_span().begin.line + 1);
+    let span = error.span().map(|span| span.resolve_span());
+    let line = span.map_or(1, |span| span.begin.line + 1);
+    let range = span.map(|span| [span.begin, span.end].map(|place| (place.line + 1, place.column + 1)));
     let detail = format!("starlark error: {error}");
     let cause = detail.lines().find(|line| line.starts_with("error: "));
     let message = cause.or_else(|| detail.lines().next()).unwrap_or_default().trim_end().to_owned();
-    Fault { line, message, detail }
+    Fault { line, range, message, detail }
 }
 
 #[starlark_module]

@@ -30,6 +30,9 @@ pub enum Protection {
     Off,
 }
 
+/// The version of Landlock's interface from which on files cannot be cut short either.
+pub(super) const FENCES_THAT_HOLD: u32 = 3;
+
 /// Why a command cannot be confined. It is then not run.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum SandboxError {
@@ -116,6 +119,7 @@ impl Sandbox {
             protection,
             bubblewrap: findings.bubblewrap_path.clone(),
             fresh_proc: findings.has_fresh_proc,
+            has_high_fences: findings.landlock_abi.is_some_and(|abi| abi >= FENCES_THAT_HOLD),
             agent: Some(std::process::id()),
         };
         Ok(Confinement { confined: Some(confined) })
@@ -137,7 +141,21 @@ struct Confined {
     protection: Protection,
     bubblewrap: Option<PathBuf>,
     fresh_proc: bool,
+    has_high_fences: bool,
     agent: Option<u32>,
+}
+
+impl Confined {
+    /// The folder in which fences alone refuse to write: the working directory, if nothing at all may be written.
+    ///
+    /// Where something may, the filter lets permissions and times of files be changed, which fences do not see.
+    fn fenced(&self, cwd: &Path) -> Option<PathBuf> {
+        let has_mounts = matches!(self.backend, Backend::Namespaces | Backend::Bubblewrap);
+        if !has_mounts || !self.has_high_fences || !self.roots.is_empty() {
+            return None;
+        }
+        std::fs::canonicalize(cwd).ok().filter(|path| path.parent().is_some())
+    }
 }
 
 impl Confinement {
@@ -191,6 +209,7 @@ impl Confinement {
             bubblewrap: confined.bubblewrap.clone().filter(|_| confined.backend == Backend::Bubblewrap),
             writable: confined.roots.clone(),
             protected,
+            fenced: confined.fenced(cwd),
             ..Order::new(confined.backend, argv)
         };
         let mut args = vec![confined.helper.clone().into_os_string()];
@@ -268,6 +287,23 @@ mod tests {
             wrapped(Protection::Off),
             "/opt/pellucid --pellucid-sandbox run --backend namespaces --write /R --network -- echo hi"
         );
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn fences_stand_alone_only_where_nothing_may_be_written() {
+        let folder = tempfile::tempdir().unwrap();
+        let cwd = std::fs::canonicalize(folder.path()).unwrap();
+        let wrapped = |abi: u32, backend: Wanted, cwd: &Path| {
+            let sandbox = Sandbox::with_helper("/opt/pellucid", backend);
+            sandbox.findings.set(Findings { landlock_abi: Some(abi), ..Findings::fixture(Ok(()), Ok(())) }).unwrap();
+            let confinement = sandbox.confinement(&SandboxPolicy::ReadOnly, &[], Protection::On).unwrap();
+            confinement.wrap(argv(), cwd).unwrap().contains(&"--fenced".into())
+        };
+        assert!(wrapped(3, Wanted::Strongest, &cwd));
+        assert!(!wrapped(2, Wanted::Strongest, &cwd));
+        assert!(!wrapped(3, Wanted::Only(Backend::Landlock), &cwd));
+        assert!(!wrapped(3, Wanted::Strongest, Path::new("/")));
     }
 
     #[cfg(target_os = "linux")]

@@ -31,7 +31,7 @@ const LOCAL_SERVICES: Gap =
     gap("local-services", "with network access, services of this machine are reached by their sockets too");
 const METADATA: Gap = gap(
     "metadata",
-    "under workspace-write, owners, permissions, times and attributes of the user's files can be changed anywhere",
+    "under workspace-write, owners, permissions, times, attributes and flags of the user's files can be changed anywhere",
 );
 const TOP_FOLDER: Gap = gap(
     "top-folder",

@@ -4,10 +4,10 @@
 //! that it costs little. What it plays is in its arguments (`order`).
 //!
 //! ```text
-//! namespaces   agent ─ run: new namespaces, mounts, fences ─┬─ init (first process of the namespace)
+//! namespaces   agent ─ run: new namespaces, mounts, fences ─┬─ init: its copy, the first process of the namespace
 //!                                                           └─ command
 //! bubblewrap   agent ─ run ─ bwrap ─ confine: fences ═ command
-//! landlock     agent ─ run (outside of the fences) ─ confine: fences ═ command
+//! landlock     agent ─ run (outside of the fences) ─ its copy: fences ═ command
 //! ```
 //!
 //! - `fences`: files, network ports, signals (Landlock)
@@ -15,6 +15,7 @@
 //! - `privileges`: capabilities and inherited files
 //! - `namespaces`: mounts and processes
 //! - `bubblewrap`: the same by another program
+//! - `fork`: copies of the helper
 //! - `watch`: staying beside the command, and ending it with the agent
 //! - `trial`: what works here
 //!
@@ -23,6 +24,8 @@
 mod bubblewrap;
 mod fences;
 mod filter;
+mod fork;
+mod guard;
 mod namespaces;
 mod privileges;
 mod trial;
@@ -34,8 +37,11 @@ use std::io::Write;
 use std::os::unix::process::CommandExt;
 use std::process::Command;
 use std::process::ExitCode;
+use std::sync::atomic::AtomicBool;
+use std::sync::atomic::Ordering;
 
 use super::Backend;
+use super::confinement::FENCES_THAT_HOLD;
 use super::denial::HELPER_FAILED;
 use super::order::HELPER;
 use super::order::Order;
@@ -72,24 +78,42 @@ impl<T, E: Into<io::Error>> Step<T> for Result<T, E> {
     }
 }
 
+/// Whether this very program plays the helper when it is asked to.
+static IS_OUR_PROGRAM: AtomicBool = AtomicBool::new(false);
+
+/// This program, started again to play a part; nothing if it does not play.
+pub fn ourselves(stage: &Stage) -> Option<Command> {
+    IS_OUR_PROGRAM.load(Ordering::Relaxed).then(|| {
+        let mut command = Command::new(watch::OURSELVES);
+        command.args(stage.to_args());
+        command
+    })
+}
+
 /// Plays the helper if the arguments ask for it.
 pub fn take_over() -> Option<ExitCode> {
     let mut args = std::env::args_os().skip(1);
     if args.next().is_none_or(|first| first != HELPER) {
+        IS_OUR_PROGRAM.store(true, Ordering::Relaxed);
         return None;
     }
     Some(play(args).unwrap_or_else(|error| {
-        // The two are told apart: nobody should look for a broken sandbox when a program is missing.
-        let text = match &error {
-            HelperError::Command { .. } => format!("pellucid: {error}\n"),
-            _ => format!(
-                "pellucid sandbox: the command was not run, because it could not be confined: {error}\n\
-                 `pellucid doctor` shows which sandboxes work on this system\n"
-            ),
-        };
-        let _ = io::stderr().write_all(text.as_bytes());
+        tell(&error);
         ExitCode::from(u8::try_from(HELPER_FAILED).unwrap_or(u8::MAX))
     }))
+}
+
+/// Says why there is no command. The two are told apart: nobody should look for a broken sandbox when a program is
+/// missing.
+fn tell(error: &HelperError) {
+    let text = match error {
+        HelperError::Command { .. } => format!("pellucid: {error}\n"),
+        _ => format!(
+            "pellucid sandbox: the command was not run, because it could not be confined: {error}\n\
+             `pellucid doctor` shows which sandboxes work on this system\n"
+        ),
+    };
+    let _ = io::stderr().write_all(text.as_bytes());
 }
 
 fn play(args: impl Iterator<Item = OsString>) -> Result<ExitCode, HelperError> {
@@ -101,12 +125,8 @@ fn play(args: impl Iterator<Item = OsString>) -> Result<ExitCode, HelperError> {
             Backend::Landlock => watch::run_beside(&order),
             Backend::Seatbelt => Err(HelperError::Backend(order.backend)),
         },
-        Stage::Confine(order) => {
-            confine(&order)?;
-            let error = command(&order).exec();
-            Err(HelperError::Command { program: order.command[0].clone(), error })
-        }
-        Stage::Init { has_agent } => Ok(watch::init(has_agent)),
+        Stage::Confine(order) => Err(become_command(&order)),
+        Stage::Guard => Ok(guard::run()),
         Stage::Probe { bubblewrap, everything } => {
             let text = trial::trial(bubblewrap.as_deref(), everything);
             io::stdout().write_all(text.as_bytes()).step("writing")?;
@@ -115,10 +135,21 @@ fn play(args: impl Iterator<Item = OsString>) -> Result<ExitCode, HelperError> {
     }
 }
 
+/// Confines this process and becomes the command. Comes back only if that fails.
+fn become_command(order: &Order) -> HelperError {
+    match confine(order) {
+        Ok(()) => HelperError::Command { program: order.command[0].clone(), error: command(order).exec() },
+        Err(error) => error,
+    }
+}
+
 /// Confines this process, and with it whatever it becomes or starts.
 fn confine(order: &Order) -> Result<(), HelperError> {
     privileges::drop_capabilities()?;
     let fences = fences::apply(order)?;
+    if order.fenced.is_some() && (!order.writable.is_empty() || fences.is_none_or(|abi| abi < FENCES_THAT_HOLD)) {
+        return Err(HelperError::Landlock("its fences are not high enough to stand alone".to_owned()));
+    }
     if fences.is_none() && needs_fences(order.backend) {
         return Err(HelperError::Landlock("the kernel lacks it or has it switched off".to_owned()));
     }

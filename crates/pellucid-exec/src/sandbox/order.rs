@@ -5,7 +5,6 @@
 //!
 //! Not here: doing it (`helper`), and deciding it (`confinement`).
 
-use std::ffi::OsStr;
 use std::ffi::OsString;
 use std::path::Path;
 use std::path::PathBuf;
@@ -22,11 +21,8 @@ pub enum Stage {
     Run(Order),
     /// Confine this very process, then become the command.
     Confine(Order),
-    /// Be the first process of a process namespace.
-    Init {
-        /// Whether standard input is a handle of the agent.
-        has_agent: bool,
-    },
+    /// Outlive the agent for a moment, and end what it was running.
+    Guard,
     /// Try the mechanisms and say what works.
     Probe {
         /// Where bubblewrap is, if it is to be tried.
@@ -55,6 +51,9 @@ pub struct Order {
     pub writable: Vec<PathBuf>,
     /// What it may not change even there.
     pub protected: Vec<PathBuf>,
+    /// A folder in which the fences alone refuse to write, so that a refusal reads as one. It must not be the root
+    /// of all files, and the filter must refuse what fences do not see: nothing may be writable.
+    pub fenced: Option<PathBuf>,
     /// The command.
     pub command: Vec<OsString>,
 }
@@ -89,10 +88,7 @@ impl Stage {
                 args.push("confine".into());
                 order.push_args(&mut args);
             }
-            Self::Init { has_agent } => {
-                args.push("init".into());
-                args.extend(has_agent.then(|| "--agent".into()));
-            }
+            Self::Guard => args.push("guard".into()),
             Self::Probe { bubblewrap, everything } => {
                 args.push("probe".into());
                 if let Some(path) = bubblewrap {
@@ -111,11 +107,7 @@ impl Stage {
         match stage.to_str() {
             Some("run") => Order::from_args(args).map(Self::Run),
             Some("confine") => Order::from_args(args).map(Self::Confine),
-            Some("init") => {
-                let has_agent = args.next();
-                let has_agent = has_agent.as_deref() == Some(OsStr::new("--agent"));
-                Ok(Self::Init { has_agent })
-            }
+            Some("guard") => Ok(Self::Guard),
             Some("probe") => {
                 let (mut bubblewrap, mut everything) = (None, false);
                 while let Some(argument) = args.next() {
@@ -144,14 +136,15 @@ impl Order {
             bubblewrap: None,
             writable: Vec::new(),
             protected: Vec::new(),
+            fenced: None,
             command,
         }
     }
 
     /// The folders that have to be mounts so that nobody can rename or remove them, outer ones first:
-    /// writable roots, and what lies between a root and a root or something protected further down.
+    /// writable roots, the fenced folder, and what lies between a root and a root or something protected further down.
     pub fn solid(&self) -> Vec<PathBuf> {
-        let mut paths: Vec<PathBuf> = self.writable.clone();
+        let mut paths: Vec<PathBuf> = self.writable.iter().chain(&self.fenced).cloned().collect();
         for inner in self.writable.iter().chain(&self.protected) {
             let between = inner.ancestors().skip(1).filter(|path| {
                 let is_below = |root: &PathBuf| path.starts_with(root) && *path != root;
@@ -187,6 +180,9 @@ impl Order {
         for path in &self.protected {
             pair("--protect", path.into());
         }
+        if let Some(path) = &self.fenced {
+            pair("--fenced", path.into());
+        }
         args.extend(self.network.then(|| "--network".into()));
         args.extend((!self.fresh_proc).then(|| "--no-proc".into()));
         args.push("--".into());
@@ -203,6 +199,7 @@ impl Order {
                 Some("--bubblewrap") => order.bubblewrap = Some(value(&mut args, "--bubblewrap")?.into()),
                 Some("--write") => order.writable.push(value(&mut args, "--write")?.into()),
                 Some("--protect") => order.protected.push(value(&mut args, "--protect")?.into()),
+                Some("--fenced") => order.fenced = Some(value(&mut args, "--fenced")?.into()),
                 Some("--network") => order.network = true,
                 Some("--no-proc") => order.fresh_proc = false,
                 Some("--") => {
@@ -252,9 +249,8 @@ mod tests {
     fn every_stage_survives_the_way() {
         let stages = [
             Stage::Run(order()),
-            Stage::Confine(Order::new(Backend::Landlock, vec!["true".into()])),
-            Stage::Init { has_agent: true },
-            Stage::Init { has_agent: false },
+            Stage::Confine(Order { fenced: Some("/w".into()), ..Order::new(Backend::Namespaces, vec!["true".into()]) }),
+            Stage::Guard,
             Stage::Probe { bubblewrap: Some("/b".into()), everything: true },
             Stage::Probe { bubblewrap: None, everything: false },
         ];

@@ -42,7 +42,7 @@ type Check = fn(Backend) -> Checked;
 
 /// Runs them; says how many failed.
 pub fn run(backends: &[Backend]) -> usize {
-    let checks: [(&str, Check); 8] = [
+    let checks: [(&str, Check); 9] = [
         ("work can be done", work),
         ("the end is passed on", endings),
         ("the agent's end is the command's end", killed_agent),
@@ -51,6 +51,7 @@ pub fn run(backends: &[Backend]) -> usize {
         ("protection can be switched off", unprotected),
         ("network access opens the network only", network),
         ("nothing is writable under read-only", read_only),
+        ("under read-only a refusal reads as one", refusal),
     ];
     let mut n_failed = 0;
     let mut tell = |name: &str, result: Checked| match result {
@@ -119,6 +120,14 @@ fn work(backend: Backend) -> Checked {
 fn read_only(backend: Backend) -> Checked {
     let text = "echo 1 > src/new; echo 2 > new; chmod 600 src/lib.rs; touch src/lib.rs; cat src/lib.rs";
     script(backend, &SandboxPolicy::ReadOnly, Protection::On, text, "before")
+}
+
+/// Fences refuse in other words than mounts do, and stand alone in the working directory if they are high enough.
+fn refusal(backend: Backend) -> Checked {
+    let abi = sandbox(Wanted::Only(backend)).findings().landlock_abi;
+    let expected = if abi.is_some_and(|abi| abi >= 3) { "Permission denied" } else { "Read-only file system" };
+    let text = "export LC_ALL=C; (echo 1 > new) 2>&1 | sed 's/.*: //'; (mkdir folder) 2>&1 | sed 's/.*: //'";
+    script(backend, &SandboxPolicy::ReadOnly, Protection::On, text, &format!("{expected}\n{expected}"))
 }
 
 fn unprotected(backend: Backend) -> Checked {

@@ -7,7 +7,10 @@ use serde::Serialize;
 
 use crate::call::Call;
 use crate::connection::Hello;
+use crate::methods::warnings::config_warnings;
+use crate::rpc;
 use crate::rpc::RpcError;
+use crate::types::notification::ServerNotification;
 
 /// `initialize`.
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
@@ -70,5 +73,9 @@ pub async fn initialize(call: Call<InitializeResponse>, params: InitializeParams
         opted_out: capabilities.opt_out_notification_methods.into_iter().flatten().collect(),
     });
     call.answer(&InitializeResponse { user_agent }).await;
+    for warning in config_warnings(&call.server).await {
+        let warning = ServerNotification::from(warning);
+        call.connection.notify(warning.method(), &rpc::encode(&warning)).await;
+    }
     Ok(())
 }

@@ -345,7 +345,7 @@ pub(crate) async fn fork_for_review(
 
 /// A copy of a session with everything in it.
 pub(crate) fn forked(
-    server: &Server,
+    server: &Arc<Server>,
     overrides: &Overrides,
     file: SessionFile,
     keep: Keep,
@@ -465,7 +465,7 @@ pub async fn list(server: &Server, params: ThreadListParams) -> Result<ThreadLis
     let default_provider = match &server.ground.script {
         Some(_) => SCRIPTED.to_owned(),
         None => {
-            let config = Overrides::default().config(server, None)?;
+            let (config, _) = Overrides::default().config(server, None)?;
             config.model.provider_id.clone()
         }
     };

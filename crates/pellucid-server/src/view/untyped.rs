@@ -1,6 +1,5 @@
 //! Events under their own names, for clients of the first version.
 
-use pellucid_protocol::event::Event;
 use pellucid_protocol::event::EventMessage;
 use pellucid_protocol::event::RawItems;
 use serde::Serialize;
@@ -29,8 +28,8 @@ pub struct UntypedParams {
 
 impl Untyped {
     /// The event as a notification. Absent for what clients have no word for, or learn as an answer.
-    pub fn of(thread_id: &str, event: &Event, raw_items: RawItems) -> Option<Self> {
-        match &event.msg {
+    pub fn of(thread_id: &str, turn_id: &str, event: &EventMessage, raw_items: RawItems) -> Option<Self> {
+        match event {
             EventMessage::RawResponseItem { .. } if raw_items == RawItems::Hidden => return None,
             EventMessage::SessionConfigured(_)
             | EventMessage::ContextReport(_)
@@ -39,11 +38,11 @@ impl Untyped {
             | EventMessage::ContextInjection { .. } => return None,
             _ => {}
         }
-        let msg = serde_json::value::to_raw_value(&event.msg).ok()?;
+        let msg = serde_json::value::to_raw_value(event).ok()?;
         // The type is the first member, as events are written.
         let name = msg.get().strip_prefix("{\"type\":\"")?.split('"').next()?;
         let method = format!("codex/event/{name}");
-        let params = UntypedParams { id: event.id.clone(), msg, conversation_id: thread_id.to_owned() };
+        let params = UntypedParams { id: turn_id.to_owned(), msg, conversation_id: thread_id.to_owned() };
         Some(Self { method, params })
     }
 }

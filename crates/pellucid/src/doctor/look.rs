@@ -5,6 +5,7 @@ use std::io::IsTerminal;
 use std::path::Path;
 use std::process::Command;
 
+use pellucid_agent::login;
 use pellucid_agent::sandbox;
 use pellucid_config::Config;
 use pellucid_config::Env;
@@ -12,7 +13,7 @@ use pellucid_config::home;
 use pellucid_exec::sandbox::Backend;
 use pellucid_exec::sandbox::Finding;
 use pellucid_exec::sandbox::gaps;
-use pellucid_model::credentials;
+use pellucid_model::credentials::Stored;
 use pellucid_protocol::settings::SandboxPolicy;
 use pellucid_workspace::git;
 use pellucid_workspace::shell;
@@ -120,8 +121,8 @@ fn model(config: &Config, env: &Env) -> Section {
         Some(name) if lookup(name).is_some() => ("present", None),
         Some(name) => ("missing", Some(format!("set the variable {name}"))),
         None if provider.experimental_bearer_token.is_some() => ("present", None),
-        None if credentials::api_key(&config.folders.home, &|name| env.text(name)).is_some() => ("present", None),
-        None if provider.requires_openai_auth => ("missing", Some("set the variable CODEX_API_KEY".to_owned())),
+        None if login::session_key(config, env).is_some() => ("present", None),
+        None if provider.requires_openai_auth => ("missing", Some(missing_key_hint(config))),
         None => ("not needed", None),
     };
     let slug = config.model.slug.as_deref();
@@ -136,6 +137,16 @@ fn model(config: &Config, env: &Env) -> Section {
             "base_url": provider.base_url,
             "key": key,
         }),
+    }
+}
+
+/// What to do about a missing key.
+fn missing_key_hint(config: &Config) -> String {
+    let advice = "pipe a key into `pellucid login --with-api-key`, or set the variable CODEX_API_KEY";
+    match login::stored(config) {
+        Ok(Some(Stored::ChatGpt(_))) => format!("the stored login is a ChatGPT account's, which is not sent: {advice}"),
+        Err(error) => format!("{error}; or {advice}"),
+        Ok(_) => advice.to_owned(),
     }
 }
 

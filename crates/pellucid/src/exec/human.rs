@@ -25,6 +25,8 @@ use pellucid_protocol::settings::ReasoningSummary;
 use pellucid_protocol::settings::SandboxPolicy;
 use pellucid_protocol::usage::TokenUsage;
 
+use crate::exec::collab::CollabCall;
+use crate::exec::collab::Phase;
 use crate::start::Failure;
 use crate::style;
 use crate::style::Paint;
@@ -107,7 +109,11 @@ impl Human {
                 AbortReason::ReviewEnded => "task aborted: review ended",
             }),
             EventMessage::TokenCount { info: Some(info), .. } => self.usage = Some(info.total_token_usage),
-            _ => {}
+            other => {
+                if let Some(call) = CollabCall::of(other) {
+                    self.collab(&call);
+                }
+            }
         }
     }
 
@@ -169,6 +175,18 @@ impl Human {
         };
         let answer: Vec<&str> = answer.lines().take(OUTPUT_LINES).collect();
         style::line(&self.paint.dim(&answer.join("\n")));
+    }
+
+    fn collab(&self, call: &CollabCall) {
+        let paint = self.paint;
+        let paint_title = |title: &str| match call.phase {
+            Phase::Began => paint.magenta(title),
+            Phase::Ended if call.is_failure() => paint.red(title),
+            Phase::Ended => paint.green(title),
+        };
+        for (n, line) in call.lines().iter().enumerate() {
+            style::line(&if n == 0 { paint_title(line) } else { paint.dim(line) });
+        }
     }
 
     fn change(&self, path: &Path, change: &FileChange) {

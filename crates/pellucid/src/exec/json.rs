@@ -22,6 +22,9 @@ use serde::Serializer;
 use serde::ser::SerializeMap;
 use serde_json::Value;
 
+use crate::exec::collab::CollabCall;
+use crate::exec::collab::CollabItem;
+use crate::exec::collab::Phase;
 use crate::start::Failure;
 
 /// Shows events to a program.
@@ -32,6 +35,8 @@ pub struct Json {
     searches: Vec<(String, String)>,
     /// Commands that run, by call, with the ids of their items.
     commands: Vec<(String, String, ExecCommandBegin)>,
+    /// Calls about other agents, with the ids of their items.
+    collab_calls: Vec<(String, String)>,
     /// Calls of servers' tools that run, with the ids of their items.
     server_calls: Vec<(String, String)>,
     usage: TokenUsage,
@@ -78,7 +83,10 @@ impl Json {
             EventMessage::ContextInjection { account } => {
                 vec![Line::PromptInjection { account: account.clone() }]
             }
-            EventMessage::TaskStarted { .. } => vec![Line::TurnStarted],
+            EventMessage::TaskStarted { .. } => {
+                self.error = None;
+                vec![Line::TurnStarted]
+            }
             EventMessage::AgentMessage { message } => {
                 vec![self.completed(Details::AgentMessage { text: message.clone() })]
             }
@@ -154,7 +162,7 @@ impl Json {
                 vec![Line::Error { message }]
             }
             EventMessage::TaskComplete { .. } => self.turn_over(),
-            _ => Vec::new(),
+            other => CollabCall::of(other).map(|call| self.collab(call)).into_iter().collect(),
         }
     }
 
@@ -169,6 +177,22 @@ impl Json {
                 self.plan = Some((id.clone(), plan.clone()));
                 Line::ItemStarted { item: Item { id, details: todo_list(plan) } }
             }
+        }
+    }
+
+    fn collab(&mut self, call: CollabCall) -> Line {
+        let known = self.collab_calls.iter().position(|(known, _)| *known == call.call_id);
+        let id = match known {
+            Some(at) => self.collab_calls.remove(at).1,
+            None => self.next_id(),
+        };
+        let item = Item { id: id.clone(), details: Details::Collab(call.item) };
+        match call.phase {
+            Phase::Began => {
+                self.collab_calls.push((call.call_id, id));
+                Line::ItemStarted { item }
+            }
+            Phase::Ended => Line::ItemCompleted { item },
         }
     }
 
@@ -315,6 +339,7 @@ enum Details {
         query: String,
         action: WebSearchAction,
     },
+    Collab(CollabItem),
     /// Without an end it still runs.
     McpToolCall {
         invocation: McpInvocation,
@@ -373,6 +398,15 @@ impl Serialize for Item {
                 map.serialize_entry("type", "file_change")?;
                 map.serialize_entry("changes", changes)?;
                 map.serialize_entry("status", status)?;
+            }
+            Details::Collab(item) => {
+                map.serialize_entry("type", "collab_tool_call")?;
+                map.serialize_entry("tool", item.tool)?;
+                map.serialize_entry("sender_thread_id", &item.sender_thread_id)?;
+                map.serialize_entry("receiver_thread_ids", &item.receiver_thread_ids)?;
+                map.serialize_entry("prompt", &item.prompt)?;
+                map.serialize_entry("agents_states", &item.agents_states)?;
+                map.serialize_entry("status", item.status)?;
             }
             Details::WebSearch { call_id, query, action } => {
                 map.serialize_entry("type", "web_search")?;

@@ -165,3 +165,38 @@ fn the_demo_needs_nothing_and_shows_where_things_come_from() {
     let answer_end = report.out().find('{').unwrap();
     serde_json::from_str::<serde_json::Value>(&report.out()[answer_end..]).expect("the report is JSON");
 }
+
+/// The agent and its session answer alike, as either may be asked first.
+const AGENTS: &str = "
+//- work/script.toml
+[[reply]]
+call = [{ name = \"spawn_agent\", args = { message = \"Count.\" } }]
+
+[[reply]]
+say = \"Done.\"
+
+[[reply]]
+say = \"Done.\"
+";
+
+#[test]
+fn agents_are_shown_to_programs_and_to_people() {
+    let session = "019a0000-0000-7000-8000-000000000001";
+    let args = ["exec", "--script", "script.toml", "--enable", "multi_agent", "--session-id", session];
+    let ran = World::new(AGENTS).run(&[&args[..], &["--json", "go"]].concat());
+    assert_eq!(ran.status, 0, "{}", ran.stderr);
+    let calls: Vec<&str> = ran.out().lines().filter(|line| line.contains("collab_tool_call")).collect();
+    let ended: serde_json::Value = serde_json::from_str(calls[1]).unwrap();
+    let agent = ended["item"]["receiver_thread_ids"][0].as_str().unwrap().to_owned();
+    let shown = calls.join("\n").replace(session, "SESSION").replace(&agent, "AGENT");
+    expect![[r#"
+        {"type":"item.started","item":{"id":"item_0","type":"collab_tool_call","tool":"spawn_agent","sender_thread_id":"SESSION","receiver_thread_ids":[],"prompt":"Count.","agents_states":{},"status":"in_progress"}}
+        {"type":"item.completed","item":{"id":"item_0","type":"collab_tool_call","tool":"spawn_agent","sender_thread_id":"SESSION","receiver_thread_ids":["AGENT"],"prompt":"Count.","agents_states":{"AGENT":{"status":"pending_init","message":null}},"status":"completed"}}"#]].assert_eq(&shown);
+
+    let ran = World::new(AGENTS).run(&[&args[..], &["go"]].concat());
+    assert_eq!((ran.status, ran.out()), (0, "Done.\n"));
+    let lines: Vec<&str> = ran.stderr.lines().filter(|line| line.contains("spawn_agent(")).collect();
+    assert_eq!(lines.len(), 2, "{}", ran.stderr);
+    assert!(lines[0].starts_with("collab spawn_agent("), "{}", lines[0]);
+    assert!(lines[1].ends_with(", prompt=\"Count.\") pending init:"), "{}", lines[1]);
+}

@@ -8,6 +8,10 @@ mod approvals;
 mod crashes;
 mod errors;
 mod exec;
+mod instruction_files;
+mod login;
+#[cfg(target_os = "linux")]
+mod orphans;
 mod other_packs;
 mod recordings;
 mod reference;

@@ -149,6 +149,22 @@ const NEW_NAMESPACES: [i32; 7] = [
 /// differs between C libraries.
 const TYPING: [u64; 2] = [0x5412, 0x541c];
 
+/// The parts of a request's number: what kind of thing it is for, and which one of that kind.
+const KIND: u64 = 0xff00;
+const KIND_AND_NUMBER: u64 = 0xffff;
+
+/// Requests that make, remove or change subvolumes of Btrfs. They need no more than a folder that is open for reading,
+/// and fences do not see them.
+const SUBVOLUME_KIND: u64 = 0x9400;
+const SUBVOLUMES: [u64; 9] = [1, 14, 15, 19, 23, 24, 26, 37, 63];
+
+/// Kinds of requests to file systems: those of all of them (`f`, `X`), of Btrfs and of F2FS. Some change a file that is
+/// open for reading, so they are refused where nothing may be written.
+const FILE_SYSTEM_KINDS: [u64; 4] = [0x6600, 0x5800, 0x9400, 0xf500];
+
+/// Those among them that only ask: for flags, extended flags and the places of a file on its disk.
+const ASKING: [u64; 3] = [0x8008_6601, 0x801c_581f, 0xc020_660b];
+
 /// Families of sockets that are meant by network access.
 const FAMILIES: [i32; 4] = [libc::AF_UNIX, libc::AF_INET, libc::AF_INET6, libc::AF_NETLINK];
 
@@ -207,8 +223,29 @@ fn refused(order: &Order) -> Result<Rules, seccompiler::BackendError> {
     // Limits of one's own are asked for and set under the number 0.
     let limits = SeccompRule::new(vec![condition(0, SeccompCmpOp::Ne, 0)?])?;
     rules.insert(libc::SYS_prlimit64, vec![limits]);
-    let ioctl = TYPING.iter().map(|request| SeccompRule::new(vec![condition(1, SeccompCmpOp::Eq, *request)?]));
-    rules.insert(libc::SYS_ioctl, ioctl.collect::<Result<_, _>>()?);
+    rules.insert(libc::SYS_ioctl, requests(order)?);
+    Ok(rules)
+}
+
+/// Requests to files and devices that are refused.
+fn requests(order: &Order) -> Result<Vec<SeccompRule>, seccompiler::BackendError> {
+    let mut rules = Vec::new();
+    for request in TYPING {
+        rules.push(SeccompRule::new(vec![condition(1, SeccompCmpOp::Eq, request)?])?);
+    }
+    for number in SUBVOLUMES {
+        let request = SUBVOLUME_KIND | number;
+        rules.push(SeccompRule::new(vec![condition(1, SeccompCmpOp::MaskedEq(KIND_AND_NUMBER), request)?])?);
+    }
+    if order.writable.is_empty() {
+        for kind in FILE_SYSTEM_KINDS {
+            let mut conditions = vec![condition(1, SeccompCmpOp::MaskedEq(KIND), kind)?];
+            for asking in ASKING {
+                conditions.push(condition(1, SeccompCmpOp::Ne, asking)?);
+            }
+            rules.push(SeccompRule::new(conditions)?);
+        }
+    }
     Ok(rules)
 }
 

@@ -5,6 +5,9 @@
 //! put back, and what is protected in them is made read-only again. A folder that is a mount can be
 //! neither renamed nor removed, so every folder on the way to something protected becomes one.
 //!
+//! In a folder that fences guard nothing is made read-only: the kernel looks at mounts first, and what they refuse reads
+//! as a broken disk (`Read-only file system`), where fences say `Permission denied`.
+//!
 //! The superuser does without a user namespace, in which files of other users would be out of reach.
 //!
 //! Not here: Landlock and the filter, which come on top.
@@ -66,8 +69,7 @@ pub fn separate(network: bool) -> Result<(), HelperError> {
     write("/proc/self/setgroups", "deny".to_owned())?;
     let (user, group) = (user.as_raw(), group.as_raw());
     write("/proc/self/uid_map", format!("{user} {user} 1"))?;
-    write("/proc/self/gid_map", format!("{group} {group} 1"))?;
-    privileges::pass_on_mounting()
+    write("/proc/self/gid_map", format!("{group} {group} 1"))
 }
 
 /// Arranges the files for a command.
@@ -78,7 +80,7 @@ pub fn arrange(order: &Order, mounts: &[Mount]) -> Result<(), HelperError> {
     let private = MountPropagationFlags::PRIVATE | MountPropagationFlags::REC;
     rustix::mount::mount_change("/", private).step("keeping mounts to ourselves")?;
 
-    let is_writable = |path: &Path| order.writable.iter().any(|root| path.starts_with(root));
+    let is_writable = |path: &Path| order.writable.iter().chain(&order.fenced).any(|root| path.starts_with(root));
     for path in order.solid() {
         rustix::mount::mount_bind_recursive(&path, &path).step(format!("mounting {}", path.display()))?;
     }

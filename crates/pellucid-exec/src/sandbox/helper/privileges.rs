@@ -47,12 +47,3 @@ pub fn drop_capabilities() -> Result<(), HelperError> {
 pub fn may_make_namespaces() -> bool {
     rustix::thread::capabilities(None).is_ok_and(|it| it.effective.contains(CapabilitySet::SYS_ADMIN))
 }
-
-/// Lets the next program that is started mount things in our namespaces, whoever the user is there.
-pub fn pass_on_mounting() -> Result<(), HelperError> {
-    let what = "passing on the right to mount";
-    let mut sets = rustix::thread::capabilities(None).step(what)?;
-    sets.inheritable |= CapabilitySet::SYS_ADMIN;
-    rustix::thread::set_capabilities(None, sets).step(what)?;
-    rustix::thread::configure_capability_in_ambient_set(CapabilitySet::SYS_ADMIN, true).step(what)
-}

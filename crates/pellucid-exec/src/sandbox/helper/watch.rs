@@ -14,7 +14,6 @@ use std::io::Write;
 use std::os::fd::AsFd;
 use std::os::fd::OwnedFd;
 use std::os::unix::process::ExitStatusExt;
-use std::process::Child;
 use std::process::Command;
 use std::process::ExitCode;
 use std::process::ExitStatus;
@@ -24,6 +23,7 @@ use nix::sys::signalfd::SfdFlags;
 use nix::sys::signalfd::SignalFd;
 use rustix::event::PollFd;
 use rustix::event::PollFlags;
+use rustix::process::DumpableBehavior;
 use rustix::process::Pid;
 use rustix::process::PidfdFlags;
 use rustix::process::Signal;
@@ -31,10 +31,11 @@ use rustix::process::WaitOptions;
 
 use super::HelperError;
 use super::Step;
+use super::fork::fork;
 use super::namespaces;
 use super::privileges;
+use crate::sandbox::denial::HELPER_FAILED;
 use crate::sandbox::order::Order;
-use crate::sandbox::order::Stage;
 
 /// This program's own file, under a name that works while `/proc` is the one we started with.
 pub const OURSELVES: &str = "/proc/self/exe";
@@ -54,21 +55,23 @@ pub fn run_beside(order: &Order) -> Result<ExitCode, HelperError> {
     let agent = agent(order)?;
     // What loses its parent becomes our child, so nothing gets away.
     rustix::process::set_child_subreaper(Some(rustix::process::getpid())).step("keeping processes together")?;
-    let mut command = Command::new(OURSELVES);
-    command.args(Stage::Confine(order.clone()).to_args());
-    let child = command.spawn().step("starting the helper again")?;
-    let ended = wait(child, agent.as_ref());
+    let child = fork(|| {
+        super::tell(&super::become_command(order));
+        HELPER_FAILED
+    });
+    let ended = wait(child.step("copying the helper")?, agent.as_ref());
     end_children();
     Ok(end_like(ended?))
 }
 
 /// Starts a process; `program` is what failed if that fails.
-pub fn spawn(command: &mut Command, program: &OsString) -> Result<Child, HelperError> {
-    command.spawn().map_err(|error| HelperError::Command { program: program.clone(), error })
+pub fn spawn(command: &mut Command, program: &OsString) -> Result<Pid, HelperError> {
+    let child = command.spawn().map_err(|error| HelperError::Command { program: program.clone(), error })?;
+    Ok(Pid::from_child(&child))
 }
 
 /// Waits until a process ends. Nothing is said of how if the agent ended before.
-pub fn wait(mut child: Child, agent: Option<&OwnedFd>) -> Result<Option<ExitStatus>, HelperError> {
+pub fn wait(child: Pid, agent: Option<&OwnedFd>) -> Result<Option<ExitStatus>, HelperError> {
     // Signals from a terminal reach the command by itself; it decides whether it ends, not we.
     // Blocked only now, because a child inherits what is blocked.
     let mut ours = SigSet::all();
@@ -77,10 +80,11 @@ pub fn wait(mut child: Child, agent: Option<&OwnedFd>) -> Result<Option<ExitStat
     }
     ours.thread_block().step("holding signals back")?;
     let signals = SignalFd::with_flags(&ours, SfdFlags::SFD_NONBLOCK | SfdFlags::SFD_CLOEXEC).step("taking signals")?;
-    let id = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
     loop {
-        if let Some(status) = child.try_wait().step("waiting for the command")? {
-            return Ok(Some(status));
+        match rustix::process::waitpid(Some(child), WaitOptions::NOHANG) {
+            Ok(Some((_, status))) => return Ok(Some(ExitStatus::from_raw(status.as_raw()))),
+            Ok(None) | Err(rustix::io::Errno::INTR) => {}
+            Err(error) => return Err(error).step("waiting for the command"),
         }
         let mut watched = vec![PollFd::from_borrowed_fd(signals.as_fd(), PollFlags::IN)];
         watched.extend(agent.map(|it| PollFd::new(it, PollFlags::IN)));
@@ -91,8 +95,8 @@ pub fn wait(mut child: Child, agent: Option<&OwnedFd>) -> Result<Option<ExitStat
         while let Ok(Some(signal)) = signals.read_signal() {
             // Whoever asks us to end means the command.
             let is_request = signal.ssi_signo == libc::SIGTERM.unsigned_abs();
-            if let (true, Some(id)) = (is_request, id) {
-                let _ = rustix::process::kill_process(id, Signal::TERM);
+            if is_request {
+                let _ = rustix::process::kill_process(child, Signal::TERM);
             }
         }
     }
@@ -176,7 +180,7 @@ const STAYS: &[u8] = b"&";
 /// Our end of the first process of a namespace.
 #[derive(Debug)]
 pub struct Init {
-    process: Child,
+    process: Pid,
     tell: PipeWriter,
     hear: PipeReader,
 }
@@ -187,18 +191,19 @@ impl Init {
     pub fn start(agent: Option<&OwnedFd>) -> Result<Self, HelperError> {
         let (told, tell) = io::pipe().step("making a pipe")?;
         let (hear, heard) = io::pipe().step("making a pipe")?;
-        let mut command = Command::new(OURSELVES);
-        command.args(Stage::Init { has_agent: agent.is_some() }.to_args());
-        // Handles are passed as the standard ones, which can be taken up again safely.
-        match agent {
-            Some(agent) => command.stdin(agent.try_clone().step("passing the agent on")?),
-            None => command.stdin(std::process::Stdio::null()),
-        };
-        command.stdout(told).stderr(heard);
-        let process = command.spawn().step("starting the first process")?;
-        // With it goes our copy of its ends of the pipes, so that its end can be noticed.
-        drop(command);
-        Ok(Self { process, tell, hear })
+        let process = fork(|| {
+            // The command's own files must not stay open here: whoever reads from it waits for their end.
+            let taken = [
+                rustix::stdio::dup2_stdin(agent.map_or(told.as_fd(), AsFd::as_fd)),
+                rustix::stdio::dup2_stdout(&told),
+                rustix::stdio::dup2_stderr(&heard),
+            ];
+            privileges::close_inherited_files();
+            if taken.iter().all(Result::is_ok) { init(agent.is_some()) } else { 1 }
+        });
+        // Our copy of its ends of the pipes goes here, so that its end can be noticed.
+        drop((told, heard));
+        Ok(Self { process: process.step("starting the first process")?, tell, hear })
     }
 
     /// Waits until it is ready. Says whether the namespace has a `/proc` of its own.
@@ -209,9 +214,9 @@ impl Init {
     }
 
     /// Ends the namespace and waits until it has ended.
-    pub fn dismiss(mut self) {
+    pub fn dismiss(self) {
         drop(self.tell);
-        let _ = self.process.wait();
+        wait_for(self.process);
     }
 
     /// Says that the command has ended by itself. What it left behind may go on until the agent ends.
@@ -221,19 +226,25 @@ impl Init {
     pub fn ended(mut self) {
         let mut said = [0; STAYS.len()];
         if self.tell.write_all(ENDED).is_ok() && self.hear.read_exact(&mut said).is_err() {
-            let _ = self.process.wait();
+            wait_for(self.process);
         }
     }
 }
 
+fn wait_for(process: Pid) {
+    while matches!(rustix::process::waitpid(Some(process), WaitOptions::empty()), Err(rustix::io::Errno::INTR)) {}
+}
+
 /// The first process of a process namespace: when it ends, the kernel ends all others there.
-pub fn init(has_agent: bool) -> ExitCode {
+fn init(has_agent: bool) -> i32 {
     // The kernel shows the processes of the namespace of whoever mounts, so it has to be here.
     let said = if namespaces::mount_proc() { MOUNTED } else { NOT_MOUNTED };
+    // It stands outside of the fences, so its memory must not be a way there.
+    let _ = rustix::process::set_dumpable_behavior(DumpableBehavior::NotDumpable);
     let _ = privileges::drop_capabilities();
     let _ = std::env::set_current_dir("/");
     if io::stderr().write_all(said).is_err() {
-        return ExitCode::FAILURE;
+        return 1;
     }
     let (agent, pipe) = (io::stdin(), io::stdout());
     let mut told = [0; ENDED.len()];
@@ -243,7 +254,7 @@ pub fn init(has_agent: bool) -> ExitCode {
             watched.push(PollFd::from_borrowed_fd(agent.as_fd(), PollFlags::IN));
         }
         if poll(&mut watched).is_err() || watched.get(1).is_some_and(|it| !it.revents().is_empty()) {
-            return ExitCode::FAILURE;
+            return 1;
         }
         if watched[0].revents().is_empty() {
             continue;
@@ -251,7 +262,7 @@ pub fn init(has_agent: bool) -> ExitCode {
         match rustix::io::read(pipe.as_fd(), &mut told) {
             Ok(n_bytes) if n_bytes > 0 => break,
             Err(rustix::io::Errno::INTR) => {}
-            _ => return ExitCode::FAILURE,
+            _ => return 1,
         }
     }
     // Only the dead and those that nobody waits for any more are left.
@@ -259,11 +270,11 @@ pub fn init(has_agent: bool) -> ExitCode {
         match rustix::process::wait(WaitOptions::NOHANG) {
             Ok(Some(_)) | Err(rustix::io::Errno::INTR) => {}
             Ok(None) => break,
-            Err(_) => return ExitCode::SUCCESS,
+            Err(_) => return 0,
         }
     }
     if io::stderr().write_all(STAYS).is_err() {
-        return ExitCode::FAILURE;
+        return 1;
     }
     std::thread::spawn(|| {
         while !matches!(rustix::process::wait(WaitOptions::empty()), Err(error) if error != rustix::io::Errno::INTR) {}
@@ -278,5 +289,5 @@ pub fn init(has_agent: bool) -> ExitCode {
             break;
         }
     }
-    ExitCode::SUCCESS
+    0
 }

@@ -12,6 +12,7 @@ use std::path::Path;
 use rustix::fs::AtFlags;
 use rustix::fs::CWD;
 use rustix::fs::FileType;
+use rustix::fs::IFlags;
 use rustix::fs::Mode;
 use rustix::fs::OFlags;
 use rustix::fs::Timespec;
@@ -66,6 +67,7 @@ pub const ATTEMPTS: &[Attempt] = &[
     .gap("metadata"),
     attempt("utimes", "the times of a file", utimes).gap("metadata"),
     attempt("setxattr", "the attributes of a file", setxattr).gap("metadata"),
+    attempt("file-flags", "the flags of a file", file_flags).gap("metadata"),
 ];
 
 pub fn write(path: &Path) -> Tried {
@@ -148,6 +150,18 @@ fn utimes(world: &World) -> Tried {
     let time = Timespec { tv_sec: 1, tv_nsec: 0 };
     let times = Timestamps { last_access: time, last_modification: time };
     Ok(rustix::fs::utimensat(CWD, &world.secret, &times, AtFlags::empty())?)
+}
+
+/// By a request to a file that is open for reading only.
+fn file_flags(world: &World) -> Tried {
+    let file = File::open(&world.secret)?;
+    let Ok(flags) = rustix::fs::ioctl_getflags(&file) else {
+        return Err(Failure::Skipped("this file system has no flags".to_owned()));
+    };
+    match rustix::fs::ioctl_setflags(&file, flags | IFlags::NODUMP) {
+        Err(rustix::io::Errno::NOTSUP) => Err(Failure::Skipped("this file system has no such flag".to_owned())),
+        other => Ok(other?),
+    }
 }
 
 fn setxattr(world: &World) -> Tried {

@@ -1,0 +1,281 @@
+//! The agents that a session started: who they are, how far they are, how many there may be.
+//!
+//! One crew serves a person's session and all that come of it; it belongs to the person's session and ends with it.
+//! Each agent is a session of its own behind a door of its own, in a task of its own. A face that wants to show
+//! agents gives the crew a [`Nursery`]; without one, what agents tell is heard by nobody.
+//!
+//! Not here: what the model asks of agents (`line`), and what a new one is made of (`hire`).
+
+mod hire;
+mod line;
+
+use std::collections::BTreeMap;
+use std::fmt::Debug;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::Mutex;
+use std::sync::MutexGuard;
+use std::sync::PoisonError;
+use std::sync::Weak;
+
+use pellucid_config::LoadOptions;
+use pellucid_protocol::agent::AgentStatus;
+use pellucid_protocol::event::Event;
+use pellucid_protocol::id::SessionId;
+use pellucid_protocol::id::TurnId;
+use pellucid_protocol::operation::Operation;
+use pellucid_protocol::operation::Submission;
+use pellucid_protocol::settings::ApprovalPolicy;
+use pellucid_protocol::settings::ReasoningEffort;
+use pellucid_protocol::settings::SandboxPolicy;
+use pellucid_tools::agents::AgentError;
+use serde_json::Value;
+use tokio::sync::mpsc;
+use tokio::sync::watch;
+use tokio::task::JoinSet;
+
+pub(crate) use self::line::line;
+use crate::door;
+use crate::door::Door;
+use crate::door::Inside;
+use crate::identity;
+use crate::session::Session;
+
+/// How many sessions may stand above an agent.
+const DEPTH_MAX: usize = 1;
+
+/// Takes the agents that sessions start, for a face that shows them.
+pub trait Nursery: Debug + Send + Sync {
+    /// Takes one, before it is told anything.
+    ///
+    /// Its events must be taken all the time: an agent whose events are left lying waits, and one whose receiver is
+    /// dropped ends. This is called while a call is being done, so it must not wait.
+    fn adopt(&self, child: NewChild);
+}
+
+/// An agent that was started or opened again, as a face needs it.
+#[derive(Debug)]
+pub struct NewChild {
+    /// Its id.
+    pub id: SessionId,
+    /// Whether it begins or goes on.
+    pub opened: Opened,
+    /// Takes submissions. Dropping it does not end the agent.
+    pub submissions: mpsc::Sender<Submission>,
+    /// Gives events.
+    pub events: mpsc::Receiver<Event>,
+    /// Its session file, if it has one.
+    pub path: Option<PathBuf>,
+    /// Where it works.
+    pub cwd: PathBuf,
+    /// Its model.
+    pub model: String,
+    /// The provider of that.
+    pub provider_id: String,
+    /// When a person is asked.
+    pub approval_policy: ApprovalPolicy,
+    /// What commands may touch.
+    pub sandbox_policy: SandboxPolicy,
+    /// How long the model may think.
+    pub effort: Option<ReasoningEffort>,
+    /// Who started it, as session files say it.
+    pub source: Value,
+}
+
+/// How an agent came to be open.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Opened {
+    /// It begins.
+    New,
+    /// It had been closed.
+    Again,
+}
+
+/// The agents of a session. Clones are the same crew.
+#[derive(Debug, Clone, Default)]
+pub struct Crew {
+    share: Share,
+}
+
+/// Whose crew it is.
+#[derive(Debug, Clone, Default)]
+enum Share {
+    /// Nobody's: this session cannot have agents.
+    #[default]
+    None,
+    /// This session's own.
+    Owned(Arc<Shared>),
+    /// That of a session above, which ends all. An agent must not keep the crew that keeps it.
+    Lent(Weak<Shared>),
+}
+
+#[derive(Debug)]
+struct Shared {
+    /// How the configuration was read; an agent in a role reads it again.
+    options: LoadOptions,
+    state: Mutex<State>,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    members: BTreeMap<SessionId, Member>,
+    /// One for each agent that has not ended, closed ones too.
+    tasks: JoinSet<()>,
+    nursery: Option<Arc<dyn Nursery>>,
+}
+
+/// An agent that is open.
+#[derive(Debug, Clone)]
+struct Member {
+    submissions: mpsc::Sender<Submission>,
+    status: watch::Receiver<AgentStatus>,
+}
+
+impl Crew {
+    /// A crew for a person's session, whose configuration was read like this.
+    pub fn new(options: LoadOptions) -> Self {
+        Self { share: Share::Owned(Arc::new(Shared { options, state: Mutex::default() })) }
+    }
+
+    /// Has a face take the agents that are opened from now on.
+    pub fn set_nursery(&self, nursery: Arc<dyn Nursery>) {
+        if let Some(shared) = self.shared() {
+            shared.state().nursery = Some(nursery);
+        }
+    }
+
+    /// The same crew for a session that this one starts.
+    pub(crate) fn lent(&self) -> Self {
+        let share = match &self.share {
+            Share::None => Share::None,
+            Share::Owned(shared) => Share::Lent(Arc::downgrade(shared)),
+            Share::Lent(shared) => Share::Lent(shared.clone()),
+        };
+        Self { share }
+    }
+
+    /// Ends all agents at once, if they are this session's own. What they did so far stays in their files.
+    pub(crate) async fn end(&self) {
+        if let Share::Owned(shared) = &self.share {
+            let mut tasks = {
+                let mut state = shared.state();
+                state.members.clear();
+                std::mem::take(&mut state.tasks)
+            };
+            tasks.shutdown().await;
+        }
+    }
+
+    fn shared(&self) -> Option<Arc<Shared>> {
+        match &self.share {
+            Share::None => None,
+            Share::Owned(shared) => Some(shared.clone()),
+            Share::Lent(shared) => shared.upgrade(),
+        }
+    }
+}
+
+impl Shared {
+    /// A panic while it was held left nothing half done: every change is one step.
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Whether one more may be opened.
+    fn check_room(&self, max: usize) -> Result<(), AgentError> {
+        self.state().check_room(max)
+    }
+
+    /// Opens a door to an agent and lets it live.
+    fn admit(&self, session: Session, opened: Opened, path: Option<PathBuf>, max: usize) -> Result<Member, AgentError> {
+        let status = watch::Sender::default();
+        let (Door { submissions, events }, inside) = door::open_watched(&session, status.clone());
+        let member = Member { submissions: submissions.clone(), status: status.subscribe() };
+        let nursery = {
+            let mut state = self.state();
+            state.check_room(max)?;
+            state.members.insert(session.id().clone(), member.clone());
+            state.nursery.clone()
+        };
+        let unheard = match nursery {
+            Some(nursery) => {
+                let facts = session.facts();
+                nursery.adopt(NewChild {
+                    id: session.id().clone(),
+                    opened,
+                    submissions,
+                    events,
+                    path,
+                    cwd: facts.cwd.clone().into(),
+                    model: facts.model.slug.clone(),
+                    provider_id: session.provider_id().to_owned(),
+                    approval_policy: facts.approval_policy,
+                    sandbox_policy: facts.sandbox_policy.clone(),
+                    effort: facts.effort,
+                    source: session.setup.origin.source(),
+                });
+                None
+            }
+            None => Some(events),
+        };
+        let mut state = self.state();
+        while state.tasks.try_join_next().is_some() {}
+        state.tasks.spawn(live(session, inside, unheard, status));
+        Ok(member)
+    }
+
+    /// An agent that is open.
+    fn member(&self, id: &SessionId) -> Result<Member, AgentError> {
+        self.state().members.get(id).cloned().ok_or_else(|| AgentError::NotFound(id.clone()))
+    }
+
+    /// Has an agent do something. One that has ended is forgotten.
+    async fn submit(&self, id: &SessionId, operation: Operation) -> Result<TurnId, AgentError> {
+        let member = self.member(id)?;
+        let submission_id = identity::new_turn_id();
+        let submission = Submission { id: submission_id.clone(), operation };
+        if member.submissions.send(submission).await.is_err() {
+            self.state().members.remove(id);
+            return Err(AgentError::Closed(id.clone()));
+        }
+        Ok(submission_id)
+    }
+
+    /// Ends an agent, and waits until its file is complete.
+    async fn close(&self, id: &SessionId) -> Result<(), AgentError> {
+        let mut member = self.member(id)?;
+        self.submit(id, Operation::Shutdown).await?;
+        self.state().members.remove(id);
+        while member.status.changed().await.is_ok() {}
+        Ok(())
+    }
+}
+
+impl State {
+    fn check_room(&self, max: usize) -> Result<(), AgentError> {
+        if self.members.len() < max { Ok(()) } else { Err(AgentError::LimitReached(max)) }
+    }
+}
+
+/// The life of an agent. Whoever waits for it hears of its end, whatever that is.
+async fn live(
+    session: Session,
+    inside: Inside,
+    unheard: Option<mpsc::Receiver<Event>>,
+    status: watch::Sender<AgentStatus>,
+) {
+    let hearing = async {
+        if let Some(mut events) = unheard {
+            while events.recv().await.is_some() {}
+        }
+    };
+    let (session, ()) = tokio::join!(door::run(session, inside), hearing);
+    drop(session);
+    status.send_if_modified(|status| {
+        let is_open = !status.is_final();
+        if is_open {
+            *status = AgentStatus::Shutdown;
+        }
+        is_open
+    });
+}

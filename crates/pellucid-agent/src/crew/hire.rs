@@ -1,0 +1,244 @@
+//! What a new agent is made of: its parent in this turn, and its role.
+//!
+//! A role without configuration of its own changes nothing. One with configuration has all of the configuration read
+//! again with its own on top, so what flags said of the parent does not hold; but no agent may touch more than
+//! its parent.
+
+use std::path::PathBuf;
+
+use pellucid_config::Config;
+use pellucid_config::HarnessOverrides;
+use pellucid_config::LoadOptions;
+use pellucid_config::Override;
+use pellucid_config::layers::Source;
+use pellucid_config::value::Data;
+use pellucid_engine::assemble;
+use pellucid_engine::facts::Facts;
+use pellucid_engine::facts::Provided;
+use pellucid_engine::fragment::concat;
+use pellucid_model::Model;
+use pellucid_model::Transport;
+use pellucid_model::compression::Compression;
+use pellucid_model::credentials;
+use pellucid_model::credentials::Login;
+use pellucid_protocol::feature::Feature;
+use pellucid_protocol::id::SessionId;
+use pellucid_protocol::settings::ApprovalPolicy;
+use pellucid_protocol::settings::CollaborationMode;
+use pellucid_protocol::settings::CollaborationModeKind;
+use pellucid_protocol::settings::CollaborationSettings;
+use pellucid_protocol::settings::SandboxPolicy;
+use pellucid_store::side::Side;
+use pellucid_tools::agents::AgentError;
+
+use super::DEPTH_MAX;
+use super::line::Parent;
+use crate::child::Origin;
+use crate::gather;
+use crate::gather::Gathered;
+use crate::gather::Sources;
+use crate::prepare;
+use crate::session::Setup;
+
+/// The role of an agent that was given none.
+const DEFAULT_ROLE: &str = "default";
+
+/// What the built-in role `explorer` sets: a quick model.
+const EXPLORER: &[(&str, &str)] = &[("model", "gpt-5.1-codex-mini"), ("model_reasoning_effort", "medium")];
+
+/// The configuration that a role brings.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Layer {
+    File(PathBuf),
+    Values(&'static [(&'static str, &'static str)]),
+}
+
+/// What a new agent in a role is made of.
+pub(super) fn setup(
+    parent: &Parent,
+    role: Option<&str>,
+    options: &LoadOptions,
+    session_id: SessionId,
+) -> Result<Setup, AgentError> {
+    let from = &parent.setup;
+    let origin = Origin::Spawned { parent: from.session_id.clone(), depth: from.origin.depth() + 1 };
+    let mut setup = Setup {
+        session_id,
+        model: from.model.beside(),
+        notices: Vec::new(),
+        context_events: false,
+        side: Side::default(),
+        crew: from.crew.lent(),
+        ..from.clone()
+    };
+    match layer(&from.sources.config, role.unwrap_or(DEFAULT_ROLE))? {
+        None => take_over(&mut setup, parent)?,
+        Some(layer) => read_again(&mut setup, parent, options, &layer)?,
+    }
+    let facts = &mut setup.gathered.facts;
+    facts.approval_policy = ApprovalPolicy::Never;
+    facts.dynamic_tools = Vec::new();
+    if origin.depth() >= DEPTH_MAX {
+        facts.features.set(Feature::MultiAgent, false);
+    }
+    setup.origin = origin;
+    Ok(setup)
+}
+
+/// The configuration of a role, if it has some. The user's roles come before built-in ones.
+fn layer(config: &Config, role: &str) -> Result<Option<Layer>, AgentError> {
+    match (config.tools.agent_roles.get(role), role) {
+        (Some(role), _) => Ok(role.config_file.clone().map(Layer::File)),
+        (None, "explorer") => Ok(Some(Layer::Values(EXPLORER))),
+        (None, DEFAULT_ROLE | "worker") => Ok(None),
+        (None, unknown) => Err(AgentError::UnknownRole(unknown.to_owned())),
+    }
+}
+
+/// The parent's settings in this turn, with documents and skills as they are now.
+fn take_over(setup: &mut Setup, parent: &Parent) -> Result<(), AgentError> {
+    let turn = &parent.setup.gathered;
+    let folders = &mut setup.sources.config.folders;
+    if folders.cwd.as_os_str() != turn.facts.cwd.as_str() {
+        folders.cwd = turn.facts.cwd.clone().into();
+        folders.work_tree = None;
+    }
+    let Gathered { facts: now, omissions, skill_search, shell, .. } = gathered(setup, AgentError::Other)?;
+    let turn_facts = turn.facts.clone();
+    setup.gathered = Gathered {
+        facts: Facts {
+            home_document: now.home_document,
+            project_documents: now.project_documents,
+            candidates: now.candidates,
+            skills: now.skills,
+            memory: now.memory,
+            assistant: now.assistant,
+            injection: now.injection,
+            collaboration_mode: CollaborationMode {
+                mode: CollaborationModeKind::Default,
+                settings: CollaborationSettings {
+                    model: turn_facts.model.slug.clone(),
+                    reasoning_effort: turn_facts.effort,
+                    developer_instructions: None,
+                },
+            },
+            recorded_instructions: None,
+            ..turn_facts
+        },
+        omissions,
+        model_match: turn.model_match,
+        skill_search,
+        shell,
+    };
+    // An agent is told what its parent is told, also when that comes from a model that was changed since.
+    let own = assemble::assemble(&setup.pack, &setup.gathered.facts).instructions;
+    if concat(&own) != parent.instructions {
+        let place = format!("the session {}", parent.setup.session_id);
+        let text = parent.instructions.clone();
+        setup.gathered.facts.recorded_instructions = Some(Provided { place, text });
+    }
+    Ok(())
+}
+
+/// The configuration as it is now, with that of a role on top.
+fn read_again(setup: &mut Setup, parent: &Parent, options: &LoadOptions, layer: &Layer) -> Result<(), AgentError> {
+    let turn = &parent.setup.gathered.facts;
+    let mut options = LoadOptions { cwd: turn.cwd.clone().into(), ..options.clone() };
+    options.harness = HarnessOverrides {
+        profile: options.harness.profile.take(),
+        features: std::mem::take(&mut options.harness.features),
+        ..HarnessOverrides::default()
+    };
+    match layer {
+        Layer::File(path) => options.role_file = Some(path.clone()),
+        Layer::Values(values) => {
+            let value = |(key, text): &(&str, &str)| Override::new(key, Data::String((*text).to_owned()));
+            options.overrides.extend(values.iter().map(value));
+        }
+    }
+    let mut config = pellucid_config::load(&options).map_err(|error| unusable(&error.report()))?;
+    let has_own_provider = layer.names(&config, "model_provider");
+    if !has_own_provider && config.model.provider_id != setup.provider_id && !layer.names(&config, "model") {
+        // The model belongs to the provider that the person chose for this session.
+        config.model.slug = Some(turn.model.slug.clone());
+    }
+    if has_own_provider && config.model.provider_id != setup.provider_id {
+        let (provider, env) = (config.model.provider.clone(), &options.env);
+        let lookup = |name: &str| env.text(name);
+        let key = credentials::api_key(&config.folders.home, &lookup);
+        let compression = Compression::of(&provider, Login::ApiKey, &config.features);
+        setup.model = Model::http(Transport::default(), &provider, key, &lookup).compressing(compression);
+        setup.provider_id.clone_from(&config.model.provider_id);
+        setup.provider = provider;
+    }
+    setup.compact_prompt = config.prompt.compact_prompt.as_ref().map(gather::provided);
+    let Sources { env, policy, .. } = &parent.setup.sources;
+    setup.sources = Sources::new(config, env.clone()).with_policy(policy.clone());
+    setup.gathered = gathered(setup, |error| unusable(&error))?;
+    let facts = &mut setup.gathered.facts;
+    if freedom(&turn.sandbox_policy) < freedom(&facts.sandbox_policy) {
+        facts.sandbox_policy = turn.sandbox_policy.clone();
+        facts.writable_roots.clone_from(&turn.writable_roots);
+        facts.web_search = turn.web_search;
+    }
+    Ok(())
+}
+
+impl Layer {
+    /// Whether it says something about a key.
+    fn names(&self, config: &Config, key: &str) -> bool {
+        match self {
+            Self::Values(values) => values.iter().any(|(name, _)| *name == key),
+            Self::File(_) => {
+                let layer = config.layers().iter().find(|layer| layer.source == Source::Role);
+                layer.is_some_and(|layer| layer.table.at([key]).is_some())
+            }
+        }
+    }
+}
+
+/// What is true for the configuration of a setup.
+fn gathered(setup: &Setup, failed: impl FnOnce(String) -> AgentError) -> Result<Gathered, AgentError> {
+    let mut gathered = gather::gather(&setup.sources);
+    prepare::prepare(&mut gathered, &setup.pack, &setup.sources).map_err(|error| failed(error.to_string()))?;
+    Ok(gathered)
+}
+
+fn unusable(error: &str) -> AgentError {
+    tracing::warn!(%error, "the configuration of a role cannot be used");
+    AgentError::RoleUnusable
+}
+
+/// How much commands may touch, as an order.
+fn freedom(policy: &SandboxPolicy) -> u8 {
+    match policy {
+        SandboxPolicy::ReadOnly => 0,
+        SandboxPolicy::WorkspaceWrite { .. } => 1,
+        SandboxPolicy::ExternalSandbox { .. } => 2,
+        SandboxPolicy::DangerFullAccess => 3,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use pellucid_config::Env;
+    use pellucid_config::SystemPaths;
+    use pellucid_engine::tool_list::BUILT_IN_ROLES;
+
+    use super::*;
+
+    #[test]
+    fn every_role_that_the_model_reads_of_can_be_had() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut options = LoadOptions::new(folder.path(), folder.path(), Env::from_pairs([]));
+        options.system = SystemPaths::in_folder(folder.path());
+        let config = pellucid_config::load(&options).unwrap();
+        let with_layer: Vec<&str> = BUILT_IN_ROLES
+            .iter()
+            .filter(|(role, _)| layer(&config, role).unwrap().is_some())
+            .map(|(role, _)| *role)
+            .collect();
+        assert_eq!(with_layer, ["explorer"]);
+        assert_eq!(layer(&config, "x"), Err(AgentError::UnknownRole("x".to_owned())));
+    }
+}

@@ -1,0 +1,142 @@
+//! What the calls of a turn ask of the crew, with what the session is like in that turn.
+
+use std::sync::Arc;
+
+use pellucid_engine::fragment::Fragment;
+use pellucid_engine::fragment::concat;
+use pellucid_protocol::agent::AgentStatus;
+use pellucid_protocol::feature::Feature;
+use pellucid_protocol::id::SessionId;
+use pellucid_protocol::id::TurnId;
+use pellucid_protocol::input::UserInput;
+use pellucid_protocol::operation::Operation;
+use pellucid_store::find;
+use pellucid_store::name;
+use pellucid_store::read;
+use pellucid_store::recorder::Recorder;
+use pellucid_store::side::Side;
+use pellucid_tools::agents::AgentError;
+use pellucid_tools::agents::Agents;
+use pellucid_tools::agents::Depth;
+use pellucid_tools::agents::Doing;
+use tokio::sync::watch;
+
+use super::DEPTH_MAX;
+use super::Opened;
+use super::Shared;
+use super::hire;
+use crate::identity;
+use crate::log::Log;
+use crate::session::Session;
+use crate::session::Setup;
+
+/// A session as it is in a turn, for the agents that it starts.
+#[derive(Debug)]
+pub(super) struct Parent {
+    pub setup: Setup,
+    /// What it is told before the conversation.
+    pub instructions: String,
+    pub keeping: Keeping,
+}
+
+/// Whether sessions have files.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Keeping {
+    File,
+    Nothing,
+}
+
+/// The line of a session to its agents, if it may have some.
+pub(crate) fn line(setup: &Setup, instructions: &[Fragment], log: &Log) -> Option<Arc<dyn Agents>> {
+    setup.gathered.facts.features.is_on(Feature::MultiAgent).then(|| {
+        let keeping = if log.is_kept() { Keeping::File } else { Keeping::Nothing };
+        Arc::new(Parent { setup: setup.clone(), instructions: concat(instructions), keeping }) as Arc<dyn Agents>
+    })
+}
+
+impl Parent {
+    fn crew(&self) -> Result<Arc<Shared>, AgentError> {
+        self.setup.crew.shared().ok_or(AgentError::Unavailable)
+    }
+
+    /// How many agents may be open.
+    fn max(&self) -> usize {
+        self.setup.sources.config.tools.agents_max
+    }
+
+    async fn start(&self, role: Option<&str>, task: Vec<UserInput>) -> Result<SessionId, AgentError> {
+        let crew = self.crew()?;
+        let id = identity::new_session_id();
+        let setup = hire::setup(self, role, &crew.options, id.clone())?;
+        crew.check_room(self.max())?;
+        let home = &setup.sources.config.folders.home;
+        let path = match self.keeping {
+            Keeping::File => Some(name::path(home, jiff::Zoned::now().datetime(), id.as_str())),
+            Keeping::Nothing => None,
+        };
+        let recorder = path.clone().map_or_else(Recorder::none, Recorder::new);
+        crew.admit(Session::new(setup, recorder), Opened::New, path, self.max())?;
+        crew.submit(&id, said(task)).await?;
+        Ok(id)
+    }
+
+    fn open_again(&self, id: &SessionId) -> Result<(), AgentError> {
+        let crew = self.crew()?;
+        if crew.member(id).is_ok() {
+            return Ok(());
+        }
+        let home = &self.setup.sources.config.folders.home;
+        // A session cannot be its own agent: its file has a writer.
+        let path = find::by_id(home, id.as_str()).filter(|_| *id != self.setup.session_id);
+        let path = path.ok_or_else(|| AgentError::NotFound(id.clone()))?;
+        crew.check_room(self.max())?;
+        let mut setup = hire::setup(self, None, &crew.options, id.clone())?;
+        let failed = |error: &dyn std::error::Error| AgentError::Other(format!("{}: {error}", path.display()));
+        let file = read::open(&path).map_err(|error| failed(&error))?;
+        let recorder = match self.keeping {
+            Keeping::File => {
+                setup.side = Side::open(home, id.as_str());
+                Recorder::resume(path.clone()).map_err(|error| failed(&error))?
+            }
+            Keeping::Nothing => Recorder::none(),
+        };
+        let session = Session::resumed(setup, recorder, &file).map_err(|error| failed(&error))?;
+        crew.admit(session, Opened::Again, Some(path), self.max())?;
+        Ok(())
+    }
+}
+
+fn said(items: Vec<UserInput>) -> Operation {
+    Operation::UserInput { items, final_output_json_schema: None }
+}
+
+impl Agents for Parent {
+    fn depth(&self) -> Depth {
+        if self.setup.origin.depth() < DEPTH_MAX { Depth::Left } else { Depth::Reached }
+    }
+
+    fn spawn<'a>(&'a self, role: Option<&'a str>, task: Vec<UserInput>) -> Doing<'a, SessionId> {
+        Box::pin(self.start(role, task))
+    }
+
+    fn send<'a>(&'a self, id: &'a SessionId, message: Vec<UserInput>) -> Doing<'a, TurnId> {
+        Box::pin(async move { self.crew()?.submit(id, said(message)).await })
+    }
+
+    fn interrupt<'a>(&'a self, id: &'a SessionId) -> Doing<'a, ()> {
+        Box::pin(async move { self.crew()?.submit(id, Operation::Interrupt).await.map(|_| ()) })
+    }
+
+    fn resume<'a>(&'a self, id: &'a SessionId) -> Doing<'a, ()> {
+        Box::pin(async move { self.open_again(id) })
+    }
+
+    fn close<'a>(&'a self, id: &'a SessionId) -> Doing<'a, ()> {
+        Box::pin(async move { self.crew()?.close(id).await })
+    }
+
+    fn status(&self, id: &SessionId) -> watch::Receiver<AgentStatus> {
+        let member = self.crew().and_then(|crew| crew.member(id));
+        member.map_or_else(|_| watch::channel(AgentStatus::NotFound).1, |member| member.status)
+    }
+}

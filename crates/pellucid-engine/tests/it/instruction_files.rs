@@ -1,0 +1,25 @@
+//! Instruction files in the report: their hash, and what hides in them.
+
+use expect_test::expect;
+use pellucid_engine::facts::Document;
+use pellucid_engine::facts::Facts;
+use pellucid_engine::instruction_file::instruction_files;
+
+use crate::fixture;
+
+#[test]
+fn files_are_listed_with_what_was_read_of_them() {
+    let document =
+        |path: &str, text: &str, size: u64| Document { path: path.to_owned(), bytes: text.as_bytes().to_vec(), size };
+    let facts = Facts {
+        home_document: Some(document("/home/AGENTS.md", "Be brief.\n", 10)),
+        project_documents: vec![document("/p/AGENTS.md", "x\u{202E}", 9)],
+        ..fixture::facts()
+    };
+    let files = instruction_files(&facts);
+    let shown: Vec<String> =
+        files.iter().map(|it| format!("{} {}/{} {} {:?}", it.path, it.n_read, it.size, it.hash, it.hidden)).collect();
+    expect![[r#"
+        /home/AGENTS.md 10/10 96fb1c7f068c5ce63e2b45fc4aea602d48d5302be6ca033f3e1f0c7148558a49 []
+        /p/AGENTS.md 4/9 7f411cf31399ca3a7bf96453255ec86352546bc587630f2580a2135d9b5fdfbe [Hidden { line: 1, column: 2, kind: Bidirectional, characters: ['\u{202e}'] }]"#]].assert_eq(&shown.join("\n"));
+}

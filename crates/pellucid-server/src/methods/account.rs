@@ -1,0 +1,418 @@
+//! `account/*` and `getAuthStatus`: who requests are sent as.
+//!
+//! Only keys of the API can be logged in with here. A ChatGPT login that another program stored is shown.
+//!
+//! Not here: where a login is kept and which is allowed (`pellucid_agent::login`).
+
+use std::collections::BTreeMap;
+
+use pellucid_agent::login;
+use pellucid_agent::login::LoginError;
+use pellucid_config::Config;
+use pellucid_model::credentials::Stored;
+use pellucid_model::credentials::TokenKeeper;
+use pellucid_protocol::secret::Secret;
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde::Serialize;
+use uuid::Uuid;
+
+use super::NoParams;
+use super::current;
+use super::told::Told;
+use crate::rpc::RpcError;
+use crate::server::Server;
+use crate::types::notification::AccountLoginCompletedNotification;
+use crate::types::notification::AccountUpdatedNotification;
+use crate::types::notification::AuthMode;
+use crate::types::usage::PlanType;
+use crate::types::usage::RateLimitSnapshot;
+
+/// What `account/read` takes.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default)]
+pub struct GetAccountParams {
+    /// Whether tokens are made new before. Keys need none.
+    pub refresh_token: bool,
+}
+
+/// What `account/read` gives.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct GetAccountResponse {
+    /// Who requests are sent as, if somebody is logged in.
+    pub account: Option<Account>,
+    /// Whether the provider needs a login.
+    pub requires_openai_auth: bool,
+}
+
+/// Who requests are sent as.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "type", rename_all = "camelCase", rename_all_fields = "camelCase")]
+pub enum Account {
+    /// The owner of a key.
+    ApiKey {},
+    /// A ChatGPT account.
+    Chatgpt {
+        /// Its mail address.
+        email: String,
+        /// Its plan.
+        plan_type: PlanType,
+    },
+}
+
+/// What `account/login/start` takes.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "type", rename_all = "camelCase", rename_all_fields = "camelCase")]
+pub enum LoginAccountParams {
+    /// A key of the API.
+    ApiKey {
+        /// The key.
+        #[schemars(with = "String")]
+        api_key: Secret,
+    },
+    /// A sign-in in the browser.
+    Chatgpt,
+    /// Tokens that the client takes care of.
+    ChatgptAuthTokens {
+        /// What requests are sent with.
+        #[schemars(with = "String")]
+        access_token: Secret,
+        /// The account or workspace.
+        chatgpt_account_id: String,
+        /// Its plan.
+        #[serde(default)]
+        chatgpt_plan_type: Option<String>,
+    },
+}
+
+impl LoginAccountParams {
+    /// What of it may still change.
+    pub fn experimental(&self) -> Option<&'static str> {
+        matches!(self, Self::ChatgptAuthTokens { .. }).then_some("account/login/start.chatgptAuthTokens")
+    }
+}
+
+/// What `account/login/start` gives.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "type", rename_all = "camelCase", rename_all_fields = "camelCase")]
+pub enum LoginAccountResponse {
+    /// The key is stored.
+    ApiKey {},
+    /// The person goes on in the browser.
+    Chatgpt {
+        /// By what the sign-in is known.
+        login_id: String,
+        /// Where the person signs in.
+        auth_url: String,
+    },
+    /// The tokens are used.
+    ChatgptAuthTokens {},
+}
+
+/// What `account/login/cancel` takes.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct CancelLoginAccountParams {
+    /// Which sign-in.
+    pub login_id: String,
+}
+
+/// What `account/login/cancel` gives.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct CancelLoginAccountResponse {
+    /// What became of it.
+    pub status: CancelLoginAccountStatus,
+}
+
+/// What became of a sign-in that is not wanted any more.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub enum CancelLoginAccountStatus {
+    /// It is over.
+    Canceled,
+    /// There is none.
+    NotFound,
+}
+
+/// What `account/logout` gives.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct LogoutAccountResponse {}
+
+/// What `account/rateLimits/read` gives.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct GetAccountRateLimitsResponse {
+    /// The limits of the account.
+    pub rate_limits: RateLimitSnapshot,
+    /// All limits, by their ids.
+    pub rate_limits_by_limit_id: Option<BTreeMap<String, RateLimitSnapshot>>,
+}
+
+/// What `getAuthStatus` takes.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default)]
+pub struct GetAuthStatusParams {
+    /// Whether the key or token itself is wanted.
+    pub include_token: Option<bool>,
+    /// Whether tokens are made new before. Keys need none.
+    pub refresh_token: Option<bool>,
+}
+
+/// What `getAuthStatus` gives.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct GetAuthStatusResponse {
+    /// How somebody is logged in.
+    pub auth_method: Option<AuthMode>,
+    /// The key or token.
+    #[schemars(with = "Option<String>")]
+    pub auth_token: Option<Secret>,
+    /// Whether the provider needs a login.
+    pub requires_openai_auth: Option<bool>,
+}
+
+/// `account/read`.
+///
+/// # Errors
+/// When the stored login cannot be read.
+pub async fn read(server: &Server, _params: GetAccountParams) -> Result<GetAccountResponse, RpcError> {
+    let config = current(server, None)?;
+    let requires_openai_auth = config.model.provider.requires_openai_auth;
+    let stored = if requires_openai_auth { stored(&config)? } else { None };
+    let account = stored.map(|stored| match stored {
+        Stored::ApiKey(_) => Account::ApiKey {},
+        Stored::ChatGpt(login) => {
+            Account::Chatgpt { email: login.email.unwrap_or_default(), plan_type: plan(login.plan.as_deref()) }
+        }
+    });
+    Ok(GetAccountResponse { account, requires_openai_auth })
+}
+
+/// `account/login/start`.
+///
+/// # Errors
+/// When the login is not allowed, not supported, or cannot be stored.
+pub async fn login_start(server: &Server, params: LoginAccountParams) -> Result<Told<LoginAccountResponse>, RpcError> {
+    let config = current(server, None)?;
+    match params {
+        LoginAccountParams::ApiKey { api_key } => {
+            login::log_in(&config, &api_key).map_err(|error| refused(&error))?;
+            let completed = AccountLoginCompletedNotification { login_id: None, success: true, error: None };
+            let updated = AccountUpdatedNotification { auth_mode: Some(AuthMode::ApiKey) };
+            Ok(Told { result: LoginAccountResponse::ApiKey {}, notices: vec![completed.into(), updated.into()] })
+        }
+        LoginAccountParams::Chatgpt | LoginAccountParams::ChatgptAuthTokens { .. } => {
+            login::allow_chatgpt(&config).map_err(|error| refused(&error))?;
+            Err(RpcError::invalid(
+                "signing in with ChatGPT is not supported; log in with a key of the API: \
+                 `account/login/start` with the type `apiKey`, or `pellucid login --with-api-key`",
+            ))
+        }
+    }
+}
+
+/// `account/login/cancel`.
+///
+/// # Errors
+/// When the id is not one of a sign-in.
+pub async fn login_cancel(
+    _server: &Server,
+    params: CancelLoginAccountParams,
+) -> Result<CancelLoginAccountResponse, RpcError> {
+    let id = params.login_id;
+    Uuid::parse_str(&id).map_err(|_| RpcError::invalid(format!("invalid login id: {id}")))?;
+    // A key is logged in with at once, so there never is a sign-in that could be given up.
+    Ok(CancelLoginAccountResponse { status: CancelLoginAccountStatus::NotFound })
+}
+
+/// `account/logout`.
+///
+/// # Errors
+/// When the stored login cannot be removed.
+pub async fn logout(server: &Server, _params: NoParams) -> Result<Told<LogoutAccountResponse>, RpcError> {
+    login::log_out(&current(server, None)?).map_err(|error| RpcError::internal(format!("logout failed: {error}")))?;
+    let updated = AccountUpdatedNotification { auth_mode: None };
+    Ok(Told { result: LogoutAccountResponse {}, notices: vec![updated.into()] })
+}
+
+/// `account/rateLimits/read`.
+///
+/// # Errors
+/// Always: limits are those of ChatGPT accounts, which are not asked.
+pub async fn rate_limits_read(server: &Server, _params: NoParams) -> Result<GetAccountRateLimitsResponse, RpcError> {
+    Err(match stored(&current(server, None)?)? {
+        None => RpcError::invalid("codex account authentication required to read rate limits"),
+        Some(Stored::ApiKey(_)) => RpcError::invalid("chatgpt authentication required to read rate limits"),
+        Some(Stored::ChatGpt(_)) => {
+            RpcError::internal("reading the limits of a ChatGPT account is not supported; log in with a key of the API")
+        }
+    })
+}
+
+/// `getAuthStatus`.
+///
+/// # Errors
+/// When the stored login cannot be read.
+pub async fn auth_status(server: &Server, params: GetAuthStatusParams) -> Result<GetAuthStatusResponse, RpcError> {
+    let config = current(server, None)?;
+    let requires_openai_auth = config.model.provider.requires_openai_auth;
+    let stored = if requires_openai_auth { stored(&config)? } else { None };
+    let (auth_method, token) = match stored {
+        None => (None, None),
+        Some(Stored::ApiKey(key)) => (Some(AuthMode::ApiKey), Some(key)),
+        Some(Stored::ChatGpt(login)) => {
+            let mode = match login.keeper {
+                TokenKeeper::Program => AuthMode::Chatgpt,
+                TokenKeeper::Client => AuthMode::ChatgptAuthTokens,
+            };
+            (Some(mode), login.access_token)
+        }
+    };
+    let auth_token = token.filter(|_| params.include_token.unwrap_or(false));
+    Ok(GetAuthStatusResponse { auth_method, auth_token, requires_openai_auth: Some(requires_openai_auth) })
+}
+
+fn stored(config: &Config) -> Result<Option<Stored>, RpcError> {
+    login::stored(config).map_err(|error| RpcError::internal(error.to_string()))
+}
+
+fn refused(error: &LoginError) -> RpcError {
+    match error {
+        LoginError::KeyDisabled | LoginError::ChatGptDisabled | LoginError::EmptyKey | LoginError::NoKeyring { .. } => {
+            RpcError::invalid(error.to_string())
+        }
+        LoginError::Credentials(_) => RpcError::internal(format!("failed to save api key: {error}")),
+    }
+}
+
+fn plan(plan: Option<&str>) -> PlanType {
+    plan.and_then(|plan| PlanType::from_word(&plan.to_lowercase())).unwrap_or(PlanType::Unknown)
+}
+
+#[cfg(test)]
+mod tests {
+    use expect_test::expect;
+    use serde_json::Value;
+    use serde_json::json;
+
+    use super::*;
+    use crate::methods::fixture::World;
+    use crate::methods::fixture::world;
+
+    async fn login(world: &World, params: Value) -> String {
+        let params = serde_json::from_value(params).unwrap();
+        let told = login_start(&world.server, params).await;
+        world.answer(told.map(|told| json!([told.result, told.notices])))
+    }
+
+    async fn status(world: &World, include_token: bool) -> String {
+        let params = GetAuthStatusParams { include_token: Some(include_token), refresh_token: None };
+        let account = read(&world.server, GetAccountParams::default()).await.unwrap();
+        let status = auth_status(&world.server, params).await.unwrap();
+        json!([account, status]).to_string()
+    }
+
+    #[tokio::test]
+    async fn a_key_is_stored_and_removed() {
+        let world = world(&[], &[]);
+        expect![[r#"[{"account":null,"requiresOpenaiAuth":true},{"authMethod":null,"authToken":null,"requiresOpenaiAuth":true}]"#]].assert_eq(&status(&world, true).await);
+        expect![[r#"
+            [
+              {
+                "type": "apiKey"
+              },
+              [
+                {
+                  "method": "account/login/completed",
+                  "params": {
+                    "loginId": null,
+                    "success": true,
+                    "error": null
+                  }
+                },
+                {
+                  "method": "account/updated",
+                  "params": {
+                    "authMode": "apikey"
+                  }
+                }
+              ]
+            ]"#]]
+        .assert_eq(&login(&world, json!({"type": "apiKey", "apiKey": "sk-test"})).await);
+        expect![[r#"[{"account":{"type":"apiKey"},"requiresOpenaiAuth":true},{"authMethod":"apikey","authToken":null,"requiresOpenaiAuth":true}]"#]].assert_eq(&status(&world, false).await);
+        expect![[r#"[{"account":{"type":"apiKey"},"requiresOpenaiAuth":true},{"authMethod":"apikey","authToken":"sk-test","requiresOpenaiAuth":true}]"#]].assert_eq(&status(&world, true).await);
+        let told = logout(&world.server, NoParams {}).await.unwrap();
+        expect![[r#"[{},[{"method":"account/updated","params":{"authMode":null}}]]"#]]
+            .assert_eq(&json!([told.result, told.notices]).to_string());
+        assert!(!world.path("home/auth.json").exists());
+        assert!(logout(&world.server, NoParams {}).await.is_ok());
+    }
+
+    #[tokio::test]
+    async fn other_logins_are_refused() {
+        let world = world(&[], &[]);
+        expect!["-32600: signing in with ChatGPT is not supported; log in with a key of the API: `account/login/start` with the type `apiKey`, or `pellucid login --with-api-key`"].assert_eq(&login(&world, json!({"type": "chatgpt"})).await);
+        expect!["-32600: the API key is empty"]
+            .assert_eq(&login(&world, json!({"type": "apiKey", "apiKey": " "})).await);
+        let tokens = json!({"type": "chatgptAuthTokens", "accessToken": "x", "chatgptAccountId": "y"});
+        assert!(login(&world, tokens).await.starts_with("-32600: signing in with ChatGPT is not supported"));
+    }
+
+    #[tokio::test]
+    async fn the_configuration_may_allow_one_kind_only() {
+        let accounts = world(&[], &["forced_login_method=chatgpt"]);
+        expect!["-32600: API key login is disabled. Use ChatGPT login instead."]
+            .assert_eq(&login(&accounts, json!({"type": "apiKey", "apiKey": "sk"})).await);
+        let keys = world(&[], &["forced_login_method=api"]);
+        expect!["-32600: ChatGPT login is disabled. Use API key login instead."]
+            .assert_eq(&login(&keys, json!({"type": "chatgpt"})).await);
+    }
+
+    #[tokio::test]
+    async fn a_provider_without_login_has_no_account() {
+        let world = world(
+            &[
+                (
+                    "home/config.toml",
+                    "model_provider = \"m\"\n[model_providers.m]\nname = \"M\"\nbase_url = \"http://127.0.0.1:9\"\n",
+                ),
+                ("home/auth.json", r#"{"OPENAI_API_KEY":"sk-test"}"#),
+            ],
+            &[],
+        );
+        expect![[r#"[{"account":null,"requiresOpenaiAuth":false},{"authMethod":null,"authToken":null,"requiresOpenaiAuth":false}]"#]].assert_eq(&status(&world, true).await);
+    }
+
+    #[tokio::test]
+    async fn limits_belong_to_accounts() {
+        let world = world(&[], &[]);
+        expect!["-32600: codex account authentication required to read rate limits"]
+            .assert_eq(&world.answer(rate_limits_read(&world.server, NoParams {}).await));
+        login(&world, json!({"type": "apiKey", "apiKey": "sk-test"})).await;
+        expect!["-32600: chatgpt authentication required to read rate limits"]
+            .assert_eq(&world.answer(rate_limits_read(&world.server, NoParams {}).await));
+    }
+
+    #[tokio::test]
+    async fn there_is_no_sign_in_to_give_up() {
+        let world = world(&[], &[]);
+        let cancel = async |id: &str| {
+            let params = CancelLoginAccountParams { login_id: id.to_owned() };
+            world.answer(login_cancel(&world.server, params).await)
+        };
+        expect!["-32600: invalid login id: x"].assert_eq(&cancel("x").await);
+        expect![[r#"
+            {
+              "status": "notFound"
+            }"#]]
+        .assert_eq(&cancel("6f1d7c3e-0000-4000-8000-000000000000").await);
+    }
+
+    #[test]
+    fn plans_are_known_by_name() {
+        assert_eq!(plan(Some("Plus")), PlanType::Plus);
+        assert_eq!(plan(Some("guest")), PlanType::Unknown);
+        assert_eq!(plan(None), PlanType::Unknown);
+    }
+}

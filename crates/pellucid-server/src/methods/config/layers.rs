@@ -1,0 +1,165 @@
+//! Layers as clients see them, and which of them a value comes from.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::path::Path;
+
+use pellucid_config::layers::Layer;
+use pellucid_config::layers::Layers;
+use pellucid_config::layers::Source;
+use pellucid_config::value::Data;
+use pellucid_config::value::Table;
+use pellucid_config::value::Value;
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde::Serialize;
+use sha2::Digest;
+use sha2::Sha256;
+
+/// Whose a layer is.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "type", rename_all = "camelCase", rename_all_fields = "camelCase")]
+pub enum ConfigLayerSource {
+    /// A setting of device management.
+    Mdm {
+        /// Its domain.
+        domain: String,
+        /// Its key.
+        key: String,
+    },
+    /// The machine's.
+    System {
+        /// Its file.
+        file: String,
+    },
+    /// The user's.
+    User {
+        /// Their file.
+        file: String,
+    },
+    /// A folder's of the project.
+    Project {
+        /// The folder with the file.
+        dot_codex_folder: String,
+    },
+    /// The command line's, or the client's.
+    SessionFlags,
+    /// The administrator's.
+    LegacyManagedConfigTomlFromFile {
+        /// Their file.
+        file: String,
+    },
+    /// The administrator's, from device management.
+    LegacyManagedConfigTomlFromMdm,
+}
+
+/// Which layer, and in which state.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ConfigLayerMetadata {
+    /// Which.
+    pub name: ConfigLayerSource,
+    /// A hash of all its values.
+    pub version: String,
+}
+
+/// A layer with all its values.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ConfigLayer {
+    /// Which.
+    pub name: ConfigLayerSource,
+    /// A hash of all its values.
+    pub version: String,
+    /// Its values.
+    pub config: serde_json::Value,
+    /// Why its values do not count.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub disabled_reason: Option<String>,
+}
+
+/// The layers that are there, the strongest first.
+pub(super) fn list(stack: &Layers) -> Vec<ConfigLayer> {
+    let mut layers: Vec<_> = stack.iter().filter(|layer| is_there(layer)).map(listed).collect();
+    layers.reverse();
+    layers
+}
+
+/// Which layer each value comes from, by its dotted path. Values in lists have a number as their name.
+pub(super) fn origins(stack: &Layers) -> BTreeMap<String, ConfigLayerMetadata> {
+    let layers: Vec<_> = stack.iter().map(metadata).collect();
+    let mut origins = BTreeMap::new();
+    collect_table(stack.merged(), &mut String::new(), &mut |path, value| {
+        if let Some(layer) = layers.get(value.place.layer) {
+            origins.insert(path.to_owned(), layer.clone());
+        }
+    });
+    origins
+}
+
+/// A layer by its name and state.
+pub(super) fn metadata(layer: &Layer) -> ConfigLayerMetadata {
+    ConfigLayerMetadata { name: name(layer), version: version(&layer.table.to_json()) }
+}
+
+/// A hash of values: of their JSON with sorted keys and without spaces.
+fn version(config: &serde_json::Value) -> String {
+    let mut config = config.clone();
+    config.sort_all_objects();
+    let mut version = "sha256:".to_owned();
+    for byte in Sha256::digest(config.to_string()) {
+        let _ = write!(version, "{byte:02x}");
+    }
+    version
+}
+
+fn listed(layer: &Layer) -> ConfigLayer {
+    let ConfigLayerMetadata { name, version } = metadata(layer);
+    let mut config = layer.table.to_json();
+    config.sort_all_objects();
+    ConfigLayer { name, version, config, disabled_reason: layer.disabled.clone() }
+}
+
+/// The machine's and the user's layers are listed in any case: that is where one could write.
+fn is_there(layer: &Layer) -> bool {
+    match layer.source {
+        Source::System | Source::User | Source::Project => true,
+        Source::Flags | Source::Role => !layer.table.is_empty(),
+        Source::Managed => layer.file.as_deref().is_some_and(Path::exists),
+    }
+}
+
+fn name(layer: &Layer) -> ConfigLayerSource {
+    let shown = |path: Option<&Path>| path.unwrap_or(Path::new("")).to_string_lossy().into_owned();
+    let file = || shown(layer.file.as_deref());
+    match layer.source {
+        Source::System => ConfigLayerSource::System { file: file() },
+        Source::User => ConfigLayerSource::User { file: file() },
+        Source::Project => ConfigLayerSource::Project { dot_codex_folder: shown(layer.folder()) },
+        Source::Flags | Source::Role => ConfigLayerSource::SessionFlags,
+        Source::Managed => ConfigLayerSource::LegacyManagedConfigTomlFromFile { file: file() },
+    }
+}
+
+fn collect_table(table: &Table, path: &mut String, found: &mut dyn FnMut(&str, &Value)) {
+    for entry in table.iter() {
+        collect(&entry.key, &entry.value, path, found);
+    }
+}
+
+fn collect(name: &str, value: &Value, path: &mut String, found: &mut dyn FnMut(&str, &Value)) {
+    let n_before = path.len();
+    if n_before > 0 {
+        path.push('.');
+    }
+    path.push_str(name);
+    match &value.data {
+        Data::Table(table) => collect_table(table, path, found),
+        Data::List(items) => {
+            for (index, item) in items.iter().enumerate() {
+                collect(&index.to_string(), item, path, found);
+            }
+        }
+        _ => found(path, value),
+    }
+    path.truncate(n_before);
+}

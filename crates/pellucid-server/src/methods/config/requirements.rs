@@ -1,0 +1,129 @@
+//! `configRequirements/read`: what an administrator allows.
+
+use pellucid_config::requirements::Requirements;
+use pellucid_config::requirements::Residency;
+use pellucid_protocol::settings::ApprovalPolicy;
+use pellucid_protocol::settings::SandboxMode;
+use pellucid_protocol::settings::WebSearchMode;
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde::Serialize;
+
+use super::options;
+use super::unreadable;
+use crate::methods::NoParams;
+use crate::rpc::RpcError;
+use crate::server::Server;
+
+/// What `configRequirements/read` gives.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ConfigRequirementsReadResponse {
+    /// Nothing, if nobody requires anything.
+    pub requirements: Option<ConfigRequirements>,
+}
+
+/// What an administrator allows. Absent is everything.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ConfigRequirements {
+    /// When a person may be asked.
+    pub allowed_approval_policies: Option<Vec<ApprovalPolicy>>,
+    /// What commands may touch.
+    pub allowed_sandbox_modes: Option<Vec<SandboxMode>>,
+    /// Whether the web may be searched.
+    pub allowed_web_search_modes: Option<Vec<WebSearchMode>>,
+    /// Where data may be.
+    pub enforce_residency: Option<ResidencyRequirement>,
+    /// What the network lets through.
+    pub network: Option<NetworkRequirements>,
+}
+
+/// Where data may be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum ResidencyRequirement {
+    /// In the United States.
+    Us,
+}
+
+/// What the network lets through.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default)]
+pub struct NetworkRequirements {
+    /// Whether the proxy runs.
+    pub enabled: Option<bool>,
+    /// Its port for HTTP.
+    pub http_port: Option<u16>,
+    /// Its port for SOCKS.
+    pub socks_port: Option<u16>,
+    /// Whether it may use a further proxy.
+    pub allow_upstream_proxy: Option<bool>,
+    /// Whether it may listen to other machines.
+    pub dangerously_allow_non_loopback_proxy: Option<bool>,
+    /// Whether other machines may control it.
+    pub dangerously_allow_non_loopback_admin: Option<bool>,
+    /// The domains that are let through.
+    pub allowed_domains: Option<Vec<String>>,
+    /// The domains that are not.
+    pub denied_domains: Option<Vec<String>>,
+    /// The sockets that may be used.
+    pub allow_unix_sockets: Option<Vec<String>>,
+    /// Whether commands may listen.
+    pub allow_local_binding: Option<bool>,
+}
+
+/// `configRequirements/read`.
+///
+/// # Errors
+/// When a file cannot be used.
+pub async fn config_requirements_read(
+    server: &Server,
+    _params: NoParams,
+) -> Result<ConfigRequirementsReadResponse, RpcError> {
+    let requirements =
+        pellucid_config::load_requirements(&options(&server.ground, None)).map_err(|error| unreadable(&error))?;
+    Ok(ConfigRequirementsReadResponse { requirements: shown(requirements) })
+}
+
+fn shown(requirements: Requirements) -> Option<ConfigRequirements> {
+    if requirements == Requirements::default() {
+        return None;
+    }
+    Some(ConfigRequirements {
+        allowed_approval_policies: requirements.approval_policies.map(|allowed| allowed.values().to_vec()),
+        allowed_sandbox_modes: requirements.sandbox_modes.map(|allowed| allowed.values().to_vec()),
+        allowed_web_search_modes: requirements.web_search_modes.map(|allowed| allowed.values().to_vec()),
+        enforce_residency: requirements.residency.map(|Residency::Us| ResidencyRequirement::Us),
+        network: requirements.network.map(|network| NetworkRequirements {
+            enabled: network.enabled,
+            http_port: network.http_port,
+            socks_port: network.socks_port,
+            allow_upstream_proxy: network.allow_upstream_proxy,
+            dangerously_allow_non_loopback_proxy: network.dangerously_allow_non_loopback_proxy,
+            dangerously_allow_non_loopback_admin: network.dangerously_allow_non_loopback_admin,
+            allowed_domains: network.allowed_domains,
+            denied_domains: network.denied_domains,
+            allow_unix_sockets: network.allow_unix_sockets,
+            allow_local_binding: network.allow_local_binding,
+        }),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use expect_test::expect;
+
+    use super::*;
+
+    #[test]
+    fn nothing_required_is_null() {
+        assert_eq!(shown(Requirements::default()), None);
+    }
+
+    #[test]
+    fn what_is_left_open_is_null() {
+        let requirements = Requirements { residency: Some(Residency::Us), ..Requirements::default() };
+        let shown = serde_json::to_string(&shown(requirements)).unwrap();
+        expect![[r#"{"allowedApprovalPolicies":null,"allowedSandboxModes":null,"allowedWebSearchModes":null,"enforceResidency":"us","network":null}"#]].assert_eq(&shown);
+    }
+}

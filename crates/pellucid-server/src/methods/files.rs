@@ -1,0 +1,271 @@
+//! `fuzzyFileSearch`, its sessions, and `gitDiffToRemote`.
+//!
+//! Not here: walking folders and scoring names ([`search`]).
+
+mod git_diff;
+mod search;
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::Mutex;
+use std::sync::Weak;
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde::Serialize;
+use tokio::sync::watch;
+
+use crate::rpc::RpcError;
+use crate::server::Server;
+use crate::server::held;
+use crate::types::notification::FuzzyFileSearchResult;
+use crate::types::notification::FuzzyFileSearchSessionCompletedNotification;
+use crate::types::notification::FuzzyFileSearchSessionUpdatedNotification;
+use crate::types::notification::ServerNotification;
+
+pub use git_diff::GitDiffToRemoteParams;
+pub use git_diff::GitDiffToRemoteResponse;
+pub use git_diff::git_diff_to_remote;
+use search::Files;
+use search::Root;
+use search::Stop;
+
+/// How many sessions may be open at once.
+const SESSIONS_MAX: usize = 64;
+
+/// What `fuzzyFileSearch` takes.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct FuzzyFileSearchParams {
+    /// What is looked for.
+    pub query: String,
+    /// The folders.
+    pub roots: Vec<String>,
+    /// A search with the same token is given up for this one.
+    #[serde(default)]
+    pub cancellation_token: Option<String>,
+}
+
+/// What `fuzzyFileSearch` gives.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct FuzzyFileSearchResponse {
+    /// The files that fit best.
+    pub files: Vec<FuzzyFileSearchResult>,
+}
+
+/// What `fuzzyFileSearch/sessionStart` takes.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct FuzzyFileSearchSessionStartParams {
+    /// How the client calls the session.
+    pub session_id: String,
+    /// The folders.
+    pub roots: Vec<String>,
+}
+
+impl FuzzyFileSearchSessionStartParams {
+    /// All of it may still change.
+    pub fn experimental(&self) -> Option<&'static str> {
+        Some("fuzzyFileSearch/sessionStart")
+    }
+}
+
+/// What `fuzzyFileSearch/sessionUpdate` takes.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct FuzzyFileSearchSessionUpdateParams {
+    /// Which session.
+    pub session_id: String,
+    /// What is looked for.
+    pub query: String,
+}
+
+impl FuzzyFileSearchSessionUpdateParams {
+    /// All of it may still change.
+    pub fn experimental(&self) -> Option<&'static str> {
+        Some("fuzzyFileSearch/sessionUpdate")
+    }
+}
+
+/// What `fuzzyFileSearch/sessionStop` takes.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct FuzzyFileSearchSessionStopParams {
+    /// Which session.
+    pub session_id: String,
+}
+
+impl FuzzyFileSearchSessionStopParams {
+    /// All of it may still change.
+    pub fn experimental(&self) -> Option<&'static str> {
+        Some("fuzzyFileSearch/sessionStop")
+    }
+}
+
+/// What `fuzzyFileSearch/sessionStart` gives.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct FuzzyFileSearchSessionStartResponse {}
+
+/// What `fuzzyFileSearch/sessionUpdate` gives.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct FuzzyFileSearchSessionUpdateResponse {}
+
+/// What `fuzzyFileSearch/sessionStop` gives.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct FuzzyFileSearchSessionStopResponse {}
+
+/// Searches that go on.
+#[derive(Debug, Default)]
+pub struct Searches {
+    by_token: Mutex<BTreeMap<String, Stop>>,
+    sessions: Mutex<BTreeMap<String, Session>>,
+}
+
+/// A session: it knows its files and waits for words to look for.
+#[derive(Debug)]
+struct Session {
+    queries: watch::Sender<String>,
+    stop: Stop,
+}
+
+impl Drop for Session {
+    fn drop(&mut self) {
+        self.stop.now();
+    }
+}
+
+/// `fuzzyFileSearch`.
+///
+/// # Errors
+/// When the search breaks.
+pub async fn fuzzy_file_search(
+    server: &Server,
+    params: FuzzyFileSearchParams,
+) -> Result<FuzzyFileSearchResponse, RpcError> {
+    let FuzzyFileSearchParams { query, roots, cancellation_token } = params;
+    let stop = Stop::default();
+    if let Some(token) = &cancellation_token
+        && let Some(earlier) = held(&server.searches.by_token).insert(token.clone(), stop.clone())
+    {
+        earlier.now();
+    }
+    let roots = absolute(server, roots);
+    let work = {
+        let stop = stop.clone();
+        move || Files::walk(&roots, &stop).best(&query, &stop)
+    };
+    let files = tokio::task::spawn_blocking(work).await;
+    if let Some(token) = cancellation_token {
+        let mut by_token = held(&server.searches.by_token);
+        if by_token.get(&token).is_some_and(|latest| latest.is(&stop)) {
+            by_token.remove(&token);
+        }
+    }
+    let files = files.map_err(|error| RpcError::internal(format!("the search broke: {error}")))?;
+    Ok(FuzzyFileSearchResponse { files })
+}
+
+/// `fuzzyFileSearch/sessionStart`. A session of the same name ends.
+///
+/// # Errors
+/// When there is no name or no folder, or too many sessions are open.
+pub async fn session_start(
+    server: &Arc<Server>,
+    params: FuzzyFileSearchSessionStartParams,
+) -> Result<FuzzyFileSearchSessionStartResponse, RpcError> {
+    let FuzzyFileSearchSessionStartParams { session_id, roots } = params;
+    if session_id.is_empty() {
+        return Err(RpcError::invalid("sessionId must not be empty"));
+    }
+    if roots.is_empty() {
+        let message = "failed to start fuzzy file search session: at least one search directory is required";
+        return Err(RpcError::internal(message));
+    }
+    let roots = absolute(server, roots);
+    let (queries, heard) = watch::channel(String::new());
+    let stop = Stop::default();
+    {
+        let mut sessions = held(&server.searches.sessions);
+        if sessions.len() >= SESSIONS_MAX && !sessions.contains_key(&session_id) {
+            let message = format!("{SESSIONS_MAX} searches are open; stop one with fuzzyFileSearch/sessionStop");
+            return Err(RpcError::invalid(message));
+        }
+        sessions.insert(session_id.clone(), Session { queries, stop: stop.clone() });
+    }
+    tokio::spawn(run(Arc::downgrade(server), session_id, roots, heard, stop));
+    Ok(FuzzyFileSearchSessionStartResponse {})
+}
+
+/// `fuzzyFileSearch/sessionUpdate`.
+///
+/// # Errors
+/// When there is no such session.
+pub async fn session_update(
+    server: &Server,
+    params: FuzzyFileSearchSessionUpdateParams,
+) -> Result<FuzzyFileSearchSessionUpdateResponse, RpcError> {
+    let FuzzyFileSearchSessionUpdateParams { session_id, query } = params;
+    match held(&server.searches.sessions).get(&session_id) {
+        Some(session) => {
+            session.queries.send_replace(query);
+            Ok(FuzzyFileSearchSessionUpdateResponse {})
+        }
+        None => Err(RpcError::invalid(format!("fuzzy file search session not found: {session_id}"))),
+    }
+}
+
+/// `fuzzyFileSearch/sessionStop`. One that is not there has stopped already.
+///
+/// # Errors
+/// None.
+pub async fn session_stop(
+    server: &Server,
+    params: FuzzyFileSearchSessionStopParams,
+) -> Result<FuzzyFileSearchSessionStopResponse, RpcError> {
+    held(&server.searches.sessions).remove(&params.session_id);
+    Ok(FuzzyFileSearchSessionStopResponse {})
+}
+
+/// Finds the files of a session once, and then answers the latest query until the session is stopped.
+async fn run(
+    server: Weak<Server>,
+    session_id: String,
+    roots: Vec<Root>,
+    mut heard: watch::Receiver<String>,
+    stop: Stop,
+) {
+    let walk = {
+        let stop = stop.clone();
+        move || Arc::new(Files::walk(&roots, &stop))
+    };
+    let Ok(files) = tokio::task::spawn_blocking(walk).await else { return };
+    loop {
+        let query = heard.borrow_and_update().clone();
+        let best = {
+            let (files, query, stop) = (files.clone(), query.clone(), stop.clone());
+            move || files.best(&query, &stop)
+        };
+        let Ok(found) = tokio::task::spawn_blocking(best).await else { return };
+        let Some(server) = server.upgrade().filter(|_| !stop.is_set()) else { return };
+        // What was found for a query that nobody waits for any more is not told.
+        if matches!(heard.has_changed(), Ok(false)) {
+            let updated =
+                FuzzyFileSearchSessionUpdatedNotification { session_id: session_id.clone(), query, files: found };
+            let completed = FuzzyFileSearchSessionCompletedNotification { session_id: session_id.clone() };
+            server.notify_all(&ServerNotification::from(updated)).await;
+            server.notify_all(&ServerNotification::from(completed)).await;
+        }
+        drop(server);
+        if heard.changed().await.is_err() {
+            return;
+        }
+    }
+}
+
+fn absolute(server: &Server, roots: Vec<String>) -> Vec<Root> {
+    let root = |shown: String| Root { path: server.ground.cwd.join(&shown), shown };
+    roots.into_iter().map(root).collect()
+}
+
+#[cfg(test)]
+mod tests;

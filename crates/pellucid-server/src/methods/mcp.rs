@@ -1,0 +1,335 @@
+//! `mcpServerStatus/list`, `config/mcpServer/reload`, `mcpServer/oauth/login`, `app/list`, `feedback/upload`.
+//!
+//! Tool servers are started to say what they offer, and ended again: threads have servers of their own. Nobody can
+//! sign in to them. The answers say so.
+
+use std::collections::BTreeMap;
+
+use pellucid_config::mcp::McpTransport;
+use pellucid_protocol::mcp;
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde::Serialize;
+use serde_json::Value;
+
+use super::NoParams;
+use super::current;
+use super::paging::page;
+use super::thread::parse_id;
+use crate::rpc::RpcError;
+use crate::server::Server;
+use crate::types::app::AppInfo;
+
+/// What `mcpServerStatus/list` takes.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ListMcpServerStatusParams {
+    /// Where to begin.
+    #[serde(default)]
+    pub cursor: Option<String>,
+    /// How many.
+    #[serde(default)]
+    pub limit: Option<u32>,
+}
+
+/// What `mcpServerStatus/list` gives.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ListMcpServerStatusResponse {
+    /// The servers, by name.
+    pub data: Vec<McpServerStatus>,
+    /// Where to go on.
+    pub next_cursor: Option<String>,
+}
+
+/// A tool server.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct McpServerStatus {
+    /// Its name.
+    pub name: String,
+    /// Its tools, by name.
+    pub tools: BTreeMap<String, Value>,
+    /// What can be read from it.
+    pub resources: Vec<Value>,
+    /// Patterns of what can be read from it.
+    pub resource_templates: Vec<Value>,
+    /// Whether somebody is signed in there.
+    pub auth_status: McpAuthStatus,
+}
+
+/// Whether somebody is signed in at a tool server.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub enum McpAuthStatus {
+    /// One cannot.
+    Unsupported,
+    /// Nobody is.
+    NotLoggedIn,
+    /// By a token of the configuration.
+    BearerToken,
+    /// By a sign-in.
+    OAuth,
+}
+
+/// What `config/mcpServer/reload` gives.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct McpServerRefreshResponse {}
+
+/// What `mcpServer/oauth/login` takes.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct McpServerOauthLoginParams {
+    /// The server's name.
+    pub name: String,
+    /// What is asked for.
+    #[serde(default)]
+    pub scopes: Option<Vec<String>>,
+    /// How long to wait for the person, in seconds.
+    #[serde(default)]
+    pub timeout_secs: Option<i64>,
+}
+
+/// What `mcpServer/oauth/login` gives.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct McpServerOauthLoginResponse {
+    /// Where the person signs in.
+    pub authorization_url: String,
+}
+
+/// What `app/list` takes.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default)]
+pub struct AppsListParams {
+    /// Where to begin.
+    pub cursor: Option<String>,
+    /// How many.
+    pub limit: Option<u32>,
+    /// The thread whose settings count.
+    pub thread_id: Option<String>,
+    /// Whether everything is asked for again.
+    pub force_refetch: bool,
+}
+
+/// What `app/list` gives.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct AppsListResponse {
+    /// The apps.
+    pub data: Vec<AppInfo>,
+    /// Where to go on.
+    pub next_cursor: Option<String>,
+}
+
+/// What `feedback/upload` takes.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct FeedbackUploadParams {
+    /// What it is about.
+    pub classification: String,
+    /// In the person's words.
+    #[serde(default)]
+    pub reason: Option<String>,
+    /// The thread it is about.
+    #[serde(default)]
+    pub thread_id: Option<String>,
+    /// Whether logs go with it.
+    pub include_logs: bool,
+}
+
+/// What `feedback/upload` gives.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct FeedbackUploadResponse {
+    /// By what it can be found again.
+    pub thread_id: String,
+}
+
+/// `mcpServerStatus/list`.
+///
+/// # Errors
+/// When the cursor is not one of ours, or the configuration cannot be used.
+pub async fn status_list(
+    server: &Server,
+    params: ListMcpServerStatusParams,
+) -> Result<ListMcpServerStatusResponse, RpcError> {
+    let config = current(server, None)?;
+    let mut offers: BTreeMap<String, mcp::McpServerStatus> = BTreeMap::new();
+    for offer in pellucid_agent::mcp::status(&config, &server.ground.env).await {
+        offers.insert(offer.name.clone(), offer);
+    }
+    let listed = config.tools.mcp_servers.keys().map(|name| McpServerStatus::of(name, offers.remove(name)));
+    let page = page(listed.collect(), params.cursor.as_deref(), params.limit, "MCP servers")?;
+    Ok(ListMcpServerStatusResponse { data: page.entries, next_cursor: page.next_cursor })
+}
+
+/// `config/mcpServer/reload`: threads read the configuration when they are opened, so that all there is to do is to
+/// see whether it can be used.
+///
+/// # Errors
+/// When it cannot.
+pub async fn reload(server: &Server, _params: NoParams) -> Result<McpServerRefreshResponse, RpcError> {
+    current(server, None)?;
+    Ok(McpServerRefreshResponse {})
+}
+
+/// `mcpServer/oauth/login`.
+///
+/// # Errors
+/// Always: what is missing is in the message.
+pub async fn oauth_login(
+    server: &Server,
+    params: McpServerOauthLoginParams,
+) -> Result<McpServerOauthLoginResponse, RpcError> {
+    let name = params.name;
+    let servers = current(server, None)?.tools.mcp_servers;
+    let Some(found) = servers.get(&name) else {
+        return Err(RpcError::invalid(format!("No MCP server named '{name}' found.")));
+    };
+    if matches!(found.transport, McpTransport::Stdio { .. }) {
+        let message = format!("the MCP server '{name}' is a program; only servers with a `url` can be signed in to");
+        return Err(RpcError::invalid(message));
+    }
+    Err(RpcError::internal(format!(
+        "failed to login to MCP server '{name}': signing in is not supported; set `mcp_servers.{name}.bearer_token_env_var` \
+         to a variable with a token"
+    )))
+}
+
+/// `app/list`: apps belong to ChatGPT accounts, of which there are none here.
+///
+/// # Errors
+/// When the cursor is not one of ours, or the id is none of a thread.
+pub async fn app_list(_server: &Server, params: AppsListParams) -> Result<AppsListResponse, RpcError> {
+    if let Some(id) = &params.thread_id {
+        parse_id(id)?;
+    }
+    let page = page(Vec::new(), params.cursor.as_deref(), params.limit, "apps")?;
+    Ok(AppsListResponse { data: page.entries, next_cursor: page.next_cursor })
+}
+
+/// `feedback/upload`.
+///
+/// # Errors
+/// Always: nothing is ever sent.
+pub async fn feedback_upload(
+    server: &Server,
+    params: FeedbackUploadParams,
+) -> Result<FeedbackUploadResponse, RpcError> {
+    if !current(server, None)?.records.feedback {
+        return Err(RpcError::invalid("sending feedback is disabled by configuration"));
+    }
+    if let Some(id) = &params.thread_id {
+        parse_id(id)?;
+    }
+    Err(RpcError::invalid(
+        "nothing was sent: this program sends no feedback; session files are in `sessions` of its home folder",
+    ))
+}
+
+impl McpServerStatus {
+    /// What is known of a server; nothing of one that is switched off.
+    fn of(name: &str, offer: Option<mcp::McpServerStatus>) -> Self {
+        let name = name.to_owned();
+        let Some(offer) = offer else {
+            let (tools, resources, resource_templates) = (BTreeMap::new(), Vec::new(), Vec::new());
+            return Self { name, tools, resources, resource_templates, auth_status: McpAuthStatus::Unsupported };
+        };
+        // Every tool came as JSON and can be written as such.
+        let tools = offer.tools.into_iter().filter_map(|(name, tool)| Some((name, serde_json::to_value(tool).ok()?)));
+        Self {
+            name,
+            tools: tools.collect(),
+            resources: offer.resources,
+            resource_templates: offer.resource_templates,
+            auth_status: offer.auth_status.into(),
+        }
+    }
+}
+
+impl From<mcp::McpAuthStatus> for McpAuthStatus {
+    fn from(status: mcp::McpAuthStatus) -> Self {
+        match status {
+            mcp::McpAuthStatus::Unsupported => Self::Unsupported,
+            mcp::McpAuthStatus::NotLoggedIn => Self::NotLoggedIn,
+            mcp::McpAuthStatus::BearerToken => Self::BearerToken,
+            mcp::McpAuthStatus::OAuth => Self::OAuth,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use expect_test::expect;
+    use serde_json::json;
+
+    use super::*;
+    use crate::methods::fixture::world;
+
+    const SERVERS: &str = r#"
+[mcp_servers.b]
+url = "http://127.0.0.1:9/x"
+bearer_token_env_var = "TOKEN"
+[mcp_servers.a]
+command = "true"
+[mcp_servers.c]
+url = "http://127.0.0.1:9/y"
+"#;
+
+    #[tokio::test]
+    async fn servers_that_do_not_start_are_listed_too() {
+        let world = world(&[("home/config.toml", SERVERS)], &[]);
+        let listed = status_list(&world.server, ListMcpServerStatusParams::default()).await;
+        let listed: Vec<_> = listed.unwrap().data.into_iter().map(|it| (it.name, it.auth_status)).collect();
+        expect![[r#"[("a", Unsupported), ("b", BearerToken), ("c", Unsupported)]"#]].assert_eq(&format!("{listed:?}"));
+        let one = ListMcpServerStatusParams { cursor: Some("1".to_owned()), limit: Some(1) };
+        expect![[r#"
+            {
+              "data": [
+                {
+                  "name": "b",
+                  "tools": {},
+                  "resources": [],
+                  "resourceTemplates": [],
+                  "authStatus": "bearerToken"
+                }
+              ],
+              "nextCursor": "2"
+            }"#]]
+        .assert_eq(&world.answer(status_list(&world.server, one).await));
+        expect!["{}"].assert_eq(&world.answer(reload(&world.server, NoParams {}).await));
+    }
+
+    #[tokio::test]
+    async fn a_sign_in_is_refused_by_reason() {
+        let world = world(&[("home/config.toml", SERVERS)], &[]);
+        let login = async |name: &str| {
+            let params = McpServerOauthLoginParams { name: name.to_owned(), scopes: None, timeout_secs: None };
+            world.answer(oauth_login(&world.server, params).await)
+        };
+        expect!["-32600: No MCP server named 'nope' found."].assert_eq(&login("nope").await);
+        expect!["-32600: OAuth login is only supported for streamable HTTP servers."].assert_eq(&login("a").await);
+        expect!["-32603: failed to login to MCP server 'c': signing in is not supported; set `mcp_servers.c.bearer_token_env_var` to a variable with a token"].assert_eq(&login("c").await);
+    }
+
+    #[tokio::test]
+    async fn there_are_no_apps() {
+        let world = world(&[], &[]);
+        expect![[r#"
+            {
+              "data": [],
+              "nextCursor": null
+            }"#]]
+        .assert_eq(&world.answer(app_list(&world.server, AppsListParams::default()).await));
+    }
+
+    #[tokio::test]
+    async fn feedback_stays_here() {
+        let params = || serde_json::from_value(json!({"classification": "bug", "includeLogs": false})).unwrap();
+        let open = world(&[], &[]);
+        expect!["-32600: nothing was sent: this program sends no feedback; session files are in `sessions` of its home folder"].assert_eq(&open.answer(feedback_upload(&open.server, params()).await));
+        let closed = world(&[], &["feedback.enabled=false"]);
+        expect!["-32600: sending feedback is disabled by configuration"]
+            .assert_eq(&closed.answer(feedback_upload(&closed.server, params()).await));
+    }
+}

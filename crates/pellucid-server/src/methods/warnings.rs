@@ -1,0 +1,190 @@
+//! What a client is told of the configuration once it has said hello.
+
+use std::fmt::Write as _;
+
+use pellucid_agent::rules;
+use pellucid_config::Config;
+use pellucid_config::ConfigError;
+use pellucid_config::HarnessOverrides;
+use pellucid_exec::policy::PolicyError;
+
+use crate::server::Server;
+use crate::types::notification::ConfigWarningNotification;
+use crate::types::notification::TextPosition;
+use crate::types::notification::TextRange;
+
+/// What does not count of the configuration and the rules for the server's folder, and why.
+pub async fn config_warnings(server: &Server) -> Vec<ConfigWarningNotification> {
+    match server.ground.config(None, Vec::new(), HarnessOverrides::default()) {
+        Ok((config, _options)) => rules_warning(&config).into_iter().chain(project_warning(&config)).collect(),
+        Err(error) => vec![invalid(&error)],
+    }
+}
+
+fn invalid(error: &ConfigError) -> ConfigWarningNotification {
+    let located = error.located();
+    ConfigWarningNotification {
+        summary: "The configuration cannot be used; defaults are.".to_owned(),
+        details: Some(error.brief()),
+        path: located.map(|located| located.path.to_string_lossy().into_owned()),
+        range: located.map(|located| TextRange {
+            start: TextPosition { line: located.line, column: located.column },
+            // The last character that is wrong, not the one after it.
+            end: TextPosition { line: located.line, column: located.column + located.n_marked - 1 },
+        }),
+    }
+}
+
+fn rules_warning(config: &Config) -> Option<ConfigWarningNotification> {
+    let error = rules::load(config).err()?;
+    let summary = "The rules about commands cannot be used; none of them count.".to_owned();
+    Some(match &error {
+        PolicyError::Fault { path, fault } => {
+            let unknown = [(fault.line, 1); 2];
+            let [start, end] = fault.range.unwrap_or(unknown).map(|(line, column)| TextPosition { line, column });
+            ConfigWarningNotification {
+                summary,
+                details: Some(format!("{}: {}", path.display(), fault.detail)),
+                path: Some(path.to_string_lossy().into_owned()),
+                range: Some(TextRange { start, end }),
+            }
+        }
+        _ => ConfigWarningNotification { summary, details: Some(error.to_string()), path: None, range: None },
+    })
+}
+
+fn project_warning(config: &Config) -> Option<ConfigWarningNotification> {
+    let mut summary = "These configuration files of the project are not used; its skills and rules are:\n".to_owned();
+    let mut n_disabled = 0;
+    for layer in config.layers().iter() {
+        if let (Some(file), Some(reason)) = (&layer.file, &layer.disabled) {
+            n_disabled += 1;
+            let _ = write!(summary, "    {n_disabled}. {}\n       {reason}\n", file.display());
+        }
+    }
+    (n_disabled > 0).then_some(ConfigWarningNotification { summary, details: None, path: None, range: None })
+}
+
+#[cfg(test)]
+mod tests {
+    use expect_test::Expect;
+    use expect_test::expect;
+
+    use super::*;
+    use crate::methods::fixture::world;
+
+    async fn check_warnings(files: &[(&str, &str)], flags: &[&str], expected: &Expect) {
+        let world = world(files, flags);
+        let warnings = config_warnings(&world.server).await;
+        expected.assert_eq(&world.shown(&serde_json::to_string_pretty(&warnings).unwrap()));
+    }
+
+    #[tokio::test]
+    async fn nothing_wrong_is_nothing_said() {
+        check_warnings(&[("home/config.toml", "unknown = 1\n")], &[], &expect!["[]"]).await;
+    }
+
+    #[tokio::test]
+    async fn a_configuration_that_cannot_be_used() {
+        let file = |text| [("home/config.toml", text)];
+        check_warnings(
+            &file("a = 1\n[features]\nsqlite = \"x\"\n"),
+            &[],
+            &expect![[r#"
+            [
+              {
+                "summary": "The configuration cannot be used; defaults are.",
+                "details": "$R/home/config.toml:3:10: invalid type: string \"x\", expected a boolean",
+                "path": "$R/home/config.toml",
+                "range": {
+                  "start": {
+                    "line": 3,
+                    "column": 10
+                  },
+                  "end": {
+                    "line": 3,
+                    "column": 12
+                  }
+                }
+              }
+            ]"#]],
+        )
+        .await;
+        check_warnings(
+            &file("model_provider = \"zz\"\n"),
+            &[],
+            &expect![[r#"
+            [
+              {
+                "summary": "The configuration cannot be used; defaults are.",
+                "details": "Model provider `zz` not found"
+              }
+            ]"#]],
+        )
+        .await;
+        check_warnings(
+            &[],
+            &["model=5"],
+            &expect![[r#"
+            [
+              {
+                "summary": "The configuration cannot be used; defaults are.",
+                "details": "invalid type: integer `5`, expected a string in `model`"
+              }
+            ]"#]],
+        )
+        .await;
+    }
+
+    #[tokio::test]
+    async fn rules_that_cannot_be_used() {
+        check_warnings(&[("home/rules/bad.rules", "prefix_rule(pattern=[\n")], &[], &expect![[r#"
+            [
+              {
+                "summary": "The rules about commands cannot be used; none of them count.",
+                "details": "$R/home/rules/bad.rules: starlark error: error: Parse error: unexpected new line, expected expression\n--> $R/home/rules/bad.rules:1:1\n |\n |\n",
+                "path": "$R/home/rules/bad.rules",
+                "range": {
+                  "start": {
+                    "line": 2,
+                    "column": 1
+                  },
+                  "end": {
+                    "line": 2,
+                    "column": 1
+                  }
+                }
+              }
+            ]"#]]).await;
+        check_warnings(&[("home/rules/bad.rules", "\nnofunc()\n")], &[], &expect![[r#"
+            [
+              {
+                "summary": "The rules about commands cannot be used; none of them count.",
+                "details": "$R/home/rules/bad.rules: starlark error: error: Variable `nofunc` not found\n --> $R/home/rules/bad.rules:2:1\n  |\n2 | nofunc()\n  | ^^^^^^\n  |\n",
+                "path": "$R/home/rules/bad.rules",
+                "range": {
+                  "start": {
+                    "line": 2,
+                    "column": 1
+                  },
+                  "end": {
+                    "line": 2,
+                    "column": 7
+                  }
+                }
+              }
+            ]"#]]).await;
+    }
+
+    #[tokio::test]
+    async fn projects_that_are_not_trusted() {
+        let files = [("work/.git/HEAD", ""), ("work/.codex/config.toml", "model = \"x\"\n")];
+        check_warnings(&files, &[], &expect![[r#"
+            [
+              {
+                "summary": "These configuration files of the project are not used; its skills and rules are:\n    1. $R/work/.codex/config.toml\n       nobody has decided whether to trust $R/work; set `trust_level = \"trusted\"` under `[projects.\"$R/work\"]` in $R/home/config.toml to use this file\n",
+                "details": null
+              }
+            ]"#]]).await;
+    }
+}

@@ -1,0 +1,275 @@
+//! What machines are given.
+
+use expect_test::Expect;
+use expect_test::expect;
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use super::*;
+use crate::types::input::UserInput;
+use crate::types::settings::AskForApproval;
+use crate::types::thread::Turn;
+
+/// Parameters of a method, as methods have them.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[expect(dead_code, reason = "only its schema is wanted")]
+struct PlayParams {
+    thread_id: String,
+    input: Vec<UserInput>,
+    #[serde(default)]
+    approval_policy: Option<AskForApproval>,
+    #[serde(default)]
+    secret_wish: Option<String>,
+}
+
+#[derive(Debug, serde::Serialize, JsonSchema)]
+struct PlayResponse {
+    turn: Turn,
+}
+
+#[derive(Debug, serde::Serialize, Deserialize, JsonSchema)]
+struct Nothing {}
+
+const METHODS: &[Method] = &[
+    Method::new::<PlayParams, PlayResponse>("turn/play").with_experimental(&["secretWish"]),
+    Method::new::<(), Nothing>("turn/rest").experimental(),
+];
+
+#[track_caller]
+fn check_schema(file: &str, stage: Stage, expected: &Expect) {
+    let mut schema = json_schemas(METHODS, stage).remove(file).unwrap();
+    if let Some(Value::Object(definitions)) = schema.get_mut("definitions") {
+        // The names say enough.
+        definitions.values_mut().for_each(|schema| *schema = Value::Null);
+    }
+    expected.assert_eq(&serde_json::to_string_pretty(&schema).unwrap());
+}
+
+#[track_caller]
+fn check_typescript(file: &str, stage: Stage, expected: &Expect) {
+    expected.assert_eq(&typescript(METHODS, stage)[file]);
+}
+
+#[test]
+fn a_message_has_a_schema_with_all_it_needs() {
+    check_schema(
+        "v2/PlayParams.json",
+        Stage::Stable,
+        &expect![[r##"
+        {
+          "$schema": "http://json-schema.org/draft-07/schema#",
+          "title": "PlayParams",
+          "type": "object",
+          "properties": {
+            "threadId": {
+              "type": "string"
+            },
+            "input": {
+              "type": "array",
+              "items": {
+                "$ref": "#/definitions/UserInput"
+              }
+            },
+            "approvalPolicy": {
+              "anyOf": [
+                {
+                  "$ref": "#/definitions/AskForApproval"
+                },
+                {
+                  "type": "null"
+                }
+              ],
+              "default": null
+            }
+          },
+          "required": [
+            "threadId",
+            "input"
+          ],
+          "description": "Parameters of a method, as methods have them.",
+          "definitions": {
+            "AskForApproval": null,
+            "ByteRange": null,
+            "TextElement": null,
+            "UserInput": null
+          }
+        }"##]],
+    );
+    check_schema(
+        "ClientRequest.json",
+        Stage::Experimental,
+        &expect![[r##"
+        {
+          "$schema": "http://json-schema.org/draft-07/schema#",
+          "title": "ClientRequest",
+          "oneOf": [
+            {
+              "type": "object",
+              "required": [
+                "id",
+                "method",
+                "params"
+              ],
+              "properties": {
+                "id": {
+                  "$ref": "#/definitions/RequestId"
+                },
+                "method": {
+                  "type": "string",
+                  "enum": [
+                    "turn/play"
+                  ]
+                },
+                "params": {
+                  "$ref": "#/definitions/PlayParams"
+                }
+              },
+              "title": "Turn/playRequest"
+            },
+            {
+              "type": "object",
+              "required": [
+                "id",
+                "method",
+                "params"
+              ],
+              "properties": {
+                "id": {
+                  "$ref": "#/definitions/RequestId"
+                },
+                "method": {
+                  "type": "string",
+                  "enum": [
+                    "turn/rest"
+                  ]
+                },
+                "params": {
+                  "type": "null"
+                }
+              },
+              "title": "Turn/restRequest"
+            }
+          ],
+          "definitions": {
+            "AskForApproval": null,
+            "ByteRange": null,
+            "PlayParams": null,
+            "RequestId": null,
+            "TextElement": null,
+            "UserInput": null
+          }
+        }"##]],
+    );
+}
+
+#[test]
+fn what_is_not_settled_is_shown_on_demand() {
+    let has = |stage, text: &str| json_schemas(METHODS, stage).values().any(|it| it.to_string().contains(text));
+    assert!(!has(Stage::Stable, "secretWish") && !has(Stage::Stable, "turn/rest"));
+    assert!(has(Stage::Experimental, "secretWish") && has(Stage::Experimental, "turn/rest"));
+}
+
+#[test]
+fn types_are_written_as_clients_read_them() {
+    check_typescript(
+        "v2/PlayParams.ts",
+        Stage::Experimental,
+        &expect![[r#"
+        // Generated from the types of the app-server; changes are lost.
+        import type { AskForApproval } from "./AskForApproval";
+        import type { UserInput } from "./UserInput";
+
+        /** Parameters of a method, as methods have them. */
+        export type PlayParams = { threadId: string, input: Array<UserInput>, approvalPolicy?: AskForApproval | null, secretWish?: string | null, };
+    "#]],
+    );
+    check_typescript(
+        "v2/Thread.ts",
+        Stage::Stable,
+        &expect![[r#"
+        // Generated from the types of the app-server; changes are lost.
+        import type { GitInfo } from "./GitInfo";
+        import type { SessionSource } from "./SessionSource";
+        import type { Turn } from "./Turn";
+
+        /** A conversation. */
+        export type Thread = { id: string, preview: string, modelProvider: string, createdAt: number, updatedAt: number, path: string | null, cwd: string, cliVersion: string, source: SessionSource, gitInfo: GitInfo | null, turns: Array<Turn>, };
+    "#]],
+    );
+    check_typescript(
+        "v2/ItemStartedNotification.ts",
+        Stage::Stable,
+        &expect![[r#"
+        // Generated from the types of the app-server; changes are lost.
+        import type { ThreadItem } from "./ThreadItem";
+
+        /** Something began. */
+        export type ItemStartedNotification = { item: ThreadItem, threadId: string, turnId: string, };
+    "#]],
+    );
+    check_typescript(
+        "v2/CodexErrorInfo.ts",
+        Stage::Stable,
+        &expect![[r#"
+        // Generated from the types of the app-server; changes are lost.
+
+        /** Which kind of failure, for programs. */
+        export type CodexErrorInfo = "contextWindowExceeded" | "usageLimitExceeded" | "serverOverloaded" | { httpConnectionFailed: { httpStatusCode: number | null, }, } | { responseStreamConnectionFailed: { httpStatusCode: number | null, }, } | "internalServerError" | "unauthorized" | "badRequest" | "threadRollbackFailed" | "sandboxError" | { responseStreamDisconnected: { httpStatusCode: number | null, }, } | { responseTooManyFailedAttempts: { httpStatusCode: number | null, }, } | "other";
+    "#]],
+    );
+    check_typescript(
+        "ClientRequest.ts",
+        Stage::Experimental,
+        &expect![[r#"
+        // Generated from the types of the app-server; changes are lost.
+        import type { PlayParams } from "./v2/PlayParams";
+        import type { RequestId } from "./RequestId";
+
+        export type ClientRequest = { id: RequestId, method: "turn/play", params: PlayParams, } | { id: RequestId, method: "turn/rest", params: null, };
+    "#]],
+    );
+    check_typescript(
+        "v2/PatchChangeKind.ts",
+        Stage::Stable,
+        &expect![[r#"
+        // Generated from the types of the app-server; changes are lost.
+
+        /** What is done to a file. */
+        export type PatchChangeKind = { type: "add", } | { type: "delete", } | { type: "update", move_path: string | null, };
+    "#]],
+    );
+}
+
+#[test]
+fn every_reference_leads_somewhere() {
+    for (file, schema) in json_schemas(METHODS, Stage::Experimental) {
+        let mut found = Vec::new();
+        references(&schema, &mut found);
+        for name in found {
+            let place = format!("/definitions/{name}");
+            assert!(schema.pointer(&place).is_some(), "{file} has no {name}");
+        }
+    }
+    let files = typescript(METHODS, Stage::Experimental);
+    for (file, text) in &files {
+        let folder = if file.starts_with("v2/") { "v2/" } else { "" };
+        for from in text.lines().filter_map(|line| line.split_once(" from \"")).map(|(_, from)| from) {
+            let from = from.trim_end_matches("\";");
+            let path = match from.strip_prefix("../") {
+                Some(path) => path.to_owned(),
+                None => format!("{folder}{}", from.trim_start_matches("./")),
+            };
+            let is_there = files.contains_key(&format!("{path}.ts")) || path == "v2";
+            assert!(is_there, "{file} takes from {from}");
+        }
+    }
+}
+
+#[test]
+fn every_notification_has_a_schema_of_its_own() {
+    let files = json_schemas(&[], Stage::Stable);
+    let n_own = files.keys().filter(|file| file.ends_with("Notification.json")).count();
+    // Three are not parameters: any notification of a server, of a client, of JSON-RPC.
+    assert_eq!(n_own - 3, ServerNotification::METHODS.len());
+}

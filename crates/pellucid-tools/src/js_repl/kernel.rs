@@ -1,0 +1,236 @@
+//! The kernel's process, and a piece of JavaScript from its start to its end.
+//!
+//! The kernel is started like any command of the turn: with the same variables and behind the same
+//! sandbox. Tools that a piece calls run here, side by side with the piece.
+
+use std::ffi::OsStr;
+use std::ffi::OsString;
+use std::path::Path;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use pellucid_engine::call;
+use pellucid_exec::dialogue::Dialogue;
+use pellucid_exec::dialogue::Silence;
+use pellucid_exec::dialogue::Status;
+use pellucid_exec::process::Command;
+use pellucid_protocol::call::Payload;
+use pellucid_protocol::call::ToolCall;
+use pellucid_protocol::item::Item;
+use pellucid_protocol::settings::SandboxPolicy;
+use serde::Serialize;
+use tempfile::TempDir;
+use tokio::task::JoinSet;
+use tokio::time::Instant;
+use tokio::time::sleep_until;
+
+use super::NAME;
+use super::RESET_NAME;
+use super::message::FromKernel;
+use super::message::ToKernel;
+use super::node;
+use crate::Job;
+use crate::NoOutcome;
+use crate::dispatch;
+use crate::situation::Situation;
+
+/// The kernel's program.
+const PROGRAM: &str = include_str!("kernel.mjs");
+
+/// What Node is started with, besides the program. Packages are looked for from the working folder,
+/// which the second option is for.
+const OPTIONS: [&str; 3] =
+    ["--experimental-vm-modules", "--experimental-import-meta-resolve", "--disable-warning=ExperimentalWarning"];
+
+/// What a kernel may do. One that was started under other limits is not used.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Limits {
+    sandbox_policy: SandboxPolicy,
+    writable_roots: Vec<PathBuf>,
+}
+
+impl Limits {
+    pub(super) fn of(situation: &Situation) -> Self {
+        let Situation { sandbox_policy, writable_roots, .. } = situation;
+        Self { sandbox_policy: sandbox_policy.clone(), writable_roots: writable_roots.clone() }
+    }
+}
+
+/// A running kernel. It ends when this is dropped.
+#[derive(Debug)]
+pub(super) struct Kernel {
+    dialogue: Dialogue,
+    limits: Limits,
+    /// Its program, and what pieces put there. Gone with the kernel.
+    _folder: TempDir,
+}
+
+/// Why a piece has no end of its own.
+#[derive(Debug)]
+pub(super) enum Trouble {
+    TimedOut,
+    Silent(Silence),
+}
+
+/// What happened to a kernel, for whoever has to find out why.
+#[derive(Serialize)]
+struct Diagnostics<'a> {
+    reason: &'a str,
+    stream_error: Option<String>,
+    kernel_pid: Option<u32>,
+    kernel_status: String,
+    kernel_stderr_tail: String,
+}
+
+impl Kernel {
+    /// Starts a kernel. The error is what the model is told.
+    pub(super) async fn start(job: &Job, limits: Limits) -> Result<Self, String> {
+        let situation = &job.situation;
+        let mut env = situation.environment.clone();
+        let node = node::find(job.toolbox.node_paths(), env.get(OsStr::new("PATH")).map(OsString::as_os_str));
+        let node = node.map_err(|error| error.to_string())?;
+        let folder = tempfile::tempdir().map_err(|error| format!("failed to create js_repl temp dir: {error}"))?;
+        let program = folder.path().join("kernel.mjs");
+        std::fs::write(&program, PROGRAM).map_err(|error| format!("failed to write js_repl kernel: {error}"))?;
+        env.insert("CODEX_JS_TMP_DIR".into(), folder.path().into());
+        env.insert("CODEX_JS_REPL_HOME".into(), job.toolbox.home().join(NAME).into());
+
+        // Where commands may write at all, the kernel may write in its own folder too.
+        let mut confined = (**situation).clone();
+        confined.writable_roots.push(folder.path().to_owned());
+        let command = |arguments: &[&str]| {
+            let text = |path: &Path| path.to_string_lossy().into_owned();
+            let argv: Vec<String> =
+                [text(&node)].into_iter().chain(arguments.iter().map(|it| (*it).to_owned())).collect();
+            let argv = job.toolbox.confine(&argv, &situation.cwd, &confined);
+            let argv = argv.map_err(|error| format!("failed to configure sandbox for js_repl: {error}"))?;
+            Ok::<_, String>(Command { argv, arg0: None, cwd: situation.cwd.clone(), env: env.clone() })
+        };
+        node::check(&node, &command(&["--version"])?).await.map_err(|error| error.to_string())?;
+        let program = program.to_string_lossy();
+        let arguments: Vec<&str> = OPTIONS.into_iter().chain([&*program]).collect();
+        let dialogue = Dialogue::start(&command(&arguments)?).await;
+        let dialogue = dialogue.map_err(|error| format!("failed to start Node runtime: {error}"))?;
+        Ok(Self { dialogue, limits, _folder: folder })
+    }
+
+    pub(super) fn limits(&self) -> &Limits {
+        &self.limits
+    }
+
+    /// Runs a piece. What it printed, or what it threw.
+    pub(super) async fn execute(
+        &mut self,
+        job: &Job,
+        code: &str,
+        timeout: Duration,
+    ) -> Result<Result<String, String>, Trouble> {
+        let exec = uuid::Uuid::new_v4().to_string();
+        let timeout_ms = u64::try_from(timeout.as_millis()).unwrap_or(u64::MAX);
+        match (ToKernel::Exec { id: &exec, code, timeout_ms }).line() {
+            Ok(line) => self.dialogue.say(&line),
+            Err(error) => return Ok(Err(error)),
+        }
+        // A time that no clock can tell is as good as none.
+        let over = Instant::now().checked_add(timeout);
+        let mut calls: JoinSet<(String, Result<Item, String>)> = JoinSet::new();
+        let mut result: Option<Result<String, String>> = None;
+        loop {
+            // Calls that nobody waited for belong to the piece all the same.
+            if let Some(result) = result.take_if(|_| calls.is_empty()) {
+                return Ok(result);
+            }
+            tokio::select! {
+                () = at(over) => return Err(Trouble::TimedOut),
+                Some(ended) = calls.join_next() => {
+                    // A call that broke has no answer; the piece waits for it until its time is over.
+                    if let Ok((id, outcome)) = ended {
+                        self.answer(&id, &outcome);
+                    }
+                }
+                line = self.dialogue.hear() => match serde_json::from_str(&line.map_err(Trouble::Silent)?) {
+                    Ok(FromKernel::ExecResult { id, ok, output, error }) if id == exec => {
+                        result = Some(if ok { Ok(output) } else { Err(error.unwrap_or_default()) });
+                    }
+                    Ok(FromKernel::ExecResult { .. }) => {}
+                    Ok(FromKernel::RunTool { id, exec_id, .. }) if exec_id != exec => {
+                        self.answer(&id, &Err("js_repl exec context not found".to_owned()));
+                    }
+                    Ok(FromKernel::RunTool { id, tool_name, arguments, .. }) => {
+                        let job = job.clone();
+                        calls.spawn(async move { (id.clone(), run_tool(&job, id, tool_name, arguments).await) });
+                    }
+                    Err(error) => tracing::warn!(%error, "js_repl kernel sent invalid json"),
+                }
+            }
+        }
+    }
+
+    /// Tells the kernel what became of a tool.
+    fn answer(&mut self, id: &str, outcome: &Result<Item, String>) {
+        let (response, error) = match outcome {
+            Ok(item) => (Some(item), None),
+            Err(error) => (None, Some(error.as_str())),
+        };
+        let line = ToKernel::RunToolResult { id, ok: outcome.is_ok(), response, error }.line();
+        match line {
+            Ok(line) => self.dialogue.say(&line),
+            Err(error) => tracing::warn!(%error, "a tool's answer does not reach the kernel"),
+        }
+    }
+
+    /// Ends the kernel, and waits for its end.
+    pub(super) async fn end(self) {
+        self.dialogue.end().await;
+    }
+
+    /// What the model is told of a kernel that fell silent. It is ended if it has not.
+    pub(super) async fn post_mortem(self, silence: &Silence) -> String {
+        let (text, reason, stream_error) = match silence {
+            Silence::Ended => ("js_repl kernel exited unexpectedly".to_owned(), "stdout_eof", None),
+            Silence::Deaf(error) => {
+                let text = format!("failed to write to kernel: {error}");
+                (text.clone(), "write_failed", Some(text))
+            }
+            Silence::Unreadable(error) => {
+                ("js_repl kernel exited unexpectedly".to_owned(), "stdout_read_error", Some(error.to_string()))
+            }
+        };
+        let remains = self.dialogue.remains().await;
+        let diagnostics = Diagnostics {
+            reason,
+            stream_error,
+            kernel_pid: remains.id,
+            kernel_status: match remains.status {
+                Status::Running => "running".to_owned(),
+                Status::Exited(code) => format!("exited(code={code})"),
+                Status::Signalled(signal) => format!("exited(signal={signal})"),
+            },
+            kernel_stderr_tail: remains.stderr.join(" | "),
+        };
+        let diagnostics = serde_json::to_string(&diagnostics).unwrap_or_default();
+        format!("{text}\n\njs_repl diagnostics: {diagnostics}")
+    }
+}
+
+async fn at(time: Option<Instant>) {
+    match time {
+        Some(time) => sleep_until(time).await,
+        None => std::future::pending().await,
+    }
+}
+
+/// Runs a tool for a piece. The error is what the piece's promise is rejected with.
+async fn run_tool(job: &Job, call_id: String, name: String, arguments: String) -> Result<Item, String> {
+    if name == NAME || name == RESET_NAME {
+        return Err("js_repl cannot invoke itself".to_owned());
+    }
+    let takes_text = job.situation.offered.iter().any(|tool| tool.name == name && tool.takes_text);
+    let payload = if takes_text { Payload::Custom { input: arguments } } else { Payload::Function { arguments } };
+    let tool_call = ToolCall { call_id, name, payload };
+    match dispatch(&tool_call, job).await {
+        Ok(output) => Ok(call::answer(&tool_call, output)),
+        Err(NoOutcome::Unknown) => Ok(call::answer(&tool_call, call::unsupported(&tool_call))),
+        Err(NoOutcome::Fatal(error)) => Err(error),
+    }
+}

@@ -1,0 +1,61 @@
+//! The one kernel of a session: started when it is first needed, kept between calls, ended when it
+//! breaks, takes too long, is reset, or may no longer do what it may.
+
+use std::time::Duration;
+
+use tokio::sync::Mutex;
+
+use super::input::Piece;
+use super::kernel::Kernel;
+use super::kernel::Limits;
+use super::kernel::Trouble;
+use crate::Job;
+
+/// How long a piece may take if nobody says otherwise.
+const DEFAULT_TIMEOUT: Duration = Duration::from_secs(30);
+
+/// The place of a session's kernel. Whoever holds the lock runs the only piece.
+#[derive(Debug, Default)]
+pub(crate) struct KernelSeat {
+    kernel: Mutex<Option<Kernel>>,
+}
+
+impl KernelSeat {
+    /// Runs a piece, in the kernel that is there or a new one. Gives what it printed, or what the
+    /// model is told instead.
+    pub(super) async fn execute(&self, job: &Job, piece: &Piece) -> Result<String, String> {
+        let mut seat = self.kernel.lock().await;
+        // The kernel leaves its seat for the time being: if this call is broken off, nobody knows what
+        // the kernel is doing, and it ends with the call.
+        let kept = seat.take();
+        let limits = Limits::of(&job.situation);
+        let mut kernel = match kept {
+            Some(kernel) if kernel.limits() == &limits => kernel,
+            other => {
+                if let Some(other) = other {
+                    other.end().await;
+                }
+                Kernel::start(job, limits).await?
+            }
+        };
+        let timeout = piece.timeout.unwrap_or(DEFAULT_TIMEOUT);
+        match kernel.execute(job, &piece.code, timeout).await {
+            Ok(ran) => {
+                *seat = Some(kernel);
+                ran
+            }
+            Err(Trouble::TimedOut) => {
+                kernel.end().await;
+                Err("js_repl execution timed out; kernel reset, rerun your request".to_owned())
+            }
+            Err(Trouble::Silent(silence)) => Err(kernel.post_mortem(&silence).await),
+        }
+    }
+
+    /// Ends the kernel, if there is one.
+    pub(crate) async fn reset(&self) {
+        if let Some(kernel) = self.kernel.lock().await.take() {
+            kernel.end().await;
+        }
+    }
+}

@@ -1,0 +1,45 @@
+//! `resume_agent`: an agent that was closed is opened again, and told nothing.
+
+use pellucid_protocol::call::ToolCall;
+use pellucid_protocol::event::EventMessage;
+use pellucid_protocol::item::ToolOutput;
+
+use crate::Failed;
+use crate::Job;
+use crate::Takes;
+use crate::Tool;
+use crate::When;
+use crate::agents;
+use crate::agents::AgentError;
+use crate::agents::Answer;
+use crate::agents::OneAgent;
+use crate::arguments;
+
+pub(crate) const TOOL: Tool = Tool {
+    name: "resume_agent",
+    takes: &[Takes::Function],
+    when: When::Offered,
+    run: |call, job| Box::pin(run(call, job)),
+};
+
+async fn run(call: &ToolCall, job: &Job) -> Result<ToolOutput, Failed> {
+    let OneAgent { id } = arguments(call)?;
+    let receiver_thread_id = agents::parse_id(&id)?;
+    let agents = job.agents()?;
+    if agents.depth() == agents::Depth::Reached {
+        return Err(Failed::told("Agent depth limit reached. Solve the task yourself."));
+    }
+    let (call_id, sender_thread_id) = (call.call_id.clone(), job.situation.session_id.clone());
+    let begin = EventMessage::CollabResumeBegin {
+        call_id: call_id.clone(),
+        sender_thread_id: sender_thread_id.clone(),
+        receiver_thread_id: receiver_thread_id.clone(),
+    };
+    job.desk.tell(begin).await;
+    let resumed = agents.resume(&receiver_thread_id).await;
+    let status = agents.status(&receiver_thread_id).borrow().clone();
+    let end = EventMessage::CollabResumeEnd { call_id, sender_thread_id, receiver_thread_id, status: status.clone() };
+    job.desk.tell(end).await;
+    resumed.map_err(AgentError::told)?;
+    Ok(agents::json(&Answer { status })?.into())
+}

@@ -1,0 +1,83 @@
+//! The agents that a session starts, for a face that shows what they do among what the session does.
+
+use std::future::poll_fn;
+use std::sync::Arc;
+use std::task::Context;
+use std::task::Poll;
+
+use pellucid_agent::crew::NewChild;
+use pellucid_agent::crew::Nursery;
+use pellucid_agent::crew::Opened;
+use pellucid_protocol::event::Event;
+use pellucid_protocol::event::EventMessage;
+use tokio::sync::mpsc;
+
+/// Takes agents in.
+#[derive(Debug)]
+struct Intake {
+    sender: mpsc::UnboundedSender<NewChild>,
+}
+
+impl Nursery for Intake {
+    fn adopt(&self, child: NewChild) {
+        // When nobody takes it, the run is over and the agent ends.
+        let _run_is_over = self.sender.send(child);
+    }
+}
+
+/// The agents of a session.
+#[derive(Debug)]
+pub struct Family {
+    taken_in: mpsc::UnboundedReceiver<NewChild>,
+    open: Vec<Child>,
+}
+
+#[derive(Debug)]
+struct Child {
+    opened: Opened,
+    events: mpsc::Receiver<Event>,
+}
+
+impl Family {
+    /// A family without members, and what brings it some.
+    pub fn new() -> (Self, Arc<dyn Nursery>) {
+        let (sender, taken_in) = mpsc::unbounded_channel();
+        (Self { taken_in, open: Vec::new() }, Arc::new(Intake { sender }))
+    }
+
+    /// The next event of an agent that people should see; never comes if there is none.
+    pub async fn next(&mut self) -> EventMessage {
+        poll_fn(|context| self.poll(context)).await
+    }
+
+    fn poll(&mut self, context: &mut Context<'_>) -> Poll<EventMessage> {
+        while let Poll::Ready(Some(NewChild { opened, events, .. })) = self.taken_in.poll_recv(context) {
+            self.open.push(Child { opened, events });
+        }
+        let mut at = 0;
+        while let Some(child) = self.open.get_mut(at) {
+            match child.events.poll_recv(context) {
+                Poll::Ready(Some(event)) if is_shown(child.opened, &event.msg) => return Poll::Ready(event.msg),
+                Poll::Ready(Some(_)) => {}
+                Poll::Ready(None) => {
+                    self.open.remove(at);
+                }
+                Poll::Pending => at += 1,
+            }
+        }
+        Poll::Pending
+    }
+}
+
+/// What an agent is like, what it used and that it is done are its own affair. Of one that was opened again nothing
+/// is shown, as other programs of this kind do it.
+fn is_shown(opened: Opened, event: &EventMessage) -> bool {
+    let is_private = matches!(
+        event,
+        EventMessage::SessionConfigured(_)
+            | EventMessage::TokenCount { .. }
+            | EventMessage::TaskComplete { .. }
+            | EventMessage::ShutdownComplete
+    );
+    opened == Opened::New && !is_private
+}

@@ -70,12 +70,21 @@ fn places(url: &str) -> Vec<Url> {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use pellucid_protocol::secret::Secret;
     use pellucid_testkit::MockReply;
     use pellucid_testkit::MockServer;
 
     use super::*;
+
+    /// Clients for addresses of this computer.
+    pub(crate) fn http_clients() -> HttpClients {
+        HttpClients::new(|_| {
+            // Fails only when one is installed already, which serves as well.
+            drop(rustls::crypto::ring::default_provider().install_default());
+            reqwest::Client::builder().build().map_err(|error| error.to_string())
+        })
+    }
 
     fn reach(url: String, headers: &[&str]) -> Result<Reach, String> {
         let headers = headers.iter().map(|name| ((*name).to_owned(), Secret::new("x"))).collect();
@@ -98,7 +107,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_server_with_a_login_is_told_from_others() {
-        let http = HttpClients::new(|_| Ok(reqwest::Client::new()));
+        let http = http_clients();
         let metadata = r#"{"authorization_endpoint":"http://a","token_endpoint":"http://t"}"#;
         let server = MockServer::start(vec![MockReply::status(404, "{}"), MockReply::status(200, metadata)]);
         let url = || server.base_url().replace("/v1", "/mcp");

@@ -1,5 +1,8 @@
 //! The servers of a session: started side by side in the background, then asked by name.
 
+#[cfg(test)]
+mod tests;
+
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;

@@ -6,6 +6,7 @@ mod answers;
 mod crew;
 mod faults;
 mod login;
+mod mcp;
 mod recordings;
 mod replays;
 mod rules;

@@ -96,7 +96,7 @@ async fn tools_answer() {
     let answer = json!({"content":[{"text":"t","type":"text"},{"type":"image","data":"QQ==","mimeType":"image/png"}],"structuredContent":{"b":2,"a":1},"isError":true});
     check_call(
         |script, _| script.answers("tools/call_echo", &answer),
-        &expect![[r#"["tools/call failed: Mcp error: -32601: no such method"]"#]],
+        &expect![[r#"{"content":[{"type":"text","text":"t"},{"type":"image","data":"QQ==","mimeType":"image/png"}],"structuredContent":{"b":2,"a":1},"isError":true}"#]],
     )
     .await;
 }
@@ -105,7 +105,7 @@ async fn tools_answer() {
 async fn tools_fail() {
     check_call(
         |script, _| script.refuses("tools/call_echo", -32000, "boom"),
-        &expect![[r#"["tools/call failed: Mcp error: -32601: no such method"]"#]],
+        &expect![[r#"["tools/call failed: Mcp error: -32000: boom"]"#]],
     )
     .await;
     check_call(
@@ -169,7 +169,13 @@ async fn what_does_not_start_says_why() {
         let error = failure["error"].as_str().unwrap();
         format!("{}\n", error.split_once(": the handshake failed: ").map_or(error, |(known, _)| known))
     });
-    expect![""].assert_eq(&failed.collect::<String>());
+    expect![[r#"
+        MCP client for `bad name` failed to start: its name may only have letters, digits, `-` and `_`
+        MCP client for `dead` failed to start: MCP startup failed
+        MCP client for `missing` failed to start: MCP startup failed: the program `/no/such/program` cannot be started: No such file or directory (os error 2)
+        MCP client for `slow` timed out after 0.001 seconds; set `startup_timeout_sec` in [mcp_servers.slow] of config.toml to wait longer
+        MCP client for `unusable` failed to start: MCP startup failed: no token
+    "#]].assert_eq(&failed.collect::<String>());
     let failure = servers.call("unusable", "x", None).await.unwrap_err();
     assert_eq!(failure.causes[0], "failed to get client");
 }

@@ -74,19 +74,25 @@ impl Gathered {
 #[derive(Debug, Clone)]
 pub struct Sources {
     /// The configuration.
-    pub config: Config,
+    pub config: Arc<Config>,
     /// The environment.
     pub env: Env,
     /// The rules about commands.
     pub policy: Policy,
-    catalogue: Catalogue,
+    catalogue: Arc<Catalogue>,
 }
 
 impl Sources {
     /// Reads the catalogue once. There are no rules about commands yet.
-    pub fn new(config: Config, env: Env) -> Self {
-        let catalogue = catalogue(&config.folders.home);
+    pub fn new(config: impl Into<Arc<Config>>, env: Env) -> Self {
+        let config = config.into();
+        let catalogue = Arc::new(catalogue(&config.folders.home));
         Self { config, env, policy: Policy::default(), catalogue }
+    }
+
+    /// With a catalogue that was read before, for one of many sessions.
+    pub fn sharing(config: impl Into<Arc<Config>>, env: Env, catalogue: Arc<Catalogue>) -> Self {
+        Self { config: config.into(), env, policy: Policy::default(), catalogue }
     }
 
     /// The same with rules about commands.
@@ -219,10 +225,15 @@ pub fn provided(text: &Sourced) -> Provided {
     Provided { place, text: text.text.clone() }
 }
 
+/// The file by which a user adds models, or says more of those that are known.
+pub fn models_file(home: &Path) -> PathBuf {
+    home.join("models_cache.json")
+}
+
 /// The models that are known: the built-in ones, and those of a models cache in the home folder.
 pub fn catalogue(home: &Path) -> Catalogue {
     let mut catalogue = Catalogue::builtin();
-    if let Ok(text) = fs::read_to_string(home.join("models_cache.json"))
+    if let Ok(text) = fs::read_to_string(models_file(home))
         && let Err(reason) = catalogue.overlay(&text, VERSION, SystemTime::now())
     {
         tracing::debug!(%reason, "the models cache is not used");

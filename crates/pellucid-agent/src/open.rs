@@ -2,11 +2,14 @@
 //!
 //! Every face opens its sessions here, so that a session is the same whoever asks for it.
 
+use std::sync::Arc;
+
 use jiff::Zoned;
 use pellucid_config::Config;
 use pellucid_config::Env;
 use pellucid_engine::pack::Pack;
 use pellucid_exec::policy::Policy;
+use pellucid_model::Catalogue;
 use pellucid_model::Model;
 use pellucid_model::Script;
 use pellucid_model::Transport;
@@ -42,13 +45,13 @@ use crate::session::Setup;
 #[derive(Debug)]
 pub struct Plan {
     /// The configuration.
-    pub config: Config,
+    pub config: Arc<Config>,
     /// The environment.
     pub env: Env,
     /// The rules about commands.
     pub policy: Policy,
     /// How its input is put together.
-    pub pack: Pack,
+    pub pack: Arc<Pack>,
     /// Whom it asks.
     pub asked: Asked,
     /// How it introduces itself.
@@ -61,6 +64,8 @@ pub struct Plan {
     pub raw_items: RawItems,
     /// The agents that it may start.
     pub crew: Crew,
+    /// The models, if they were read before.
+    pub catalogue: Option<Arc<Catalogue>>,
 }
 
 /// Whom a session asks.
@@ -178,7 +183,7 @@ pub enum OpenError {
 /// # Errors
 /// If a file that it needs cannot be used.
 pub fn open(plan: Plan, opening: Opening) -> Result<Session, OpenError> {
-    let Plan { config, env, policy, pack, asked, identity, origin, dynamic_tools, raw_items, crew } = plan;
+    let Plan { config, env, policy, pack, asked, identity, origin, dynamic_tools, raw_items, crew, catalogue } = plan;
     let home = config.folders.home.clone();
     let new = |session_id: Option<&SessionId>, keep: Keep| {
         let id = session_id.cloned().unwrap_or_else(identity::new_session_id);
@@ -207,7 +212,11 @@ pub fn open(plan: Plan, opening: Opening) -> Result<Session, OpenError> {
     let raw_reasoning = if config.display.show_raw_reasoning { RawReasoning::Shown } else { RawReasoning::Hidden };
     let notices = notices(&config);
     let compact_prompt = config.prompt.compact_prompt.as_ref().map(gather::provided);
-    let sources = Sources::new(config, env).with_policy(policy);
+    let sources = match catalogue {
+        Some(catalogue) => Sources::sharing(config, env, catalogue),
+        None => Sources::new(config, env),
+    };
+    let sources = sources.with_policy(policy);
     let mut gathered = gather::gather(&sources);
     gathered.facts.dynamic_tools = dynamic_tools;
     prepare::prepare(&mut gathered, &pack, &sources)?;

@@ -16,6 +16,26 @@ pub fn load(config: &Config) -> Result<Policy, PolicyError> {
     policy::load(&folders, config.requirements.rules.as_ref())
 }
 
+/// The same for those who go on when the user's files cannot be used: then the administrator's rules alone count,
+/// and why is in the log.
+///
+/// # Errors
+/// When the administrator's cannot be used either.
+pub fn load_lenient(config: &Config) -> Result<Policy, PolicyError> {
+    load(config).or_else(|error| {
+        tracing::warn!(%error, "rules about commands are not used");
+        policy::load_required(config.requirements.rules.as_ref())
+    })
+}
+
+/// Only the administrator's rules, for a session that goes on although those of files cannot be read.
+///
+/// # Errors
+/// When these cannot be used either.
+pub fn of_administrator(config: &Config) -> Result<Policy, PolicyError> {
+    policy::load(&[], config.requirements.rules.as_ref())
+}
+
 fn folder(layer: &Layer) -> Option<RulesFolder> {
     let has_rules = matches!(layer.source, Source::System | Source::User | Source::Project);
     if !has_rules || !layer.is_enabled() {

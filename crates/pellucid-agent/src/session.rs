@@ -8,6 +8,7 @@ mod shrink;
 
 use std::collections::BTreeSet;
 use std::path::Path;
+use std::sync::Arc;
 use std::time::SystemTime;
 
 use pellucid_engine::assemble;
@@ -133,7 +134,7 @@ pub struct Setup {
     /// Who started it.
     pub origin: child::Origin,
     /// How input is put together.
-    pub pack: Pack,
+    pub pack: Arc<Pack>,
     /// Where facts come from.
     pub sources: Sources,
     /// What is true.

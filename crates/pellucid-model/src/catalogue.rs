@@ -214,7 +214,7 @@ mod tests {
     #[test]
     fn an_unknown_model_gets_cautious_defaults() {
         let (model, _) = Catalogue::builtin().lookup("harbour");
-        expect![[r#"{"slug":"harbour","display_name":"harbour","description":null,"default_reasoning_level":null,"supported_reasoning_levels":[],"shell_type":"default","visibility":"none","supported_in_api":true,"priority":99,"base_instructions":null,"model_messages":null,"supports_reasoning_summaries":false,"support_verbosity":false,"default_verbosity":null,"apply_patch_tool_type":null,"truncation_policy":{"mode":"bytes","limit":10000},"supports_parallel_tool_calls":false,"context_window":272000,"auto_compact_token_limit":null,"effective_context_window_percent":95,"experimental_supported_tools":[],"input_modalities":["text","image"],"prefer_websockets":false}"#]]
+        expect![[r#"{"slug":"harbour","display_name":"harbour","description":null,"default_reasoning_level":null,"supported_reasoning_levels":[],"shell_type":"default","visibility":"none","supported_in_api":true,"priority":99,"base_instructions":null,"model_messages":null,"supports_reasoning_summaries":false,"support_verbosity":false,"default_verbosity":null,"apply_patch_tool_type":null,"truncation_policy":{"mode":"bytes","limit":10000},"supports_parallel_tool_calls":false,"context_window":272000,"auto_compact_token_limit":null,"effective_context_window_percent":95,"experimental_supported_tools":[],"input_modalities":["text","image"],"prefer_websockets":false,"upgrade":null}"#]]
         .assert_eq(&serde_json::to_string(&model).unwrap());
     }
 

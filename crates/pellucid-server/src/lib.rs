@@ -15,6 +15,7 @@ mod open;
 pub mod rpc;
 pub mod schema;
 pub mod server;
+mod shelf;
 pub mod transport;
 pub mod turns;
 pub mod types;

@@ -26,11 +26,11 @@ use crate::call::Call;
 use crate::connection::Connection;
 use crate::methods::thread;
 use crate::methods::thread::ThreadRollbackResponse;
+use crate::methods::turn::TurnInterruptResponse;
 use crate::rpc;
 use crate::rpc::RpcError;
 use crate::server::Server;
 use crate::server::held;
-use crate::types::Empty;
 use crate::types::notification::ServerNotification;
 use crate::types::source::SessionSource;
 use crate::types::thread::Thread;
@@ -77,7 +77,7 @@ struct State {
     subscribers: Vec<Arc<Connection>>,
     /// The turn that runs, or is about to.
     active: Option<TurnId>,
-    interrupts: Vec<Call<Empty>>,
+    interrupts: Vec<Call<TurnInterruptResponse>>,
     rollback: Option<Call<ThreadRollbackResponse>>,
 }
 
@@ -215,7 +215,7 @@ impl Loaded {
     }
 
     /// The same for a client, which is answered when the turn is over.
-    pub async fn interrupt_for(&self, call: Call<Empty>) {
+    pub async fn interrupt_for(&self, call: Call<TurnInterruptResponse>) {
         held(&self.state).interrupts.push(call);
         self.interrupt().await;
     }
@@ -297,7 +297,7 @@ async fn follow(
     server.forget_questions(&session);
     let calls = std::mem::take(&mut held(&session.state).interrupts);
     for call in calls {
-        call.answer(&Empty {}).await;
+        call.answer(&TurnInterruptResponse {}).await;
     }
     ended.send_replace(true);
 }
@@ -342,7 +342,7 @@ async fn answer_waiting(server: &Server, session: &Arc<Loaded>, event: &Event) {
         EventMessage::TurnAborted { .. } => {
             let calls = std::mem::take(&mut held(&session.state).interrupts);
             for call in calls {
-                call.answer(&Empty {}).await;
+                call.answer(&TurnInterruptResponse {}).await;
             }
         }
         EventMessage::ThreadRolledBack { .. } => {

@@ -37,6 +37,7 @@ use crate::connection::Connection;
 use crate::rpc;
 use crate::rpc::RequestId;
 use crate::rpc::RpcError;
+use crate::schema::Method;
 use crate::server::Server;
 
 /// Makes the way from the name of a method to its function.
@@ -45,9 +46,12 @@ use crate::server::Server;
 /// tell all clients something too, `call` for those that get the call. `beside` before the kind lets the method run beside the client's next requests. A gate
 /// before the arrow says what needs the experimental capability: the whole method, or a field.
 macro_rules! methods {
-    ($($name:literal ($params:ty) $(if $gate:path)? => $($beside:ident)? [$kind:ident $function:path];)+) => {
+    ($($name:literal ($params:ty) -> ($result:ty) $(if $gate:path)? => $($beside:ident)? [$kind:ident $function:path];)+) => {
         /// The names of all methods.
         pub const METHODS: &[&str] = &[$($name),+];
+
+        /// All methods with their types.
+        const TYPED: &[Method] = &[$(Method::new::<$params, $result>($name)),+];
 
         /// Does what a client asks for.
         pub(crate) async fn dispatch(
@@ -59,7 +63,7 @@ macro_rules! methods {
         ) {
             let done = match method {
                 $($name => {
-                    let call = Call::new(server.clone(), connection.clone(), id.clone());
+                    let call = Call::<$result>::new(server.clone(), connection.clone(), id.clone());
                     let params = read::<$params>(params)
                         .and_then(|params| admitted($name, connection, params, |_params| methods!(@gate _params $($gate)?)));
                     match params {
@@ -110,56 +114,81 @@ macro_rules! methods {
 }
 
 methods! {
-    "initialize" (initialize::InitializeParams) => [call initialize::initialize];
-    "thread/start" (thread::ThreadStartParams) if thread::ThreadStartParams::experimental => [call thread::start];
-    "thread/resume" (thread::ThreadResumeParams) if thread::ThreadResumeParams::experimental => [call thread::resume];
-    "thread/fork" (thread::ThreadForkParams) if thread::ThreadForkParams::experimental => [call thread::fork];
-    "thread/list" (thread::ThreadListParams) => [plain thread::list];
-    "thread/loaded/list" (thread::ThreadLoadedListParams) => [plain thread::loaded_list];
-    "thread/read" (thread::ThreadReadParams) => [plain thread::read];
-    "thread/archive" (thread::ThreadParams) => [call thread::archive];
-    "thread/unarchive" (thread::ThreadParams) => [call thread::unarchive];
-    "thread/name/set" (thread::ThreadSetNameParams) => [call thread::set_name];
-    "thread/compact/start" (thread::ThreadParams) => [call thread::compact];
-    "thread/rollback" (thread::ThreadRollbackParams) => [call thread::rollback];
-    "thread/backgroundTerminals/clean" (thread::ThreadParams) if clean_terminals_gate => [call thread::clean_terminals];
-    "turn/start" (turn::TurnStartParams) if turn::TurnStartParams::experimental => [call turn::start];
-    "turn/steer" (turn::TurnSteerParams) => [call turn::steer];
-    "turn/interrupt" (turn::TurnInterruptParams) => [call turn::interrupt];
-    "review/start" (turn::ReviewStartParams) => [call turn::review];
-    "model/list" (catalog::ModelListParams) => [plain catalog::model_list];
-    "experimentalFeature/list" (catalog::ExperimentalFeatureListParams) => [plain catalog::experimental_feature_list];
-    "collaborationMode/list" (catalog::CollaborationModeListParams) if catalog::CollaborationModeListParams::experimental
+    "initialize" (initialize::InitializeParams) -> (initialize::InitializeResponse) => [call initialize::initialize];
+    "thread/start" (thread::ThreadStartParams) -> (thread::ThreadStartResponse) if thread::ThreadStartParams::experimental => [call thread::start];
+    "thread/resume" (thread::ThreadResumeParams) -> (thread::ThreadResumeResponse) if thread::ThreadResumeParams::experimental => [call thread::resume];
+    "thread/fork" (thread::ThreadForkParams) -> (thread::ThreadForkResponse) if thread::ThreadForkParams::experimental => [call thread::fork];
+    "thread/list" (thread::ThreadListParams) -> (thread::ThreadListResponse) => [plain thread::list];
+    "thread/loaded/list" (thread::ThreadLoadedListParams) -> (thread::ThreadLoadedListResponse) => [plain thread::loaded_list];
+    "thread/read" (thread::ThreadReadParams) -> (thread::ThreadReadResponse) => [plain thread::read];
+    "thread/archive" (thread::ThreadArchiveParams) -> (thread::ThreadArchiveResponse) => [call thread::archive];
+    "thread/unarchive" (thread::ThreadUnarchiveParams) -> (thread::ThreadUnarchiveResponse) => [call thread::unarchive];
+    "thread/name/set" (thread::ThreadSetNameParams) -> (thread::ThreadSetNameResponse) => [call thread::set_name];
+    "thread/compact/start" (thread::ThreadCompactStartParams) -> (thread::ThreadCompactStartResponse) => [call thread::compact];
+    "thread/rollback" (thread::ThreadRollbackParams) -> (thread::ThreadRollbackResponse) => [call thread::rollback];
+    "thread/backgroundTerminals/clean" (thread::ThreadBackgroundTerminalsCleanParams) -> (thread::ThreadBackgroundTerminalsCleanResponse) if clean_terminals_gate => [call thread::clean_terminals];
+    "turn/start" (turn::TurnStartParams) -> (turn::TurnStartResponse) if turn::TurnStartParams::experimental => [call turn::start];
+    "turn/steer" (turn::TurnSteerParams) -> (turn::TurnSteerResponse) => [call turn::steer];
+    "turn/interrupt" (turn::TurnInterruptParams) -> (turn::TurnInterruptResponse) => [call turn::interrupt];
+    "review/start" (turn::ReviewStartParams) -> (turn::ReviewStartResponse) => [call turn::review];
+    "model/list" (catalog::ModelListParams) -> (catalog::ModelListResponse) => [plain catalog::model_list];
+    "experimentalFeature/list" (catalog::ExperimentalFeatureListParams) -> (catalog::ExperimentalFeatureListResponse) => [plain catalog::experimental_feature_list];
+    "collaborationMode/list" (catalog::CollaborationModeListParams) -> (catalog::CollaborationModeListResponse) if catalog::CollaborationModeListParams::experimental
         => [plain catalog::collaboration_mode_list];
-    "skills/list" (skills::SkillsListParams) => [plain skills::list];
-    "skills/config/write" (skills::SkillsConfigWriteParams) => [plain skills::config_write];
-    "skills/remote/list" (skills::SkillsRemoteReadParams) => [plain skills::remote_list];
-    "skills/remote/export" (skills::SkillsRemoteWriteParams) => [plain skills::remote_export];
-    "app/list" (mcp::AppsListParams) => [plain mcp::app_list];
-    "mcpServerStatus/list" (mcp::ListMcpServerStatusParams) => beside [plain mcp::status_list];
-    "mcpServer/oauth/login" (mcp::McpServerOauthLoginParams) => [plain mcp::oauth_login];
-    "config/mcpServer/reload" (NoParams) => [plain mcp::reload];
-    "account/read" (account::GetAccountParams) => [plain account::read];
-    "account/login/start" (account::LoginAccountParams) if account::LoginAccountParams::experimental
+    "mock/experimentalMethod" (catalog::MockExperimentalMethodParams) -> (catalog::MockExperimentalMethodResponse)
+        if catalog::MockExperimentalMethodParams::experimental => [plain catalog::mock];
+    "skills/list" (skills::SkillsListParams) -> (skills::SkillsListResponse) => [plain skills::list];
+    "skills/config/write" (skills::SkillsConfigWriteParams) -> (skills::SkillsConfigWriteResponse) => [plain skills::config_write];
+    "skills/remote/list" (skills::SkillsRemoteReadParams) -> (skills::SkillsRemoteReadResponse) => [plain skills::remote_list];
+    "skills/remote/export" (skills::SkillsRemoteWriteParams) -> (skills::SkillsRemoteWriteResponse) => [plain skills::remote_export];
+    "app/list" (mcp::AppsListParams) -> (mcp::AppsListResponse) => [plain mcp::app_list];
+    "mcpServerStatus/list" (mcp::ListMcpServerStatusParams) -> (mcp::ListMcpServerStatusResponse) => beside [plain mcp::status_list];
+    "mcpServer/oauth/login" (mcp::McpServerOauthLoginParams) -> (mcp::McpServerOauthLoginResponse) => [plain mcp::oauth_login];
+    "config/mcpServer/reload" (NoParams) -> (mcp::McpServerRefreshResponse) => [plain mcp::reload];
+    "account/read" (account::GetAccountParams) -> (account::GetAccountResponse) => [plain account::read];
+    "account/login/start" (account::LoginAccountParams) -> (account::LoginAccountResponse) if account::LoginAccountParams::experimental
         => [told account::login_start];
-    "account/login/cancel" (account::CancelLoginAccountParams) => [plain account::login_cancel];
-    "account/logout" (NoParams) => [told account::logout];
-    "account/rateLimits/read" (NoParams) => [plain account::rate_limits_read];
-    "getAuthStatus" (account::GetAuthStatusParams) => [plain account::auth_status];
-    "feedback/upload" (mcp::FeedbackUploadParams) => [plain mcp::feedback_upload];
-    "command/exec" (command::CommandExecParams) => beside [plain command::exec];
-    "config/read" (config::ConfigReadParams) => [plain config::config_read];
-    "config/value/write" (config::ConfigValueWriteParams) => [plain config::config_value_write];
-    "config/batchWrite" (config::ConfigBatchWriteParams) => [plain config::config_batch_write];
-    "configRequirements/read" (NoParams) => [plain config::config_requirements_read];
-    "fuzzyFileSearch" (files::FuzzyFileSearchParams) => beside [plain files::fuzzy_file_search];
-    "fuzzyFileSearch/sessionStart" (files::FuzzyFileSearchSessionStartParams)
+    "account/login/cancel" (account::CancelLoginAccountParams) -> (account::CancelLoginAccountResponse) => [plain account::login_cancel];
+    "account/logout" (NoParams) -> (account::LogoutAccountResponse) => [told account::logout];
+    "account/rateLimits/read" (NoParams) -> (account::GetAccountRateLimitsResponse) => [plain account::rate_limits_read];
+    "getAuthStatus" (account::GetAuthStatusParams) -> (account::GetAuthStatusResponse) => [plain account::auth_status];
+    "feedback/upload" (mcp::FeedbackUploadParams) -> (mcp::FeedbackUploadResponse) => [plain mcp::feedback_upload];
+    "command/exec" (command::CommandExecParams) -> (command::CommandExecResponse) => beside [plain command::exec];
+    "config/read" (config::ConfigReadParams) -> (config::ConfigReadResponse) => [plain config::config_read];
+    "config/value/write" (config::ConfigValueWriteParams) -> (config::ConfigWriteResponse) => [plain config::config_value_write];
+    "config/batchWrite" (config::ConfigBatchWriteParams) -> (config::ConfigWriteResponse) => [plain config::config_batch_write];
+    "configRequirements/read" (NoParams) -> (config::ConfigRequirementsReadResponse) => [plain config::config_requirements_read];
+    "fuzzyFileSearch" (files::FuzzyFileSearchParams) -> (files::FuzzyFileSearchResponse) => beside [plain files::fuzzy_file_search];
+    "fuzzyFileSearch/sessionStart" (files::FuzzyFileSearchSessionStartParams) -> (files::FuzzyFileSearchSessionStartResponse)
         if files::FuzzyFileSearchSessionStartParams::experimental => [plain files::session_start];
-    "fuzzyFileSearch/sessionUpdate" (files::FuzzyFileSearchSessionUpdateParams)
+    "fuzzyFileSearch/sessionUpdate" (files::FuzzyFileSearchSessionUpdateParams) -> (files::FuzzyFileSearchSessionUpdateResponse)
         if files::FuzzyFileSearchSessionUpdateParams::experimental => [plain files::session_update];
-    "fuzzyFileSearch/sessionStop" (files::FuzzyFileSearchSessionStopParams)
+    "fuzzyFileSearch/sessionStop" (files::FuzzyFileSearchSessionStopParams) -> (files::FuzzyFileSearchSessionStopResponse)
         if files::FuzzyFileSearchSessionStopParams::experimental => [plain files::session_stop];
-    "gitDiffToRemote" (files::GitDiffToRemoteParams) => beside [plain files::git_diff_to_remote];
+    "gitDiffToRemote" (files::GitDiffToRemoteParams) -> (files::GitDiffToRemoteResponse) => beside [plain files::git_diff_to_remote];
+}
+
+/// All methods with their types, for schemas; what is not settled is marked.
+pub fn typed() -> Vec<Method> {
+    let marked = |method: &Method| match method.name() {
+        "thread/backgroundTerminals/clean"
+        | "collaborationMode/list"
+        | "mock/experimentalMethod"
+        | "fuzzyFileSearch/sessionStart"
+        | "fuzzyFileSearch/sessionUpdate"
+        | "fuzzyFileSearch/sessionStop" => method.experimental(),
+        "thread/start" => method.with_experimental(&[
+            "dynamicTools",
+            "mockExperimentalField",
+            "experimentalRawEvents",
+            "persistExtendedHistory",
+        ]),
+        "thread/resume" => method.with_experimental(&["history", "path", "persistExtendedHistory"]),
+        "thread/fork" => method.with_experimental(&["path", "persistExtendedHistory"]),
+        "turn/start" => method.with_experimental(&["collaborationMode"]),
+        _ => *method,
+    };
+    TYPED.iter().map(marked).collect()
 }
 
 /// What a method takes that takes nothing.
@@ -175,7 +204,7 @@ fn current(server: &Server, cwd: Option<&Path>) -> Result<Config, RpcError> {
         .map_err(|error| RpcError::invalid(format!("error deriving config: {}", error.brief())))
 }
 
-fn clean_terminals_gate(_params: &thread::ThreadParams) -> Option<&'static str> {
+fn clean_terminals_gate(_params: &thread::ThreadBackgroundTerminalsCleanParams) -> Option<&'static str> {
     Some("thread/backgroundTerminals/clean")
 }
 

@@ -21,7 +21,6 @@ use pellucid_config::value;
 use pellucid_config::value::Data;
 use pellucid_protocol::dynamic_tool::DynamicTool;
 use pellucid_protocol::event::RawItems;
-use pellucid_workspace::pack_files;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Map;
@@ -117,7 +116,7 @@ pub struct Extras {
 /// Opens a session.
 ///
 /// # Errors
-/// If the configuration, the rules, the pack or a session file cannot be used.
+/// If the configuration, the administrator's rules, the pack or a session file cannot be used.
 pub fn open(
     server: &Arc<Server>,
     overrides: &Overrides,
@@ -127,8 +126,10 @@ pub fn open(
 ) -> Result<Session, RpcError> {
     let (config, options) = overrides.config(server, recorded_cwd)?;
     let wrong = |error: &dyn std::fmt::Display| RpcError::invalid(format!("error creating thread: {error}"));
-    let policy = rules::load(&config).map_err(|error| wrong(&error))?;
-    let pack = pack_files::load(&config.prompt.pack, &config.folders.home).map_err(|error| wrong(&error))?;
+    // Clients are told of rules that cannot be used when they connect.
+    let policy = rules::load_lenient(&config).map_err(|error| wrong(&error))?;
+    let pack = server.shelf.pack(&config.prompt.pack, &config.folders.home).map_err(|error| wrong(&error))?;
+    let catalogue = Some(server.shelf.catalogue(&config.folders.home));
     let env = server.ground.env.clone();
     let asked = match &server.ground.script {
         Some(script) => Asked::scripted(script.clone()),
@@ -139,6 +140,18 @@ pub fn open(
     let origin = Origin::Face(FACE);
     let crew = Crew::new(options);
     crew.set_nursery(Arc::new(Adoption(Arc::downgrade(server))));
-    let plan = Plan { config, env, policy, pack, asked, identity, origin, dynamic_tools, raw_items, crew };
+    let plan = Plan {
+        config: Arc::new(config),
+        env,
+        policy,
+        pack,
+        asked,
+        identity,
+        origin,
+        dynamic_tools,
+        raw_items,
+        crew,
+        catalogue,
+    };
     open::open(plan, opening).map_err(|error| wrong(&error))
 }

@@ -33,6 +33,7 @@ use crate::rpc;
 use crate::rpc::Incoming;
 use crate::rpc::RequestId;
 use crate::rpc::RpcError;
+use crate::shelf::Shelf;
 use crate::types::notification::ServerNotification;
 use crate::view::Question;
 
@@ -44,6 +45,8 @@ const END_WAIT: Duration = Duration::from_secs(5);
 pub struct Server {
     /// What all sessions share.
     pub ground: Ground,
+    /// What they need not read again.
+    pub(crate) shelf: Shelf,
     /// The way to models, with its open connections.
     pub(crate) transport: Transport,
     /// Searches for files that go on.
@@ -71,6 +74,7 @@ impl Server {
     pub fn new(ground: Ground) -> Arc<Self> {
         Arc::new(Self {
             ground,
+            shelf: Shelf::default(),
             transport: Transport::default(),
             searches: Searches::default(),
             sandbox: OnceLock::new(),

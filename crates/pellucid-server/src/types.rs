@@ -19,10 +19,13 @@ pub mod source;
 pub mod thread;
 pub mod usage;
 
-use schemars::JsonSchema;
-use serde::Deserialize;
-use serde::Serialize;
+/// Makes answers that say nothing, which clients know by several names.
+macro_rules! nothing {
+    ($($name:ident: $doc:literal;)+) => {$(
+        #[doc = $doc]
+        #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, serde::Serialize, schemars::JsonSchema)]
+        pub struct $name {}
+    )+};
+}
 
-/// Nothing, where something could be said.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Empty {}
+pub(crate) use nothing;

@@ -1,17 +1,23 @@
 //! `app-server`: sessions for editors and other programs.
 
 use std::net::SocketAddr;
+use std::path::Path;
 use std::process::ExitCode;
 
 use pellucid_model::Script;
 use pellucid_protocol::secret::Secret;
 use pellucid_server::ground::Ground;
+use pellucid_server::methods;
+use pellucid_server::schema;
+use pellucid_server::schema::Stage;
 use pellucid_server::server::Server;
 use pellucid_server::transport::listen::Listen;
 use pellucid_server::transport::stdio;
 use pellucid_server::transport::websocket::Listener;
 
 use crate::args::AppServerArgs;
+use crate::args::AppServerCommand;
+use crate::args::GenerateArgs;
 use crate::args::Shared;
 use crate::environment;
 use crate::start;
@@ -22,6 +28,33 @@ use crate::style;
 const TOKEN_VARIABLE: &str = "PELLUCID_APP_SERVER_TOKEN";
 
 pub fn run(shared: &Shared, args: &AppServerArgs) -> Result<ExitCode, Failure> {
+    match &args.command {
+        None => serve(shared, args),
+        Some(AppServerCommand::GenerateJsonSchema(args)) => {
+            let schemas = schema::json_schemas(&methods::typed(), stage(args));
+            write(&args.out, schemas.into_iter().map(|(file, schema)| (file, format!("{schema:#}\n"))))
+        }
+        Some(AppServerCommand::GenerateTs(args)) => {
+            write(&args.out, schema::typescript(&methods::typed(), stage(args)))
+        }
+    }
+}
+
+fn stage(args: &GenerateArgs) -> Stage {
+    if args.experimental { Stage::Experimental } else { Stage::Stable }
+}
+
+/// Writes files into a folder, which is made if it is not there.
+fn write(folder: &Path, files: impl IntoIterator<Item = (String, String)>) -> Result<ExitCode, Failure> {
+    for (file, text) in files {
+        let path = folder.join(file);
+        let written = path.parent().map_or(Ok(()), std::fs::create_dir_all).and_then(|()| std::fs::write(&path, text));
+        written.map_err(|error| Failure::new(format!("Error: {}: {error}", path.display())))?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn serve(shared: &Shared, args: &AppServerArgs) -> Result<ExitCode, Failure> {
     let home = start::find_home()?;
     let script = args.script.as_deref().map(Script::load).transpose();
     let script = script.map_err(|error| Failure::new(format!("Error loading the script: {error}")))?;

@@ -21,6 +21,8 @@ use clap_complete::Shell;
 use crate::start::Keep;
 use crate::start::Which;
 pub use app_server::AppServerArgs;
+pub use app_server::AppServerCommand;
+pub use app_server::GenerateArgs;
 pub use approvals::ApprovalsArgs;
 pub use approvals::ApprovalsCommand;
 pub use approvals::ExecpolicyArgs;

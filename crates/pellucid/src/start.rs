@@ -3,6 +3,7 @@
 use std::path::Path;
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::sync::Arc;
 
 use pellucid_agent::child::Origin;
 use pellucid_agent::crew::Crew;
@@ -230,15 +231,16 @@ impl Start {
         };
         let plan = Plan {
             identity: Identity::new(ORIGINATOR, &env),
-            config,
+            config: Arc::new(config),
             env,
             policy,
-            pack,
+            pack: Arc::new(pack),
             asked,
             origin: Origin::Face("exec"),
             dynamic_tools: Vec::new(),
             raw_items: RawItems::Hidden,
             crew: Crew::new(options),
+            catalogue: None,
         };
         let session = open::open(plan, opening).map_err(|error| Failure::new(format!("Error: {error}")))?;
         if let Some(path) = path {

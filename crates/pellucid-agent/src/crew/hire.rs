@@ -5,6 +5,7 @@
 //! its parent.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use pellucid_config::Config;
 use pellucid_config::HarnessOverrides;
@@ -98,7 +99,7 @@ fn layer(config: &Config, role: &str) -> Result<Option<Layer>, AgentError> {
 /// The parent's settings in this turn, with documents and skills as they are now.
 fn take_over(setup: &mut Setup, parent: &Parent) -> Result<(), AgentError> {
     let turn = &parent.setup.gathered;
-    let folders = &mut setup.sources.config.folders;
+    let folders = &mut Arc::make_mut(&mut setup.sources.config).folders;
     if folders.cwd.as_os_str() != turn.facts.cwd.as_str() {
         folders.cwd = turn.facts.cwd.clone().into();
         folders.work_tree = None;

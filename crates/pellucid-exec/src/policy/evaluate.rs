@@ -101,7 +101,7 @@ fn run(path: &str, text: &str) -> starlark::Result<()> {
 }
 
 fn fault(error: &starlark::Error) -> Fault {
-    let span = error.span().map(|span| span.resolve_span());
+    let span = error.span().map(starlark::codemap::FileSpan::resolve_span);
     let line = span.map_or(1, |span| span.begin.line + 1);
     let range = span.map(|span| [span.begin, span.end].map(|place| (place.line + 1, place.column + 1)));
     let detail = format!("starlark error: {error}");

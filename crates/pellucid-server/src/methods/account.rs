@@ -362,10 +362,10 @@ mod tests {
     #[tokio::test]
     async fn the_configuration_may_allow_one_kind_only() {
         let accounts = world(&[], &["forced_login_method=chatgpt"]);
-        expect!["-32600: API key login is disabled. Use ChatGPT login instead."]
+        expect![[r#"-32600: API key login is disabled: the configuration says forced_login_method = "chatgpt""#]]
             .assert_eq(&login(&accounts, json!({"type": "apiKey", "apiKey": "sk"})).await);
         let keys = world(&[], &["forced_login_method=api"]);
-        expect!["-32600: ChatGPT login is disabled. Use API key login instead."]
+        expect![[r#"-32600: ChatGPT login is disabled: the configuration says forced_login_method = "api""#]]
             .assert_eq(&login(&keys, json!({"type": "chatgpt"})).await);
     }
 

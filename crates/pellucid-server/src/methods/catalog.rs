@@ -329,6 +329,37 @@ fn all_modalities() -> Vec<String> {
     vec!["text".to_owned(), "image".to_owned()]
 }
 
+/// `mock/experimentalMethod`: by which clients find out whether they get what may still change.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default)]
+pub struct MockExperimentalMethodParams {
+    /// Anything.
+    pub value: Option<String>,
+}
+
+impl MockExperimentalMethodParams {
+    /// The whole method needs the experimental capability.
+    pub fn experimental(&self) -> Option<&'static str> {
+        Some("mock/experimentalMethod")
+    }
+}
+
+/// What `mock/experimentalMethod` gives.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct MockExperimentalMethodResponse {
+    /// The same.
+    pub echoed: Option<String>,
+}
+
+/// Says back what it is told.
+pub async fn mock(
+    _server: &Server,
+    params: MockExperimentalMethodParams,
+) -> Result<MockExperimentalMethodResponse, RpcError> {
+    Ok(MockExperimentalMethodResponse { echoed: params.value })
+}
+
 #[cfg(test)]
 mod tests {
     use std::fmt::Write as _;

@@ -71,17 +71,17 @@ pub async fn exec(server: &Server, params: CommandExecParams) -> Result<CommandE
     let config = current(server, None)?;
     let cwd = params.cwd.map_or_else(|| ground.cwd.clone(), |cwd| ground.cwd.join(cwd));
     let policy = policy(&config, params.sandbox_policy)?;
-    let argv = confined(server, &config, &policy, params.command, &cwd).map_err(failed)?;
+    let argv = confined(server, &config, &policy, params.command, &cwd).map_err(|reason| failed(&reason))?;
     let command = Command { argv, arg0: None, cwd, env: variables(server, &config, &policy) };
     let limit =
         params.timeout_ms.and_then(|limit| u64::try_from(limit).ok()).map_or(DEFAULT_TIMEOUT, Duration::from_millis);
-    let finished = process::run(&command, Some(limit), None).await.map_err(|error| failed(error.to_string()))?;
+    let finished = process::run(&command, Some(limit), None).await.map_err(|error| failed(&error.to_string()))?;
     match finished.end {
         End::Exited(exit_code) => {
             Ok(CommandExecResponse { exit_code, stdout: finished.stdout.text(), stderr: finished.stderr.text() })
         }
-        End::TimedOut => Err(failed("sandbox error: command timed out".to_owned())),
-        End::Signalled(_) => Err(failed("sandbox error: command was killed by a signal".to_owned())),
+        End::TimedOut => Err(failed("sandbox error: command timed out")),
+        End::Signalled(_) => Err(failed("sandbox error: command was killed by a signal")),
     }
 }
 
@@ -133,7 +133,7 @@ fn variables(server: &Server, config: &Config, policy: &SandboxPolicy) -> Variab
     variables
 }
 
-fn failed(reason: String) -> RpcError {
+fn failed(reason: &str) -> RpcError {
     RpcError::internal(format!("exec failed: {reason}"))
 }
 

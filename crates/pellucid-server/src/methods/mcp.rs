@@ -308,7 +308,8 @@ url = "http://127.0.0.1:9/y"
             world.answer(oauth_login(&world.server, params).await)
         };
         expect!["-32600: No MCP server named 'nope' found."].assert_eq(&login("nope").await);
-        expect!["-32600: OAuth login is only supported for streamable HTTP servers."].assert_eq(&login("a").await);
+        expect!["-32600: the MCP server 'a' is a program; only servers with a `url` can be signed in to"]
+            .assert_eq(&login("a").await);
         expect!["-32603: failed to login to MCP server 'c': signing in is not supported; set `mcp_servers.c.bearer_token_env_var` to a variable with a token"].assert_eq(&login("c").await);
     }
 

@@ -509,7 +509,7 @@ mod tests {
             }"#]]
         .assert_eq(&listed(&world, params).await);
         let relative = json!({"perCwdExtraUserRoots": [{"cwd": "$R/work", "extraUserRoots": ["extra"]}]});
-        expect!["-32600: skills/list perCwdExtraUserRoots extraUserRoots paths must be absolute: extra"]
+        expect!["-32600: skills/list: `extraUserRoots` takes absolute paths, and `extra` is none"]
             .assert_eq(&listed(&world, relative).await);
     }
 

@@ -48,7 +48,6 @@ use crate::open::Overrides;
 use crate::rpc::RpcError;
 use crate::server::Server;
 use crate::turns;
-use crate::types::Empty;
 use crate::types::notification::ThreadArchivedNotification;
 use crate::types::notification::ThreadNameUpdatedNotification;
 use crate::types::notification::ThreadStartedNotification;
@@ -101,7 +100,7 @@ impl ThreadStartParams {
             return Some("thread/start.mockExperimentalField");
         }
         if self.experimental_raw_events {
-            return Some("thread/start.experimentalRawItems");
+            return Some("thread/start.experimentalRawEvents");
         }
         self.persist_extended_history.then_some("thread/start.persistFullHistory")
     }
@@ -168,43 +167,105 @@ impl ThreadForkParams {
     }
 }
 
-/// A thread that is loaded, and its settings.
-#[derive(Debug, Clone, Serialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct ThreadOpenResponse {
-    /// The thread.
-    pub thread: Thread,
-    /// Its model.
-    pub model: String,
-    /// Who serves it.
-    pub model_provider: String,
-    /// Where it works.
-    pub cwd: String,
-    /// When a person is asked.
-    pub approval_policy: AskForApproval,
-    /// What commands may touch.
-    pub sandbox: SandboxPolicy,
-    /// How long the model may think.
-    pub reasoning_effort: Option<ReasoningEffort>,
+/// Makes answers of one form that clients know by several names: a thread that is loaded, and its settings.
+macro_rules! opened {
+    ($($name:ident: $doc:literal;)+) => {$(
+        #[doc = $doc]
+        #[derive(Debug, Clone, Serialize, JsonSchema)]
+        #[serde(rename_all = "camelCase")]
+        pub struct $name {
+            /// The thread.
+            pub thread: Thread,
+            /// Its model.
+            pub model: String,
+            /// Who serves it.
+            pub model_provider: String,
+            /// Where it works.
+            pub cwd: String,
+            /// When a person is asked.
+            pub approval_policy: AskForApproval,
+            /// What commands may touch.
+            pub sandbox: SandboxPolicy,
+            /// How long the model may think.
+            pub reasoning_effort: Option<ReasoningEffort>,
+        }
+
+        impl Opened for $name {
+            fn new(loaded: &Loaded, thread: Thread) -> Self {
+                let settings = loaded.settings.clone();
+                Self {
+                    thread,
+                    model: settings.model,
+                    model_provider: settings.model_provider,
+                    cwd: settings.cwd,
+                    approval_policy: settings.approval_policy,
+                    sandbox: settings.sandbox.into(),
+                    reasoning_effort: settings.effort,
+                }
+            }
+        }
+    )+};
 }
 
-impl ThreadOpenResponse {
-    fn new(loaded: &Loaded, thread: Thread) -> Self {
-        let settings = &loaded.settings;
-        Self {
-            thread,
-            model: settings.model.clone(),
-            model_provider: settings.model_provider.clone(),
-            cwd: settings.cwd.clone(),
-            approval_policy: settings.approval_policy,
-            sandbox: settings.sandbox.clone().into(),
-            reasoning_effort: settings.effort,
+/// An answer that tells of a thread that is loaded.
+trait Opened: Serialize {
+    fn new(loaded: &Loaded, thread: Thread) -> Self;
+}
+
+opened! {
+    ThreadStartResponse: "The answer to `thread/start`.";
+    ThreadResumeResponse: "The answer to `thread/resume`.";
+    ThreadForkResponse: "The answer to `thread/fork`.";
+}
+
+/// Makes parameters of one form that clients know by several names: which thread.
+macro_rules! of_thread {
+    ($($name:ident: $doc:literal;)+) => {$(
+        #[doc = $doc]
+        #[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
+        #[serde(rename_all = "camelCase")]
+        pub struct $name {
+            /// Which.
+            pub thread_id: String,
         }
-    }
+    )+};
+}
+
+of_thread! {
+    ThreadArchiveParams: "`thread/archive`.";
+    ThreadUnarchiveParams: "`thread/unarchive`.";
+    ThreadCompactStartParams: "`thread/compact/start`.";
+    ThreadBackgroundTerminalsCleanParams: "`thread/backgroundTerminals/clean`.";
+}
+
+/// Makes answers of one form that clients know by several names: a thread.
+macro_rules! with_thread {
+    ($($name:ident: $doc:literal;)+) => {$(
+        #[doc = $doc]
+        #[derive(Debug, Clone, Serialize, JsonSchema)]
+        #[serde(rename_all = "camelCase")]
+        pub struct $name {
+            /// The thread.
+            pub thread: Thread,
+        }
+    )+};
+}
+
+with_thread! {
+    ThreadReadResponse: "The answer to `thread/read`.";
+    ThreadUnarchiveResponse: "The answer to `thread/unarchive`.";
+    ThreadRollbackResponse: "The answer to `thread/rollback`.";
+}
+
+crate::types::nothing! {
+    ThreadArchiveResponse: "The answer to `thread/archive`.";
+    ThreadSetNameResponse: "The answer to `thread/name/set`.";
+    ThreadCompactStartResponse: "The answer to `thread/compact/start`.";
+    ThreadBackgroundTerminalsCleanResponse: "The answer to `thread/backgroundTerminals/clean`.";
 }
 
 /// Begins a thread.
-pub async fn start(call: Call<ThreadOpenResponse>, params: ThreadStartParams) -> Result<(), RpcError> {
+pub async fn start(call: Call<ThreadStartResponse>, params: ThreadStartParams) -> Result<(), RpcError> {
     let keep = match params.ephemeral {
         Some(true) => Keep::Nothing,
         _ => keep(params.persist_extended_history),
@@ -227,8 +288,8 @@ enum Told {
 }
 
 /// Runs a session for a client and answers it, before it hears anything of the session.
-async fn begin(
-    call: Call<ThreadOpenResponse>,
+async fn begin<R: Opened>(
+    call: Call<R>,
     mut session: Session,
     thread: Thread,
     raw: RawItems,
@@ -238,7 +299,7 @@ async fn begin(
     let about = Thread { turns: Vec::new(), ..thread.clone() };
     let (loaded, following) = Loaded::run(&call.server, session, about, raw);
     loaded.subscribe(&call.connection);
-    call.answer(&ThreadOpenResponse::new(&loaded, thread.clone())).await;
+    call.answer(&R::new(&loaded, thread.clone())).await;
     if told == Told::Begun {
         call.server.notify_all(&ThreadStartedNotification { thread }.into()).await;
     }
@@ -253,7 +314,7 @@ async fn start_servers(session: &mut Session) -> Result<(), RpcError> {
 }
 
 /// Goes on with a thread.
-pub async fn resume(call: Call<ThreadOpenResponse>, params: ThreadResumeParams) -> Result<(), RpcError> {
+pub async fn resume(call: Call<ThreadResumeResponse>, params: ThreadResumeParams) -> Result<(), RpcError> {
     let server = call.server.clone();
     let loaded = parse_id(&params.thread_id).ok().and_then(|id| server.find_loaded(&id));
     if let Some(loaded) = loaded {
@@ -286,7 +347,7 @@ pub async fn resume(call: Call<ThreadOpenResponse>, params: ThreadResumeParams) 
 
 /// Subscribes to a thread that is loaded; its settings stay as they are.
 async fn resume_loaded(
-    call: &Call<ThreadOpenResponse>,
+    call: &Call<ThreadResumeResponse>,
     params: &ThreadResumeParams,
     loaded: &Arc<Loaded>,
 ) -> Result<(), RpcError> {
@@ -305,12 +366,12 @@ async fn resume_loaded(
     let mut thread = stored(&call.server, loaded)?;
     thread.turns = turns::with_running(thread.turns, loaded.turn_in_progress());
     loaded.subscribe(&call.connection);
-    call.answer(&ThreadOpenResponse::new(loaded, thread)).await;
+    call.answer(&ThreadResumeResponse::new(loaded, thread)).await;
     Ok(())
 }
 
 /// Copies a thread.
-pub async fn fork(call: Call<ThreadOpenResponse>, params: ThreadForkParams) -> Result<(), RpcError> {
+pub async fn fork(call: Call<ThreadForkResponse>, params: ThreadForkParams) -> Result<(), RpcError> {
     let file = match &params.path {
         Some(path) => file_at(&call.server, path)?,
         None => file_of(&call.server, &parse_id(&params.thread_id)?)?,
@@ -562,19 +623,8 @@ pub struct ThreadReadParams {
     pub include_turns: bool,
 }
 
-/// A thread.
-#[derive(Debug, Clone, Serialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct ThreadResponse {
-    /// The thread.
-    pub thread: Thread,
-}
-
-/// The answer to `thread/rollback`.
-pub type ThreadRollbackResponse = ThreadResponse;
-
 /// Reads a thread without loading it.
-pub async fn read(server: &Server, params: ThreadReadParams) -> Result<ThreadResponse, RpcError> {
+pub async fn read(server: &Server, params: ThreadReadParams) -> Result<ThreadReadResponse, RpcError> {
     let id = parse_id(&params.thread_id)?;
     let loaded = server.find_loaded(&id);
     let path = match &loaded {
@@ -587,7 +637,7 @@ pub async fn read(server: &Server, params: ThreadReadParams) -> Result<ThreadRes
             if params.include_turns {
                 thread.turns = turns_of(&path)?;
             }
-            Ok(ThreadResponse { thread })
+            Ok(ThreadReadResponse { thread })
         }
         (None, Some(loaded)) if params.include_turns && loaded.path.is_none() => {
             Err(RpcError::invalid("ephemeral threads do not support includeTurns"))
@@ -595,21 +645,13 @@ pub async fn read(server: &Server, params: ThreadReadParams) -> Result<ThreadRes
         (None, Some(_)) if params.include_turns => Err(RpcError::invalid(format!(
             "thread {id} is not materialized yet; includeTurns is unavailable before first user message"
         ))),
-        (None, Some(loaded)) => Ok(ThreadResponse { thread: loaded.about.clone() }),
+        (None, Some(loaded)) => Ok(ThreadReadResponse { thread: loaded.about.clone() }),
         (None, None) => Err(RpcError::invalid(format!("thread not loaded: {id}"))),
     }
 }
 
-/// Something about one thread.
-#[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct ThreadParams {
-    /// Which.
-    pub thread_id: String,
-}
-
 /// Puts a thread away. One that is loaded is ended first.
-pub async fn archive(call: Call<Empty>, params: ThreadParams) -> Result<(), RpcError> {
+pub async fn archive(call: Call<ThreadArchiveResponse>, params: ThreadArchiveParams) -> Result<(), RpcError> {
     let server = &call.server;
     let id = parse_id(&params.thread_id)?;
     file_of(server, &id)?;
@@ -617,13 +659,13 @@ pub async fn archive(call: Call<Empty>, params: ThreadParams) -> Result<(), RpcE
         loaded.shut_down().await;
     }
     server.stored_sessions().archive(&id).map_err(|error| RpcError::internal(error.to_string()))?;
-    call.answer(&Empty {}).await;
+    call.answer(&ThreadArchiveResponse {}).await;
     server.notify_all(&ThreadArchivedNotification { thread_id: id }.into()).await;
     Ok(())
 }
 
 /// Takes a thread back.
-pub async fn unarchive(call: Call<ThreadResponse>, params: ThreadParams) -> Result<(), RpcError> {
+pub async fn unarchive(call: Call<ThreadUnarchiveResponse>, params: ThreadUnarchiveParams) -> Result<(), RpcError> {
     let server = &call.server;
     let id = parse_id(&params.thread_id)?;
     let path = server.stored_sessions().unarchive(&id).map_err(|error| match error {
@@ -631,7 +673,7 @@ pub async fn unarchive(call: Call<ThreadResponse>, params: ThreadParams) -> Resu
         other => RpcError::internal(other.to_string()),
     })?;
     let thread = described(server, &path)?;
-    call.answer(&ThreadResponse { thread }).await;
+    call.answer(&ThreadUnarchiveResponse { thread }).await;
     server.notify_all(&ThreadUnarchivedNotification { thread_id: id }.into()).await;
     Ok(())
 }
@@ -647,7 +689,7 @@ pub struct ThreadSetNameParams {
 }
 
 /// Names a thread.
-pub async fn set_name(call: Call<Empty>, params: ThreadSetNameParams) -> Result<(), RpcError> {
+pub async fn set_name(call: Call<ThreadSetNameResponse>, params: ThreadSetNameParams) -> Result<(), RpcError> {
     let loaded = call.server.loaded(&params.thread_id)?;
     if params.name.trim().is_empty() {
         return Err(RpcError::invalid("thread name must not be empty"));
@@ -658,16 +700,16 @@ pub async fn set_name(call: Call<Empty>, params: ThreadSetNameParams) -> Result<
     let id = &loaded.about.id;
     let name = names::set(&call.server.ground.home, id, &params.name);
     let name = name.map_err(|error| RpcError::internal(error.to_string()))?;
-    call.answer(&Empty {}).await;
+    call.answer(&ThreadSetNameResponse {}).await;
     let told = ThreadNameUpdatedNotification { thread_id: id.clone(), thread_name: Some(name) };
     call.server.notify_all(&told.into()).await;
     Ok(())
 }
 
 /// Summarises a thread's history.
-pub async fn compact(call: Call<Empty>, params: ThreadParams) -> Result<(), RpcError> {
+pub async fn compact(call: Call<ThreadCompactStartResponse>, params: ThreadCompactStartParams) -> Result<(), RpcError> {
     let loaded = call.server.loaded(&params.thread_id)?;
-    call.answer(&Empty {}).await;
+    call.answer(&ThreadCompactStartResponse {}).await;
     loaded.submit(identity::new_turn_id(), Operation::Compact).await;
     Ok(())
 }
@@ -694,10 +736,13 @@ pub async fn rollback(call: Call<ThreadRollbackResponse>, params: ThreadRollback
 }
 
 /// Ends the terminals that a thread left running.
-pub async fn clean_terminals(call: Call<Empty>, params: ThreadParams) -> Result<(), RpcError> {
+pub async fn clean_terminals(
+    call: Call<ThreadBackgroundTerminalsCleanResponse>,
+    params: ThreadBackgroundTerminalsCleanParams,
+) -> Result<(), RpcError> {
     let loaded = call.server.loaded(&params.thread_id)?;
     loaded.submit(identity::new_turn_id(), Operation::CleanBackgroundTerminals).await;
-    call.answer(&Empty {}).await;
+    call.answer(&ThreadBackgroundTerminalsCleanResponse {}).await;
     Ok(())
 }
 

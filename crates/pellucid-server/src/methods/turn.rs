@@ -18,7 +18,6 @@ use serde_json::Value;
 use crate::call::Call;
 use crate::methods::thread;
 use crate::rpc::RpcError;
-use crate::types::Empty;
 use crate::types::input::UserInput;
 use crate::types::item::ThreadItem;
 use crate::types::notification::TurnStartedNotification;
@@ -166,8 +165,12 @@ pub struct TurnInterruptParams {
     pub turn_id: String,
 }
 
+crate::types::nothing! {
+    TurnInterruptResponse: "The answer to `turn/interrupt`.";
+}
+
 /// Interrupts the turn that runs. The answer comes when it is over.
-pub async fn interrupt(call: Call<Empty>, params: TurnInterruptParams) -> Result<(), RpcError> {
+pub async fn interrupt(call: Call<TurnInterruptResponse>, params: TurnInterruptParams) -> Result<(), RpcError> {
     let loaded = call.server.loaded(&params.thread_id)?;
     loaded.interrupt_for(call).await;
     Ok(())

@@ -1,0 +1,62 @@
+//! What sessions share because it is the same for all: packs and the model catalogue.
+//!
+//! Files of a user may change while the server runs. A pack of a user's own is read anew for every session, and the
+//! catalogue when its file has changed.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::Mutex;
+use std::time::SystemTime;
+
+use pellucid_agent::gather;
+use pellucid_engine::pack::Pack;
+use pellucid_model::Catalogue;
+use pellucid_workspace::pack_files;
+use pellucid_workspace::pack_files::PackFilesError;
+use pellucid_workspace::pack_files::PackPlace;
+
+use crate::server::held;
+
+/// What sessions share.
+#[derive(Debug, Default)]
+pub struct Shelf {
+    packs: Mutex<Vec<Arc<Pack>>>,
+    catalogue: Mutex<Option<(Stamp, Arc<Catalogue>)>>,
+}
+
+/// By what it is known that a file has not changed.
+type Stamp = Option<(SystemTime, u64)>;
+
+impl Shelf {
+    /// The pack of this name, or in this folder.
+    ///
+    /// # Errors
+    /// If it cannot be used.
+    pub fn pack(&self, name: &str, home: &Path) -> Result<Arc<Pack>, PackFilesError> {
+        if !matches!(pack_files::find(name, home)?, PackPlace::BuiltIn(_)) {
+            return pack_files::load(name, home).map(Arc::new);
+        }
+        let known = held(&self.packs).iter().find(|pack| pack.name == name).cloned();
+        if let Some(pack) = known {
+            return Ok(pack);
+        }
+        let pack = Arc::new(pack_files::load(name, home)?);
+        held(&self.packs).push(pack.clone());
+        Ok(pack)
+    }
+
+    /// The models.
+    pub fn catalogue(&self, home: &Path) -> Arc<Catalogue> {
+        let metadata = std::fs::metadata(gather::models_file(home)).ok();
+        let stamp: Stamp = metadata.and_then(|it| Some((it.modified().ok()?, it.len())));
+        let mut kept = held(&self.catalogue);
+        match &*kept {
+            Some((known, catalogue)) if *known == stamp => catalogue.clone(),
+            _ => {
+                let catalogue = Arc::new(gather::catalogue(home));
+                *kept = Some((stamp, catalogue.clone()));
+                catalogue
+            }
+        }
+    }
+}

@@ -28,14 +28,6 @@ pub fn load_lenient(config: &Config) -> Result<Policy, PolicyError> {
     })
 }
 
-/// Only the administrator's rules, for a session that goes on although those of files cannot be read.
-///
-/// # Errors
-/// When these cannot be used either.
-pub fn of_administrator(config: &Config) -> Result<Policy, PolicyError> {
-    policy::load(&[], config.requirements.rules.as_ref())
-}
-
 fn folder(layer: &Layer) -> Option<RulesFolder> {
     let has_rules = matches!(layer.source, Source::System | Source::User | Source::Project);
     if !has_rules || !layer.is_enabled() {

@@ -3,7 +3,7 @@
 mod headers;
 mod mcp;
 mod recall;
-mod report;
+mod shown;
 mod shrink;
 
 use std::collections::BTreeSet;
@@ -32,11 +32,14 @@ use pellucid_engine::fragment::Origin;
 use pellucid_engine::fragment::concat;
 use pellucid_engine::increment::Increment;
 use pellucid_engine::increment::Step;
+use pellucid_engine::instruction_file::instruction_files;
 use pellucid_engine::meter::Meter;
 use pellucid_engine::notice;
 use pellucid_engine::pack::Pack;
 use pellucid_engine::pack::Strategy;
 use pellucid_engine::presets;
+use pellucid_engine::report::Report;
+use pellucid_engine::report::why_text;
 use pellucid_engine::request::Frame;
 use pellucid_engine::request::Request;
 use pellucid_engine::request::WireSettings;

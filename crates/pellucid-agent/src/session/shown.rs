@@ -1,13 +1,6 @@
-//! What is told of the last request: what it is made of, and what it leaves out.
+//! What a session shows of its last request.
 
-use pellucid_engine::fragment::Omission;
-use pellucid_engine::instruction_file::instruction_files;
-use pellucid_engine::report::Report;
-use pellucid_engine::report::why_text;
-use pellucid_protocol::event::EventMessage;
-
-use crate::memory::Memory;
-use crate::session::Session;
+use super::*;
 
 impl Session {
     /// What the last request was made of; absent before the first.

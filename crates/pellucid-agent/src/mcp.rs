@@ -37,6 +37,7 @@ use pellucid_tools::desk::Desk;
 use pellucid_tools::desk::FromTool;
 use pellucid_tools::mcp_tool::Asking;
 use pellucid_tools::mcp_tool::Listed;
+use pellucid_tools::mcp_tool::ListingAll;
 use pellucid_tools::mcp_tool::ToolServers;
 use serde_json::Map;
 use serde_json::Value;
@@ -233,7 +234,7 @@ impl ToolServers for ForCalls {
         }
     }
 
-    fn list_all(&self, what: Listed) -> Pin<Box<dyn Future<Output = Vec<(String, Vec<Value>)>> + Send + '_>> {
+    fn list_all(&self, what: Listed) -> ListingAll<'_> {
         match what {
             Listed::Resources => Box::pin(self.0.all_resources()),
             Listed::Templates => Box::pin(self.0.all_templates()),

@@ -306,7 +306,7 @@ mod tests {
     fn failures_are_told_with_their_causes() {
         let failure = McpFailure::new("timed out awaiting tools/call after 1s").of("tool call failed for `s/t`");
         expect![[r#"err: "tool call error: tool call failed for `s/t`\n\nCaused by:\n    timed out awaiting tools/call after 1s""#]]
-            .assert_eq(&serde_json::to_value(failure_output(&call_failure(&failure))).unwrap().as_str().unwrap());
+            .assert_eq(serde_json::to_value(failure_output(&call_failure(&failure))).unwrap().as_str().unwrap());
         let failure = McpFailure { causes: vec!["a".to_owned(), "b\nc".to_owned(), "d".to_owned()] };
         expect!["tool call error: a\n\nCaused by:\n    0: b\n       c\n    1: d"].assert_eq(&call_failure(&failure));
     }

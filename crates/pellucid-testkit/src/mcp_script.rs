@@ -37,18 +37,18 @@ impl McpScript {
 
     /// From now on the server answers this to a method, or a tool after `tools/call_`.
     pub fn answers(&self, method: &str, result: &Value) {
-        self.files.write(&method.replace('/', "_"), format!("\"result\":{result}"));
+        self.files.write(method.replace('/', "_"), format!("\"result\":{result}"));
     }
 
     /// From now on the server answers with an error.
     pub fn refuses(&self, method: &str, code: i64, message: &str) {
         let error = json!({"code":code,"message":message});
-        self.files.write(&method.replace('/', "_"), format!("\"error\":{error}"));
+        self.files.write(method.replace('/', "_"), format!("\"error\":{error}"));
     }
 
     /// From now on the server says nothing to this.
     pub fn ignores(&self, method: &str) {
-        self.files.write(&method.replace('/', "_"), "");
+        self.files.write(method.replace('/', "_"), "");
     }
 
     /// The server ends as soon as it is started.

@@ -26,6 +26,9 @@ use crate::desk::Desk;
 /// A server at work.
 pub type Asking<'a, T> = Pin<Box<dyn Future<Output = Result<T, McpFailure>> + Send + 'a>>;
 
+/// All servers at work: what each of them lists, by name.
+pub type ListingAll<'a> = Pin<Box<dyn Future<Output = Vec<(String, Vec<Value>)>> + Send + 'a>>;
+
 /// The servers of a session, as calls need them.
 pub trait ToolServers: Debug + Send + Sync {
     /// Calls a tool.
@@ -40,7 +43,7 @@ pub trait ToolServers: Debug + Send + Sync {
     fn list<'a>(&'a self, what: Listed, server: &'a str, cursor: Option<String>) -> Asking<'a, McpPage>;
 
     /// All that the servers list, by server; those that fail are left out.
-    fn list_all(&self, what: Listed) -> Pin<Box<dyn Future<Output = Vec<(String, Vec<Value>)>> + Send + '_>>;
+    fn list_all(&self, what: Listed) -> ListingAll<'_>;
 
     /// The contents of a resource, as the server gives them.
     fn read<'a>(&'a self, server: &'a str, uri: &'a str) -> Asking<'a, Map<String, Value>>;
@@ -170,7 +173,7 @@ pub(crate) mod tests {
             })
         }
 
-        fn list_all(&self, what: Listed) -> Pin<Box<dyn Future<Output = Vec<(String, Vec<Value>)>> + Send + '_>> {
+        fn list_all(&self, what: Listed) -> ListingAll<'_> {
             Box::pin(async move {
                 let page = self.list(what, "library", None).await.unwrap();
                 vec![("library".to_owned(), page.entries)]

@@ -206,7 +206,7 @@ fn a_command_of_the_person_is_a_turn_of_its_own_and_seen_with_the_next_request()
         </user_shell_command>
     "#]]
     .assert_eq(&records(&talked.requests[0]));
-    assert_eq!(talked.events[1..3], ["task_started", "exec_command_begin"]);
+    assert_eq!(talked.events[1..4], ["mcp_startup_complete", "task_started", "exec_command_begin"]);
     assert_eq!(talked.requests.len(), 1);
 }
 

@@ -1,7 +1,7 @@
 //! The MCP servers of a session: from the configuration to tools that the model can call.
 //!
-//! A session starts its servers when it begins and goes on; its first request waits for them. Sessions that
-//! it starts use the same servers.
+//! A session starts its servers when it begins and goes on; its first request waits for them. A reviewer
+//! uses those of its session, an agent that another one starts has its own.
 
 use std::collections::BTreeMap;
 use std::future::Future;

@@ -11,6 +11,7 @@ use serde_json::Value;
 use serde_json::json;
 
 use crate::identity;
+use crate::mcp::Attached;
 use crate::session::Session;
 use crate::session::Setup;
 
@@ -81,5 +82,7 @@ pub(crate) fn open(parent: &Session, origin: Origin, change: impl FnOnce(&mut Se
     } else {
         Recorder::none()
     };
-    Session::new(setup, recorder)
+    let mut session = Session::new(setup, recorder);
+    session.use_servers(parent.servers.as_ref().map(Attached::lent));
+    session
 }

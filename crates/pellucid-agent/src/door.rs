@@ -20,6 +20,7 @@ use tokio::sync::watch;
 use crate::drive;
 use crate::ghost;
 use crate::log::Log;
+use crate::mcp::Owner;
 use crate::review;
 use crate::session::Session;
 
@@ -124,8 +125,11 @@ async fn serve(session: &mut Session, inside: &mut Inside) -> Result<(), FaceGon
     for notice in std::mem::take(&mut session.setup.notices) {
         inside.events.send(&mut session.log, "", notice).await?;
     }
-    let started = EventMessage::McpStartupComplete { ready: Vec::new(), failed: Vec::new(), cancelled: Vec::new() };
-    inside.events.send(&mut session.log, "", started).await?;
+    session.begin_servers();
+    if session.servers.as_ref().is_none_or(|attached| attached.owner == Owner::Parent) {
+        let started = EventMessage::McpStartupComplete { ready: Vec::new(), failed: Vec::new(), cancelled: Vec::new() };
+        inside.events.send(&mut session.log, "", started).await?;
+    }
     loop {
         let submission = match inside.waiting.pop_front() {
             Some(submission) => Some(submission),
@@ -175,10 +179,15 @@ async fn serve(session: &mut Session, inside: &mut Inside) -> Result<(), FaceGon
             Operation::ExecApproval { .. }
             | Operation::PatchApproval { .. }
             | Operation::UserInputAnswer { .. }
-            | Operation::DynamicToolResponse { .. }
-            | Operation::Interrupt => {}
+            | Operation::DynamicToolResponse { .. } => {}
+            Operation::Interrupt => {
+                if let Some(attached) = &session.servers {
+                    attached.servers.cancel_starts();
+                }
+            }
             Operation::Shutdown => {
                 session.jobs.toolbox.close().await;
+                session.end_servers().await;
                 session.clean_login_snapshots();
                 session.setup.crew.end().await;
                 return inside.events.send(&mut session.log, id.as_str(), EventMessage::ShutdownComplete).await;
@@ -195,7 +204,7 @@ async fn next_submission(session: &mut Session, inside: &mut Inside) -> Result<O
             submission = inside.submissions.recv() => return Ok(submission),
             message = session.jobs.hear() => {
                 match message {
-                    FromTool::Event(event) => inside.events.send(&mut session.log, "", event).await?,
+                    FromTool::Event(event) | FromTool::SessionEvent(event) => inside.events.send(&mut session.log, "", event).await?,
                     FromTool::Snapshot(commit) => session.record_snapshot(commit),
                     FromTool::UserCommandEnded { record, .. } => session.record_draft(&record),
                     // Nothing else is left of a turn that is over.

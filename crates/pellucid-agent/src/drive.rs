@@ -97,6 +97,7 @@ pub(crate) async fn drive(session: &mut Session, input: TurnInput, inside: &mut 
         takeover: session.takeover().filter(|_| !session.has_memory()),
         first_retry: if session.socket_version().is_some() { FirstRetry::Silent } else { FirstRetry::Told },
     };
+    session.learn_server_tools();
     let mut turn = Turn::new(settings, std::mem::take(&mut session.meter), &session.setup.pack);
     let frame = session.frame(input.output_schema.clone());
     session.jobs.begin_turn(session.situation(&input.id));
@@ -175,6 +176,7 @@ enum Waiting {
     Reading(Box<Reply>),
     Pausing(Pin<Box<tokio::time::Sleep>>),
     Remembering(Pin<Box<dyn Future<Output = Remembered> + Send>>),
+    Starting(Pin<Box<dyn Future<Output = ()> + Send>>),
 }
 
 /// Something that happened: a fact for the turn, or something that the session needs first.
@@ -182,6 +184,7 @@ enum Waiting {
 enum Happened {
     Fact(Fact),
     Remembered(Box<Remembered>),
+    ServersStarted,
 }
 
 /// What is known of the repository.
@@ -214,6 +217,10 @@ impl Driver<'_> {
             wishes = match happened {
                 Happened::Fact(fact) => turn.step(fact),
                 Happened::Remembered(remembered) => self.remembered(turn, *remembered, inside).await?,
+                Happened::ServersStarted => {
+                    self.servers_started(turn, inside).await?;
+                    Vec::new()
+                }
             };
         }
         Ok(())
@@ -238,16 +245,10 @@ impl Driver<'_> {
                 Wish::Persist => self.session.log.persist(),
                 Wish::LogSummary => self.session.log_summary(),
                 Wish::RecordSkills => self.session.record_skills(),
-                Wish::AskModel => {
-                    let is_first = !std::mem::replace(&mut self.has_asked, true);
-                    match self.session.memory_job(&self.frame, is_first) {
-                        Some(job) => {
-                            let asker = self.session.memory_asker(self.session.own_headers());
-                            self.waiting = Waiting::Remembering(Box::pin(memory::remember(job, asker)));
-                        }
-                        None => self.send(turn, inside).await?,
-                    }
-                }
+                Wish::AskModel => match self.session.servers_starting() {
+                    Some(starting) => self.waiting = Waiting::Starting(starting),
+                    None => self.ask_model(turn, inside).await?,
+                },
                 Wish::AskAgain => {
                     self.log_context();
                     self.session.log_request(&self.input.id, Attempt::Again);
@@ -321,6 +322,28 @@ impl Driver<'_> {
             }
         }
         Ok(Flow::On)
+    }
+
+    /// Asks the model, after what has to be remembered for it.
+    async fn ask_model(&mut self, turn: &Turn, inside: &Inside) -> Result<(), FaceGone> {
+        let is_first = !std::mem::replace(&mut self.has_asked, true);
+        match self.session.memory_job(&self.frame, is_first) {
+            Some(job) => {
+                let asker = self.session.memory_asker(self.session.own_headers());
+                self.waiting = Waiting::Remembering(Box::pin(memory::remember(job, asker)));
+            }
+            None => self.send(turn, inside).await?,
+        }
+        Ok(())
+    }
+
+    /// Takes over what the servers that have started offer, and asks the model.
+    async fn servers_started(&mut self, turn: &Turn, inside: &Inside) -> Result<(), FaceGone> {
+        self.session.learn_server_tools();
+        self.frame = self.session.frame(self.input.output_schema.clone());
+        let situation = self.session.situation(&self.input.id);
+        self.session.jobs.set_situation(situation);
+        self.ask_model(turn, inside).await
     }
 
     /// Writes down under which settings the model is asked.
@@ -423,6 +446,10 @@ impl Driver<'_> {
         match message {
             FromTool::Event(event) => {
                 inside.events.send(&mut self.session.log, self.input.id.as_str(), event).await?;
+                Ok(None)
+            }
+            FromTool::SessionEvent(event) => {
+                inside.events.send(&mut self.session.log, "", event).await?;
                 Ok(None)
             }
             FromTool::Notice(notice) => {
@@ -590,6 +617,11 @@ impl Waiting {
                 Self::Pausing(sleep) => {
                     sleep.await;
                     return self.over(Fact::PauseOver);
+                }
+                Self::Starting(starting) => {
+                    starting.await;
+                    *self = Self::Nothing;
+                    return Happened::ServersStarted;
                 }
                 Self::Remembering(remembering) => {
                     let remembered = remembering.await;

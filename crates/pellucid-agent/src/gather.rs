@@ -209,6 +209,7 @@ pub fn gather(sources: &Sources) -> Gathered {
         web_search: config.web_search_under(policy),
         commit_attribution: config.prompt.commit_attribution.clone(),
         has_mcp_servers: config.tools.mcp_servers.values().any(|server| server.enabled),
+        mcp_tools: Arc::default(),
         agent_roles: agent_roles(config),
         dynamic_tools: Vec::new(),
         prompt_mode: PromptMode::Full,

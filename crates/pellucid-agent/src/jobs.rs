@@ -68,6 +68,16 @@ impl Jobs {
         self.toolbox.begin_turn();
     }
 
+    /// More is known of what holds for the calls of the turn.
+    pub(crate) fn set_situation(&mut self, situation: Situation) {
+        self.situation = Some(Arc::new(situation));
+    }
+
+    /// A line to the session.
+    pub(crate) fn desk(&self) -> Desk {
+        self.desk.clone()
+    }
+
     /// Makes a snapshot of the work tree beside the turn.
     pub(crate) fn take_snapshot(&mut self, plan: GhostPlan) {
         let (opens, gate) = watch::channel(false);

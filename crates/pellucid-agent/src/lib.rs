@@ -23,6 +23,7 @@ pub mod images;
 mod jobs;
 pub mod log;
 pub mod login;
+pub mod mcp;
 pub mod memory;
 pub mod metadata;
 mod notify;

@@ -1,6 +1,7 @@
 //! A session: a conversation with its settings, and the requests it makes.
 
 mod headers;
+mod mcp;
 mod recall;
 mod shown;
 mod shrink;
@@ -101,6 +102,7 @@ use crate::identity::Identity;
 use crate::images;
 use crate::jobs::Jobs;
 use crate::log::Log;
+use crate::mcp::Attached;
 use crate::memory;
 use crate::memory::Asker;
 use crate::memory::Done;
@@ -273,6 +275,8 @@ pub struct Session {
     ledger: Ledger,
     /// Lines of its file that could not be read.
     set_aside: SetAside,
+    /// The MCP servers, once they were started.
+    pub(crate) servers: Option<Attached>,
     /// Snapshots that the work tree was brought back to.
     pub(crate) undone: BTreeSet<String>,
 }
@@ -416,6 +420,7 @@ impl Session {
             transcript: Transcript::new(ids(&setup.provider), facts.model.truncation_policy),
             ledger: Ledger::default(),
             set_aside: SetAside::default(),
+            servers: None,
             undone: BTreeSet::new(),
             log,
             jobs: Jobs::new(toolbox),

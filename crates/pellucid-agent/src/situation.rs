@@ -1,6 +1,8 @@
 //! What holds for the calls of a turn, from what is true of the session.
 
+use pellucid_engine::facts::Facts;
 use pellucid_engine::gate;
+use pellucid_engine::mcp::ServerTool;
 use pellucid_engine::pack::ToolKind;
 use pellucid_engine::tool_list;
 use pellucid_exec::environment;
@@ -11,6 +13,7 @@ use pellucid_protocol::id::TurnId;
 use pellucid_protocol::model::ShellType;
 use pellucid_protocol::settings::NetworkAccess;
 use pellucid_protocol::settings::SandboxPolicy;
+use pellucid_tools::mcp_tool::McpRoute;
 use pellucid_tools::situation::Offered;
 use pellucid_tools::situation::Situation;
 
@@ -43,6 +46,7 @@ pub(crate) fn situation(setup: &Setup, turn_id: &TurnId) -> Situation {
         offered: offered.collect(),
         only: only.map(|files| files.iter().map(|file| setup.pack.tool_file(file).name.clone()).collect()),
         app_tools: Vec::new(),
+        mcp_tools: routes(facts),
         agents: None,
         dynamic_tools: facts.dynamic_tools.iter().map(|tool| tool.name.clone()).collect(),
         shell_is_on,
@@ -51,6 +55,13 @@ pub(crate) fn situation(setup: &Setup, turn_id: &TurnId) -> Situation {
         shell: setup.gathered.shell.clone(),
         environment: environment(setup),
     }
+}
+
+/// Which tools of servers the model can call.
+fn routes(facts: &Facts) -> Vec<McpRoute> {
+    let route =
+        |tool: &ServerTool| McpRoute { name: tool.name.clone(), server: tool.server.clone(), tool: tool.tool.clone() };
+    facts.mcp_tools.iter().map(route).collect()
 }
 
 /// What the children of this session see of our environment.

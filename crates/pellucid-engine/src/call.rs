@@ -8,6 +8,8 @@ use pellucid_protocol::item::ContentPart;
 use pellucid_protocol::item::Item;
 use pellucid_protocol::item::ToolOutput;
 
+use crate::mcp;
+
 /// What an item means to whoever runs tools.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Reading {
@@ -79,6 +81,8 @@ pub fn aborted(call: &ToolCall, after: Duration) -> String {
         "shell" | "container.exec" | "local_shell" | "shell_command" | "unified_exec" => {
             format!("Wall time: {seconds:.1} seconds\naborted by user")
         }
+        // Failures of servers' tools are quoted.
+        name if name.starts_with(mcp::PREFIX) => format!("err: \"aborted by user after {seconds:.1}s\""),
         _ => format!("aborted by user after {seconds:.1}s"),
     }
 }

@@ -6,6 +6,7 @@
 //! Not here: where the facts come from.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use pellucid_protocol::dynamic_tool::DynamicTool;
 use pellucid_protocol::feature::Features;
@@ -26,6 +27,7 @@ use serde_json::Value;
 
 use crate::assistant::Assistant;
 use crate::injection;
+use crate::mcp::ServerTool;
 use crate::skills::Skills;
 
 /// Everything a layout may ask for.
@@ -83,6 +85,8 @@ pub struct Facts {
     pub commit_attribution: Option<String>,
     /// Whether any MCP server is configured.
     pub has_mcp_servers: bool,
+    /// Tools of MCP servers, in the order to be offered.
+    pub mcp_tools: Arc<[ServerTool]>,
     /// Roles for other agents that the user defined, by name.
     pub agent_roles: Vec<AgentRole>,
     /// Tools that the program which drives the session runs itself, in the order to be offered.
@@ -132,6 +136,7 @@ impl Facts {
             web_search: WebSearchMode::Disabled,
             commit_attribution: None,
             has_mcp_servers: false,
+            mcp_tools: Arc::default(),
             agent_roles: Vec::new(),
             dynamic_tools: Vec::new(),
             prompt_mode: PromptMode::Full,

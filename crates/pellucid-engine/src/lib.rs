@@ -14,6 +14,7 @@
 //! - [`report`], [`tokens`]: what a request is made of, and how much that is
 //! - [`continuity`], [`increment`], [`digest`]: how a request adds to the one before, and its digests
 //! - [`turn`], [`call`], [`turn_item`], [`meter`]: the turn as a state machine
+//! - [`mcp`]: the tools of servers, by the names that models call
 //! - [`agent_status`]: how far an agent is that another one started
 //! - [`approval`]: which commands and patches run, which are asked about, which are refused
 //! - [`injection`], [`window`]: items that layouts and callers inject, and histories within a budget
@@ -52,6 +53,7 @@ pub mod injection;
 pub mod instruction_file;
 pub mod js_number;
 pub mod loss;
+pub mod mcp;
 pub mod memory;
 pub mod meter;
 pub mod notice;

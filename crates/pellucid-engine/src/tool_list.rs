@@ -90,6 +90,21 @@ pub fn given(pack: &Pack, facts: &Facts) -> (Vec<GivenTool>, Vec<Omission>) {
     if only(pack, facts).is_some() {
         return (tools, omissions);
     }
+    for tool in facts.mcp_tools.iter() {
+        match Schema::read(&tool.input_schema) {
+            Ok(schema) => tools.push(GivenTool {
+                name: tool.name.clone(),
+                description: tool.description.clone(),
+                schema,
+                place: format!("mcp_servers.{}", tool.server).into(),
+            }),
+            Err(error) => omissions.push(Omission {
+                slot: part(),
+                what: tool.name.clone(),
+                why: Why::Unusable { error: error.to_string() },
+            }),
+        }
+    }
     for DynamicTool { name, description, input_schema } in &facts.dynamic_tools {
         match Schema::read(input_schema) {
             Ok(schema) => tools.push(GivenTool {

@@ -1,6 +1,7 @@
 //! Processes: running commands, holding terminals open, and what confines them.
 //!
 //! - `process`: one command from start to end, with bounded output
+//! - `service`: a program that is spoken to over its pipes
 //! - `terminal`: processes that outlive a call and can be written to
 //! - `dialogue`: processes that are talked to in lines
 //! - `environment`: which variables a child sees
@@ -21,6 +22,7 @@ pub mod policy;
 pub mod process;
 pub mod sandbox;
 pub mod script;
+pub mod service;
 pub mod snapshot;
 pub mod summary;
 pub mod terminal;

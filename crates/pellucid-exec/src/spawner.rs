@@ -65,6 +65,11 @@ impl Child {
         let _ = kill_process_group(self.group, Signal::KILL);
     }
 
+    /// Asks the child and everything in its group to end.
+    pub(crate) fn terminate_group(&self) {
+        let _ = kill_process_group(self.group, Signal::TERM);
+    }
+
     /// The command is over, and what it left running in its group may go on.
     pub(crate) fn leave_alone(&mut self) {
         self.is_left_alone = true;

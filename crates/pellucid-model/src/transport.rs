@@ -49,6 +49,9 @@ const DRAIN_TIMEOUT: Duration = Duration::from_secs(1);
 /// Opening another one takes about as long.
 const DRAIN_PATIENCE: Duration = Duration::from_millis(50);
 
+/// How often a server may send a request elsewhere.
+const REDIRECTS_MAX: usize = 10;
+
 /// How many turns the tasks that own a connection get to hand it back once its response is read.
 const HAND_BACK_TURNS: usize = 16;
 
@@ -198,6 +201,24 @@ impl Transport {
         client.execute(request).await.map_err(|error| with_causes(&error))
     }
 
+    /// A client for requests of other kinds to an address. It follows a server that sends it to another of
+    /// its own places, and no other.
+    ///
+    /// # Errors
+    /// If the address is none, or TLS cannot be set up.
+    pub fn http_client(address: &str) -> Result<Client, String> {
+        let url = reqwest::Url::parse(address).map_err(|error| format!("`{address}` is not valid: {error}"))?;
+        let following = if url.scheme() == "https" { tls_builder() } else { plain_builder()? };
+        build(following.redirect(reqwest::redirect::Policy::custom(|attempt| {
+            let is_same = attempt.previous().last().is_some_and(|before| before.origin() == attempt.url().origin());
+            let keeps_request = matches!(attempt.status().as_u16(), 307 | 308);
+            match attempt.previous().len() {
+                0..=REDIRECTS_MAX if is_same && keeps_request => attempt.follow(),
+                _ => attempt.stop(),
+            }
+        })))
+    }
+
     fn client(&self, endpoint: &Endpoint) -> Result<&Client, ReplyError> {
         self.client_for(endpoint.url()).map_err(|message| ReplyError::new(ReplyErrorKind::Local, message))
     }
@@ -214,19 +235,27 @@ impl Transport {
 
 /// A client for `http` addresses: it trusts nobody, so that no certificate has to be read.
 fn plain_client() -> Result<Client, String> {
+    build(plain_builder()?)
+}
+
+fn plain_builder() -> Result<reqwest::ClientBuilder, String> {
     let config = ClientConfig::builder_with_provider(Arc::new(rustls::crypto::ring::default_provider()))
         .with_safe_default_protocol_versions()
         .map_err(|error| format!("could not set TLS up: {error}"))?
         .with_root_certificates(RootCertStore::empty())
         .with_no_client_auth();
-    build(builder().tls_backend_preconfigured(config))
+    Ok(builder().tls_backend_preconfigured(config))
 }
 
 /// A client for `https` addresses that trusts whom the system trusts.
 fn tls_client() -> Result<Client, String> {
+    build(tls_builder())
+}
+
+fn tls_builder() -> reqwest::ClientBuilder {
     // Fails only when one is installed already, which serves as well.
     drop(rustls::crypto::ring::default_provider().install_default());
-    build(builder())
+    builder()
 }
 
 fn builder() -> reqwest::ClientBuilder {

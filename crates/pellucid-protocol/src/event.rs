@@ -27,6 +27,9 @@ use crate::input::UserInput;
 use crate::item::Item;
 use crate::item::Phase;
 use crate::item::WebSearchAction;
+use crate::mcp::McpStartupStatus;
+use crate::mcp::McpToolCallBegin;
+use crate::mcp::McpToolCallEnd;
 use crate::question::RequestUserInput;
 use crate::review::ReviewOutput;
 use crate::review::ReviewTarget;
@@ -109,6 +112,13 @@ pub enum EventMessage {
     Warning {
         /// What.
         message: String,
+    },
+    /// A server of tools is being started, or has started, or not.
+    McpStartupUpdate {
+        /// Which.
+        server: String,
+        /// How that stands.
+        status: McpStartupStatus,
     },
     /// All servers of tools that are to be started have started, or not.
     McpStartupComplete {
@@ -205,6 +215,10 @@ pub enum EventMessage {
     RequestUserInput(RequestUserInput),
     /// The model calls a tool that the program which drives the session runs.
     DynamicToolCallRequest(DynamicToolCall),
+    /// A tool of a server is called.
+    McpToolCallBegin(McpToolCallBegin),
+    /// A call of a server's tool has ended.
+    McpToolCallEnd(Box<McpToolCallEnd>),
     /// A patch is about to be applied.
     PatchApplyBegin(PatchApplyBegin),
     /// A patch was applied, or not.

@@ -19,6 +19,7 @@ pub mod feature;
 pub mod id;
 pub mod input;
 pub mod item;
+pub mod mcp;
 pub mod model;
 mod number;
 pub mod operation;

@@ -142,7 +142,7 @@ methods! {
     "skills/remote/list" (skills::SkillsRemoteReadParams) -> (skills::SkillsRemoteReadResponse) => [plain skills::remote_list];
     "skills/remote/export" (skills::SkillsRemoteWriteParams) -> (skills::SkillsRemoteWriteResponse) => [plain skills::remote_export];
     "app/list" (mcp::AppsListParams) -> (mcp::AppsListResponse) => [plain mcp::app_list];
-    "mcpServerStatus/list" (mcp::ListMcpServerStatusParams) -> (mcp::ListMcpServerStatusResponse) => [plain mcp::status_list];
+    "mcpServerStatus/list" (mcp::ListMcpServerStatusParams) -> (mcp::ListMcpServerStatusResponse) => beside [plain mcp::status_list];
     "mcpServer/oauth/login" (mcp::McpServerOauthLoginParams) -> (mcp::McpServerOauthLoginResponse) => [plain mcp::oauth_login];
     "config/mcpServer/reload" (NoParams) -> (mcp::McpServerRefreshResponse) => [plain mcp::reload];
     "account/read" (account::GetAccountParams) -> (account::GetAccountResponse) => [plain account::read];

@@ -159,6 +159,7 @@ impl Builder {
             }
             EventMessage::ExecCommandEnd(end) => self.command(&end.begin.turn_id, (&**end).into()),
             EventMessage::PatchApplyEnd(end) => self.put(end.into()),
+            EventMessage::McpToolCallEnd(end) => self.put((&**end).into()),
             _ => {}
         }
     }

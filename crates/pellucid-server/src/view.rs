@@ -229,6 +229,8 @@ impl ThreadView {
                 self.patches.remove(&end.call_id);
                 vec![self.completed(turn_id, end.into())]
             }
+            EventMessage::McpToolCallBegin(begin) => vec![self.started(turn_id, begin.into())],
+            EventMessage::McpToolCallEnd(end) => vec![self.completed(turn_id, (&**end).into())],
             EventMessage::ViewImageToolCall { call_id, path } => {
                 let path = path.to_string_lossy().into_owned();
                 self.at_once(turn_id, ThreadItem::ImageView { id: call_id.clone(), path })

@@ -1,17 +1,20 @@
 //! Test support: things that stand in for the world and fail on cue.
 //!
-//! A scripted model server on the loopback interface and workspaces built from a text. Used as a
-//! dev-dependency by every other crate, so it depends on none of them.
+//! A scripted model server on the loopback interface, a server of tools that is a shell script, and
+//! workspaces built from a text. Used as a dev-dependency by every other crate, so it depends on none of
+//! them.
 //!
 //! Not here: the embedded scripted model, which is a feature of the product (`pellucid-model`).
 
 #![warn(missing_docs)]
 
+pub mod mcp_script;
 pub mod mock_server;
 pub mod mock_socket;
 pub mod mock_wires;
 pub mod workspace;
 
+pub use mcp_script::McpScript;
 pub use mock_server::MockReply;
 pub use mock_server::MockServer;
 pub use mock_server::RecordedRequest;

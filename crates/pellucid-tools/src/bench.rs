@@ -28,6 +28,7 @@ use crate::Takes;
 use crate::desk::Answer;
 use crate::desk::Desk;
 use crate::desk::FromTool;
+use crate::mcp_tool::ToolServers;
 use crate::run;
 use crate::situation::Offered;
 use crate::situation::Situation;
@@ -37,6 +38,7 @@ use crate::toolbox::Toolbox;
 pub(crate) struct Bench {
     pub folder: tempfile::TempDir,
     pub situation: Situation,
+    pub servers: Option<Arc<dyn ToolServers>>,
     /// Where Node may be.
     pub node_paths: Vec<PathBuf>,
 }
@@ -78,6 +80,7 @@ impl Bench {
             only: None,
             dynamic_tools: Vec::new(),
             app_tools: Vec::new(),
+            mcp_tools: Vec::new(),
             agents: None,
             shell_is_on: true,
             shell: "/bin/bash".into(),
@@ -85,7 +88,7 @@ impl Bench {
             set_variables: Vec::new(),
             environment: BTreeMap::from([("PATH".into(), "/usr/bin:/bin".into())]),
         };
-        Self { folder, situation, node_paths: Vec::new() }
+        Self { folder, situation, node_paths: Vec::new(), servers: None }
     }
 
     pub(crate) fn path(&self) -> &Path {
@@ -126,13 +129,17 @@ impl Bench {
     }
 
     fn toolbox(&self) -> Arc<Toolbox> {
-        Arc::new(Toolbox::new(Equipment {
+        let toolbox = Toolbox::new(Equipment {
             rules: Rules::default(),
             sandbox: Sandbox::new(Wanted::Strongest),
             protection: Protection::On,
             home: self.folder.path().to_owned(),
             node_paths: self.node_paths.clone(),
-        }))
+        });
+        if let Some(servers) = &self.servers {
+            toolbox.use_servers(servers.clone());
+        }
+        Arc::new(toolbox)
     }
 
     fn run_in(

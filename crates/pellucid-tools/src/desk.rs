@@ -24,6 +24,8 @@ const WAITING_MAX: usize = 64;
 pub enum FromTool {
     /// People are told.
     Event(EventMessage),
+    /// People are told of something that belongs to no turn.
+    SessionEvent(EventMessage),
     /// The model is told, at once and beside the answer.
     Notice(Notice),
     /// The model is shown a picture with the next request.

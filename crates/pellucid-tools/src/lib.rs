@@ -9,6 +9,7 @@
 
 pub mod agents;
 pub mod desk;
+pub mod mcp_tool;
 pub mod situation;
 pub mod toolbox;
 pub mod user_command;
@@ -24,6 +25,7 @@ mod indentation;
 mod js_repl;
 mod list_dir;
 mod login;
+mod mcp_resources;
 mod patch;
 mod permit;
 mod read_file;
@@ -100,6 +102,9 @@ static TOOLS: &[Tool] = &[
     exec_command::TOOL,
     write_stdin::TOOL,
     apply_patch::TOOL,
+    mcp_resources::LIST,
+    mcp_resources::LIST_TEMPLATES,
+    mcp_resources::READ,
     update_plan::TOOL,
     js_repl::TOOL,
     js_repl::RESET,
@@ -183,6 +188,8 @@ async fn dispatch(call: &ToolCall, job: &Job) -> Result<ToolOutput, NoOutcome> {
     let known = || TOOLS.iter().find(|tool| tool.name == call.name && job.situation.has(tool));
     let (takes, run): (&[Takes], Run) = if job.situation.dynamic_tools.contains(&call.name) {
         (&[Takes::Function], |call, job| Box::pin(dynamic_tool::run(call, job)))
+    } else if job.situation.mcp_tools.iter().any(|route| route.name == call.name) {
+        (&[Takes::Function], |call, job| Box::pin(mcp_tool::run(call, job)))
     } else {
         let tool = known().ok_or(NoOutcome::Unknown)?;
         (tool.takes, tool.run)
@@ -204,12 +211,17 @@ async fn dispatch(call: &ToolCall, job: &Job) -> Result<ToolOutput, NoOutcome> {
 
 /// The arguments of a call that should be JSON.
 fn arguments<'a, T: serde::Deserialize<'a>>(call: &'a ToolCall) -> Result<T, Failed> {
-    let text = match &call.payload {
+    serde_json::from_str(text_of(call))
+        .map_err(|error| Failed::Told(format!("failed to parse function arguments: {error}")))
+}
+
+/// What a call is called with, as the model wrote it.
+fn text_of(call: &ToolCall) -> &str {
+    match &call.payload {
         Payload::Function { arguments } => arguments,
         Payload::Custom { input } => input,
         Payload::LocalShell(_) => "",
-    };
-    serde_json::from_str(text).map_err(|error| Failed::Told(format!("failed to parse function arguments: {error}")))
+    }
 }
 
 /// Does work that waits for the disk beside the other work of this thread.

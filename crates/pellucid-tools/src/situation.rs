@@ -16,6 +16,7 @@ use serde::Serialize;
 use crate::Tool;
 use crate::When;
 use crate::agents::Agents;
+use crate::mcp_tool::McpRoute;
 
 /// What holds for all calls of a turn.
 #[derive(Debug, Clone)]
@@ -44,6 +45,8 @@ pub struct Situation {
     pub only: Option<Vec<String>>,
     /// The names of the tools that the program which drives the session runs itself.
     pub dynamic_tools: Vec<String>,
+    /// The tools of MCP servers.
+    pub mcp_tools: Vec<McpRoute>,
     /// The tools of connected apps, which are offered when a search finds them.
     pub app_tools: Vec<AppTool>,
     /// The agents that the session started, if it may have some.

@@ -25,6 +25,7 @@ use crate::desk::FromTool;
 use crate::desk::Notice;
 use crate::js_repl::KernelSeat;
 use crate::login::Login;
+use crate::mcp_tool::ToolServers;
 use crate::situation::Situation;
 
 /// What stays between the calls of a session.
@@ -41,6 +42,7 @@ pub struct Toolbox {
     login: Login,
     node_paths: Vec<PathBuf>,
     kernel: KernelSeat,
+    servers: Mutex<Option<Arc<dyn ToolServers>>>,
 }
 
 /// What a session begins with.
@@ -72,7 +74,18 @@ impl Toolbox {
             login: Login::default(),
             node_paths: equipment.node_paths,
             kernel: KernelSeat::default(),
+            servers: Mutex::default(),
         }
+    }
+
+    /// From now on calls of servers' tools go to these.
+    pub fn use_servers(&self, servers: Arc<dyn ToolServers>) {
+        *locked(&self.servers) = Some(servers);
+    }
+
+    /// Where calls of servers' tools go.
+    pub(crate) fn servers(&self) -> Option<Arc<dyn ToolServers>> {
+        locked(&self.servers).clone()
     }
 
     /// A new turn begins: what patches did before does not belong to it.

@@ -3,6 +3,7 @@
 mod app_server;
 mod approvals;
 mod login;
+mod mcp;
 mod memory;
 mod pack;
 mod sandbox;
@@ -30,6 +31,11 @@ pub use approvals::ExecpolicyCommand;
 pub use approvals::ExplainArgs;
 pub use login::LoginArgs;
 pub use login::LoginCommand;
+pub use mcp::McpAddArgs;
+pub use mcp::McpArgs;
+pub use mcp::McpCommand;
+pub use mcp::McpGetArgs;
+pub use mcp::McpListArgs;
 pub use memory::MemoryArgs;
 pub use memory::MemoryCommand;
 pub use memory::OfSession;
@@ -171,6 +177,8 @@ pub enum Command {
     Login(LoginArgs),
     /// Remove the stored login.
     Logout,
+    /// MCP servers, which run tools for the model: list, add and remove them.
+    Mcp(McpArgs),
     /// List feature switches.
     Features(FeaturesArgs),
     /// Packs: the texts and the layout of model input. See, copy, change, check and import them.

@@ -305,8 +305,14 @@ impl Show {
 }
 
 /// Runs one operation that is a turn to its end and gives the session back.
-pub fn run_operation(session: Session, operation: Operation, show: &mut Show) -> Result<(Session, Outcome), Failure> {
+pub fn run_operation(
+    mut session: Session,
+    operation: Operation,
+    show: &mut Show,
+) -> Result<(Session, Outcome), Failure> {
     runtime()?.block_on(async {
+        let started = session.start_servers().await;
+        started.map_err(|error| Failure::new(format!("Error: {error}")))?;
         let (door, inside) = door::open(&session);
         let (family, nursery) = Family::new();
         session.crew().set_nursery(nursery);

@@ -15,6 +15,7 @@
 //! - `sandbox`: one command under the sandbox
 //! - `doctor`: whether a turn could run here
 //! - `login`: who is known to the provider
+//! - `mcp`: servers of tools in the configuration
 //! - `approvals`, `execpolicy`: what is decided about a command, and by which rule
 //! - `demo`: a scripted turn for newcomers
 //!
@@ -34,6 +35,7 @@ mod exec;
 mod execpolicy;
 mod features;
 mod login;
+mod mcp;
 mod memory;
 mod pack;
 mod prompt;
@@ -95,6 +97,7 @@ fn run(args: Args) -> Result<ExitCode, Failure> {
         Command::Doctor(args) => doctor::run(&shared, &args),
         Command::Login(args) => login::run(&shared, &args),
         Command::Logout => login::log_out(&shared),
+        Command::Mcp(args) => mcp::run(&shared, args),
         Command::Features(args) => features::run(&shared, &args),
         Command::Pack(args) => pack::run(&shared, &args),
         Command::Memory(args) => memory::run(&shared, &args),

@@ -21,6 +21,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("pellucid-patch", &["pellucid-protocol"]),
     ("pellucid-tools", &["pellucid-protocol", "pellucid-engine", "pellucid-exec", "pellucid-patch"]),
     ("pellucid-tokens", &["pellucid-engine"]),
+    ("pellucid-mcp", &["pellucid-protocol", "pellucid-engine", "pellucid-exec"]),
     (
         "pellucid-agent",
         &[
@@ -33,6 +34,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
             "pellucid-exec",
             "pellucid-patch",
             "pellucid-tools",
+            "pellucid-mcp",
         ],
     ),
     (

@@ -31,8 +31,8 @@ use crate::configure;
 use crate::setup;
 
 /// What came of a conversation.
-struct Talked {
-    requests: Vec<Value>,
+pub struct Talked {
+    pub requests: Vec<Value>,
     events: Vec<String>,
 }
 
@@ -44,7 +44,7 @@ impl Talked {
         outputs.map(|output| format!("{output}\n")).collect()
     }
 
-    fn count(&self, name: &str) -> usize {
+    pub fn count(&self, name: &str) -> usize {
         self.events.iter().filter(|event| *event == name).count()
     }
 }
@@ -60,7 +60,7 @@ fn talk(
 }
 
 /// The same with files and configuration.
-fn talk_in(
+pub fn talk_in(
     files: &Workspace,
     config: &str,
     tools: Vec<DynamicTool>,
@@ -107,7 +107,7 @@ fn talk_in(
     Talked { requests, events }
 }
 
-fn say(text: &str) -> Operation {
+pub fn say(text: &str) -> Operation {
     Operation::UserInput { items: vec![UserInput::text(text)], final_output_json_schema: None }
 }
 
@@ -206,7 +206,7 @@ fn a_command_of_the_person_is_a_turn_of_its_own_and_seen_with_the_next_request()
         </user_shell_command>
     "#]]
     .assert_eq(&records(&talked.requests[0]));
-    assert_eq!(talked.events[1..3], ["task_started", "exec_command_begin"]);
+    assert_eq!(talked.events[1..4], ["mcp_startup_complete", "task_started", "exec_command_begin"]);
     assert_eq!(talked.requests.len(), 1);
 }
 

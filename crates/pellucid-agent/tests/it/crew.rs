@@ -315,6 +315,7 @@ fn a_face_is_given_every_agent_and_hears_all_of_it() {
             }
             expect![[r#"
                 session_configured
+                mcp_startup_complete
                 task_started
                 item_started
                 item_completed

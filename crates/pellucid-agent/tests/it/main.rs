@@ -6,6 +6,7 @@ mod answers;
 mod crew;
 mod faults;
 mod login;
+mod mcp;
 mod recordings;
 mod replays;
 mod rules;
@@ -31,6 +32,7 @@ use pellucid_engine::pack::Pack;
 use pellucid_model::Model;
 use pellucid_model::Transport;
 use pellucid_protocol::event::EventMessage;
+use pellucid_protocol::event::RawItems;
 use pellucid_protocol::event::RawReasoning;
 use pellucid_protocol::operation::Operation;
 use pellucid_protocol::operation::Submission;
@@ -105,7 +107,7 @@ pub fn setup(files: &Workspace, model: impl FnOnce(&Provider) -> Model) -> Setup
         side: Side::default(),
         crew,
         session_id: identity::new_session_id(),
-        pack,
+        pack: pack.into(),
         gathered,
         model: model(&provider),
         sources,
@@ -113,6 +115,7 @@ pub fn setup(files: &Workspace, model: impl FnOnce(&Provider) -> Model) -> Setup
         provider,
         identity: Identity::new("test", &Env::from_pairs([])),
         raw_reasoning: RawReasoning::Hidden,
+        raw_items: RawItems::Hidden,
         compact_prompt: None,
         context_events: false,
         notices: Vec::new(),

@@ -22,6 +22,7 @@ use pellucid_model::Model;
 use pellucid_model::Script;
 use pellucid_protocol::event::Event;
 use pellucid_protocol::event::EventMessage;
+use pellucid_protocol::event::RawItems;
 use pellucid_protocol::event::RawReasoning;
 use pellucid_protocol::input::UserInput;
 use pellucid_protocol::operation::Operation;
@@ -78,7 +79,7 @@ impl World {
                 side: Side::default(),
                 crew: Crew::default(),
                 session_id: identity::new_session_id(),
-                pack: Pack::builtin("codex").unwrap(),
+                pack: Pack::builtin("codex").unwrap().into(),
                 gathered: gather::gather(&sources),
                 sources,
                 provider_id: "scripted".to_owned(),
@@ -86,6 +87,7 @@ impl World {
                 model: Model::scripted(script),
                 identity,
                 raw_reasoning: RawReasoning::Hidden,
+                raw_items: RawItems::Hidden,
                 compact_prompt: None,
                 context_events: false,
                 notices: Vec::new(),

@@ -74,6 +74,7 @@ pub fn facts() -> Facts {
         web_search: WebSearchMode::Cached,
         commit_attribution: None,
         has_mcp_servers: false,
+        mcp_tools: std::sync::Arc::default(),
         agent_roles: Vec::new(),
         dynamic_tools: Vec::new(),
         prompt_mode: PromptMode::Full,

@@ -1,12 +1,12 @@
 //! `mcpServerStatus/list`, `config/mcpServer/reload`, `mcpServer/oauth/login`, `app/list`, `feedback/upload`.
 //!
-//! Tool servers are known from the configuration only: nothing speaks to them yet, so their tools are not listed and
-//! nobody can sign in to them. The answers say so.
+//! Tool servers are started to say what they offer, and ended again: threads have servers of their own. Nobody can
+//! sign in to them. The answers say so.
 
 use std::collections::BTreeMap;
 
-use pellucid_config::mcp::McpServer;
 use pellucid_config::mcp::McpTransport;
+use pellucid_protocol::mcp;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde::Serialize;
@@ -153,14 +153,12 @@ pub async fn status_list(
     server: &Server,
     params: ListMcpServerStatusParams,
 ) -> Result<ListMcpServerStatusResponse, RpcError> {
-    let servers = current(server, None)?.tools.mcp_servers;
-    let listed = servers.into_iter().map(|(name, server)| McpServerStatus {
-        name,
-        tools: BTreeMap::new(),
-        resources: Vec::new(),
-        resource_templates: Vec::new(),
-        auth_status: auth_status(&server),
-    });
+    let config = current(server, None)?;
+    let mut offers: BTreeMap<String, mcp::McpServerStatus> = BTreeMap::new();
+    for offer in pellucid_agent::mcp::status(&config, &server.ground.env).await {
+        offers.insert(offer.name.clone(), offer);
+    }
+    let listed = config.tools.mcp_servers.keys().map(|name| McpServerStatus::of(name, offers.remove(name)));
     let page = page(listed.collect(), params.cursor.as_deref(), params.limit, "MCP servers")?;
     Ok(ListMcpServerStatusResponse { data: page.entries, next_cursor: page.next_cursor })
 }
@@ -229,18 +227,34 @@ pub async fn feedback_upload(
     ))
 }
 
-fn auth_status(server: &McpServer) -> McpAuthStatus {
-    match &server.transport {
-        McpTransport::Http { bearer_token_env_var, http_headers, env_http_headers, .. } => {
-            let mut headers = http_headers.keys().chain(env_http_headers.keys());
-            let has_header = headers.any(|name| name.eq_ignore_ascii_case("authorization"));
-            if bearer_token_env_var.is_some() || has_header {
-                McpAuthStatus::BearerToken
-            } else {
-                McpAuthStatus::Unsupported
-            }
+impl McpServerStatus {
+    /// What is known of a server; nothing of one that is switched off.
+    fn of(name: &str, offer: Option<mcp::McpServerStatus>) -> Self {
+        let name = name.to_owned();
+        let Some(offer) = offer else {
+            let (tools, resources, resource_templates) = (BTreeMap::new(), Vec::new(), Vec::new());
+            return Self { name, tools, resources, resource_templates, auth_status: McpAuthStatus::Unsupported };
+        };
+        // Every tool came as JSON and can be written as such.
+        let tools = offer.tools.into_iter().filter_map(|(name, tool)| Some((name, serde_json::to_value(tool).ok()?)));
+        Self {
+            name,
+            tools: tools.collect(),
+            resources: offer.resources,
+            resource_templates: offer.resource_templates,
+            auth_status: offer.auth_status.into(),
         }
-        McpTransport::Stdio { .. } => McpAuthStatus::Unsupported,
+    }
+}
+
+impl From<mcp::McpAuthStatus> for McpAuthStatus {
+    fn from(status: mcp::McpAuthStatus) -> Self {
+        match status {
+            mcp::McpAuthStatus::Unsupported => Self::Unsupported,
+            mcp::McpAuthStatus::NotLoggedIn => Self::NotLoggedIn,
+            mcp::McpAuthStatus::BearerToken => Self::BearerToken,
+            mcp::McpAuthStatus::OAuth => Self::OAuth,
+        }
     }
 }
 
@@ -263,7 +277,7 @@ url = "http://127.0.0.1:9/y"
 "#;
 
     #[tokio::test]
-    async fn servers_are_known_by_the_configuration() {
+    async fn servers_that_do_not_start_are_listed_too() {
         let world = world(&[("home/config.toml", SERVERS)], &[]);
         let listed = status_list(&world.server, ListMcpServerStatusParams::default()).await;
         let listed: Vec<_> = listed.unwrap().data.into_iter().map(|it| (it.name, it.auth_status)).collect();

@@ -277,8 +277,7 @@ pub async fn start(call: Call<ThreadStartResponse>, params: ThreadStartParams) -
     let session =
         open::open(&call.server, &params.overrides, None, Extras { dynamic_tools: tools, raw_items: raw }, opening)?;
     let about = about_new(&session);
-    begin(call, session, about, raw, Told::Begun).await;
-    Ok(())
+    begin(call, session, about, raw, Told::Begun).await
 }
 
 /// Whether a thread that is loaded is told to all as one that began.
@@ -289,7 +288,14 @@ enum Told {
 }
 
 /// Runs a session for a client and answers it, before it hears anything of the session.
-async fn begin<R: Opened>(call: Call<R>, session: Session, thread: Thread, raw: RawItems, told: Told) {
+async fn begin<R: Opened>(
+    call: Call<R>,
+    mut session: Session,
+    thread: Thread,
+    raw: RawItems,
+    told: Told,
+) -> Result<(), RpcError> {
+    start_servers(&mut session).await?;
     let about = Thread { turns: Vec::new(), ..thread.clone() };
     let (loaded, following) = Loaded::run(&call.server, session, about, raw);
     loaded.subscribe(&call.connection);
@@ -298,6 +304,13 @@ async fn begin<R: Opened>(call: Call<R>, session: Session, thread: Thread, raw: 
         call.server.notify_all(&ThreadStartedNotification { thread }.into()).await;
     }
     following.begin(&call.server, &loaded);
+    Ok(())
+}
+
+/// Starts the MCP servers of a session. One that cannot do without a server that does not start is none.
+async fn start_servers(session: &mut Session) -> Result<(), RpcError> {
+    let started = session.start_servers().await;
+    started.map_err(|error| RpcError::internal(format!("error creating thread: {error}")))
 }
 
 /// Goes on with a thread.
@@ -316,8 +329,7 @@ pub async fn resume(call: Call<ThreadResumeResponse>, params: ThreadResumeParams
         let opening = Opening::History { items, keep };
         let session = open::open(&server, &params.overrides, None, Extras::default(), opening)?;
         let thread = Thread { preview, ..about_new(&session) };
-        begin(call, session, thread, RawItems::Hidden, Told::GoesOn).await;
-        return Ok(());
+        return begin(call, session, thread, RawItems::Hidden, Told::GoesOn).await;
     }
     let file = match &params.path {
         Some(path) => file_at(&server, path)?,
@@ -330,8 +342,7 @@ pub async fn resume(call: Call<ThreadResumeResponse>, params: ThreadResumeParams
     let session = open::open(&server, &params.overrides, Some(&cwd), Extras::default(), opening)?;
     thread.cwd = PathBuf::from(&session.facts().cwd);
     thread.model_provider = session.provider_id().to_owned();
-    begin(call, session, thread, RawItems::Hidden, Told::GoesOn).await;
-    Ok(())
+    begin(call, session, thread, RawItems::Hidden, Told::GoesOn).await
 }
 
 /// Subscribes to a thread that is loaded; its settings stay as they are.
@@ -371,8 +382,7 @@ pub async fn fork(call: Call<ThreadForkResponse>, params: ThreadForkParams) -> R
         thread.preview = described(&call.server, path)?.preview;
         thread.turns = turns_of(path)?;
     }
-    begin(call, session, thread, RawItems::Hidden, Told::Begun).await;
-    Ok(())
+    begin(call, session, thread, RawItems::Hidden, Told::Begun).await
 }
 
 /// A copy of a thread for a review, with the client that asks subscribed.
@@ -381,7 +391,8 @@ pub(crate) async fn fork_for_review(
     parent: &Loaded,
 ) -> Result<Arc<Loaded>, RpcError> {
     let file = file_of(&call.server, &parent.about.id)?;
-    let session = forked(&call.server, &Overrides::default(), file, Keep::File)?;
+    let mut session = forked(&call.server, &Overrides::default(), file, Keep::File)?;
+    start_servers(&mut session).await?;
     let about = match session.path() {
         Some(path) => described(&call.server, path)?,
         None => about_new(&session),

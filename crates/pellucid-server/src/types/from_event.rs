@@ -6,17 +6,37 @@ use pellucid_protocol::change::Changes;
 use pellucid_protocol::change::PatchApplyEnd;
 use pellucid_protocol::exec::ExecCommandBegin;
 use pellucid_protocol::exec::ExecCommandEnd;
+use pellucid_protocol::mcp::McpInvocation;
+use pellucid_protocol::mcp::McpToolCallBegin;
+use pellucid_protocol::mcp::McpToolCallEnd;
 
 use super::change::PatchApplyStatus;
 use super::change::updates;
 use super::command::CommandExecutionStatus;
 use super::command::actions;
 use super::item::ThreadItem;
+use super::mcp::McpToolCallError;
+use super::mcp::McpToolCallResult;
+use super::mcp::McpToolCallStatus;
 
 impl ThreadItem {
     /// A patch.
     pub fn patch(call_id: &str, changes: &Changes, status: PatchApplyStatus) -> Self {
         Self::FileChange { id: call_id.to_owned(), changes: updates(changes), status }
+    }
+
+    /// A call of a server's tool, without what came of it.
+    fn server_call(call_id: &str, invocation: &McpInvocation, status: McpToolCallStatus) -> Self {
+        Self::McpToolCall {
+            id: call_id.to_owned(),
+            server: invocation.server.clone(),
+            tool: invocation.tool.clone(),
+            status,
+            arguments: invocation.arguments.clone().unwrap_or_default(),
+            result: None,
+            error: None,
+            duration_ms: None,
+        }
     }
 
     /// A command that somebody was asked about and that does not run.
@@ -65,6 +85,30 @@ impl From<&ExecCommandEnd> for ThreadItem {
             exit_code: Some(end.exit_code),
             duration_ms: Some(i64::try_from(end.duration.as_millis()).unwrap_or(i64::MAX)),
         }
+    }
+}
+
+impl From<&McpToolCallBegin> for ThreadItem {
+    fn from(begin: &McpToolCallBegin) -> Self {
+        Self::server_call(&begin.call_id, &begin.invocation, McpToolCallStatus::InProgress)
+    }
+}
+
+impl From<&McpToolCallEnd> for ThreadItem {
+    fn from(end: &McpToolCallEnd) -> Self {
+        let status = if end.is_success() { McpToolCallStatus::Completed } else { McpToolCallStatus::Failed };
+        let mut item = Self::server_call(&end.call_id, &end.invocation, status);
+        if let Self::McpToolCall { result, error, duration_ms, .. } = &mut item {
+            match &end.result {
+                Ok(answer) => {
+                    let (content, structured_content) = (answer.content.clone(), answer.structured_content.clone());
+                    *result = Some(McpToolCallResult { content, structured_content });
+                }
+                Err(message) => *error = Some(McpToolCallError { message: message.clone() }),
+            }
+            *duration_ms = Some(i64::try_from(end.duration.as_millis()).unwrap_or(i64::MAX));
+        }
+        item
     }
 }
 

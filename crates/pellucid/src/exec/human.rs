@@ -12,10 +12,14 @@ use pellucid_protocol::change::FileChange;
 use pellucid_protocol::change::PatchApplyEnd;
 use pellucid_protocol::event::AbortReason;
 use pellucid_protocol::event::EventMessage;
+use pellucid_protocol::event::McpStartupFailure;
 use pellucid_protocol::event::PlanUpdate;
 use pellucid_protocol::event::SessionConfigured;
 use pellucid_protocol::event::StepStatus;
 use pellucid_protocol::exec::ExecCommandEnd;
+use pellucid_protocol::mcp::McpInvocation;
+use pellucid_protocol::mcp::McpStartupStatus;
+use pellucid_protocol::mcp::McpToolCallEnd;
 use pellucid_protocol::settings::NetworkAccess;
 use pellucid_protocol::settings::ReasoningSummary;
 use pellucid_protocol::settings::SandboxPolicy;
@@ -87,6 +91,16 @@ impl Human {
             EventMessage::TurnDiff { unified_diff } => {
                 style::line(&format!("{}\n{unified_diff}", paint.magenta("file update:")));
             }
+            EventMessage::McpStartupUpdate { server, status } => style::line(&server_start(server, status)),
+            EventMessage::McpStartupComplete { ready, failed, cancelled } => {
+                if let Some(summary) = server_starts(ready, failed, cancelled) {
+                    style::line(&summary);
+                }
+            }
+            EventMessage::McpToolCallBegin(begin) => {
+                style::line(&format!("{} {}", paint.magenta("tool"), paint.bold(&invocation(&begin.invocation))));
+            }
+            EventMessage::McpToolCallEnd(end) => self.server_call_end(end),
             EventMessage::ContextCompacted => style::line("context compacted"),
             EventMessage::BackgroundEvent { message } => style::line(&paint.dim(message)),
             EventMessage::TurnAborted { reason, .. } => style::line(match reason {
@@ -146,6 +160,21 @@ impl Human {
         style::line(&title);
         let output: Vec<&str> = end.aggregated_output.lines().take(OUTPUT_LINES).collect();
         style::line(&self.paint.dim(&output.join("\n")));
+    }
+
+    fn server_call_end(&self, end: &McpToolCallEnd) {
+        let (called, duration) = (invocation(&end.invocation), duration(end.duration));
+        style::line(&if end.is_success() {
+            self.paint.green(&format!("{called} success in {duration}:"))
+        } else {
+            self.paint.red(&format!("{called} failed in {duration}:"))
+        });
+        let answer = match &end.result {
+            Ok(result) => serde_json::to_string_pretty(result).unwrap_or_default(),
+            Err(message) => message.clone(),
+        };
+        let answer: Vec<&str> = answer.lines().take(OUTPUT_LINES).collect();
+        style::line(&self.paint.dim(&answer.join("\n")));
     }
 
     fn collab(&self, call: &CollabCall) {
@@ -216,6 +245,31 @@ impl Human {
     }
 }
 
+/// How the start of a server stands.
+fn server_start(server: &str, status: &McpStartupStatus) -> String {
+    match status {
+        McpStartupStatus::Starting => format!("mcp: {server} starting"),
+        McpStartupStatus::Ready => format!("mcp: {server} ready"),
+        McpStartupStatus::Failed { error } => format!("mcp: {server} failed: {error}"),
+        McpStartupStatus::Cancelled => format!("mcp: {server} cancelled"),
+    }
+}
+
+/// What became of all servers; nothing is said if there are none.
+fn server_starts(ready: &[String], failed: &[McpStartupFailure], cancelled: &[String]) -> Option<String> {
+    let failed: Vec<String> = failed.iter().map(|failure| failure.server.clone()).collect();
+    let groups = [("ready", ready), ("failed", &failed), ("cancelled", cancelled)];
+    let said = groups.iter().filter(|(_, servers)| !servers.is_empty());
+    let said: Vec<String> = said.map(|(group, servers)| format!("{group}: {}", servers.join(", "))).collect();
+    (!said.is_empty()).then(|| format!("mcp startup: {}", said.join("; ")))
+}
+
+/// What is called, and with what.
+fn invocation(called: &McpInvocation) -> String {
+    let arguments = called.arguments.as_ref().map(ToString::to_string).unwrap_or_default();
+    format!("{}.{}({arguments})", called.server, called.tool)
+}
+
 /// A stretch of time, as exact as is useful.
 fn duration(duration: Duration) -> String {
     match duration.as_millis() {
@@ -259,6 +313,16 @@ mod tests {
     fn durations_are_as_exact_as_is_useful() {
         let shown = [5, 999, 1234, 59_999, 61_500].map(|ms| duration(Duration::from_millis(ms)));
         assert_eq!(shown, ["5ms", "999ms", "1.23s", "60.00s", "1m 01s"]);
+    }
+
+    #[test]
+    fn servers_are_told_by_how_they_stand() {
+        let failed = [McpStartupFailure { server: "c".to_owned(), error: "x".to_owned() }];
+        let summary = server_starts(&["a".to_owned(), "b".to_owned()], &failed, &[]);
+        assert_eq!(summary.as_deref(), Some("mcp startup: ready: a, b; failed: c"));
+        assert_eq!(server_starts(&[], &[], &[]), None);
+        let called = McpInvocation { server: "s".to_owned(), tool: "t".to_owned(), arguments: None };
+        assert_eq!(invocation(&called), "s.t()");
     }
 
     #[test]

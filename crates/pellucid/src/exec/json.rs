@@ -14,6 +14,8 @@ use pellucid_protocol::event::StepStatus;
 use pellucid_protocol::exec::ExecCommandBegin;
 use pellucid_protocol::exec::ExecCommandEnd;
 use pellucid_protocol::item::WebSearchAction;
+use pellucid_protocol::mcp::McpInvocation;
+use pellucid_protocol::mcp::McpToolResult;
 use pellucid_protocol::usage::TokenUsage;
 use serde::Serialize;
 use serde::Serializer;
@@ -35,6 +37,8 @@ pub struct Json {
     commands: Vec<(String, String, ExecCommandBegin)>,
     /// Calls about other agents, with the ids of their items.
     collab_calls: Vec<(String, String)>,
+    /// Calls of servers' tools that run, with the ids of their items.
+    server_calls: Vec<(String, String)>,
     usage: TokenUsage,
     error: Option<String>,
     /// Whether the stream also says what requests are made of.
@@ -126,6 +130,21 @@ impl Json {
                 });
                 let status = if end.success { "completed" } else { "failed" };
                 vec![self.completed(Details::FileChange { changes: changes.collect(), status })]
+            }
+            EventMessage::McpToolCallBegin(begin) => {
+                let id = self.next_id();
+                self.server_calls.push((begin.call_id.clone(), id.clone()));
+                let details = Details::McpToolCall { invocation: begin.invocation.clone(), end: None };
+                vec![Line::ItemStarted { item: Item { id, details } }]
+            }
+            EventMessage::McpToolCallEnd(end) => {
+                let known = self.server_calls.iter().position(|(call_id, _)| *call_id == end.call_id);
+                let id = match known {
+                    Some(at) => self.server_calls.remove(at).1,
+                    None => self.next_id(),
+                };
+                let (invocation, end) = (end.invocation.clone(), Some(end.result.clone()));
+                vec![Line::ItemCompleted { item: Item { id, details: Details::McpToolCall { invocation, end } } }]
             }
             EventMessage::TokenCount { info: Some(info), .. } => {
                 self.usage = info.total_token_usage;
@@ -296,14 +315,46 @@ struct Item {
 }
 
 enum Details {
-    AgentMessage { text: String },
-    Reasoning { text: String },
-    TodoList { items: Vec<Todo> },
-    Command { command: String, aggregated_output: String, exit_code: Option<i32>, status: &'static str },
-    FileChange { changes: Vec<PathChange>, status: &'static str },
-    WebSearch { call_id: String, query: String, action: WebSearchAction },
+    AgentMessage {
+        text: String,
+    },
+    Reasoning {
+        text: String,
+    },
+    TodoList {
+        items: Vec<Todo>,
+    },
+    Command {
+        command: String,
+        aggregated_output: String,
+        exit_code: Option<i32>,
+        status: &'static str,
+    },
+    FileChange {
+        changes: Vec<PathChange>,
+        status: &'static str,
+    },
+    WebSearch {
+        call_id: String,
+        query: String,
+        action: WebSearchAction,
+    },
     Collab(CollabItem),
-    Error { message: String },
+    /// Without an end it still runs.
+    McpToolCall {
+        invocation: McpInvocation,
+        end: Option<Result<McpToolResult, String>>,
+    },
+    Error {
+        message: String,
+    },
+}
+
+/// What a server's tool answered.
+#[derive(Serialize)]
+struct ServerAnswer<'a> {
+    content: &'a [Value],
+    structured_content: &'a Option<Value>,
 }
 
 #[derive(Serialize)]
@@ -363,6 +414,26 @@ impl Serialize for Item {
                 map.serialize_entry("query", query)?;
                 map.serialize_entry("action", action)?;
             }
+            Details::McpToolCall { invocation, end } => {
+                let result = end.as_ref().and_then(|end| end.as_ref().ok());
+                let error = end.as_ref().and_then(|end| end.as_ref().err());
+                let status = match (end, result) {
+                    (None, _) => "in_progress",
+                    (Some(_), Some(result)) if result.is_success() => "completed",
+                    (Some(_), _) => "failed",
+                };
+                map.serialize_entry("type", "mcp_tool_call")?;
+                map.serialize_entry("server", &invocation.server)?;
+                map.serialize_entry("tool", &invocation.tool)?;
+                map.serialize_entry("arguments", &invocation.arguments)?;
+                let result = result.map(|result| ServerAnswer {
+                    content: &result.content,
+                    structured_content: &result.structured_content,
+                });
+                map.serialize_entry("result", &result)?;
+                map.serialize_entry("error", &error.map(|message| TurnError { message: message.clone() }))?;
+                map.serialize_entry("status", status)?;
+            }
             Details::Error { message } => {
                 map.serialize_entry("type", "error")?;
                 map.serialize_entry("message", message)?;
@@ -416,6 +487,24 @@ mod tests {
                 {"type":"item.completed","item":{"id":"item_2","type":"agent_message","text":"done"}}
                 {"type":"item.completed","item":{"id":"item_0","type":"todo_list","items":[{"text":"a","completed":true}]}}
                 {"type":"turn.completed","usage":{"input_tokens":0,"cached_input_tokens":0,"output_tokens":0}}
+            "#]],
+        );
+    }
+
+    #[test]
+    fn calls_of_servers_tools_are_items() {
+        let invocation = json!({ "server": "depot", "tool": "echo", "arguments": { "a": 1 } });
+        let end = |result: Value| json!({ "type": "mcp_tool_call_end", "call_id": "c", "invocation": invocation, "duration": { "secs": 1, "nanos": 0 }, "result": result });
+        check_lines(
+            &[
+                json!({ "type": "mcp_tool_call_begin", "call_id": "c", "invocation": invocation }),
+                end(json!({ "Ok": { "content": [{ "type": "text", "text": "x" }], "isError": true } })),
+                end(json!({ "Err": "no" })),
+            ],
+            &expect![[r#"
+                {"type":"item.started","item":{"id":"item_0","type":"mcp_tool_call","server":"depot","tool":"echo","arguments":{"a":1},"result":null,"error":null,"status":"in_progress"}}
+                {"type":"item.completed","item":{"id":"item_0","type":"mcp_tool_call","server":"depot","tool":"echo","arguments":{"a":1},"result":{"content":[{"type":"text","text":"x"}],"structured_content":null},"error":null,"status":"failed"}}
+                {"type":"item.completed","item":{"id":"item_1","type":"mcp_tool_call","server":"depot","tool":"echo","arguments":{"a":1},"result":null,"error":{"message":"no"},"status":"failed"}}
             "#]],
         );
     }

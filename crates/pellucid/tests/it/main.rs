@@ -10,6 +10,7 @@ mod errors;
 mod exec;
 mod instruction_files;
 mod login;
+mod mcp;
 #[cfg(target_os = "linux")]
 mod orphans;
 mod other_packs;

@@ -1,0 +1,247 @@
+//! The MCP servers of a session: from the configuration to tools that the model can call.
+//!
+//! A session starts its servers when it begins and goes on; its first request waits for them. A reviewer
+//! uses those of its session, an agent that another one starts has its own.
+
+use std::collections::BTreeMap;
+use std::future::Future;
+use std::path::PathBuf;
+use std::pin::Pin;
+use std::sync::Arc;
+
+use pellucid_config::Config;
+use pellucid_config::Env;
+use pellucid_config::mcp::McpServer;
+use pellucid_config::mcp::McpTransport;
+use pellucid_engine::mcp;
+use pellucid_engine::mcp::ServerTool;
+use pellucid_engine::mcp::ToolFilter;
+use pellucid_exec::process::Command;
+use pellucid_exec::process::Variables;
+use pellucid_mcp::auth;
+use pellucid_mcp::servers::Servers;
+use pellucid_mcp::spec::ClientName;
+use pellucid_mcp::spec::HttpClients;
+use pellucid_mcp::spec::HttpReach;
+use pellucid_mcp::spec::Reach;
+use pellucid_mcp::spec::STARTUP_TIMEOUT;
+use pellucid_mcp::spec::ServerSpec;
+use pellucid_mcp::spec::TOOL_TIMEOUT;
+use pellucid_model::Transport;
+use pellucid_protocol::mcp::McpAuthStatus;
+use pellucid_protocol::mcp::McpPage;
+use pellucid_protocol::mcp::McpServerStatus;
+use pellucid_protocol::mcp::McpToolResult;
+use pellucid_protocol::secret::Secret;
+use pellucid_tools::desk::Desk;
+use pellucid_tools::desk::FromTool;
+use pellucid_tools::mcp_tool::Asking;
+use pellucid_tools::mcp_tool::Listed;
+use pellucid_tools::mcp_tool::ListingAll;
+use pellucid_tools::mcp_tool::ToolServers;
+use serde_json::Map;
+use serde_json::Value;
+
+use crate::identity::VERSION;
+
+/// Variables of ours that the program of a server sees.
+const SEEN: [&str; 11] =
+    ["HOME", "LOGNAME", "PATH", "SHELL", "USER", "__CF_USER_TEXT_ENCODING", "LANG", "LC_ALL", "TERM", "TMPDIR", "TZ"];
+
+/// A server that the session cannot do without did not start.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct RequiredFailed(String);
+
+/// The servers of a session, or of the session that started it.
+#[derive(Debug, Clone)]
+pub(crate) struct Attached {
+    pub servers: Arc<Servers>,
+    /// Who ends them.
+    pub owner: Owner,
+    /// Whether their tools are among the facts.
+    pub are_known: bool,
+}
+
+/// Who ends servers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Owner {
+    /// This session.
+    Session,
+    /// The one that started it.
+    Parent,
+}
+
+impl Attached {
+    /// Starts the servers of a configuration; their events go to the session. Absent if there are none.
+    pub(crate) fn start(config: &Config, env: &Env, desk: Desk) -> Option<Self> {
+        let specs = specs(config, env);
+        if specs.is_empty() {
+            return None;
+        }
+        let (servers, mut events) = Servers::start(specs, http_clients(), &us());
+        tokio::spawn(async move {
+            while let Some(event) = events.recv().await {
+                desk.say(FromTool::SessionEvent(event)).await;
+            }
+        });
+        Some(Self { servers: Arc::new(servers), owner: Owner::Session, are_known: false })
+    }
+
+    /// The same for a session that this one starts.
+    pub(crate) fn lent(&self) -> Self {
+        Self { owner: Owner::Parent, ..self.clone() }
+    }
+
+    /// Waits for the servers that the session cannot do without.
+    pub(crate) async fn required(&self) -> Result<(), RequiredFailed> {
+        self.servers.required().await.map_err(RequiredFailed)
+    }
+
+    /// Waits until the servers have started, or not.
+    pub(crate) fn settled(&self) -> Pin<Box<dyn Future<Output = ()> + Send>> {
+        let servers = self.servers.clone();
+        Box::pin(async move { servers.settled().await })
+    }
+
+    /// The tools that the model is offered.
+    pub(crate) fn tools(&self) -> Arc<[ServerTool]> {
+        mcp::offered(&self.servers.tools()).into()
+    }
+
+    /// Where calls go.
+    pub(crate) fn for_calls(&self) -> Arc<dyn ToolServers> {
+        Arc::new(ForCalls(self.servers.clone()))
+    }
+
+    /// Ends the servers, if they are this session's.
+    pub(crate) async fn shut_down(&self) {
+        if self.owner == Owner::Session {
+            self.servers.shut_down().await;
+        }
+    }
+}
+
+/// What each server of a configuration has to offer. They are started for this, and ended.
+pub async fn status(config: &Config, env: &Env) -> Vec<McpServerStatus> {
+    let (servers, _events) = Servers::start(specs(config, env), http_clients(), &us());
+    let mut all = servers.status().await;
+    servers.shut_down().await;
+    for status in &mut all {
+        if let Some(server) = config.tools.mcp_servers.get(&status.name)
+            && has_token(server)
+        {
+            status.auth_status = McpAuthStatus::BearerToken;
+        }
+    }
+    all
+}
+
+/// Whether a server is to be asked with a token, even if the variable that should hold it is empty.
+fn has_token(server: &McpServer) -> bool {
+    matches!(server.transport, McpTransport::Http { bearer_token_env_var: Some(_), .. })
+}
+
+/// How a server knows who asks.
+pub async fn auth_status(name: &str, server: &McpServer, env: &Env) -> McpAuthStatus {
+    if has_token(server) {
+        return McpAuthStatus::BearerToken;
+    }
+    auth::status(&reach(name, server, env), &http_clients()).await
+}
+
+/// The servers that are to be started.
+pub fn specs(config: &Config, env: &Env) -> Vec<ServerSpec> {
+    let enabled = config.tools.mcp_servers.iter().filter(|(_, server)| server.enabled);
+    enabled.map(|(name, server)| spec(name, server, env)).collect()
+}
+
+fn spec(name: &str, server: &McpServer, env: &Env) -> ServerSpec {
+    ServerSpec {
+        name: name.to_owned(),
+        reach: reach(name, server, env),
+        is_required: server.required,
+        startup_timeout: server.startup_timeout.unwrap_or(STARTUP_TIMEOUT),
+        tool_timeout: server.tool_timeout.unwrap_or(TOOL_TIMEOUT),
+        tools: ToolFilter {
+            enabled: server.enabled_tools.clone().map(|tools| tools.into_iter().collect()),
+            disabled: server.disabled_tools.iter().flatten().cloned().collect(),
+        },
+    }
+}
+
+fn reach(name: &str, server: &McpServer, env: &Env) -> Result<Reach, String> {
+    match &server.transport {
+        McpTransport::Stdio { command, args, env: given, env_vars, cwd } => {
+            let argv = std::iter::once(command).chain(args).cloned().collect();
+            // Without a folder of its own a program runs where we do.
+            let cwd = cwd.clone().unwrap_or_else(|| PathBuf::from("."));
+            Ok(Reach::Program(Command { argv, arg0: None, cwd, env: variables(env, env_vars, given) }))
+        }
+        McpTransport::Http { url, bearer_token_env_var, http_headers, env_http_headers } => {
+            let bearer = match bearer_token_env_var {
+                Some(variable) => Some(env.text(variable).map(Secret::new).ok_or_else(|| {
+                    format!(
+                        "the variable `{variable}` is empty or not set; `bearer_token_env_var` of \
+                         [mcp_servers.{name}] says that it holds the token"
+                    )
+                })?),
+                None => None,
+            };
+            let fixed = http_headers.iter().map(|(name, value)| (name.clone(), Secret::new(value.as_str())));
+            let of_variables =
+                env_http_headers.iter().filter_map(|(name, it)| Some((name.clone(), Secret::new(env.text(it)?))));
+            Ok(Reach::Http(HttpReach { url: url.clone(), bearer, headers: fixed.chain(of_variables).collect() }))
+        }
+    }
+}
+
+/// What the program of a server sees of the environment.
+fn variables(env: &Env, named: &[String], given: &BTreeMap<String, String>) -> Variables {
+    let all = env.variables();
+    let seen = SEEN.iter().copied().chain(named.iter().map(String::as_str));
+    let ours = seen.filter_map(|name| all.get_key_value(std::ffi::OsStr::new(name)));
+    let ours = ours.map(|(name, value)| (name.clone(), value.clone()));
+    ours.chain(given.iter().map(|(name, value)| (name.into(), value.into()))).collect()
+}
+
+fn http_clients() -> HttpClients {
+    HttpClients::new(Transport::http_client)
+}
+
+fn us() -> ClientName {
+    ClientName { name: "pellucid-mcp-client".to_owned(), title: "Pellucid".to_owned(), version: VERSION.to_owned() }
+}
+
+/// Servers as calls need them.
+#[derive(Debug)]
+struct ForCalls(Arc<Servers>);
+
+impl ToolServers for ForCalls {
+    fn call<'a>(
+        &'a self,
+        server: &'a str,
+        tool: &'a str,
+        arguments: Option<Map<String, Value>>,
+    ) -> Asking<'a, McpToolResult> {
+        Box::pin(self.0.call(server, tool, arguments))
+    }
+
+    fn list<'a>(&'a self, what: Listed, server: &'a str, cursor: Option<String>) -> Asking<'a, McpPage> {
+        match what {
+            Listed::Resources => Box::pin(self.0.resources(server, cursor)),
+            Listed::Templates => Box::pin(self.0.templates(server, cursor)),
+        }
+    }
+
+    fn list_all(&self, what: Listed) -> ListingAll<'_> {
+        match what {
+            Listed::Resources => Box::pin(self.0.all_resources()),
+            Listed::Templates => Box::pin(self.0.all_templates()),
+        }
+    }
+
+    fn read<'a>(&'a self, server: &'a str, uri: &'a str) -> Asking<'a, Map<String, Value>> {
+        Box::pin(self.0.read(server, uri))
+    }
+}

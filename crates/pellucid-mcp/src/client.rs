@@ -1,0 +1,269 @@
+//! A connection to one server.
+//!
+//! The server says what tools it has once, when the connection is made. Everything is asked with a limit of
+//! time; a request that takes too long is called off at the server too.
+
+use std::collections::BTreeSet;
+use std::collections::HashMap;
+use std::time::Duration;
+
+use http::HeaderName;
+use http::HeaderValue;
+use pellucid_exec::service::Pipes;
+use pellucid_exec::service::Service;
+use pellucid_protocol::mcp::McpFailure;
+use pellucid_protocol::mcp::McpPage;
+use pellucid_protocol::mcp::McpTool;
+use pellucid_protocol::mcp::McpToolResult;
+use rmcp::ClientHandler;
+use rmcp::RoleClient;
+use rmcp::ServiceError;
+use rmcp::model::CallToolRequestParams;
+use rmcp::model::ClientCapabilities;
+use rmcp::model::ClientConfig;
+use rmcp::model::ElicitRequestParams;
+use rmcp::model::ElicitResult;
+use rmcp::model::ElicitationAction;
+use rmcp::model::ElicitationCapability;
+use rmcp::model::ErrorData;
+use rmcp::model::FormElicitationCapability;
+use rmcp::model::Implementation;
+use rmcp::model::PaginatedRequestParams;
+use rmcp::model::ProtocolVersion;
+use rmcp::model::ReadResourceRequestParams;
+use rmcp::service::ClientInitializeError;
+use rmcp::service::RequestContext;
+use rmcp::service::RunningService;
+use rmcp::service::serve_client;
+use rmcp::transport::StreamableHttpClientTransport;
+use rmcp::transport::streamable_http_client::StreamableHttpClientTransportConfig;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::Map;
+use serde_json::Value;
+use tokio::io::AsyncRead;
+use tokio::io::AsyncWrite;
+use tokio::sync::Mutex;
+use tokio::time::timeout;
+
+use crate::spec::ClientName;
+use crate::spec::HttpClients;
+use crate::spec::HttpReach;
+use crate::spec::Reach;
+use crate::spec::ServerSpec;
+use crate::stderr;
+
+/// How long a program may take to end by itself.
+const END_PATIENCE: Duration = Duration::from_secs(2);
+
+/// A connection.
+#[derive(Debug)]
+pub(crate) struct Client {
+    running: RunningService<RoleClient, Us>,
+    /// The server's tools, those that are not offered included.
+    pub tools: Vec<McpTool>,
+    tool_timeout: Duration,
+    /// The server's program, if it has one.
+    program: Mutex<Option<Service>>,
+}
+
+/// Why a server cannot be used.
+#[derive(Debug)]
+pub(crate) enum NoClient {
+    /// It did not answer in time.
+    TimedOut,
+    /// It wants to know who asks.
+    LoginRequired,
+    /// Anything else.
+    Failed(String),
+}
+
+/// What servers can ask of us.
+#[derive(Debug)]
+pub(crate) struct Us {
+    server: String,
+    name: ClientName,
+}
+
+impl ClientHandler for Us {
+    fn get_info(&self) -> ClientConfig {
+        let form = ElicitationCapability::new().with_form(FormElicitationCapability::default());
+        let mut capabilities = ClientCapabilities::default();
+        capabilities.elicitation = Some(form);
+        let us = Implementation::new(&self.name.name, &self.name.version).with_title(&self.name.title);
+        ClientConfig::new(capabilities, us).with_protocol_version(ProtocolVersion::V_2025_06_18)
+    }
+
+    /// Nobody is asked on behalf of a server: the answer is a polite no.
+    async fn create_elicitation(
+        &self,
+        _: ElicitRequestParams,
+        _: RequestContext<RoleClient>,
+    ) -> Result<ElicitResult, ErrorData> {
+        tracing::warn!(server = self.server, "an MCP server wants to ask the person something, which is declined");
+        Ok(ElicitResult::new(ElicitationAction::Decline))
+    }
+}
+
+impl Client {
+    /// Starts a server and asks for its tools.
+    pub(crate) async fn connect(spec: &ServerSpec, http: &HttpClients, name: &ClientName) -> Result<Self, NoClient> {
+        let us = Us { server: spec.name.clone(), name: name.clone() };
+        match spec.reach.as_ref().map_err(|error| NoClient::Failed(error.clone()))? {
+            Reach::Program(command) => {
+                let started = Service::start(command).await;
+                let (service, pipes) = started.map_err(|error| {
+                    let program = command.argv.first().map_or("", String::as_str);
+                    NoClient::Failed(format!("the program `{program}` cannot be started: {error}"))
+                })?;
+                let Pipes { stdin, stdout, stderr } = pipes;
+                // It ends when the program does.
+                tokio::spawn(stderr::log(spec.name.clone(), stderr));
+                Self::over(spec, us, (stdout, stdin), Some(service)).await
+            }
+            Reach::Http(reach) => {
+                let client = http.get(&reach.url).map_err(NoClient::Failed)?;
+                let transport = StreamableHttpClientTransport::with_client(client, config(reach)?);
+                let running = within(spec.startup_timeout, serve_client(us, transport)).await?;
+                Self::ready(spec, running, None).await
+            }
+        }
+    }
+
+    /// Greets a server over a pair of pipes.
+    async fn over(
+        spec: &ServerSpec,
+        us: Us,
+        pipes: (impl AsyncRead + Send + Unpin + 'static, impl AsyncWrite + Send + Unpin + 'static),
+        program: Option<Service>,
+    ) -> Result<Self, NoClient> {
+        let running = within(spec.startup_timeout, serve_client(us, pipes)).await?;
+        Self::ready(spec, running, program).await
+    }
+
+    async fn ready(
+        spec: &ServerSpec,
+        running: RunningService<RoleClient, Us>,
+        program: Option<Service>,
+    ) -> Result<Self, NoClient> {
+        // The first page is all there is, as in other clients of such servers.
+        let listed = timeout(spec.startup_timeout, running.list_tools(None)).await;
+        let listed = listed.map_err(|_| NoClient::TimedOut)?;
+        let listed = listed.map_err(|error| NoClient::Failed(format!("tools/list failed: {error}")))?;
+        let tools = listed.tools.iter().map(plain).collect::<Result<_, _>>();
+        let tools = tools.map_err(|error| NoClient::Failed(format!("tools/list failed: {error}")))?;
+        Ok(Self { running, tools, tool_timeout: spec.tool_timeout, program: Mutex::new(program) })
+    }
+
+    /// Calls a tool.
+    pub(crate) async fn call(
+        &self,
+        tool: &str,
+        arguments: Option<Map<String, Value>>,
+    ) -> Result<McpToolResult, McpFailure> {
+        let mut params = CallToolRequestParams::new(tool.to_owned());
+        params.arguments = arguments;
+        let result = self.asked("tools/call", self.running.call_tool(params)).await?;
+        plain(&result).map_err(|error| McpFailure::new(format!("tools/call failed: {error}")))
+    }
+
+    /// A part of the list of resources.
+    pub(crate) async fn resources(&self, cursor: Option<String>) -> Result<McpPage, McpFailure> {
+        let listed = self.asked("resources/list", self.running.list_resources(page(cursor))).await?;
+        Ok(McpPage { entries: entries(&listed.resources), next_cursor: listed.next_cursor })
+    }
+
+    /// A part of the list of templates.
+    pub(crate) async fn templates(&self, cursor: Option<String>) -> Result<McpPage, McpFailure> {
+        let listed = self.running.list_resource_templates(page(cursor));
+        let listed = self.asked("resources/templates/list", listed).await?;
+        Ok(McpPage { entries: entries(&listed.resource_templates), next_cursor: listed.next_cursor })
+    }
+
+    /// The contents of a resource.
+    pub(crate) async fn read(&self, uri: &str) -> Result<Map<String, Value>, McpFailure> {
+        let read = self.running.read_resource(ReadResourceRequestParams::new(uri));
+        let read = self.asked("resources/read", read).await?;
+        Ok(Map::from_iter([("contents".to_owned(), entries(&read.contents).into())]))
+    }
+
+    async fn asked<T>(
+        &self,
+        method: &str,
+        asking: impl Future<Output = Result<T, ServiceError>>,
+    ) -> Result<T, McpFailure> {
+        match timeout(self.tool_timeout, asking).await {
+            Ok(answer) => answer.map_err(|error| McpFailure::new(format!("{method} failed: {error}"))),
+            Err(elapsed) => {
+                let what = format!("timed out awaiting {method} after {:?}", self.tool_timeout);
+                Err(McpFailure::new(elapsed.to_string()).of(what))
+            }
+        }
+    }
+
+    /// Ends the server's program, if it has one.
+    pub(crate) async fn end(&self) {
+        let program = self.program.lock().await.take();
+        if let Some(program) = program {
+            program.end(END_PATIENCE).await;
+        }
+    }
+}
+
+/// All of a list that comes in parts.
+pub(crate) async fn all_pages<F>(mut page: impl FnMut(Option<String>) -> F) -> Result<Vec<Value>, McpFailure>
+where
+    F: Future<Output = Result<McpPage, McpFailure>>,
+{
+    let (mut entries, mut cursor) = (Vec::new(), None);
+    let mut seen = BTreeSet::new();
+    loop {
+        let McpPage { entries: more, next_cursor } = page(cursor).await?;
+        entries.extend(more);
+        let Some(next) = next_cursor else { return Ok(entries) };
+        if !seen.insert(next.clone()) {
+            return Err(McpFailure::new(format!("the server gives the cursor `{next}` again")));
+        }
+        cursor = Some(next);
+    }
+}
+
+async fn within<T>(
+    limit: Duration,
+    greeting: impl Future<Output = Result<T, ClientInitializeError>>,
+) -> Result<T, NoClient> {
+    match timeout(limit, greeting).await {
+        Ok(Ok(greeted)) => Ok(greeted),
+        Ok(Err(error)) if error.is_authorization_required() => Err(NoClient::LoginRequired),
+        Ok(Err(error)) => Err(NoClient::Failed(format!("the handshake failed: {error}"))),
+        Err(_) => Err(NoClient::TimedOut),
+    }
+}
+
+fn config(reach: &HttpReach) -> Result<StreamableHttpClientTransportConfig, NoClient> {
+    let mut headers = HashMap::new();
+    for (name, value) in &reach.headers {
+        let wrong = || NoClient::Failed(format!("the header `{name}` of its configuration is not a valid one"));
+        let key = HeaderName::try_from(name).map_err(|_| wrong())?;
+        headers.insert(key, HeaderValue::try_from(value.reveal()).map_err(|_| wrong())?);
+    }
+    let config = StreamableHttpClientTransportConfig::with_uri(reach.url.as_str()).custom_headers(headers);
+    Ok(match &reach.bearer {
+        Some(token) => config.auth_header(token.reveal()),
+        None => config,
+    })
+}
+
+fn page(cursor: Option<String>) -> Option<PaginatedRequestParams> {
+    cursor.map(|cursor| PaginatedRequestParams::default().with_cursor(Some(cursor)))
+}
+
+/// The same as plain data.
+fn plain<T: DeserializeOwned>(value: &impl Serialize) -> Result<T, serde_json::Error> {
+    serde_json::from_value(serde_json::to_value(value)?)
+}
+
+/// What is listed, as the server describes it. What has no JSON does not come from one.
+fn entries(listed: &[impl Serialize]) -> Vec<Value> {
+    listed.iter().filter_map(|entry| serde_json::to_value(entry).ok()).collect()
+}

@@ -1,0 +1,379 @@
+//! The servers of a session: started side by side in the background, then asked by name.
+
+#[cfg(test)]
+mod tests;
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use pellucid_engine::mcp::is_server_name;
+use pellucid_protocol::event::EventMessage;
+use pellucid_protocol::event::McpStartupFailure;
+use pellucid_protocol::mcp::McpFailure;
+use pellucid_protocol::mcp::McpPage;
+use pellucid_protocol::mcp::McpServerStatus;
+use pellucid_protocol::mcp::McpStartupStatus;
+use pellucid_protocol::mcp::McpTool;
+use pellucid_protocol::mcp::McpToolResult;
+use serde_json::Map;
+use serde_json::Value;
+use tokio::sync::mpsc;
+use tokio::sync::watch;
+use tokio::task::AbortHandle;
+
+use crate::auth;
+use crate::client::Client;
+use crate::client::NoClient;
+use crate::client::all_pages;
+use crate::spec::ClientName;
+use crate::spec::HttpClients;
+use crate::spec::ServerSpec;
+
+/// The servers of a session. When they are dropped, their programs end.
+#[derive(Debug)]
+pub struct Servers {
+    servers: BTreeMap<String, Server>,
+    http: HttpClients,
+    /// Set when starts are to be broken off.
+    is_cancelled: watch::Sender<bool>,
+    tasks: Vec<AbortHandle>,
+}
+
+#[derive(Debug)]
+struct Server {
+    spec: Arc<ServerSpec>,
+    state: watch::Receiver<State>,
+}
+
+/// How a server stands.
+#[derive(Debug, Clone)]
+enum State {
+    Starting,
+    Ready(Arc<Client>),
+    Failed(String),
+    Cancelled,
+}
+
+impl State {
+    fn is_settled(&self) -> bool {
+        !matches!(self, Self::Starting)
+    }
+
+    fn status(&self) -> McpStartupStatus {
+        match self {
+            Self::Starting => McpStartupStatus::Starting,
+            Self::Ready(_) => McpStartupStatus::Ready,
+            Self::Failed(error) => McpStartupStatus::Failed { error: error.clone() },
+            Self::Cancelled => McpStartupStatus::Cancelled,
+        }
+    }
+}
+
+impl Servers {
+    /// Begins to start servers. What becomes of that is told in events: two for each server, and one when all
+    /// have started or not.
+    pub fn start(
+        specs: Vec<ServerSpec>,
+        http: HttpClients,
+        name: &ClientName,
+    ) -> (Self, mpsc::UnboundedReceiver<EventMessage>) {
+        let (told, events) = mpsc::unbounded_channel();
+        let is_cancelled = watch::Sender::new(false);
+        let (mut servers, mut tasks) = (BTreeMap::new(), Vec::new());
+        for spec in specs {
+            let spec = Arc::new(spec);
+            let (sender, state) = watch::channel(State::Starting);
+            let starting = Starting {
+                spec: spec.clone(),
+                http: http.clone(),
+                name: name.clone(),
+                told: told.clone(),
+                is_cancelled: is_cancelled.subscribe(),
+            };
+            tasks.push(tokio::spawn(starting.run(sender)).abort_handle());
+            servers.insert(spec.name.clone(), Server { spec, state });
+        }
+        let states = servers.iter().map(|(name, server)| (name.clone(), server.state.clone())).collect();
+        tasks.push(tokio::spawn(tell_completion(states, told)).abort_handle());
+        (Self { servers, http, is_cancelled, tasks }, events)
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.servers.is_empty()
+    }
+
+    /// Whether all have started, or not.
+    pub fn is_settled(&self) -> bool {
+        self.servers.values().all(|server| server.state.borrow().is_settled())
+    }
+
+    /// Waits until all have started, or not.
+    pub async fn settled(&self) {
+        for server in self.servers.values() {
+            server.settled().await;
+        }
+    }
+
+    /// Waits for the servers that a session cannot do without.
+    ///
+    /// # Errors
+    /// Which of them did not start, and why.
+    pub async fn required(&self) -> Result<(), String> {
+        let mut failures = Vec::new();
+        for (name, server) in self.servers.iter().filter(|(_, server)| server.spec.is_required) {
+            match server.settled().await {
+                State::Failed(error) => failures.push(format!("{name}: {error}")),
+                State::Cancelled => failures.push(format!("{name}: its start was broken off")),
+                State::Starting | State::Ready(_) => {}
+            }
+        }
+        if failures.is_empty() {
+            return Ok(());
+        }
+        Err(format!("required MCP servers failed to initialize: {}", failures.join("; ")))
+    }
+
+    /// Breaks off the starts that have not ended.
+    pub fn cancel_starts(&self) {
+        self.is_cancelled.send_replace(true);
+    }
+
+    /// The tools that are offered, by server.
+    pub fn tools(&self) -> Vec<(String, Vec<McpTool>)> {
+        let ready = self.servers.iter().filter_map(|(name, server)| Some((name, server, server.ready()?)));
+        let offered = ready.map(|(name, server, client)| {
+            let tools = client.tools.iter().filter(|tool| server.spec.tools.allows(&tool.name));
+            (name.clone(), tools.cloned().collect())
+        });
+        offered.collect()
+    }
+
+    /// Calls a tool.
+    ///
+    /// # Errors
+    /// If the server cannot be asked or does not answer.
+    pub async fn call(
+        &self,
+        server: &str,
+        tool: &str,
+        arguments: Option<Map<String, Value>>,
+    ) -> Result<McpToolResult, McpFailure> {
+        self.client(server).await?.call(tool, arguments).await
+    }
+
+    /// A part of a server's resources.
+    ///
+    /// # Errors
+    /// If the server cannot be asked or does not answer.
+    pub async fn resources(&self, server: &str, cursor: Option<String>) -> Result<McpPage, McpFailure> {
+        let page = self.client(server).await?.resources(cursor).await;
+        page.map_err(|failure| failure.of(format!("resources/list failed for `{server}`")))
+    }
+
+    /// A part of a server's templates of resources.
+    ///
+    /// # Errors
+    /// If the server cannot be asked or does not answer.
+    pub async fn templates(&self, server: &str, cursor: Option<String>) -> Result<McpPage, McpFailure> {
+        let page = self.client(server).await?.templates(cursor).await;
+        page.map_err(|failure| failure.of(format!("resources/templates/list failed for `{server}`")))
+    }
+
+    /// The contents of a resource.
+    ///
+    /// # Errors
+    /// If the server cannot be asked or does not answer.
+    pub async fn read(&self, server: &str, uri: &str) -> Result<Map<String, Value>, McpFailure> {
+        let read = self.client(server).await?.read(uri).await;
+        read.map_err(|failure| failure.of(format!("resources/read failed for `{server}` ({uri})")))
+    }
+
+    /// All resources, by server. Servers that do not give theirs are left out.
+    pub async fn all_resources(&self) -> Vec<(String, Vec<Value>)> {
+        let mut all = Vec::new();
+        for (name, client) in self.clients().await {
+            let listed = all_pages(|cursor| client.resources(cursor)).await;
+            all.extend(listed_or_logged(name, "resources", listed));
+        }
+        all
+    }
+
+    /// All templates of resources, by server. Servers that do not give theirs are left out.
+    pub async fn all_templates(&self) -> Vec<(String, Vec<Value>)> {
+        let mut all = Vec::new();
+        for (name, client) in self.clients().await {
+            let listed = all_pages(|cursor| client.templates(cursor)).await;
+            all.extend(listed_or_logged(name, "resource templates", listed));
+        }
+        all
+    }
+
+    /// What each server has to offer, those that did not start included, by name.
+    pub async fn status(&self) -> Vec<McpServerStatus> {
+        self.settled().await;
+        let mut tools: BTreeMap<String, Vec<McpTool>> = self.tools().into_iter().collect();
+        let mut resources: BTreeMap<_, _> = self.all_resources().await.into_iter().collect();
+        let mut templates: BTreeMap<_, _> = self.all_templates().await.into_iter().collect();
+        let mut all = Vec::new();
+        for (name, server) in &self.servers {
+            let tools = tools.remove(name).unwrap_or_default();
+            all.push(McpServerStatus {
+                name: name.clone(),
+                tools: tools.into_iter().map(|tool| (tool.name.clone(), tool)).collect(),
+                resources: resources.remove(name).unwrap_or_default(),
+                resource_templates: templates.remove(name).unwrap_or_default(),
+                auth_status: auth::status(&server.spec.reach, &self.http).await,
+            });
+        }
+        all
+    }
+
+    /// Ends all programs, and gives them a moment to do it by themselves.
+    pub async fn shut_down(&self) {
+        self.cancel_starts();
+        self.settled().await;
+        let ending: Vec<_> = self
+            .servers
+            .values()
+            .filter_map(Server::ready)
+            .map(|client| tokio::spawn(async move { client.end().await }))
+            .collect();
+        for ended in ending {
+            // A task that broke has dropped its program, which ends it.
+            let _ = ended.await;
+        }
+    }
+
+    /// The servers that can be asked.
+    async fn clients(&self) -> Vec<(String, Arc<Client>)> {
+        self.settled().await;
+        self.servers.iter().filter_map(|(name, server)| Some((name.clone(), server.ready()?))).collect()
+    }
+
+    async fn client(&self, name: &str) -> Result<Arc<Client>, McpFailure> {
+        let server = self.servers.get(name);
+        let server = server.ok_or_else(|| McpFailure::new(format!("unknown MCP server '{name}'")))?;
+        match server.settled().await {
+            State::Ready(client) => Ok(client),
+            State::Failed(error) => Err(McpFailure::new(error).of("failed to get client")),
+            State::Starting | State::Cancelled => {
+                Err(McpFailure::new("MCP startup cancelled").of("failed to get client"))
+            }
+        }
+    }
+}
+
+impl Drop for Servers {
+    fn drop(&mut self) {
+        for task in &self.tasks {
+            task.abort();
+        }
+    }
+}
+
+impl Server {
+    async fn settled(&self) -> State {
+        let mut state = self.state.clone();
+        // Whoever starts it may be gone, and then it never started.
+        state.wait_for(State::is_settled).await.map_or(State::Cancelled, |state| state.clone())
+    }
+
+    fn ready(&self) -> Option<Arc<Client>> {
+        match &*self.state.borrow() {
+            State::Ready(client) => Some(client.clone()),
+            _ => None,
+        }
+    }
+}
+
+/// A server that is being started.
+struct Starting {
+    spec: Arc<ServerSpec>,
+    http: HttpClients,
+    name: ClientName,
+    told: mpsc::UnboundedSender<EventMessage>,
+    is_cancelled: watch::Receiver<bool>,
+}
+
+impl Starting {
+    async fn run(mut self, state: watch::Sender<State>) {
+        self.tell(McpStartupStatus::Starting);
+        let settled = tokio::select! {
+            biased;
+            _ = self.is_cancelled.wait_for(|is_cancelled| *is_cancelled) => State::Cancelled,
+            settled = started(&self.spec, &self.http, &self.name) => settled,
+        };
+        let status = settled.status();
+        if let McpStartupStatus::Failed { error } = &status {
+            tracing::warn!(server = self.spec.name, %error, "an MCP server did not start");
+        }
+        self.tell(status);
+        state.send_replace(settled);
+    }
+
+    fn tell(&self, status: McpStartupStatus) {
+        let server = self.spec.name.clone();
+        // Nobody may listen any more.
+        let _ = self.told.send(EventMessage::McpStartupUpdate { server, status });
+    }
+}
+
+async fn started(spec: &ServerSpec, http: &HttpClients, us: &ClientName) -> State {
+    let name = &spec.name;
+    if !is_server_name(name) {
+        return State::Failed(format!(
+            "MCP client for `{name}` failed to start: its name may only have letters, digits, `-` and `_`"
+        ));
+    }
+    match Client::connect(spec, http, us).await {
+        Ok(client) => State::Ready(Arc::new(client)),
+        Err(NoClient::TimedOut) => State::Failed(format!(
+            "MCP client for `{name}` timed out after {} seconds; set `startup_timeout_sec` in \
+             [mcp_servers.{name}] of config.toml to wait longer",
+            seconds(spec.startup_timeout)
+        )),
+        Err(NoClient::LoginRequired) => State::Failed(format!(
+            "MCP client for `{name}` is not logged in: set `bearer_token_env_var` in [mcp_servers.{name}] of \
+             config.toml to the name of a variable that holds a token"
+        )),
+        Err(NoClient::Failed(error)) => {
+            State::Failed(format!("MCP client for `{name}` failed to start: MCP startup failed: {error}"))
+        }
+    }
+}
+
+fn seconds(duration: Duration) -> String {
+    duration.as_secs_f64().to_string()
+}
+
+/// Tells what became of all servers.
+async fn tell_completion(states: Vec<(String, watch::Receiver<State>)>, told: mpsc::UnboundedSender<EventMessage>) {
+    let (mut ready, mut failed, mut cancelled) = (Vec::new(), Vec::new(), Vec::new());
+    for (server, mut state) in states {
+        let settled = state.wait_for(State::is_settled).await.map_or(State::Cancelled, |state| state.clone());
+        match settled {
+            State::Ready(_) => ready.push(server),
+            State::Failed(error) => failed.push(McpStartupFailure { server, error }),
+            State::Starting | State::Cancelled => cancelled.push(server),
+        }
+    }
+    // Nobody may listen any more.
+    let _ = told.send(EventMessage::McpStartupComplete { ready, failed, cancelled });
+}
+
+/// A list with its server, unless the server did not give it.
+fn listed_or_logged(
+    server: String,
+    what: &str,
+    listed: Result<Vec<Value>, McpFailure>,
+) -> Option<(String, Vec<Value>)> {
+    match listed {
+        Ok(entries) => Some((server, entries)),
+        Err(failure) => {
+            tracing::warn!(server, %failure, "an MCP server does not list its {what}");
+            None
+        }
+    }
+}

@@ -1,0 +1,101 @@
+//! The arguments of `mcp`.
+
+use clap::ArgGroup;
+use clap::Args as ClapArgs;
+use clap::Subcommand;
+
+/// `mcp`.
+#[derive(Debug, ClapArgs)]
+pub struct McpArgs {
+    #[command(subcommand)]
+    pub command: McpCommand,
+}
+
+/// Commands of `mcp`.
+#[derive(Debug, Subcommand)]
+pub enum McpCommand {
+    /// List all servers of the configuration.
+    List(McpListArgs),
+    /// Show how one server is configured.
+    Get(McpGetArgs),
+    /// Write a server into the user's config.toml; one of the same name is replaced.
+    Add(McpAddArgs),
+    /// Take a server out of the user's config.toml.
+    Remove(McpNameArgs),
+    /// Not available: servers are given tokens by `bearer_token_env_var`.
+    Login(McpLoginArgs),
+    /// Not available, as nobody can log in.
+    Logout(McpNameArgs),
+}
+
+/// `mcp list`.
+#[derive(Debug, ClapArgs)]
+pub struct McpListArgs {
+    /// Print JSON.
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// `mcp get`.
+#[derive(Debug, ClapArgs)]
+pub struct McpGetArgs {
+    /// The server's name.
+    pub name: String,
+
+    /// Print JSON.
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// A server's name.
+#[derive(Debug, ClapArgs)]
+pub struct McpNameArgs {
+    /// The server's name.
+    pub name: String,
+}
+
+/// `mcp login`.
+#[derive(Debug, ClapArgs)]
+pub struct McpLoginArgs {
+    /// The server's name.
+    pub name: String,
+
+    /// What is asked for; several by commas.
+    #[arg(long, value_name = "SCOPE,SCOPE", value_delimiter = ',')]
+    pub scopes: Vec<String>,
+}
+
+/// `mcp add`.
+#[derive(Debug, ClapArgs)]
+#[command(
+    override_usage = "pellucid mcp add [OPTIONS] <NAME> (--url <URL> | -- <COMMAND>...)",
+    group(ArgGroup::new("transport").args(["command", "url"]).required(true)),
+    after_help = "Example: pellucid mcp add files --env LEVEL=debug -- npx -y @modelcontextprotocol/server-filesystem ."
+)]
+pub struct McpAddArgs {
+    /// The server's name: letters, digits, `-` and `_`.
+    pub name: String,
+
+    /// A variable for the program; may be repeated.
+    #[arg(long, value_name = "KEY=VALUE", value_parser = variable, conflicts_with = "url")]
+    pub env: Vec<(String, String)>,
+
+    /// The address of a server that is spoken to over HTTP.
+    #[arg(long)]
+    pub url: Option<String>,
+
+    /// The variable that holds the token for that address.
+    #[arg(long, value_name = "ENV_VAR", requires = "url")]
+    pub bearer_token_env_var: Option<String>,
+
+    /// The program that is the server, and its arguments.
+    #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "COMMAND")]
+    pub command: Vec<String>,
+}
+
+/// A variable and its value.
+fn variable(text: &str) -> Result<(String, String), String> {
+    let (name, value) = text.split_once('=').ok_or("a variable is given as KEY=VALUE")?;
+    let name = name.trim();
+    if name.is_empty() { Err("the variable has no name".to_owned()) } else { Ok((name.to_owned(), value.to_owned())) }
+}

@@ -120,6 +120,14 @@ pub enum EventMessage {
         /// How that stands.
         status: McpStartupStatus,
     },
+    /// The session has another name.
+    ThreadNameUpdated {
+        /// Which session.
+        thread_id: SessionId,
+        /// The name.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        thread_name: Option<String>,
+    },
     /// All servers of tools that are to be started have started, or not.
     McpStartupComplete {
         /// Those that can be used.

@@ -254,6 +254,14 @@ impl Loaded {
         self.send(notification.method(), &message).await;
     }
 
+    /// Tells the clients of an event under its own name.
+    pub async fn notify_untyped(&self, event: &Event) {
+        let untyped = held(&self.state).view.untyped(event);
+        if let Some(untyped) = untyped {
+            self.send(&untyped.method, &rpc::encode(&untyped)).await;
+        }
+    }
+
     async fn send(&self, method: &str, message: &Bytes) {
         for client in self.subscribers() {
             client.notify(method, message).await;
@@ -307,10 +315,10 @@ async fn tell(server: &Arc<Server>, session: &Arc<Loaded>, event: &Event) {
         let mut state = held(&session.state);
         match &event.msg {
             EventMessage::TaskStarted { turn_id, .. } => state.active = Some(turn_id.clone()),
-            EventMessage::TaskComplete { turn_id, .. } | EventMessage::TurnAborted { turn_id, .. } => {
-                if state.active.as_ref() == Some(turn_id) {
-                    state.active = None;
-                }
+            EventMessage::TaskComplete { turn_id, .. } | EventMessage::TurnAborted { turn_id, .. }
+                if state.active.as_ref() == Some(turn_id) =>
+            {
+                state.active = None;
             }
             _ => {}
         }

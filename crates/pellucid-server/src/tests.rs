@@ -166,7 +166,7 @@ async fn a_client_that_leaves_while_it_is_asked_leaves_nothing_hanging() {
 
 #[tokio::test]
 async fn five_hundred_requests_in_one_write_are_all_answered() {
-    let mut client = Client::ready("[[reply]]\nsay = \"x\"\n").await;
+    let client = Client::ready("[[reply]]\nsay = \"x\"\n").await;
     let mut written = String::new();
     for id in 1_000..1_500 {
         let request = json!({"id": id, "method": "thread/start", "params": {"ephemeral": true}});

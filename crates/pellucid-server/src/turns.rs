@@ -160,7 +160,11 @@ impl Builder {
             EventMessage::ExecCommandEnd(end) => self.command(&end.begin.turn_id, (&**end).into()),
             EventMessage::PatchApplyEnd(end) => self.put(end.into()),
             EventMessage::McpToolCallEnd(end) => self.put((&**end).into()),
-            _ => {}
+            other => {
+                if let Some(item) = ThreadItem::ended_with_agents(other) {
+                    self.put(item);
+                }
+            }
         }
     }
 

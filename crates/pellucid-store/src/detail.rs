@@ -79,6 +79,12 @@ fn is_kept(event: &EventMessage, detail: Detail) -> bool {
         | EventMessage::WebSearchEnd { .. }
         | EventMessage::ExecCommandEnd(_)
         | EventMessage::PatchApplyEnd(_)
+        | EventMessage::CollabAgentSpawnEnd { .. }
+        | EventMessage::CollabAgentInteractionEnd { .. }
+        | EventMessage::CollabWaitingEnd { .. }
+        | EventMessage::CollabCloseEnd { .. }
+        | EventMessage::CollabResumeEnd { .. }
+        | EventMessage::McpToolCallEnd(_)
         | EventMessage::ViewImageToolCall { .. } => detail == Detail::Extended,
         _ => false,
     }

@@ -1,6 +1,7 @@
 //! The handshake.
 
 use pellucid_agent::identity::Identity;
+use pellucid_agent::identity::VERSION;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde::Serialize;
@@ -11,6 +12,9 @@ use crate::methods::warnings::config_warnings;
 use crate::rpc;
 use crate::rpc::RpcError;
 use crate::types::notification::ServerNotification;
+
+/// The version of the Codex CLI whose protocol this is.
+const PROTOCOL_VERSION: &str = "0.104.0";
 
 /// `initialize`.
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
@@ -66,7 +70,8 @@ pub async fn initialize(call: Call<InitializeResponse>, params: InitializeParams
         return Err(RpcError::invalid(message));
     }
     let identity = call.server.introduce(Identity::of_client(name, version, &call.server.ground.env));
-    let user_agent = identity.user_agent.clone();
+    // Clients look here for the version of the protocol, which is that of the program it comes from.
+    let user_agent = identity.user_agent.replacen(&format!("/{VERSION} "), &format!("/{PROTOCOL_VERSION} "), 1);
     let capabilities = params.capabilities.unwrap_or_default();
     call.connection.introduce(Hello {
         is_experimental: capabilities.experimental_api,

@@ -14,7 +14,10 @@ use pellucid_agent::session::Session;
 use pellucid_engine::boundary;
 use pellucid_engine::schema::Schema;
 use pellucid_protocol::dynamic_tool::DynamicTool;
+use pellucid_protocol::event::Event;
+use pellucid_protocol::event::EventMessage;
 use pellucid_protocol::event::RawItems;
+use pellucid_protocol::id::SessionId;
 use pellucid_protocol::item::Item;
 use pellucid_protocol::operation::Operation;
 use pellucid_store::find;
@@ -477,19 +480,19 @@ pub enum ThreadSourceKind {
 impl ThreadSourceKind {
     /// Whether a thread came from there.
     fn takes(self, source: &SessionSource) -> bool {
-        match (self, source) {
+        matches!(
+            (self, source),
             (Self::Cli, SessionSource::Cli)
-            | (Self::VsCode, SessionSource::VsCode)
-            | (Self::Exec, SessionSource::Exec)
-            | (Self::AppServer, SessionSource::AppServer)
-            | (Self::SubAgent, SessionSource::SubAgent(_))
-            | (Self::SubAgentReview, SessionSource::SubAgent(SubAgentSource::Review))
-            | (Self::SubAgentCompact, SessionSource::SubAgent(SubAgentSource::Compact))
-            | (Self::SubAgentThreadSpawn, SessionSource::SubAgent(SubAgentSource::ThreadSpawn { .. }))
-            | (Self::SubAgentOther, SessionSource::SubAgent(SubAgentSource::Other(_)))
-            | (Self::Unknown, SessionSource::Unknown) => true,
-            _ => false,
-        }
+                | (Self::VsCode, SessionSource::VsCode)
+                | (Self::Exec, SessionSource::Exec)
+                | (Self::AppServer, SessionSource::AppServer)
+                | (Self::SubAgent, SessionSource::SubAgent(_))
+                | (Self::SubAgentReview, SessionSource::SubAgent(SubAgentSource::Review))
+                | (Self::SubAgentCompact, SessionSource::SubAgent(SubAgentSource::Compact))
+                | (Self::SubAgentThreadSpawn, SessionSource::SubAgent(SubAgentSource::ThreadSpawn { .. }))
+                | (Self::SubAgentOther, SessionSource::SubAgent(SubAgentSource::Other(_)))
+                | (Self::Unknown, SessionSource::Unknown)
+        )
     }
 
     /// The word that files have for it, if it is a word.
@@ -701,6 +704,9 @@ pub async fn set_name(call: Call<ThreadSetNameResponse>, params: ThreadSetNamePa
     let name = names::set(&call.server.ground.home, id, &params.name);
     let name = name.map_err(|error| RpcError::internal(error.to_string()))?;
     call.answer(&ThreadSetNameResponse {}).await;
+    let event =
+        EventMessage::ThreadNameUpdated { thread_id: SessionId::new(id.as_str()), thread_name: Some(name.clone()) };
+    loaded.notify_untyped(&Event { id: identity::new_turn_id().to_string(), msg: event }).await;
     let told = ThreadNameUpdatedNotification { thread_id: id.clone(), thread_name: Some(name) };
     call.server.notify_all(&told.into()).await;
     Ok(())

@@ -52,26 +52,26 @@ mod tests {
 
     use super::*;
 
-    fn check(text: &str, expected: Expect) {
+    fn check(text: &str, expected: &Expect) {
         expected.assert_eq(&text.parse::<Listen>().map_or_else(|error| error.to_string(), |it| format!("{it:?}")));
     }
 
     #[test]
     fn where_the_server_listens() {
-        check("stdio://", expect!["Stdio"]);
-        check("ws://127.0.0.1:0", expect!["WebSocket(127.0.0.1:0)"]);
-        check("ws://[::1]:9", expect!["WebSocket([::1]:9)"]);
+        check("stdio://", &expect!["Stdio"]);
+        check("ws://127.0.0.1:0", &expect!["WebSocket(127.0.0.1:0)"]);
+        check("ws://[::1]:9", &expect!["WebSocket([::1]:9)"]);
         check(
             "http://127.0.0.1:1",
-            expect!["unsupported --listen URL `http://127.0.0.1:1`; expected `stdio://` or `ws://IP:PORT`"],
+            &expect!["unsupported --listen URL `http://127.0.0.1:1`; expected `stdio://` or `ws://IP:PORT`"],
         );
         check(
             "ws://localhost:1",
-            expect!["invalid websocket --listen URL `ws://localhost:1`; expected `ws://IP:PORT`"],
+            &expect!["invalid websocket --listen URL `ws://localhost:1`; expected `ws://IP:PORT`"],
         );
         check(
             "ws://0.0.0.0:1",
-            expect![
+            &expect![
                 "--listen `ws://0.0.0.0:1` could be reached from outside this machine; use a loopback address such as ws://127.0.0.1:0"
             ],
         );

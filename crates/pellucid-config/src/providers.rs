@@ -28,6 +28,9 @@ const REMOVED: &[(&str, &str)] = &[("ollama-chat", "ollama")];
 /// Every provider by its id. Those of the configuration cannot take the place of a built-in one.
 pub(crate) fn all(reader: &Reader<'_>, env: &Env) -> BTreeMap<String, Provider> {
     let mut providers = built_in(env);
+    if let (Some(provider), Some(url)) = (providers.get_mut(DEFAULT), reader.text("openai_base_url")) {
+        provider.base_url = Some(url).filter(|url| !url.trim().is_empty()).or_else(|| provider.base_url.take());
+    }
     for entry in reader.table("model_providers").into_iter().flat_map(Table::iter) {
         if let Some(table) = entry.value.as_table() {
             providers.entry(entry.key.clone()).or_insert_with(|| configured(table));

@@ -35,6 +35,7 @@ pub const SECTIONS: &[Section] = &[
             both("model", Kind::String, "the catalogue's first", "The model's name in requests."),
             top("review_model", Kind::String, "the session's model", "The model for reviews."),
             both("model_provider", Kind::String, "`openai`", "The provider, by its name in `model_providers`."),
+            top("openai_base_url", Kind::String, "`OPENAI_BASE_URL`, else OpenAI's", "Where the provider `openai` is reached."),
             both("oss_provider", Kind::String, "", "The local provider for open models: `lmstudio` or `ollama`."),
             top("model_context_window", Kind::INT, "the catalogue's", "The model's window in tokens."),
             top(

@@ -135,6 +135,9 @@ fn providers_are_built_in_or_configured() {
     check_user("[model_providers.openai]\nname = 'Mine'\nbase_url = 'u'\n", &[], base, &expect!["OpenAI None"]);
     world(&[]).env(&[("OPENAI_BASE_URL", "http://o/v1")]).check(base, &expect![[r#"OpenAI Some("http://o/v1")"#]]);
     world(&[]).env(&[("OPENAI_BASE_URL", " ")]).check(base, &expect!["OpenAI None"]);
+    world(&[("home/config.toml", "openai_base_url = 'http://c/v1'")])
+        .env(&[("OPENAI_BASE_URL", "http://o/v1")])
+        .check(base, &expect![[r#"OpenAI Some("http://c/v1")"#]]);
     let local = |env: &[(&str, &str)], id: &str, expected: &Expect| {
         let id = id.to_owned();
         world(&[]).env(env).harness(|harness| harness.model_provider = Some(id)).check(base, expected);

@@ -29,8 +29,9 @@ use pellucid_protocol::settings::ApprovalPolicy;
 use pellucid_protocol::settings::ReasoningEffort;
 use pellucid_protocol::settings::SandboxPolicy;
 use pellucid_tools::agents::AgentError;
+use pellucid_tools::queue::Receiver;
+use pellucid_tools::queue::Sender;
 use serde_json::Value;
-use tokio::sync::mpsc;
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 
@@ -61,9 +62,9 @@ pub struct NewChild {
     /// Whether it begins or goes on.
     pub opened: Opened,
     /// Takes submissions. Dropping it does not end the agent.
-    pub submissions: mpsc::Sender<Submission>,
+    pub submissions: Sender<Submission>,
     /// Gives events.
-    pub events: mpsc::Receiver<Event>,
+    pub events: Receiver<Event>,
     /// Its session file, if it has one.
     pub path: Option<PathBuf>,
     /// Where it works.
@@ -127,7 +128,7 @@ struct State {
 /// An agent that is open.
 #[derive(Debug, Clone)]
 struct Member {
-    submissions: mpsc::Sender<Submission>,
+    submissions: Sender<Submission>,
     status: watch::Receiver<AgentStatus>,
 }
 
@@ -258,12 +259,7 @@ impl State {
 }
 
 /// The life of an agent. Whoever waits for it hears of its end, whatever that is.
-async fn live(
-    session: Session,
-    inside: Inside,
-    unheard: Option<mpsc::Receiver<Event>>,
-    status: watch::Sender<AgentStatus>,
-) {
+async fn live(session: Session, inside: Inside, unheard: Option<Receiver<Event>>, status: watch::Sender<AgentStatus>) {
     let hearing = async {
         if let Some(mut events) = unheard {
             while events.recv().await.is_some() {}

@@ -14,7 +14,9 @@ use pellucid_protocol::event::RawReasoning;
 use pellucid_protocol::operation::Operation;
 use pellucid_protocol::operation::Submission;
 use pellucid_tools::desk::FromTool;
-use tokio::sync::mpsc;
+use pellucid_tools::queue;
+pub use pellucid_tools::queue::Receiver;
+pub use pellucid_tools::queue::Sender;
 use tokio::sync::watch;
 
 use crate::drive;
@@ -34,15 +36,15 @@ const EVENTS_MAX: usize = 256;
 #[derive(Debug)]
 pub struct Door {
     /// Takes submissions.
-    pub submissions: mpsc::Sender<Submission>,
+    pub submissions: Sender<Submission>,
     /// Gives events.
-    pub events: mpsc::Receiver<Event>,
+    pub events: Receiver<Event>,
 }
 
 /// The session's end of the door.
 #[derive(Debug)]
 pub struct Inside {
-    pub(crate) submissions: mpsc::Receiver<Submission>,
+    pub(crate) submissions: Receiver<Submission>,
     pub(crate) events: EventSender,
     /// What came while a turn was running and has to wait for its end.
     pub(crate) waiting: VecDeque<Submission>,
@@ -51,7 +53,7 @@ pub struct Inside {
 /// Sends events, each followed by its echoes.
 #[derive(Debug, Clone)]
 pub(crate) struct EventSender {
-    sender: mpsc::Sender<Event>,
+    sender: Sender<Event>,
     raw: RawReasoning,
     /// How far the session is, for those who wait for it.
     status: watch::Sender<AgentStatus>,
@@ -96,8 +98,8 @@ pub fn open(session: &Session) -> (Door, Inside) {
 
 /// The same, with somebody who wants to know how far the session is.
 pub(crate) fn open_watched(session: &Session, status: watch::Sender<AgentStatus>) -> (Door, Inside) {
-    let (submissions, receiver) = mpsc::channel(SUBMISSIONS_MAX);
-    let (sender, events) = mpsc::channel(EVENTS_MAX);
+    let (submissions, receiver) = queue::channel(SUBMISSIONS_MAX);
+    let (sender, events) = queue::channel(EVENTS_MAX);
     let raw = session.setup.raw_reasoning;
     let inside =
         Inside { submissions: receiver, events: EventSender { sender, raw, status }, waiting: VecDeque::new() };

@@ -14,11 +14,11 @@ use pellucid_tools::Job;
 use pellucid_tools::NoOutcome;
 use pellucid_tools::desk::Desk;
 use pellucid_tools::desk::FromTool;
+use pellucid_tools::queue::Receiver;
 use pellucid_tools::situation::Situation;
 use pellucid_tools::toolbox::Toolbox;
 use pellucid_tools::user_command;
 use tokio::sync::RwLock;
-use tokio::sync::mpsc;
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 
@@ -31,7 +31,7 @@ pub(crate) struct Jobs {
     /// What holds for the calls of the turn that runs.
     situation: Option<Arc<Situation>>,
     desk: Desk,
-    heard: mpsc::Receiver<FromTool>,
+    heard: Receiver<FromTool>,
     tasks: JoinSet<()>,
     /// Commands of the person; they go on when a reply is asked for again, or the turn ends.
     user_commands: JoinSet<()>,

@@ -18,8 +18,9 @@ use pellucid_protocol::event::RawItems;
 use pellucid_protocol::id::TurnId;
 use pellucid_protocol::operation::Operation;
 use pellucid_protocol::operation::Submission;
+use pellucid_tools::queue::Receiver;
+use pellucid_tools::queue::Sender;
 use serde_json::Value;
-use tokio::sync::mpsc;
 use tokio::sync::watch;
 
 use crate::call::Call;
@@ -48,7 +49,7 @@ pub struct Loaded {
     pub settings: Settings,
     /// Its file; an ephemeral session has none.
     pub path: Option<PathBuf>,
-    submissions: mpsc::Sender<Submission>,
+    submissions: Sender<Submission>,
     state: Mutex<State>,
     /// Whether it has ended.
     end: watch::Receiver<bool>,
@@ -148,8 +149,8 @@ impl Loaded {
     /// Takes a session that runs already.
     pub fn behind(
         server: &Server,
-        submissions: mpsc::Sender<Submission>,
-        events: mpsc::Receiver<Event>,
+        submissions: Sender<Submission>,
+        events: Receiver<Event>,
         described: Described,
         raw: RawItems,
     ) -> (Arc<Self>, Following) {
@@ -281,7 +282,7 @@ impl Loaded {
 #[derive(Debug)]
 #[must_use]
 pub struct Following {
-    events: mpsc::Receiver<Event>,
+    events: Receiver<Event>,
     ended: watch::Sender<bool>,
 }
 
@@ -293,12 +294,7 @@ impl Following {
 }
 
 /// Tells the clients of a session what happens in it, until it ends.
-async fn follow(
-    server: Arc<Server>,
-    session: Arc<Loaded>,
-    mut events: mpsc::Receiver<Event>,
-    ended: watch::Sender<bool>,
-) {
+async fn follow(server: Arc<Server>, session: Arc<Loaded>, mut events: Receiver<Event>, ended: watch::Sender<bool>) {
     while let Some(event) = events.recv().await {
         tell(&server, &session, &event).await;
     }

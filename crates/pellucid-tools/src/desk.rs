@@ -13,8 +13,11 @@ use pellucid_protocol::id::TurnId;
 use pellucid_protocol::item::GhostCommit;
 use pellucid_protocol::item::Item;
 use pellucid_protocol::question::UserAnswers;
-use tokio::sync::mpsc;
 use tokio::sync::oneshot;
+
+use crate::queue;
+use crate::queue::Receiver;
+use crate::queue::Sender;
 
 /// How many messages may wait.
 const WAITING_MAX: usize = 64;
@@ -112,13 +115,13 @@ pub enum Notice {
 /// A tool's end of the line.
 #[derive(Debug, Clone)]
 pub struct Desk {
-    sender: mpsc::Sender<FromTool>,
+    sender: Sender<FromTool>,
 }
 
 impl Desk {
     /// A line; the session holds the other end.
-    pub fn open() -> (Self, mpsc::Receiver<FromTool>) {
-        let (sender, receiver) = mpsc::channel(WAITING_MAX);
+    pub fn open() -> (Self, Receiver<FromTool>) {
+        let (sender, receiver) = queue::channel(WAITING_MAX);
         (Self { sender }, receiver)
     }
 
@@ -138,7 +141,7 @@ impl Desk {
     pub async fn tell_first(&self, event: EventMessage) {
         self.tell(event).await;
         // There is room for as many messages as may wait when none does.
-        let _nobody_listens = self.sender.reserve_many(WAITING_MAX).await.is_err();
+        self.sender.emptied(WAITING_MAX).await;
     }
 
     /// Tells people.

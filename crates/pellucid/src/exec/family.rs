@@ -8,6 +8,7 @@ use std::task::Poll;
 use pellucid_agent::crew::NewChild;
 use pellucid_agent::crew::Nursery;
 use pellucid_agent::crew::Opened;
+use pellucid_agent::door::Receiver;
 use pellucid_protocol::event::Event;
 use pellucid_protocol::event::EventMessage;
 use tokio::sync::mpsc;
@@ -35,7 +36,7 @@ pub struct Family {
 #[derive(Debug)]
 struct Child {
     opened: Opened,
-    events: mpsc::Receiver<Event>,
+    events: Receiver<Event>,
 }
 
 impl Family {

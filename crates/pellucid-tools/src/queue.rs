@@ -1,0 +1,76 @@
+//! Queues whose places are small.
+//!
+//! A queue keeps room for a few dozen messages from its beginning. A server has thousands of queues that are empty most
+//! of the time, so what waits has a place of its own and the queue holds only where that is.
+
+use std::task::Context;
+use std::task::Poll;
+
+use tokio::sync::mpsc;
+use tokio::sync::mpsc::error::TryRecvError;
+
+/// Puts messages into a queue.
+#[derive(Debug)]
+pub struct Sender<T>(mpsc::Sender<Box<T>>);
+
+/// Takes messages out of a queue.
+#[derive(Debug)]
+pub struct Receiver<T>(mpsc::Receiver<Box<T>>);
+
+/// Nobody takes messages any more.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("nobody listens any more")]
+pub struct Closed;
+
+/// A queue in which so many messages may wait.
+pub fn channel<T>(waiting_max: usize) -> (Sender<T>, Receiver<T>) {
+    let (sender, receiver) = mpsc::channel(waiting_max);
+    (Sender(sender), Receiver(receiver))
+}
+
+impl<T> Clone for Sender<T> {
+    fn clone(&self) -> Self {
+        Self(self.0.clone())
+    }
+}
+
+impl<T> Sender<T> {
+    /// Puts a message in, when there is room.
+    ///
+    /// # Errors
+    /// If nobody takes messages any more.
+    pub async fn send(&self, message: T) -> Result<(), Closed> {
+        self.0.send(Box::new(message)).await.map_err(|_| Closed)
+    }
+
+    /// Whether nobody takes messages any more.
+    pub fn is_closed(&self) -> bool {
+        self.0.is_closed()
+    }
+
+    /// Waits until every message was taken; at most so many may wait in this queue.
+    pub async fn emptied(&self, waiting_max: usize) {
+        // When nobody takes messages any more, none waits to be taken.
+        let _nobody_listens = self.0.reserve_many(waiting_max).await.is_err();
+    }
+}
+
+impl<T> Receiver<T> {
+    /// The next message; absent when there will be none.
+    pub async fn recv(&mut self) -> Option<T> {
+        self.0.recv().await.map(|message| *message)
+    }
+
+    /// The next message, for futures that are written by hand.
+    pub fn poll_recv(&mut self, context: &mut Context<'_>) -> Poll<Option<T>> {
+        self.0.poll_recv(context).map(|message| message.map(|message| *message))
+    }
+
+    /// The next message, if one waits.
+    ///
+    /// # Errors
+    /// If none waits, or none will come.
+    pub fn try_recv(&mut self) -> Result<T, TryRecvError> {
+        self.0.try_recv().map(|message| *message)
+    }
+}

@@ -2,7 +2,7 @@
 //!
 //! A plain method is a function of the server and its parameters, and its result is the answer. One that tells all
 //! clients something after its answer returns it beside its result ([`told::Told`]). A method that says something
-//! else than its answer, or says it later, gets the [`Call`].
+//! else than its answer, or says it later, gets the `Call`.
 
 pub mod account;
 pub mod catalog;

@@ -1,6 +1,6 @@
 //! `fuzzyFileSearch`, its sessions, and `gitDiffToRemote`.
 //!
-//! Not here: walking folders and scoring names ([`search`]).
+//! Not here: walking folders and scoring names (`search`).
 
 mod git_diff;
 mod search;

@@ -40,6 +40,9 @@ use crate::view::Outgoing;
 use crate::view::Question;
 use crate::view::ThreadView;
 
+/// How many requests to interrupt may wait for a turn.
+const INTERRUPTS_MAX: usize = 64;
+
 /// A session that is loaded.
 #[derive(Debug)]
 pub struct Loaded {
@@ -216,9 +219,19 @@ impl Loaded {
     }
 
     /// The same for a client, which is answered when the turn is over.
-    pub async fn interrupt_for(&self, call: Call<TurnInterruptResponse>) {
-        held(&self.state).interrupts.push(call);
+    ///
+    /// # Errors
+    /// If too many wait for that already, as there is no turn to interrupt.
+    pub async fn interrupt_for(&self, call: Call<TurnInterruptResponse>) -> Result<(), Busy> {
+        {
+            let interrupts = &mut held(&self.state).interrupts;
+            if interrupts.len() >= INTERRUPTS_MAX {
+                return Err(Busy);
+            }
+            interrupts.push(call);
+        }
         self.interrupt().await;
+        Ok(())
     }
 
     /// Takes turns back for a client, which is answered when they are gone.

@@ -217,6 +217,24 @@ async fn what_is_no_request_is_refused_or_passed_over() {
 }
 
 #[tokio::test]
+async fn interrupts_that_find_no_turn_wait_but_not_without_bound() {
+    let mut client = Client::ready("[[reply]]\nsay = \"x\"\n").await;
+    let thread = client.thread(json!({"ephemeral": true})).await;
+    let params = json!({"threadId": thread, "turnId": "any"});
+    for id in 2_000..2_064 {
+        client.write(&json!({"id": id, "method": "turn/interrupt", "params": params})).await;
+    }
+    let error = client.ask("turn/interrupt", params).await.unwrap_err();
+    assert_eq!(error["code"], -32600);
+    let rest = client.leave().await;
+    assert_eq!(
+        rest.iter().filter(|message| message.get("result").is_some()).count(),
+        64,
+        "all are answered at the end"
+    );
+}
+
+#[tokio::test]
 async fn half_a_message_at_the_end_is_no_message() {
     let mut client = Client::ready("[[reply]]\nsay = \"x\"\n").await;
     client.input.write_all(b"{\"id\":5,\"method\":\"thread/lo").await.unwrap();

@@ -16,6 +16,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use crate::call::Call;
+use crate::loaded::Busy;
 use crate::methods::thread;
 use crate::rpc::RpcError;
 use crate::types::input::UserInput;
@@ -172,8 +173,8 @@ crate::types::nothing! {
 /// Interrupts the turn that runs. The answer comes when it is over.
 pub async fn interrupt(call: Call<TurnInterruptResponse>, params: TurnInterruptParams) -> Result<(), RpcError> {
     let loaded = call.server.loaded(&params.thread_id)?;
-    loaded.interrupt_for(call).await;
-    Ok(())
+    let busy = |Busy| RpcError::invalid("no turn is running, and many interrupts wait for one");
+    loaded.interrupt_for(call).await.map_err(busy)
 }
 
 /// `review/start`.

@@ -32,7 +32,7 @@ pub async fn serve(
     let mut lines = BufReader::new(input);
     let mut line = Vec::new();
     let end = loop {
-        match read_line(&mut lines, &mut line).await {
+        match read_line(&mut lines, &mut line, MESSAGE_BYTES_MAX).await {
             Ok(Read::Line) => server.receive(&connection, &line).await,
             Ok(Read::TooLong) => {
                 let error = RpcError::invalid(format!("a message is longer than {MESSAGE_BYTES_MAX} bytes"));
@@ -51,7 +51,7 @@ pub async fn serve(
 }
 
 /// What was read.
-#[derive(PartialEq, Eq)]
+#[derive(Debug, PartialEq, Eq)]
 enum Read {
     Line,
     TooLong,
@@ -59,7 +59,11 @@ enum Read {
 }
 
 /// Reads a line; one that is too long is passed over.
-async fn read_line(lines: &mut BufReader<impl AsyncRead + Unpin>, line: &mut Vec<u8>) -> io::Result<Read> {
+async fn read_line(
+    lines: &mut BufReader<impl AsyncRead + Unpin>,
+    line: &mut Vec<u8>,
+    bytes_max: usize,
+) -> io::Result<Read> {
     line.clear();
     let mut is_too_long = false;
     loop {
@@ -70,7 +74,7 @@ async fn read_line(lines: &mut BufReader<impl AsyncRead + Unpin>, line: &mut Vec
         }
         let end = available.iter().position(|byte| *byte == b'\n');
         let part = &available[..end.unwrap_or(available.len())];
-        is_too_long |= line.len() + part.len() > MESSAGE_BYTES_MAX;
+        is_too_long |= line.len() + part.len() > bytes_max;
         if is_too_long {
             *line = Vec::new();
         } else {
@@ -113,4 +117,24 @@ async fn write(mut outgoing: mpsc::Receiver<Bytes>, mut output: impl AsyncWrite 
 fn append(batch: &mut Vec<u8>, message: &[u8]) {
     batch.extend_from_slice(message);
     batch.push(b'\n');
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn a_line_that_is_too_long_is_passed_over_and_the_next_is_read() {
+        let text = format!("short\n{}\nexactly 10\n{}", "x".repeat(20_000), "y".repeat(11));
+        let mut lines = BufReader::with_capacity(16, text.as_bytes());
+        let mut line = Vec::new();
+        assert_eq!(read_line(&mut lines, &mut line, 10).await.unwrap(), Read::Line);
+        assert_eq!(line, b"short");
+        assert_eq!(read_line(&mut lines, &mut line, 10).await.unwrap(), Read::TooLong);
+        assert!(line.capacity() <= 16, "nothing of it is kept");
+        assert_eq!(read_line(&mut lines, &mut line, 10).await.unwrap(), Read::Line);
+        assert_eq!(line, b"exactly 10");
+        assert_eq!(read_line(&mut lines, &mut line, 10).await.unwrap(), Read::TooLong);
+        assert_eq!(read_line(&mut lines, &mut line, 10).await.unwrap(), Read::End);
+    }
 }

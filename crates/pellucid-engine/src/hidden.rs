@@ -61,8 +61,9 @@ impl fmt::Display for Hidden {
 
 /// Finds them, in the order of the text. Bytes that are no text count as a character each that is seen.
 pub fn find(bytes: &[u8]) -> Vec<Hidden> {
-    // Most files are plain, and every turn looks at them.
-    if bytes.iter().all(|byte| matches!(byte, b'\t' | b'\n' | b'\r' | b' '..=b'~')) {
+    // Most files are plain, and every start looks at them: whole blocks at a time, without a branch for each byte.
+    let is_plain = |byte: &u8| matches!(byte, b'\t' | b'\n' | b'\r' | b' '..=b'~');
+    if bytes.chunks(64).all(|block| block.iter().fold(true, |all, byte| all & is_plain(byte))) {
         return Vec::new();
     }
     let text = String::from_utf8_lossy(bytes);

@@ -6,7 +6,6 @@
 //! Not here: which files count (`pellucid-workspace`), and what of them fits (`source`).
 
 use crate::digest::Digest;
-use crate::facts::Document;
 use crate::facts::Facts;
 use crate::hidden;
 use crate::hidden::Hidden;
@@ -26,23 +25,36 @@ pub struct InstructionFile {
     pub hidden: Vec<Hidden>,
 }
 
-impl InstructionFile {
-    fn of(path: &str, size: u64, bytes: &[u8]) -> Self {
-        let hash = Digest::of([bytes]);
-        Self { path: path.to_owned(), size, n_read: bytes.len() as u64, hash, hidden: hidden::find(bytes) }
-    }
-
-    fn of_document(document: &Document) -> Self {
-        Self::of(&document.path, document.size, &document.bytes)
-    }
-}
-
 /// Every instruction file among the facts, the user's own first.
 pub fn instruction_files(facts: &Facts) -> Vec<InstructionFile> {
+    let told = |Read { path, size, bytes }: Read<'_>| InstructionFile {
+        path: path.to_owned(),
+        size,
+        n_read: bytes.len() as u64,
+        hash: Digest::of([bytes]),
+        hidden: hidden::find(bytes),
+    };
+    read(facts).map(told).collect()
+}
+
+/// The instruction files with something in them that a person does not see, and what.
+pub fn with_hidden(facts: &Facts) -> impl Iterator<Item = (&str, Vec<Hidden>)> {
+    read(facts).map(|file| (file.path, hidden::find(file.bytes))).filter(|(_, hidden)| !hidden.is_empty())
+}
+
+/// What was read of a file.
+struct Read<'f> {
+    path: &'f str,
+    size: u64,
+    bytes: &'f [u8],
+}
+
+fn read(facts: &Facts) -> impl Iterator<Item = Read<'_>> {
     let documents = facts.home_document.iter().chain(&facts.project_documents);
+    let documents = documents.map(|it| Read { path: &it.path, size: it.size, bytes: &it.bytes });
     let bootstrap = facts.assistant.iter().flat_map(|it| &it.bootstrap).filter_map(|file| {
         let content = file.content.as_deref()?;
-        Some(InstructionFile::of(&file.path, content.len() as u64, content.as_bytes()))
+        Some(Read { path: &file.path, size: content.len() as u64, bytes: content.as_bytes() })
     });
-    documents.map(InstructionFile::of_document).chain(bootstrap).collect()
+    documents.chain(bootstrap)
 }

@@ -17,7 +17,7 @@ use pellucid_agent::door::Door;
 use pellucid_agent::identity::new_turn_id;
 use pellucid_agent::session::Session;
 use pellucid_engine::fragment::Why;
-use pellucid_engine::instruction_file::instruction_files;
+use pellucid_engine::instruction_file::with_hidden;
 use pellucid_engine::report::why_text;
 use pellucid_engine::review;
 use pellucid_protocol::event::ErrorInfo;
@@ -213,13 +213,13 @@ fn tell_omissions(session: &Session, is_strict: bool) -> Result<(), Failure> {
 
 /// Warns of what a person does not see in the files that the model is given.
 fn tell_hidden(session: &Session) {
-    for file in instruction_files(session.facts()) {
-        let Some(first) = file.hidden.first() else { continue };
-        let more = match file.hidden.len() {
+    for (path, hidden) in with_hidden(session.facts()) {
+        let Some(first) = hidden.first() else { continue };
+        let more = match hidden.len() {
             1 => "",
             _ => ", and elsewhere (see `pellucid context`)",
         };
-        style::line(&format!("warning: {}:{first}{more}", file.path));
+        style::line(&format!("warning: {path}:{first}{more}"));
     }
 }
 

@@ -10,7 +10,6 @@
 use std::borrow::Cow;
 use std::collections::HashSet;
 use std::fs;
-use std::fs::FileType;
 use std::io;
 use std::num::NonZero;
 use std::path::Path;
@@ -21,6 +20,11 @@ use pellucid_engine::skills::Skill;
 use pellucid_engine::skills::SkillFault;
 use pellucid_engine::skills::SkillProblem;
 use pellucid_engine::skills::SkillScope;
+use rustix::fs::AtFlags;
+use rustix::fs::Dir;
+use rustix::fs::FileType;
+use rustix::fs::Mode;
+use rustix::fs::OFlags;
 
 use super::SkillRoot;
 use super::read::Reader;
@@ -94,8 +98,8 @@ impl Finder {
     /// Looks through a folder of skills. One that is not there, or no folder, holds none.
     pub(super) fn search(&mut self, root: &SkillRoot, here: &Here) {
         // Listing comes first, because most roots are not there and this is the cheapest way to know.
-        let entries = match list(&near_name(&root.path, here)) {
-            Ok(entries) => entries,
+        let folder = match Folder::open(&near_name(&root.path, here)) {
+            Ok(folder) => folder,
             Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => return,
             Err(error) => return self.problems.push(folder_problem(&root.path, &error)),
         };
@@ -103,7 +107,7 @@ impl Finder {
             Ok(path) => path,
             Err(error) => return self.problems.push(folder_problem(&root.path, &error)),
         };
-        let mut looks = vec![look_at(&path, entries, root.scope, &mut Reader::default())];
+        let mut looks = vec![look_at(&path, folder, root.scope, &mut Reader::default())];
         let mut folders = Folders { all: vec![path], known: None, is_full: false };
         for _ in 0..DEPTH_MAX {
             let level = folders.all.len();
@@ -130,9 +134,9 @@ impl Finder {
 fn look(level: &[PathBuf], scope: SkillScope) -> Vec<Look> {
     let one_by_one = |folders: &[PathBuf]| {
         let mut reader = Reader::default();
-        let look = |folder: &PathBuf| match list(folder) {
-            Ok(entries) => look_at(folder, entries, scope, &mut reader),
-            Err(error) => Look { problems: vec![folder_problem(folder, &error)], ..Look::default() },
+        let look = |path: &PathBuf| match Folder::open(path) {
+            Ok(folder) => look_at(path, folder, scope, &mut reader),
+            Err(error) => Look { problems: vec![folder_problem(path, &error)], ..Look::default() },
         };
         folders.iter().map(look).collect::<Vec<_>>()
     };
@@ -153,30 +157,30 @@ fn look(level: &[PathBuf], scope: SkillScope) -> Vec<Look> {
     })
 }
 
-fn look_at(folder: &Path, entries: Vec<Entry>, scope: SkillScope, reader: &mut Reader) -> Look {
+fn look_at(path: &Path, folder: Folder, scope: SkillScope, reader: &mut Reader) -> Look {
     let mut look = Look::default();
     let mut has_skill = false;
     let mut has_metadata = false;
-    for Entry { name, kind } in entries {
+    for Entry { name, kind } in folder.entries {
         has_metadata |= name == Reader::METADATA_FOLDER;
         if kind.is_file() {
             has_skill = true;
         } else if kind.is_dir() {
-            look.folders.push(Way { path: folder.join(name), is_link: false });
+            look.folders.push(Way { path: path.join(name), is_link: false });
         } else if kind.is_symlink() && scope != SkillScope::System {
-            let link = folder.join(name);
+            let link = path.join(name);
             match fs::canonicalize(&link) {
-                Ok(path) if path.is_dir() => look.folders.push(Way { path, is_link: true }),
+                Ok(target) if target.is_dir() => look.folders.push(Way { path: target, is_link: true }),
                 Ok(_) => {}
                 Err(error) => look.problems.push(folder_problem(&link, &error)),
             }
         }
     }
     if has_skill {
-        match reader.skill(folder, scope) {
+        match reader.skill(path, &folder.handle, scope) {
             Ok(mut skill) => {
                 if has_metadata {
-                    skill.metadata = reader.metadata(folder).unwrap_or_else(|problem| {
+                    skill.metadata = reader.metadata(path).unwrap_or_else(|problem| {
                         look.problems.push(problem);
                         None
                     });
@@ -214,19 +218,34 @@ struct Entry {
     kind: FileType,
 }
 
-/// The entries of a folder that may matter, by name. Hidden ones do not, nor those whose names are
-/// not text, nor other files.
-fn list(folder: &Path) -> io::Result<Vec<Entry>> {
-    let mut entries = Vec::new();
-    for entry in fs::read_dir(folder)?.flatten() {
-        // The listing tells the kind; most file systems need not be asked again.
-        let (Ok(kind), Ok(name)) = (entry.file_type(), entry.file_name().into_string()) else {
-            continue;
-        };
-        if !name.starts_with('.') && (!kind.is_file() || name == Reader::FILE) {
-            entries.push(Entry { name, kind });
+/// A folder that is open, so that a file in it is found without looking up the whole path again.
+struct Folder {
+    handle: Dir,
+    /// What may matter in it, by name. Hidden entries do not, nor those whose names are not text, nor other files
+    /// than a skill's.
+    entries: Vec<Entry>,
+}
+
+impl Folder {
+    fn open(path: &Path) -> io::Result<Self> {
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        let mut handle = Dir::new(rustix::fs::open(path, flags, Mode::empty())?)?;
+        let mut entries = Vec::new();
+        while let Some(Ok(entry)) = handle.next() {
+            let Ok(name) = entry.file_name().to_str() else { continue };
+            // The listing tells the kind; most file systems need not be asked again.
+            let kind = match entry.file_type() {
+                FileType::Unknown => match rustix::fs::statat(handle.fd()?, name, AtFlags::SYMLINK_NOFOLLOW) {
+                    Ok(stat) => FileType::from_raw_mode(stat.st_mode),
+                    Err(_) => continue,
+                },
+                kind => kind,
+            };
+            if !name.starts_with('.') && (!kind.is_file() || name == Reader::FILE) {
+                entries.push(Entry { name: name.to_owned(), kind });
+            }
         }
+        entries.sort_unstable_by(|a, b| a.name.cmp(&b.name));
+        Ok(Self { handle, entries })
     }
-    entries.sort_unstable_by(|a, b| a.name.cmp(&b.name));
-    Ok(entries)
 }

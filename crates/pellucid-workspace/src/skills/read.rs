@@ -15,6 +15,9 @@ use pellucid_engine::skills::SkillScope;
 use pellucid_engine::skills::Switch;
 use pellucid_engine::skills::front_matter;
 use pellucid_engine::skills::metadata;
+use rustix::fs::Dir;
+use rustix::fs::Mode;
+use rustix::fs::OFlags;
 
 use super::shown;
 
@@ -38,11 +41,10 @@ impl Reader {
     /// The one of them that is read.
     const METADATA_FILE: &str = "openai.yaml";
 
-    /// The skill of this folder, whose path is canonical.
-    pub(super) fn skill(&mut self, folder: &Path, scope: SkillScope) -> Result<Skill, SkillProblem> {
-        let path = folder.join(Self::FILE);
-        let head = self.text(&path).and_then(front_matter::parse);
-        let path = shown(&path);
+    /// The skill of this folder, whose path is canonical and which is open.
+    pub(super) fn skill(&mut self, folder: &Path, handle: &Dir, scope: SkillScope) -> Result<Skill, SkillProblem> {
+        let head = self.text(handle).and_then(front_matter::parse);
+        let path = shown(&folder.join(Self::FILE));
         match head {
             Ok(head) => Ok(Skill {
                 name: head.name,
@@ -74,9 +76,11 @@ impl Reader {
     }
 
     /// The whole file: one that is not text further down is no skill either.
-    fn text(&mut self, path: &Path) -> Result<&str, SkillError> {
+    fn text(&mut self, folder: &Dir) -> Result<&str, SkillError> {
         let unreadable = |error: io::Error| SkillError::Unreadable { error: error.to_string() };
-        let mut file = File::open(path).map_err(unreadable)?;
+        let flags = OFlags::RDONLY | OFlags::CLOEXEC;
+        let file = folder.fd().and_then(|folder| rustix::fs::openat(folder, Self::FILE, flags, Mode::empty()));
+        let mut file = file.map(File::from).map_err(|error| unreadable(error.into()))?;
         let mut len = 0;
         loop {
             if self.buffer.len() < len + BUFFER_BYTES {

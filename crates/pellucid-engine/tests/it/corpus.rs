@@ -2,6 +2,10 @@
 
 #![expect(clippy::disallowed_methods, reason = "tests may read files, the engine may not")]
 
+#[path = "../../../../fuzz/checks/front_matter.rs"]
+mod front_matter;
+#[path = "../../../../fuzz/checks/mention.rs"]
+mod mention;
 #[path = "../../../../fuzz/checks/pack.rs"]
 mod pack;
 #[path = "../../../../fuzz/checks/template.rs"]
@@ -28,4 +32,14 @@ fn templates_are_read_or_refused() {
 #[test]
 fn packs_are_refused_or_make_requests() {
     check_corpus("pack", |data| pack::check(data, &facts(), &session_id()));
+}
+
+#[test]
+fn heads_are_read_or_refused() {
+    check_corpus("front_matter", front_matter::check);
+}
+
+#[test]
+fn mentions_are_what_the_text_says() {
+    check_corpus("mention", mention::check);
 }

@@ -1,5 +1,6 @@
 //! A session: a conversation with its settings, and the requests it makes.
 
+mod documents;
 mod headers;
 mod mcp;
 mod recall;
@@ -24,6 +25,7 @@ use pellucid_engine::digest::Account;
 use pellucid_engine::digest::Digest;
 use pellucid_engine::digest::Items;
 use pellucid_engine::digest::Ledger;
+use pellucid_engine::documents::change::NewText;
 use pellucid_engine::facts::Facts;
 use pellucid_engine::facts::Provided;
 use pellucid_engine::fragment::Fragment;
@@ -96,6 +98,7 @@ use self::recall::keep;
 use crate::child;
 use crate::crew;
 use crate::crew::Crew;
+use crate::documents::Documents;
 use crate::gather::Gathered;
 use crate::gather::Sources;
 use crate::identity::Identity;
@@ -263,6 +266,8 @@ pub struct Session {
     skills: Vec<Draft>,
     /// What goes before a person's input, in packs that have it.
     standing: Option<Standing>,
+    /// Instruction files that may join or change, where that is asked for.
+    documents: Option<Documents>,
     /// What is remembered of what left the window, in packs that remember.
     memory: Option<Memory>,
     /// A summary that is not written down yet.
@@ -408,6 +413,8 @@ impl Session {
         let layout = setup.pack.layout.memory.as_ref();
         let memory = layout.map(|layout| Memory::new(layout, layout.prompt(&setup.pack), file));
         let facts = &setup.gathered.facts;
+        let known = setup.side.get(crate::documents::SIDE);
+        let documents = Documents::new(&setup.pack, &setup.sources, facts, known);
         let config = &setup.sources.config;
         let toolbox = Toolbox::new(Equipment {
             rules: setup.sources.policy.rules.clone(),
@@ -434,6 +441,7 @@ impl Session {
             context_is_due: false,
             skills: Vec::new(),
             standing,
+            documents,
             memory,
             summary: None,
             running_summary: None,
@@ -520,6 +528,8 @@ impl Session {
 
     /// Records what changed since the last turn began, before the next one does.
     pub fn begin_turn(&mut self) {
+        self.refresh_documents();
+        let text = if self.context_is_due { NewText::Above } else { NewText::Here };
         self.record_due_context();
         let facts = &self.setup.gathered.facts;
         let previous_model = self.previous_model.as_deref();
@@ -529,6 +539,7 @@ impl Session {
         for message in messages {
             self.record_layout(&Draft::from(message));
         }
+        self.tell_changed_documents(text);
     }
 
     /// Notes that something was sent, whatever came of it.
@@ -577,6 +588,7 @@ impl Session {
     /// Takes the last turns of the person away.
     pub(crate) fn roll_back(&mut self, n_turns: usize) -> EventMessage {
         self.transcript.roll_back(n_turns);
+        self.roll_back_documents();
         if let Some(memory) = &mut self.memory {
             memory.roll_back(n_turns);
         }

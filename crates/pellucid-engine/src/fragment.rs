@@ -171,6 +171,10 @@ pub enum Why {
     },
     /// It is blank.
     Blank,
+    /// It is not there.
+    Missing,
+    /// It is there already.
+    Duplicate,
     /// The user has switched it off.
     SwitchedOff,
     /// It is there for those who ask for it.
@@ -193,7 +197,13 @@ impl Why {
         match self {
             Self::Cut { kept, of } => of - kept,
             Self::OverBudget { of } | Self::LeftWindow { of, .. } => *of,
-            Self::Blank | Self::SwitchedOff | Self::OnlyOnMention | Self::Shadowed { .. } | Self::Unusable { .. } => 0,
+            Self::Blank
+            | Self::Missing
+            | Self::Duplicate
+            | Self::SwitchedOff
+            | Self::OnlyOnMention
+            | Self::Shadowed { .. }
+            | Self::Unusable { .. } => 0,
         }
     }
 }

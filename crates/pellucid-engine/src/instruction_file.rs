@@ -39,7 +39,9 @@ impl InstructionFile {
 
 /// Every instruction file among the facts, the user's own first.
 pub fn instruction_files(facts: &Facts) -> Vec<InstructionFile> {
+    let imported = facts.imports.iter().filter_map(|imported| imported.outcome.as_ref().ok());
     let documents = facts.home_document.iter().chain(&facts.project_documents);
+    let documents = documents.chain(imported).chain(&facts.nested_documents);
     let bootstrap = facts.assistant.iter().flat_map(|it| &it.bootstrap).filter_map(|file| {
         let content = file.content.as_deref()?;
         Some(InstructionFile::of(&file.path, content.len() as u64, content.as_bytes()))

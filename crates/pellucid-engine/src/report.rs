@@ -11,6 +11,7 @@
 //! is what the parts cost one by one; the parts of one text may cost a token less for each of
 //! their borders when they stand together.
 
+mod sources;
 mod texts;
 
 use std::sync::Arc;
@@ -20,6 +21,8 @@ use pellucid_protocol::event::ContextReport;
 use serde_json::Value;
 use serde_json::json;
 
+pub use self::sources::SourceRow;
+pub use self::sources::Status;
 use crate::continuity::Continuity;
 use crate::encode::Span;
 use crate::facts::Candidate;
@@ -167,7 +170,8 @@ impl Report {
             "tokens": self.tokens(),
             "counted_by": self.counted_by,
             "picture_bytes": self.picture_bytes,
-            "rows": self.rows.iter().map(row_json).collect::<Vec<_>>(),
+            "rows": self.statuses().map(|(row, status)| row_json(row, status)).collect::<Vec<_>>(),
+            "sources": self.sources().iter().map(sources::source_json).collect::<Vec<_>>(),
             "omissions": self.omissions.iter().map(omission_json).collect::<Vec<_>>(),
             "candidates": self.candidates.iter().map(candidate_json).collect::<Vec<_>>(),
             "instruction_files": self.files.iter().map(file_json).collect::<Vec<_>>(),
@@ -202,7 +206,7 @@ impl Rows {
     }
 }
 
-fn row_json(row: &Row) -> Value {
+fn row_json(row: &Row, status: Status) -> Value {
     let mut value = json!({
         "part": row.part,
         "item": row.item,
@@ -213,7 +217,7 @@ fn row_json(row: &Row) -> Value {
         "bytes": row.bytes,
         "raw_bytes": row.raw_bytes,
         "tokens": row.tokens,
-        "status": row.status(),
+        "status": status.as_str(),
     });
     if let Origin::File { range, size, .. } = &row.origin {
         value["file_range"] = json!([range.start, range.end]);
@@ -229,6 +233,8 @@ fn omission_json(omission: &Omission) -> Value {
         Why::SwitchedOff => "disabled",
         Why::OnlyOnMention => "on mention",
         Why::Shadowed { .. } => "shadowed",
+        Why::Missing => "missing",
+        Why::Duplicate => "duplicate",
         Why::OverBudget { .. } | Why::Blank | Why::Unusable { .. } => "omitted",
     };
     json!({
@@ -293,6 +299,8 @@ pub fn why_text(why: &Why) -> String {
         Why::LeftWindow { of, kept_as } if kept_as.is_empty() => format!("{of} bytes left the window"),
         Why::LeftWindow { of, kept_as } => format!("{of} bytes left the window for {kept_as}"),
         Why::Blank => "blank".to_owned(),
+        Why::Missing => "there is no such file".to_owned(),
+        Why::Duplicate => "it is there already".to_owned(),
         Why::SwitchedOff => "switched off in the configuration".to_owned(),
         Why::OnlyOnMention => "used only when it is mentioned".to_owned(),
         Why::Shadowed { by } => format!("{by} has the same name and comes first"),

@@ -55,7 +55,14 @@ fn check_texts(files: &Workspace, rules: &str, replies: Vec<MockReply>, turns: &
             }
         }
     }
-    expected.assert_eq(&shown.replace(&*files.root().canonicalize().unwrap().to_string_lossy(), "$"));
+    let shown = shown.replace(&*files.root().canonicalize().unwrap().to_string_lossy(), "$");
+    // Of a hash the beginning is enough.
+    let word = |word: &str| match word.find(|c: char| !c.is_ascii_hexdigit()).unwrap_or(word.len()) {
+        64 => format!("{}{}", &word[..4], &word[64..]),
+        _ => word.to_owned(),
+    };
+    let shown: Vec<String> = shown.split(' ').map(word).collect();
+    expected.assert_eq(&shown.join(" "));
 }
 
 #[test]
@@ -98,7 +105,12 @@ fn a_change_is_told_once_with_the_next_turn() {
     let change = "printf 'New.\\n' > AGENTS.md; rm web/AGENTS.md; printf 'Late.\\n' > AGENTS.override.md; rm AGENTS.md";
     let replies =
         vec![run("cat web/x.txt"), run(change), MockReply::say("done"), MockReply::say("yes"), MockReply::say("no")];
-    check_texts(&project(), "nested = true\non_change = \"tell\"", replies, &["go", "on", "still"], &expect![[r#"
+    check_texts(
+        &project(),
+        "nested = true\non_change = \"tell\"",
+        replies,
+        &["go", "on", "still"],
+        &expect![[r#"
         request 0
           $/work / <INSTRUCTIONS> / Root. / </INSTRUCTIONS>
         request 1
@@ -115,5 +127,6 @@ fn a_change_is_told_once_with_the_next_turn() {
           $/work / <INSTRUCTIONS> / Root. / </INSTRUCTIONS>
           $/work/web / These hold for files in that folder and below it. They are from $/work/web/AGENTS.md (SHA-256 cac4f103aeefed72004294cd0b254ae45cf93b3f98cf6ff6e9d20ee0e0c2e3d0). / <INSTRUCTIONS> / Web. / </INSTRUCTIONS>
           $/work / Instruction files changed since you read them. From now on each of these says what stands here, and nothing of what it said before. / <INSTRUCTIONS> / [$/work/AGENTS.md, SHA-256 4593b91cfacfea895c6cce66069f5b6a1ddb4661860b49ad26e524a0134ff5b8 before: no longer there, what it said is void] / [$/work/AGENTS.override.md, SHA-256 none before, 0fd69c5dce00daf6d87ddf023d8a6580a868d4434cf712ab0789ffe689852879 now] / Late. / [$/work/web/AGENTS.md, SHA-256 cac4f103aeefed72004294cd0b254ae45cf93b3f98cf6ff6e9d20ee0e0c2e3d0 before: no longer there, what it said is void] / </INSTRUCTIONS>
-    "#]]);
+    "#]],
+    );
 }

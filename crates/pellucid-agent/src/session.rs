@@ -19,6 +19,7 @@ use pellucid_engine::compaction;
 use pellucid_engine::compaction::Compaction;
 use pellucid_engine::compaction::Fit;
 use pellucid_engine::compaction::WINDOW_SUMMARY;
+use pellucid_engine::continuity::Cause;
 use pellucid_engine::continuity::Continuity;
 use pellucid_engine::continuity::Sent;
 use pellucid_engine::digest::Account;
@@ -118,6 +119,7 @@ use crate::metadata;
 use crate::metadata::Repositories;
 use crate::notify;
 use crate::notify::TurnOver;
+use crate::replay::last_request;
 use crate::restore;
 use crate::restore::Restored;
 use crate::restore::Rules;
@@ -256,6 +258,10 @@ pub struct Session {
     last: Option<LastRequest>,
     /// How many requests were made.
     n_requests: u64,
+    /// The file that its history is from, until the first request.
+    restored_from: Option<Box<SessionFile>>,
+    /// Why the next request may not extend the last one.
+    cause: Option<Cause>,
     /// The facts of the last turn that began, or of the start.
     before: Facts,
     /// The model of the last task that ended.
@@ -338,6 +344,7 @@ impl Session {
         log.sent_from_start().open(&Opening { summaries, ..setup.opening(How::Resumed, len) });
         let mut session = Self::going_on(setup, log, file, restored);
         session.context_is_due = true;
+        session.restored_from = Some(Box::new(file.clone()));
         Ok(session)
     }
 
@@ -437,6 +444,8 @@ impl Session {
             last: None,
             before: facts.clone(),
             n_requests: 0,
+            restored_from: None,
+            cause: None,
             previous_model: None,
             context_is_due: false,
             skills: Vec::new(),
@@ -589,6 +598,7 @@ impl Session {
     pub(crate) fn roll_back(&mut self, n_turns: usize) -> EventMessage {
         self.transcript.roll_back(n_turns);
         self.roll_back_documents();
+        self.cause = Some(Cause::RollBack);
         if let Some(memory) = &mut self.memory {
             memory.roll_back(n_turns);
         }
@@ -713,7 +723,15 @@ impl Session {
         let items = if divergence.is_some() { Items::Changed } else { Items::Extended };
         let rows = self.transcript.rendered();
         let account = self.log.is_recording().then(|| self.ledger.account(frame, &request, rows, items));
-        let continuity = self.last.as_ref().map(|last| last.sent.continued_by(frame, divergence));
+        let mut continuity = self.last.as_ref().map(|last| last.sent.continued_by(frame, divergence));
+        if let Some(file) = self.restored_from.take().filter(|_| self.setup.context_events) {
+            let recorded = last_request(&self.setup.sources.config.folders.home, &file);
+            continuity = recorded.map(|recorded| recorded.continued_by(frame, &request));
+        }
+        let broken = continuity.as_mut().and_then(|it| it.broken.as_mut()).filter(|it| it.cause == Cause::Items);
+        if let (Some(broken), Some(cause)) = (broken, self.cause.take()) {
+            broken.cause = cause;
+        }
         let known = self.last.as_ref().zip(continuity.as_ref()).and_then(|(last, continuity)| {
             let step = Step {
                 sent: &last.sent,

@@ -141,6 +141,11 @@ impl Report {
         self.counted_by.as_ref() != Estimate::NAME
     }
 
+    /// The row that a byte belongs to.
+    pub fn row_at(&self, byte: usize) -> Option<&Row> {
+        self.rows.iter().find(|row| (row.start..row.start + row.bytes).contains(&byte))
+    }
+
     /// The report with one line for each part.
     pub fn by_part(&self) -> ContextReport {
         let mut parts: Vec<ContextPart> = Vec::new();
@@ -252,6 +257,7 @@ fn continuity_json(continuity: &Continuity) -> Value {
             "first_byte": broken.first_byte,
             "part": broken.part,
             "tokens_rebilled": broken.tokens_rebilled,
+            "cause": broken.cause.as_str(),
         })
     });
     json!({

@@ -165,8 +165,9 @@ fn continuity_line(continuity: &Continuity) -> String {
     match &continuity.broken {
         None => format!("extends the request before: all {of} bytes kept\n"),
         Some(broken) => format!(
-            "parts from the request before at byte {kept} of {of}, in {}; about {} tokens are paid for anew\n",
+            "parts from the request before at byte {kept} of {of}, in {} ({}); about {} tokens are paid for anew\n",
             broken.part,
+            broken.cause.as_str(),
             number(broken.tokens_rebilled)
         ),
     }

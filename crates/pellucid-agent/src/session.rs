@@ -119,7 +119,6 @@ use crate::metadata;
 use crate::metadata::Repositories;
 use crate::notify;
 use crate::notify::TurnOver;
-use crate::replay::last_request;
 use crate::restore;
 use crate::restore::Restored;
 use crate::restore::Rules;
@@ -723,15 +722,7 @@ impl Session {
         let items = if divergence.is_some() { Items::Changed } else { Items::Extended };
         let rows = self.transcript.rendered();
         let account = self.log.is_recording().then(|| self.ledger.account(frame, &request, rows, items));
-        let mut continuity = self.last.as_ref().map(|last| last.sent.continued_by(frame, divergence));
-        if let Some(file) = self.restored_from.take().filter(|_| self.setup.context_events) {
-            let recorded = last_request(&self.setup.sources.config.folders.home, &file);
-            continuity = recorded.map(|recorded| recorded.continued_by(frame, &request));
-        }
-        let broken = continuity.as_mut().and_then(|it| it.broken.as_mut()).filter(|it| it.cause == Cause::Items);
-        if let (Some(broken), Some(cause)) = (broken, self.cause.take()) {
-            broken.cause = cause;
-        }
+        let continuity = self.continuity(frame, &request, divergence);
         let known = self.last.as_ref().zip(continuity.as_ref()).and_then(|(last, continuity)| {
             let step = Step {
                 sent: &last.sent,

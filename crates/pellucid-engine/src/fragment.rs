@@ -184,6 +184,11 @@ pub enum Why {
         /// Which.
         by: String,
     },
+    /// Something else was given in its place.
+    Replaced {
+        /// What.
+        by: String,
+    },
     /// It could not be read, or not used.
     Unusable {
         /// Why not.
@@ -203,6 +208,7 @@ impl Why {
             | Self::SwitchedOff
             | Self::OnlyOnMention
             | Self::Shadowed { .. }
+            | Self::Replaced { .. }
             | Self::Unusable { .. } => 0,
         }
     }

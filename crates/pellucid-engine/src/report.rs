@@ -237,7 +237,7 @@ fn omission_json(omission: &Omission) -> Value {
         Why::LeftWindow { .. } => "left the window",
         Why::SwitchedOff => "disabled",
         Why::OnlyOnMention => "on mention",
-        Why::Shadowed { .. } => "shadowed",
+        Why::Shadowed { .. } | Why::Replaced { .. } => "shadowed",
         Why::Missing => "missing",
         Why::Duplicate => "duplicate",
         Why::OverBudget { .. } | Why::Blank | Why::Unusable { .. } => "omitted",
@@ -310,6 +310,7 @@ pub fn why_text(why: &Why) -> String {
         Why::SwitchedOff => "switched off in the configuration".to_owned(),
         Why::OnlyOnMention => "used only when it is mentioned".to_owned(),
         Why::Shadowed { by } => format!("{by} has the same name and comes first"),
+        Why::Replaced { by } => format!("{by} takes its place"),
         Why::Unusable { error } => error.clone(),
     }
 }

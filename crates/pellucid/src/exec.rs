@@ -232,7 +232,8 @@ fn is_loss(why: &Why) -> bool {
         | Why::Duplicate
         | Why::SwitchedOff
         | Why::OnlyOnMention
-        | Why::Shadowed { .. } => false,
+        | Why::Shadowed { .. }
+        | Why::Replaced { .. } => false,
     }
 }
 

@@ -1,8 +1,35 @@
 //! What a session shows of its last request.
 
+use pellucid_engine::transcript::Divergence;
+
 use super::*;
+use crate::replay::last_request;
 
 impl Session {
+    /// How a request continues the one before. The first one of a session that goes on is compared with the record of
+    /// the last one, for faces that want to know.
+    pub(super) fn continuity(
+        &mut self,
+        frame: &Frame,
+        request: &Request,
+        divergence: Option<Divergence>,
+    ) -> Option<Continuity> {
+        let restored_from = self.restored_from.take().filter(|_| self.setup.context_events);
+        let mut continuity = match (&self.last, restored_from) {
+            (Some(last), _) => Some(last.sent.continued_by(frame, divergence)),
+            (None, Some(file)) => {
+                let recorded = last_request(&self.setup.sources.config.folders.home, &file);
+                recorded.map(|recorded| recorded.continued_by(frame, request))
+            }
+            (None, None) => None,
+        };
+        let broken = continuity.as_mut().and_then(|it| it.broken.as_mut()).filter(|it| it.cause == Cause::Items);
+        if let (Some(broken), Some(cause)) = (broken, self.cause.take()) {
+            broken.cause = cause;
+        }
+        continuity
+    }
+
     /// The wire that it speaks.
     pub fn wire_api(&self) -> WireApi {
         self.setup.provider.wire_api

@@ -55,7 +55,7 @@ fn check_texts(files: &Workspace, rules: &str, replies: Vec<MockReply>, turns: &
             }
         }
     }
-    let shown = shown.replace(&*files.root().canonicalize().unwrap().to_string_lossy(), "$");
+    let shown = shown.replace(&*files.path("work").canonicalize().unwrap().to_string_lossy(), "$");
     // Of a hash the beginning is enough.
     let word = |word: &str| match word.find(|c: char| !c.is_ascii_hexdigit()).unwrap_or(word.len()) {
         64 => format!("{}{}", &word[..4], &word[64..]),
@@ -75,13 +75,13 @@ fn a_file_joins_when_a_tool_goes_to_its_folder_and_only_then() {
         &["go"],
         &expect![[r#"
             request 0
-              $/work / <INSTRUCTIONS> / Root. / </INSTRUCTIONS>
+              $ / <INSTRUCTIONS> / Root. / </INSTRUCTIONS>
             request 1
-              $/work / <INSTRUCTIONS> / Root. / </INSTRUCTIONS>
-              $/work/web / These hold for files in that folder and below it. They are from $/work/web/AGENTS.md (SHA-256 cac4f103aeefed72004294cd0b254ae45cf93b3f98cf6ff6e9d20ee0e0c2e3d0). / <INSTRUCTIONS> / Web. / </INSTRUCTIONS>
+              $ / <INSTRUCTIONS> / Root. / </INSTRUCTIONS>
+              $/web / These hold for files in that folder and below it. They are from $/web/AGENTS.md (SHA-256 cac4). / <INSTRUCTIONS> / Web. / </INSTRUCTIONS>
             request 2
-              $/work / <INSTRUCTIONS> / Root. / </INSTRUCTIONS>
-              $/work/web / These hold for files in that folder and below it. They are from $/work/web/AGENTS.md (SHA-256 cac4f103aeefed72004294cd0b254ae45cf93b3f98cf6ff6e9d20ee0e0c2e3d0). / <INSTRUCTIONS> / Web. / </INSTRUCTIONS>
+              $ / <INSTRUCTIONS> / Root. / </INSTRUCTIONS>
+              $/web / These hold for files in that folder and below it. They are from $/web/AGENTS.md (SHA-256 cac4). / <INSTRUCTIONS> / Web. / </INSTRUCTIONS>
         "#]],
     );
     check_texts(
@@ -91,11 +91,11 @@ fn a_file_joins_when_a_tool_goes_to_its_folder_and_only_then() {
         &["go"],
         &expect![[r#"
             request 0
-              $/work / <INSTRUCTIONS> / Root. / </INSTRUCTIONS>
+              $ / <INSTRUCTIONS> / Root. / </INSTRUCTIONS>
             request 1
-              $/work / <INSTRUCTIONS> / Root. / </INSTRUCTIONS>
+              $ / <INSTRUCTIONS> / Root. / </INSTRUCTIONS>
             request 2
-              $/work / <INSTRUCTIONS> / Root. / </INSTRUCTIONS>
+              $ / <INSTRUCTIONS> / Root. / </INSTRUCTIONS>
         "#]],
     );
 }
@@ -111,22 +111,22 @@ fn a_change_is_told_once_with_the_next_turn() {
         replies,
         &["go", "on", "still"],
         &expect![[r#"
-        request 0
-          $/work / <INSTRUCTIONS> / Root. / </INSTRUCTIONS>
-        request 1
-          $/work / <INSTRUCTIONS> / Root. / </INSTRUCTIONS>
-          $/work/web / These hold for files in that folder and below it. They are from $/work/web/AGENTS.md (SHA-256 cac4f103aeefed72004294cd0b254ae45cf93b3f98cf6ff6e9d20ee0e0c2e3d0). / <INSTRUCTIONS> / Web. / </INSTRUCTIONS>
-        request 2
-          $/work / <INSTRUCTIONS> / Root. / </INSTRUCTIONS>
-          $/work/web / These hold for files in that folder and below it. They are from $/work/web/AGENTS.md (SHA-256 cac4f103aeefed72004294cd0b254ae45cf93b3f98cf6ff6e9d20ee0e0c2e3d0). / <INSTRUCTIONS> / Web. / </INSTRUCTIONS>
-        request 3
-          $/work / <INSTRUCTIONS> / Root. / </INSTRUCTIONS>
-          $/work/web / These hold for files in that folder and below it. They are from $/work/web/AGENTS.md (SHA-256 cac4f103aeefed72004294cd0b254ae45cf93b3f98cf6ff6e9d20ee0e0c2e3d0). / <INSTRUCTIONS> / Web. / </INSTRUCTIONS>
-          $/work / Instruction files changed since you read them. From now on each of these says what stands here, and nothing of what it said before. / <INSTRUCTIONS> / [$/work/AGENTS.md, SHA-256 4593b91cfacfea895c6cce66069f5b6a1ddb4661860b49ad26e524a0134ff5b8 before: no longer there, what it said is void] / [$/work/AGENTS.override.md, SHA-256 none before, 0fd69c5dce00daf6d87ddf023d8a6580a868d4434cf712ab0789ffe689852879 now] / Late. / [$/work/web/AGENTS.md, SHA-256 cac4f103aeefed72004294cd0b254ae45cf93b3f98cf6ff6e9d20ee0e0c2e3d0 before: no longer there, what it said is void] / </INSTRUCTIONS>
-        request 4
-          $/work / <INSTRUCTIONS> / Root. / </INSTRUCTIONS>
-          $/work/web / These hold for files in that folder and below it. They are from $/work/web/AGENTS.md (SHA-256 cac4f103aeefed72004294cd0b254ae45cf93b3f98cf6ff6e9d20ee0e0c2e3d0). / <INSTRUCTIONS> / Web. / </INSTRUCTIONS>
-          $/work / Instruction files changed since you read them. From now on each of these says what stands here, and nothing of what it said before. / <INSTRUCTIONS> / [$/work/AGENTS.md, SHA-256 4593b91cfacfea895c6cce66069f5b6a1ddb4661860b49ad26e524a0134ff5b8 before: no longer there, what it said is void] / [$/work/AGENTS.override.md, SHA-256 none before, 0fd69c5dce00daf6d87ddf023d8a6580a868d4434cf712ab0789ffe689852879 now] / Late. / [$/work/web/AGENTS.md, SHA-256 cac4f103aeefed72004294cd0b254ae45cf93b3f98cf6ff6e9d20ee0e0c2e3d0 before: no longer there, what it said is void] / </INSTRUCTIONS>
-    "#]],
+            request 0
+              $ / <INSTRUCTIONS> / Root. / </INSTRUCTIONS>
+            request 1
+              $ / <INSTRUCTIONS> / Root. / </INSTRUCTIONS>
+              $/web / These hold for files in that folder and below it. They are from $/web/AGENTS.md (SHA-256 cac4). / <INSTRUCTIONS> / Web. / </INSTRUCTIONS>
+            request 2
+              $ / <INSTRUCTIONS> / Root. / </INSTRUCTIONS>
+              $/web / These hold for files in that folder and below it. They are from $/web/AGENTS.md (SHA-256 cac4). / <INSTRUCTIONS> / Web. / </INSTRUCTIONS>
+            request 3
+              $ / <INSTRUCTIONS> / Root. / </INSTRUCTIONS>
+              $/web / These hold for files in that folder and below it. They are from $/web/AGENTS.md (SHA-256 cac4). / <INSTRUCTIONS> / Web. / </INSTRUCTIONS>
+              $ / Instruction files changed since you read them. From now on each of these says what stands here, and nothing of what it said before. / <INSTRUCTIONS> / [$/AGENTS.md, SHA-256 4593 before: no longer there, what it said is void] / [$/AGENTS.override.md, SHA-256 none before, 0fd6 now] / Late. / [$/web/AGENTS.md, SHA-256 cac4 before: no longer there, what it said is void] / </INSTRUCTIONS>
+            request 4
+              $ / <INSTRUCTIONS> / Root. / </INSTRUCTIONS>
+              $/web / These hold for files in that folder and below it. They are from $/web/AGENTS.md (SHA-256 cac4). / <INSTRUCTIONS> / Web. / </INSTRUCTIONS>
+              $ / Instruction files changed since you read them. From now on each of these says what stands here, and nothing of what it said before. / <INSTRUCTIONS> / [$/AGENTS.md, SHA-256 4593 before: no longer there, what it said is void] / [$/AGENTS.override.md, SHA-256 none before, 0fd6 now] / Late. / [$/web/AGENTS.md, SHA-256 cac4 before: no longer there, what it said is void] / </INSTRUCTIONS>
+        "#]],
     );
 }

@@ -50,7 +50,7 @@ impl Status {
     fn of_why(why: &Why) -> Self {
         match why {
             Why::Cut { .. } => Self::Truncated,
-            Why::Shadowed { .. } => Self::Shadowed,
+            Why::Shadowed { .. } | Why::Replaced { .. } => Self::Shadowed,
             Why::Missing => Self::Missing,
             Why::Duplicate => Self::Duplicate,
             Why::OverBudget { .. }

@@ -268,3 +268,19 @@ fn a_layer_that_gets_lost_after_loading_is_seen() {
     }
     check_sources(&pack, &chain(100, &LINES[..1]), &expect!["omitted /p/AGENTS.md 0 read, but not in the request"]);
 }
+
+#[test]
+fn instructions_that_lose_are_named_with_the_winner() {
+    use pellucid_engine::facts::Provided;
+    let provided = |place: &str, text: &str| Some(Provided { place: place.to_owned(), text: text.to_owned() });
+    let mut facts = facts();
+    facts.base_instructions = provided("mine.md", "Mine.");
+    facts.recorded_instructions = provided("the session file s.jsonl", "Before.");
+    check_sources(
+        &pack_with(""),
+        &facts,
+        &expect![[r#"
+            shadowed the session file s.jsonl 0 mine.md takes its place
+            shadowed the instructions of the model gpt-5.2-codex 0 mine.md takes its place"#]],
+    );
+}

@@ -260,6 +260,7 @@ impl Driver<'_> {
                 }
                 Wish::RunTool { index, call } => {
                     self.start_git();
+                    self.session.touch(&call);
                     self.session.jobs.start(index, call);
                     // What is quick is done before the reply goes on.
                     tokio::task::yield_now().await;
@@ -326,6 +327,7 @@ impl Driver<'_> {
 
     /// Asks the model, after what has to be remembered for it.
     async fn ask_model(&mut self, turn: &Turn, inside: &Inside) -> Result<(), FaceGone> {
+        self.session.record_joining_documents();
         let is_first = !std::mem::replace(&mut self.has_asked, true);
         match self.session.memory_job(&self.frame, is_first) {
             Some(job) => {

@@ -3,7 +3,8 @@
 //! [`gather`] turns configuration and the world into facts, [`prepare`] adds what a layout asks for,
 //! [`open`] opens a session, [`session`] holds a conversation, `drive` does what the engine's turn wishes,
 //! [`door`] is how faces talk to a session, [`crew`] holds the agents that a session started. What a pack says
-//! again and what it remembers of a session are in `standing` and [`memory`].
+//! again and what it remembers of a session are in `standing` and [`memory`], instruction files that join or change in
+//! `documents`.
 //! [`log`] and [`sent`] write down what happens, [`restore`] goes on with it, [`fork`] says where a
 //! copy is cut, [`replay`] proves that every request can be made again.
 //!
@@ -13,6 +14,7 @@
 pub mod child;
 pub mod compact;
 pub mod crew;
+mod documents;
 pub mod door;
 mod drive;
 pub mod fork;

@@ -1,5 +1,5 @@
-//! What a layout asks for beyond the usual facts: bootstrap files for an assistant, and items that
-//! are injected. Nothing of it is read for a layout that has no use for it.
+//! What a layout asks for beyond the usual facts: imports of instruction files, bootstrap files for an assistant, and
+//! items that are injected. Nothing of it is read for a layout that has no use for it.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -25,6 +25,7 @@ use serde::Deserialize;
 use serde_json::Map;
 use serde_json::Value;
 
+use crate::documents;
 use crate::gather::Gathered;
 use crate::gather::Sources;
 
@@ -83,6 +84,12 @@ pub fn prepare(gathered: &mut Gathered, pack: &Pack, sources: &Sources) -> Resul
         parts.any(|part| part.source.name.starts_with(prefix))
     };
     let facts = &mut gathered.facts;
+    let n_steps = facts.project_docs.over(pack.layout.project_docs).imports();
+    if n_steps > 0 {
+        let (own, project) = (facts.home_document.as_ref(), &facts.project_documents);
+        let surroundings = documents::surroundings(sources, &config.folders.cwd);
+        facts.imports = surroundings.imports(own, project, n_steps, &documents::user_home(sources));
+    }
     facts.prompt_mode = config.prompt.mode.unwrap_or_else(|| mode_of_key(settings.session_key.as_deref()));
     if has_source("assistant_") {
         let mut assistant = assistant(config, pack);

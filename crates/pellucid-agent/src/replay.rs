@@ -6,9 +6,11 @@
 //!
 //! - `history`: the items of a session as they were at a place of its file
 //! - `check`: one request against its record
+//! - `last`: the last request, for saying how the next one continues it
 
 mod check;
 mod history;
+mod last;
 
 use std::collections::BTreeMap;
 use std::collections::BTreeSet;
@@ -33,6 +35,7 @@ use serde::Serialize;
 
 use self::check::Checker;
 use self::history::History;
+pub(crate) use self::last::last_request;
 
 /// Why an exported session proves less.
 const BLANKED: &str = "secrets were blanked when the session was exported";

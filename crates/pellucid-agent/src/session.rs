@@ -1,5 +1,6 @@
 //! A session: a conversation with its settings, and the requests it makes.
 
+mod documents;
 mod headers;
 mod mcp;
 mod recall;
@@ -18,12 +19,14 @@ use pellucid_engine::compaction;
 use pellucid_engine::compaction::Compaction;
 use pellucid_engine::compaction::Fit;
 use pellucid_engine::compaction::WINDOW_SUMMARY;
+use pellucid_engine::continuity::Cause;
 use pellucid_engine::continuity::Continuity;
 use pellucid_engine::continuity::Sent;
 use pellucid_engine::digest::Account;
 use pellucid_engine::digest::Digest;
 use pellucid_engine::digest::Items;
 use pellucid_engine::digest::Ledger;
+use pellucid_engine::documents::change::NewText;
 use pellucid_engine::facts::Facts;
 use pellucid_engine::facts::Provided;
 use pellucid_engine::fragment::Fragment;
@@ -96,6 +99,7 @@ use self::recall::keep;
 use crate::child;
 use crate::crew;
 use crate::crew::Crew;
+use crate::documents::Documents;
 use crate::gather::Gathered;
 use crate::gather::Sources;
 use crate::identity::Identity;
@@ -253,6 +257,10 @@ pub struct Session {
     last: Option<LastRequest>,
     /// How many requests were made.
     n_requests: u64,
+    /// The file that its history is from, until the first request.
+    restored_from: Option<Box<SessionFile>>,
+    /// Why the next request may not extend the last one.
+    cause: Option<Cause>,
     /// The facts of the last turn that began, or of the start.
     before: Facts,
     /// The model of the last task that ended.
@@ -263,6 +271,8 @@ pub struct Session {
     skills: Vec<Draft>,
     /// What goes before a person's input, in packs that have it.
     standing: Option<Standing>,
+    /// Instruction files that may join or change, where that is asked for.
+    documents: Option<Documents>,
     /// What is remembered of what left the window, in packs that remember.
     memory: Option<Memory>,
     /// A summary that is not written down yet.
@@ -333,6 +343,7 @@ impl Session {
         log.sent_from_start().open(&Opening { summaries, ..setup.opening(How::Resumed, len) });
         let mut session = Self::going_on(setup, log, file, restored);
         session.context_is_due = true;
+        session.restored_from = Some(Box::new(file.clone()));
         Ok(session)
     }
 
@@ -408,6 +419,8 @@ impl Session {
         let layout = setup.pack.layout.memory.as_ref();
         let memory = layout.map(|layout| Memory::new(layout, layout.prompt(&setup.pack), file));
         let facts = &setup.gathered.facts;
+        let known = setup.side.get(crate::documents::SIDE);
+        let documents = Documents::new(&setup.pack, &setup.sources, facts, known);
         let config = &setup.sources.config;
         let toolbox = Toolbox::new(Equipment {
             rules: setup.sources.policy.rules.clone(),
@@ -430,10 +443,13 @@ impl Session {
             last: None,
             before: facts.clone(),
             n_requests: 0,
+            restored_from: None,
+            cause: None,
             previous_model: None,
             context_is_due: false,
             skills: Vec::new(),
             standing,
+            documents,
             memory,
             summary: None,
             running_summary: None,
@@ -520,6 +536,8 @@ impl Session {
 
     /// Records what changed since the last turn began, before the next one does.
     pub fn begin_turn(&mut self) {
+        self.refresh_documents();
+        let text = if self.context_is_due { NewText::Above } else { NewText::Here };
         self.record_due_context();
         let facts = &self.setup.gathered.facts;
         let previous_model = self.previous_model.as_deref();
@@ -529,6 +547,7 @@ impl Session {
         for message in messages {
             self.record_layout(&Draft::from(message));
         }
+        self.tell_changed_documents(text);
     }
 
     /// Notes that something was sent, whatever came of it.
@@ -577,6 +596,8 @@ impl Session {
     /// Takes the last turns of the person away.
     pub(crate) fn roll_back(&mut self, n_turns: usize) -> EventMessage {
         self.transcript.roll_back(n_turns);
+        self.roll_back_documents();
+        self.cause = Some(Cause::RollBack);
         if let Some(memory) = &mut self.memory {
             memory.roll_back(n_turns);
         }
@@ -701,7 +722,7 @@ impl Session {
         let items = if divergence.is_some() { Items::Changed } else { Items::Extended };
         let rows = self.transcript.rendered();
         let account = self.log.is_recording().then(|| self.ledger.account(frame, &request, rows, items));
-        let continuity = self.last.as_ref().map(|last| last.sent.continued_by(frame, divergence));
+        let continuity = self.continuity(frame, &request, divergence);
         let known = self.last.as_ref().zip(continuity.as_ref()).and_then(|(last, continuity)| {
             let step = Step {
                 sent: &last.sent,

@@ -9,6 +9,7 @@ use std::path::PathBuf;
 
 use pellucid_protocol::environment::ShellEnvironmentPolicy;
 use pellucid_protocol::feature::Features;
+use pellucid_protocol::project_docs::ProjectDocs;
 use pellucid_protocol::provider::Provider;
 use pellucid_protocol::settings::ApprovalPolicy;
 use pellucid_protocol::settings::CollaborationModeKind;
@@ -227,6 +228,8 @@ pub struct DocumentSettings {
     pub fallback_filenames: Vec<String>,
     /// What a project's top folder has in it.
     pub root_markers: Vec<String>,
+    /// What holds for such files beyond that.
+    pub rules: ProjectDocs,
 }
 
 /// What commands may do.

@@ -12,6 +12,10 @@ use pellucid_protocol::environment::Inherit;
 use pellucid_protocol::environment::ShellEnvironmentPolicy;
 use pellucid_protocol::feature::Feature;
 use pellucid_protocol::feature::Features;
+use pellucid_protocol::project_docs::Allocation;
+use pellucid_protocol::project_docs::Cut;
+use pellucid_protocol::project_docs::OnChange;
+use pellucid_protocol::project_docs::ProjectDocs;
 use pellucid_protocol::settings::ApprovalPolicy;
 use pellucid_protocol::settings::CollaborationModeKind;
 use pellucid_protocol::settings::Personality;
@@ -461,6 +465,13 @@ fn documents(reader: &Reader<'_>, layers: &Layers) -> DocumentSettings {
         max_bytes: reader.count("project_doc_max_bytes").unwrap_or(DEFAULT_DOCUMENT_BYTES),
         fallback_filenames,
         root_markers: layers.root_markers().to_vec(),
+        rules: ProjectDocs {
+            allocation: reader.word("project_docs.allocation", Allocation::from_word),
+            cut: reader.word("project_docs.cut", Cut::from_word),
+            imports: reader.count("project_docs.imports"),
+            nested: reader.flag("project_docs.nested"),
+            on_change: reader.word("project_docs.on_change", OnChange::from_word),
+        },
     }
 }
 

@@ -52,6 +52,22 @@ impl std::fmt::Display for Digest {
     }
 }
 
+/// How many bytes of a request agree with digests of beginnings, each with its end, in order.
+pub fn agreeing<'a>(request: &Request, marks: impl IntoIterator<Item = (usize, &'a str)>) -> usize {
+    let (mut hash, mut at) = (Sha256::new(), 0);
+    for (end, mark) in marks {
+        if end > request.len() {
+            break;
+        }
+        feed(&mut hash, &request.segments, at, end);
+        if Digest(hash.clone().finalize().into()).short() != mark {
+            break;
+        }
+        at = end;
+    }
+    at
+}
+
 /// What is kept of a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Account {

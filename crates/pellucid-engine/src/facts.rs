@@ -11,6 +11,7 @@ use std::sync::Arc;
 use pellucid_protocol::dynamic_tool::DynamicTool;
 use pellucid_protocol::feature::Features;
 use pellucid_protocol::model::ModelInfo;
+use pellucid_protocol::project_docs::ProjectDocs;
 use pellucid_protocol::settings::ApprovalPolicy;
 use pellucid_protocol::settings::CollaborationMode;
 use pellucid_protocol::settings::CollaborationModeKind;
@@ -26,6 +27,7 @@ use serde_json::Map;
 use serde_json::Value;
 
 use crate::assistant::Assistant;
+use crate::documents::imports::Imported;
 use crate::injection;
 use crate::mcp::ServerTool;
 use crate::skills::Skills;
@@ -73,6 +75,12 @@ pub struct Facts {
     pub project_documents: Vec<Document>,
     /// How many bytes of them are used.
     pub project_document_bytes_max: usize,
+    /// What the configuration says about such files.
+    pub project_docs: ProjectDocs,
+    /// Files that they import.
+    pub imports: Vec<Imported>,
+    /// Files of other folders of the project that joined the conversation.
+    pub nested_documents: Vec<Document>,
     /// Every file that was looked for, used or not.
     pub candidates: Vec<Candidate>,
     /// The skills of the working directory.
@@ -130,6 +138,9 @@ impl Facts {
             home_document: None,
             project_documents: Vec::new(),
             project_document_bytes_max: 0,
+            project_docs: ProjectDocs::default(),
+            imports: Vec::new(),
+            nested_documents: Vec::new(),
             candidates: Vec::new(),
             skills: Skills::default(),
             memory: None,

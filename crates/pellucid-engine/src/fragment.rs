@@ -171,6 +171,10 @@ pub enum Why {
     },
     /// It is blank.
     Blank,
+    /// It is not there.
+    Missing,
+    /// It is there already.
+    Duplicate,
     /// The user has switched it off.
     SwitchedOff,
     /// It is there for those who ask for it.
@@ -178,6 +182,11 @@ pub enum Why {
     /// Another of the same name comes first.
     Shadowed {
         /// Which.
+        by: String,
+    },
+    /// Something else was given in its place.
+    Replaced {
+        /// What.
         by: String,
     },
     /// It could not be read, or not used.
@@ -193,7 +202,14 @@ impl Why {
         match self {
             Self::Cut { kept, of } => of - kept,
             Self::OverBudget { of } | Self::LeftWindow { of, .. } => *of,
-            Self::Blank | Self::SwitchedOff | Self::OnlyOnMention | Self::Shadowed { .. } | Self::Unusable { .. } => 0,
+            Self::Blank
+            | Self::Missing
+            | Self::Duplicate
+            | Self::SwitchedOff
+            | Self::OnlyOnMention
+            | Self::Shadowed { .. }
+            | Self::Replaced { .. }
+            | Self::Unusable { .. } => 0,
         }
     }
 }

@@ -50,7 +50,9 @@ struct Read<'f> {
 }
 
 fn read(facts: &Facts) -> impl Iterator<Item = Read<'_>> {
+    let imported = facts.imports.iter().filter_map(|imported| imported.outcome.as_ref().ok());
     let documents = facts.home_document.iter().chain(&facts.project_documents);
+    let documents = documents.chain(imported).chain(&facts.nested_documents);
     let documents = documents.map(|it| Read { path: &it.path, size: it.size, bytes: &it.bytes });
     let bootstrap = facts.assistant.iter().flat_map(|it| &it.bootstrap).filter_map(|file| {
         let content = file.content.as_deref()?;

@@ -20,6 +20,7 @@
 //! - [`injection`], [`window`]: items that layouts and callers inject, and histories within a budget
 //! - [`assistant`], [`bootstrap`], [`file_budget`], [`utf16`]: what an assistant in chats knows and begins with
 //! - [`hidden`], [`instruction_file`]: what a person should know of the files whose words the model gets
+//! - [`documents`]: how instruction files share a budget, import others, join later and change
 //! - [`truncate`], [`js_number`]: cutting texts, and reading numbers as JavaScript does
 //!
 //! Not here: files, clocks, environment, network, waiting. Whatever varies arrives as an argument,
@@ -41,6 +42,7 @@ pub mod compaction;
 pub mod continuity;
 pub mod custom_prompt;
 pub mod digest;
+pub mod documents;
 pub mod encode;
 pub mod exec_output;
 pub mod facts;

@@ -48,6 +48,7 @@ use self::models::ModelEntries;
 use self::shelf::Shelf;
 use self::tool_files::ToolFiles;
 use crate::compaction;
+use crate::documents;
 use crate::memory::layout::MemoryLayout;
 use crate::notice;
 use crate::presets;
@@ -277,12 +278,13 @@ fn parse_layout(shelf: &Shelf) -> Result<Layout, PackError> {
     Layout::parse(&file.shown, &file.text)
 }
 
-/// Templates that what a layout switches on uses, each with the built-in pack where it is at home.
+/// Templates that what a layout or the configuration switches on uses, each with the built-in pack where it is at home.
 fn wanted_elsewhere(layout: &Layout) -> Vec<(&str, Shape, &'static str)> {
     let reinject = layout.reinject.iter().flat_map(ReinjectLayout::templates);
     let memory = layout.memory.iter().flat_map(MemoryLayout::templates);
     let reinject = reinject.map(|(file, shape)| (file, shape, "ads"));
-    reinject.chain(memory.map(|(file, shape)| (file, shape, "risuai"))).collect()
+    let documents = documents::TEMPLATES.iter().map(|(file, shape)| (*file, *shape, DEFAULT_BASE));
+    reinject.chain(memory.map(|(file, shape)| (file, shape, "risuai"))).chain(documents).collect()
 }
 
 /// The files of a pack with those of the built-in packs beneath it, and the layout beneath.

@@ -11,6 +11,7 @@
 //! is what the parts cost one by one; the parts of one text may cost a token less for each of
 //! their borders when they stand together.
 
+mod sources;
 mod texts;
 
 use std::sync::Arc;
@@ -20,6 +21,8 @@ use pellucid_protocol::event::ContextReport;
 use serde_json::Value;
 use serde_json::json;
 
+pub use self::sources::SourceRow;
+pub use self::sources::Status;
 use crate::continuity::Continuity;
 use crate::encode::Span;
 use crate::facts::Candidate;
@@ -138,6 +141,11 @@ impl Report {
         self.counted_by.as_ref() != Estimate::NAME
     }
 
+    /// The row that a byte belongs to.
+    pub fn row_at(&self, byte: usize) -> Option<&Row> {
+        self.rows.iter().find(|row| (row.start..row.start + row.bytes).contains(&byte))
+    }
+
     /// The report with one line for each part.
     pub fn by_part(&self) -> ContextReport {
         let mut parts: Vec<ContextPart> = Vec::new();
@@ -167,7 +175,8 @@ impl Report {
             "tokens": self.tokens(),
             "counted_by": self.counted_by,
             "picture_bytes": self.picture_bytes,
-            "rows": self.rows.iter().map(row_json).collect::<Vec<_>>(),
+            "rows": self.statuses().map(|(row, status)| row_json(row, status)).collect::<Vec<_>>(),
+            "sources": self.sources().iter().map(sources::source_json).collect::<Vec<_>>(),
             "omissions": self.omissions.iter().map(omission_json).collect::<Vec<_>>(),
             "candidates": self.candidates.iter().map(candidate_json).collect::<Vec<_>>(),
             "instruction_files": self.files.iter().map(file_json).collect::<Vec<_>>(),
@@ -202,7 +211,7 @@ impl Rows {
     }
 }
 
-fn row_json(row: &Row) -> Value {
+fn row_json(row: &Row, status: Status) -> Value {
     let mut value = json!({
         "part": row.part,
         "item": row.item,
@@ -213,7 +222,7 @@ fn row_json(row: &Row) -> Value {
         "bytes": row.bytes,
         "raw_bytes": row.raw_bytes,
         "tokens": row.tokens,
-        "status": row.status(),
+        "status": status.as_str(),
     });
     if let Origin::File { range, size, .. } = &row.origin {
         value["file_range"] = json!([range.start, range.end]);
@@ -228,7 +237,9 @@ fn omission_json(omission: &Omission) -> Value {
         Why::LeftWindow { .. } => "left the window",
         Why::SwitchedOff => "disabled",
         Why::OnlyOnMention => "on mention",
-        Why::Shadowed { .. } => "shadowed",
+        Why::Shadowed { .. } | Why::Replaced { .. } => "shadowed",
+        Why::Missing => "missing",
+        Why::Duplicate => "duplicate",
         Why::OverBudget { .. } | Why::Blank | Why::Unusable { .. } => "omitted",
     };
     json!({
@@ -246,6 +257,7 @@ fn continuity_json(continuity: &Continuity) -> Value {
             "first_byte": broken.first_byte,
             "part": broken.part,
             "tokens_rebilled": broken.tokens_rebilled,
+            "cause": broken.cause.as_str(),
         })
     });
     json!({
@@ -293,9 +305,12 @@ pub fn why_text(why: &Why) -> String {
         Why::LeftWindow { of, kept_as } if kept_as.is_empty() => format!("{of} bytes left the window"),
         Why::LeftWindow { of, kept_as } => format!("{of} bytes left the window for {kept_as}"),
         Why::Blank => "blank".to_owned(),
+        Why::Missing => "there is no such file".to_owned(),
+        Why::Duplicate => "it is there already".to_owned(),
         Why::SwitchedOff => "switched off in the configuration".to_owned(),
         Why::OnlyOnMention => "used only when it is mentioned".to_owned(),
         Why::Shadowed { by } => format!("{by} has the same name and comes first"),
+        Why::Replaced { by } => format!("{by} takes its place"),
         Why::Unusable { error } => error.clone(),
     }
 }

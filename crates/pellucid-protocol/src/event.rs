@@ -159,6 +159,12 @@ pub enum EventMessage {
         part: String,
         /// The tokens that are paid for anew, estimated.
         tokens_rebilled: usize,
+        /// The bytes of the source that it belongs to, from the first to behind the last.
+        span: (usize, usize),
+        /// That source.
+        source: String,
+        /// Why, in a word.
+        cause: String,
     },
     /// Something that the model does not see. Ours alone; only for faces that ask for it.
     ContextOmission {

@@ -24,6 +24,7 @@ pub mod model;
 mod number;
 pub mod operation;
 pub mod parsed_command;
+pub mod project_docs;
 pub mod provider;
 pub mod question;
 pub mod reply;

@@ -192,7 +192,7 @@ fn folders_below<'a>(root: &Path, folder: &'a Path) -> Vec<&'a Path> {
 }
 
 /// The names to look for, in order.
-fn names(fallback_names: &[String]) -> Vec<&str> {
+pub(crate) fn names(fallback_names: &[String]) -> Vec<&str> {
     let mut names = vec![OVERRIDE_NAME, NAME];
     for name in fallback_names {
         let name = name.trim();

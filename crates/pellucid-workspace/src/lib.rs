@@ -16,6 +16,7 @@ mod glob;
 pub mod images;
 pub mod injection_files;
 mod mime;
+pub mod more_documents;
 mod near;
 pub mod os;
 pub mod pack_files;

@@ -459,6 +459,10 @@ pub struct PromptArgs {
     #[arg(long, value_enum, default_value_t = PromptFormat::Text)]
     pub format: PromptFormat,
 
+    /// Print the instructions and, for every wire, the exact body with its SHA-256.
+    #[arg(long, conflicts_with = "format")]
+    pub full: bool,
+
     /// What you would say. Without it the request stops before your message.
     pub input: Option<String>,
 }

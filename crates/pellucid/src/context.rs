@@ -15,6 +15,7 @@ use pellucid_engine::fragment::Origin;
 use pellucid_engine::instruction_file::InstructionFile;
 use pellucid_engine::report::Report;
 use pellucid_engine::report::Row;
+use pellucid_engine::report::Status;
 use pellucid_engine::report::fate_text;
 use pellucid_engine::report::why_text;
 use pellucid_exec::sandbox::Backend;
@@ -164,8 +165,9 @@ fn continuity_line(continuity: &Continuity) -> String {
     match &continuity.broken {
         None => format!("extends the request before: all {of} bytes kept\n"),
         Some(broken) => format!(
-            "parts from the request before at byte {kept} of {of}, in {}; about {} tokens are paid for anew\n",
+            "parts from the request before at byte {kept} of {of}, in {} ({}); about {} tokens are paid for anew\n",
             broken.part,
+            broken.cause.as_str(),
             number(broken.tokens_rebilled)
         ),
     }
@@ -187,12 +189,12 @@ fn left_out(report: &Report, paint: Paint) -> String {
     for candidate in &read {
         let file = report.files.iter().find(|file| file.path == candidate.path);
         text += &match file {
-            Some(file) => format!("  {}\n", file_text(file)),
+            Some(file) => format!("  {}\n", file_text(report, file)),
             None => format!("  {}: read\n", candidate.path),
         };
     }
     for file in report.files.iter().filter(|file| read.iter().all(|it| it.path != file.path)) {
-        text += &format!("  {}\n", file_text(file));
+        text += &format!("  {}\n", file_text(report, file));
     }
     for candidate in others {
         text += &paint.dim(&format!("  {}: {}", candidate.path, fate_text(&candidate.fate)));
@@ -201,11 +203,16 @@ fn left_out(report: &Report, paint: Paint) -> String {
     text
 }
 
-/// An instruction file with what was read of it, and its hash.
-fn file_text(file: &InstructionFile) -> String {
+/// An instruction file with what was read of it, what of that the request has, and its hash.
+fn file_text(report: &Report, file: &InstructionFile) -> String {
     let read =
         if file.n_read < file.size { format!(", its first {} bytes", number_of(file.n_read)) } else { String::new() };
-    format!("{}: read{read}, sha256 {}", file.path, file.hash)
+    let sent = match report.delivery(file) {
+        (Status::Full, _) => String::new(),
+        (_, 0) => ", nothing of it is in the request".to_owned(),
+        (_, bytes) => format!(", {} of {} bytes are in the request", number_of(bytes), number_of(file.size)),
+    };
+    format!("{}: read{read}{sent}, sha256 {}", file.path, file.hash)
 }
 
 /// What a person does not see in instruction files.

@@ -4,7 +4,10 @@ use std::io::Write;
 use std::process::ExitCode;
 
 use pellucid_agent::session::Session;
+use pellucid_engine::digest::Digest;
+use pellucid_engine::fragment::concat;
 use pellucid_protocol::event::EventMessage;
+use pellucid_protocol::provider::WireApi;
 use serde_json::Value;
 
 use crate::args::PromptArgs;
@@ -20,8 +23,9 @@ use crate::start::Start;
 use crate::style;
 
 pub fn run(shared: &Shared, args: &PromptArgs) -> Result<ExitCode, Failure> {
-    let (_, body) = next_request(shared, &args.turn, &args.stored, args.input.clone())?;
+    let (session, body) = next_request(shared, &args.turn, &args.stored, args.input.clone())?;
     let text = match args.format {
+        _ if args.full => full(&session, start::output_schema(args.turn.output_schema.as_deref())?.as_ref()),
         PromptFormat::Body => body,
         PromptFormat::Json => {
             let mut text =
@@ -34,6 +38,23 @@ pub fn run(shared: &Shared, args: &PromptArgs) -> Result<ExitCode, Failure> {
     let mut out = std::io::stdout().lock();
     out.write_all(&text).and_then(|()| out.flush()).map_err(|error| Failure::new(format!("Error: {error}")))?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// The instructions, then the body on every wire with its digest, the session's own wire first.
+fn full(session: &Session, schema: Option<&Value>) -> Vec<u8> {
+    let instructions = concat(session.instructions());
+    let mut text = format!("── instructions: {} bytes ──\n{instructions}\n", instructions.len()).into_bytes();
+    let own = session.wire_api();
+    let others = WireApi::ALL.iter().copied().filter(|wire| *wire != own);
+    for wire in [own].into_iter().chain(others) {
+        let body = session.body_on(wire, schema.cloned());
+        let used = if wire == own { ", this session's wire" } else { "" };
+        let digest = Digest::of([body.as_slice()]);
+        text.extend(format!("\n── {wire}: {} bytes, SHA-256 {digest}{used} ──\n", body.len()).into_bytes());
+        text.extend(body);
+        text.push(b'\n');
+    }
+    text
 }
 
 /// The session before its next turn, and the body that this turn would send first.
@@ -55,6 +76,7 @@ pub fn next_request(
         }
     };
     let mut session = start.session(opening)?;
+    session.tell_context();
     let schema = start::output_schema(turn.output_schema.as_deref())?;
     let inputs = start::inputs(&turn.image, input);
     let told = session.stand(&inputs).map_err(|error| Failure::new(format!("Error: {error}")))?;

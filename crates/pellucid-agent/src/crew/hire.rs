@@ -110,6 +110,8 @@ fn take_over(setup: &mut Setup, parent: &Parent) -> Result<(), AgentError> {
         facts: Facts {
             home_document: now.home_document,
             project_documents: now.project_documents,
+            imports: now.imports,
+            nested_documents: Vec::new(),
             candidates: now.candidates,
             skills: now.skills,
             memory: now.memory,

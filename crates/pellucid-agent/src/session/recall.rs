@@ -43,6 +43,7 @@ impl Session {
         let (result, file) = memory.take(remembered);
         keep(&mut self.setup.side, memory::SIDE, file);
         let done = result.map_err(|failure| format!("memory: {failure}"))?;
+        self.cause = Some(Cause::Memory);
         memory.show(&done, &mut self.transcript, assemble::assemble(&self.setup.pack, &self.setup.gathered.facts));
         Ok(if self.setup.context_events { batch_events(&done) } else { Vec::new() })
     }

@@ -1,8 +1,47 @@
 //! What a session shows of its last request.
 
+use pellucid_engine::transcript::Divergence;
+
 use super::*;
+use crate::replay::last_request;
 
 impl Session {
+    /// How a request continues the one before. The first one of a session that goes on is compared with the record of
+    /// the last one, for faces that want to know.
+    pub(super) fn continuity(
+        &mut self,
+        frame: &Frame,
+        request: &Request,
+        divergence: Option<Divergence>,
+    ) -> Option<Continuity> {
+        let restored_from = self.restored_from.take().filter(|_| self.setup.context_events);
+        let mut continuity = match (&self.last, restored_from) {
+            (Some(last), _) => Some(last.sent.continued_by(frame, divergence)),
+            (None, Some(file)) => {
+                let recorded = last_request(&self.setup.sources.config.folders.home, &file);
+                recorded.map(|recorded| recorded.continued_by(frame, request))
+            }
+            (None, None) => None,
+        };
+        let broken = continuity.as_mut().and_then(|it| it.broken.as_mut()).filter(|it| it.cause == Cause::Items);
+        if let (Some(broken), Some(cause)) = (broken, self.cause.take()) {
+            broken.cause = cause;
+        }
+        continuity
+    }
+
+    /// The wire that it speaks.
+    pub fn wire_api(&self) -> WireApi {
+        self.setup.provider.wire_api
+    }
+
+    /// The body of a request with everything recorded so far, as a wire writes it. Nothing is noted of it.
+    pub fn body_on(&self, wire: WireApi, output_schema: Option<Value>) -> Vec<u8> {
+        let settings = WireSettings { wire, ..self.setup.wire(output_schema) };
+        let frame = Frame::new(&self.setup.pack, &self.setup.gathered.facts, &self.instructions, &settings);
+        frame.request(&mut self.transcript.clone()).body()
+    }
+
     /// What the last request was made of; absent before the first.
     pub fn report(&self) -> Option<Report> {
         let last = self.last.as_ref()?;
@@ -26,7 +65,7 @@ impl Session {
         let Some(report) = self.report() else {
             return Vec::new();
         };
-        let is_first = report.continuity.is_none();
+        let is_first = self.n_requests == 1;
         let omissions = report.omissions.iter().filter(|_| is_first).map(|omission| EventMessage::ContextOmission {
             part: omission.slot.to_string(),
             what: omission.what.clone(),
@@ -34,10 +73,18 @@ impl Session {
             bytes: omission.why.bytes(),
         });
         let broken = report.continuity.as_ref().and_then(|continuity| continuity.broken.as_ref());
-        let broken = broken.map(|broken| EventMessage::ContextCacheBreak {
-            first_byte: broken.first_byte,
-            part: broken.part.to_string(),
-            tokens_rebilled: broken.tokens_rebilled,
+        let broken = broken.map(|broken| {
+            let row = report.row_at(broken.first_byte);
+            EventMessage::ContextCacheBreak {
+                first_byte: broken.first_byte,
+                part: row.map_or(&broken.part, |row| &row.part).to_string(),
+                tokens_rebilled: broken.tokens_rebilled,
+                span: row.map_or((broken.first_byte, broken.first_byte), |row| (row.start, row.start + row.bytes)),
+                source: row.map_or_else(String::new, |row| {
+                    format!("{} {}", row.origin.kind(), row.origin.detail()).trim_end().to_owned()
+                }),
+                cause: broken.cause.as_str().to_owned(),
+            }
         });
         let facts = &self.setup.gathered.facts;
         let injected = if is_first { facts.injection.collect(facts.prompt_mode).injected } else { Vec::new() };

@@ -91,6 +91,8 @@ impl Session {
         let tokens_before = self.prompt_tokens();
         let context = assemble::assemble(&self.setup.pack, facts);
         compaction.rebuild_from(&mut self.transcript, items, context);
+        self.compact_documents();
+        self.cause = Some(Cause::Compaction);
         let replacement = Some(self.transcript.items().collect());
         self.summary = Some(Summary { message: String::new(), replacement, rebuilt: None });
         Rebuilt { tokens_before, tokens_after: self.prompt_tokens(), n_dropped: 0 }
@@ -100,6 +102,8 @@ impl Session {
     pub(crate) fn rebuild(&mut self, compaction: Compaction, facts: &Facts) -> Rebuilt {
         let (tokens_before, n_dropped) = (self.prompt_tokens(), compaction.n_dropped());
         let context = assemble::assemble(&self.setup.pack, facts);
+        self.compact_documents();
+        self.cause = Some(Cause::Compaction);
         if compaction.is_by_window() {
             self.n_context = context.messages.len();
             self.running_summary = compaction.rebuild_window(&mut self.transcript, context);

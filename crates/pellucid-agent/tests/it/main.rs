@@ -4,6 +4,7 @@
 
 mod answers;
 mod crew;
+mod documents;
 mod faults;
 mod login;
 mod mcp;

@@ -1,6 +1,9 @@
 //! The rows: every key with what it takes and what it is for.
 
 use pellucid_protocol::environment::Inherit;
+use pellucid_protocol::project_docs::Allocation;
+use pellucid_protocol::project_docs::Cut;
+use pellucid_protocol::project_docs::OnChange;
 use pellucid_protocol::provider::DeveloperRole;
 use pellucid_protocol::provider::WireApi;
 use pellucid_protocol::settings::ApprovalPolicy;
@@ -145,6 +148,36 @@ pub const SECTIONS: &[Section] = &[
                 Kind::STRINGS,
                 "`[\".git\"]`",
                 "What a project's top folder has in it; an empty list makes the working folder the top.",
+            ),
+            top(
+                "project_docs.allocation",
+                Kind::words(Allocation::WORDS),
+                "the pack's, else `root-first`",
+                "Which `AGENTS.md` files the budget goes to first. See `docs/instruction-files.md` for these keys.",
+            ),
+            top(
+                "project_docs.cut",
+                Kind::words(Cut::WORDS),
+                "the pack's, else `bytes`",
+                "Where a file that is too long is cut; `lines` also says in the text what is missing.",
+            ),
+            top(
+                "project_docs.imports",
+                Kind::COUNT,
+                "the pack's, else 0",
+                "How many steps `@path` imports of `AGENTS.md` files are followed.",
+            ),
+            top(
+                "project_docs.nested",
+                Kind::Bool,
+                "the pack's, else `false`",
+                "Adds the `AGENTS.md` of a folder below when a tool first goes there.",
+            ),
+            top(
+                "project_docs.on_change",
+                Kind::words(OnChange::WORDS),
+                "the pack's, else `ignore`",
+                "Whether the model is told, with the next turn, of `AGENTS.md` files that changed.",
             ),
         ],
     },

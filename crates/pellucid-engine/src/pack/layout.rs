@@ -5,6 +5,7 @@
 
 use std::sync::Arc;
 
+use pellucid_protocol::project_docs::ProjectDocs;
 use serde::Deserialize;
 use serde_json::Value;
 use toml::Spanned;
@@ -49,6 +50,8 @@ pub struct Layout {
     pub injections: Vec<Value>,
     /// What happens to a long history.
     pub compaction: CompactionRules,
+    /// How instruction files are used.
+    pub project_docs: ProjectDocs,
 }
 
 /// How much of the bootstrap files is used, in UTF-16 units.
@@ -238,6 +241,7 @@ impl Layout {
             bootstrap: raw.bootstrap,
             injections: reader.injections(&raw.injection)?,
             compaction: raw.compaction,
+            project_docs: raw.project_docs,
         })
     }
 
@@ -270,6 +274,7 @@ impl Layout {
         if self.models.is_empty() {
             self.models.clone_from(&base.models);
         }
+        self.project_docs = self.project_docs.over(base.project_docs);
         if let Some(base) = &base.reinject {
             self.reinject.get_or_insert_default().complete(base);
         }
@@ -311,6 +316,8 @@ struct RawLayout {
     injection: Vec<RawInjection>,
     #[serde(default)]
     compaction: CompactionRules,
+    #[serde(default)]
+    project_docs: ProjectDocs,
 }
 
 #[derive(Default, Deserialize)]

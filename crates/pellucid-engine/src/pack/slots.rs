@@ -257,6 +257,31 @@ pub static SLOTS: &[KnownSlot] = &[
         "what comes before a summary",
         "codex-rs/core/templates/compact/summary_prefix.md",
     ),
+    KnownSlot::new("documents/changed", "around instruction files that changed during a session", Upstream::Nowhere)
+        .trimmed(Trim::Newline)
+        .with(&["{{ text }}", "{{ directory }}"]),
+    KnownSlot::new("documents/changed_above", "a file that changed, whose text was just said", Upstream::Nowhere)
+        .trimmed(Trim::Newline)
+        .with(&["{{ path }}", "{{ old }}", "{{ new }}"]),
+    KnownSlot::new("documents/changed_file", "a file that changed, with its text", Upstream::Nowhere)
+        .trimmed(Trim::Newline)
+        .with(&["{{ path }}", "{{ text }}", "{{ old }}", "{{ new }}"]),
+    KnownSlot::new("documents/cut", "the note where an instruction file is cut", Upstream::Nowhere)
+        .trimmed(Trim::Newline)
+        .with(&["{{ path }}", "{{ missing }}", "{{ size }}"]),
+    KnownSlot::new("documents/imported", "around a file that an instruction file imports", Upstream::Nowhere)
+        .trimmed(Trim::Newline)
+        .with(&["{{ path }}", "{{ text }}", "{{ by }}"]),
+    KnownSlot::new(
+        "documents/nested",
+        "around the instruction file of a folder that a tool went to",
+        Upstream::Nowhere,
+    )
+    .trimmed(Trim::Newline)
+    .with(&["{{ text }}", "{{ path }}", "{{ directory }}", "{{ new }}"]),
+    KnownSlot::new("documents/removed_file", "an instruction file that is gone", Upstream::Nowhere)
+        .trimmed(Trim::Newline)
+        .with(&["{{ path }}", "{{ old }}"]),
     KnownSlot::literal(
         "git/commit_trailer",
         "how commit messages name the agent",
@@ -661,7 +686,8 @@ mod tests {
     #[test]
     fn the_table_says_what_the_code_does() {
         let layout = Pack::builtin(crate::pack::DEFAULT_BASE).unwrap().layout;
-        for (file, shape) in source::templates(&layout).chain(core_templates()) {
+        let documents = crate::documents::TEMPLATES.iter().map(|(file, shape)| (*file, shape));
+        for (file, shape) in source::templates(&layout).chain(core_templates()).chain(documents) {
             let Some(slot) = SLOTS.iter().find(|slot| slot.file() == file) else {
                 panic!("{file} is not in the table of slots");
             };

@@ -12,7 +12,9 @@ use super::Source;
 use crate::facts::Facts;
 use crate::facts::Provided;
 use crate::fragment::Fragment;
+use crate::fragment::Omission;
 use crate::fragment::Origin;
+use crate::fragment::Why;
 use crate::fragment::concat;
 use crate::pack::ModelEntry;
 use crate::pack::ModelTexts;
@@ -27,11 +29,17 @@ const TONE: &str = ModelTexts::TONE;
 pub(super) const SOURCE: Source = Source { name: "base_instructions", templates: &[(DEFAULT, Shape::VERBATIM)], give };
 
 fn give(ask: &Ask<'_>) -> Given {
-    let fragments = match given(ask.facts) {
-        Some(given) => vec![Fragment::provided(&given.place, given.text.as_str())],
-        None => instructions_for(ask.facts, ask.pack, ask.facts.personality),
+    let Some(given) = given(ask.facts) else {
+        return Given::text(instructions_for(ask.facts, ask.pack, ask.facts.personality));
     };
-    Given::text(fragments)
+    // What says the same loses nothing.
+    let recorded = ask.facts.recorded_instructions.as_ref().filter(|recorded| recorded.text != given.text);
+    let own = concat(&instructions_for(ask.facts, ask.pack, ask.facts.personality));
+    let own = (own != given.text).then(|| format!("the instructions of the model {}", ask.facts.model.slug));
+    let losers = recorded.map(|recorded| recorded.place.clone()).into_iter().chain(own);
+    let why = Why::Replaced { by: given.place.clone() };
+    let omissions = losers.map(|what| Omission { slot: ask.slot.clone(), what, why: why.clone() }).collect();
+    Given { omissions, ..Given::text(vec![Fragment::provided(&given.place, given.text.as_str())]) }
 }
 
 /// Instructions that somebody gave: now, or when the session began.

@@ -10,6 +10,7 @@ use pellucid_engine::skills::Skills;
 use pellucid_protocol::feature::Features;
 use pellucid_protocol::id::SessionId;
 use pellucid_protocol::model::ModelInfo;
+use pellucid_protocol::project_docs::ProjectDocs;
 use pellucid_protocol::settings::ApprovalPolicy;
 use pellucid_protocol::settings::CollaborationMode;
 use pellucid_protocol::settings::CollaborationModeKind;
@@ -68,6 +69,9 @@ pub fn facts() -> Facts {
         home_document: None,
         project_documents: Vec::new(),
         project_document_bytes_max: 32_768,
+        project_docs: ProjectDocs::default(),
+        imports: Vec::new(),
+        nested_documents: Vec::new(),
         candidates: Vec::new(),
         skills: Skills::default(),
         memory: None,

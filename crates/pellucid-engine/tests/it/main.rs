@@ -5,6 +5,7 @@
 mod assembly;
 mod compactions;
 mod corpus;
+mod documents;
 mod fixture;
 mod instruction_files;
 mod memories;

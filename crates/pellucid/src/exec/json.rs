@@ -72,11 +72,16 @@ impl Json {
                 schema.into_iter().chain([started]).collect()
             }
             EventMessage::ContextReport(report) => vec![Line::ContextReport { report: report.clone() }],
-            EventMessage::ContextCacheBreak { first_byte, part, tokens_rebilled } => vec![Line::ContextCacheBreak {
-                first_byte: *first_byte,
-                part: part.clone(),
-                tokens_rebilled: *tokens_rebilled,
-            }],
+            EventMessage::ContextCacheBreak { first_byte, part, tokens_rebilled, span, source, cause } => {
+                vec![Line::ContextCacheBreak {
+                    first_byte: *first_byte,
+                    part: part.clone(),
+                    tokens_rebilled: *tokens_rebilled,
+                    span: *span,
+                    source: source.clone(),
+                    cause: cause.clone(),
+                }]
+            }
             EventMessage::ContextOmission { part, what, why, bytes } => {
                 vec![Line::ContextOmission { part: part.clone(), what: what.clone(), why: why.clone(), bytes: *bytes }]
             }
@@ -287,7 +292,14 @@ enum Line {
         report: ContextReport,
     },
     #[serde(rename = "context.cache_break")]
-    ContextCacheBreak { first_byte: usize, part: String, tokens_rebilled: usize },
+    ContextCacheBreak {
+        first_byte: usize,
+        part: String,
+        tokens_rebilled: usize,
+        span: (usize, usize),
+        source: String,
+        cause: String,
+    },
     #[serde(rename = "context.omission")]
     ContextOmission { part: String, what: String, why: String, bytes: u64 },
     #[serde(rename = "prompt_injection.item")]

@@ -80,3 +80,75 @@ fn a_turn_warns_of_them() {
         .assert_eq(&warnings.join("\n"));
     assert_eq!(ran.status, 0);
 }
+
+/// Lines of the request that `prompt` shows for the last session's next turn.
+fn changes_told(world: &World) -> Vec<String> {
+    let ran = world.run(&["prompt", "--last", "--script", "answer.toml", "next"]);
+    let root = world.files.root().canonicalize().unwrap().display().to_string();
+    let lines = ran.out().lines().filter(|line| line.contains(" before, ") || line.contains("present text"));
+    lines.map(|line| line.replace(&root, "ROOT")).collect()
+}
+
+#[test]
+fn a_session_that_goes_on_is_told_once_of_what_changed_meanwhile() {
+    let world = world();
+    world.files.write("work/AGENTS.md", "Use tabs.\n");
+    world.files.write("home/config.toml", "[project_docs]\non_change = \"tell\"\n");
+    assert_eq!(world.run(&["exec", "--script", "answer.toml", "hi"]).status, 0);
+    assert_eq!(changes_told(&world), Vec::<String>::new());
+    world.files.write("work/AGENTS.md", "Use spaces.\n");
+    let told = changes_told(&world);
+    expect!["[ROOT/work/AGENTS.md, SHA-256 2d812d6fdf8ecb4d6d131cf2d3f289294aa941e08ff5776bfab097cae4a099ac before, d9d69cfc9e52e68ebf95daffcc836dc547005ed753b097cb5d86aad654488a4f now: its present text is in the latest instructions above]"].assert_eq(&told.join("\n"));
+    let ran = world.run(&["exec", "--script", "answer.toml", "resume", "--last", "on"]);
+    assert_eq!(ran.status, 0, "{}", ran.stderr);
+    assert_eq!(changes_told(&world), told, "told once, and it stays");
+}
+
+#[test]
+fn imports_are_followed_if_asked_for_and_what_fails_is_told() {
+    let world = world();
+    world.files.write("work/AGENTS.md", "Use tabs. @docs/more.md @docs/none.md @../home/config.toml\n");
+    world.files.write("work/docs/more.md", "Be brief.\n");
+    let loaded = |world: &World| {
+        let report: Value = serde_json::from_slice(&world.run(&["context", "--json", "hi"]).stdout).unwrap();
+        let sources = report["sources"].as_array().unwrap().iter();
+        let lines = sources.map(|it| format!("{} {}", it["status"].as_str().unwrap(), it["source"].as_str().unwrap()));
+        let root = world.files.root().canonicalize().unwrap().display().to_string();
+        lines.filter(|line| !line.contains("override")).collect::<Vec<_>>().join("\n").replace(&root, "ROOT")
+    };
+    expect![[r#"
+        full ROOT/home/AGENTS.md
+        full ROOT/work/AGENTS.md"#]]
+    .assert_eq(&loaded(&world));
+    world.files.write("home/config.toml", "project_docs.imports = 2\n");
+    expect![[r#"
+        full ROOT/home/AGENTS.md
+        full ROOT/work/AGENTS.md
+        full ROOT/work/docs/more.md
+        missing ROOT/work/docs/none.md (imported in ROOT/work/AGENTS.md:1)
+        omitted ROOT/home/config.toml (imported in ROOT/work/AGENTS.md:1)"#]]
+    .assert_eq(&loaded(&world));
+    let ran = world.run(&["exec", "--strict-context", "--script", "answer.toml", "hi"]);
+    assert_ne!(ran.status, 0);
+}
+
+#[test]
+fn the_report_compares_with_the_last_request_of_an_earlier_process() {
+    let world = world();
+    assert_eq!(world.run(&["exec", "--script", "answer.toml", "hi"]).status, 0);
+    let continuity = |args: &[&str]| {
+        let args: Vec<&str> = ["context", "--last", "--json", "--script", "answer.toml"]
+            .iter()
+            .chain(args)
+            .copied()
+            .chain(["next"])
+            .collect();
+        let report: Value = serde_json::from_slice(&world.run(&args).stdout).unwrap();
+        report["continuity"].clone()
+    };
+    let same = continuity(&[]);
+    assert_eq!((&same["broken"], &same["kept_bytes"]), (&Value::Null, &same["previous_bytes"]), "{same}");
+    assert!(same["kept_bytes"].as_u64().unwrap() > 1000, "{same}");
+    let other = continuity(&["-m", "gpt-5.1"]);
+    assert_eq!(other["broken"]["cause"], "model", "{other}");
+}

@@ -1,5 +1,6 @@
 //! What is shown is what is sent, and every byte of it has an origin.
 
+use pellucid_engine::digest::Digest;
 use pellucid_testkit::MockReply;
 use pellucid_testkit::MockServer;
 use proptest::prelude::*;
@@ -68,6 +69,12 @@ fn check_same_bytes_on(wire: &str, args: &[&str]) {
     let requests = server.requests();
     assert_eq!(requests.len(), 1);
     assert!(requests[0].body == shown.stdout, "the server received other bytes than `prompt` shows");
+    let full = with(&["prompt", "--full"]);
+    let line = format!("── {wire}: {} bytes, SHA-256 {}, ", shown.stdout.len(), Digest::of([&*requests[0].body]));
+    assert!(full.out().contains(&line), "{line} is not in {}", full.out());
+    for other in WIRES {
+        assert!(full.out().contains(&format!("\n── {other}: ")), "{other}");
+    }
     let (path, session) = match wire {
         "chat" => ("/v1/chat/completions", Some(SESSION)),
         "messages" => ("/v1/messages", None),

@@ -1,5 +1,6 @@
 //! Single settings: texts, providers, servers, and the defaults of the rest.
 
+use pellucid_protocol::project_docs::ProjectDocs;
 use pellucid_protocol::provider::Provider;
 
 use super::*;
@@ -238,10 +239,21 @@ fn documents_have_names_without_blanks_and_repeats() {
     check_user(
         "project_doc_fallback_filenames = ['  ', ' TEAM.md ', 'CLAUDE.md', 'TEAM.md']\nproject_doc_max_bytes = 40\n",
         &[],
-        |config| format!("{:?}", config.documents),
-        &expect![[
-            r#"DocumentSettings { max_bytes: 40, fallback_filenames: ["TEAM.md", "CLAUDE.md"], root_markers: [".git"] }"#
-        ]],
+        |config| format!("{} {:?}", config.documents.max_bytes, config.documents.fallback_filenames),
+        &expect![[r#"40 ["TEAM.md", "CLAUDE.md"]"#]],
+    );
+}
+
+#[test]
+fn documents_have_rules_of_their_own() {
+    check_user("", &[], |config| format!("{}", config.documents.rules == ProjectDocs::default()), &expect!["true"]);
+    check_user(
+        "[project_docs]\nallocation = 'nearest-first'\ncut = 'lines'\nimports = 3\nnested = true\non_change = 'tell'\n",
+        &[],
+        |config| format!("{:?}", config.documents.rules),
+        &expect![
+            "ProjectDocs { allocation: Some(NearestFirst), cut: Some(Lines), imports: Some(3), nested: Some(true), on_change: Some(Tell) }"
+        ],
     );
 }
 

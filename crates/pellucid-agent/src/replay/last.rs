@@ -1,0 +1,49 @@
+//! The last request that a session sent, as far as its record tells: enough to say how the next one continues it.
+
+use std::path::Path;
+
+use pellucid_engine::continuity::Recorded;
+use pellucid_store::name;
+use pellucid_store::read::SessionFile;
+use pellucid_store::requests::chain::Chain;
+use pellucid_store::requests::entry::Entry;
+use pellucid_store::requests::entry::Purpose;
+use pellucid_store::requests::entry::Request;
+use pellucid_store::requests::parts::Parts;
+
+use super::frame;
+
+/// The last request that asked for an answer; absent if there is none, or it cannot be told.
+pub(crate) fn last_request(home: &Path, file: &SessionFile) -> Option<Recorded> {
+    let name = file.path.file_name()?.to_str()?;
+    let chain = Chain::read(&name::requests_path(home, name)?).ok()?;
+    if chain.broken.is_some() || chain.is_redacted {
+        return None;
+    }
+    let mut marks: Vec<(u64, usize, String)> = Vec::new();
+    let mut last: Option<&Request> = None;
+    for link in &chain.links {
+        match &link.entry {
+            Entry::Opened(_) => marks.clear(),
+            Entry::Request(request) if request.purpose == Purpose::Answer => {
+                let n_before = marks.last().map_or(0, |(n_items, ..)| *n_items);
+                let added = request.marks.iter().map(|(n, end, mark)| (*n, usize::try_from(*end).ok(), mark));
+                let added: Vec<_> = added.filter_map(|(n, end, mark)| Some((n, end?, mark.clone()))).collect();
+                // A request that does not extend the one before has marks from its first item on.
+                if added.first().is_some_and(|(n_items, ..)| *n_items <= n_before) {
+                    marks.clear();
+                }
+                marks.extend(added);
+                last = Some(request);
+            }
+            _ => {}
+        }
+    }
+    let last = last?;
+    let recorded = chain.links.iter().rev().find_map(|link| match &link.entry {
+        Entry::Frame(frame) if frame.digest == last.frame => Some(frame),
+        _ => None,
+    })?;
+    let frame = frame(recorded, &Parts::new(home)).ok()?;
+    Some(Recorded { frame, marks: marks.into_iter().map(|(_, end, mark)| (end, mark)).collect() })
+}

@@ -1,0 +1,60 @@
+//! Instruction files beyond what the Codex CLI does with them: how a budget is shared out, where a file is cut, what
+//! it imports, which files join later, and what is told when one changes.
+//!
+//! All of it is switched on by a pack (`[project_docs]` in `pack.toml`) or by the configuration. Without that, files
+//! are used as the Codex CLI uses them.
+//!
+//! - `allocation`: how many bytes of each file are used
+//! - `imports`: which files a file names as `@path`
+//! - `place`: files as text, with notes of what is missing
+//! - `touched`: where a call of a tool goes
+//! - `known`: which files the model was told, by hash
+//! - `change`: what it is told of files that joined or changed
+//!
+//! Not here: reading files (`pellucid-workspace`), and when that is done (`pellucid-agent`).
+
+pub mod allocation;
+pub mod change;
+pub mod imports;
+pub mod known;
+pub(crate) mod place;
+pub mod touched;
+
+use crate::template::Place;
+use crate::template::Shape;
+use crate::template::Trim;
+
+/// Where a file was cut.
+const CUT: &str = "documents/cut.md";
+/// A file that another one imports.
+const IMPORTED: &str = "documents/imported.md";
+/// A file of a folder that a tool went to.
+const NESTED: &str = "documents/nested.md";
+/// Files that changed.
+const CHANGED: &str = "documents/changed.md";
+/// One of them, with its text.
+const CHANGED_FILE: &str = "documents/changed_file.md";
+/// One of them, whose text was just said.
+const CHANGED_ABOVE: &str = "documents/changed_above.md";
+/// One that is gone.
+const REMOVED_FILE: &str = "documents/removed_file.md";
+
+const fn shape(places: &'static [Place]) -> Shape {
+    Shape { trim: Trim::Newline, places }
+}
+
+const PATH: Place = Place::must("{{ path }}");
+const TEXT: Place = Place::must("{{ text }}");
+const OLD: Place = Place::must("{{ old }}");
+const NEW: Place = Place::must("{{ new }}");
+
+/// The templates used here. A pack that lacks one has that of the pack `codex`.
+pub(crate) const TEMPLATES: &[(&str, Shape)] = &[
+    (CUT, shape(&[PATH, Place::must("{{ missing }}"), Place::may("{{ size }}")])),
+    (IMPORTED, shape(&[PATH, TEXT, Place::may("{{ by }}")])),
+    (NESTED, shape(&[TEXT, Place::may("{{ path }}"), Place::may("{{ directory }}"), Place::may("{{ new }}")])),
+    (CHANGED, shape(&[TEXT, Place::may("{{ directory }}")])),
+    (CHANGED_FILE, shape(&[PATH, TEXT, OLD, NEW])),
+    (CHANGED_ABOVE, shape(&[PATH, OLD, NEW])),
+    (REMOVED_FILE, shape(&[PATH, OLD])),
+];

@@ -1,0 +1,178 @@
+//! What became of every source, worked out from the request itself.
+//!
+//! A file that was read counts as loaded only if its bytes are among the rows. So a layer that gets lost between
+//! reading and sending shows here, whatever the facts say.
+
+use std::collections::BTreeSet;
+
+use serde_json::Value;
+use serde_json::json;
+
+use super::Report;
+use super::Row;
+use super::fate_text;
+use super::why_text;
+use crate::facts::Fate;
+use crate::fragment::Origin;
+use crate::fragment::Why;
+use crate::instruction_file::InstructionFile;
+
+/// What became of a source.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Status {
+    /// All of it is in the request.
+    Full,
+    /// Some of it is.
+    Truncated,
+    /// Nothing of it is.
+    Omitted,
+    /// It was looked for and is not there.
+    Missing,
+    /// Another one takes its place.
+    Shadowed,
+    /// It is in the request already.
+    Duplicate,
+}
+
+impl Status {
+    /// Its word.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Full => "full",
+            Self::Truncated => "truncated",
+            Self::Omitted => "omitted",
+            Self::Missing => "missing",
+            Self::Shadowed => "shadowed",
+            Self::Duplicate => "duplicate",
+        }
+    }
+
+    fn of_why(why: &Why) -> Self {
+        match why {
+            Why::Cut { .. } => Self::Truncated,
+            Why::Shadowed { .. } | Why::Replaced { .. } => Self::Shadowed,
+            Why::Missing => Self::Missing,
+            Why::Duplicate => Self::Duplicate,
+            Why::OverBudget { .. }
+            | Why::LeftWindow { .. }
+            | Why::Blank
+            | Why::SwitchedOff
+            | Why::OnlyOnMention
+            | Why::Unusable { .. } => Self::Omitted,
+        }
+    }
+
+    fn of_fate(fate: &Fate) -> Self {
+        match fate {
+            Fate::Absent => Self::Missing,
+            Fate::Shadowed { .. } => Self::Shadowed,
+            Fate::Read | Fate::NotAFile | Fate::Unreadable { .. } | Fate::Blank => Self::Omitted,
+        }
+    }
+}
+
+/// A source, and what became of it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SourceRow {
+    /// The slot, where it has one.
+    pub part: Option<String>,
+    /// A path or a name.
+    pub source: String,
+    /// What became of it.
+    pub status: Status,
+    /// How many of its bytes are in the request.
+    pub bytes: u64,
+    /// Why not all of it is; blank if all is.
+    pub why: String,
+}
+
+impl Report {
+    /// Every source that was used or looked for.
+    pub fn sources(&self) -> Vec<SourceRow> {
+        let mut sources: Vec<SourceRow> = Vec::new();
+        for file in &self.files {
+            let (status, bytes) = self.delivery(file);
+            let omission = self.omissions.iter().find(|omission| omission.what == file.path);
+            let why = match (status, omission) {
+                (Status::Full, _) => String::new(),
+                (_, Some(omission)) => why_text(&omission.why),
+                (_, None) => "read, but not in the request".to_owned(),
+            };
+            let part = omission.map(|omission| omission.slot.to_string());
+            sources.push(SourceRow { part, source: file.path.clone(), status, bytes, why });
+        }
+        let is_listed = |name: &str, sources: &[SourceRow]| sources.iter().any(|it| it.source == name);
+        for candidate in &self.candidates {
+            if !is_listed(&candidate.path, &sources) {
+                let (status, why) = (Status::of_fate(&candidate.fate), fate_text(&candidate.fate));
+                sources.push(SourceRow { part: None, source: candidate.path.clone(), status, bytes: 0, why });
+            }
+        }
+        for omission in &self.omissions {
+            if !is_listed(&omission.what, &sources) {
+                let bytes = if let Why::Cut { kept, .. } = omission.why { kept } else { 0 };
+                sources.push(SourceRow {
+                    part: Some(omission.slot.to_string()),
+                    source: omission.what.clone(),
+                    status: Status::of_why(&omission.why),
+                    bytes,
+                    why: why_text(&omission.why),
+                });
+            }
+        }
+        sources
+    }
+
+    /// How much of a file that was read is in the request, by the request's own rows.
+    pub fn delivery(&self, file: &InstructionFile) -> (Status, u64) {
+        let ranges = self.rows.iter().filter_map(|row| match &row.origin {
+            Origin::File { path, range, size } if **path == *file.path => Some((range.clone(), range.end >= *size)),
+            _ => None,
+        });
+        let (mut end, mut is_whole, mut bytes) = (0, false, 0);
+        let mut ranges: Vec<_> = ranges.collect();
+        ranges.sort_by_key(|(range, _)| range.start);
+        for (range, reaches_end) in ranges {
+            // A file that is there twice counts once.
+            bytes += range.end.saturating_sub(end.max(range.start));
+            end = end.max(range.end);
+            is_whole |= reaches_end;
+        }
+        let status = match bytes {
+            0 => Status::Omitted,
+            _ if is_whole => Status::Full,
+            _ => Status::Truncated,
+        };
+        (status, bytes)
+    }
+
+    /// What each row is: whole, cut, or the bytes of a file that are there already.
+    pub fn statuses(&self) -> impl Iterator<Item = (&Row, Status)> {
+        let mut seen: BTreeSet<(&str, u64, u64)> = BTreeSet::new();
+        self.rows.iter().map(move |row| {
+            let Origin::File { path, range, .. } = &row.origin else {
+                return (row, Status::Full);
+            };
+            let is_new = seen.insert((path, range.start, range.end));
+            let is_cut = row.status() == Status::Truncated.as_str();
+            let status = if !is_new {
+                Status::Duplicate
+            } else if is_cut {
+                Status::Truncated
+            } else {
+                Status::Full
+            };
+            (row, status)
+        })
+    }
+}
+
+pub(super) fn source_json(source: &SourceRow) -> Value {
+    json!({
+        "part": source.part,
+        "source": source.source,
+        "status": source.status.as_str(),
+        "bytes": source.bytes,
+        "why": source.why,
+    })
+}

@@ -1,0 +1,207 @@
+//! Instruction files beyond those of the chain: what they import, and those of folders that a tool goes to.
+//!
+//! What a project's files import must lie in the project, links followed: a repository that somebody else wrote does
+//! not choose which of the user's files are sent. What the user's own file imports may lie anywhere.
+//!
+//! Not here: which parts of a text are imports, and which files the model knows already (`pellucid-engine`).
+
+use std::fs;
+use std::fs::File;
+use std::io;
+use std::io::Read;
+use std::path::Path;
+use std::path::PathBuf;
+
+use pellucid_engine::documents::imports;
+use pellucid_engine::documents::imports::Fault;
+use pellucid_engine::documents::imports::Imported;
+use pellucid_engine::documents::imports::Limits;
+use pellucid_engine::facts::Document;
+
+use crate::documents;
+
+/// Folders whose instruction files nobody wrote for this project.
+const NOT_ENTERED: [&str; 2] = [".git", "node_modules"];
+
+/// A project, as far as its instruction files are concerned.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Surroundings {
+    /// Its top folder, links followed.
+    pub root: PathBuf,
+    /// The folder that is worked in, links followed.
+    pub cwd: PathBuf,
+    /// Further names of instruction files.
+    pub fallback_names: Vec<String>,
+    /// How many bytes of a file are read.
+    pub bytes_max: usize,
+}
+
+impl Surroundings {
+    /// Those of a working directory: up to the nearest folder with a `.git` entry, or the directory alone.
+    pub fn of(cwd: &Path, fallback_names: &[String], bytes_max: usize) -> Self {
+        let cwd = fs::canonicalize(cwd).unwrap_or_else(|_| cwd.to_owned());
+        let root = cwd.ancestors().find(|folder| folder.parent().is_some() && folder.join(".git").exists());
+        let root = root.unwrap_or(&cwd).to_owned();
+        Self { root, cwd, fallback_names: fallback_names.to_vec(), bytes_max }
+    }
+
+    /// The files that instruction files import, `depth` steps far.
+    pub fn imports(&self, own: Option<&Document>, project: &[Document], depth: usize, home: &Path) -> Vec<Imported> {
+        if depth == 0 || self.bytes_max == 0 {
+            return Vec::new();
+        }
+        let home = home.to_string_lossy();
+        let limits = Limits { depth, home: &home };
+        let mut any = |path: &str| self.read(Path::new(path));
+        let mut found = imports::follow(own.map_or(&[], std::slice::from_ref), limits, &mut any);
+        let mut inside = |path: &str| {
+            let real = fs::canonicalize(path).map_err(|error| fault(&error))?;
+            if real.starts_with(&self.root) { self.read(&real) } else { Err(Fault::Outside) }
+        };
+        found.extend(imports::follow(project, limits, &mut inside));
+        found
+    }
+
+    fn read(&self, path: &Path) -> Result<Document, Fault> {
+        beginning(path, self.bytes_max).map_err(|error| fault(&error))
+    }
+
+    /// The instruction files of the folders that paths lead through, those nearer to the root first. Folders from the
+    /// root to the working directory are left out: theirs are in the chain.
+    pub fn on_the_way(&self, paths: &[String]) -> Vec<Document> {
+        let mut folders: Vec<PathBuf> = Vec::new();
+        for path in paths {
+            let path = Path::new(path);
+            let is_entered = path.components().all(|part| NOT_ENTERED.iter().all(|name| part.as_os_str() != *name));
+            if !path.starts_with(&self.root) || !is_entered {
+                continue;
+            }
+            let folder = if path.is_dir() { Some(path) } else { path.parent() };
+            let inside = folder.into_iter().flat_map(Path::ancestors).take_while(|it| it.starts_with(&self.root));
+            let own = inside.filter(|it| !self.cwd.starts_with(it));
+            folders.extend(own.map(Path::to_owned));
+        }
+        folders.sort_by(|a, b| a.components().count().cmp(&b.components().count()).then_with(|| a.cmp(b)));
+        folders.dedup();
+        folders.iter().filter_map(|folder| self.document_of(folder)).collect()
+    }
+
+    /// The file that stands for a folder.
+    fn document_of(&self, folder: &Path) -> Option<Document> {
+        let names = documents::names(&self.fallback_names);
+        let file = names.iter().map(|name| folder.join(name)).find(|file| file.is_file())?;
+        self.again(&file)
+    }
+
+    /// A file that was read before, as it is now.
+    pub fn again(&self, path: &Path) -> Option<Document> {
+        let document = beginning(path, self.bytes_max).ok()?;
+        (!String::from_utf8_lossy(&document.bytes).trim().is_empty()).then_some(document)
+    }
+}
+
+/// The first bytes of a file.
+fn beginning(path: &Path, bytes_max: usize) -> io::Result<Document> {
+    let metadata = fs::metadata(path)?;
+    if !metadata.is_file() {
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, "not a file"));
+    }
+    let mut bytes = Vec::new();
+    File::open(path)?.take(bytes_max as u64).read_to_end(&mut bytes)?;
+    let size = metadata.len().max(bytes.len() as u64);
+    Ok(Document { path: path.to_string_lossy().into_owned(), bytes, size })
+}
+
+fn fault(error: &io::Error) -> Fault {
+    match error.kind() {
+        io::ErrorKind::NotFound => Fault::Missing,
+        _ => Fault::Unreadable { error: error.to_string() },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use expect_test::Expect;
+    use expect_test::expect;
+
+    use super::*;
+    use crate::fixture::Fixture;
+
+    fn surroundings(fixture: &Fixture, cwd: &str) -> Surroundings {
+        Surroundings::of(&fixture.path(cwd), &["TEAM.md".to_owned()], 100)
+    }
+
+    #[track_caller]
+    fn check_imports(entries: &str, depth: usize, expected: &Expect) {
+        let fixture = Fixture::new(entries);
+        let read = |path: &str| beginning(&fixture.path(path), 100).unwrap();
+        let (own, project) = (read("home/AGENTS.md"), [read("w/AGENTS.md")]);
+        let found = surroundings(&fixture, "w").imports(Some(&own), &project, depth, &fixture.path("home"));
+        let lines: Vec<String> = found
+            .iter()
+            .map(|it| match &it.outcome {
+                Ok(document) => format!("{} {:?}", it.path, String::from_utf8_lossy(&document.bytes)),
+                Err(fault) => format!("{} {fault}", it.path),
+            })
+            .collect();
+        expected.assert_eq(&fixture.shown(lines.join("\n")));
+    }
+
+    #[test]
+    fn a_project_imports_what_is_in_it_and_its_user_what_they_like() {
+        check_imports(
+            "
+            secret.md: S.
+            home/AGENTS.md: @../secret.md @~/mine.md
+            home/mine.md: M.
+            w/.git/
+            w/AGENTS.md: @docs/a.md @../secret.md @link.md @docs @~/mine.md
+            w/docs/a.md: A. @b.md
+            w/docs/b.md: B.
+            w/link.md -> ../secret.md
+            ",
+            1,
+            &expect![[r#"
+                $/secret.md "S."
+                $/home/mine.md "M."
+                $/w/docs/a.md "A. @b.md"
+                $/w/docs/b.md it is more than 1 imports away
+                $/secret.md it is outside of the project
+                $/w/link.md it is outside of the project
+                $/home/mine.md it is outside of the project"#]],
+        );
+        check_imports("home/AGENTS.md: @x.md\nw/AGENTS.md: @y.md", 0, &expect![[""]]);
+    }
+
+    #[track_caller]
+    fn check_way(entries: &str, cwd: &str, paths: &[&str], expected: &Expect) {
+        let fixture = Fixture::new(entries);
+        let paths: Vec<String> = paths.iter().map(|it| fixture.path(it).to_string_lossy().into_owned()).collect();
+        let found = surroundings(&fixture, cwd).on_the_way(&paths);
+        let lines: Vec<String> = found.iter().map(|it| it.path.clone()).collect();
+        expected.assert_eq(&fixture.shown(lines.join("\n")));
+    }
+
+    #[test]
+    fn folders_on_the_way_have_a_say_and_those_of_the_chain_had_it() {
+        check_way(
+            "
+            AGENTS.md: Above.
+            w/.git/
+            w/AGENTS.md: Root.
+            w/a/AGENTS.md: A.
+            w/a/b/TEAM.md: B.
+            w/a/b/c/x.rs: x
+            w/a/d/AGENTS.md:  \\n
+            w/e/AGENTS.override.md: E.
+            w/e/AGENTS.md: not this
+            w/node_modules/n/AGENTS.md: N.
+            ",
+            "w/a",
+            &["w/a/b/c/x.rs", "w/a/b/new/y.rs", "w/a/d/z", "w/e", "w/node_modules/n/i.js", "AGENTS.md", "w/AGENTS.md"],
+            &expect![[r#"
+                $/w/e/AGENTS.override.md
+                $/w/a/b/TEAM.md"#]],
+        );
+    }
+}

@@ -1,10 +1,12 @@
 //! A session: a conversation with its settings, and the requests it makes.
 
+mod again;
 mod headers;
 mod mcp;
 mod recall;
 mod shown;
 mod shrink;
+mod variables;
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -76,6 +78,7 @@ use pellucid_protocol::operation::SettingsChange;
 use pellucid_protocol::provider::Provider;
 use pellucid_protocol::provider::WireApi;
 use pellucid_protocol::settings::ReasoningEffort;
+use pellucid_protocol::settings::ResumeContext;
 use pellucid_store::find;
 use pellucid_store::read::ReadError;
 use pellucid_store::read::SessionFile;
@@ -86,11 +89,13 @@ use pellucid_store::requests::entry::Purpose;
 use pellucid_store::side::Side;
 use pellucid_tools::desk::Notice;
 use pellucid_tools::situation::Situation;
+use pellucid_tools::situation::SkillVariables;
 use pellucid_tools::toolbox::Equipment;
 use pellucid_tools::toolbox::Toolbox;
 use pellucid_workspace::images::load_image;
 use serde_json::Value;
 
+use self::again::Schedule;
 pub(crate) use self::headers::TurnHeaders;
 use self::recall::keep;
 use crate::child;
@@ -279,6 +284,12 @@ pub struct Session {
     pub(crate) servers: Option<Attached>,
     /// Snapshots that the work tree was brought back to.
     pub(crate) undone: BTreeSet<String>,
+    /// Messages that are said again, if any are.
+    again: Option<Schedule>,
+    /// What faces were not told yet.
+    told: Vec<EventMessage>,
+    /// Variables that skills need. They are kept nowhere else.
+    skill_variables: SkillVariables,
 }
 
 /// A summary that is not written down yet.
@@ -355,7 +366,7 @@ impl Session {
             log.sent_from_start().open(&Opening { summaries, ..setup.opening(How::Forked, at) });
         }
         let mut session = Self::going_on(setup, log, file, restored);
-        session.record_context(context);
+        session.record_context_after_history(context);
         Ok(session)
     }
 
@@ -380,8 +391,9 @@ impl Session {
     fn going_on(mut setup: Setup, log: Log, file: &SessionFile, restored: Restored) -> Self {
         let model = &setup.gathered.facts.model.slug;
         if let Some(before) = restored.model.as_ref().filter(|before| *before != model) {
+            let tokens = restored.transcript.tokens();
             let message = format!(
-                "this session was last used with the model `{before}` and goes on with `{model}`; its answers may differ from those of `{before}`"
+                "this session was last used with the model `{before}` and goes on with `{model}`; its answers may differ from those of `{before}`, and about {tokens} tokens are paid for anew"
             );
             setup.notices.push(EventMessage::Warning { message });
         }
@@ -407,6 +419,7 @@ impl Session {
         let file = MemoryFile::read(setup.side.get(memory::SIDE));
         let layout = setup.pack.layout.memory.as_ref();
         let memory = layout.map(|layout| Memory::new(layout, layout.prompt(&setup.pack), file));
+        let again = Schedule::of(&mut setup);
         let facts = &setup.gathered.facts;
         let config = &setup.sources.config;
         let toolbox = Toolbox::new(Equipment {
@@ -438,6 +451,9 @@ impl Session {
             summary: None,
             running_summary: None,
             n_context: 0,
+            again,
+            told: Vec::new(),
+            skill_variables: SkillVariables::default(),
             setup,
         }
     }
@@ -529,10 +545,12 @@ impl Session {
         for message in messages {
             self.record_layout(&Draft::from(message));
         }
+        self.say_again();
     }
 
     /// Notes that something was sent, whatever came of it.
     pub(crate) fn complete_turn(&mut self) {
+        self.complete_turn_again();
         if let Some(standing) = &mut self.standing {
             standing.complete_turn();
             keep(&mut self.setup.side, standing::SIDE, standing.kept());
@@ -543,8 +561,20 @@ impl Session {
     pub(crate) fn record_due_context(&mut self) {
         if std::mem::take(&mut self.context_is_due) {
             let context = assemble::assemble(&self.setup.pack, &self.setup.gathered.facts);
-            self.record_context(context);
+            self.record_context_after_history(context);
         }
+    }
+
+    /// Records the context of a session that goes on: all of it, or what the history does not have.
+    fn record_context_after_history(&mut self, mut context: Context) {
+        match self.setup.sources.config.prompt.resume_context {
+            ResumeContext::Again => self.said_all(),
+            ResumeContext::Changed => {
+                let known: Vec<Item> = self.transcript.items().collect();
+                context.messages.retain(|message| !known.contains(&message.item()));
+            }
+        }
+        self.record_context(context);
     }
 
     /// Notes that a task ended, whatever it was.
@@ -600,7 +630,11 @@ impl Session {
         let images = images::load(inputs);
         let mut draft = user_message(&self.setup.pack, inputs, &images);
         if let Some(standing) = &mut self.standing {
+            let again = standing.again();
             draft = standing.wrap(inputs, draft);
+            if let Some(again) = again {
+                self.note_again(&again);
+            }
         }
         self.record_draft(&draft);
     }
@@ -646,7 +680,8 @@ impl Session {
     /// What holds for the calls of a turn.
     pub(crate) fn situation(&self, turn_id: &TurnId) -> Situation {
         let agents = crew::line(&self.setup, &self.instructions, &self.log);
-        Situation { agents, ..situation::situation(&self.setup, turn_id) }
+        let skill_variables = self.skill_variables.clone();
+        Situation { agents, skill_variables, ..situation::situation(&self.setup, turn_id) }
     }
 
     /// Records an item.

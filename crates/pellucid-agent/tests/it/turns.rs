@@ -9,6 +9,8 @@ use pellucid_protocol::settings::ApprovalPolicy;
 use pellucid_protocol::settings::Personality;
 use pellucid_protocol::settings::SandboxPolicy;
 use pellucid_testkit::MockReply;
+use pellucid_testkit::Workspace;
+use serde_json::Value;
 use serde_json::json;
 
 use crate::Played;
@@ -299,6 +301,37 @@ fn a_summary_that_forgets_a_completed_request_is_refused() {
         last["input"].as_array().unwrap().iter().map(|item| item["content"][0]["text"].as_str().unwrap()).collect();
     assert_eq!((texts.len(), texts[2], texts[4]), (5, "one", "two"));
     assert!(texts[3].ends_with("Fine.\n\n1. completed: did it\n\n<requests>\n<request n=\"1\" state=\"completed\">one</request>\n</requests>"), "{}", texts[3]);
+}
+
+/// The texts that a layout says, in any order.
+fn standing(body: &Value) -> Vec<String> {
+    let items = body["input"].as_array().unwrap().iter();
+    let texts = items.filter_map(|item| Some((item["role"].as_str()?, item["content"][0]["text"].as_str()?)));
+    let is_standing = |(role, text): &(&str, &str)| {
+        *role == "developer"
+            || text.starts_with("# AGENTS.md instructions")
+            || text.starts_with("<environment_context>")
+    };
+    let mut texts: Vec<String> = texts.filter(is_standing).map(|(_, text)| text.to_owned()).collect();
+    texts.sort();
+    texts
+}
+
+#[test]
+fn rules_stand_once_after_a_summary_as_in_a_new_session() {
+    let files = Workspace::new("//- work/AGENTS.md\nBe kind.\n");
+    for rules in ["", "keep_turns = 1", "input = \"conversation\"", "requests = \"marked\"\nfallback = \"local\""] {
+        let config = format!("{FULL}[compaction]\n{rules}");
+        let replies =
+            || vec![full("a"), MockReply::say("summary"), MockReply::say("summary"), full("b"), MockReply::say("c")];
+        let before_a_turn = crate::play_in(&files, &config, replies(), vec![say("one"), say("two"), say("three")]);
+        let by_hand = crate::play_in(&files, &config, replies(), vec![say("one"), Operation::Compact, say("two")]);
+        for played in [&before_a_turn, &by_hand] {
+            let fresh = standing(&played.requests[0]);
+            assert_eq!(fresh.len(), 3);
+            assert_eq!(standing(played.requests.last().unwrap()), fresh, "{rules}");
+        }
+    }
 }
 
 #[test]

@@ -200,7 +200,7 @@ enum Happened {
     Remembered(Box<Remembered>),
     ServersStarted,
     /// A person answered the question for variables, or will not.
-    Answered(Option<Answer>),
+    Answered(Box<Option<Answer>>),
 }
 
 /// What is known of the repository.
@@ -238,7 +238,7 @@ impl Driver<'_> {
                     Vec::new()
                 }
                 Happened::Answered(answer) => {
-                    if let Some(Answer::Answers(answers)) = &answer {
+                    if let Some(Answer::Answers(answers)) = answer.as_ref() {
                         self.session.learn_variables(answers);
                     }
                     let situation = self.session.situation(&self.input.id);
@@ -722,7 +722,7 @@ impl Waiting {
                 Self::Answering(answer) => {
                     let answer = answer.await;
                     *self = Self::Nothing;
-                    return Happened::Answered(answer);
+                    return Happened::Answered(Box::new(answer));
                 }
                 Self::Remembering(remembering) => {
                     let remembered = remembering.await;

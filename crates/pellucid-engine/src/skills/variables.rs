@@ -83,8 +83,8 @@ pub fn question(pack: &Pack, turn_id: &TurnId, needed: &[NeededVariable]) -> Req
 /// The values that a person gave. Only words of their own count, the last of them.
 pub fn given(answers: &UserAnswers) -> Vec<(String, String)> {
     let value = |said: &[String]| {
-        let notes = said.iter().filter_map(|said| said.strip_prefix(NOTE)).map(str::trim);
-        notes.filter(|note| !note.is_empty()).next_back().map(str::to_owned)
+        let mut notes = said.iter().filter_map(|said| said.strip_prefix(NOTE)).map(str::trim);
+        notes.rfind(|note| !note.is_empty()).map(str::to_owned)
     };
     answers.answers.iter().filter_map(|(name, answer)| Some((name.clone(), value(&answer.answers)?))).collect()
 }

@@ -78,7 +78,6 @@ use pellucid_protocol::operation::SettingsChange;
 use pellucid_protocol::provider::Provider;
 use pellucid_protocol::provider::WireApi;
 use pellucid_protocol::settings::ReasoningEffort;
-use pellucid_protocol::settings::ResumeContext;
 use pellucid_store::find;
 use pellucid_store::read::ReadError;
 use pellucid_store::read::SessionFile;
@@ -393,7 +392,7 @@ impl Session {
         if let Some(before) = restored.model.as_ref().filter(|before| *before != model) {
             let tokens = restored.transcript.tokens();
             let message = format!(
-                "this session was last used with the model `{before}` and goes on with `{model}`; its answers may differ from those of `{before}`, and about {tokens} tokens are paid for anew"
+                "this session was last used with the model `{before}` and goes on with `{model}`; answers may differ, and about {tokens} tokens are paid for anew"
             );
             setup.notices.push(EventMessage::Warning { message });
         }
@@ -555,26 +554,6 @@ impl Session {
             standing.complete_turn();
             keep(&mut self.setup.side, standing::SIDE, standing.kept());
         }
-    }
-
-    /// Records the context, if that has to be done yet.
-    pub(crate) fn record_due_context(&mut self) {
-        if std::mem::take(&mut self.context_is_due) {
-            let context = assemble::assemble(&self.setup.pack, &self.setup.gathered.facts);
-            self.record_context_after_history(context);
-        }
-    }
-
-    /// Records the context of a session that goes on: all of it, or what the history does not have.
-    fn record_context_after_history(&mut self, mut context: Context) {
-        match self.setup.sources.config.prompt.resume_context {
-            ResumeContext::Again => self.said_all(),
-            ResumeContext::Changed => {
-                let known: Vec<Item> = self.transcript.items().collect();
-                context.messages.retain(|message| !known.contains(&message.item()));
-            }
-        }
-        self.record_context(context);
     }
 
     /// Notes that a task ended, whatever it was.

@@ -1,4 +1,5 @@
-//! Messages of the first context that are said again: when, and where that is written down.
+//! Messages of the first context that are said again, when a session goes on or after some turns, and
+//! where that is written down.
 
 use std::collections::BTreeMap;
 
@@ -6,6 +7,7 @@ use pellucid_engine::reinject::again;
 use pellucid_engine::reinject::again::Again;
 use pellucid_engine::reinject::again::AgainState;
 use pellucid_engine::reinject::again::SaidAgain;
+use pellucid_protocol::settings::ResumeContext;
 
 use super::*;
 
@@ -38,6 +40,26 @@ impl Schedule {
 }
 
 impl Session {
+    /// Records the context, if that has to be done yet.
+    pub(crate) fn record_due_context(&mut self) {
+        if std::mem::take(&mut self.context_is_due) {
+            let context = assemble::assemble(&self.setup.pack, &self.setup.gathered.facts);
+            self.record_context_after_history(context);
+        }
+    }
+
+    /// Records the context of a session that goes on: all of it, or what the history does not have.
+    pub(super) fn record_context_after_history(&mut self, mut context: Context) {
+        match self.setup.sources.config.prompt.resume_context {
+            ResumeContext::Again => self.said_all(),
+            ResumeContext::Changed => {
+                let known: Vec<Item> = self.transcript.items().collect();
+                context.messages.retain(|message| !known.contains(&message.item()));
+            }
+        }
+        self.record_context(context);
+    }
+
     /// Says again what is due, after everything that was said.
     pub(super) fn say_again(&mut self) {
         let Some(schedule) = &mut self.again else {

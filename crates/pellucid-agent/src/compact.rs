@@ -2,6 +2,8 @@
 //!
 //! Not here: asking a model for the summary. That is a turn, which `door` runs.
 
+use pellucid_engine::boundary;
+use pellucid_engine::compaction;
 use pellucid_engine::fragment::Origin;
 use pellucid_protocol::event::EventMessage;
 use pellucid_protocol::item::Item;
@@ -25,6 +27,20 @@ impl Session {
     /// The estimated tokens of instructions and history.
     pub fn tokens(&self) -> usize {
         self.prompt_tokens()
+    }
+
+    /// The last summary's whole message, where one can be read.
+    pub fn last_summary_message(&self) -> Option<String> {
+        let prefix = format!("{}\n", compaction::summary_prefix(&self.setup.pack));
+        let items: Vec<Item> = self.transcript.items().collect();
+        let mut said = items.iter().rev().filter_map(boundary::said_by_person);
+        said.find(|text| text.starts_with(&prefix))
+    }
+
+    /// The last summary in its own words, where it can be read.
+    pub fn last_summary(&self) -> Option<String> {
+        let prefix = format!("{}\n", compaction::summary_prefix(&self.setup.pack));
+        Some(self.last_summary_message()?.strip_prefix(&prefix)?.to_owned())
     }
 
     /// Puts a summary that somebody wrote in place of the history.

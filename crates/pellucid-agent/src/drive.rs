@@ -10,6 +10,7 @@ use std::time::Duration;
 use pellucid_engine::compaction::Compaction;
 use pellucid_engine::compaction::Dropped;
 use pellucid_engine::facts::Facts;
+use pellucid_engine::fragment::Origin;
 use pellucid_engine::request::Frame;
 use pellucid_engine::request::Request;
 use pellucid_engine::turn::Fact;
@@ -75,12 +76,15 @@ pub(crate) enum Task {
 
 /// Runs a turn to its end.
 pub(crate) async fn drive(session: &mut Session, input: TurnInput, inside: &mut Inside) -> Result<(), FaceGone> {
-    let stood = match input.task {
+    let mut stood = match input.task {
         Task::Answer => session.stand(&input.items),
         Task::Compact | Task::UserCommand(_) => Ok(Vec::new()),
     };
     match input.task {
-        Task::Answer if stood.is_ok() => session.begin_turn(),
+        Task::Answer if stood.is_ok() => {
+            session.begin_turn();
+            stood = stood.map(|told| told.into_iter().chain(session.take_told()).collect());
+        }
         Task::UserCommand(_) => session.record_due_context(),
         Task::Answer | Task::Compact => {}
     }
@@ -95,6 +99,7 @@ pub(crate) async fn drive(session: &mut Session, input: TurnInput, inside: &mut 
         compaction_limit: session.compaction_limit().filter(|_| !session.has_memory()),
         summarised_by: session.summarised_by(),
         takeover: session.takeover().filter(|_| !session.has_memory()),
+        compaction: session.compaction_rules(),
         first_retry: if session.socket_version().is_some() { FirstRetry::Silent } else { FirstRetry::Told },
     };
     session.learn_server_tools();
@@ -113,6 +118,8 @@ pub(crate) async fn drive(session: &mut Session, input: TurnInput, inside: &mut 
         asked: BTreeMap::new(),
         is_unwanted: false,
         has_asked: false,
+        has_asked_for_variables: false,
+        held: Vec::new(),
         user_command: None,
     };
     let is_sent = stood.is_ok() && driver.input.task == Task::Answer;
@@ -159,6 +166,10 @@ struct Driver<'a> {
     summary: Option<Summary>,
     /// Whether the model was asked in this turn.
     has_asked: bool,
+    /// Whether the person was asked for variables in this turn.
+    has_asked_for_variables: bool,
+    /// What is wished once they have answered.
+    held: Vec<Wish>,
 }
 
 /// A summary that is being made.
@@ -166,6 +177,8 @@ struct Summary {
     compaction: Compaction,
     /// The facts of the model that makes it.
     facts: Facts,
+    /// What was given so far, where a summary that fails leaves no trace.
+    reply: Option<Vec<(Item, Origin)>>,
 }
 
 /// What the turn waits for.
@@ -177,6 +190,7 @@ enum Waiting {
     Pausing(Pin<Box<tokio::time::Sleep>>),
     Remembering(Pin<Box<dyn Future<Output = Remembered> + Send>>),
     Starting(Pin<Box<dyn Future<Output = ()> + Send>>),
+    Answering(Pin<Box<dyn Future<Output = Option<Answer>> + Send>>),
 }
 
 /// Something that happened: a fact for the turn, or something that the session needs first.
@@ -185,6 +199,8 @@ enum Happened {
     Fact(Fact),
     Remembered(Box<Remembered>),
     ServersStarted,
+    /// A person answered the question for variables, or will not.
+    Answered(Box<Option<Answer>>),
 }
 
 /// What is known of the repository.
@@ -221,18 +237,33 @@ impl Driver<'_> {
                     self.servers_started(turn, inside).await?;
                     Vec::new()
                 }
+                Happened::Answered(answer) => {
+                    if let Some(Answer::Answers(answers)) = answer.as_ref() {
+                        self.session.learn_variables(answers);
+                    }
+                    let situation = self.session.situation(&self.input.id);
+                    self.session.jobs.set_situation(situation);
+                    std::mem::take(&mut self.held)
+                }
             };
         }
         Ok(())
     }
 
     async fn fulfil(&mut self, turn: &Turn, wishes: Vec<Wish>, inside: &Inside) -> Result<Flow, FaceGone> {
-        for wish in wishes {
+        let mut wishes = wishes.into_iter();
+        while let Some(wish) = wishes.next() {
             match wish {
                 Wish::Emit(event) => inside.events.send(&mut self.session.log, self.input.id.as_str(), event).await?,
                 Wish::RecordSteered(inputs) => self.session.record_message(&inputs),
+                Wish::RecordInput(inputs) if self.ask_for_variables(&inputs) => {
+                    self.held = [Wish::RecordInput(inputs)].into_iter().chain(wishes).collect();
+                    return Ok(Flow::On);
+                }
                 Wish::RecordInput(inputs) => {
-                    for warning in self.session.record_input(&inputs) {
+                    let mut told = self.session.record_input(&inputs);
+                    told.extend(self.session.take_told());
+                    for warning in told {
                         inside.events.send(&mut self.session.log, self.input.id.as_str(), warning).await?;
                     }
                     if let Some(plan) = self.session.ghost_plan() {
@@ -241,7 +272,10 @@ impl Driver<'_> {
                 }
                 Wish::Record(item, origin) => self.session.record(&item, &origin),
                 Wish::RecordDraft(draft) => self.session.record_draft(&draft),
-                Wish::Note(item, origin) => self.session.note(&item, &origin),
+                Wish::Note(item, origin) => match self.summary.as_mut().and_then(|summary| summary.reply.as_mut()) {
+                    Some(reply) => reply.push((item, origin)),
+                    None => self.session.note(&item, &origin),
+                },
                 Wish::Persist => self.session.log.persist(),
                 Wish::LogSummary => self.session.log_summary(),
                 Wish::RecordSkills => self.session.record_skills(),
@@ -290,7 +324,9 @@ impl Driver<'_> {
                     if let Some(error) = compaction.failure() {
                         self.facts.push_back(Fact::WindowExceeded(error.clone()));
                     } else if compaction.has_question() {
-                        self.summary = Some(Summary { compaction, facts });
+                        let is_checked = self.session.compaction_rules().is_checked() && !compaction.is_by_window();
+                        let reply = is_checked.then(Vec::new);
+                        self.summary = Some(Summary { compaction, facts, reply });
                         if self.session.summarised_by() == SummarisedBy::Model {
                             self.log_context();
                         }
@@ -300,7 +336,24 @@ impl Driver<'_> {
                         self.facts.push_back(Fact::Rebuilt(rebuilt));
                     }
                 }
-                Wish::AskForSummaryAgain => self.ask_for_summary(turn).await,
+                Wish::AskForSummaryAgain => {
+                    if let Some(reply) = self.summary.as_mut().and_then(|summary| summary.reply.as_mut()) {
+                        reply.clear();
+                    }
+                    self.ask_for_summary(turn).await;
+                }
+                Wish::DropHalf => {
+                    let summary = self.summary.as_mut();
+                    let dropped = summary.map_or(Dropped::Nothing, |summary| summary.compaction.drop_half());
+                    self.facts.push_back(Fact::OldestDropped(dropped));
+                }
+                Wish::SummariseLocally => {
+                    if let Some(summary) = self.summary.take() {
+                        let rebuilt = self.session.rebuild_locally(summary.compaction, &summary.facts);
+                        self.facts.push_back(Fact::Rebuilt(rebuilt));
+                        self.tell(inside).await?;
+                    }
+                }
                 Wish::DropOldest => {
                     let summary = self.summary.as_mut();
                     let dropped = summary.map_or(Dropped::Nothing, |summary| summary.compaction.drop_oldest());
@@ -310,19 +363,62 @@ impl Driver<'_> {
                     if let Some(summary) = self.summary.take() {
                         let rebuilt = self.session.replace(summary.compaction, items, &summary.facts);
                         self.facts.push_back(Fact::Rebuilt(rebuilt));
+                        self.tell(inside).await?;
                     }
                 }
                 Wish::Rebuild => {
-                    if let Some(summary) = self.summary.take() {
-                        let rebuilt = self.session.rebuild(summary.compaction, &summary.facts);
-                        self.facts.push_back(Fact::Rebuilt(rebuilt));
-                    }
+                    let fact = self.summary.take().map(|summary| self.rebuild(summary));
+                    self.facts.extend(fact);
+                    self.tell(inside).await?;
                 }
                 Wish::Notify(last_message) => self.session.notify(&self.input.id, last_message.as_deref()),
                 Wish::Finish => return Ok(Flow::Over),
             }
         }
         Ok(Flow::On)
+    }
+
+    /// Asks the person for variables that an input needs, once in a turn. Gives whether it has to wait.
+    fn ask_for_variables(&mut self, inputs: &[UserInput]) -> bool {
+        if std::mem::replace(&mut self.has_asked_for_variables, true) {
+            return false;
+        }
+        let question = self.session.variable_question(&self.input.id, inputs);
+        let Some(question) = question else {
+            if self.session.has_skill_variables() {
+                let situation = self.session.situation(&self.input.id);
+                self.session.jobs.set_situation(situation);
+            }
+            return false;
+        };
+        let (desk, key) = (self.session.jobs.desk(), AskKey::Question(self.input.id.clone()));
+        self.waiting =
+            Waiting::Answering(Box::pin(async move { desk.ask(EventMessage::RequestUserInput(question), key).await }));
+        true
+    }
+
+    /// Puts a summary in place of the history, unless it is refused.
+    fn rebuild(&mut self, mut summary: Summary) -> Fact {
+        let reply = summary.reply.take();
+        if let Some(reply) = reply {
+            let items: Vec<Item> = reply.iter().map(|(item, _)| item.clone()).collect();
+            if let Some(error) = self.session.refusal(&summary.compaction, &items) {
+                self.summary = Some(Summary { reply: Some(Vec::new()), ..summary });
+                return Fact::SummaryRefused(error);
+            }
+            for (item, origin) in &reply {
+                self.session.note(item, origin);
+            }
+        }
+        Fact::Rebuilt(self.session.rebuild(summary.compaction, &summary.facts))
+    }
+
+    /// Tells what the session wants faces to know.
+    async fn tell(&mut self, inside: &Inside) -> Result<(), FaceGone> {
+        for event in self.session.take_told() {
+            inside.events.send(&mut self.session.log, self.input.id.as_str(), event).await?;
+        }
+        Ok(())
     }
 
     /// Asks the model, after what has to be remembered for it.
@@ -624,6 +720,11 @@ impl Waiting {
                     starting.await;
                     *self = Self::Nothing;
                     return Happened::ServersStarted;
+                }
+                Self::Answering(answer) => {
+                    let answer = answer.await;
+                    *self = Self::Nothing;
+                    return Happened::Answered(Box::new(answer));
                 }
                 Self::Remembering(remembering) => {
                     let remembered = remembering.await;

@@ -222,7 +222,7 @@ impl<'a> Run<'a> {
                     let verdict = self.verdict(request)?;
                     outcomes.push((request.at, outcome(request, verdict)));
                 }
-                Entry::Frame(_) | Entry::Rebuilt(_) | Entry::Reply(_) => {}
+                Entry::Frame(_) | Entry::Rebuilt(_) | Entry::Reply(_) | Entry::SaidAgain(_) => {}
             }
         }
         Ok(outcomes)

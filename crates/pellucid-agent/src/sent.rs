@@ -8,6 +8,7 @@ use pellucid_engine::digest::Account;
 use pellucid_engine::digest::Digest;
 use pellucid_engine::encode::Span;
 use pellucid_engine::encode::to_json;
+use pellucid_engine::reinject::again::Again;
 use pellucid_engine::request::Frame;
 use pellucid_engine::transcript::ItemIds;
 use pellucid_protocol::id::SessionId;
@@ -135,6 +136,16 @@ impl SentLog {
     pub fn noted(&mut self, at: u64, item: &Item) {
         let item = self.item(item);
         self.write(Entry::Noted(entry::Noted { at, item }));
+    }
+
+    /// Writes down that something is said again, and why.
+    pub fn said_again(&mut self, at: u64, again: &Again) {
+        self.write(Entry::SaidAgain(entry::SaidAgain {
+            at,
+            part: again.part.to_string(),
+            reason: again.reason.clone(),
+            sha256: again.sha256.clone(),
+        }));
     }
 
     /// Keeps an item.

@@ -1,11 +1,13 @@
 //! A session: a conversation with its settings, and the requests it makes.
 
+mod again;
 mod documents;
 mod headers;
 mod mcp;
 mod recall;
 mod shown;
 mod shrink;
+mod variables;
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -89,11 +91,13 @@ use pellucid_store::requests::entry::Purpose;
 use pellucid_store::side::Side;
 use pellucid_tools::desk::Notice;
 use pellucid_tools::situation::Situation;
+use pellucid_tools::situation::SkillVariables;
 use pellucid_tools::toolbox::Equipment;
 use pellucid_tools::toolbox::Toolbox;
 use pellucid_workspace::images::load_image;
 use serde_json::Value;
 
+use self::again::Schedule;
 pub(crate) use self::headers::TurnHeaders;
 use self::recall::keep;
 use crate::child;
@@ -289,6 +293,12 @@ pub struct Session {
     pub(crate) servers: Option<Attached>,
     /// Snapshots that the work tree was brought back to.
     pub(crate) undone: BTreeSet<String>,
+    /// Messages that are said again, if any are.
+    again: Option<Schedule>,
+    /// What faces were not told yet.
+    told: Vec<EventMessage>,
+    /// Variables that skills need. They are kept nowhere else.
+    skill_variables: SkillVariables,
 }
 
 /// A summary that is not written down yet.
@@ -366,7 +376,7 @@ impl Session {
             log.sent_from_start().open(&Opening { summaries, ..setup.opening(How::Forked, at) });
         }
         let mut session = Self::going_on(setup, log, file, restored);
-        session.record_context(context);
+        session.record_context_after_history(context);
         Ok(session)
     }
 
@@ -391,8 +401,9 @@ impl Session {
     fn going_on(mut setup: Setup, log: Log, file: &SessionFile, restored: Restored) -> Self {
         let model = &setup.gathered.facts.model.slug;
         if let Some(before) = restored.model.as_ref().filter(|before| *before != model) {
+            let tokens = restored.transcript.tokens();
             let message = format!(
-                "this session was last used with the model `{before}` and goes on with `{model}`; its answers may differ from those of `{before}`"
+                "this session was last used with the model `{before}` and goes on with `{model}`; answers may differ, and about {tokens} tokens are paid for anew"
             );
             setup.notices.push(EventMessage::Warning { message });
         }
@@ -418,6 +429,7 @@ impl Session {
         let file = MemoryFile::read(setup.side.get(memory::SIDE));
         let layout = setup.pack.layout.memory.as_ref();
         let memory = layout.map(|layout| Memory::new(layout, layout.prompt(&setup.pack), file));
+        let again = Schedule::of(&mut setup);
         let facts = &setup.gathered.facts;
         let known = setup.side.get(crate::documents::SIDE);
         let documents = Documents::new(&setup.pack, &setup.sources, facts, known);
@@ -454,6 +466,9 @@ impl Session {
             summary: None,
             running_summary: None,
             n_context: 0,
+            again,
+            told: Vec::new(),
+            skill_variables: SkillVariables::default(),
             setup,
         }
     }
@@ -548,21 +563,15 @@ impl Session {
             self.record_layout(&Draft::from(message));
         }
         self.tell_changed_documents(text);
+        self.say_again();
     }
 
     /// Notes that something was sent, whatever came of it.
     pub(crate) fn complete_turn(&mut self) {
+        self.complete_turn_again();
         if let Some(standing) = &mut self.standing {
             standing.complete_turn();
             keep(&mut self.setup.side, standing::SIDE, standing.kept());
-        }
-    }
-
-    /// Records the context, if that has to be done yet.
-    pub(crate) fn record_due_context(&mut self) {
-        if std::mem::take(&mut self.context_is_due) {
-            let context = assemble::assemble(&self.setup.pack, &self.setup.gathered.facts);
-            self.record_context(context);
         }
     }
 
@@ -621,7 +630,11 @@ impl Session {
         let images = images::load(inputs);
         let mut draft = user_message(&self.setup.pack, inputs, &images);
         if let Some(standing) = &mut self.standing {
+            let again = standing.again();
             draft = standing.wrap(inputs, draft);
+            if let Some(again) = again {
+                self.note_again(&again);
+            }
         }
         self.record_draft(&draft);
     }
@@ -667,7 +680,8 @@ impl Session {
     /// What holds for the calls of a turn.
     pub(crate) fn situation(&self, turn_id: &TurnId) -> Situation {
         let agents = crew::line(&self.setup, &self.instructions, &self.log);
-        Situation { agents, ..situation::situation(&self.setup, turn_id) }
+        let skill_variables = self.skill_variables.clone();
+        Situation { agents, skill_variables, ..situation::situation(&self.setup, turn_id) }
     }
 
     /// Records an item.

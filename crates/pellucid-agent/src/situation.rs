@@ -16,6 +16,7 @@ use pellucid_protocol::settings::SandboxPolicy;
 use pellucid_tools::mcp_tool::McpRoute;
 use pellucid_tools::situation::Offered;
 use pellucid_tools::situation::Situation;
+use pellucid_tools::situation::SkillVariables;
 
 use crate::gather::Sources;
 use crate::session::Setup;
@@ -54,6 +55,7 @@ pub(crate) fn situation(setup: &Setup, turn_id: &TurnId) -> Situation {
         set_variables: config.shell_environment.set.keys().cloned().collect(),
         shell: setup.gathered.shell.clone(),
         environment: environment(setup),
+        skill_variables: SkillVariables::default(),
     }
 }
 

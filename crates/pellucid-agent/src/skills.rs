@@ -9,6 +9,8 @@ use pellucid_engine::skills::Switch;
 use pellucid_engine::skills::inject;
 use pellucid_engine::skills::select::Selecting;
 use pellucid_engine::skills::select::select;
+use pellucid_engine::skills::variables;
+use pellucid_engine::skills::variables::NeededVariable;
 use pellucid_engine::transcript::Draft;
 use pellucid_protocol::input::UserInput;
 use pellucid_workspace::skills;
@@ -62,4 +64,9 @@ pub(crate) fn wanted(skills: &Skills, inputs: &[UserInput], same_name: SameName)
         }
     }
     wanted
+}
+
+/// The variables that the skills of an input need.
+pub(crate) fn variables(skills: &Skills, inputs: &[UserInput], same_name: SameName) -> Vec<NeededVariable> {
+    variables::needed(select(skills, inputs, &Selecting { same_name, connectors: &[] }))
 }

@@ -5,6 +5,7 @@
 
 use std::path::Path;
 
+use pellucid_engine::digest::Digest;
 use pellucid_engine::fragment::Fragment;
 use pellucid_engine::pack::Pack;
 use pellucid_engine::reinject::Blocked;
@@ -13,6 +14,7 @@ use pellucid_engine::reinject::Level;
 use pellucid_engine::reinject::LogLine;
 use pellucid_engine::reinject::State;
 use pellucid_engine::reinject::Words;
+use pellucid_engine::reinject::again::Again;
 use pellucid_engine::reinject::envelope;
 use pellucid_engine::reinject::envelope::Beside;
 use pellucid_engine::reinject::envelope::Said;
@@ -25,6 +27,7 @@ use pellucid_engine::reinject::settings::Variant;
 use pellucid_engine::reinject::skill_words;
 use pellucid_engine::transcript::Draft;
 use pellucid_engine::transcript::DraftPart;
+use pellucid_engine::truncate::tokens_of_bytes;
 use pellucid_protocol::input::UserInput;
 use pellucid_store::recorder;
 use pellucid_workspace::standing_files::Instructions;
@@ -144,6 +147,18 @@ impl Standing {
             }
         }
         self.state.request_skills(&names);
+    }
+
+    /// What is due, if it was said before.
+    pub(crate) fn again(&self) -> Option<Again> {
+        let injection = self.due.as_ref().filter(|injection| injection.reason != "initial")?;
+        let text = injection.text();
+        Some(Again {
+            part: SIDE.into(),
+            reason: injection.reason.clone(),
+            sha256: Digest::of([text.as_bytes()]).to_string(),
+            tokens: tokens_of_bytes(text.len()),
+        })
     }
 
     /// Puts what is due before a message.

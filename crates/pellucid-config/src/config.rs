@@ -17,8 +17,12 @@ use pellucid_protocol::settings::Personality;
 use pellucid_protocol::settings::PromptMode;
 use pellucid_protocol::settings::ReasoningEffort;
 use pellucid_protocol::settings::ReasoningSummary;
+use pellucid_protocol::settings::ResumeContext;
 use pellucid_protocol::settings::SandboxMode;
 use pellucid_protocol::settings::SandboxPolicy;
+use pellucid_protocol::settings::SummaryFallback;
+use pellucid_protocol::settings::SummaryInput;
+use pellucid_protocol::settings::SummaryRequests;
 use pellucid_protocol::settings::TrustLevel;
 use pellucid_protocol::settings::Verbosity;
 use pellucid_protocol::settings::WebSearchMode;
@@ -52,6 +56,8 @@ pub struct Config {
     pub model: ModelSettings,
     /// Texts for the prompt.
     pub prompt: PromptSettings,
+    /// What happens to a long history.
+    pub compaction: CompactionSettings,
     /// Instruction files of projects.
     pub documents: DocumentSettings,
     /// What commands may do.
@@ -178,6 +184,10 @@ pub struct PromptSettings {
     pub developer_instructions: Option<Sourced>,
     /// How the model is asked for a summary.
     pub compact_prompt: Option<Sourced>,
+    /// What of the first context is said when a session goes on.
+    pub resume_context: ResumeContext,
+    /// After how many turns the message of a slot is said again, by the slot's name.
+    pub reinject_turns: BTreeMap<String, u64>,
     /// Whose name goes into commit messages; blank for nobody's.
     pub commit_attribution: Option<String>,
     /// The phase of work, for packs that have prompts for phases.
@@ -188,6 +198,27 @@ pub struct PromptSettings {
     pub inject: Vec<PathBuf>,
     /// What an assistant that answers in chats is told.
     pub assistant: AssistantSettings,
+}
+
+/// What happens to a long history. What is absent is the pack's to say.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CompactionSettings {
+    /// Whether it is summarised without being asked for.
+    pub auto: bool,
+    /// The model that is asked for summaries.
+    pub model: Option<String>,
+    /// What happens when no summary comes.
+    pub fallback: Option<SummaryFallback>,
+    /// How many of the last turns stay word for word.
+    pub keep_turns: Option<usize>,
+    /// By how many percent a summary must make a history smaller.
+    pub saving_min: Option<u8>,
+    /// How often a summary is asked for that does not fit.
+    pub overflow_calls_max: Option<usize>,
+    /// What the summarising model is shown.
+    pub input: Option<SummaryInput>,
+    /// How a summary accounts for requests.
+    pub requests: Option<SummaryRequests>,
 }
 
 /// What an assistant that answers in chats is told.

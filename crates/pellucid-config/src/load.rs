@@ -22,13 +22,18 @@ use pellucid_protocol::settings::Personality;
 use pellucid_protocol::settings::PromptMode;
 use pellucid_protocol::settings::ReasoningEffort;
 use pellucid_protocol::settings::ReasoningSummary;
+use pellucid_protocol::settings::ResumeContext;
 use pellucid_protocol::settings::SandboxMode;
+use pellucid_protocol::settings::SummaryFallback;
+use pellucid_protocol::settings::SummaryInput;
+use pellucid_protocol::settings::SummaryRequests;
 use pellucid_protocol::settings::Verbosity;
 use pellucid_protocol::settings::WebSearchMode;
 
 use crate::check;
 use crate::config::AgentRole;
 use crate::config::AssistantSettings;
+use crate::config::CompactionSettings;
 use crate::config::Config;
 use crate::config::CredentialStore;
 use crate::config::Deprecation;
@@ -229,6 +234,7 @@ pub fn load(options: &LoadOptions) -> Result<Config, ConfigError> {
     let mut config = Config {
         folders: folders(&reader, options, &layers),
         prompt: prompt(&reader),
+        compaction: compaction(&reader),
         documents: documents(&reader, &layers),
         shell_environment: shell_environment(&reader),
         records: records(&reader),
@@ -428,11 +434,32 @@ fn prompt(reader: &Reader<'_>) -> PromptSettings {
         base_instructions: None,
         developer_instructions: None,
         compact_prompt: None,
+        resume_context: reader.word("resume_context", ResumeContext::from_word).unwrap_or(ResumeContext::Again),
+        reinject_turns: counts(reader, "reinject_turns"),
         commit_attribution: reader.text("commit_attribution"),
         phase: reader.text("phase"),
         mode: reader.word("prompt_mode", PromptMode::from_word),
         inject: reader.texts("inject").unwrap_or_default().into_iter().map(PathBuf::from).collect(),
         assistant: assistant(reader),
+    }
+}
+
+/// Whole numbers by name.
+fn counts(reader: &Reader<'_>, path: &str) -> BTreeMap<String, u64> {
+    let entries = reader.value(path).and_then(Value::as_table).into_iter().flat_map(Table::iter);
+    entries.filter_map(|entry| Some((entry.key.clone(), entry.value.as_integer()?.try_into().ok()?))).collect()
+}
+
+fn compaction(reader: &Reader<'_>) -> CompactionSettings {
+    CompactionSettings {
+        auto: reader.flag("compaction.auto").unwrap_or(true),
+        model: reader.text("compaction.model"),
+        fallback: reader.word("compaction.fallback", SummaryFallback::from_word),
+        keep_turns: reader.count("compaction.keep_turns"),
+        saving_min: reader.count("compaction.saving_min"),
+        overflow_calls_max: reader.count("compaction.overflow_calls_max"),
+        input: reader.word("compaction.input", SummaryInput::from_word),
+        requests: reader.word("compaction.requests", SummaryRequests::from_word),
     }
 }
 

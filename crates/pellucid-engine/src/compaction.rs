@@ -4,6 +4,10 @@
 //! it, the oldest item goes, with its partner, and the question is asked again. What is kept, in
 //! which order, is worked out here; asking is the driver's.
 //!
+//! A layout or a setting may have the last turns stay as they are, keep standing instructions from
+//! the summary (`region`), and want an account of the person's requests (`requests`). Where no model
+//! gives a summary, one can be made by rule (`local`).
+//!
 //! Some providers summarise by themselves (`by_provider`). A layout may have the oldest turns go instead, with a
 //! running summary in their place (`by_window`).
 //!
@@ -11,10 +15,18 @@
 
 mod by_provider;
 mod by_window;
+mod error;
+mod local;
+mod region;
+pub mod requests;
 
 use std::collections::VecDeque;
 
 pub use by_window::Fit;
+pub use error::CompactionError;
+pub use local::local_summary;
+pub use region::Region;
+pub use region::is_standing;
 
 use pellucid_protocol::item::ContentPart;
 use pellucid_protocol::item::Item;
@@ -29,8 +41,10 @@ use crate::fragment::concat;
 use crate::pack::Pack;
 use crate::request::Frame;
 use crate::request::Request;
+use crate::template::Place;
 use crate::template::Shape;
 use crate::transcript::Draft;
+use crate::transcript::DraftPart;
 use crate::transcript::ItemIds;
 use crate::transcript::Transcript;
 use crate::truncate::tokens_of_bytes;
@@ -38,12 +52,19 @@ use crate::truncate::truncate_middle;
 
 const PROMPT: &str = "compact/prompt.md";
 const SUMMARY_PREFIX: &str = "compact/summary_prefix.md";
+const REQUESTS: &str = "compact/requests.md";
+const REQUEST_LIST: &str = "{{ requests }}";
 
 /// How the model is asked for a summary of dropped turns, for layouts that drop them.
 pub const WINDOW_SUMMARY: &str = "compact/window_summary.md";
 
 /// The templates used here.
-pub(crate) const TEMPLATES: &[(&str, Shape)] = &[(PROMPT, Shape::VERBATIM), (SUMMARY_PREFIX, Shape::VERBATIM)];
+pub(crate) const TEMPLATES: &[(&str, Shape)] = &[
+    (PROMPT, Shape::VERBATIM),
+    (SUMMARY_PREFIX, Shape::VERBATIM),
+    (REQUESTS, Shape::with(&[Place::must(REQUEST_LIST)])),
+    (local::LOCAL_SUMMARY, local::SHAPE),
+];
 
 /// How much of what people said is kept, in tokens.
 pub const USER_TOKENS_MAX: usize = 20_000;
@@ -65,6 +86,14 @@ pub struct Compaction {
     set_aside: Option<Item>,
     /// How many items were too many.
     n_dropped: usize,
+    /// The places of the items in the history, if not all of them are summarised.
+    shown: Option<Vec<usize>>,
+    /// What stays as it is.
+    tail: Vec<Item>,
+    /// How many items of the history come before that; absent if nothing stays.
+    n_head: Option<usize>,
+    /// What the person asked for, if the summary has to account for it.
+    requests: Option<Vec<requests::Request>>,
     /// What the window strategy does, if that is the layout's.
     by_window: Option<by_window::ByWindow>,
 }
@@ -89,7 +118,85 @@ impl Compaction {
         let mut items: VecDeque<Item> = transcript.items().collect();
         let set_aside = take_model_switch(&mut items);
         let prompt = Draft::text("compact_prompt", "user", prompt);
-        Self { items, ids: transcript.ids(), prompt, set_aside, n_dropped: 0, by_window: None }
+        Self::with(items, transcript.ids(), prompt, set_aside)
+    }
+
+    /// Begins with some items of the history, by their places, and asks in these words.
+    pub fn asking_of(transcript: &Transcript, prompt: Vec<Fragment>, shown: &[usize]) -> Self {
+        let all: Vec<Item> = transcript.items().collect();
+        let items = shown.iter().filter_map(|n| all.get(*n).cloned()).collect();
+        let set_aside = model_switch(&all).and_then(|at| all.get(at).cloned());
+        let prompt = Draft::text("compact_prompt", "user", prompt);
+        Self { shown: Some(shown.to_vec()), ..Self::with(items, transcript.ids(), prompt, set_aside) }
+    }
+
+    /// Begins with a part of the history.
+    pub fn of_region(transcript: &Transcript, pack: &Pack, prompt: Option<Fragment>, region: &Region<'_>) -> Self {
+        let prompt = prompt.map_or_else(|| pack.template(PROMPT).text(), |prompt| vec![prompt]);
+        let all: Vec<Item> = transcript.items().collect();
+        let n_head = region.n_head(&all, &format!("{}\n", summary_prefix(pack)));
+        let switch = model_switch(&all);
+        let is_shown = |n: &usize| Some(*n) != switch && region.shows(&all[*n]);
+        let shown: Vec<usize> = (0..n_head).filter(is_shown).collect();
+        let mut this = Self::asking_of(transcript, prompt, &shown);
+        let stays = |(n, item): &(usize, &Item)| {
+            Some(*n) != switch && !region.is_pinned(item) && !matches!(item, Item::GhostSnapshot { .. })
+        };
+        let tail = all.iter().enumerate().skip(n_head).filter(stays);
+        this.tail = tail.map(|(_, item)| item.clone()).collect();
+        this.n_head = (region.keep_turns > 0).then_some(n_head);
+        this
+    }
+
+    /// The same, with a summary that has to account for what the person asked for.
+    #[must_use]
+    pub fn accounting(mut self, transcript: &Transcript, pack: &Pack) -> Self {
+        let mut all: Vec<Item> = transcript.items().collect();
+        all.truncate(self.n_head.unwrap_or(all.len()));
+        let asked = requests::requests(&all, &format!("{}\n", summary_prefix(pack)));
+        if !asked.is_empty() {
+            let list = vec![Fragment::fact("history", requests::block(&asked))];
+            let words = pack.template(REQUESTS).render(&[(REQUEST_LIST, list)]);
+            if let Some(DraftPart::Text(prompt)) = self.prompt.parts.first_mut() {
+                prompt.extend(words);
+            }
+        }
+        self.requests = Some(asked);
+        self
+    }
+
+    fn with(items: VecDeque<Item>, ids: ItemIds, prompt: Draft, set_aside: Option<Item>) -> Self {
+        Self {
+            items,
+            ids,
+            prompt,
+            set_aside,
+            n_dropped: 0,
+            shown: None,
+            tail: Vec::new(),
+            n_head: None,
+            requests: None,
+            by_window: None,
+        }
+    }
+
+    /// The places of the items in the history, if not all of them are summarised.
+    pub fn shown(&self) -> Option<&[usize]> {
+        self.shown.as_deref()
+    }
+
+    /// Whether something stays as it is.
+    pub fn keeps_turns(&self) -> bool {
+        self.n_head.is_some()
+    }
+
+    /// Why the summary among these items is refused, if it is.
+    pub fn refusal(&self, reply: &[Item]) -> Option<CompactionError> {
+        if !local::has_answer(reply) {
+            return Some(CompactionError::Empty);
+        }
+        let missing = requests::missing(&last_answer(reply)?, self.requests.as_deref()?);
+        (!missing.is_empty()).then_some(CompactionError::Refused { missing })
     }
 
     /// The request for the summary.
@@ -115,6 +222,16 @@ impl Compaction {
         Dropped::Some
     }
 
+    /// Makes the copy half as long, from its oldest item on.
+    pub fn drop_half(&mut self) -> Dropped {
+        let left = self.items.len() / 2;
+        let mut dropped = Dropped::Nothing;
+        while self.items.len() > left && self.drop_oldest() == Dropped::Some {
+            dropped = Dropped::Some;
+        }
+        dropped
+    }
+
     /// The words that ask for the summary.
     pub fn prompt(&self) -> Item {
         self.prompt.item()
@@ -130,8 +247,12 @@ impl Compaction {
         let items: Vec<Item> = transcript.items().collect();
         let prefix = pack.template(SUMMARY_PREFIX).text();
         let prefix_text = concat(&prefix);
-        let said = kept_messages(&items, &format!("{prefix_text}\n"));
-        let summary = last_answer(&items).unwrap_or_default();
+        let head = &items[..self.n_head.unwrap_or(items.len()).min(items.len())];
+        let said = kept_messages(head, &format!("{prefix_text}\n"));
+        let mut summary = last_answer(&items).unwrap_or_default();
+        if let Some(asked) = &self.requests {
+            summary = requests::accounted(&summary, asked);
+        }
         let text = format!("{prefix_text}\n{summary}");
         transcript.clear();
         for message in context.messages {
@@ -147,6 +268,14 @@ impl Compaction {
             fragments = vec![Fragment::layout(NO_SUMMARY)];
         }
         transcript.record_draft(&Draft::text("summary", "user", fragments));
+        // What stays was cut when it was recorded, and is not cut again.
+        let truncation = transcript.truncation();
+        transcript.set_truncation(UNCUT);
+        for item in &self.tail {
+            let origin = if boundary::begins_user_turn(item) { Origin::User } else { Origin::Model };
+            transcript.record(item, &origin);
+        }
+        transcript.set_truncation(truncation);
         let snapshots = items.iter().filter(|item| matches!(item, Item::GhostSnapshot { .. }));
         for item in self.set_aside.iter().chain(snapshots) {
             transcript.record(item, &Origin::Model);
@@ -178,6 +307,12 @@ pub fn kept_tokens(item: &Item, summary_prefix: &str) -> usize {
 
 /// Takes the last note on a model switch away, if no message of a person follows it.
 fn take_model_switch(items: &mut VecDeque<Item>) -> Option<Item> {
+    let at = model_switch(items.make_contiguous())?;
+    items.remove(at)
+}
+
+/// Where the last note on a model switch stands, if no message of a person follows it.
+fn model_switch(items: &[Item]) -> Option<usize> {
     let last_turn = items.iter().rposition(boundary::begins_user_turn).map_or(0, |at| at + 1);
     let is_switch = |item: &Item| match item {
         Item::Message { role, content, .. } => {
@@ -186,8 +321,8 @@ fn take_model_switch(items: &mut VecDeque<Item>) -> Option<Item> {
         }
         _ => false,
     };
-    let at = items.iter().skip(last_turn).rposition(is_switch)?;
-    items.remove(last_turn + at)
+    let at = items[last_turn..].iter().rposition(is_switch)?;
+    Some(last_turn + at)
 }
 
 fn are_partners(a: &Item, b: &Item) -> bool {

@@ -84,7 +84,7 @@ impl Loss {
 }
 
 /// What was said and called, but not what came of calls.
-fn texts(item: &Item) -> Vec<&str> {
+pub(crate) fn texts(item: &Item) -> Vec<&str> {
     match item {
         Item::Message { content, .. } => content
             .iter()
@@ -99,14 +99,14 @@ fn texts(item: &Item) -> Vec<&str> {
     }
 }
 
-fn plan(item: &Item) -> Option<PlanUpdate> {
+pub(crate) fn plan(item: &Item) -> Option<PlanUpdate> {
     match item {
         Item::FunctionCall { name, arguments, .. } if name == "update_plan" => serde_json::from_str(arguments).ok(),
         _ => None,
     }
 }
 
-fn words(text: &str) -> impl Iterator<Item = &str> {
+pub(crate) fn words(text: &str) -> impl Iterator<Item = &str> {
     let ends = |c: char| c.is_whitespace() || "\"'`()[]{}<>,;|=\\".contains(c);
     text.split(ends).map(|word| {
         let word = word.trim_start_matches(['*', '#', ':']).trim_end_matches(['.', ':', '!', '?', '*']);
@@ -116,7 +116,7 @@ fn words(text: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-fn is_path(word: &str) -> bool {
+pub(crate) fn is_path(word: &str) -> bool {
     if word.contains("://") || !word.chars().any(char::is_alphanumeric) {
         return false;
     }
@@ -143,7 +143,7 @@ fn is_identifier(word: &str) -> bool {
     is_name && (is_snake || is_camel || word.contains("::"))
 }
 
-fn sentences(text: &str) -> impl Iterator<Item = &str> {
+pub(crate) fn sentences(text: &str) -> impl Iterator<Item = &str> {
     // A full stop inside a word, as in a file's name, ends nothing.
     let mut rest = text;
     std::iter::from_fn(move || {
@@ -159,7 +159,7 @@ fn sentences(text: &str) -> impl Iterator<Item = &str> {
     .filter(|sentence| !sentence.is_empty())
 }
 
-fn is_demand(sentence: &str) -> bool {
+pub(crate) fn is_demand(sentence: &str) -> bool {
     let words = sentence.split(|c: char| !c.is_alphanumeric() && c != '\'' && c != '’');
     words.into_iter().any(|word| DEMANDS.contains(&word.to_lowercase().replace('’', "'").as_str()))
 }

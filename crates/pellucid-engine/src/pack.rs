@@ -54,6 +54,7 @@ use crate::notice;
 use crate::presets;
 use crate::reinject::layout::ReinjectLayout;
 use crate::review;
+use crate::skills;
 use crate::source;
 use crate::template;
 use crate::template::Place;
@@ -318,6 +319,7 @@ fn core_templates() -> impl Iterator<Item = (&'static str, &'static Shape)> {
         tool_list::TEMPLATES,
         update::TEMPLATES,
         compaction::TEMPLATES,
+        skills::variables::TEMPLATES,
         presets::TEMPLATES,
         review::TEMPLATES,
     ];

@@ -8,6 +8,7 @@
 //! releases of the system that this comes from. Each is a file of its own; all change one
 //! [`State`], which a session keeps.
 //!
+//! - [`again`]: messages of any layout that are said again after some turns
 //! - [`settings`]: how often, and what an environment may say about it
 //! - [`files`]: what was found on disk
 //! - [`envelope`]: what is sent in place of the input
@@ -15,6 +16,7 @@
 //!
 //! Not here: reading files and keeping what was read (`pellucid-workspace`).
 
+pub mod again;
 mod current;
 mod design;
 pub mod envelope;

@@ -14,6 +14,7 @@
 mod sources;
 mod texts;
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use pellucid_protocol::event::ContextPart;
@@ -32,6 +33,7 @@ use crate::fragment::Origin;
 use crate::fragment::Why;
 use crate::hidden::Hidden;
 use crate::instruction_file::InstructionFile;
+use crate::reinject::again::SaidAgain;
 use crate::report::texts::Texts;
 use crate::request::Frame;
 use crate::tokens::Counter;
@@ -52,6 +54,8 @@ pub struct Report {
     pub files: Vec<InstructionFile>,
     /// How it continues the request before; absent for the first.
     pub continuity: Option<Continuity>,
+    /// What was said again so far, by slot.
+    pub said_again: BTreeMap<String, SaidAgain>,
     /// What the tokens were counted with.
     pub counted_by: Arc<str>,
     /// How many bytes were not counted because they are pictures; an estimate counts them.
@@ -110,7 +114,16 @@ impl Report {
         }
         let counted_by = Estimate::NAME.into();
         let files = Vec::new();
-        Self { rows: rows.rows, omissions, candidates, files, counted_by, picture_bytes: 0, continuity: None }
+        Self {
+            rows: rows.rows,
+            omissions,
+            candidates,
+            files,
+            counted_by,
+            picture_bytes: 0,
+            continuity: None,
+            said_again: BTreeMap::new(),
+        }
     }
 
     /// Counts the tokens of each row's text. `body` is the request that this report is about.
@@ -181,6 +194,7 @@ impl Report {
             "candidates": self.candidates.iter().map(candidate_json).collect::<Vec<_>>(),
             "instruction_files": self.files.iter().map(file_json).collect::<Vec<_>>(),
             "continuity": self.continuity.as_ref().map(continuity_json),
+            "said_again": self.said_again,
         })
     }
 }

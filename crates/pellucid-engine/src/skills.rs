@@ -13,6 +13,7 @@ pub mod inject;
 pub mod mention;
 pub mod metadata;
 pub mod select;
+pub mod variables;
 
 use std::collections::BTreeMap;
 use std::fmt;

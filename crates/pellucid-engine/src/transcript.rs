@@ -106,6 +106,11 @@ impl Transcript {
         self.truncation = truncation;
     }
 
+    /// How outputs of tools are cut when they are recorded.
+    pub fn truncation(&self) -> TruncationPolicy {
+        self.truncation
+    }
+
     /// Whether items carry the ids that the server gave them.
     pub fn ids(&self) -> ItemIds {
         self.ids

@@ -33,11 +33,13 @@ use sha2::Sha256;
 
 use crate::call;
 use crate::call::Reading;
+use crate::compaction::CompactionError;
 use crate::compaction::Dropped;
 use crate::fragment::Fragment;
 use crate::fragment::Origin;
 use crate::fragment::concat;
 use crate::meter::Meter;
+use crate::pack::CompactionRules;
 use crate::pack::Pack;
 use crate::pack::Strategy;
 use crate::template::Shape;
@@ -76,6 +78,8 @@ pub struct TurnSettings {
     pub takeover: Option<Takeover>,
     /// Whether the first retry in a row is told.
     pub first_retry: FirstRetry,
+    /// How the history is made shorter.
+    pub compaction: CompactionRules,
 }
 
 /// A model takes over from one with a larger window.
@@ -139,6 +143,8 @@ pub enum Fact {
     OldestDropped(Dropped),
     /// The provider gave items to take the place of the history.
     Summarised(Vec<Item>),
+    /// The summary that was given is not taken.
+    SummaryRefused(CompactionError),
     /// The summary took the place of the history.
     Rebuilt(Rebuilt),
     /// The history cannot be made to fit.
@@ -213,6 +219,10 @@ pub enum Wish {
     AskForSummaryAgain,
     /// Leave the oldest item out of what is summarised.
     DropOldest,
+    /// Leave the older half out of what is summarised.
+    DropHalf,
+    /// Put a summary that is made by rule in place of the history.
+    SummariseLocally,
     /// Write the summary down.
     LogSummary,
     /// Put the summary in place of the history.
@@ -269,6 +279,9 @@ pub struct Turn {
     reasoning: ReasoningCounted,
     /// The last compactions of this turn that did not help.
     futile: Vec<Rebuilt>,
+    /// How often the summary that is being made did not fit, and was refused.
+    n_overflows: usize,
+    n_refusals: usize,
     strategy: Strategy,
     is_over: bool,
 }
@@ -342,6 +355,8 @@ impl Turn {
             stage: Stage::Sampling,
             reasoning: ReasoningCounted::ByUs,
             futile: Vec::new(),
+            n_overflows: 0,
+            n_refusals: 0,
             strategy: pack.layout.compaction.strategy,
             is_over: false,
         }
@@ -404,6 +419,7 @@ impl Turn {
                 self.meter.estimate(i64::try_from(rebuilt.tokens_after).unwrap_or(i64::MAX), window);
                 self.rebuilt(rebuilt, id, next)
             }
+            (Fact::SummaryRefused(error), Stage::Compacting { .. }) => self.summary_refused(&error),
             (Fact::WindowExceeded(error), Stage::Compacting { .. }) => self.window_exceeded(&error),
             (Fact::Reply(event), _) => self.reply(event),
             (Fact::ReplyFailed(error), _) => self.failed(&error),
@@ -413,6 +429,7 @@ impl Turn {
                 Fact::Measured { .. }
                 | Fact::OldestDropped(_)
                 | Fact::Summarised(_)
+                | Fact::SummaryRefused(_)
                 | Fact::Rebuilt(_)
                 | Fact::WindowExceeded(_),
                 _,

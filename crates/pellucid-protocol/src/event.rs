@@ -182,6 +182,22 @@ pub enum EventMessage {
         /// The account of it, without its content.
         account: Value,
     },
+    /// What a summary did to the history. Ours alone; only for faces that ask for it.
+    ContextCompaction {
+        /// Tokens and items before and after, and what was lost.
+        account: Value,
+    },
+    /// A message of the first context that is said again. Ours alone; only for faces that ask for it.
+    ContextReinjection {
+        /// Its part.
+        part: String,
+        /// Why now.
+        reason: String,
+        /// The SHA-256 of its text.
+        sha256: String,
+        /// Its tokens, estimated.
+        tokens: usize,
+    },
     /// Something configured is going away.
     DeprecationNotice {
         /// What.

@@ -251,3 +251,43 @@ word_enum! {
         None = "none",
     }
 }
+
+word_enum! {
+    /// What happens when no summary of a history comes.
+    SummaryFallback {
+        /// The turn ends.
+        None = "none",
+        /// One is made from the history by rule.
+        Local = "local",
+    }
+}
+
+word_enum! {
+    /// What the model that summarises is shown.
+    SummaryInput {
+        /// The whole history.
+        All = "all",
+        /// The history without what the layout says in every session.
+        Conversation = "conversation",
+    }
+}
+
+word_enum! {
+    /// How a summary accounts for what the person asked for.
+    SummaryRequests {
+        /// As it likes.
+        Free = "free",
+        /// With a line for each request, or it is refused.
+        Marked = "marked",
+    }
+}
+
+word_enum! {
+    /// What of the first context is said when a session goes on.
+    ResumeContext {
+        /// All of it.
+        Again = "again",
+        /// What the history does not have in the same words.
+        Changed = "changed",
+    }
+}

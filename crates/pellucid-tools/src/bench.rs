@@ -32,6 +32,7 @@ use crate::mcp_tool::ToolServers;
 use crate::run;
 use crate::situation::Offered;
 use crate::situation::Situation;
+use crate::situation::SkillVariables;
 use crate::toolbox::Equipment;
 use crate::toolbox::Toolbox;
 
@@ -87,6 +88,7 @@ impl Bench {
             snapshots: None,
             set_variables: Vec::new(),
             environment: BTreeMap::from([("PATH".into(), "/usr/bin:/bin".into())]),
+            skill_variables: SkillVariables::default(),
         };
         Self { folder, situation, node_paths: Vec::new(), servers: None }
     }

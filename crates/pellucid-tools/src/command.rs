@@ -13,6 +13,7 @@ use pellucid_exec::process::Command;
 use pellucid_exec::process::Delta;
 use pellucid_exec::process::Finished;
 use pellucid_exec::process::Stream;
+use pellucid_exec::process::Variables;
 use pellucid_exec::summary::summary;
 use pellucid_protocol::event::EventMessage;
 use pellucid_protocol::exec::ExecCommandBegin;
@@ -97,6 +98,12 @@ impl From<Refused> for NotRun {
 }
 
 /// Runs a command, and once more outside of the sandbox if that stopped it and somebody allows it.
+/// What the command sees: the environment, and what skills need.
+fn environment(job: &Job) -> Variables {
+    let own = job.situation.skill_variables.0.iter().map(|(name, value)| (name.into(), value.into()));
+    job.situation.environment.clone().into_iter().chain(own).collect()
+}
+
 async fn attempt(job: &Job, wanted: &Wanted) -> Result<Finished, NotRun> {
     if wanted.argv.is_empty() {
         return Err(Refused::ByPolicy("command args are empty".to_owned()).into());
@@ -114,7 +121,7 @@ async fn attempt(job: &Job, wanted: &Wanted) -> Result<Finished, NotRun> {
             argv: permit.argv(job, &wanted.argv, &wanted.cwd)?,
             arg0: None,
             cwd: wanted.cwd.clone(),
-            env: job.situation.environment.clone(),
+            env: environment(job),
         };
         let ran = run_shown(job, &wanted.call_id, &command, wanted.timeout).await;
         let finished = ran.map_err(|error| NotRun { text: error.failure_text(), status: ExecStatus::Failed })?;

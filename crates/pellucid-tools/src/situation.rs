@@ -61,6 +61,18 @@ pub struct Situation {
     pub set_variables: Vec<String>,
     /// What children see of the environment.
     pub environment: BTreeMap<OsString, OsString>,
+    /// What commands of the tools `shell` and `shell_command` see besides.
+    pub skill_variables: SkillVariables,
+}
+
+/// Variables that skills need, with values that are nobody else's business.
+#[derive(Clone, Default, PartialEq, Eq)]
+pub struct SkillVariables(pub BTreeMap<String, String>);
+
+impl std::fmt::Debug for SkillVariables {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_set().entries(self.0.keys()).finish()
+    }
 }
 
 /// A tool that the model was offered.

@@ -524,6 +524,10 @@ pub struct CompactArgs {
     #[arg(long, value_name = "FILE", conflicts_with = "undo")]
     pub summary: Option<PathBuf>,
 
+    /// Change the summary in $VISUAL or $EDITOR before it is stored.
+    #[arg(long, conflicts_with = "undo")]
+    pub edit: bool,
+
     /// Take the last compaction back; once more takes the one before it back.
     #[arg(long)]
     pub undo: bool,

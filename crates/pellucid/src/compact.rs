@@ -1,6 +1,8 @@
 //! `compact`: a stored session's history becomes a summary, or shows what that would do, or takes
 //! it back.
 
+mod edit;
+
 use std::io::Write;
 use std::path::Path;
 use std::process::ExitCode;
@@ -12,6 +14,7 @@ use pellucid_protocol::item::ContentPart;
 use pellucid_protocol::item::Item;
 use pellucid_protocol::operation::Operation;
 use pellucid_store::read;
+use pellucid_store::read::SessionFile;
 use serde_json::Value;
 use serde_json::json;
 
@@ -33,6 +36,7 @@ pub fn run(shared: &Shared, args: &CompactArgs) -> Result<ExitCode, Failure> {
     let start = Start::new(shared, &args.turn)?;
     let file = start.find(&which).ok_or_else(|| Failure::new(format!("Error: there is no {which}")))?;
     start.make_ready()?;
+    let (env, home) = (start.env.clone(), start.config.folders.home.clone());
     let keep = if args.dry_run { Keep::Nothing } else { Keep::File };
     let mut session = start.session(Opening::Resumed { file: Box::new(file.clone()), keep })?;
     let (items, tokens) = (session.items(), session.tokens());
@@ -41,6 +45,15 @@ pub fn run(shared: &Shared, args: &CompactArgs) -> Result<ExitCode, Failure> {
         let loaded = read::read(&file.path).map_err(|error| Failure::new(format!("Error: {error}")))?;
         let undone = session.undo_compaction(&file, &loaded.records);
         undone.map_err(|error| Failure::new(format!("Error: {error}")))?;
+    } else if args.edit {
+        let given = match &args.summary {
+            Some(file) => Some(summary_file(file)?),
+            None => asked_for(shared, args, &file)?,
+        };
+        let Some(given) = given else {
+            return Ok(ExitCode::FAILURE);
+        };
+        session.compact_with(&edit::edit(&given, &env, &home)?);
     } else if let Some(file) = &args.summary {
         session.compact_with(&summary_file(file)?);
     } else {
@@ -63,6 +76,20 @@ pub fn run(shared: &Shared, args: &CompactArgs) -> Result<ExitCode, Failure> {
         }
     }
     Ok(code)
+}
+
+/// A summary of the model's, with nothing written. Absent if there is none; why was told.
+fn asked_for(shared: &Shared, args: &CompactArgs, file: &SessionFile) -> Result<Option<String>, Failure> {
+    let opening = Opening::Resumed { file: Box::new(file.clone()), keep: Keep::Nothing };
+    let session = Start::new(shared, &args.turn)?.session(opening)?;
+    let (session, outcome) = exec::run_operation(session, Operation::Compact, &mut Show::Trouble)?;
+    if outcome.code() != ExitCode::SUCCESS {
+        return Ok(None);
+    }
+    let summary = session.last_summary().ok_or_else(|| {
+        Failure::new("Error: --edit: the provider's summary is sealed; give one of your own with --summary")
+    })?;
+    Ok(Some(summary))
 }
 
 fn summary_file(file: &Path) -> Result<String, Failure> {
@@ -94,7 +121,7 @@ impl Outcome {
             tokens: (tokens_before, session.tokens()),
             replaced: replaced.map(|(n, item)| (n + 1, item.clone())).collect(),
             n_after: after.len(),
-            summary: (!args.undo).then(|| summary(&after)).flatten(),
+            summary: (!args.undo).then(|| session.last_summary_message().or_else(|| summary(&after))).flatten(),
             loss: if args.undo { Loss::default() } else { Loss::of(before, &after) },
         }
     }

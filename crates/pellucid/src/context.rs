@@ -154,6 +154,7 @@ fn table(
             }
         }
     }
+    text += &said_again(report, paint);
     text += &left_out(report, paint);
     text += &hidden_text(report, paint);
     text
@@ -171,6 +172,19 @@ fn continuity_line(continuity: &Continuity) -> String {
             number(broken.tokens_rebilled)
         ),
     }
+}
+
+/// What was said again so far, and what that cost.
+fn said_again(report: &Report, paint: Paint) -> String {
+    if report.said_again.is_empty() {
+        return String::new();
+    }
+    let mut text = format!("\n{}\n", paint.bold("said again so far"));
+    for (part, said) in &report.said_again {
+        let (times, tokens) = (said.count, said.tokens);
+        text += &format!("  {part}: {times} times, about {tokens} tokens in all; {}, {}\n", said.reason, said.sha256);
+    }
+    text
 }
 
 /// What the model does not see, and every file that was looked for.

@@ -32,12 +32,19 @@ impl Checker {
         let body = match &recorded.purpose {
             Purpose::Answer => return self.check_answer(recorded, frame, history),
             Purpose::AnswerAgain => self.last,
-            Purpose::Summary { prompt, dropped } => {
+            Purpose::Summary { prompt, dropped, shown } => {
                 let prompt = match prompt_text(prompt, parts) {
                     Ok(prompt) => prompt,
                     Err(why) => return Verdict::NotProvable { why },
                 };
-                let mut compaction = Compaction::asking(&history.transcript, vec![Fragment::layout(prompt)]);
+                let prompt = vec![Fragment::layout(prompt)];
+                let mut compaction = match shown {
+                    None => Compaction::asking(&history.transcript, prompt),
+                    Some(shown) => {
+                        let shown: Vec<usize> = shown.iter().filter_map(|n| usize::try_from(*n).ok()).collect();
+                        Compaction::asking_of(&history.transcript, prompt, &shown)
+                    }
+                };
                 for _ in 0..*dropped {
                     compaction.drop_oldest();
                 }

@@ -53,6 +53,7 @@ impl Session {
         let mut report = Report::new(&last.frame, items, omissions, candidates);
         report.continuity.clone_from(&last.continuity);
         report.files = instruction_files(&self.setup.gathered.facts);
+        report.said_again = self.said_again();
         Some(report)
     }
 

@@ -1,8 +1,69 @@
 //! Making a history shorter: who summarises it, what takes its place, what is written down.
 
+use pellucid_engine::compaction::CompactionError;
+use pellucid_engine::compaction::Region;
+use pellucid_engine::compaction::local_summary;
+use pellucid_engine::loss::Loss;
+use pellucid_engine::pack::CompactionRules;
+use pellucid_protocol::settings::SummaryInput;
+use pellucid_protocol::settings::SummaryRequests;
+use serde_json::json;
+
 use super::*;
 
 impl Session {
+    /// How the history is made shorter: as a person sets it, else as the pack says.
+    pub(crate) fn compaction_rules(&self) -> CompactionRules {
+        let (own, given) = (self.setup.pack.layout.compaction, &self.setup.sources.config.compaction);
+        CompactionRules {
+            fallback: given.fallback.or(own.fallback),
+            keep_turns: given.keep_turns.unwrap_or(own.keep_turns),
+            saving_min: given.saving_min.or(own.saving_min),
+            overflow_calls_max: given.overflow_calls_max.or(own.overflow_calls_max),
+            input: given.input.or(own.input),
+            requests: given.requests.or(own.requests),
+            ..own
+        }
+    }
+
+    /// Puts a summary that is made by rule in place of the history.
+    pub(crate) fn rebuild_locally(&mut self, compaction: Compaction, facts: &Facts) -> Rebuilt {
+        let before: Vec<Item> = self.transcript.items().collect();
+        let summary = local_summary(&before, &self.setup.pack);
+        self.note(&Item::text("assistant", summary), &Origin::Layout);
+        self.rebuild_by("rule", &before, compaction, facts)
+    }
+
+    /// Tells faces that want to know what a summary did.
+    fn tell_compaction(&mut self, by: &str, before: &[Item], rebuilt: &Rebuilt) {
+        if !self.setup.context_events {
+            return;
+        }
+        let after: Vec<Item> = self.transcript.items().collect();
+        let Loss { paths, identifiers, open_tasks, constraints } = Loss::of(before, &after);
+        let account = json!({
+            "summarised_by": by,
+            "tokens_before": rebuilt.tokens_before,
+            "tokens_after": rebuilt.tokens_after,
+            "items_before": before.len(),
+            "items_after": after.len(),
+            "items_left_out": rebuilt.n_dropped,
+            "lost": {
+                "paths": paths,
+                "identifiers": identifiers,
+                "open_tasks": open_tasks,
+                "constraints": constraints,
+            },
+        });
+        self.told.push(EventMessage::ContextCompaction { account });
+    }
+
+    /// Why a summary is refused, if it is. Only those that must be good are looked at.
+    pub(crate) fn refusal(&self, compaction: &Compaction, reply: &[Item]) -> Option<CompactionError> {
+        let is_looked_at = self.compaction_rules().is_checked() && !compaction.is_by_window();
+        is_looked_at.then(|| compaction.refusal(reply)).flatten()
+    }
+
     /// What surrounds them in the request for a summary.
     pub(crate) fn summary_frame(&self, facts: &Facts) -> Frame {
         let pack = &self.setup.pack;
@@ -22,7 +83,8 @@ impl Session {
     /// that one makes it.
     pub(crate) fn summary_facts(&self, summariser: Summariser) -> Facts {
         let mut facts = self.setup.gathered.facts.clone();
-        if let (Summariser::Previous, Some(slug)) = (summariser, &self.previous_model) {
+        let previous = self.previous_model.as_ref().filter(|_| summariser == Summariser::Previous);
+        if let Some(slug) = self.setup.sources.config.compaction.model.as_ref().or(previous) {
             facts.model = self.setup.sources.model(slug).0;
             facts.effort = supported_effort(&facts);
         }
@@ -31,6 +93,9 @@ impl Session {
 
     /// Whether the coming turn's model takes over from one with a larger window.
     pub(crate) fn takeover(&self) -> Option<Takeover> {
+        if !self.setup.sources.config.compaction.auto {
+            return None;
+        }
         let (slug, model) = (self.previous_model.as_ref()?, &self.setup.gathered.facts.model);
         let previous = self.setup.sources.model(slug).0;
         let is_smaller = *slug != model.slug && previous.effective_window() > model.effective_window();
@@ -52,6 +117,9 @@ impl Session {
 
     /// From how many tokens on the history is made shorter.
     pub(crate) fn compaction_limit(&self) -> Option<i64> {
+        if !self.setup.sources.config.compaction.auto {
+            return None;
+        }
         match self.fit(None) {
             Some(fit) => fit.limit().map(|limit| limit + 1),
             None => self.setup.gathered.facts.model.compaction_limit(),
@@ -65,7 +133,19 @@ impl Session {
         }
         let prompt = self.setup.compact_prompt.as_ref();
         let prompt = prompt.map(|given| Fragment::provided(&given.place, given.text.as_str()));
-        let mut compaction = Compaction::new(&self.transcript, &self.setup.pack, prompt);
+        let (rules, pack) = (self.compaction_rules(), &self.setup.pack);
+        let input = rules.input.unwrap_or(SummaryInput::All);
+        let mut compaction = if rules.keep_turns == 0 && input == SummaryInput::All {
+            Compaction::new(&self.transcript, pack, prompt)
+        } else {
+            let context = assemble::assemble(pack, &self.setup.gathered.facts);
+            let pinned: Vec<Item> = context.messages.iter().map(ContextMessage::item).collect();
+            let region = Region { keep_turns: rules.keep_turns, input, pinned: &pinned };
+            Compaction::of_region(&self.transcript, pack, prompt, &region)
+        };
+        if rules.requests == Some(SummaryRequests::Marked) {
+            compaction = compaction.accounting(&self.transcript, pack);
+        }
         if self.summarised_by() == SummarisedBy::Provider {
             compaction.fit_window(&self.instructions, self.setup.gathered.facts.model.effective_window());
         }
@@ -89,17 +169,33 @@ impl Session {
     /// Puts the provider's items in place of the history, with the context as it is now.
     pub(crate) fn replace(&mut self, compaction: Compaction, items: Vec<Item>, facts: &Facts) -> Rebuilt {
         let tokens_before = self.prompt_tokens();
+        let before: Vec<Item> = self.transcript.items().collect();
         let context = assemble::assemble(&self.setup.pack, facts);
         compaction.rebuild_from(&mut self.transcript, items, context);
         self.compact_documents();
         self.cause = Some(Cause::Compaction);
         let replacement = Some(self.transcript.items().collect());
         self.summary = Some(Summary { message: String::new(), replacement, rebuilt: None });
-        Rebuilt { tokens_before, tokens_after: self.prompt_tokens(), n_dropped: 0 }
+        self.said_all();
+        let rebuilt = Rebuilt { tokens_before, tokens_after: self.prompt_tokens(), n_dropped: 0 };
+        self.tell_compaction("provider", &before, &rebuilt);
+        rebuilt
     }
 
     /// Puts the summary in place of the history, with the context as it is now.
     pub(crate) fn rebuild(&mut self, compaction: Compaction, facts: &Facts) -> Rebuilt {
+        let before: Vec<Item> = self.transcript.items().collect();
+        self.rebuild_by("model", &before, compaction, facts)
+    }
+
+    fn rebuild_by(&mut self, by: &str, before: &[Item], compaction: Compaction, facts: &Facts) -> Rebuilt {
+        let rebuilt = self.rebuild_quietly(compaction, facts);
+        self.said_all();
+        self.tell_compaction(by, before, &rebuilt);
+        rebuilt
+    }
+
+    fn rebuild_quietly(&mut self, compaction: Compaction, facts: &Facts) -> Rebuilt {
         let (tokens_before, n_dropped) = (self.prompt_tokens(), compaction.n_dropped());
         let context = assemble::assemble(&self.setup.pack, facts);
         self.compact_documents();
@@ -112,7 +208,14 @@ impl Session {
             self.summary = Some(Summary { message, replacement, rebuilt: None });
             return Rebuilt { tokens_before, tokens_after: self.prompt_tokens(), n_dropped };
         }
+        let keeps_turns = compaction.keeps_turns();
         let message = compaction.rebuild(&mut self.transcript, &self.setup.pack, context);
+        if keeps_turns {
+            // A summary alone would say that nothing stays.
+            let replacement = Some(self.transcript.items().collect());
+            self.summary = Some(Summary { message, replacement, rebuilt: None });
+            return Rebuilt { tokens_before, tokens_after: self.prompt_tokens(), n_dropped };
+        }
         let rebuilt = self.log.is_recording().then(|| self.transcript.items().collect());
         self.summary = Some(Summary { message, replacement: None, rebuilt });
         Rebuilt { tokens_before, tokens_after: self.prompt_tokens(), n_dropped }
@@ -144,7 +247,8 @@ impl Session {
             SummarisedBy::Provider => Purpose::ProviderSummary,
             SummarisedBy::Model => {
                 let prompt = sent.item(&compaction.prompt());
-                Purpose::Summary { prompt, dropped: compaction.n_dropped() as u64 }
+                let shown = compaction.shown().map(|shown| shown.iter().map(|n| *n as u64).collect());
+                Purpose::Summary { prompt, dropped: compaction.n_dropped() as u64, shown }
             }
         };
         let (bytes, body) = (request.len(), Digest::of_body(request));

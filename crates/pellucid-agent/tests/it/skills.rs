@@ -1,5 +1,6 @@
 //! Skills in a session: where they are found, what a turn brings in, and what a person hears.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 use std::path::PathBuf;
@@ -28,6 +29,8 @@ use pellucid_protocol::input::UserInput;
 use pellucid_protocol::operation::Operation;
 use pellucid_protocol::operation::Submission;
 use pellucid_protocol::provider::Provider;
+use pellucid_protocol::question::UserAnswer;
+use pellucid_protocol::question::UserAnswers;
 use pellucid_store::recorder::Recorder;
 use pellucid_store::side::Side;
 use serde_json::Value;
@@ -66,16 +69,21 @@ impl World {
     }
 
     fn session(&self) -> Session {
+        self.session_of("exec", "[[reply]]\nsay = \"One.\"\n[[reply]]\nsay = \"Two.\"\n")
+    }
+
+    /// A session of this face, whose model says what a script says.
+    fn session_of(&self, face: &'static str, script: &str) -> Session {
         let env = Env::from_pairs([("HOME", self.root.join("user").to_str().unwrap())]);
         let mut options = LoadOptions::new(self.root.join("work"), self.root.join("state"), env.clone());
         options.system.config = self.root.join("system/config.toml");
         let config = pellucid_config::load(&options).unwrap();
-        let script = Script::parse("script.toml", "[[reply]]\nsay = \"One.\"\n[[reply]]\nsay = \"Two.\"\n").unwrap();
+        let script = Script::parse("script.toml", script).unwrap();
         let identity = Identity::new("test", &env);
         let sources = Sources::new(config, env);
         Session::new(
             Setup {
-                origin: Origin::Face("exec"),
+                origin: Origin::Face(face),
                 side: Side::default(),
                 crew: Crew::default(),
                 session_id: identity::new_session_id(),
@@ -246,4 +254,61 @@ fn a_skill_chosen_by_hand_needs_no_text() {
         assistant One.
     "#]],
     );
+}
+
+/// A session of a face with somebody behind it, whose model runs a command that prints the variable.
+fn session_with_variable(world: &World) -> Session {
+    world.skill("work/.codex/skills/deploy");
+    let metadata =
+        "dependencies:\n  tools:\n    - type: env_var\n      value: DEPLOY_KEY\n      description: The key.\n";
+    world.write("work/.codex/skills/deploy/agents/openai.yaml", metadata);
+    let config = "sandbox_mode = \"danger-full-access\"\n[features]\nskill_env_var_dependency_prompt = true\nunified_exec = false\n";
+    world.write("state/config.toml", config);
+    let call = "[[reply]]\ncall = [{ name = \"shell\", args = { command = [\"/bin/sh\", \"-c\", \"test \\\"$DEPLOY_KEY\\\" = s3cret && echo matches\"] } }]\n";
+    world.session_of("vscode", &format!("{call}[[reply]]\nsay = \"Done.\"\n"))
+}
+
+#[test]
+fn a_person_is_asked_for_a_variable_and_commands_see_it() {
+    let world = World::new(&[]);
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    for (said, expected) in [("user_note: s3cret ", 0), ("s3cret", 1)] {
+        let session = session_with_variable(&world);
+        let (door::Door { submissions, mut events }, inside) = door::open(&session);
+        let face = async {
+            let operation =
+                Operation::UserInput { items: vec![UserInput::text("$deploy it")], final_output_json_schema: None };
+            submissions.send(Submission { id: identity::new_turn_id(), operation }).await.unwrap();
+            let (mut order, mut exit_code) = (Vec::new(), None);
+            while let Some(Event { id, msg }) = events.recv().await {
+                match msg {
+                    EventMessage::RequestUserInput(asked) => {
+                        order.push("asked");
+                        assert_eq!(asked.call_id, format!("skill-deps-{id}"));
+                        let question = &asked.questions[0];
+                        assert_eq!(
+                            (question.id.as_str(), question.is_secret, &question.options),
+                            ("DEPLOY_KEY", true, &None)
+                        );
+                        assert!(question.question.contains("deploy") && question.question.contains("The key."));
+                        let answer = UserAnswer { answers: vec![said.to_owned()] };
+                        let response = UserAnswers { answers: BTreeMap::from([("DEPLOY_KEY".to_owned(), answer)]) };
+                        let operation = Operation::UserInputAnswer { id: asked.turn_id, response };
+                        submissions.send(Submission { id: identity::new_turn_id(), operation }).await.unwrap();
+                    }
+                    EventMessage::UserMessage { .. } => order.push("said"),
+                    EventMessage::ExecCommandEnd(end) => exit_code = Some(end.exit_code),
+                    EventMessage::TaskComplete { .. } => break,
+                    _ => {}
+                }
+            }
+            submissions.send(Submission { id: identity::new_turn_id(), operation: Operation::Shutdown }).await.unwrap();
+            while events.recv().await.is_some() {}
+            (order, exit_code)
+        };
+        let (session, (order, exit_code)) = runtime.block_on(async { tokio::join!(door::run(session, inside), face) });
+        assert_eq!(order, ["asked", "said"]);
+        assert_eq!(exit_code, Some(expected), "{said}");
+        assert!(!format!("{session:?}").contains("\"s3cret\""), "the value is not shown");
+    }
 }

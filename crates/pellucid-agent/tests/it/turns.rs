@@ -9,8 +9,11 @@ use pellucid_protocol::settings::ApprovalPolicy;
 use pellucid_protocol::settings::Personality;
 use pellucid_protocol::settings::SandboxPolicy;
 use pellucid_testkit::MockReply;
+use pellucid_testkit::Workspace;
+use serde_json::Value;
 use serde_json::json;
 
+use crate::Played;
 use crate::outline;
 use crate::play;
 use crate::play_with_models;
@@ -184,6 +187,171 @@ fn a_model_with_a_larger_window_summarises_before_it_goes() {
         developer <model_switch>
         user two"#]]
     .assert_eq(&outline(played.requests.last().unwrap()));
+}
+
+/// A message after which a session is full.
+fn full(text: &str) -> MockReply {
+    MockReply::events([
+        json!({ "type": "response.output_item.done", "item": { "type": "message", "role": "assistant", "content": [{ "type": "output_text", "text": text }] } }),
+        json!({ "type": "response.completed", "response": { "id": "r", "usage": { "input_tokens": 990, "output_tokens": 10, "total_tokens": 1000 } } }),
+    ])
+}
+
+const FULL: &str = "model_auto_compact_token_limit = 900\n";
+
+/// Plays a session whose every summary is cut, each after one byte more, and gives what it sent.
+fn cut_everywhere(config: &str) -> (usize, Played) {
+    let summary = MockReply::say("summary");
+    let n_cuts = summary.body_len();
+    let mut replies = vec![MockReply::say("answer one")];
+    replies.extend((0..n_cuts).map(|cut| MockReply::say("summary").cut_after(cut)));
+    replies.push(MockReply::say("answer two"));
+    let compactions = std::iter::repeat_n(Operation::Compact, n_cuts);
+    let operations = [say("one")].into_iter().chain(compactions).chain([say("two")]).collect();
+    (n_cuts, play(config, replies, operations))
+}
+
+#[test]
+fn a_summary_cut_at_every_byte_is_made_by_rule_where_that_is_wanted() {
+    let (n_cuts, played) = cut_everywhere("[compaction]\nfallback = \"local\"");
+    assert!(!played.events.iter().any(|event| event.starts_with("error")), "{:?}", played.events);
+    assert_eq!(played.events.iter().filter(|event| *event == "task_complete").count(), n_cuts + 2);
+    let last = played.requests.last().unwrap();
+    expect![[r#"
+        developer <permissions instructions>
+        user <environment_context>
+        user one
+        user Another model worked on this task before
+        user two"#]]
+    .assert_eq(&outline(last));
+    let summary = last["input"][3]["content"][0]["text"].as_str().unwrap();
+    assert!(summary.contains("put together by rule"), "{summary}");
+}
+
+#[test]
+fn a_summary_cut_at_every_byte_leaves_the_session_as_it_was() {
+    let marked = "[compaction]\nrequests = \"marked\"";
+    let (n_cuts, played) = cut_everywhere(marked);
+    assert_eq!(played.events.iter().filter(|event| event.starts_with("error: ")).count(), n_cuts);
+    expect![[r#"
+        developer <permissions instructions>
+        user <environment_context>
+        user one
+        assistant answer one
+        user two"#]]
+    .assert_eq(&outline(played.requests.last().unwrap()));
+}
+
+#[test]
+fn no_summary_is_made_where_none_is_wanted() {
+    let overflow = MockReply::events([json!({ "type": "response.failed", "response": { "id": "r", "error": {
+        "code": "context_length_exceeded", "message": "too long" } } })]);
+    let replies = vec![full("a"), overflow, full("b"), MockReply::say("c")];
+    let config = format!("{FULL}[compaction]\nauto = false");
+    let played = play(&config, replies, vec![say("one"), say("two"), say("three"), say("four")]);
+    assert_eq!(played.requests.len(), 4);
+    assert!(!played.events.contains(&"context_compacted".to_owned()), "{:?}", played.events);
+    assert!(played.requests.iter().all(|body| body["tools"] != json!([])));
+}
+
+#[test]
+fn a_server_that_always_overflows_is_asked_for_a_summary_twice() {
+    let overflow = || {
+        MockReply::events([json!({ "type": "response.failed", "response": { "id": "r", "error": {
+            "code": "context_length_exceeded", "message": "too long" } } })])
+    };
+    let replies = std::iter::once(full("a")).chain(std::iter::repeat_with(overflow).take(9)).collect();
+    let config = format!("{FULL}[compaction]\noverflow_calls_max = 2");
+    let played = play(&config, replies, vec![say("one"), say("two")]);
+    assert_eq!(played.requests.len(), 3, "one answer, two attempts at a summary");
+    let error = "error: the request for a summary does not fit the model's window after 2 attempts; start a new session, or raise compaction.overflow_calls_max";
+    assert!(played.events.contains(&error.to_owned()), "{:?}", played.events);
+}
+
+#[test]
+fn another_model_may_summarise_and_turns_may_stay() {
+    let config = format!("{FULL}[compaction]\nmodel = \"gpt-5.1\"\nkeep_turns = 1\ninput = \"conversation\"");
+    let replies = vec![MockReply::say("a"), full("b"), MockReply::say("summary"), MockReply::say("c")];
+    let played = play(&config, replies, vec![say("one"), say("two"), say("three")]);
+    let models: Vec<_> = played.requests.iter().map(|body| body["model"].as_str().unwrap()).collect();
+    assert_eq!(models, ["gpt-5.2-codex", "gpt-5.2-codex", "gpt-5.1", "gpt-5.2-codex"]);
+    let asked = outline(&played.requests[2]);
+    assert!(asked.starts_with("user one\nassistant a\nuser You have reached"), "{asked}");
+    expect![[r#"
+        developer <permissions instructions>
+        user <environment_context>
+        user one
+        user Another model worked on this task before
+        user two
+        assistant b
+        user three"#]]
+    .assert_eq(&outline(&played.requests[3]));
+}
+
+#[test]
+fn a_summary_that_forgets_a_completed_request_is_refused() {
+    let config = "[compaction]\nrequests = \"marked\"";
+    let list = "Fine.\n<requests>\n<request n=\"1\" state=\"completed\">did it</request>\n</requests>";
+    let replies = ["a", "summary", "summary", "summary", list, "b"].map(MockReply::say).to_vec();
+    let played = play(config, replies, vec![say("one"), Operation::Compact, Operation::Compact, say("two")]);
+    let errors: Vec<_> = played.events.iter().filter(|event| event.starts_with("error")).collect();
+    assert_eq!(errors, ["error: the summary does not mark these completed requests as completed: 1"]);
+    let last = played.requests.last().unwrap();
+    let texts: Vec<_> =
+        last["input"].as_array().unwrap().iter().map(|item| item["content"][0]["text"].as_str().unwrap()).collect();
+    assert_eq!((texts.len(), texts[2], texts[4]), (5, "one", "two"));
+    assert!(texts[3].ends_with("Fine.\n\n1. completed: did it\n\n<requests>\n<request n=\"1\" state=\"completed\">one</request>\n</requests>"), "{}", texts[3]);
+}
+
+/// The texts that a layout says, in any order.
+fn standing(body: &Value) -> Vec<String> {
+    let items = body["input"].as_array().unwrap().iter();
+    let texts = items.filter_map(|item| Some((item["role"].as_str()?, item["content"][0]["text"].as_str()?)));
+    let is_standing = |(role, text): &(&str, &str)| {
+        *role == "developer"
+            || text.starts_with("# AGENTS.md instructions")
+            || text.starts_with("<environment_context>")
+    };
+    let mut texts: Vec<String> = texts.filter(is_standing).map(|(_, text)| text.to_owned()).collect();
+    texts.sort();
+    texts
+}
+
+#[test]
+fn rules_stand_once_after_a_summary_as_in_a_new_session() {
+    let files = Workspace::new("//- work/AGENTS.md\nBe kind.\n");
+    for rules in ["", "keep_turns = 1", "input = \"conversation\"", "requests = \"marked\"\nfallback = \"local\""] {
+        let config = format!("{FULL}[compaction]\n{rules}");
+        let replies =
+            || vec![full("a"), MockReply::say("summary"), MockReply::say("summary"), full("b"), MockReply::say("c")];
+        let before_a_turn = crate::play_in(&files, &config, replies(), vec![say("one"), say("two"), say("three")]);
+        let by_hand = crate::play_in(&files, &config, replies(), vec![say("one"), Operation::Compact, say("two")]);
+        for played in [&before_a_turn, &by_hand] {
+            let fresh = standing(&played.requests[0]);
+            assert_eq!(fresh.len(), 3);
+            assert_eq!(standing(played.requests.last().unwrap()), fresh, "{rules}");
+        }
+    }
+}
+
+#[test]
+fn a_message_of_the_context_is_said_again_after_its_turns() {
+    let answers = (1..10).map(|n| MockReply::say(&format!("answer {n}"))).collect();
+    let config = "[reinject_turns]\nenvironment = 2\nnothing = 1";
+    let played = play(config, answers, vec![say("one"), say("two"), say("three"), say("four")]);
+    expect![[r#"
+        developer <permissions instructions>
+        user <environment_context>
+        user one
+        assistant answer 1
+        user two
+        assistant answer 2
+        user <environment_context>
+        user three
+        assistant answer 3
+        user four"#]]
+    .assert_eq(&outline(played.requests.last().unwrap()));
+    assert!(played.events.contains(&"warning".to_owned()), "a slot that is not there is told: {:?}", played.events);
 }
 
 #[test]

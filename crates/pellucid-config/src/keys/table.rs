@@ -11,11 +11,16 @@ use pellucid_protocol::settings::Personality;
 use pellucid_protocol::settings::PromptMode;
 use pellucid_protocol::settings::ReasoningEffort;
 use pellucid_protocol::settings::ReasoningSummary;
+use pellucid_protocol::settings::ResumeContext;
 use pellucid_protocol::settings::SandboxMode;
+use pellucid_protocol::settings::SummaryFallback;
+use pellucid_protocol::settings::SummaryInput;
+use pellucid_protocol::settings::SummaryRequests;
 use pellucid_protocol::settings::TrustLevel;
 use pellucid_protocol::settings::Verbosity;
 use pellucid_protocol::settings::WebSearchMode;
 
+use super::Bounds;
 use super::Key;
 use super::Kind;
 use super::Scope;
@@ -122,6 +127,61 @@ pub const SECTIONS: &[Section] = &[
                 Kind::Path,
                 "",
                 "A file with the text of `compact_prompt`, which is stronger. It must be readable and not blank.",
+            ),
+            top(
+                "compaction.auto",
+                Kind::Bool,
+                "`true`",
+                "`false` never summarises a history unless you ask for it, not even one that does not fit.",
+            ),
+            top("compaction.model", Kind::String, "the session's model", "The model that is asked for summaries."),
+            top(
+                "compaction.fallback",
+                Kind::words(SummaryFallback::WORDS),
+                "the pack's, else `none`",
+                "What happens when no summary comes: the turn ends, or one is made from the history by rule.",
+            ),
+            top(
+                "compaction.keep_turns",
+                Kind::COUNT,
+                "the pack's, else 0",
+                "How many of the last turns stay word for word.",
+            ),
+            top(
+                "compaction.saving_min",
+                Kind::Integer(Bounds { min: 0, max: 99, name: "u8" }),
+                "the pack's",
+                "By how many percent a summary must make a history smaller; less ends the turn after one attempt.",
+            ),
+            top(
+                "compaction.overflow_calls_max",
+                Kind::Integer(Bounds { min: 1, max: i64::MAX, name: "usize" }),
+                "the pack's, else as many as there are items",
+                "How often a summary is asked for that does not fit; each time half of the history is left out.",
+            ),
+            top(
+                "compaction.input",
+                Kind::words(SummaryInput::WORDS),
+                "the pack's, else `all`",
+                "What the summarising model is shown: all, or the conversation without standing instructions.",
+            ),
+            top(
+                "compaction.requests",
+                Kind::words(SummaryRequests::WORDS),
+                "the pack's, else `free`",
+                "`marked` refuses a summary that does not name every completed request of yours as completed.",
+            ),
+            top(
+                "reinject_turns",
+                Kind::Map(&Kind::COUNT),
+                "the pack's, else `{}`",
+                "After how many turns the message of a slot is said again, by the slot's name; 0 for never.",
+            ),
+            top(
+                "resume_context",
+                Kind::words(ResumeContext::WORDS),
+                "`again`",
+                "What of the first context is said when a session goes on: all, or what changed.",
             ),
             both(
                 "experimental_instructions_file",

@@ -142,14 +142,8 @@ impl Compaction {
             failure,
         };
         let prompt = by_window.question.clone().unwrap_or_default();
-        Self {
-            items: items.into(),
-            ids: transcript.ids(),
-            prompt: Draft::text("summary_question", "user", vec![Fragment::fact("history", prompt)]),
-            set_aside: None,
-            n_dropped: 0,
-            by_window: Some(by_window),
-        }
+        let prompt = Draft::text("summary_question", "user", vec![Fragment::fact("history", prompt)]);
+        Self { by_window: Some(by_window), ..Self::with(items.into(), transcript.ids(), prompt, None) }
     }
 
     /// Whether the model has to be asked.

@@ -6,6 +6,9 @@
 use std::sync::Arc;
 
 use pellucid_protocol::project_docs::ProjectDocs;
+use pellucid_protocol::settings::SummaryFallback;
+use pellucid_protocol::settings::SummaryInput;
+use pellucid_protocol::settings::SummaryRequests;
 use serde::Deserialize;
 use serde_json::Value;
 use toml::Spanned;
@@ -77,6 +80,31 @@ pub struct CompactionRules {
     /// How many tokens a summary of dropped turns has at most.
     #[serde(default)]
     pub summary_max_output_tokens: Option<i64>,
+    /// What happens when no summary comes; absent means that the turn ends.
+    #[serde(default)]
+    pub fallback: Option<SummaryFallback>,
+    /// How many of the last turns stay word for word.
+    #[serde(default)]
+    pub keep_turns: usize,
+    /// By how many percent a summary must make a history smaller.
+    #[serde(default)]
+    pub saving_min: Option<u8>,
+    /// How often a summary is asked for that does not fit. Without it, one item less is shown each time.
+    #[serde(default)]
+    pub overflow_calls_max: Option<usize>,
+    /// What the summarising model is shown; absent means all.
+    #[serde(default)]
+    pub input: Option<SummaryInput>,
+    /// How a summary accounts for requests; absent means as it likes.
+    #[serde(default)]
+    pub requests: Option<SummaryRequests>,
+}
+
+impl CompactionRules {
+    /// Whether a summary that fails must leave no trace.
+    pub fn is_checked(&self) -> bool {
+        self.fallback == Some(SummaryFallback::Local) || self.requests == Some(SummaryRequests::Marked)
+    }
 }
 
 /// How a long history is made shorter.
@@ -103,6 +131,8 @@ pub struct Slot {
     pub template: Option<String>,
     /// What it is made of.
     pub parts: Vec<Part>,
+    /// After how many turns its message is said again.
+    pub again_turns: Option<u64>,
 }
 
 /// Where a slot goes.
@@ -259,7 +289,9 @@ impl Layout {
                 self.updates.clone_from(&base.updates);
             }
             self.join.clone_from(&base.join);
-            self.compaction = base.compaction;
+            if self.compaction == CompactionRules::default() {
+                self.compaction = base.compaction;
+            }
             self.bootstrap = self.bootstrap.or(base.bootstrap);
             if self.injections.is_empty() {
                 self.injections.clone_from(&base.injections);
@@ -349,6 +381,7 @@ struct RawSlot {
     budget: Option<Budget>,
     #[serde(default)]
     parts: Vec<RawPart>,
+    again_turns: Option<u64>,
 }
 
 #[derive(Deserialize)]
@@ -409,6 +442,7 @@ impl Reader<'_> {
             gates: self.gates(&raw.gate)?,
             template: raw.template,
             parts,
+            again_turns: raw.again_turns,
         })
     }
 

@@ -247,11 +247,23 @@ pub static SLOTS: &[KnownSlot] = &[
         ),
     )
     .with(&["{mode}"]),
+    KnownSlot::new(
+        "compact/local_summary",
+        "the summary that is made by rule when no model gives one",
+        Upstream::Nowhere,
+    )
+    .with(&["{{ answer }}", "{{ plan }}", "{{ files }}", "{{ commands }}", "{{ demands }}"]),
     KnownSlot::file_slot(
         "compact/prompt",
         "how the model is asked for a summary",
         "codex-rs/core/templates/compact/prompt.md",
     ),
+    KnownSlot::new(
+        "compact/requests",
+        "how the model is asked to account for the person's requests in a summary",
+        Upstream::Nowhere,
+    )
+    .with(&["{{ requests }}"]),
     KnownSlot::file_slot(
         "compact/summary_prefix",
         "what comes before a summary",
@@ -504,7 +516,8 @@ pub static SLOTS: &[KnownSlot] = &[
             &[("{}", "{skill}"), ("{}", "{name}"), ("{}", "{description}")],
         ),
     )
-    .with(&["{skill}", "{name}", "{description}"]),
+    .with(&["{skill}", "{name}", "{description}"])
+    .trimmed(Trim::Newline),
     KnownSlot::literal(
         "skills/intro",
         "before the list of skills",

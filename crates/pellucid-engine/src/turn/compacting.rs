@@ -2,7 +2,8 @@
 //!
 //! It happens before the person's input is recorded, or between two requests, when the tokens
 //! reach the limit, and when it is asked for. A summary that does not fit is asked for with less;
-//! after two in a row that do not help, none is asked for again in the same turn.
+//! after two in a row that do not help, none is asked for again in the same turn. Rules may set
+//! tighter bounds, and have a summary made without a model when none comes.
 
 use pellucid_protocol::event::ErrorInfo;
 use pellucid_protocol::event::EventMessage;
@@ -11,6 +12,7 @@ use pellucid_protocol::input::UserInput;
 use pellucid_protocol::reply::ReplyError;
 use pellucid_protocol::reply::ReplyErrorKind;
 use pellucid_protocol::reply::ReplyEvent;
+use pellucid_protocol::settings::SummaryFallback;
 
 use super::Next;
 use super::Pending;
@@ -22,12 +24,16 @@ use super::Turn;
 use super::Wish;
 use super::error_info;
 use crate::call;
+use crate::compaction::CompactionError;
 use crate::compaction::Dropped;
 use crate::fragment::Origin;
 use crate::fragment::concat;
 use crate::pack::Strategy;
 use crate::transcript::DraftPart;
 use crate::window::WindowExceeded;
+
+/// How often a summary may be refused.
+const REFUSALS_MAX: usize = 2;
 
 /// What a person is told after a summary.
 const ADVICE: &str = "the history was summarised; every summary costs accuracy, so give a new task a new session";
@@ -49,12 +55,8 @@ impl Turn {
         }
         match self.futile.as_slice() {
             // One summary that does not help may be bad luck, two are none.
-            [_, Rebuilt { tokens_before, tokens_after, .. }, ..] => {
-                let message = format!(
-                    "a summary did not make the history smaller ({tokens_before} tokens before, {tokens_after} after), \
-                     so none is made again; start a new session or raise model_auto_compact_token_limit"
-                );
-                self.fail(&message, ErrorInfo::ContextWindowExceeded)
+            [_, Rebuilt { tokens_before: before, tokens_after: after, .. }, ..] => {
+                self.fail_with(&CompactionError::FutileAgain { before: *before, after: *after })
             }
             _ => self.start_compaction(next),
         }
@@ -81,6 +83,8 @@ impl Turn {
     fn compact_with(&mut self, summariser: Summariser, window: Option<i64>, next: Next) -> Vec<Wish> {
         let id = self.fresh_id();
         self.retries = 0;
+        self.n_overflows = 0;
+        self.n_refusals = 0;
         self.stage = Stage::Compacting { id: id.clone(), window, next };
         vec![self.item_started(&TurnItem::ContextCompaction { id }), Wish::StartCompaction(summariser)]
     }
@@ -152,19 +156,53 @@ impl Turn {
 
     pub(super) fn summary_failed(&mut self, error: &ReplyError) -> Vec<Wish> {
         if self.settings.summarised_by == SummarisedBy::Provider {
-            return self.fail(&error.message, error_info(error.kind));
+            return self.no_summary(&error.message, error_info(error.kind));
         }
         if self.strategy == Strategy::Window {
             // What was dropped is lost, but the turn goes on.
             return self.reconnect(error, Wish::AskForSummaryAgain).unwrap_or_else(|| vec![Wish::Rebuild]);
         }
         if error.kind == ReplyErrorKind::ContextWindowExceeded {
-            return vec![Wish::DropOldest];
+            self.n_overflows += 1;
+            return match self.settings.compaction.overflow_calls_max {
+                None => vec![Wish::DropOldest],
+                Some(max) if self.n_overflows < max => vec![Wish::DropHalf],
+                Some(_) => self.does_not_fit(&CompactionError::StillDoesNotFit { calls: self.n_overflows }),
+            };
         }
         match self.reconnect(error, Wish::AskForSummaryAgain) {
             Some(again) => again,
-            None => self.fail(&error.message, error_info(error.kind)),
+            None => self.no_summary(&error.message, error_info(error.kind)),
         }
+    }
+
+    /// A summary that is refused is asked for once more.
+    pub(super) fn summary_refused(&mut self, error: &CompactionError) -> Vec<Wish> {
+        self.n_refusals += 1;
+        if self.n_refusals < REFUSALS_MAX && self.settings.summarised_by == SummarisedBy::Model {
+            let message = format!("{error}; asking once more");
+            return vec![Wish::Emit(EventMessage::BackgroundEvent { message }), Wish::AskForSummaryAgain];
+        }
+        self.no_summary(&error.to_string(), error.info())
+    }
+
+    /// No summary comes: one is made by rule where that is wanted, otherwise the turn ends.
+    fn no_summary(&mut self, message: &str, info: ErrorInfo) -> Vec<Wish> {
+        if self.settings.compaction.fallback != Some(SummaryFallback::Local) {
+            return self.fail(message, info);
+        }
+        let message = format!("no summary came ({message}), so one was made by rule from the history");
+        vec![Wish::Emit(EventMessage::Warning { message }), Wish::SummariseLocally]
+    }
+
+    fn does_not_fit(&mut self, error: &CompactionError) -> Vec<Wish> {
+        let mut wishes = Vec::new();
+        if let Some(window) = self.settings.window {
+            self.meter.fill(window);
+            wishes.push(Wish::Emit(self.meter.event()));
+        }
+        wishes.extend(self.no_summary(&error.to_string(), error.info()));
+        wishes
     }
 
     pub(super) fn oldest_dropped(&mut self, dropped: Dropped) -> Vec<Wish> {
@@ -172,14 +210,7 @@ impl Turn {
             self.retries = 0;
             return vec![Wish::AskForSummaryAgain];
         }
-        let mut wishes = Vec::new();
-        if let Some(window) = self.settings.window {
-            self.meter.fill(window);
-            wishes.push(Wish::Emit(self.meter.event()));
-        }
-        let message = "even the request for a summary does not fit the model's window; start a new session";
-        wishes.extend(self.fail(message, ErrorInfo::ContextWindowExceeded));
-        wishes
+        self.does_not_fit(&CompactionError::DoesNotFit)
     }
 
     pub(super) fn rebuilt(&mut self, rebuilt: Rebuilt, id: String, next: Next) -> Vec<Wish> {
@@ -193,6 +224,14 @@ impl Turn {
         wishes.push(self.item_completed(TurnItem::ContextCompaction { id }));
         if self.settings.summarised_by == SummarisedBy::Model && self.strategy == Strategy::Summarise {
             wishes.push(Wish::Emit(EventMessage::Warning { message: ADVICE.to_owned() }));
+        }
+        if let Some(percent) = self.settings.compaction.saving_min
+            && self.strategy == Strategy::Summarise
+            && is_futile(&rebuilt, percent)
+        {
+            let Rebuilt { tokens_before: before, tokens_after: after, .. } = rebuilt;
+            wishes.extend(self.fail_with(&CompactionError::Futile { before, after, percent }));
+            return wishes;
         }
         if rebuilt.tokens_after < rebuilt.tokens_before {
             self.futile.clear();
@@ -211,12 +250,22 @@ impl Turn {
         wishes
     }
 
+    fn fail_with(&mut self, error: &CompactionError) -> Vec<Wish> {
+        self.fail(&error.to_string(), error.info())
+    }
+
     fn fail(&mut self, message: &str, info: ErrorInfo) -> Vec<Wish> {
         let error = EventMessage::Error { message: message.to_owned(), codex_error_info: Some(info) };
         let mut wishes = vec![Wish::Emit(error)];
         wishes.extend(self.complete(None));
         wishes
     }
+}
+
+/// Whether a summary saved less than so many percent.
+fn is_futile(rebuilt: &Rebuilt, percent: u8) -> bool {
+    let wanted = rebuilt.tokens_before.saturating_mul(100 - usize::from(percent.min(100)));
+    rebuilt.tokens_after.saturating_mul(100) > wanted
 }
 
 /// A part of a message as people see it.

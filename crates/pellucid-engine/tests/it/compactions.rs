@@ -4,7 +4,10 @@ use expect_test::Expect;
 use expect_test::expect;
 use pellucid_engine::assemble::assemble;
 use pellucid_engine::compaction::Compaction;
+use pellucid_engine::compaction::CompactionError;
 use pellucid_engine::compaction::Dropped;
+use pellucid_engine::compaction::Region;
+use pellucid_engine::compaction::local_summary;
 use pellucid_engine::fragment::Fragment;
 use pellucid_engine::fragment::Origin;
 use pellucid_engine::request::Frame;
@@ -13,6 +16,7 @@ use pellucid_engine::transcript::ItemIds;
 use pellucid_engine::transcript::Transcript;
 use pellucid_engine::transcript::View;
 use pellucid_protocol::item::Item;
+use pellucid_protocol::settings::SummaryInput;
 use serde_json::Value;
 
 use crate::facts;
@@ -171,4 +175,111 @@ fn the_request_to_a_provider_leaves_out_what_does_not_fit() {
         body,
         r#"{"model":"gpt-5.2-codex","input":[{"type":"message","role":"user","content":[{"type":"input_text","text":"one"}]}],"instructions":"Base."}"#
     );
+}
+
+const TURNS: &str = "
+    D <permissions instructions>
+    U <environment_context>
+    U one
+    A first
+    U two
+    call a shell
+    out a x
+    A second
+    U three
+    A third
+    ";
+
+/// The items that the model is asked with, a line each.
+fn asked(compaction: &Compaction) -> Vec<String> {
+    let frame = Frame::for_summary(pack(), &facts(), &[], &WireSettings::new(session_id()));
+    let body: Value = serde_json::from_slice(&compaction.request(&frame).body()).unwrap();
+    body["input"].as_array().unwrap().iter().map(line).collect()
+}
+
+#[test]
+fn the_last_turns_can_stay_word_for_word() {
+    let mut transcript = transcript(TURNS);
+    let region = Region { keep_turns: 2, input: SummaryInput::All, pinned: &[] };
+    let prompt = || Some(Fragment::provided("config", "Sum up."));
+    let compaction = Compaction::of_region(&transcript, pack(), prompt(), &region);
+    let shown = asked(&compaction);
+    assert_eq!(shown[2..], ["user one", "assistant first", "user Sum up."]);
+    let places = compaction.shown().unwrap().to_vec();
+    let again = Compaction::asking_of(&transcript, vec![prompt().unwrap()], &places);
+    assert_eq!(asked(&again), shown, "the same question can be made again");
+    transcript.record(&Item::text("assistant", "All done."), &Origin::Model);
+    compaction.rebuild(&mut transcript, pack(), assemble(pack(), &facts()));
+    expect![[r#"
+        developer <permissions instructions>⏎Fil … permissions instructions>
+        user <environment_context>⏎  <cwd>/home/ … l>⏎</environment_context>
+        user one
+        user Another model worked on this task b … is its summary:⏎All done.
+        user two
+        function_call a
+        function_call_output a x
+        assistant second
+        user three
+        assistant third"#]]
+    .assert_eq(&lines(&mut transcript));
+    let one_turn = crate::transcripts::transcript(HISTORY);
+    let many = Region { keep_turns: 9, ..region };
+    let compaction = Compaction::of_region(&one_turn, pack(), prompt(), &many);
+    assert!(asked(&compaction).contains(&"user one".to_owned()), "something is left to summarise");
+}
+
+#[test]
+fn a_summary_need_not_be_shown_what_is_said_anyway() {
+    let transcript = transcript(TURNS);
+    let pinned = [Item::text("user", "two")];
+    let region = Region { keep_turns: 0, input: SummaryInput::Conversation, pinned: &pinned };
+    let compaction = Compaction::of_region(&transcript, pack(), Some(Fragment::provided("config", "Sum up.")), &region);
+    let shown = asked(&compaction);
+    assert_eq!(shown.first().map(String::as_str), Some("user one"));
+    assert!(!shown.contains(&"user two".to_owned()), "{shown:?}");
+}
+
+#[test]
+fn a_summary_accounts_for_what_was_asked() {
+    let mut transcript = transcript(TURNS);
+    transcript.record(&Item::text("user", "four"), &Origin::User);
+    let compaction = Compaction::new(&transcript, pack(), None).accounting(&transcript, pack());
+    let prompt = serde_json::to_value(compaction.prompt()).unwrap();
+    let prompt = prompt["content"][0]["text"].as_str().unwrap();
+    assert!(
+        prompt.contains(
+            "<request n=\"3\" state=\"completed\">three</request>\n<request n=\"4\" state=\"open\">four</request>"
+        ),
+        "{prompt}"
+    );
+    let reply = |text: &str| [Item::text("assistant", text)];
+    let missing = vec![1, 2, 3];
+    assert_eq!(compaction.refusal(&reply("All done.")), Some(CompactionError::Refused { missing }));
+    assert_eq!(compaction.refusal(&[]), Some(CompactionError::Empty));
+    let good = "All done.\n<requests>\n<request n=\"1\" state=\"completed\">a</request>\n<request n=\"2\" state=\"completed\">b</request>\n<request n=\"3\" state=\"completed\">c</request>\n</requests>";
+    assert_eq!(compaction.refusal(&reply(good)), None);
+    transcript.record(&Item::text("assistant", good), &Origin::Model);
+    let text = compaction.rebuild(&mut transcript, pack(), assemble(pack(), &facts()));
+    assert!(text.ends_with("<request n=\"4\" state=\"open\">four</request>\n</requests>"), "{text}");
+}
+
+#[test]
+fn a_summary_by_rule_is_the_same_for_the_same_history() {
+    let mut transcript = transcript(TURNS);
+    transcript.record(&Item::text("user", "Never touch src/two.rs. Look at src/one.rs!"), &Origin::User);
+    let plan = Item::FunctionCall {
+        id: None,
+        name: "update_plan".to_owned(),
+        arguments: r#"{"plan":[{"step":"read","status":"completed"},{"step":"write","status":"pending"}]}"#.to_owned(),
+        call_id: "p".to_owned(),
+    };
+    transcript.record(&plan, &Origin::Model);
+    let items: Vec<Item> = transcript.items().collect();
+    let summary = local_summary(&items, pack());
+    assert_eq!(summary, local_summary(&items, pack()));
+    for expected in
+        ["\nthird\n", "- completed: read\n- pending: write", "- src/two.rs\n- src/one.rs", "- Never touch src/two.rs."]
+    {
+        assert!(summary.contains(expected), "{expected:?} in {summary}");
+    }
 }

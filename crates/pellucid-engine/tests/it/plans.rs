@@ -4,6 +4,7 @@ use expect_test::Expect;
 use expect_test::expect;
 use pellucid_engine::fragment::concat;
 use pellucid_engine::meter::Meter;
+use pellucid_engine::pack::CompactionRules;
 use pellucid_engine::presets;
 use pellucid_engine::turn::Fact;
 use pellucid_engine::turn::FirstRetry;
@@ -39,6 +40,7 @@ fn turn() -> Turn {
         summarised_by: SummarisedBy::Model,
         takeover: None,
         first_retry: FirstRetry::Told,
+        compaction: CompactionRules::default(),
     };
     let mut turn = Turn::new(settings, Meter::default(), pack());
     turn.begin(&[UserInput::text("go")]);

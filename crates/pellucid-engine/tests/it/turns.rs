@@ -4,8 +4,10 @@ use std::time::Duration;
 
 use expect_test::Expect;
 use expect_test::expect;
+use pellucid_engine::compaction::CompactionError;
 use pellucid_engine::compaction::Dropped;
 use pellucid_engine::meter::Meter;
+use pellucid_engine::pack::CompactionRules;
 use pellucid_engine::turn::Fact;
 use pellucid_engine::turn::FirstRetry;
 use pellucid_engine::turn::Rebuilt;
@@ -23,6 +25,8 @@ use pellucid_protocol::reply::ReplyErrorKind;
 use pellucid_protocol::reply::ReplyEvent;
 use pellucid_protocol::reply::Via;
 use pellucid_protocol::settings::CollaborationModeKind;
+use pellucid_protocol::settings::SummaryFallback;
+use pellucid_protocol::settings::SummaryRequests;
 use pellucid_protocol::usage::TokenUsage;
 use proptest::prelude::*;
 use serde_json::Value;
@@ -42,6 +46,7 @@ fn settings() -> TurnSettings {
         summarised_by: SummarisedBy::Model,
         takeover: None,
         first_retry: FirstRetry::Told,
+        compaction: CompactionRules::default(),
     }
 }
 
@@ -436,6 +441,101 @@ fn a_summary_that_does_not_help_is_not_made_twice() {
             record(function_call b), run(0 b)
             token_count
             record(function_call_output ok), TellDiff, item_started(ContextCompaction), StartCompaction(Current)
+        "#]],
+    );
+}
+
+/// Plays facts after a call that fills the window, under these rules.
+#[track_caller]
+fn check_compacting(rules: CompactionRules, facts: Vec<Fact>, expected: &Expect) {
+    let settings = TurnSettings { compaction: rules, ..settings() };
+    let mut turn = Turn::new(settings, Meter::default(), pack());
+    let first = turn.begin(&[UserInput::text("go")]);
+    measured(&mut turn, first);
+    for fact in [call("a"), full(950), output(0, "a")] {
+        let wishes = turn.step(fact);
+        measured(&mut turn, wishes);
+    }
+    let mut lines = String::new();
+    for fact in facts {
+        let wishes = turn.step(fact);
+        lines += &format!("{}\n", show(&measured(&mut turn, wishes)));
+    }
+    expected.assert_eq(&lines);
+}
+
+fn too_long() -> Fact {
+    Fact::ReplyFailed(ReplyError::new(ReplyErrorKind::ContextWindowExceeded, "too long"))
+}
+
+#[test]
+fn a_server_that_always_overflows_is_asked_twice_where_that_is_the_bound() {
+    check_compacting(
+        CompactionRules { overflow_calls_max: Some(2), ..CompactionRules::default() },
+        vec![too_long(), Fact::OldestDropped(Dropped::Some), too_long()],
+        &expect![[r#"
+            DropHalf
+            AskForSummaryAgain
+            token_count, error(the request for a summary does not fit the model's window after 2 attempts; start a new session, or raise compaction.overflow_calls_max), task_complete(None), Finish
+        "#]],
+    );
+}
+
+#[test]
+fn a_summary_that_saves_too_little_ends_the_turn_at_once() {
+    let rebuilt = |tokens_after| Fact::Rebuilt(Rebuilt { tokens_before: 1000, tokens_after, n_dropped: 0 });
+    let rules = CompactionRules { saving_min: Some(20), ..CompactionRules::default() };
+    check_compacting(
+        rules,
+        vec![say("summary"), completed(), rebuilt(801)],
+        &expect![[r#"
+            record(message )
+            token_count, Rebuild
+            token_count, LogSummary, item_completed(ContextCompaction), warning, error(the summary did not make the history small enough (1000 tokens before, 801 after, at least 20 % less is wanted); start a new session, or lower compaction.saving_min), task_complete(None), Finish
+        "#]],
+    );
+    check_compacting(
+        rules,
+        vec![say("summary"), completed(), rebuilt(800)],
+        &expect![[r#"
+            record(message )
+            token_count, Rebuild
+            token_count, LogSummary, item_completed(ContextCompaction), warning, AskModel
+        "#]],
+    );
+}
+
+#[test]
+fn a_summary_is_made_by_rule_when_retries_are_used_up() {
+    let local = CompactionRules { fallback: Some(SummaryFallback::Local), ..CompactionRules::default() };
+    let rebuilt = Fact::Rebuilt(Rebuilt { tokens_before: 950, tokens_after: 100, n_dropped: 0 });
+    check_compacting(
+        local,
+        vec![broken(), Fact::PauseOver, broken(), Fact::PauseOver, broken(), rebuilt],
+        &expect![[r#"
+            stream_error(Reconnecting... 1/2), pause(200ms)
+            AskForSummaryAgain
+            stream_error(Reconnecting... 2/2), pause(400ms)
+            AskForSummaryAgain
+            warning, SummariseLocally
+            token_count, LogSummary, item_completed(ContextCompaction), warning, AskModel
+        "#]],
+    );
+}
+
+#[test]
+fn a_summary_that_leaves_a_request_out_is_refused() {
+    let refused = || Fact::SummaryRefused(CompactionError::Refused { missing: vec![1, 3] });
+    check_compacting(
+        CompactionRules { requests: Some(SummaryRequests::Marked), ..CompactionRules::default() },
+        vec![say("summary"), completed(), refused(), say("summary"), completed(), refused()],
+        &expect![[r#"
+            record(message )
+            token_count, Rebuild
+            background_event, AskForSummaryAgain
+            record(message )
+            token_count, Rebuild
+            error(the summary does not mark these completed requests as completed: 1, 3), task_complete(None), Finish
         "#]],
     );
 }

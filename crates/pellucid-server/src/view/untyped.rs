@@ -35,6 +35,8 @@ impl Untyped {
             | EventMessage::ContextReport(_)
             | EventMessage::ContextCacheBreak { .. }
             | EventMessage::ContextOmission { .. }
+            | EventMessage::ContextCompaction { .. }
+            | EventMessage::ContextReinjection { .. }
             | EventMessage::ContextInjection { .. } => return None,
             _ => {}
         }

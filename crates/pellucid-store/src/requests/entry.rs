@@ -40,6 +40,8 @@ pub enum Entry {
     Rebuilt(Rebuilt),
     /// An item that requests have and the session file does not.
     Noted(Noted),
+    /// Something that the model was told before is said again.
+    SaidAgain(SaidAgain),
 }
 
 /// A process began to work on the session.
@@ -179,6 +181,9 @@ pub enum Purpose {
         prompt: Piece,
         /// How many of the oldest items were left out.
         dropped: u64,
+        /// The places of the items in the history, if not all of them were shown.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        shown: Option<Vec<u64>>,
     },
     /// A summary by the provider's own endpoint.
     ProviderSummary,
@@ -203,6 +208,19 @@ pub struct Rebuilt {
     pub at: u64,
     /// Its items, as JSON.
     pub items: Vec<Piece>,
+}
+
+/// Something is said again.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SaidAgain {
+    /// How many bytes the session file had before it.
+    pub at: u64,
+    /// Its part.
+    pub part: String,
+    /// Why.
+    pub reason: String,
+    /// The SHA-256 of its text.
+    pub sha256: String,
 }
 
 /// An item that only requests have.

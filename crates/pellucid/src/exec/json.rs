@@ -88,6 +88,13 @@ impl Json {
             EventMessage::ContextInjection { account } => {
                 vec![Line::PromptInjection { account: account.clone() }]
             }
+            EventMessage::ContextCompaction { account } => vec![Line::ContextCompaction { account: account.clone() }],
+            EventMessage::ContextReinjection { part, reason, sha256, tokens } => vec![Line::ContextReinjection {
+                part: part.clone(),
+                reason: reason.clone(),
+                sha256: sha256.clone(),
+                tokens: *tokens,
+            }],
             EventMessage::TaskStarted { .. } => {
                 self.error = None;
                 vec![Line::TurnStarted]
@@ -302,6 +309,13 @@ enum Line {
     },
     #[serde(rename = "context.omission")]
     ContextOmission { part: String, what: String, why: String, bytes: u64 },
+    #[serde(rename = "context.compaction")]
+    ContextCompaction {
+        #[serde(flatten)]
+        account: Value,
+    },
+    #[serde(rename = "context.reinjection")]
+    ContextReinjection { part: String, reason: String, sha256: String, tokens: usize },
     #[serde(rename = "prompt_injection.item")]
     PromptInjection {
         #[serde(flatten)]

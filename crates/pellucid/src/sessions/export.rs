@@ -160,7 +160,7 @@ fn parts_of(chain: &Chain) -> BTreeSet<String> {
             }
             Entry::Rebuilt(it) => it.items.iter().for_each(&mut add),
             Entry::Noted(it) => add(&it.item),
-            Entry::Reply(_) => {}
+            Entry::Reply(_) | Entry::SaidAgain(_) => {}
         }
     }
     parts

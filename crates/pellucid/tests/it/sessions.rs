@@ -207,3 +207,112 @@ fn a_model_is_asked_for_the_summary_if_nobody_gives_one() {
     assert_eq!(ran.status, 0, "{}", ran.stderr);
     assert!(next_request(&world) == before, "the earlier request is back");
 }
+
+/// An editor that appends to the summary, or does what else its script says.
+fn editor(world: &World, script: &str) -> String {
+    let path = world.files.write("work/editor.sh", script);
+    format!("/bin/sh {}", path.display())
+}
+
+#[test]
+fn a_summary_can_be_edited_before_it_is_stored() {
+    let world = long_session();
+    let before = next_request(&world);
+    let file = session_file(&world);
+    let written = fs::read(&file).unwrap();
+    world.files.write("work/summary-script.toml", "[[reply]]\nsay = \"A summary: all is well.\"\n");
+    let compact = |script: &str| {
+        let editor = editor(&world, script);
+        world.run_in(
+            &["compact", "--script", "summary-script.toml", "--last", "--edit"],
+            &[("EDITOR", "false"), ("VISUAL", &editor)],
+        )
+    };
+    for (script, expected) in [
+        ("exit 3", "ended with status 3; nothing was changed"),
+        ("printf ' \\n' > \"$1\"", "the edited summary is blank; nothing was changed"),
+    ] {
+        let ran = compact(script);
+        assert_eq!(ran.status, 1, "{}", ran.stderr);
+        assert!(ran.stderr.contains(expected), "{}", ran.stderr);
+        assert!(fs::read(&file).unwrap() == written, "{expected}");
+    }
+    let ran = compact("printf 'And mine.\\n' >> \"$1\"");
+    assert_eq!(ran.status, 0, "{}", ran.stderr);
+    assert!(ran.out().contains("A summary: all is well.\nAnd mine.\n"), "{}", ran.out());
+    let compacted = next_request(&world);
+    assert!(String::from_utf8_lossy(&compacted).contains("A summary: all is well.\\nAnd mine."));
+    let left: Vec<_> = fs::read_dir(world.files.path("home")).unwrap().map(|it| it.unwrap().file_name()).collect();
+    assert!(!left.iter().any(|name| name.to_string_lossy().starts_with("summary-")), "{left:?}");
+    let ran = world.run(&["compact", "--script", "script.toml", "--last", "--undo"]);
+    assert_eq!(ran.status, 0, "{}", ran.stderr);
+    assert!(next_request(&world) == before, "the earlier request is back");
+    let ran = world.run(&["compact", "--script", "summary-script.toml", "--last", "--edit"]);
+    assert!(ran.stderr.contains("set VISUAL or EDITOR"), "{}", ran.stderr);
+}
+
+#[test]
+fn an_undo_restores_the_request_whatever_the_compaction_was() {
+    for config in [
+        "",
+        "[compaction]\nkeep_turns = 1",
+        "[compaction]\nrequests = \"marked\"",
+        "[compaction]\ninput = \"conversation\"\nkeep_turns = 2",
+        "resume_context = \"changed\"",
+        "pack = \"agentcore\"",
+    ] {
+        let long = "x".repeat(60_000);
+        let world = World::new("//- work/AGENTS.md\nBe kind.\n//- work/summary.md\nAll is well in src/one.rs.\n");
+        world.files.write("home/config.toml", config);
+        world.files.write("work/long.txt", &long);
+        world.files.write(
+            "work/script.toml",
+            "[[reply]]\ncall = [{ name = \"shell\", args = { command = [\"cat\", \"long.txt\"] } }]\n[[reply]]\nsay = \"One.\"\n",
+        );
+        let ran = world.run(&["exec", "--script", "script.toml", "first"]);
+        assert_eq!(ran.status, 0, "{config}: {}", ran.stderr);
+        world.files.write("work/script.toml", "[[reply]]\nsay = \"Two.\"\n");
+        let ran = world.run(&["exec", "--script", "script.toml", "resume", "--last", "second"]);
+        assert_eq!(ran.status, 0, "{config}: {}", ran.stderr);
+        let compact = |args: &[&str]| {
+            let ran = world.run(&[&["compact", "--script", "script.toml", "--last"], args].concat());
+            assert_eq!(ran.status, 0, "{config}: {}", ran.stderr);
+        };
+        let before = next_request(&world);
+        compact(&["--summary", "summary.md"]);
+        let once = next_request(&world);
+        assert!(once != before, "{config}");
+        compact(&["--summary", "script.toml"]);
+        compact(&["--undo"]);
+        assert!(next_request(&world) == once, "{config}: the first compaction is back");
+        compact(&["--undo"]);
+        assert!(next_request(&world) == before, "{config}: the earlier request is back");
+    }
+}
+
+/// How often each part of the first context stands in a request.
+fn context_counts(body: &[u8]) -> Vec<usize> {
+    let body: Value = serde_json::from_slice(body).unwrap();
+    let texts: Vec<String> =
+        body["input"].as_array().unwrap().iter().map(|item| item["content"][0]["text"].to_string()).collect();
+    let starts = ["\"<permissions instructions>", "\"# AGENTS.md instructions", "\"<environment_context>"];
+    starts.iter().map(|start| texts.iter().filter(|text| text.starts_with(start)).count()).collect()
+}
+
+#[test]
+fn instructions_stand_once_after_a_summary_if_a_session_says_only_what_changed() {
+    let world = long_session();
+    let run = |args: &[&str]| {
+        let ran = world.run(&[&["compact", "--script", "script.toml", "--last"], args].concat());
+        assert_eq!(ran.status, 0, "{}", ran.stderr);
+    };
+    assert_eq!(context_counts(&next_request(&world)), [2, 2, 2], "as in the Codex CLI");
+    run(&["--summary", "summary.md"]);
+    assert_eq!(context_counts(&next_request(&world)), [2, 2, 2]);
+    world.files.write("home/config.toml", "resume_context = \"changed\"\n");
+    assert_eq!(context_counts(&next_request(&world)), [1, 1, 1]);
+    world.files.write("work/AGENTS.md", "Be very kind.");
+    assert_eq!(context_counts(&next_request(&world)), [1, 1, 1], "a summary is restored with the context of now");
+    run(&["--undo"]);
+    assert_eq!(context_counts(&next_request(&world)), [1, 2, 1], "what changed is said at the end");
+}

@@ -1,0 +1,62 @@
+//! A summary in the person's editor, before it is stored.
+
+use std::fs;
+use std::fs::OpenOptions;
+use std::io::Write;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::Path;
+use std::path::PathBuf;
+use std::process::Command;
+
+use pellucid_config::Env;
+
+use crate::start::Failure;
+
+/// Where the editor's name stands; the first that is set counts.
+const EDITORS: [&str; 2] = ["VISUAL", "EDITOR"];
+
+/// Has a text changed in the person's editor.
+pub fn edit(text: &str, env: &Env, folder: &Path) -> Result<String, Failure> {
+    let editor = EDITORS.iter().find_map(|name| env.text(name)).filter(|editor| !editor.trim().is_empty());
+    let editor = editor.ok_or_else(|| Failure::new("Error: --edit: set VISUAL or EDITOR to your editor"))?;
+    let file = Draft::write(folder, text)?;
+    // An editor may be given with arguments, which only a shell takes apart.
+    let status = Command::new("/bin/sh").args(["-c", &format!("{editor} \"$1\""), "sh"]).arg(&file.path).status();
+    let status =
+        status.map_err(|error| Failure::new(format!("Error: the editor `{editor}` cannot be run: {error}")))?;
+    if !status.success() {
+        let ended = status.code().map_or_else(|| "by a signal".to_owned(), |code| format!("with status {code}"));
+        return Err(Failure::new(format!("Error: the editor `{editor}` ended {ended}; nothing was changed")));
+    }
+    let text = fs::read_to_string(&file.path).map_err(|error| {
+        Failure::new(format!("Error: the edited summary cannot be read: {error}; nothing was changed"))
+    })?;
+    if text.trim().is_empty() {
+        return Err(Failure::new("Error: the edited summary is blank; nothing was changed"));
+    }
+    Ok(text.trim_end().to_owned())
+}
+
+/// The file that is edited; it goes when this does.
+struct Draft {
+    path: PathBuf,
+}
+
+impl Draft {
+    fn write(folder: &Path, text: &str) -> Result<Self, Failure> {
+        let path = folder.join(format!("summary-{}.md", std::process::id()));
+        let written = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&path);
+        let draft = Self { path };
+        written
+            .and_then(|mut file| file.write_all(format!("{text}\n").as_bytes()))
+            .map_err(|error| Failure::new(format!("Error: {}: {error}", draft.path.display())))?;
+        Ok(draft)
+    }
+}
+
+impl Drop for Draft {
+    fn drop(&mut self) {
+        // It may be gone already, and nothing else could be done.
+        let _ = fs::remove_file(&self.path);
+    }
+}

@@ -9,7 +9,7 @@
 //! Not here: whether the patch fits (`verify`).
 
 use std::borrow::Cow;
-use std::collections::BTreeMap;
+use std::collections::HashMap;
 use std::fs;
 use std::fs::Metadata;
 use std::io;
@@ -162,15 +162,15 @@ impl Verified {
         let mut steps = Vec::with_capacity(self.entries.len());
         for (path, entry) in &self.entries {
             let resolved = match &entry.now {
-                Now::Text { .. } => resolver.resolve(path),
+                Now::Text { .. } => resolver.resolve_and_look(path),
                 // What is removed is the link, not what it leads to.
-                Now::Nothing(_) => resolver.resolve_last(path),
+                Now::Nothing(_) => resolver.resolve_last(path).map(|real| (real, None)),
             };
-            let real = resolved.unwrap_or_else(|_| path.clone());
+            let (real, metadata) = resolved.unwrap_or_else(|_| (path.clone(), None));
             if !writable.allows_resolved(path, &real, &mut resolver) {
                 return Err(ApplyError::Outside { path: path.clone(), real });
             }
-            steps.push(Step { path, real, entry });
+            steps.push(Step { path, real, metadata, entry });
         }
         Ok(steps)
     }
@@ -181,6 +181,8 @@ struct Step<'a> {
     path: &'a Path,
     /// Where it leads.
     real: PathBuf,
+    /// What is there, if that is known.
+    metadata: Option<Metadata>,
     entry: &'a Entry,
 }
 
@@ -192,9 +194,9 @@ impl Step<'_> {
 
 /// The picture that was verified has a place for each path, so two paths must not be one place.
 fn check_distinct(steps: &[Step<'_>]) -> Result<(), ApplyError> {
-    let mut places = BTreeMap::new();
+    let mut places = HashMap::with_capacity(steps.len());
     for step in steps {
-        if let Some(other) = places.insert(&step.real, step.path) {
+        if let Some(other) = places.insert(step.real.as_path(), step.path) {
             return Err(ApplyError::SameFile { one: other.to_owned(), other: step.path.to_owned() });
         }
     }
@@ -256,7 +258,7 @@ impl<'a> Write<'a> {
     fn stage(step: &'a Step<'a>, text: &'a Text, origin: &Origin) -> Result<Self, ApplyError> {
         let real = &step.real;
         let mut write = Self { step, text: Cow::Borrowed(text), staged: None, old: None, moved: None };
-        let metadata = fs::metadata(real);
+        let metadata = step.metadata.clone().map_or_else(|| fs::metadata(real), Ok);
         check_unchanged(step, metadata.as_ref().ok())?;
         let metadata = match metadata {
             Ok(metadata) => metadata,

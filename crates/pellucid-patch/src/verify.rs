@@ -425,6 +425,11 @@ impl<F: Files> Picture<'_, F> {
     /// on the disk finds that out when it is read.
     fn is_below_a_new_file(&self, written: &str) -> bool {
         let path = self.absolute(written);
+        let is_in_folder = || path.parent().is_some_and(|folder| self.folders.contains(folder));
+        // Where a program reads, nothing is written over a folder, so there is no file above one.
+        if self.reader == Reader::Program && !written.ends_with('/') && is_in_folder() {
+            return false;
+        }
         let n_own = usize::from(!written.ends_with('/'));
         let is_file =
             |path: &Path| matches!(self.verified.entries.get(path), Some(Entry { now: Now::Text { .. }, .. }));

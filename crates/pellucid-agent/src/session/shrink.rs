@@ -91,7 +91,7 @@ impl Session {
         let tokens_before = self.prompt_tokens();
         let context = assemble::assemble(&self.setup.pack, facts);
         compaction.rebuild_from(&mut self.transcript, items, context);
-        let replacement = Some(self.transcript.items().collect());
+        let replacement = Some(self.items_to_keep());
         self.summary = Some(Summary { message: String::new(), replacement, rebuilt: None });
         Rebuilt { tokens_before, tokens_after: self.prompt_tokens(), n_dropped: 0 }
     }
@@ -104,7 +104,7 @@ impl Session {
             self.n_context = context.messages.len();
             self.running_summary = compaction.rebuild_window(&mut self.transcript, context);
             let message = self.running_summary.clone().unwrap_or_default();
-            let replacement = Some(self.transcript.items().collect());
+            let replacement = Some(self.items_to_keep());
             self.summary = Some(Summary { message, replacement, rebuilt: None });
             return Rebuilt { tokens_before, tokens_after: self.prompt_tokens(), n_dropped };
         }

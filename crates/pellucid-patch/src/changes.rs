@@ -4,11 +4,13 @@
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use pellucid_protocol::change::FileChange;
 
 use crate::diff::unified;
 use crate::verify::Before;
+use crate::verify::Entry;
 use crate::verify::Now;
 use crate::verify::Origin;
 use crate::verify::Verified;
@@ -40,6 +42,15 @@ impl Verified {
             }
         }
         changes
+    }
+
+    /// The text of each path after the patch, `None` where nothing is.
+    pub fn texts(&self) -> BTreeMap<PathBuf, Option<String>> {
+        let now = |entry: &Entry| match &entry.now {
+            Now::Nothing(_) => None,
+            Now::Text { text, .. } => text.flat().ok().map(Arc::unwrap_or_clone),
+        };
+        self.entries.iter().map(|(path, entry)| (path.clone(), now(entry))).collect()
     }
 
     fn written(&self, path: &PathBuf, text: &str, origin: &Origin) -> (PathBuf, FileChange) {

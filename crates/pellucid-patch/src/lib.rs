@@ -45,6 +45,7 @@ pub use verify::Reader;
 pub use verify::Summary;
 pub use verify::Verified;
 pub use verify::VerifyError;
+pub use verify::normal;
 pub use verify::verify;
 pub use writable::Root;
 pub use writable::Writable;

@@ -487,7 +487,7 @@ fn not_a_folder() -> io::Error {
 }
 
 /// A path without `.` and `..`. One that ends with a slash keeps it, so that it is no file.
-pub(crate) fn normal(path: &Path) -> PathBuf {
+pub fn normal(path: &Path) -> PathBuf {
     let mut normal = PathBuf::new();
     for component in path.components() {
         match component {

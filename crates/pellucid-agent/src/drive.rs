@@ -537,6 +537,7 @@ impl Driver<'_> {
         let socket = self.session.socket_ask(&self.input.id, kind);
         let model = self.session.setup.model.clone();
         self.waiting = Waiting::Asking(Box::pin(async move { model.ask(Ask { body, headers, socket }).await }));
+        self.session.jobs.expect_commands();
     }
 
     /// Passes on what a call said; gives what the turn has to know of it.

@@ -1,13 +1,16 @@
 //! Snapshots of the work tree before each turn, and going back to the last one.
 //!
 //! Only with the feature `undo`. A snapshot is made beside the turn; calls that may change
-//! something wait for it.
+//! something wait for it. Which snapshots there are, and which were gone back to, is in the session's file,
+//! so a session that is resumed can go back as far as before.
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::time::Duration;
 
 use pellucid_config::config::SnapshotSettings;
 use pellucid_engine::fragment::Origin;
+use pellucid_engine::transcript::Transcript;
 use pellucid_protocol::event::EventMessage;
 use pellucid_protocol::feature::Feature;
 use pellucid_protocol::id::TurnId;
@@ -121,12 +124,23 @@ impl Session {
 
     /// The last snapshot that was not gone back to.
     fn last_snapshot(&self) -> Option<GhostCommit> {
-        let commits = self.transcript.items().filter_map(|item| match item {
-            Item::GhostSnapshot { ghost_commit } if !self.undone.contains(&ghost_commit.id) => Some(ghost_commit),
-            _ => None,
-        });
-        commits.last()
+        last_snapshot(&self.transcript, &self.undone)
     }
+
+    /// The history without snapshots that were gone back to, for a line that stands for all before it.
+    pub(crate) fn items_to_keep(&self) -> Vec<Item> {
+        let is_undone = |item: &Item| matches!(item, Item::GhostSnapshot { ghost_commit } if self.undone.contains(&ghost_commit.id));
+        self.transcript.items().filter(|item| !is_undone(item)).collect()
+    }
+}
+
+/// The last snapshot of a history that is none of these.
+pub(crate) fn last_snapshot(transcript: &Transcript, undone: &BTreeSet<String>) -> Option<GhostCommit> {
+    let commits = transcript.items().filter_map(|item| match item {
+        Item::GhostSnapshot { ghost_commit } if !undone.contains(&ghost_commit.id) => Some(ghost_commit),
+        _ => None,
+    });
+    commits.last()
 }
 
 /// Goes back to the last snapshot, as a task of its own.

@@ -73,6 +73,13 @@ impl Jobs {
         self.situation = Some(Arc::new(situation));
     }
 
+    /// The model was asked, and may answer with commands.
+    pub(crate) fn expect_commands(&self) {
+        if let Some(situation) = &self.situation {
+            self.toolbox.prepare_login(situation);
+        }
+    }
+
     /// A line to the session.
     pub(crate) fn desk(&self) -> Desk {
         self.desk.clone()

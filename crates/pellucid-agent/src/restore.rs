@@ -6,6 +6,7 @@
 
 mod start;
 
+use std::collections::BTreeSet;
 use std::fs::File;
 use std::sync::Arc;
 
@@ -32,6 +33,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use self::start::Start;
+use crate::ghost;
 
 /// After how many bytes of items the transcript settles.
 const SETTLE_BYTES: usize = 1024 * 1024;
@@ -68,6 +70,8 @@ pub struct Restored {
     pub has_used_context: bool,
     /// Lines that could not be read.
     pub set_aside: SetAside,
+    /// Snapshots that the work tree was brought back to.
+    pub undone: BTreeSet<String>,
 }
 
 /// Lines that could not be read.
@@ -133,6 +137,7 @@ impl<'a> Fold<'a> {
             dynamic_tools: file.meta.dynamic_tools.clone(),
             has_used_context: false,
             set_aside: SetAside { places: Vec::new(), are_offsets: start.offset > 0 },
+            undone: BTreeSet::new(),
         };
         let part = origin.kind().into();
         Self { rules, restored, origin, part, turn: start.turn, figures: start.figures, n_lines: 0, unsettled: 0 }
@@ -182,6 +187,10 @@ impl<'a> Fold<'a> {
             Record::TurnContext(turn) => keep(&mut self.turn, &pellucid_engine::encode::to_json(&turn)),
             Record::EventMsg(EventMessage::ThreadRolledBack { num_turns }) => {
                 restored.transcript.roll_back(num_turns);
+            }
+            Record::EventMsg(EventMessage::UndoCompleted { success: true, .. }) => {
+                let last = ghost::last_snapshot(&restored.transcript, &restored.undone);
+                restored.undone.extend(last.map(|commit| commit.id));
             }
             Record::EventMsg(EventMessage::TokenCount { info: Some(info), .. }) => {
                 self.figures = None;

@@ -419,6 +419,7 @@ impl Session {
         session.meter = Meter::resumed(restored.usage);
         session.previous_model = restored.model;
         session.set_aside = restored.set_aside;
+        session.undone = restored.undone;
         session
     }
 

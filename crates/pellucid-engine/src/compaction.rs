@@ -295,7 +295,8 @@ pub fn restored(items: &[Item], summary_prefix: &str, context: &[Item], summary:
     let said = kept_messages(items, &format!("{summary_prefix}\n"));
     let summary = if summary.is_empty() { NO_SUMMARY } else { summary };
     let said = said.into_iter().map(|text| Item::text("user", text));
-    context.iter().cloned().chain(said).chain([Item::text("user", summary)]).collect()
+    let snapshots = items.iter().filter(|item| matches!(item, Item::GhostSnapshot { .. }));
+    context.iter().cloned().chain(said).chain([Item::text("user", summary)]).chain(snapshots.cloned()).collect()
 }
 
 /// How many tokens of what people said before a summary could be kept with it, once that many

@@ -8,7 +8,8 @@
 //!
 //! Not here: whether the patch fits (`verify`).
 
-use std::collections::BTreeMap;
+use std::borrow::Cow;
+use std::collections::HashMap;
 use std::fs;
 use std::fs::Metadata;
 use std::io;
@@ -16,6 +17,7 @@ use std::path::Path;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use crate::base::Base;
 use crate::files::Stamp;
 use crate::replace::Content;
 use crate::replace::Like;
@@ -23,6 +25,7 @@ use crate::replace::Staged;
 use crate::replace::check_writable;
 use crate::replace::free_name;
 use crate::replace::overwrite;
+use crate::replace::put_back;
 use crate::text::Text;
 use crate::verify::Before;
 use crate::verify::Entry;
@@ -159,15 +162,15 @@ impl Verified {
         let mut steps = Vec::with_capacity(self.entries.len());
         for (path, entry) in &self.entries {
             let resolved = match &entry.now {
-                Now::Text { .. } => resolver.resolve(path),
+                Now::Text { .. } => resolver.resolve_and_look(path),
                 // What is removed is the link, not what it leads to.
-                Now::Nothing(_) => resolver.resolve_last(path),
+                Now::Nothing(_) => resolver.resolve_last(path).map(|real| (real, None)),
             };
-            let real = resolved.unwrap_or_else(|_| path.clone());
+            let (real, metadata) = resolved.unwrap_or_else(|_| (path.clone(), None));
             if !writable.allows_resolved(path, &real, &mut resolver) {
                 return Err(ApplyError::Outside { path: path.clone(), real });
             }
-            steps.push(Step { path, real, entry });
+            steps.push(Step { path, real, metadata, entry });
         }
         Ok(steps)
     }
@@ -178,6 +181,8 @@ struct Step<'a> {
     path: &'a Path,
     /// Where it leads.
     real: PathBuf,
+    /// What is there, if that is known.
+    metadata: Option<Metadata>,
     entry: &'a Entry,
 }
 
@@ -189,9 +194,9 @@ impl Step<'_> {
 
 /// The picture that was verified has a place for each path, so two paths must not be one place.
 fn check_distinct(steps: &[Step<'_>]) -> Result<(), ApplyError> {
-    let mut places = BTreeMap::new();
+    let mut places = HashMap::with_capacity(steps.len());
     for step in steps {
-        if let Some(other) = places.insert(&step.real, step.path) {
+        if let Some(other) = places.insert(step.real.as_path(), step.path) {
             return Err(ApplyError::SameFile { one: other.to_owned(), other: step.path.to_owned() });
         }
     }
@@ -210,16 +215,16 @@ fn check_unchanged(step: &Step<'_>, metadata: Option<&Metadata>) -> Result<(), A
 /// A text to be written, with everything ready that can be made ready without changing anything.
 struct Write<'a> {
     step: &'a Step<'a>,
-    text: &'a Text,
+    text: Cow<'a, Text>,
     /// Where the text is already, if it could be written beside its place.
     staged: Option<Staged>,
-    /// The file that it replaces.
-    old: Option<Old>,
+    /// About the file that it replaces.
+    old: Option<Metadata>,
     /// The file that was moved here, for its mode.
     moved: Option<Metadata>,
 }
 
-/// A file as it was, to be put back.
+/// A file as it was, to be put back where nothing of it is left on the disk.
 struct Old {
     bytes: OldBytes,
     metadata: Metadata,
@@ -233,6 +238,14 @@ enum OldBytes {
 }
 
 impl Old {
+    fn read(step: &Step<'_>, metadata: Metadata) -> Result<Self, ApplyError> {
+        let bytes = match &step.entry.before {
+            Before::Text { text: Base::Held(text), .. } => OldBytes::Known(Arc::clone(text)),
+            _ => OldBytes::Read(fs::read(&step.real).map_err(|error| step.write_error(error))?),
+        };
+        Ok(Self { bytes, metadata })
+    }
+
     fn content(&self) -> Content<'_> {
         match &self.bytes {
             OldBytes::Known(text) => Content::Bytes(text.as_bytes()),
@@ -244,8 +257,8 @@ impl Old {
 impl<'a> Write<'a> {
     fn stage(step: &'a Step<'a>, text: &'a Text, origin: &Origin) -> Result<Self, ApplyError> {
         let real = &step.real;
-        let mut write = Self { step, text, staged: None, old: None, moved: None };
-        let metadata = fs::metadata(real);
+        let mut write = Self { step, text: Cow::Borrowed(text), staged: None, old: None, moved: None };
+        let metadata = step.metadata.clone().map_or_else(|| fs::metadata(real), Ok);
         check_unchanged(step, metadata.as_ref().ok())?;
         let metadata = match metadata {
             Ok(metadata) => metadata,
@@ -255,27 +268,31 @@ impl<'a> Write<'a> {
                 }
                 if real.parent().is_some_and(Path::is_dir) {
                     write.staged = Some(write.stage_new()?);
+                } else {
+                    // What it is made of may be gone when there is a folder for it.
+                    let text = text.flat().map_err(|error| step.write_error(error))?;
+                    write.text = Cow::Owned(Text::whole(text));
                 }
                 return Ok(write);
             }
             Err(error) => return Err(step.write_error(error)),
         };
+        if !metadata.is_file() {
+            return Err(step.write_error(io::Error::other("it is no file")));
+        }
         check_writable(real, &metadata).map_err(|error| step.write_error(error))?;
-        // Where nothing can be made beside it, the file itself may still be writable.
-        write.staged = Staged::new(real, &Content::Text(text), Like::Replaced(&metadata)).ok();
-        let bytes = match &step.entry.before {
-            Before::Text { text, .. } => OldBytes::Known(Arc::clone(text)),
-            Before::Nothing | Before::Unread => {
-                OldBytes::Read(fs::read(real).map_err(|error| step.write_error(error))?)
-            }
-        };
-        write.old = Some(Old { bytes, metadata });
+        match Staged::new(real, &Content::Text(text), Like::Replaced(&metadata)) {
+            Ok(staged) => write.staged = Some(staged),
+            // Where nothing can be made beside it, the file itself may still be writable.
+            Err(_) => check_unchanged(step, fs::metadata(real).ok().as_ref())?,
+        }
+        write.old = Some(metadata);
         Ok(write)
     }
 
     fn stage_new(&self) -> Result<Staged, ApplyError> {
         let like = self.moved.as_ref().map_or(Like::New, Like::Moved);
-        Staged::new(&self.step.real, &Content::Text(self.text), like).map_err(|error| self.step.write_error(error))
+        Staged::new(&self.step.real, &Content::Text(&self.text), like).map_err(|error| self.step.write_error(error))
     }
 }
 
@@ -296,6 +313,8 @@ enum Done {
     Folder(PathBuf),
     /// A file was made.
     New(PathBuf),
+    /// A file was replaced, and is beside its place.
+    Exchanged { path: PathBuf, aside: PathBuf },
     /// A file was replaced, or was about to be.
     Replaced { path: PathBuf, old: Old },
 }
@@ -307,8 +326,8 @@ impl Journal {
             self.put_aside(step, gone)?;
         }
         for write in writes {
-            match write.old {
-                Some(_) => self.replace(write)?,
+            match write.old.clone() {
+                Some(metadata) => self.replace(write, metadata)?,
                 None => self.create(write)?,
             }
         }
@@ -350,21 +369,36 @@ impl Journal {
         Ok(())
     }
 
-    fn replace(&mut self, write: Write<'_>) -> Result<(), ApplyError> {
-        let Write { step, text, staged, old, .. } = write;
+    fn replace(&mut self, write: Write<'_>, metadata: Metadata) -> Result<(), ApplyError> {
+        let Write { step, text, staged, .. } = write;
+        let path = step.real.clone();
+        let staged = match staged.map(Staged::exchange) {
+            Some(Ok(aside)) => {
+                let found = fs::symlink_metadata(&aside).ok();
+                self.done.push(Done::Exchanged { path, aside });
+                // Now nobody can change it any more who does not have it open.
+                let is_same = found.is_some_and(|found| Stamp::of(&found) == Stamp::of(&metadata));
+                return if is_same { Ok(()) } else { Err(ApplyError::Changed { path: step.entry.written.clone() }) };
+            }
+            Some(Err(staged)) => Some(staged),
+            None => None,
+        };
+        let old = Old::read(step, metadata)?;
+        // What it is made of may be the file that is about to be overwritten.
+        let text = text.flat().map_err(|error| step.write_error(error))?;
         let is_replaced = staged.is_some_and(|staged| staged.commit().is_ok());
         // Recorded before it is overwritten, because that may stop halfway.
-        self.done.extend(old.map(|old| Done::Replaced { path: step.real.clone(), old }));
+        self.done.push(Done::Replaced { path, old });
         if is_replaced {
             return Ok(());
         }
-        overwrite(&step.real, &Content::Text(text)).map_err(|error| step.write_error(error))
+        overwrite(&step.real, &Content::Bytes(text.as_bytes())).map_err(|error| step.write_error(error))
     }
 
     /// Everything went well: what was put aside is not needed any more.
     fn close(self) {
         for done in self.done {
-            if let Done::Aside { aside, .. } = done {
+            if let Done::Aside { aside, .. } | Done::Exchanged { aside, .. } = done {
                 // It is out of the way already, so a leftover is no failure of the patch.
                 let _ = fs::remove_file(aside);
             }
@@ -376,6 +410,7 @@ impl Journal {
         for done in self.done.into_iter().rev() {
             let (path, restored) = match done {
                 Done::Aside { path, aside } => (path.clone(), fs::rename(aside, path)),
+                Done::Exchanged { path, aside } => (path.clone(), put_back(&aside, &path)),
                 Done::Folder(path) => (path.clone(), fs::remove_dir(path)),
                 Done::New(path) => (path.clone(), fs::remove_file(path)),
                 Done::Replaced { path, old } => {

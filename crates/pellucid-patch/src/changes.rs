@@ -4,11 +4,13 @@
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use pellucid_protocol::change::FileChange;
 
 use crate::diff::unified;
 use crate::verify::Before;
+use crate::verify::Entry;
 use crate::verify::Now;
 use crate::verify::Origin;
 use crate::verify::Verified;
@@ -17,13 +19,14 @@ use crate::verify::Verified;
 const N_CONTEXT_LINES: usize = 1;
 
 impl Verified {
-    /// The changes by absolute path; a moved file is under the path that it had.
+    /// The changes by absolute path; a moved file is under the path that it had. Texts are held
+    /// whenever somebody outside of this crate has verified the patch, so all of them can be shown.
     pub fn changes(&self) -> BTreeMap<PathBuf, FileChange> {
         let mut changes = BTreeMap::new();
         for (path, entry) in &self.entries {
             match (&entry.before, &entry.now) {
-                (Before::Text { text: content, .. }, Now::Nothing(_)) => {
-                    let content = content.to_string();
+                (Before::Text { text, .. }, Now::Nothing(_)) => {
+                    let content = text.held().map(|text| text.to_string()).unwrap_or_default();
                     changes.entry(path.clone()).or_insert(FileChange::Delete { content });
                 }
                 (Before::Unread, Now::Nothing(_)) => {
@@ -31,12 +34,23 @@ impl Verified {
                 }
                 (Before::Nothing, Now::Nothing(_)) => {}
                 (_, Now::Text { text, origin }) => {
-                    let (key, change) = self.written(path, &text.flat(), origin);
-                    changes.insert(key, change);
+                    if let Ok(text) = text.flat() {
+                        let (key, change) = self.written(path, &text, origin);
+                        changes.insert(key, change);
+                    }
                 }
             }
         }
         changes
+    }
+
+    /// The text of each path after the patch, `None` where nothing is.
+    pub fn texts(&self) -> BTreeMap<PathBuf, Option<String>> {
+        let now = |entry: &Entry| match &entry.now {
+            Now::Nothing(_) => None,
+            Now::Text { text, .. } => text.flat().ok().map(Arc::unwrap_or_clone),
+        };
+        self.entries.iter().map(|(path, entry)| (path.clone(), now(entry))).collect()
     }
 
     fn written(&self, path: &PathBuf, text: &str, origin: &Origin) -> (PathBuf, FileChange) {
@@ -50,12 +64,15 @@ impl Verified {
         let Before::Text { text: old, .. } = &entry.before else {
             return add();
         };
+        let Ok(old) = old.held() else {
+            return add();
+        };
         let is_moved = source != path;
         if is_moved && matches!(entry.now, Now::Text { .. }) {
             // Something else is where it was, and has that path for itself.
             return add();
         }
-        let unified_diff = unified(old, text, N_CONTEXT_LINES);
+        let unified_diff = unified(&old, text, N_CONTEXT_LINES);
         (source.clone(), FileChange::Update { unified_diff, move_path: is_moved.then(|| path.clone()) })
     }
 }

@@ -6,12 +6,11 @@
 //! Not here: names of files. A chunk that does not fit says which lines are missing, not where.
 
 use std::ops::Range;
-use std::sync::Arc;
 
 use crate::matching::From;
 use crate::matching::Haystack;
 use crate::parse::Chunk;
-use crate::text::Text;
+use crate::text::Parts;
 
 /// Why a chunk does not fit.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -23,9 +22,10 @@ pub enum Misfit {
 }
 
 /// Old lines, by their bytes, and what takes their place.
-struct Replacement<'c, 'a> {
-    old: Range<usize>,
-    new: &'c [&'a str],
+#[derive(Debug)]
+pub(crate) struct Replacement<'c, 'a> {
+    pub old: Range<usize>,
+    pub new: &'c [&'a str],
 }
 
 /// The text after the chunks.
@@ -37,11 +37,11 @@ struct Replacement<'c, 'a> {
 ///
 /// See [`Misfit`].
 pub fn edit(text: &str, chunks: &[Chunk<'_>]) -> Result<String, Misfit> {
-    edit_parts(&Arc::new(text.to_owned()), chunks).map(|text| text.slices().collect())
+    edit_parts(text, chunks).map(|parts| parts.slices(text).collect())
 }
 
 /// The same in parts.
-pub(crate) fn edit_parts(text: &Arc<String>, chunks: &[Chunk<'_>]) -> Result<Text, Misfit> {
+pub(crate) fn edit_parts(text: &str, chunks: &[Chunk<'_>]) -> Result<Parts, Misfit> {
     let mut haystack = Haystack::new(text);
     let mut replacements = locate(&mut haystack, chunks)?;
     // Stable: of two additions at one place the first comes first.
@@ -50,9 +50,9 @@ pub(crate) fn edit_parts(text: &Arc<String>, chunks: &[Chunk<'_>]) -> Result<Tex
     let mut result = if has_overlap {
         replace_one_by_one(text, &replacements)
     } else {
-        replace(text, haystack.end(), &replacements)
+        replace(text.len(), haystack.end(), &replacements)
     };
-    result.drop_empty_last_line();
+    result.drop_empty_last_line(|at| text.as_bytes().get(at).copied());
     Ok(result)
 }
 
@@ -100,39 +100,41 @@ fn locate_block<'c, 'a>(
 }
 
 /// One pass over text and replacements, which are sorted and do not overlap.
-fn replace(text: &Arc<String>, end: usize, replacements: &[Replacement<'_, '_>]) -> Text {
-    let mut result = Text::from_parts_of(Arc::clone(text));
+pub(crate) fn replace(n_bytes: usize, end: usize, replacements: &[Replacement<'_, '_>]) -> Parts {
+    let mut result = Parts::default();
     let mut at = 0;
     for replacement in replacements {
-        copy(text, at..replacement.old.start, &mut result);
+        copy(n_bytes, at..replacement.old.start, &mut result);
         replacement.new.iter().for_each(|line| result.push_fresh_line(line));
         at = replacement.old.end;
     }
-    copy(text, at..end, &mut result);
+    copy(n_bytes, at..end, &mut result);
     result
 }
 
 /// Copies whole lines; the last of the text gets a newline if it has none.
-fn copy(text: &str, range: Range<usize>, result: &mut Text) {
+fn copy(n_bytes: usize, range: Range<usize>, result: &mut Parts) {
     if range.is_empty() {
         return;
     }
-    result.push_base(range.start..range.end.min(text.len()));
-    if range.end > text.len() {
+    result.push_base(range.start..range.end.min(n_bytes));
+    if range.end > n_bytes {
         result.close_line();
     }
 }
 
 /// What overlaps is replaced as the reference does it: from the last place to the first, by numbers of
 /// lines. So two chunks may share context, which happens when the second is tied to the end.
-fn replace_one_by_one(text: &str, replacements: &[Replacement<'_, '_>]) -> Text {
+fn replace_one_by_one(text: &str, replacements: &[Replacement<'_, '_>]) -> Parts {
     let line_number = |place: usize| lines(&text[..place.min(text.len())]).count();
     let mut result: Vec<&str> = lines(text).collect();
     for replacement in replacements.iter().rev() {
         let (first, end) = (line_number(replacement.old.start), line_number(replacement.old.end));
         result.splice(first..end.min(result.len()), replacement.new.iter().copied());
     }
-    result.iter().flat_map(|line| [*line, "\n"]).collect::<String>().into()
+    let mut parts = Parts::default();
+    result.iter().for_each(|line| parts.push_fresh_line(line));
+    parts
 }
 
 /// Lines by newlines alone; a carriage return belongs to its line.

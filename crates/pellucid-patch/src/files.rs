@@ -20,6 +20,12 @@ pub trait Files {
     /// As the system says, and where there is no end to read to.
     fn read(&self, path: &Path) -> io::Result<Found>;
 
+    /// The file itself, to be read a piece at a time, if there is one. Links are followed.
+    fn open(&self, path: &Path) -> Option<(fs::File, Stamp)> {
+        let _ = path;
+        None
+    }
+
     /// What is at this path. Links are followed.
     ///
     /// # Errors
@@ -51,17 +57,33 @@ pub struct Found {
     pub stamp: Stamp,
 }
 
-/// What changes with a file: its length and when it was written last.
+/// What changes with a file: its length, when it was written last, and which file it is.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Stamp {
     n_bytes: u64,
+    /// Its number in the file system, where files have one.
+    number: u64,
     modified: Option<SystemTime>,
 }
 
 impl Stamp {
     pub(crate) fn of(metadata: &Metadata) -> Self {
-        Self { n_bytes: metadata.len(), modified: metadata.modified().ok() }
+        Self { n_bytes: metadata.len(), number: number(metadata), modified: metadata.modified().ok() }
     }
+
+    pub(crate) fn n_bytes(&self) -> u64 {
+        self.n_bytes
+    }
+}
+
+#[cfg(unix)]
+fn number(metadata: &Metadata) -> u64 {
+    std::os::unix::fs::MetadataExt::ino(metadata)
+}
+
+#[cfg(not(unix))]
+fn number(_: &Metadata) -> u64 {
+    0
 }
 
 /// The disk.
@@ -78,6 +100,12 @@ impl Files for Disk {
         let mut bytes = Vec::with_capacity(usize::try_from(metadata.len()).unwrap_or_default() + 1);
         fs::File::open(path)?.read_to_end(&mut bytes)?;
         Ok(Found { bytes, stamp: Stamp::of(&metadata) })
+    }
+
+    fn open(&self, path: &Path) -> Option<(fs::File, Stamp)> {
+        let metadata = fs::metadata(path).ok()?;
+        let file = metadata.is_file().then(|| fs::File::open(path).ok());
+        file.flatten().map(|file| (file, Stamp::of(&metadata)))
     }
 
     fn kind(&self, path: &Path) -> io::Result<Kind> {
@@ -114,7 +142,7 @@ impl<P: Into<PathBuf>, B: Into<Vec<u8>>> FromIterator<(P, B)> for Table {
 impl Files for Table {
     fn read(&self, path: &Path) -> io::Result<Found> {
         let bytes = self.files.get(path).ok_or(io::ErrorKind::NotFound)?.clone();
-        let stamp = Stamp { n_bytes: bytes.len() as u64, modified: None };
+        let stamp = Stamp { n_bytes: bytes.len() as u64, ..Stamp::default() };
         Ok(Found { bytes, stamp })
     }
 

@@ -3,6 +3,7 @@
 //! - `parse`: from text to hunks
 //! - `matching`: where the lines of a hunk stand in a file
 //! - `edit`, `text`: one file's text before and after its chunks
+//! - `base`, `window`: the same for files that are not held in memory
 //! - `files`: what verification reads from
 //! - `verify`: all of a patch in memory, against the disk as it is
 //! - `changes`: what a verified patch does, as events and approvals show it
@@ -17,6 +18,7 @@
 #![warn(missing_docs)]
 
 mod apply;
+mod base;
 mod changes;
 pub mod diff;
 mod edit;
@@ -27,6 +29,7 @@ mod replace;
 mod run;
 mod text;
 mod verify;
+mod window;
 mod writable;
 
 pub use apply::ApplyError;
@@ -42,6 +45,7 @@ pub use verify::Reader;
 pub use verify::Summary;
 pub use verify::Verified;
 pub use verify::VerifyError;
+pub use verify::normal;
 pub use verify::verify;
 pub use writable::Root;
 pub use writable::Writable;

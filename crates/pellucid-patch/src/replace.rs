@@ -1,8 +1,9 @@
 //! One file replaced at a time: written beside its place, then renamed into it.
 //!
 //! Whoever reads the file meanwhile sees the old text or the new, never half of one. Mode and owner are
-//! kept; a second name of the same file (a hard link) keeps the old text. Where no file can be
-//! made beside it, or it cannot be renamed into place, a file is overwritten where it is.
+//! kept; a second name of the same file (a hard link) keeps the old text. Where the system can, the two
+//! change places at one stroke, and what was there stays beside until it is not needed any more. Where no
+//! file can be made beside it, or it cannot be renamed into place, a file is overwritten where it is.
 //!
 //! Not here: several files (`apply`).
 
@@ -72,6 +73,18 @@ impl Staged {
         Ok(staged)
     }
 
+    /// Changes places with the file at its place, and says where that one is now. Where the system cannot
+    /// do that, nothing has happened.
+    pub fn exchange(mut self) -> Result<PathBuf, Self> {
+        match self.temporary.take() {
+            Some(temporary) if exchange(&temporary, &self.target).is_ok() => Ok(temporary),
+            temporary => {
+                self.temporary = temporary;
+                Err(self)
+            }
+        }
+    }
+
     /// Renames it into its place.
     pub fn commit(mut self) -> io::Result<()> {
         let Some(temporary) = &self.temporary else {
@@ -90,6 +103,27 @@ impl Drop for Staged {
             let _ = fs::remove_file(temporary);
         }
     }
+}
+
+/// Puts back what changed places, whatever it is.
+pub fn put_back(aside: &Path, path: &Path) -> io::Result<()> {
+    exchange(aside, path)?;
+    fs::remove_file(aside)
+}
+
+/// A rename over another file makes some file systems write the new text to the disk at once, because
+/// many programs count on that; an exchange does not.
+#[cfg(any(target_os = "linux", target_os = "android", target_vendor = "apple"))]
+fn exchange(one: &Path, other: &Path) -> io::Result<()> {
+    use rustix::fs::CWD;
+    use rustix::fs::RenameFlags;
+
+    Ok(rustix::fs::renameat_with(CWD, one, CWD, other, RenameFlags::EXCHANGE)?)
+}
+
+#[cfg(not(any(target_os = "linux", target_os = "android", target_vendor = "apple")))]
+fn exchange(_: &Path, _: &Path) -> io::Result<()> {
+    Err(io::ErrorKind::Unsupported.into())
 }
 
 /// A name in this folder that nobody has.

@@ -8,8 +8,9 @@ use crate::parse::ParseError;
 use crate::parse::parse;
 use crate::verify::Reader;
 use crate::verify::Summary;
+use crate::verify::Texts;
 use crate::verify::VerifyError;
-use crate::verify::verify;
+use crate::verify::verify_with;
 use crate::writable::Writable;
 
 /// Why a patch was not applied, as the program says it.
@@ -39,7 +40,7 @@ pub fn run(text: &str, cwd: &Path, writable: &Writable) -> Result<Summary, Failu
     if patch.hunks.is_empty() {
         return Err(Failure::Empty);
     }
-    let verified = verify(&patch, cwd, &Disk, Reader::Program)?;
+    let verified = verify_with(&patch, cwd, &Disk, Reader::Program, Texts::OnDisk)?;
     let summary = verified.summary().clone();
     verified.apply(writable)?;
     Ok(summary)

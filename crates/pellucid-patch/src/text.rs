@@ -1,18 +1,22 @@
 //! A text made of parts of another, so that a large file with small changes is not copied.
+//!
+//! Not here: what the parts are parts of when that stays on the disk (`base`).
 
+use std::fs::File;
 use std::io;
 use std::io::IoSlice;
 use std::io::Write;
 use std::ops::Range;
 use std::sync::Arc;
 
+use crate::base::Base;
+
 /// As many as Linux takes at once.
 const N_SLICES_MAX: usize = 1024;
 
-/// Parts of a base and what stands between them.
+/// Parts of a base, which is elsewhere, and what stands between them.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Text {
-    base: Arc<String>,
+pub struct Parts {
     fresh: String,
     /// Invariant: none of them is empty.
     parts: Vec<Part>,
@@ -24,16 +28,20 @@ enum Part {
     Fresh(Range<usize>),
 }
 
-impl Text {
-    /// Nothing yet, to be made of parts of `base`.
-    pub fn from_parts_of(base: Arc<String>) -> Self {
-        Self { base, ..Self::default() }
-    }
+/// A piece of a text.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Piece<'a> {
+    /// These bytes of the base.
+    Base(Range<usize>),
+    /// What was added.
+    Fresh(&'a [u8]),
+}
 
-    /// All of `base`.
-    pub fn whole(base: Arc<String>) -> Self {
-        let parts = if base.is_empty() { Vec::new() } else { vec![Part::Base(0..base.len())] };
-        Self { base, fresh: String::new(), parts }
+impl Parts {
+    /// All of a base of this length.
+    pub fn whole(n_bytes: usize) -> Self {
+        let parts = if n_bytes == 0 { Vec::new() } else { vec![Part::Base(0..n_bytes)] };
+        Self { fresh: String::new(), parts }
     }
 
     pub fn push_base(&mut self, range: Range<usize>) {
@@ -57,9 +65,10 @@ impl Text {
         self.push_fresh_line("");
     }
 
-    /// Takes the last newline away if the line before it is empty, or there is none.
-    pub fn drop_empty_last_line(&mut self) {
-        if !self.has_empty_last_line() {
+    /// Takes the last newline away if the line before it is empty, or there is none. `base` says which
+    /// byte is where.
+    pub fn drop_empty_last_line(&mut self, base: impl Fn(usize) -> Option<u8>) {
+        if !self.has_empty_last_line(base) {
             return;
         }
         if let Some(Part::Base(range) | Part::Fresh(range)) = self.parts.last_mut() {
@@ -70,30 +79,41 @@ impl Text {
         }
     }
 
-    fn has_empty_last_line(&self) -> bool {
-        let mut ends = self.slices().rev().flat_map(|slice| slice.bytes().rev());
-        ends.next() == Some(b'\n') && ends.next().is_none_or(|byte| byte == b'\n')
+    fn has_empty_last_line(&self, base: impl Fn(usize) -> Option<u8>) -> bool {
+        let places = self.parts.iter().rev().flat_map(|part| {
+            let (Part::Base(range) | Part::Fresh(range)) = part;
+            range.clone().rev().map(move |at| (part, at))
+        });
+        let mut bytes = places.map(|(part, at)| match part {
+            Part::Base(_) => base(at),
+            Part::Fresh(_) => self.fresh.as_bytes().get(at).copied(),
+        });
+        bytes.next() == Some(Some(b'\n')) && bytes.next().is_none_or(|byte| byte == Some(b'\n'))
     }
 
-    /// Its parts in order.
-    pub fn slices(&self) -> impl DoubleEndedIterator<Item = &str> {
+    /// The pieces in order.
+    pub fn pieces(&self) -> impl Iterator<Item = Piece<'_>> {
         self.parts.iter().map(|part| match part {
-            Part::Base(range) => &self.base[range.clone()],
+            Part::Base(range) => Piece::Base(range.clone()),
+            Part::Fresh(range) => Piece::Fresh(&self.fresh.as_bytes()[range.clone()]),
+        })
+    }
+
+    /// Its pieces in order.
+    pub fn slices<'a>(&'a self, base: &'a str) -> impl Iterator<Item = &'a str> {
+        self.parts.iter().map(|part| match part {
+            Part::Base(range) => &base[range.clone()],
             Part::Fresh(range) => &self.fresh[range.clone()],
         })
     }
 
-    /// In one piece.
-    pub fn flat(&self) -> Arc<String> {
-        match self.parts.as_slice() {
-            [Part::Base(range)] if range.len() == self.base.len() => Arc::clone(&self.base),
-            _ => Arc::new(self.slices().collect()),
-        }
-    }
-
     /// Writes it without putting it together first.
-    pub fn write_to(&self, out: &mut impl Write) -> io::Result<()> {
-        let mut slices: Vec<_> = self.slices().map(|slice| IoSlice::new(slice.as_bytes())).collect();
+    pub fn write_to(&self, base: &[u8], out: &mut impl Write) -> io::Result<()> {
+        let slices = self.pieces().map(|piece| match piece {
+            Piece::Base(range) => IoSlice::new(&base[range]),
+            Piece::Fresh(bytes) => IoSlice::new(bytes),
+        });
+        let mut slices: Vec<_> = slices.collect();
         let mut rest = slices.as_mut_slice();
         while !rest.is_empty() {
             let n_slices = rest.len().min(N_SLICES_MAX);
@@ -108,6 +128,50 @@ impl Text {
     }
 }
 
+/// Parts, and what they are parts of.
+#[derive(Debug, Clone)]
+pub struct Text {
+    base: Base,
+    parts: Parts,
+}
+
+impl Text {
+    pub fn new(base: Base, parts: Parts) -> Self {
+        Self { base, parts }
+    }
+
+    /// All of `base`.
+    pub fn whole(base: Arc<String>) -> Self {
+        let parts = Parts::whole(base.len());
+        Self { base: Base::Held(base), parts }
+    }
+
+    /// In one piece.
+    ///
+    /// # Errors
+    ///
+    /// Where its base is on the disk, and cannot be read or is not what it was.
+    pub fn flat(&self) -> io::Result<Arc<String>> {
+        let base = self.base.held()?;
+        Ok(match self.parts.parts.as_slice() {
+            [Part::Base(range)] if range.len() == base.len() => base,
+            _ => Arc::new(self.parts.slices(&base).collect()),
+        })
+    }
+
+    /// Writes it without putting it together first.
+    ///
+    /// # Errors
+    ///
+    /// As of [`Self::flat`], and what writing may meet.
+    pub fn write_to(&self, out: &mut File) -> io::Result<()> {
+        match &self.base {
+            Base::Held(base) => self.parts.write_to(base.as_bytes(), out),
+            Base::OnDisk(base) => base.copy(&self.parts, out),
+        }
+    }
+}
+
 impl From<String> for Text {
     fn from(text: String) -> Self {
         Self::whole(Arc::new(text))
@@ -118,39 +182,42 @@ impl From<String> for Text {
 mod tests {
     use super::*;
 
-    fn text(parts: &[&str]) -> Text {
-        let mut text = Text::from_parts_of(Arc::new("base\n\n".to_owned()));
-        for part in parts {
+    const BASE: &str = "base\n\n";
+
+    fn parts(of: &[&str]) -> Parts {
+        let mut parts = Parts::default();
+        for part in of {
             match *part {
-                "BASE" => text.push_base(0..6),
-                line => text.push_fresh_line(line),
+                "BASE" => parts.push_base(0..6),
+                line => parts.push_fresh_line(line),
             }
         }
-        text
+        parts
     }
 
     #[test]
     fn parts_are_one_text() {
-        let text = text(&["a", "b", "BASE", "c"]);
-        assert_eq!(text.slices().collect::<Vec<_>>(), ["a\nb\n", "base\n\n", "c\n"]);
-        assert_eq!(*text.flat(), "a\nb\nbase\n\nc\n");
+        let parts = parts(&["a", "b", "BASE", "c"]);
+        assert_eq!(parts.slices(BASE).collect::<Vec<_>>(), ["a\nb\n", "base\n\n", "c\n"]);
         let mut written = Vec::new();
-        text.write_to(&mut written).unwrap();
-        assert_eq!(written, text.flat().as_bytes());
+        parts.write_to(BASE.as_bytes(), &mut written).unwrap();
+        assert_eq!(written, b"a\nb\nbase\n\nc\n");
+        let text = Text::new(Base::Held(Arc::new(BASE.to_owned())), parts);
+        assert_eq!(text.flat().unwrap().as_bytes(), written);
     }
 
     #[test]
     fn more_parts_than_can_be_written_at_once_are_written() {
-        let mut text = Text::from_parts_of(Arc::new("x".to_owned()));
-        (0..5000).for_each(|_| text.push_base(0..1));
+        let mut parts = Parts::default();
+        (0..5000).for_each(|_| parts.push_base(0..1));
         let mut written = Vec::new();
-        text.write_to(&mut written).unwrap();
+        parts.write_to(b"x", &mut written).unwrap();
         assert_eq!(written, [b'x'; 5000]);
     }
 
     #[test]
     fn one_empty_last_line_is_dropped() {
-        for (parts, expected) in [
+        for (of, expected) in [
             (&["BASE"][..], "base\n"),
             (&["a", ""], "a\n"),
             (&["BASE", ""], "base\n\n"),
@@ -158,9 +225,9 @@ mod tests {
             (&[""], ""),
             (&[], ""),
         ] {
-            let mut text = text(parts);
-            text.drop_empty_last_line();
-            assert_eq!(*text.flat(), expected, "{parts:?}");
+            let mut parts = parts(of);
+            parts.drop_empty_last_line(|at| BASE.as_bytes().get(at).copied());
+            assert_eq!(parts.slices(BASE).collect::<String>(), expected, "{of:?}");
         }
     }
 }

@@ -11,12 +11,16 @@ use std::collections::BTreeMap;
 use std::collections::HashSet;
 use std::fmt;
 use std::io;
+use std::io::Read;
 use std::path::Component;
 use std::path::Path;
 use std::path::PathBuf;
 use std::sync::Arc;
 
 use crate::apply::ApplyError;
+use crate::base::Base;
+use crate::base::OnDisk;
+use crate::base::WINDOW;
 use crate::edit::Misfit;
 use crate::edit::edit_parts;
 use crate::files::Files;
@@ -25,7 +29,9 @@ use crate::files::Stamp;
 use crate::parse::Chunk;
 use crate::parse::Hunk;
 use crate::parse::Patch;
+use crate::text::Parts;
 use crate::text::Text;
+use crate::window;
 
 /// Who is told when something does not fit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -104,7 +110,7 @@ pub(crate) enum Before {
     /// Something that did not have to be read.
     Unread,
     Text {
-        text: Arc<String>,
+        text: Base,
         stamp: Stamp,
     },
 }
@@ -190,10 +196,31 @@ impl Verified {
 ///
 /// The first hunk that does not fit; see [`VerifyError`].
 pub fn verify(patch: &Patch<'_>, cwd: &Path, files: &impl Files, reader: Reader) -> Result<Verified, VerifyError> {
+    verify_with(patch, cwd, files, reader, Texts::Held)
+}
+
+/// What becomes of texts that were looked at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Texts {
+    /// They are held, so that changes can be shown.
+    Held,
+    /// They are read again when the patch is written. What a text cost is what it costs to look at.
+    OnDisk,
+}
+
+pub(crate) fn verify_with(
+    patch: &Patch<'_>,
+    cwd: &Path,
+    files: &impl Files,
+    reader: Reader,
+    texts: Texts,
+) -> Result<Verified, VerifyError> {
     let mut picture = Picture {
         cwd,
         files,
         reader,
+        texts,
+        buffer: Vec::new(),
         folders: HashSet::new(),
         verified: Verified { entries: BTreeMap::new(), summary: Summary::default(), blocked: None },
     };
@@ -208,6 +235,9 @@ struct Picture<'a, F> {
     cwd: &'a Path,
     files: &'a F,
     reader: Reader,
+    texts: Texts,
+    /// For files that are not held.
+    buffer: Vec<u8>,
     /// Folders that are there, or will be.
     folders: HashSet<PathBuf>,
     verified: Verified,
@@ -241,6 +271,19 @@ impl<F: Files> Picture<'_, F> {
     /// The text of a file after its chunks, and where it began.
     fn update(&mut self, written: &str, chunks: &[Chunk<'_>]) -> Result<(Text, Origin), VerifyError> {
         let (path, shown) = (self.absolute(written), self.shown(written));
+        if let Some(parts) = self.update_on_disk(written, &path, chunks) {
+            let (base, parts) = parts.map_err(|misfit| misfit_error(misfit, shown))?;
+            let origin = Origin::File(path.clone());
+            let stamp = base.stamp;
+            let n_bytes = usize::try_from(stamp.n_bytes()).unwrap_or_default();
+            let base = Base::OnDisk(base);
+            let before = Before::Text { text: base.clone(), stamp };
+            let whole = Text::new(base.clone(), Parts::whole(n_bytes));
+            let now = Now::Text { text: whole, origin: origin.clone() };
+            let text = Text::new(base, parts);
+            self.verified.entries.insert(path, Entry { written: written.into(), before, now });
+            return Ok((text, origin));
+        }
         if let Err(source) = self.look(written) {
             return Err(VerifyError::Update { path: shown, source });
         }
@@ -248,11 +291,38 @@ impl<F: Files> Picture<'_, F> {
             Some(Entry { now: Now::Text { text, origin }, .. }) => (text.flat(), origin.clone()),
             _ => return Err(VerifyError::Update { path: shown, source: not_found() }),
         };
-        let text = edit_parts(&text, chunks).map_err(|misfit| match misfit {
-            Misfit::Context(context) => VerifyError::Context { context, path: shown.clone() },
-            Misfit::Lines(lines) => VerifyError::Lines { lines, path: shown },
-        })?;
-        Ok((text, origin))
+        let text = match text {
+            Ok(text) => text,
+            Err(source) => return Err(VerifyError::Update { path: shown, source }),
+        };
+        let parts = edit_parts(&text, chunks).map_err(|misfit| misfit_error(misfit, shown))?;
+        Ok((Text::new(Base::Held(text), parts), origin))
+    }
+
+    /// The same for a file that is not held. Nothing if that is not asked for, or if something is
+    /// unusual about the file: whoever holds it finds out what.
+    fn update_on_disk(
+        &mut self,
+        written: &str,
+        path: &Path,
+        chunks: &[Chunk<'_>],
+    ) -> Option<Result<(Arc<OnDisk>, Parts), Misfit>> {
+        let is_new = self.texts == Texts::OnDisk && !self.verified.entries.contains_key(path);
+        if !is_new || self.is_below_a_new_file(written) {
+            return None;
+        }
+        let (mut file, stamp) = self.files.open(path)?;
+        let n_bytes = usize::try_from(stamp.n_bytes()).ok()?;
+        let parts = if n_bytes <= WINDOW {
+            self.buffer.resize(self.buffer.len().max(WINDOW), 0);
+            let bytes = &mut self.buffer[..n_bytes];
+            file.read_exact(bytes).ok()?;
+            edit_parts(std::str::from_utf8(bytes).ok()?, chunks)
+        } else {
+            Ok(window::edit(&file, &mut self.buffer, chunks).ok()??)
+        };
+        let base = OnDisk { path: path.to_owned(), stamp };
+        Some(parts.map(|parts| (Arc::new(base), parts)))
     }
 
     fn delete(&mut self, written: &str) -> Result<(), VerifyError> {
@@ -345,7 +415,7 @@ impl<F: Files> Picture<'_, F> {
         let text = String::from_utf8(found.bytes)
             .map_err(|_| io::Error::new(io::ErrorKind::InvalidData, "stream did not contain valid UTF-8"))?;
         let text = Arc::new(text);
-        let before = Before::Text { text: Arc::clone(&text), stamp: found.stamp };
+        let before = Before::Text { text: Base::Held(Arc::clone(&text)), stamp: found.stamp };
         let now = Now::Text { text: Text::whole(text), origin: Origin::File(path.clone()) };
         self.verified.entries.insert(path, Entry { written: written.into(), before, now });
         Ok(())
@@ -355,6 +425,11 @@ impl<F: Files> Picture<'_, F> {
     /// on the disk finds that out when it is read.
     fn is_below_a_new_file(&self, written: &str) -> bool {
         let path = self.absolute(written);
+        let is_in_folder = || path.parent().is_some_and(|folder| self.folders.contains(folder));
+        // Where a program reads, nothing is written over a folder, so there is no file above one.
+        if self.reader == Reader::Program && !written.ends_with('/') && is_in_folder() {
+            return false;
+        }
         let n_own = usize::from(!written.ends_with('/'));
         let is_file =
             |path: &Path| matches!(self.verified.entries.get(path), Some(Entry { now: Now::Text { .. }, .. }));
@@ -395,6 +470,13 @@ impl<F: Files> Picture<'_, F> {
     }
 }
 
+fn misfit_error(misfit: Misfit, path: PathBuf) -> VerifyError {
+    match misfit {
+        Misfit::Context(context) => VerifyError::Context { context, path },
+        Misfit::Lines(lines) => VerifyError::Lines { lines, path },
+    }
+}
+
 /// What the system would say if the picture were the disk; the numbers are the same on every Unix.
 fn not_found() -> io::Error {
     io::Error::from_raw_os_error(2)
@@ -405,7 +487,7 @@ fn not_a_folder() -> io::Error {
 }
 
 /// A path without `.` and `..`. One that ends with a slash keeps it, so that it is no file.
-pub(crate) fn normal(path: &Path) -> PathBuf {
+pub fn normal(path: &Path) -> PathBuf {
     let mut normal = PathBuf::new();
     for component in path.components() {
         match component {

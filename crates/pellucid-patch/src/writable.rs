@@ -9,6 +9,7 @@
 use std::collections::HashMap;
 use std::ffi::OsString;
 use std::fs;
+use std::fs::Metadata;
 use std::io;
 use std::path::Component;
 use std::path::Path;
@@ -72,10 +73,15 @@ pub(crate) struct Resolver {
 impl Resolver {
     /// Where an absolute path leads when every link in it is followed, whether or not anything is there.
     pub fn resolve(&mut self, path: &Path) -> io::Result<PathBuf> {
+        self.resolve_and_look(path).map(|(real, _)| real)
+    }
+
+    /// The same, with what is known about the file there if that had to be looked at.
+    pub fn resolve_and_look(&mut self, path: &Path) -> io::Result<(PathBuf, Option<Metadata>)> {
         let real = self.resolve_last(path)?;
-        match fs::read_link(&real) {
-            Ok(_) => follow(&real),
-            Err(_) => Ok(real),
+        match fs::symlink_metadata(&real) {
+            Ok(metadata) if metadata.is_symlink() => Ok((follow(&real)?, None)),
+            found => Ok((real, found.ok())),
         }
     }
 

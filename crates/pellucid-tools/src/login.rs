@@ -1,18 +1,30 @@
-//! The login shell's setup, found out once beside the first command, for the commands after it.
+//! The login shell's setup, found out once while the model thinks, for the commands that come.
 //!
 //! Nobody waits for it: a command that comes before it is ready starts a login shell of its own, with
-//! the same result. So a session that runs no command pays nothing.
+//! the same result. It begins a moment after the first request has gone, so that it neither delays the
+//! request nor costs a turn that is over at once.
 
 use std::path::Path;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::Mutex;
+use std::time::Duration;
 
 use pellucid_exec::environment::TERMINAL;
 use pellucid_exec::snapshot::Snapshot;
 
 use crate::situation::Situation;
 use crate::toolbox::locked;
+
+/// Shorter than what a model takes for the first word of an answer.
+const MOMENT: Duration = Duration::from_millis(150);
+
+/// When it is begun.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Begin {
+    Now,
+    InAMoment,
+}
 
 /// The setup of a session's login shell.
 #[derive(Debug, Default)]
@@ -22,7 +34,7 @@ pub(crate) struct Login {
 
 #[derive(Debug, Default)]
 enum State {
-    /// No command ran yet.
+    /// Nobody needs it yet.
     #[default]
     NotAsked,
     /// It is being found out for this folder, or cannot be.
@@ -41,20 +53,21 @@ impl State {
 }
 
 impl Login {
+    /// Has it made for commands that may come.
+    pub(crate) fn prepare(&self, situation: &Situation) {
+        let Some(home) = &situation.snapshots else { return };
+        self.make_once(home, situation, Begin::InAMoment);
+    }
+
     /// The command that does what `argv` does, with the setup in place of a login if it is there.
-    /// The first command of a working folder has it made.
+    /// The first command of a working folder has it made, if nothing has before.
     pub(crate) fn wrap(&self, argv: &[String], cwd: &Path, situation: &Situation) -> Vec<String> {
         let Some(home) = &situation.snapshots else { return argv.to_vec() };
         if !matches!(argv, [_, flag, _, ..] if flag == "-lc") {
             return argv.to_vec();
         }
-        let mut state = locked(&self.state);
-        if !state.is_for(&situation.cwd) {
-            // What was there for another folder goes first: the new one has the same file.
-            *state = State::Without(situation.cwd.clone());
-            self.make(home.clone(), situation);
-        }
-        match &*state {
+        self.make_once(home, situation, Begin::Now);
+        match &*locked(&self.state) {
             State::Ready(_, snapshot) => {
                 let set = situation.set_variables.iter().map(String::as_str);
                 snapshot.wrap(argv, cwd, set.chain(TERMINAL.iter().map(|(name, _)| *name)))
@@ -68,11 +81,23 @@ impl Login {
         matches!(*locked(&self.state), State::Ready(..))
     }
 
-    fn make(&self, home: PathBuf, situation: &Situation) {
+    fn make_once(&self, home: &Path, situation: &Situation, begin: Begin) {
+        let mut state = locked(&self.state);
+        if !state.is_for(&situation.cwd) {
+            // What was there for another folder goes first: the new one has the same file.
+            *state = State::Without(situation.cwd.clone());
+            self.make(home.to_owned(), situation, begin);
+        }
+    }
+
+    fn make(&self, home: PathBuf, situation: &Situation, begin: Begin) {
         let (shell, cwd) = (situation.shell.clone(), situation.cwd.clone());
         let (session, env) = (situation.session_id.clone(), situation.environment.clone());
         let state = self.state.clone();
         tokio::spawn(async move {
+            if begin == Begin::InAMoment {
+                tokio::time::sleep(MOMENT).await;
+            }
             match Snapshot::make(&shell, &home, session.as_str(), &cwd, &env).await {
                 Ok(snapshot) => {
                     let mut state = locked(&state);
@@ -126,10 +151,28 @@ mod tests {
     }
 
     #[test]
+    fn it_is_there_for_the_first_command_if_it_was_prepared() {
+        let mut bench = Bench::new();
+        bench.situation.snapshots = Some(bench.path().join("home"));
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        runtime.block_on(async {
+            let (login, situation, cwd) = (Login::default(), &bench.situation, bench.path());
+            login.prepare(situation);
+            login.prepare(situation);
+            assert_eq!(Arc::strong_count(&login.state), 2, "it is made once");
+            made(&login).await;
+            let command = argv(["/bin/bash", "-lc", "true"]);
+            assert!(login.wrap(&command, cwd, situation)[2].contains("home/shell_snapshots/s.sh"));
+            assert_eq!(Arc::strong_count(&login.state), 1);
+        });
+    }
+
+    #[test]
     fn without_the_feature_nothing_is_made() {
         let bench = Bench::new();
         let command = argv(["/bin/bash", "-lc", "true"]);
         let login = Login::default();
+        login.prepare(&bench.situation);
         assert_eq!(login.wrap(&command, bench.path(), &bench.situation), command);
         assert!(!login.is_ready());
     }

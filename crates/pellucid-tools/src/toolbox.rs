@@ -121,6 +121,11 @@ impl Toolbox {
         }
     }
 
+    /// Has the login shell's setup written down for commands that may come.
+    pub fn prepare_login(&self, situation: &Situation) {
+        self.login.prepare(situation);
+    }
+
     /// Whether the login shell's setup was written down.
     pub fn has_login_snapshot(&self) -> bool {
         self.login.is_ready()

@@ -1,50 +1,79 @@
-//! `apply`: what a session's last patches changed, once more in this folder.
+//! `apply`: what a session's last turn changed, as a diff, with `git apply`.
 //!
-//! A session file holds the patches that the model applied, not the files before and after. They are
-//! found by their own context, so they fit a tree that has moved on, and need no git.
+//! - `turns`: the patches that a session file holds
+//! - `base`: the files that they were made for, or are to be applied to
+//! - `git`: the program that applies the diff
+//!
+//! A session file holds patches, not the files before and after. Where the commit is known at which the
+//! session began, its patches are done once more on that commit, and what the last turn changed is the diff
+//! that was shown then. It fits like any diff does. Where it does not, or where there is no such commit, the
+//! patches of the last turn find their places in the files that are here.
 
-use std::collections::BTreeSet;
+mod base;
+mod git;
+mod turns;
+
+use std::collections::BTreeMap;
 use std::env;
+use std::fmt;
 use std::io::Write;
 use std::path::Path;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use pellucid_patch::Writable;
-use pellucid_protocol::event::EventMessage;
-use pellucid_protocol::item::Item;
-use pellucid_protocol::item::ToolOutput;
+use pellucid_patch::diff::TurnDiff;
 use pellucid_store::find;
 use pellucid_store::find::Wanted;
 use pellucid_store::read;
-use pellucid_store::record::Record;
-use serde_json::Value;
+use pellucid_store::read::Loaded;
 
+use self::base::AtCommit;
+use self::base::Here;
+use self::base::Tree;
+use self::git::Git;
+use self::git::Mode;
+use self::turns::Applied;
 use crate::args::ApplyArgs;
 use crate::sessions;
 use crate::start::Failure;
 
 pub fn run(args: &ApplyArgs) -> Result<ExitCode, Failure> {
-    let failed = |error: &dyn std::fmt::Display| Failure::new(format!("Error: {error}"));
     let cwd = env::current_dir().map_err(|error| failed(&format!("there is no working directory: {error}")))?;
     let path = session_file(args, &cwd)?;
     let loaded = read::read(&path).map_err(|error| failed(&error))?;
-    let patches = last_patches(&loaded.records);
-    if patches.is_empty() {
+    let turns = turns::applied(&loaded);
+    let Some((last, before)) = turns.split_last() else {
         return Err(failed(&format!("the session {} has applied no patch", loaded.meta.id)));
+    };
+    let git = Git::at(&cwd).map_err(|error| failed(&error))?;
+    let places = Places::of(&loaded, &git);
+    let exact = exact(&loaded, &git, &places, before, last);
+    let diff = choose(args, &git, &places, last, exact).map_err(|error| failed(&error))?;
+    if args.print {
+        return print(&diff.text);
     }
-    let mut out = std::io::stdout().lock();
-    for (n, patch) in patches.iter().enumerate() {
-        match pellucid_patch::run(patch, &cwd, &Writable::folder(&cwd)) {
-            // The files are written; a reader who left changes nothing about that.
-            Ok(summary) => _ = out.write_all(summary.to_string().as_bytes()),
-            Err(failure) => {
-                let text = failure.to_string();
-                let text = text.trim_end();
-                return Err(failed(&format!("patch {} of {} does not fit here: {text}", n + 1, patches.len())));
-            }
-        }
-    }
+    let mode = match (args.check, args.three_way) {
+        (true, _) => Mode::Check,
+        (false, true) => Mode::ThreeWay,
+        (false, false) => Mode::Plain,
+    };
+    git.apply(&diff.text, mode).map_err(|error| failed(&error))?;
+    let id = &loaded.meta.id;
+    let done = if args.check {
+        format!("The diff of session {id} fits:")
+    } else {
+        format!("Applied the diff of session {id}:")
+    };
+    print(&format!("{done}\n{}", diff.list))
+}
+
+fn failed(error: &dyn fmt::Display) -> Failure {
+    Failure::new(format!("Error: {error}"))
+}
+
+fn print(text: &str) -> Result<ExitCode, Failure> {
+    // Whatever was to be done is done; a reader who left changes nothing about that.
+    let _ = std::io::stdout().write_all(text.as_bytes());
     Ok(ExitCode::SUCCESS)
 }
 
@@ -58,90 +87,96 @@ fn session_file(args: &ApplyArgs, cwd: &Path) -> Result<PathBuf, Failure> {
     }
 }
 
-/// The patches of the last turn that applied any, in order. Patches that failed do not count.
-fn last_patches(records: &[Record]) -> Vec<String> {
-    let applied: BTreeSet<&str> = records.iter().filter_map(applied_call).collect();
-    let (mut last, mut turn) = (Vec::new(), Vec::new());
-    for record in records {
-        match record {
-            Record::EventMsg(EventMessage::TaskStarted { .. }) if !turn.is_empty() => last = std::mem::take(&mut turn),
-            Record::ResponseItem(item) => turn.extend(patch(item, &applied)),
-            _ => {}
-        }
+/// A diff in the notation of git, and its files for people.
+#[derive(Debug)]
+struct Diff {
+    text: String,
+    list: String,
+}
+
+/// What the last turn changed when it ran, if that can be known.
+fn exact(loaded: &Loaded, git: &Git, places: &Places, before: &[Vec<Applied>], last: &[Applied]) -> Option<Diff> {
+    let commit = loaded.meta.git.as_ref()?.commit_hash.as_deref()?;
+    let paths = turns::paths(before.iter().flatten().chain(last), places)?;
+    let mut tree = AtCommit::read(git, commit, &paths)?;
+    for turn in before {
+        base::change(&mut tree, turn, places).ok()?;
     }
-    if turn.is_empty() { last } else { turn }
+    diff(&mut tree, last, places).ok()
 }
 
-/// The call that an output says was done.
-fn applied_call(record: &Record) -> Option<&str> {
-    let (call_id, output) = match record {
-        Record::ResponseItem(Item::CustomToolCallOutput { call_id, output }) => (call_id, output),
-        Record::ResponseItem(Item::FunctionCallOutput { call_id, output: ToolOutput::Text(output) }) => {
-            (call_id, output)
-        }
-        _ => return None,
-    };
-    let answer: Value = serde_json::from_str(output).ok()?;
-    (answer["metadata"]["exit_code"] == 0).then_some(call_id)
-}
-
-/// The patch of a call that was done.
-fn patch(item: &Item, applied: &BTreeSet<&str>) -> Option<String> {
-    match item {
-        Item::CustomToolCall { name, call_id, input, .. }
-            if name == "apply_patch" && applied.contains(call_id.as_str()) =>
-        {
-            Some(input.clone())
-        }
-        Item::FunctionCall { name, call_id, arguments, .. }
-            if name == "apply_patch" && applied.contains(call_id.as_str()) =>
-        {
-            let arguments: Value = serde_json::from_str(arguments).ok()?;
-            Some(arguments["input"].as_str()?.to_owned())
-        }
-        _ => None,
+/// The diff that is applied.
+fn choose(args: &ApplyArgs, git: &Git, places: &Places, last: &[Applied], exact: Option<Diff>) -> Result<Diff, String> {
+    match exact {
+        // Git needs the files that the diff was made for, and knows what to do with others.
+        Some(exact) if args.three_way || args.print || git.apply(&exact.text, Mode::Check).is_ok() => Ok(exact),
+        _ if args.three_way => Err("--3way needs the commit at which the session began, and this repository does \
+             not have it or the patches do not begin there; nothing was changed"
+            .to_owned()),
+        exact => diff(&mut Here::new(&git.root), last, places).map_err(|error| {
+            let hint = if exact.is_some() { "; --3way merges and marks conflicts" } else { "" };
+            format!("{error}\nNothing was changed{hint}.")
+        }),
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
+/// What patches change in a tree.
+fn diff(tree: &mut impl Tree, turn: &[Applied], places: &Places) -> Result<Diff, String> {
+    let mut diff = TurnDiff::default();
+    let mut before = BTreeMap::new();
+    for path in turns::paths(turn, places).ok_or_else(|| places.outside(turn))? {
+        diff.remember(&path, tree.snapshot(&path));
+        let was = tree.has(&path);
+        before.insert(path, was);
+    }
+    base::change(tree, turn, places)?;
+    let name = |path: &Path| path.strip_prefix(&places.to).unwrap_or(path).to_string_lossy().into_owned();
+    let text = diff.unified(|path| tree.snapshot(path), name);
+    let text = text.ok_or("the last patches of the session change nothing here")?;
+    let list = before
+        .iter()
+        .filter_map(|(path, was)| {
+            let letter = match (was, tree.has(path)) {
+                (false, true) => 'A',
+                (true, true) => 'M',
+                (true, false) => 'D',
+                (false, false) => return None,
+            };
+            Some(format!("{letter} {}\n", name(path)))
+        })
+        .collect();
+    Ok(Diff { text, list })
+}
 
-    /// The patches that are found, where a word is a patch that was applied and `!word` one that failed.
-    #[track_caller]
-    fn check_last(turns: &[&str], expected: &str) {
-        let mut text = String::new();
-        let mut line = |kind: &str, payload: Value| {
-            text += &serde_json::json!({"timestamp": "t", "type": kind, "payload": payload}).to_string();
-            text.push('\n');
-        };
-        for turn in turns {
-            line(
-                "event_msg",
-                serde_json::json!({"type": "task_started", "turn_id": "t", "model_context_window": null, "collaboration_mode_kind": "default"}),
-            );
-            for word in turn.split_whitespace() {
-                let exit_code = i32::from(word.starts_with('!'));
-                let output = serde_json::json!({"output": "", "metadata": {"exit_code": exit_code}}).to_string();
-                line(
-                    "response_item",
-                    serde_json::json!({"type": "custom_tool_call", "call_id": word, "name": "apply_patch", "input": word}),
-                );
-                line(
-                    "response_item",
-                    serde_json::json!({"type": "custom_tool_call_output", "call_id": word, "output": output}),
-                );
-            }
-        }
-        let (records, set_aside) = read::parse(text.as_bytes());
-        assert!(set_aside.is_empty(), "{set_aside:?}");
-        assert_eq!(last_patches(&records).join(" "), expected);
+/// Where the session's files are here.
+#[derive(Debug)]
+struct Places {
+    /// The folder of the session: its repository, or where it began.
+    from: PathBuf,
+    /// What is that folder here.
+    to: PathBuf,
+}
+
+impl Places {
+    fn of(loaded: &Loaded, git: &Git) -> Self {
+        let began = Path::new(&loaded.meta.cwd);
+        let repository = began.ancestors().find(|folder| folder.join(".git").exists());
+        let from = if git.is_repository { repository.unwrap_or(began) } else { began };
+        Self { from: from.to_owned(), to: git.root.clone() }
     }
 
-    #[test]
-    fn the_last_turn_that_changed_something_counts() {
-        check_last(&["a", "b c", ""], "b c");
-        check_last(&["a !b", "!c"], "a");
-        check_last(&["", "!a"], "");
+    /// A path of a patch, here. Absent if it is outside.
+    fn here(&self, cwd: &Path, written: &str) -> Option<PathBuf> {
+        let path = pellucid_patch::normal(&cwd.join(written));
+        Some(self.to.join(path.strip_prefix(&self.from).ok()?))
+    }
+
+    fn outside(&self, turn: &[Applied]) -> String {
+        let folders: Vec<_> = turn.iter().map(|patch| patch.cwd.display().to_string()).collect();
+        format!(
+            "the session changed files outside of {} (it worked in {}); nothing was changed",
+            self.from.display(),
+            folders.join(", ")
+        )
     }
 }

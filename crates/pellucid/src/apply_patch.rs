@@ -26,6 +26,8 @@ const NAMES: [&str; 2] = ["apply_patch", "applypatch"];
 const RUN_AS: &str = "--codex-run-as-apply-patch";
 const COMMAND: &str = "apply-patch";
 const USAGE_STATUS: u8 = 2;
+/// Room for a patch on standard input, before it is known how long it is.
+const N_BYTES_EXPECTED: usize = 64 * 1024;
 
 /// Does it if that is what the program was started for.
 pub fn run_if_asked() -> Option<ExitCode> {
@@ -65,7 +67,8 @@ fn run_by_name(patch: Option<OsString>, has_more: bool) -> ExitCode {
 fn from_argument_or_input(patch: Option<OsString>, program: &str) -> ExitCode {
     let failure = ExitCode::FAILURE;
     let Some(patch) = patch else {
-        let mut patch = String::new();
+        // Larger than most patches, and small enough to be got at no cost.
+        let mut patch = String::with_capacity(N_BYTES_EXPECTED);
         return match io::stdin().read_to_string(&mut patch) {
             Ok(0) => {
                 let usage = format!("Usage: {program} 'PATCH'\n       echo 'PATCH' | {program}");

@@ -162,7 +162,7 @@ pub enum Command {
     Compact(CompactArgs),
     /// See it work: a scripted turn in a throw-away folder, then the report of what was sent.
     Demo(DemoArgs),
-    /// Apply once more, in this folder, what a session changed last.
+    /// Apply what a session's last turn changed, as a diff, with `git apply`.
     #[command(visible_alias = "a")]
     Apply(ApplyArgs),
     /// Apply a patch in the format of the apply_patch tool, all of it or nothing.
@@ -556,11 +556,27 @@ pub struct DemoArgs {
 /// `apply`.
 #[derive(Debug, ClapArgs)]
 #[command(
-    after_help = "Takes the patches of the last turn in which the model applied any with its apply_patch tool. Each is applied as a whole or not at all, and only below this folder. What commands changed is not known."
+    after_help = "The diff is that of the last turn in which the model applied patches; what commands changed is not known. It is applied as a whole or not at all, in the repository of this folder, and nothing is staged. Exit codes: 0 applied, 1 nothing was changed (with --3way: there are conflicts)."
 )]
 pub struct ApplyArgs {
     /// The session's id or name; without it the one that was used last in this folder.
     pub session: Option<String>,
+
+    /// The session that was used last in this folder.
+    #[arg(long, conflicts_with = "session")]
+    pub last: bool,
+
+    /// See whether the diff fits, and change nothing.
+    #[arg(long)]
+    pub check: bool,
+
+    /// Print the diff, and change nothing.
+    #[arg(long, conflicts_with_all = ["check", "three_way"])]
+    pub print: bool,
+
+    /// Where the diff does not fit, merge it with what is there: conflicts are marked in the files, as git does it.
+    #[arg(long = "3way", short = '3', conflicts_with = "check")]
+    pub three_way: bool,
 }
 
 /// `apply-patch`.

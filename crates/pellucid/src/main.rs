@@ -2,7 +2,7 @@
 //!
 //! - `args`: what can be typed
 //! - `app_server`: sessions for editors and other programs
-//! - `apply`: what a stored session changed, once more
+//! - `apply`: what a stored session's last turn changed, with `git apply`
 //! - `apply_patch`: patches from the command line, also under names of their own
 //! - `start`: from arguments to a session
 //! - `exec`: one turn without a terminal interface

@@ -174,7 +174,7 @@ impl Session {
         compaction.rebuild_from(&mut self.transcript, items, context);
         self.compact_documents();
         self.cause = Some(Cause::Compaction);
-        let replacement = Some(self.transcript.items().collect());
+        let replacement = Some(self.items_to_keep());
         self.summary = Some(Summary { message: String::new(), replacement, rebuilt: None });
         self.said_all();
         let rebuilt = Rebuilt { tokens_before, tokens_after: self.prompt_tokens(), n_dropped: 0 };
@@ -204,7 +204,7 @@ impl Session {
             self.n_context = context.messages.len();
             self.running_summary = compaction.rebuild_window(&mut self.transcript, context);
             let message = self.running_summary.clone().unwrap_or_default();
-            let replacement = Some(self.transcript.items().collect());
+            let replacement = Some(self.items_to_keep());
             self.summary = Some(Summary { message, replacement, rebuilt: None });
             return Rebuilt { tokens_before, tokens_after: self.prompt_tokens(), n_dropped };
         }

@@ -92,3 +92,21 @@ fn paths_can_be_checked_before_anybody_is_asked() {
     assert!(matches!(error, ApplyError::Outside { .. }), "{error}");
     patch.check_writable(&Writable::Everywhere).unwrap();
 }
+
+#[test]
+fn a_change_between_staging_and_writing_is_not_lost() {
+    let folder = folder();
+    let patch = verified(folder.path(), "*** Update File: a\n-a\n+x\n*** Update File: b\n-b\n+x\n");
+    let steps = patch.steps(&Writable::Everywhere).unwrap();
+    let writes = steps.iter().map(|step| match &step.entry.now {
+        Now::Text { text, origin } => Write::stage(step, text, origin).unwrap(),
+        Now::Nothing(_) => panic!("nothing is removed"),
+    });
+    let writes = writes.collect();
+    fs::write(folder.path().join("b"), "somebody else\n").unwrap();
+    let mut journal = Journal::default();
+    let cause = journal.commit(Vec::new(), writes).unwrap_err();
+    let error = journal.take_back(cause);
+    assert!(matches!(error, ApplyError::Changed { .. }), "{error}");
+    assert_eq!(content(folder.path()), ["a=a", "b=somebody else", "c=c"]);
+}

@@ -157,3 +157,29 @@ fn modes_are_kept_and_nothing_is_left_behind() {
     let left: Vec<_> = read_tree(world.path()).into_keys().filter(|path| path.contains("pellucid")).collect();
     assert_eq!(left, Vec::<String>::new());
 }
+
+#[test]
+fn a_moved_file_is_whole_where_its_folder_had_to_be_made() {
+    let world = world();
+    let root = world.path().join("w");
+    let patch = "*** Begin Patch\n*** Update File: a\n*** Move to: new/deep/b\n-1\n+x\n*** End Patch\n";
+    run(patch, &root, &Writable::Everywhere).unwrap();
+    assert_eq!(fs::read_to_string(root.join("new/deep/b")).unwrap(), "x\n");
+    assert!(!root.join("a").exists());
+}
+
+/// Whoever has a file open keeps reading what it was, and another name of it keeps its text.
+#[test]
+fn readers_and_other_names_keep_the_old_text() {
+    use std::io::Read;
+
+    let world = world();
+    let root = world.path().join("w");
+    fs::hard_link(root.join("a"), root.join("other")).unwrap();
+    let mut reader = fs::File::open(root.join("a")).unwrap();
+    run("*** Begin Patch\n*** Update File: a\n-1\n+x\n*** End Patch\n", &root, &Writable::Everywhere).unwrap();
+    let mut text = String::new();
+    reader.read_to_string(&mut text).unwrap();
+    assert_eq!((text.as_str(), fs::read_to_string(root.join("other")).unwrap().as_str()), ("1\n", "1\n"));
+    assert_eq!(fs::read_to_string(root.join("a")).unwrap(), "x\n");
+}

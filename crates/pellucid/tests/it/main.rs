@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "a test that panics says where")]
 
 mod ads;
+mod apply;
 mod apply_patch;
 mod approvals;
 mod crashes;

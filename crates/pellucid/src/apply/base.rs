@@ -1,0 +1,189 @@
+//! Files that patches are done on in memory: those of a commit, or those that are here.
+
+use std::collections::BTreeMap;
+use std::collections::BTreeSet;
+use std::io;
+use std::path::Path;
+use std::path::PathBuf;
+
+use pellucid_patch::Patch;
+use pellucid_patch::Reader;
+use pellucid_patch::diff::Mode;
+use pellucid_patch::diff::Snapshot;
+use pellucid_patch::files::Files;
+use pellucid_patch::files::Found;
+use pellucid_patch::files::Kind;
+use pellucid_patch::files::Stamp;
+use pellucid_patch::parse;
+use pellucid_patch::parse::Hunk;
+use pellucid_patch::verify;
+
+use super::Places;
+use super::git::Git;
+use super::turns;
+use super::turns::Applied;
+
+/// Files that change in memory alone.
+pub trait Tree: Files {
+    /// What is at a path.
+    fn snapshot(&self, path: &Path) -> Option<Snapshot>;
+
+    /// Puts a text at a path, or nothing.
+    fn put(&mut self, path: PathBuf, text: Option<String>);
+
+    /// Whether something is at a path.
+    fn has(&self, path: &Path) -> bool {
+        self.snapshot(path).is_some()
+    }
+}
+
+/// Does patches one after the other.
+///
+/// # Errors
+/// Says which one does not fit, and why.
+pub fn change(tree: &mut impl Tree, patches: &[Applied], places: &Places) -> Result<(), String> {
+    for (n, patch) in patches.iter().enumerate() {
+        let wrong = |error: &dyn std::fmt::Display| {
+            let error = error.to_string();
+            format!("patch {} of {} does not fit here: {}", n + 1, patches.len(), error.trim_end())
+        };
+        let parsed = parse(&patch.text).map_err(|error| wrong(&error))?;
+        let names = names(&parsed, patch, places).ok_or_else(|| places.outside(patches))?;
+        let parsed = renamed(parsed, &names);
+        let verified = verify(&parsed, &places.to, tree, Reader::Model).map_err(|error| wrong(&error))?;
+        for (path, text) in verified.texts() {
+            tree.put(path, text);
+        }
+    }
+    Ok(())
+}
+
+/// What the paths of each hunk are here. Absent if one is outside.
+fn names(patch: &Patch<'_>, applied: &Applied, places: &Places) -> Option<Vec<(String, Option<String>)>> {
+    let here = |path: &str| places.here(&applied.cwd, path)?.to_str().map(str::to_owned);
+    let both = |hunk: &Hunk<'_>| {
+        let (path, target) = turns::written(hunk);
+        Some((here(path)?, target.map(|target| here(target).ok_or(())).transpose().ok()?))
+    };
+    patch.hunks.iter().map(both).collect()
+}
+
+/// The same patch with other names.
+fn renamed<'a>(patch: Patch<'a>, names: &'a [(String, Option<String>)]) -> Patch<'a> {
+    let renamed = |(hunk, (path, target)): (Hunk<'a>, &'a (String, Option<String>))| match hunk {
+        Hunk::Add { lines, .. } => Hunk::Add { path, lines },
+        Hunk::Delete { .. } => Hunk::Delete { path },
+        Hunk::Update { chunks, .. } => Hunk::Update { path, move_to: target.as_deref(), chunks },
+    };
+    Patch { hunks: patch.hunks.into_iter().zip(names).map(renamed).collect() }
+}
+
+/// What was put over files.
+type Changed = BTreeMap<PathBuf, Option<String>>;
+
+fn found(text: &Option<String>) -> io::Result<Found> {
+    let text = text.as_ref().ok_or(io::ErrorKind::NotFound)?;
+    Ok(Found { bytes: text.clone().into_bytes(), stamp: Stamp::default() })
+}
+
+/// The files that are here.
+#[derive(Debug)]
+pub struct Here {
+    root: PathBuf,
+    changed: Changed,
+}
+
+impl Here {
+    pub fn new(root: &Path) -> Self {
+        Self { root: root.to_owned(), changed: Changed::new() }
+    }
+}
+
+impl Files for Here {
+    fn read(&self, path: &Path) -> io::Result<Found> {
+        match self.changed.get(path) {
+            Some(text) => found(text),
+            None => pellucid_patch::files::Disk.read(path),
+        }
+    }
+
+    fn kind(&self, path: &Path) -> io::Result<Kind> {
+        match self.changed.get(path) {
+            Some(Some(_)) => Ok(Kind::File),
+            Some(None) => Err(io::ErrorKind::NotFound.into()),
+            None if path == self.root => Ok(Kind::Folder),
+            None => pellucid_patch::files::Disk.kind(path),
+        }
+    }
+
+    fn is_removable(&self, path: &Path) -> bool {
+        self.changed.get(path).map_or_else(|| pellucid_patch::files::Disk.is_removable(path), Option::is_some)
+    }
+}
+
+impl Tree for Here {
+    fn snapshot(&self, path: &Path) -> Option<Snapshot> {
+        let on_disk = Snapshot::read(path);
+        match self.changed.get(path) {
+            Some(text) => {
+                let mode = on_disk.map_or(Mode::Regular, |snapshot| snapshot.mode);
+                text.as_ref().map(|text| Snapshot { bytes: text.clone().into_bytes(), mode })
+            }
+            None => on_disk,
+        }
+    }
+
+    fn put(&mut self, path: PathBuf, text: Option<String>) {
+        self.changed.insert(path, text);
+    }
+}
+
+/// The files of a commit, as far as they are asked for.
+#[derive(Debug)]
+pub struct AtCommit {
+    root: PathBuf,
+    files: BTreeMap<PathBuf, Snapshot>,
+}
+
+impl AtCommit {
+    /// Reads these files. Absent if there is no such commit here, or something of it cannot be read.
+    pub fn read(git: &Git, commit: &str, paths: &BTreeSet<PathBuf>) -> Option<Self> {
+        let files = git.files(commit, paths)?;
+        Some(Self { root: git.root.clone(), files })
+    }
+}
+
+impl Files for AtCommit {
+    fn read(&self, path: &Path) -> io::Result<Found> {
+        let file = self.files.get(path).ok_or(io::ErrorKind::NotFound)?;
+        Ok(Found { bytes: file.bytes.clone(), stamp: Stamp::default() })
+    }
+
+    fn kind(&self, path: &Path) -> io::Result<Kind> {
+        if self.files.contains_key(path) {
+            Ok(Kind::File)
+        } else if self.root.starts_with(path) {
+            Ok(Kind::Folder)
+        } else {
+            Err(io::ErrorKind::NotFound.into())
+        }
+    }
+
+    fn is_removable(&self, path: &Path) -> bool {
+        self.files.contains_key(path)
+    }
+}
+
+impl Tree for AtCommit {
+    fn snapshot(&self, path: &Path) -> Option<Snapshot> {
+        self.files.get(path).cloned()
+    }
+
+    fn put(&mut self, path: PathBuf, text: Option<String>) {
+        let mode = self.files.get(&path).map_or(Mode::Regular, |file| file.mode);
+        match text {
+            Some(text) => self.files.insert(path, Snapshot { bytes: text.into_bytes(), mode }),
+            None => self.files.remove(&path),
+        };
+    }
+}

@@ -3,18 +3,21 @@
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
+use std::fs;
 use std::fs::File;
 use std::io::BufRead;
 use std::io::BufReader;
 use std::io::Read;
 use std::os::unix::fs::OpenOptionsExt;
 use std::os::unix::process::ExitStatusExt;
+use std::path::Path;
 use std::path::PathBuf;
 use std::process::Command;
 use std::process::ExitCode;
 use std::process::Stdio;
 
 use nix::libc;
+use pellucid_exec::process;
 use pellucid_exec::sandbox::Backend;
 use pellucid_exec::sandbox::Protection;
 use pellucid_exec::sandbox::Wanted;
@@ -70,6 +73,11 @@ pub fn run(backends: &[Backend]) -> usize {
                 tell(&format!("{backend} {}: {name}", way.as_str()), check(*backend, *way));
             }
         }
+    }
+    if backends.contains(&Backend::Namespaces) {
+        tell("namespaces are ready before the command comes", ready());
+        tell("what is ready is replaced when it is out of date", out_of_date());
+        tell("commands that are ready do not see each other", apart());
     }
     if backends.contains(&Backend::Landlock) {
         tell("without namespaces Landlock confines", without_namespaces());
@@ -244,6 +252,83 @@ fn network(backend: Backend, way: Way) -> Checked {
         ("git-config", Outcome::Denied),
     ]);
     same("outcomes", &found, &expected)
+}
+
+/// Runs scripts one after the other, each in the same place; what they say.
+fn by_agent(world: &World, policy: &SandboxPolicy, text: &str) -> String {
+    let roots = [world.root.clone()];
+    let command = confined(Backend::Namespaces, policy, &roots, &["sh", "-c", text]);
+    let output = Way::ByAgent.output(world, &command);
+    String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).trim().to_owned()
+}
+
+/// In a place that was ready, the command's parent is the first process there; otherwise it is outside and unseen.
+fn ready() -> Checked {
+    let (world, _services) = Services::start();
+    for policy in [workspace_write(false), workspace_write(true), SandboxPolicy::ReadOnly] {
+        for _ in 0..2 {
+            same("the parent", by_agent(&world, &policy, "echo $PPID").as_str(), "1")?;
+        }
+    }
+    let mut command = confined(Backend::Namespaces, &SandboxPolicy::ReadOnly, &[world.root.clone()], &["true"]);
+    command[0] = "/nowhere/at/all".into();
+    let argv = command.iter().map(|word| word.to_str().unwrap().to_owned()).collect();
+    let command = process::Command { argv, arg0: None, cwd: world.root, env: BTreeMap::new() };
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    let error = runtime.block_on(process::run(&command, None, None)).unwrap_err().to_string();
+    same("a helper that is none", error.as_str(), "No such file or directory (os error 2)")
+}
+
+/// Everything that a place was made for is taken away from under it.
+fn out_of_date() -> Checked {
+    let (world, _services) = Services::start();
+    let policy = workspace_write(false);
+    let attempt = "echo x 2> /dev/null >> .git/config; cat .git/config; echo 1 > new && cat new && rm new";
+    let try_it = |what: &str, expected: &str| {
+        let said = by_agent(&world, &policy, &format!("{{ {attempt}; }} 2> /dev/null"));
+        same(what, said.as_str(), expected)
+    };
+    try_it("at first", "before\n1")?;
+    let replace = |path: &Path, make: &dyn Fn(&Path)| {
+        fs::rename(path, path.with_extension("old")).unwrap();
+        make(path);
+    };
+    let repository = |folder: &Path| {
+        fs::create_dir(folder).unwrap();
+        fs::write(folder.join("config"), "again\n").unwrap();
+    };
+    replace(&world.root.join(".git"), &repository);
+    try_it("after another repository came", "again\n1")?;
+    fs::remove_dir_all(world.root.join(".git")).unwrap();
+    repository(&world.root.join(".git"));
+    try_it("after it was made anew", "again\n1")?;
+    replace(&world.root, &|root| {
+        fs::create_dir(root).unwrap();
+        repository(&root.join(".git"));
+    });
+    try_it("after another root came", "again\n1")?;
+    fs::create_dir(world.root.join(".codex")).unwrap();
+    let said = by_agent(&world, &policy, "mkdir .codex/skills 2> /dev/null || echo no");
+    same("after there is more to protect", said.as_str(), "no")?;
+    let gone = Way::ByAgent.output(&world, &confined(Backend::Namespaces, &policy, &[world.root.clone()], &["true"]));
+    same("in the end", &gone.status.code(), &Some(0))
+}
+
+/// Two commands that run at the same time.
+fn apart() -> Checked {
+    let (world, _services) = Services::start();
+    let line = world.root.join("line");
+    let mode = rustix::fs::Mode::RUSR | rustix::fs::Mode::WUSR;
+    rustix::fs::mknodat(rustix::fs::CWD, &line, rustix::fs::FileType::Fifo, mode, 0).unwrap();
+    let policy = workspace_write(false);
+    std::thread::scope(|scope| {
+        // Each waits for the other before it looks, and again before it ends.
+        let meet = "read x < line; ls -d /proc/[0-9]* | wc -l; echo x > line";
+        let first = scope.spawn(|| by_agent(&world, &policy, meet));
+        let second = by_agent(&world, &policy, "echo x > line; ls -d /proc/[0-9]* | wc -l; read x < line");
+        // The first process, the shell and the two that count.
+        same("seen", &(first.join().unwrap().as_str(), second.as_str()), &("4", "4"))
+    })
 }
 
 fn without_namespaces() -> Checked {

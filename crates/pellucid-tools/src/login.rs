@@ -9,6 +9,7 @@ use std::sync::Arc;
 use std::sync::Mutex;
 
 use pellucid_exec::environment::TERMINAL;
+use pellucid_exec::process::Variables;
 use pellucid_exec::snapshot::Snapshot;
 
 use crate::situation::Situation;
@@ -43,7 +44,8 @@ impl State {
 impl Login {
     /// The command that does what `argv` does, with the setup in place of a login if it is there.
     /// The first command of a working folder has it made.
-    pub(crate) fn wrap(&self, argv: &[String], cwd: &Path, situation: &Situation) -> Vec<String> {
+    /// `env` becomes what it has to be given.
+    pub(crate) fn wrap(&self, argv: &[String], cwd: &Path, situation: &Situation, env: &mut Variables) -> Vec<String> {
         let Some(home) = &situation.snapshots else { return argv.to_vec() };
         if !matches!(argv, [_, flag, _, ..] if flag == "-lc") {
             return argv.to_vec();
@@ -57,7 +59,7 @@ impl Login {
         match &*state {
             State::Ready(_, snapshot) => {
                 let set = situation.set_variables.iter().map(String::as_str);
-                snapshot.wrap(argv, cwd, set.chain(TERMINAL.iter().map(|(name, _)| *name)))
+                snapshot.wrap(argv, cwd, set.chain(TERMINAL.iter().map(|(name, _)| *name)), env)
             }
             State::NotAsked | State::Without(_) => argv.to_vec(),
         }
@@ -90,6 +92,8 @@ impl Login {
 mod tests {
     use std::sync::Arc;
 
+    use pellucid_exec::process::Variables;
+
     use crate::bench::Bench;
     use crate::login::Login;
 
@@ -113,14 +117,23 @@ mod tests {
             let (login, situation, cwd) = (Login::default(), &bench.situation, bench.path());
             let command = argv(["/bin/bash", "-lc", "true"]);
             let plain = argv(["/bin/bash", "-c", "true"]);
-            assert_eq!(login.wrap(&plain, cwd, situation), plain);
+            let env = &mut Variables::from([("TERM".into(), "kept".into())]);
+            let before = env.clone();
+            assert_eq!(login.wrap(&plain, cwd, situation, env), plain);
             assert_eq!(Arc::strong_count(&login.state), 1, "a command without a login has nothing made");
-            assert_eq!(login.wrap(&command, cwd, situation), command);
+            assert_eq!(login.wrap(&command, cwd, situation, env), command);
             made(&login).await;
             assert!(login.is_ready());
-            assert!(login.wrap(&command, cwd, situation)[2].contains("home/shell_snapshots/s.sh"));
-            assert_eq!(login.wrap(&command, "/".as_ref(), situation), command);
-            assert_eq!(login.wrap(&plain, cwd, situation), plain);
+            assert!(bench.path().join("home/shell_snapshots/s.sh").exists());
+            assert_eq!(login.wrap(&command, "/".as_ref(), situation, env), command);
+            assert_eq!(login.wrap(&plain, cwd, situation, env), plain);
+            assert_eq!(*env, before);
+            assert_eq!(login.wrap(&command, cwd, situation, env), plain);
+            assert_eq!(
+                env.get("PATH".as_ref() as &std::ffi::OsStr),
+                situation.environment.get("PATH".as_ref() as &std::ffi::OsStr)
+            );
+            assert_eq!(env.get("TERM".as_ref() as &std::ffi::OsStr), before.get("TERM".as_ref() as &std::ffi::OsStr));
         });
         assert!(!bench.path().join("home/shell_snapshots/s.sh").exists());
     }
@@ -130,7 +143,7 @@ mod tests {
         let bench = Bench::new();
         let command = argv(["/bin/bash", "-lc", "true"]);
         let login = Login::default();
-        assert_eq!(login.wrap(&command, bench.path(), &bench.situation), command);
+        assert_eq!(login.wrap(&command, bench.path(), &bench.situation, &mut Variables::new()), command);
         assert!(!login.is_ready());
     }
 }

@@ -270,7 +270,8 @@ fn ready() -> Checked {
             same("the parent", by_agent(&world, &policy, "echo $PPID").as_str(), "1")?;
         }
     }
-    let mut command = confined(Backend::Namespaces, &SandboxPolicy::ReadOnly, &[world.root.clone()], &["true"]);
+    let mut command =
+        confined(Backend::Namespaces, &SandboxPolicy::ReadOnly, std::slice::from_ref(&world.root), &["true"]);
     command[0] = "/nowhere/at/all".into();
     let argv = command.iter().map(|word| word.to_str().unwrap().to_owned()).collect();
     let command = process::Command { argv, arg0: None, cwd: world.root, env: BTreeMap::new() };
@@ -310,7 +311,8 @@ fn out_of_date() -> Checked {
     fs::create_dir(world.root.join(".codex")).unwrap();
     let said = by_agent(&world, &policy, "mkdir .codex/skills 2> /dev/null || echo no");
     same("after there is more to protect", said.as_str(), "no")?;
-    let gone = Way::ByAgent.output(&world, &confined(Backend::Namespaces, &policy, &[world.root.clone()], &["true"]));
+    let gone = Way::ByAgent
+        .output(&world, &confined(Backend::Namespaces, &policy, std::slice::from_ref(&world.root), &["true"]));
     same("in the end", &gone.status.code(), &Some(0))
 }
 

@@ -46,6 +46,7 @@ pub fn apply(order: &Order) -> Result<Option<u32>, HelperError> {
     prepare(order)?.put_up()
 }
 
+#[expect(clippy::needless_pass_by_value, reason = "it is handed to `map_err`")]
 fn failed(error: RulesetError) -> HelperError {
     HelperError::Landlock(error.to_string())
 }

@@ -26,6 +26,7 @@ use std::sync::MutexGuard;
 use std::sync::PoisonError;
 use std::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering;
+use std::time::Duration;
 
 use rustix::event::PollFd;
 use rustix::event::PollFlags;
@@ -38,6 +39,7 @@ use rustix::process::Signal;
 use tokio::io::Interest;
 use tokio::net::UnixStream;
 use tokio::net::unix::pipe;
+use tokio::time::timeout;
 
 use crate::before_exec::Attachment;
 use crate::command::Command;
@@ -61,7 +63,11 @@ static KEEPERS: Mutex<Vec<Arc<Keeper>>> = Mutex::new(Vec::new());
 /// Whether a keeper could not do its work. It is then not tried again: commands start without.
 static IS_HOPELESS: AtomicBool = AtomicBool::new(false);
 
-/// A command that runs in a cell.
+/// How long a keeper may take to come up with a cell. One that takes longer, say because a disk does not answer, is not
+/// waited for: a command has a limit of its own, which counts from its start.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// A command that runs in a cell. All of the cell ends when this is dropped, unless it is to be left alone.
 #[derive(Debug)]
 pub(crate) struct Inmate {
     socket: UnixStream,
@@ -69,6 +75,15 @@ pub(crate) struct Inmate {
     first: OwnedFd,
     id: u32,
     status: Option<ExitStatus>,
+    is_left_alone: bool,
+}
+
+impl Drop for Inmate {
+    fn drop(&mut self) {
+        if !self.is_left_alone {
+            self.kill();
+        }
+    }
 }
 
 /// Starts a command in a cell. Nothing if it is not one for cells, or there is none for it.
@@ -87,11 +102,8 @@ pub(crate) async fn start(
     let Some(words) = told.to_bytes() else { return Ok(None) };
     for _ in 0..ATTEMPTS {
         let Ok(keeper) = keeper_for(&command.argv[0], &limits) else { return Ok(None) };
-        let begun = match keeper.take().await {
-            Ok(cell) => cell.begin(&words, files).await,
-            Err(error) => Err(error),
-        };
-        match begun {
+        let begun = timeout(PATIENCE, async { keeper.take().await?.begin(&words, files).await }).await;
+        match begun.unwrap_or_else(|_| Err(io::ErrorKind::TimedOut.into())) {
             Ok((inmate, Said::Begins)) => {
                 keeper.prepare();
                 return Ok(Some(inmate));
@@ -295,7 +307,7 @@ impl Cell {
         told.write_all(words)?;
         let [stdin, stdout, stderr] = files;
         cell::send(&socket, cell::BEGIN, &[told.as_fd(), stdin, stdout, stderr])?;
-        let inmate = Inmate { socket: as_stream(socket)?, first, id, status: None };
+        let inmate = Inmate { socket: as_stream(socket)?, first, id, status: None, is_left_alone: false };
         match inmate.hear().await? {
             Some(said) => Ok((inmate, said)),
             None => Err(io::Error::from(io::ErrorKind::UnexpectedEof)),
@@ -340,7 +352,12 @@ impl Inmate {
         Ok(status)
     }
 
-    /// Ends everything in the cell, at once.
+    /// The command is over, and what it left running may go on.
+    pub(crate) fn leave_alone(&mut self) {
+        self.is_left_alone = true;
+    }
+
+    /// Ends everything in the cell, at once. One that is empty already is what was wanted.
     pub(crate) fn kill(&self) {
         let _ = rustix::process::pidfd_send_signal(&self.first, Signal::KILL);
     }

@@ -43,7 +43,6 @@ pub(crate) struct Child {
     stdin: Option<ChildStdin>,
     stdout: Option<ChildStdout>,
     stderr: Option<ChildStderr>,
-    is_left_alone: bool,
 }
 
 #[derive(Debug)]
@@ -52,6 +51,7 @@ enum Process {
     Own {
         inner: tokio::process::Child,
         group: Pid,
+        is_left_alone: bool,
         /// Whether its session ends with us even if we have no time to end it.
         is_guarded: bool,
     },
@@ -134,13 +134,17 @@ impl Child {
 
     /// The command is over, and what it left running in its group may go on.
     pub(crate) fn leave_alone(&mut self) {
-        self.is_left_alone = true;
+        match &mut self.process {
+            Process::Own { is_left_alone, .. } => *is_left_alone = true,
+            #[cfg(target_os = "linux")]
+            Process::Inmate(inmate) => inmate.leave_alone(),
+        }
     }
 }
 
 impl Drop for Child {
     fn drop(&mut self) {
-        if !self.is_left_alone {
+        if let Process::Own { is_left_alone: false, .. } = &self.process {
             self.kill_group();
         }
         #[cfg(target_os = "linux")]
@@ -199,7 +203,6 @@ async fn in_cell(command: &Command, plugs: [Plug; 3], attachment: Attachment) ->
         stdin: stdin.map(|it| ChildStdin::from_std(it.into())).transpose()?,
         stdout: stdout.map(|it| ChildStdout::from_std(it.into())).transpose()?,
         stderr: stderr.map(|it| ChildStderr::from_std(it.into())).transpose()?,
-        is_left_alone: false,
     };
     Ok(Ok(child))
 }
@@ -263,5 +266,6 @@ fn start(command: &mut tokio::process::Command, is_guarded: bool) -> io::Result<
     let group = inner.id().and_then(|id| Pid::from_raw(id.cast_signed()));
     let group = group.ok_or_else(|| io::Error::other("a new process has no id"))?;
     let (stdin, stdout, stderr) = (inner.stdin.take(), inner.stdout.take(), inner.stderr.take());
-    Ok(Child { process: Process::Own { inner, group, is_guarded }, stdin, stdout, stderr, is_left_alone: false })
+    let process = Process::Own { inner, group, is_left_alone: false, is_guarded };
+    Ok(Child { process, stdin, stdout, stderr })
 }

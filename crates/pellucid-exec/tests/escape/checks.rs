@@ -15,6 +15,8 @@ use std::path::PathBuf;
 use std::process::Command;
 use std::process::ExitCode;
 use std::process::Stdio;
+use std::sync::Arc;
+use std::time::Duration;
 
 use nix::libc;
 use pellucid_exec::process;
@@ -22,6 +24,9 @@ use pellucid_exec::sandbox::Backend;
 use pellucid_exec::sandbox::Protection;
 use pellucid_exec::sandbox::Wanted;
 use pellucid_exec::sandbox::denial;
+use pellucid_exec::terminal::Kind;
+use pellucid_exec::terminal::Terminal;
+use pellucid_exec::terminal::Terminals;
 use pellucid_protocol::settings::SandboxPolicy;
 use rustix::event::PollFd;
 use rustix::event::PollFlags;
@@ -77,7 +82,9 @@ pub fn run(backends: &[Backend]) -> usize {
     if backends.contains(&Backend::Namespaces) {
         tell("namespaces are ready before the command comes", ready());
         tell("what is ready is replaced when it is out of date", out_of_date());
-        tell("commands that are ready do not see each other", apart());
+        tell("commands in places that were ready do not see each other", apart());
+        tell("in a place that was ready all ends when time is up", over_time());
+        tell("in a place that was ready there can be a terminal", terminal());
     }
     if backends.contains(&Backend::Landlock) {
         tell("without namespaces Landlock confines", without_namespaces());
@@ -196,14 +203,9 @@ fn killed_agent_later(backend: Backend, way: Way) -> Checked {
 /// pipe, so its end is their end.
 fn killed(on: (Backend, Way), signal: Signal, text: &str, until: &str) -> Checked {
     let (world, _services) = Services::start();
-    let line = world.root.join("src/line");
-    let mode = rustix::fs::Mode::RUSR | rustix::fs::Mode::WUSR;
-    rustix::fs::mknodat(rustix::fs::CWD, &line, rustix::fs::FileType::Fifo, mode, 0).unwrap();
-    // Without this flag, opening would wait for somebody who writes.
-    let flags = rustix::fs::OFlags::NONBLOCK.bits().cast_signed();
-    let held = File::options().read(true).custom_flags(flags).open(&line).unwrap();
+    let line = Line::new(&world);
     let mut command = Command::new(ourselves());
-    let text = format!("exec 9> src/line; {text}");
+    let text = Line::held_by(text);
     command.args(["agent", on.0.as_str(), on.1.as_str(), "--", "sh", "-c", &text]);
     let mut agent = world.tell(command.stdin(Stdio::null()).stdout(Stdio::piped())).spawn().unwrap();
     let mut pipe = BufReader::new(agent.stdout.take().unwrap());
@@ -212,14 +214,37 @@ fn killed(on: (Backend, Way), signal: Signal, text: &str, until: &str) -> Checke
     rustix::process::kill_process(rustix::process::Pid::from_child(&agent), signal).unwrap();
     agent.wait().unwrap();
     same("the first line", first.trim(), until)?;
-    let mut watched = [PollFd::new(&held, PollFlags::IN)];
-    let patience = Timespec { tv_sec: 60, tv_nsec: 0 };
-    if rustix::event::poll(&mut watched, Some(&patience)).unwrap() == 0 {
-        return Err("something goes on a minute after the agent's end".to_owned());
-    }
+    line.is_let_go()?;
     let mut rest = String::new();
     pipe.read_to_string(&mut rest).unwrap();
     same("the rest", rest.trim(), "")
+}
+
+/// A named pipe that every process of a command holds, so that its end is theirs.
+struct Line(File);
+
+impl Line {
+    fn new(world: &World) -> Self {
+        let path = world.root.join("src/line");
+        let mode = rustix::fs::Mode::RUSR | rustix::fs::Mode::WUSR;
+        rustix::fs::mknodat(rustix::fs::CWD, &path, rustix::fs::FileType::Fifo, mode, 0).unwrap();
+        // Without this flag, opening would wait for somebody who writes.
+        let flags = rustix::fs::OFlags::NONBLOCK.bits().cast_signed();
+        Self(File::options().read(true).custom_flags(flags).open(&path).unwrap())
+    }
+
+    fn held_by(text: &str) -> String {
+        format!("exec 9> src/line; {text}")
+    }
+
+    fn is_let_go(&self) -> Checked {
+        let mut watched = [PollFd::new(&self.0, PollFlags::IN)];
+        let patience = Timespec { tv_sec: 60, tv_nsec: 0 };
+        match rustix::event::poll(&mut watched, Some(&patience)).unwrap() {
+            0 => Err("something goes on a minute later".to_owned()),
+            _ => Ok(()),
+        }
+    }
 }
 
 fn nested_roots(backend: Backend, way: Way) -> Checked {
@@ -268,6 +293,8 @@ fn ready() -> Checked {
     for policy in [workspace_write(false), workspace_write(true), SandboxPolicy::ReadOnly] {
         for _ in 0..2 {
             same("the parent", by_agent(&world, &policy, "echo $PPID").as_str(), "1")?;
+            // The last one is the folder that is listed.
+            same("open files", by_agent(&world, &policy, "ls /proc/self/fd").as_str(), "0\n1\n2\n3")?;
         }
     }
     let mut command =
@@ -331,6 +358,52 @@ fn apart() -> Checked {
         // The first process, the shell and the two that count.
         same("seen", &(first.join().unwrap().as_str(), second.as_str()), &("4", "4"))
     })
+}
+
+/// A confined script as the agent has it.
+fn command(world: &World, text: &str) -> process::Command {
+    let roots = std::slice::from_ref(&world.root);
+    let argv = confined(Backend::Namespaces, &workspace_write(false), roots, &["sh", "-c", text]);
+    let argv = argv.iter().map(|word| word.to_str().unwrap().to_owned()).collect();
+    process::Command { argv, arg0: None, cwd: world.root.clone(), env: std::env::vars_os().collect() }
+}
+
+fn over_time() -> Checked {
+    let (world, _services) = Services::start();
+    let line = Line::new(&world);
+    let command = command(&world, &Line::held_by("setsid sleep 100000 & echo $PPID; sleep 100000"));
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    let (deltas, mut received) = tokio::sync::mpsc::channel(1);
+    // Time is up as soon as the command has said that it runs.
+    runtime.block_on(async {
+        tokio::select! {
+            ended = process::run(&command, None, Some(&deltas)) => Err(format!("it ended: {ended:?}")),
+            said = received.recv() => same("said", &*said.unwrap().bytes, b"1\n"),
+        }
+    })?;
+    line.is_let_go()?;
+    let ended = runtime.block_on(process::run(&command, Some(Duration::ZERO), None)).unwrap();
+    same("the end", &ended.end, &process::End::TimedOut)?;
+    line.is_let_go()
+}
+
+fn terminal() -> Checked {
+    let (world, _services) = Services::start();
+    let text = "test -t 0 && echo $PPID; stty size; read word; echo \"got $word\" > $(tty)";
+    let command = command(&world, text);
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    let patience = Duration::from_secs(60);
+    let said = runtime.block_on(async {
+        let terminals = Arc::new(Terminals::default());
+        let reserved = terminals.reserve();
+        let number = reserved.number();
+        let terminal = Terminal::start(&command, Kind::Terminal).await.unwrap();
+        terminals.keep(reserved, terminal, String::new());
+        terminals.write(number, "word\n", patience).await.unwrap().chunk.text()
+    });
+    // What is typed may be shown before or between what is said.
+    let said: Vec<&str> = said.lines().filter(|it| *it != "word").collect();
+    same("said", &said[..], &["1", "24 80", "got word"][..])
 }
 
 fn without_namespaces() -> Checked {

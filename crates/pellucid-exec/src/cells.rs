@@ -54,16 +54,16 @@ use crate::sandbox::order::Stage;
 /// How many sets of limits have a keeper at the same time.
 const KEEPERS_MAX: usize = 4;
 
-/// How often a cell that turns out to be out of date is replaced by one of a new keeper.
+/// How often a cell that turns out to be out of date, or a keeper that is gone, is replaced.
 const ATTEMPTS: usize = 2;
 
 /// The keepers, the one used last at the end.
 static KEEPERS: Mutex<Vec<Arc<Keeper>>> = Mutex::new(Vec::new());
 
-/// Whether a keeper could not do its work. It is then not tried again: commands start without.
+/// Whether a keeper could not make a single cell. It is then not tried again: commands start without.
 static IS_HOPELESS: AtomicBool = AtomicBool::new(false);
 
-/// How long a keeper may take to come up with a cell. One that takes longer, say because a disk does not answer, is not
+/// How long a keeper may take to come up with a cell, and that to answer. One that takes longer, say because a disk does not answer, is not
 /// waited for: a command has a limit of its own, which counts from its start.
 const PATIENCE: Duration = Duration::from_secs(5);
 
@@ -89,7 +89,7 @@ impl Drop for Inmate {
 /// Starts a command in a cell. Nothing if it is not one for cells, or there is none for it.
 ///
 /// # Errors
-/// Its folder cannot be entered.
+/// Its folder cannot be entered, or nobody knows whether it has begun.
 pub(crate) async fn start(
     command: &Command,
     attachment: Attachment,
@@ -102,8 +102,13 @@ pub(crate) async fn start(
     let Some(words) = told.to_bytes() else { return Ok(None) };
     for _ in 0..ATTEMPTS {
         let Ok(keeper) = keeper_for(&command.argv[0], &limits) else { return Ok(None) };
-        let begun = timeout(PATIENCE, async { keeper.take().await?.begin(&words, files).await }).await;
-        match begun.unwrap_or_else(|_| Err(io::ErrorKind::TimedOut.into())) {
+        let taken = timeout(PATIENCE, keeper.take()).await.unwrap_or_else(|_| Err(io::ErrorKind::TimedOut.into()));
+        let begun = match taken {
+            // A command that may have begun is not started a second time.
+            Ok(cell) => timeout(PATIENCE, cell.begin(&words, files)).await.map_err(io::Error::from)?,
+            Err(error) => Err(error),
+        };
+        match begun {
             Ok((inmate, Said::Begins)) => {
                 keeper.prepare();
                 return Ok(Some(inmate));
@@ -115,8 +120,10 @@ pub(crate) async fn start(
             Ok((_, Said::OutOfDate | Said::Ended(_))) => dismiss(&keeper),
             Err(_) => {
                 dismiss(&keeper);
-                IS_HOPELESS.store(true, Ordering::Relaxed);
-                return Ok(None);
+                if !keeper.has_made_one.load(Ordering::Relaxed) {
+                    IS_HOPELESS.store(true, Ordering::Relaxed);
+                    return Ok(None);
+                }
             }
         }
     }
@@ -173,6 +180,7 @@ struct Keeper {
     /// A list of mounts, which tells that it has changed.
     mounts: File,
     demand: Mutex<Demand>,
+    has_made_one: AtomicBool,
     _process: tokio::process::Child,
 }
 
@@ -197,7 +205,8 @@ impl Keeper {
         command.current_dir("/").env_clear().process_group(0).kill_on_drop(true);
         let process = command.spawn()?;
         let (helper, limits) = (helper.to_owned(), limits.clone());
-        Ok(Self { helper, limits, socket, mounts, demand: Mutex::default(), _process: process })
+        let (demand, has_made_one) = (Mutex::default(), AtomicBool::new(false));
+        Ok(Self { helper, limits, socket, mounts, demand, has_made_one, _process: process })
     }
 
     fn demand(&self) -> MutexGuard<'_, Demand> {
@@ -257,6 +266,7 @@ impl Keeper {
         let (Ok(id), Ok([socket, first])) = (id, files) else {
             return Err(io::Error::from(io::ErrorKind::UnexpectedEof));
         };
+        self.has_made_one.store(true, Ordering::Relaxed);
         let mut demand = self.demand();
         demand.n_asked = demand.n_asked.saturating_sub(1);
         Ok(Some(Cell { socket, first, id }))

@@ -47,7 +47,7 @@ pub(crate) fn set_up(command: &mut Command, attachment: Attachment, told: Option
 
 /// Lets the keys of a terminal work, even if whoever started us had these signals ignored: that is
 /// inherited.
-fn heed_keys() {
+pub(crate) fn heed_keys() {
     for signal in [libc::SIGHUP, libc::SIGINT, libc::SIGQUIT, libc::SIGTERM, libc::SIGALRM, libc::SIGCHLD] {
         // SAFETY: A system call that may be made here, with signals and a disposition that exist.
         unsafe { libc::signal(signal, libc::SIG_DFL) };

@@ -11,7 +11,6 @@ use std::collections::VecDeque;
 use std::io;
 use std::os::unix::process::ExitStatusExt;
 use std::process::ExitStatus;
-use std::process::Stdio;
 use std::sync::Arc;
 use std::sync::Mutex;
 use std::sync::PoisonError;
@@ -31,6 +30,7 @@ use crate::command::Command;
 use crate::command::SpawnError;
 use crate::spawner;
 use crate::spawner::Child;
+use crate::spawner::Plug;
 
 /// The longest line that is taken.
 pub const LINE_BYTES_MAX: usize = 16 * 1024 * 1024;
@@ -99,9 +99,8 @@ impl Dialogue {
     /// # Errors
     /// When it cannot be started.
     pub async fn start(command: &Command) -> Result<Self, SpawnError> {
-        let mut starting = command.to_tokio()?;
-        starting.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-        let mut child = spawner::spawn(starting, Attachment::Nothing, command.guarding()).await?;
+        let plugs = [Plug::Pipe, Plug::Pipe, Plug::Pipe];
+        let mut child = spawner::spawn(command, plugs, Attachment::Nothing).await?;
         let missing = || io::Error::other("a new process lacks a stream");
         let input = child.take_stdin().ok_or_else(missing)?;
         let output = child.take_stdout().ok_or_else(missing)?;

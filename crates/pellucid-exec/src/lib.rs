@@ -29,6 +29,8 @@ pub mod terminal;
 pub mod text;
 
 mod before_exec;
+#[cfg(target_os = "linux")]
+mod cells;
 mod command;
 #[cfg(target_os = "linux")]
 mod guard;

@@ -9,7 +9,6 @@
 use std::os::unix::process::ExitStatusExt;
 use std::pin::pin;
 use std::process::ExitStatus;
-use std::process::Stdio;
 use std::time::Duration;
 
 use tokio::sync::mpsc;
@@ -22,6 +21,7 @@ pub use crate::command::Command;
 pub use crate::command::SpawnError;
 pub use crate::command::Variables;
 use crate::spawner;
+use crate::spawner::Plug;
 use crate::text;
 
 pub use self::capture::Captured;
@@ -120,9 +120,8 @@ pub async fn run(
     deltas: Option<&mpsc::Sender<Delta>>,
 ) -> Result<Finished, SpawnError> {
     let started = Instant::now();
-    let mut starting = command.to_tokio()?;
-    starting.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
-    let mut child = spawner::spawn(starting, Attachment::Nothing, command.guarding()).await?;
+    let plugs = [Plug::Nothing, Plug::Pipe, Plug::Pipe];
+    let mut child = spawner::spawn(command, plugs, Attachment::Nothing).await?;
     let mut stdout = Reader::new(child.take_stdout(), Stream::Stdout);
     let mut stderr = Reader::new(child.take_stderr(), Stream::Stderr);
 

@@ -9,12 +9,15 @@
 //! - `gaps`: what a mechanism cannot do, said openly
 //! - `order`: what the helper is asked to do, as arguments
 //! - `helper`: the helper itself
+//! - `cell`: what the agent says to namespaces that were made before the command came
 //! - `protected`: what stays read-only under a writable root
 //! - `denial`: whether a failure looks like a denial
 //! - `seatbelt`: the profile for macOS
 //!
 //! Not here: where commands may write (the workspace says), and asking people for more.
 
+#[cfg(target_os = "linux")]
+pub(crate) mod cell;
 mod confinement;
 pub mod denial;
 pub mod gaps;

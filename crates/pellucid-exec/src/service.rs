@@ -3,7 +3,6 @@
 //! It leads a group of its own, like every child. It is asked to end, and made to if it does not; one
 //! that is dropped is ended at once.
 
-use std::process::Stdio;
 use std::time::Duration;
 
 use tokio::process::ChildStderr;
@@ -16,6 +15,7 @@ use crate::command::Command;
 use crate::command::SpawnError;
 use crate::spawner;
 use crate::spawner::Child;
+use crate::spawner::Plug;
 
 /// A program that runs.
 #[derive(Debug)]
@@ -40,9 +40,8 @@ impl Service {
     /// # Errors
     /// When it cannot be started.
     pub async fn start(command: &Command) -> Result<(Self, Pipes), SpawnError> {
-        let mut starting = command.to_tokio()?;
-        starting.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-        let mut child = spawner::spawn(starting, Attachment::Nothing, command.guarding()).await?;
+        let plugs = [Plug::Pipe, Plug::Pipe, Plug::Pipe];
+        let mut child = spawner::spawn(command, plugs, Attachment::Nothing).await?;
         match (child.take_stdin(), child.take_stdout(), child.take_stderr()) {
             (Some(stdin), Some(stdout), Some(stderr)) => Ok((Self { child }, Pipes { stdin, stdout, stderr })),
             _ => Err(std::io::Error::other("a new process has no pipes").into()),

@@ -1,11 +1,13 @@
 //! What a login shell sets up, found out once and given to every command.
 //!
 //! Starting a login shell can take long. So it is started once, what it has set is written down as a
-//! script, and commands that ask for a login shell read that script instead.
+//! script, and commands that ask for a login shell read that script instead. A command is a shell of its own, to which
+//! only variables come through; so where these can be listed, they are given to it, and nothing is read.
 //!
 //! The script holds the values of variables, secrets among them: only its owner may read it, and it
 //! is removed with its session.
 
+use std::ffi::OsStr;
 use std::fs;
 use std::fs::OpenOptions;
 use std::io;
@@ -35,12 +37,17 @@ const RETENTION: Duration = Duration::from_secs(3 * 24 * 60 * 60);
 /// Where snapshots are, below the home folder of the agent.
 const FOLDER: &str = "shell_snapshots";
 
+/// What a shell sets for itself, whatever it is given.
+const OWN: [&str; 4] = ["_", "SHLVL", "PWD", "OLDPWD"];
+
 /// A script that sets up a shell as its login does. The file is removed when this is dropped.
 #[derive(Debug)]
 pub struct Snapshot {
     shell: PathBuf,
     path: PathBuf,
     cwd: PathBuf,
+    /// The variables that a program has which is started after it; none if they cannot be listed here.
+    variables: Option<Variables>,
 }
 
 /// Why there is no snapshot.
@@ -87,19 +94,21 @@ impl Snapshot {
         env: &Variables,
     ) -> Result<Self, SnapshotError> {
         let script = script_of(shell).ok_or_else(|| SnapshotError::UnknownShell(shell.to_owned()))?;
-        let mut env = env.clone();
-        env.insert("PELLUCID_MARKER".into(), MARKER.into());
-        let written = run(shell, ["-lc", script], cwd, &env).await?;
+        let mut marked = env.clone();
+        marked.insert("PELLUCID_MARKER".into(), MARKER.into());
+        let written = run(shell, ["-lc", script], cwd, &marked).await?;
         let text = written.split_once(&format!("\n{MARKER}\n")).ok_or(SnapshotError::Unreadable)?.1;
 
         let folder = home.join(FOLDER);
-        let snapshot =
-            Self { shell: shell.to_owned(), path: folder.join(format!("{session}.sh")), cwd: cwd.to_owned() };
+        let path = folder.join(format!("{session}.sh"));
+        let mut snapshot = Self { shell: shell.to_owned(), path, cwd: cwd.to_owned(), variables: None };
         snapshot
             .write(&folder, &format!("{MARKER}\n{text}"))
             .map_err(|error| SnapshotError::File { path: snapshot.path.clone(), error })?;
-        // Should it be of no use, it is removed again with `snapshot`.
-        run(shell, ["-c", &format!("set -e; . {}", quoted(&snapshot.path.to_string_lossy()))], cwd, &env).await?;
+        // Should it be of no use, it is removed again with `snapshot`. Not every system's `env` can list.
+        let file = quoted(&snapshot.path.to_string_lossy());
+        let listed = run(shell, ["-c", &format!("set -e; . {file} > /dev/null; env -0 || :")], cwd, env).await?;
+        snapshot.variables = variables(&listed);
         Ok(snapshot)
     }
 
@@ -120,12 +129,26 @@ impl Snapshot {
     }
 
     /// The command that does what `argv` does, with this snapshot in place of a login. `argv` itself
-    /// if it asks for no login, runs somewhere else, or the snapshot is gone.
+    /// if it asks for no login, runs somewhere else, or the snapshot is gone. `env` becomes what it has to be given.
     ///
     /// The variables in `kept` stay as they are, whatever the snapshot says.
-    pub fn wrap<'a>(&self, argv: &[String], cwd: &Path, kept: impl IntoIterator<Item = &'a str>) -> Vec<String> {
+    pub fn wrap<'a>(
+        &self,
+        argv: &[String],
+        cwd: &Path,
+        kept: impl IntoIterator<Item = &'a str>,
+        env: &mut Variables,
+    ) -> Vec<String> {
         match argv {
             [shell, flag, script, arguments @ ..] if flag == "-lc" && cwd == self.cwd && self.path.is_file() => {
+                if let Some(variables) = &self.variables {
+                    let kept: Vec<&str> = kept.into_iter().collect();
+                    let is_kept = |name: &OsStr| name.to_str().is_some_and(|name| kept.contains(&name));
+                    let given = variables.iter().filter(|(name, _)| !is_kept(name));
+                    env.extend(given.map(|(name, value)| (name.clone(), value.clone())));
+                    let words = [shell.as_str(), "-c", script].into_iter().chain(arguments.iter().map(String::as_str));
+                    return words.map(str::to_owned).collect();
+                }
                 let words: Vec<String> = [shell.as_str(), "-c", script]
                     .into_iter()
                     .chain(arguments.iter().map(String::as_str))
@@ -190,6 +213,18 @@ async fn run(shell: &Path, arguments: [&str; 2], cwd: &Path, env: &Variables) ->
     String::from_utf8(finished.stdout.bytes).map_err(|_| SnapshotError::Unreadable)
 }
 
+/// The variables of a list, each of which ends with a byte that none can have. Nothing if it is no list.
+fn variables(listed: &str) -> Option<Variables> {
+    let mut found = Variables::new();
+    for entry in listed.strip_suffix('\0')?.split('\0') {
+        let (name, value) = entry.split_once('=')?;
+        if !OWN.contains(&name) {
+            found.insert(name.into(), value.into());
+        }
+    }
+    Some(found)
+}
+
 /// Reads the snapshot, whatever comes of that, puts the variables back that are to be kept, and
 /// becomes the command.
 fn wrapper<'a>(snapshot: &str, kept: impl IntoIterator<Item = &'a str>, command: &str) -> String {
@@ -219,6 +254,15 @@ mod tests {
     use expect_test::expect;
 
     use super::*;
+
+    #[test]
+    fn a_list_of_variables_is_read_or_is_none() {
+        let found = variables("A=1=2\0B=\nx\0SHLVL=3\0").unwrap();
+        assert_eq!(found, Variables::from([("A".into(), "1=2".into()), ("B".into(), "\nx".into())]));
+        assert_eq!(variables(""), None);
+        assert_eq!(variables("A=1\n"), None);
+        assert_eq!(variables("usage\0"), None);
+    }
 
     #[test]
     fn the_wrapper_keeps_what_it_is_told_to() {

@@ -2,10 +2,17 @@
 //!
 //! Linux ends a child with its parent *thread*, not with its parent process. So all children are
 //! made by one thread that lives as long as the process, whatever threads come and go above it.
+//! A confined command for which namespaces are ready needs none of this: it is told to them.
 
+#[cfg(target_os = "linux")]
+use std::fs::File;
 use std::io;
+#[cfg(target_os = "linux")]
+use std::os::fd::AsFd;
 use std::os::fd::BorrowedFd;
+use std::os::fd::OwnedFd;
 use std::process::ExitStatus;
+use std::process::Stdio;
 use std::sync::OnceLock;
 use std::sync::mpsc;
 use std::thread;
@@ -16,81 +23,148 @@ use rustix::process::kill_process_group;
 use tokio::process::ChildStderr;
 use tokio::process::ChildStdin;
 use tokio::process::ChildStdout;
-use tokio::process::Command;
 use tokio::runtime::Handle;
 use tokio::sync::oneshot;
 
 use crate::before_exec;
 use crate::before_exec::Attachment;
 #[cfg(target_os = "linux")]
+use crate::cells;
+#[cfg(target_os = "linux")]
+use crate::cells::Inmate;
+use crate::command::Command;
+#[cfg(target_os = "linux")]
 use crate::guard;
 
 /// A child and its group. Both are ended when this is dropped before the child has ended.
 #[derive(Debug)]
 pub(crate) struct Child {
-    inner: tokio::process::Child,
-    group: Pid,
-    is_left_alone: bool,
-    /// Whether its session ends with us even if we have no time to end it.
-    is_guarded: bool,
+    process: Process,
+    stdin: Option<ChildStdin>,
+    stdout: Option<ChildStdout>,
+    stderr: Option<ChildStderr>,
+}
+
+#[derive(Debug)]
+enum Process {
+    /// A child of ours that leads a group.
+    Own {
+        inner: tokio::process::Child,
+        group: Pid,
+        is_left_alone: bool,
+        /// Whether its session ends with us even if we have no time to end it.
+        is_guarded: bool,
+    },
+    /// A command in a cell that was ready for it.
+    #[cfg(target_os = "linux")]
+    Inmate(Inmate),
+}
+
+/// What one of the three files of a child is.
+#[derive(Debug)]
+pub(crate) enum Plug {
+    /// Nothing to read, or nobody who reads.
+    Nothing,
+    /// A pipe to us.
+    Pipe,
+    /// This file.
+    File(OwnedFd),
+}
+
+impl From<Plug> for Stdio {
+    fn from(plug: Plug) -> Self {
+        match plug {
+            Plug::Nothing => Self::null(),
+            Plug::Pipe => Self::piped(),
+            Plug::File(file) => file.into(),
+        }
+    }
 }
 
 impl Child {
     /// Its id, until its end was noticed.
     pub(crate) fn id(&self) -> Option<u32> {
-        self.inner.id()
+        match &self.process {
+            Process::Own { inner, .. } => inner.id(),
+            #[cfg(target_os = "linux")]
+            Process::Inmate(inmate) => inmate.id(),
+        }
     }
 
     pub(crate) fn take_stdin(&mut self) -> Option<ChildStdin> {
-        self.inner.stdin.take()
+        self.stdin.take()
     }
 
     pub(crate) fn take_stdout(&mut self) -> Option<ChildStdout> {
-        self.inner.stdout.take()
+        self.stdout.take()
     }
 
     pub(crate) fn take_stderr(&mut self) -> Option<ChildStderr> {
-        self.inner.stderr.take()
+        self.stderr.take()
     }
 
     /// Waits for the end of the child. May be asked again.
     pub(crate) async fn wait(&mut self) -> io::Result<ExitStatus> {
-        self.inner.wait().await
+        match &mut self.process {
+            Process::Own { inner, .. } => inner.wait().await,
+            #[cfg(target_os = "linux")]
+            Process::Inmate(inmate) => inmate.wait().await,
+        }
     }
 
     /// Ends the child and everything in its group, at once.
     ///
     /// A group that is gone already is what was wanted.
     pub(crate) fn kill_group(&self) {
-        let _ = kill_process_group(self.group, Signal::KILL);
+        match &self.process {
+            Process::Own { group, .. } => drop(kill_process_group(*group, Signal::KILL)),
+            #[cfg(target_os = "linux")]
+            Process::Inmate(inmate) => inmate.kill(),
+        }
     }
 
     /// Asks the child and everything in its group to end.
     pub(crate) fn terminate_group(&self) {
-        let _ = kill_process_group(self.group, Signal::TERM);
+        match &self.process {
+            Process::Own { group, .. } => drop(kill_process_group(*group, Signal::TERM)),
+            #[cfg(target_os = "linux")]
+            Process::Inmate(inmate) => inmate.terminate(),
+        }
     }
 
     /// The command is over, and what it left running in its group may go on.
     pub(crate) fn leave_alone(&mut self) {
-        self.is_left_alone = true;
+        match &mut self.process {
+            Process::Own { is_left_alone, .. } => *is_left_alone = true,
+            #[cfg(target_os = "linux")]
+            Process::Inmate(inmate) => inmate.leave_alone(),
+        }
     }
 }
 
 impl Drop for Child {
     fn drop(&mut self) {
-        if !self.is_left_alone {
+        if let Process::Own { is_left_alone: false, .. } = &self.process {
             self.kill_group();
         }
         #[cfg(target_os = "linux")]
-        if self.is_guarded {
-            guard::forget(self.group);
+        if let Process::Own { group, is_guarded: true, .. } = &self.process {
+            guard::forget(*group);
         }
     }
 }
 
-/// Starts a command as the leader of a session of its own.
-pub(crate) async fn spawn(mut command: Command, attachment: Attachment, guarding: Guarding) -> io::Result<Child> {
-    command.kill_on_drop(true);
+/// Starts a command as the leader of a session of its own. `plugs` are what it reads from, writes to and complains to.
+pub(crate) async fn spawn(command: &Command, plugs: [Plug; 3], attachment: Attachment) -> io::Result<Child> {
+    #[cfg(target_os = "linux")]
+    let plugs = match in_cell(command, plugs, attachment).await? {
+        Ok(child) => return Ok(child),
+        Err(plugs) => plugs,
+    };
+    let guarding = command.guarding();
+    let mut command = command.to_tokio()?;
+    let [stdin, stdout, stderr] = plugs;
+    command.stdin(stdin).stdout(stdout).stderr(stderr).kill_on_drop(true);
     let (reply, child) = oneshot::channel();
     let order = Order { command, attachment, guarding, runtime: Handle::current(), reply };
     let is_taken = thread_of_children()?.send(order).is_ok();
@@ -98,6 +172,39 @@ pub(crate) async fn spawn(mut command: Command, attachment: Attachment, guarding
         Ok(child) if is_taken => child,
         _ => Err(io::Error::other("the thread that starts processes has ended")),
     }
+}
+
+/// Starts a command in a cell. Gives the plugs back if there is none for it.
+#[cfg(target_os = "linux")]
+async fn in_cell(command: &Command, plugs: [Plug; 3], attachment: Attachment) -> io::Result<Result<Child, [Plug; 3]>> {
+    if command.guarding() != Guarding::Itself {
+        return Ok(Err(plugs));
+    }
+    let (mut ours, mut theirs) = ([None, None, None], Vec::with_capacity(3));
+    for (at, plug) in plugs.iter().enumerate() {
+        theirs.push(match plug {
+            Plug::Nothing => OwnedFd::from(File::options().read(true).write(true).open("/dev/null")?),
+            Plug::File(file) => file.try_clone()?,
+            Plug::Pipe => {
+                let (reader, writer) = io::pipe()?;
+                let (our, their): (OwnedFd, OwnedFd) =
+                    if at == 0 { (writer.into(), reader.into()) } else { (reader.into(), writer.into()) };
+                ours[at] = Some(our);
+                their
+            }
+        });
+    }
+    let [stdin, stdout, stderr] = theirs.as_slice() else { return Ok(Err(plugs)) };
+    let files = [stdin.as_fd(), stdout.as_fd(), stderr.as_fd()];
+    let Some(inmate) = cells::start(command, attachment, files).await? else { return Ok(Err(plugs)) };
+    let [stdin, stdout, stderr] = ours;
+    let child = Child {
+        process: Process::Inmate(inmate),
+        stdin: stdin.map(|it| ChildStdin::from_std(it.into())).transpose()?,
+        stdout: stdout.map(|it| ChildStdout::from_std(it.into())).transpose()?,
+        stderr: stderr.map(|it| ChildStderr::from_std(it.into())).transpose()?,
+    };
+    Ok(Ok(child))
 }
 
 /// Who ends the session of a child when we are gone.
@@ -110,7 +217,7 @@ pub(crate) enum Guarding {
 }
 
 struct Order {
-    command: Command,
+    command: tokio::process::Command,
     attachment: Attachment,
     guarding: Guarding,
     /// The runtime that will watch over the child.
@@ -154,9 +261,11 @@ fn listener() -> Option<BorrowedFd<'static>> {
     listener
 }
 
-fn start(command: &mut Command, is_guarded: bool) -> io::Result<Child> {
-    let inner = command.spawn()?;
+fn start(command: &mut tokio::process::Command, is_guarded: bool) -> io::Result<Child> {
+    let mut inner = command.spawn()?;
     let group = inner.id().and_then(|id| Pid::from_raw(id.cast_signed()));
     let group = group.ok_or_else(|| io::Error::other("a new process has no id"))?;
-    Ok(Child { inner, group, is_left_alone: false, is_guarded })
+    let (stdin, stdout, stderr) = (inner.stdin.take(), inner.stdout.take(), inner.stderr.take());
+    let process = Process::Own { inner, group, is_left_alone: false, is_guarded };
+    Ok(Child { process, stdin, stdout, stderr })
 }

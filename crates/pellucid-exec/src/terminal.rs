@@ -13,7 +13,6 @@
 //!
 //! Not here: events and messages, which whoever calls makes from these values.
 
-use std::process::Stdio;
 use std::sync::Arc;
 use std::sync::Mutex;
 use std::sync::MutexGuard;
@@ -41,6 +40,7 @@ use crate::before_exec::Attachment;
 use crate::command::Command;
 use crate::command::SpawnError;
 use crate::spawner;
+use crate::spawner::Plug;
 
 mod answer;
 mod buffer;
@@ -100,17 +100,15 @@ impl Terminal {
     /// When it cannot be started, or there is no terminal for it.
     pub async fn start(command: &Command, kind: Kind) -> Result<Self, SpawnError> {
         let started = Instant::now();
-        let mut starting = command.to_tokio()?;
         let (child, streams) = match kind {
             Kind::Terminal => {
                 let (ours, theirs) = pty::open()?;
-                let (stdin, stdout) = (theirs.try_clone()?, theirs.try_clone()?);
-                starting.stdin(stdin).stdout(stdout).stderr(theirs);
-                (spawner::spawn(starting, Attachment::Terminal, command.guarding()).await?, Streams::Terminal(ours))
+                let plugs = [theirs.try_clone()?, theirs.try_clone()?, theirs].map(Plug::File);
+                (spawner::spawn(command, plugs, Attachment::Terminal).await?, Streams::Terminal(ours))
             }
             Kind::Pipes => {
-                starting.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
-                let mut child = spawner::spawn(starting, Attachment::Nothing, command.guarding()).await?;
+                let plugs = [Plug::Nothing, Plug::Pipe, Plug::Pipe];
+                let mut child = spawner::spawn(command, plugs, Attachment::Nothing).await?;
                 let streams = Streams::Pipes(child.take_stdout(), child.take_stderr());
                 (child, streams)
             }

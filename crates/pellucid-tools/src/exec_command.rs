@@ -175,11 +175,11 @@ async fn start(
     let rights = wanted.rights();
     let request = permit::Request { call_id: &call.call_id, argv, cwd, rights: &rights, tty: Some(wanted.tty) };
     let mut permit = permit::permit(job, &request).await?;
-    let mut env = job.situation.environment.clone();
-    add_terminal(&mut env);
     loop {
-        let argv = permit.argv(job, argv, cwd)?;
-        let command = Command { argv, arg0: None, cwd: cwd.to_owned(), env: env.clone() };
+        let mut env = job.situation.environment.clone();
+        add_terminal(&mut env);
+        let argv = permit.argv(job, argv, cwd, &mut env)?;
+        let command = Command { argv, arg0: None, cwd: cwd.to_owned(), env };
         let kind = if wanted.tty { Kind::Terminal } else { Kind::Pipes };
         let terminal = Terminal::start(&command, kind).await.map_err(TerminalFailure::NotStarted)?;
         let Some((exit_code, output)) = terminal.ended_early().await else { return Ok((terminal, false)) };

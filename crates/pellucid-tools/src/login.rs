@@ -11,7 +11,9 @@ use std::sync::Mutex;
 use std::time::Duration;
 
 use pellucid_exec::environment::TERMINAL;
+use pellucid_exec::process::Variables;
 use pellucid_exec::snapshot::Snapshot;
+use tokio::sync::Notify;
 
 use crate::situation::Situation;
 use crate::toolbox::locked;
@@ -30,6 +32,8 @@ enum Begin {
 #[derive(Debug, Default)]
 pub(crate) struct Login {
     state: Arc<Mutex<State>>,
+    /// A command has come: there is no moment left to wait.
+    has_come: Arc<Notify>,
 }
 
 #[derive(Debug, Default)]
@@ -60,17 +64,18 @@ impl Login {
     }
 
     /// The command that does what `argv` does, with the setup in place of a login if it is there.
-    /// The first command of a working folder has it made, if nothing has before.
-    pub(crate) fn wrap(&self, argv: &[String], cwd: &Path, situation: &Situation) -> Vec<String> {
+    /// The first command of a working folder has it made, if nothing has before. `env` becomes what it has to be given.
+    pub(crate) fn wrap(&self, argv: &[String], cwd: &Path, situation: &Situation, env: &mut Variables) -> Vec<String> {
         let Some(home) = &situation.snapshots else { return argv.to_vec() };
         if !matches!(argv, [_, flag, _, ..] if flag == "-lc") {
             return argv.to_vec();
         }
         self.make_once(home, situation, Begin::Now);
+        self.has_come.notify_one();
         match &*locked(&self.state) {
             State::Ready(_, snapshot) => {
                 let set = situation.set_variables.iter().map(String::as_str);
-                snapshot.wrap(argv, cwd, set.chain(TERMINAL.iter().map(|(name, _)| *name)))
+                snapshot.wrap(argv, cwd, set.chain(TERMINAL.iter().map(|(name, _)| *name)), env)
             }
             State::NotAsked | State::Without(_) => argv.to_vec(),
         }
@@ -93,10 +98,10 @@ impl Login {
     fn make(&self, home: PathBuf, situation: &Situation, begin: Begin) {
         let (shell, cwd) = (situation.shell.clone(), situation.cwd.clone());
         let (session, env) = (situation.session_id.clone(), situation.environment.clone());
-        let state = self.state.clone();
+        let (state, has_come) = (self.state.clone(), self.has_come.clone());
         tokio::spawn(async move {
             if begin == Begin::InAMoment {
-                tokio::time::sleep(MOMENT).await;
+                let _ = tokio::time::timeout(MOMENT, has_come.notified()).await;
             }
             match Snapshot::make(&shell, &home, session.as_str(), &cwd, &env).await {
                 Ok(snapshot) => {
@@ -114,6 +119,8 @@ impl Login {
 #[cfg(test)]
 mod tests {
     use std::sync::Arc;
+
+    use pellucid_exec::process::Variables;
 
     use crate::bench::Bench;
     use crate::login::Login;
@@ -138,14 +145,23 @@ mod tests {
             let (login, situation, cwd) = (Login::default(), &bench.situation, bench.path());
             let command = argv(["/bin/bash", "-lc", "true"]);
             let plain = argv(["/bin/bash", "-c", "true"]);
-            assert_eq!(login.wrap(&plain, cwd, situation), plain);
+            let env = &mut Variables::from([("TERM".into(), "kept".into())]);
+            let before = env.clone();
+            assert_eq!(login.wrap(&plain, cwd, situation, env), plain);
             assert_eq!(Arc::strong_count(&login.state), 1, "a command without a login has nothing made");
-            assert_eq!(login.wrap(&command, cwd, situation), command);
+            assert_eq!(login.wrap(&command, cwd, situation, env), command);
             made(&login).await;
             assert!(login.is_ready());
-            assert!(login.wrap(&command, cwd, situation)[2].contains("home/shell_snapshots/s.sh"));
-            assert_eq!(login.wrap(&command, "/".as_ref(), situation), command);
-            assert_eq!(login.wrap(&plain, cwd, situation), plain);
+            assert!(bench.path().join("home/shell_snapshots/s.sh").exists());
+            assert_eq!(login.wrap(&command, "/".as_ref(), situation, env), command);
+            assert_eq!(login.wrap(&plain, cwd, situation, env), plain);
+            assert_eq!(*env, before);
+            assert_eq!(login.wrap(&command, cwd, situation, env), plain);
+            assert_eq!(
+                env.get("PATH".as_ref() as &std::ffi::OsStr),
+                situation.environment.get("PATH".as_ref() as &std::ffi::OsStr)
+            );
+            assert_eq!(env.get("TERM".as_ref() as &std::ffi::OsStr), before.get("TERM".as_ref() as &std::ffi::OsStr));
         });
         assert!(!bench.path().join("home/shell_snapshots/s.sh").exists());
     }
@@ -162,7 +178,8 @@ mod tests {
             assert_eq!(Arc::strong_count(&login.state), 2, "it is made once");
             made(&login).await;
             let command = argv(["/bin/bash", "-lc", "true"]);
-            assert!(login.wrap(&command, cwd, situation)[2].contains("home/shell_snapshots/s.sh"));
+            let plain = argv(["/bin/bash", "-c", "true"]);
+            assert_eq!(login.wrap(&command, cwd, situation, &mut Variables::new()), plain);
             assert_eq!(Arc::strong_count(&login.state), 1);
         });
     }
@@ -173,7 +190,7 @@ mod tests {
         let command = argv(["/bin/bash", "-lc", "true"]);
         let login = Login::default();
         login.prepare(&bench.situation);
-        assert_eq!(login.wrap(&command, bench.path(), &bench.situation), command);
+        assert_eq!(login.wrap(&command, bench.path(), &bench.situation, &mut Variables::new()), command);
         assert!(!login.is_ready());
     }
 }

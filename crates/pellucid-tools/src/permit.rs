@@ -18,6 +18,7 @@ use pellucid_engine::approval::denial::Denied;
 use pellucid_engine::approval::grants;
 use pellucid_engine::approval::grants::GrantKey;
 use pellucid_engine::approval::part::Parts;
+use pellucid_exec::process::Variables;
 use pellucid_exec::script;
 use pellucid_exec::summary::summary;
 use pellucid_protocol::approval::ExecApprovalRequest;
@@ -153,9 +154,15 @@ impl Permit {
         Self { is_sandboxed: false, consent: Consent::Given, proposed_amendment: None }
     }
 
-    /// The command as it is started: behind the sandbox, if it runs in one.
-    pub(crate) fn argv(&self, job: &Job, argv: &[String], cwd: &Path) -> Result<Vec<String>, Refused> {
-        let argv = job.toolbox.with_login(argv, cwd, &job.situation);
+    /// The command as it is started: behind the sandbox, if it runs in one. `env` becomes what it has to be given.
+    pub(crate) fn argv(
+        &self,
+        job: &Job,
+        argv: &[String],
+        cwd: &Path,
+        env: &mut Variables,
+    ) -> Result<Vec<String>, Refused> {
+        let argv = job.toolbox.with_login(argv, cwd, &job.situation, env);
         if !self.is_sandboxed {
             return Ok(argv);
         }

@@ -13,6 +13,7 @@ use pellucid_engine::approval::grants::Grants;
 use pellucid_engine::approval::rules::Rule;
 use pellucid_engine::approval::rules::Rules;
 use pellucid_exec::policy;
+use pellucid_exec::process::Variables;
 use pellucid_exec::sandbox::Protection;
 use pellucid_exec::sandbox::Sandbox;
 use pellucid_exec::sandbox::protected;
@@ -152,9 +153,15 @@ impl Toolbox {
         self.kernel.reset().await;
     }
 
-    /// A command with the login shell's setup, if it asks for that and it is known.
-    pub(crate) fn with_login(&self, argv: &[String], cwd: &Path, situation: &Situation) -> Vec<String> {
-        self.login.wrap(argv, cwd, situation)
+    /// A command with the login shell's setup, if it asks for that and it is known. `env` becomes what it has to be given.
+    pub(crate) fn with_login(
+        &self,
+        argv: &[String],
+        cwd: &Path,
+        situation: &Situation,
+        env: &mut Variables,
+    ) -> Vec<String> {
+        self.login.wrap(argv, cwd, situation, env)
     }
 
     /// A command behind the sandbox.

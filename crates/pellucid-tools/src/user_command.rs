@@ -41,8 +41,9 @@ pub async fn run(job: &Job, call_id: String, script: String, cancelled: impl Fut
         interaction_input: None,
     };
     job.desk.tell(EventMessage::ExecCommandBegin(begin.clone())).await;
-    let argv = job.toolbox.with_login(&argv, &situation.cwd, situation);
-    let command = Command { argv, arg0: None, cwd: situation.cwd.clone(), env: situation.environment.clone() };
+    let mut env = situation.environment.clone();
+    let argv = job.toolbox.with_login(&argv, &situation.cwd, situation, &mut env);
+    let command = Command { argv, arg0: None, cwd: situation.cwd.clone(), env };
     let ran = tokio::select! {
         ran = command::run_shown(job, &call_id, &command, LIMIT) => Some(ran),
         () = cancelled => None,

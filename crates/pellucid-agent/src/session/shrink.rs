@@ -212,7 +212,7 @@ impl Session {
         let message = compaction.rebuild(&mut self.transcript, &self.setup.pack, context);
         if keeps_turns {
             // A summary alone would say that nothing stays.
-            let replacement = Some(self.transcript.items().collect());
+            let replacement = Some(self.items_to_keep());
             self.summary = Some(Summary { message, replacement, rebuilt: None });
             return Rebuilt { tokens_before, tokens_after: self.prompt_tokens(), n_dropped };
         }

@@ -4,8 +4,9 @@
 //! that it costs little. What it plays is in its arguments (`order`).
 //!
 //! ```text
-//! namespaces   agent ─ run: new namespaces, mounts, fences ─┬─ init: its copy, the first process of the namespace
-//!                                                           └─ command
+//! namespaces   agent ─ keep: mounts ─ init: the first process of a namespace ─ its copy: fences ═ command
+//!   by hand    run: new namespaces, mounts, fences ─┬─ init: its copy, the first process of the namespace
+//!                                                   └─ command
 //! bubblewrap   agent ─ run ─ bwrap ─ confine: fences ═ command
 //! landlock     agent ─ run (outside of the fences) ─ its copy: fences ═ command
 //! ```
@@ -14,6 +15,7 @@
 //! - `filter`: system calls (seccomp)
 //! - `privileges`: capabilities and inherited files
 //! - `namespaces`: mounts and processes
+//! - `keeper`, `cell`: the same, made before the command comes
 //! - `bubblewrap`: the same by another program
 //! - `fork`: copies of the helper
 //! - `watch`: staying beside the command, and ending it with the agent
@@ -22,10 +24,12 @@
 //! Not here: deciding what is allowed.
 
 mod bubblewrap;
+mod cell;
 mod fences;
 mod filter;
 mod fork;
 mod guard;
+mod keeper;
 mod namespaces;
 mod privileges;
 mod trial;
@@ -126,6 +130,7 @@ fn play(args: impl Iterator<Item = OsString>) -> Result<ExitCode, HelperError> {
             Backend::Seatbelt => Err(HelperError::Backend(order.backend)),
         },
         Stage::Confine(order) => Err(become_command(&order)),
+        Stage::Keep(order) => keeper::run(&order),
         Stage::Guard => Ok(guard::run()),
         Stage::Probe { bubblewrap, everything } => {
             let text = trial::trial(bubblewrap.as_deref(), everything);
@@ -146,14 +151,19 @@ fn become_command(order: &Order) -> HelperError {
 /// Confines this process, and with it whatever it becomes or starts.
 fn confine(order: &Order) -> Result<(), HelperError> {
     privileges::drop_capabilities()?;
-    let fences = fences::apply(order)?;
+    hold(order, fences::apply(order)?)?;
+    filter::apply(order)
+}
+
+/// Whether fences of this version of the interface are enough for an order.
+fn hold(order: &Order, fences: Option<u32>) -> Result<(), HelperError> {
     if order.fenced.is_some() && (!order.writable.is_empty() || fences.is_none_or(|abi| abi < FENCES_THAT_HOLD)) {
         return Err(HelperError::Landlock("its fences are not high enough to stand alone".to_owned()));
     }
     if fences.is_none() && needs_fences(order.backend) {
         return Err(HelperError::Landlock("the kernel lacks it or has it switched off".to_owned()));
     }
-    filter::apply(order)
+    Ok(())
 }
 
 /// Whether a backend is nothing without fences. Mounts do not keep the superuser from devices.

@@ -21,6 +21,8 @@ pub enum Stage {
     Run(Order),
     /// Confine this very process, then become the command.
     Confine(Order),
+    /// Make namespaces for commands before they come. The order has no command.
+    Keep(Order),
     /// Outlive the agent for a moment, and end what it was running.
     Guard,
     /// Try the mechanisms and say what works.
@@ -88,6 +90,10 @@ impl Stage {
                 args.push("confine".into());
                 order.push_args(&mut args);
             }
+            Self::Keep(order) => {
+                args.push("keep".into());
+                order.push_args(&mut args);
+            }
             Self::Guard => args.push("guard".into()),
             Self::Probe { bubblewrap, everything } => {
                 args.push("probe".into());
@@ -105,8 +111,9 @@ impl Stage {
         let mut args = args.into_iter();
         let stage = args.next().unwrap_or_default();
         match stage.to_str() {
-            Some("run") => Order::from_args(args).map(Self::Run),
-            Some("confine") => Order::from_args(args).map(Self::Confine),
+            Some("run") => Order::from_args(args)?.with_command().map(Self::Run),
+            Some("confine") => Order::from_args(args)?.with_command().map(Self::Confine),
+            Some("keep") => Order::from_args(args).map(Self::Keep),
             Some("guard") => Ok(Self::Guard),
             Some("probe") => {
                 let (mut bubblewrap, mut everything) = (None, false);
@@ -162,6 +169,18 @@ impl Order {
         paths
     }
 
+    /// Whether something here may be written by a command, or is left to the fences.
+    pub fn is_open(&self, path: &Path) -> bool {
+        self.writable.iter().chain(&self.fenced).any(|root| path.starts_with(root))
+    }
+
+    /// All that has to be a mount: what is solid, and what is protected there.
+    pub fn anchors(&self) -> Vec<PathBuf> {
+        let mut paths = self.solid();
+        paths.extend(self.protected.iter().filter(|path| self.is_open(path)).cloned());
+        paths
+    }
+
     fn push_args(&self, args: &mut Vec<OsString>) {
         let mut pair = |name: &str, value: OsString| args.extend([name.into(), value]);
         pair("--backend", self.backend.as_str().into());
@@ -209,7 +228,11 @@ impl Order {
                 _ => return Err(OrderError::Unknown(argument)),
             }
         }
-        if order.command.is_empty() { Err(OrderError::NoCommand) } else { Ok(order) }
+        Ok(order)
+    }
+
+    fn with_command(self) -> Result<Self, OrderError> {
+        if self.command.is_empty() { Err(OrderError::NoCommand) } else { Ok(self) }
     }
 }
 
@@ -250,6 +273,7 @@ mod tests {
         let stages = [
             Stage::Run(order()),
             Stage::Confine(Order { fenced: Some("/w".into()), ..Order::new(Backend::Namespaces, vec!["true".into()]) }),
+            Stage::Keep(Order { writable: vec!["/w".into()], ..Order::new(Backend::Namespaces, Vec::new()) }),
             Stage::Guard,
             Stage::Probe { bubblewrap: Some("/b".into()), everything: true },
             Stage::Probe { bubblewrap: None, everything: false },

@@ -3,25 +3,35 @@
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
+use std::fs;
+use std::fs::File;
 use std::io::BufRead;
 use std::io::BufReader;
 use std::io::Read;
+use std::os::unix::fs::OpenOptionsExt;
 use std::os::unix::process::ExitStatusExt;
+use std::path::Path;
 use std::path::PathBuf;
 use std::process::Command;
 use std::process::ExitCode;
-use std::process::Output;
 use std::process::Stdio;
+use std::sync::Arc;
+use std::time::Duration;
 
 use nix::libc;
+use pellucid_exec::process;
 use pellucid_exec::sandbox::Backend;
 use pellucid_exec::sandbox::Protection;
 use pellucid_exec::sandbox::Wanted;
 use pellucid_exec::sandbox::denial;
+use pellucid_exec::terminal::Kind;
+use pellucid_exec::terminal::Terminal;
+use pellucid_exec::terminal::Terminals;
 use pellucid_protocol::settings::SandboxPolicy;
 use rustix::event::PollFd;
 use rustix::event::PollFlags;
 use rustix::event::Timespec;
+use rustix::process::Signal;
 use seccompiler::SeccompAction;
 use seccompiler::SeccompCmpArgLen;
 use seccompiler::SeccompCmpOp;
@@ -31,6 +41,7 @@ use seccompiler::SeccompRule;
 
 use crate::attempts::Outcome;
 use crate::suite;
+use crate::suite::Way;
 use crate::suite::ourselves;
 use crate::suite::sandbox;
 use crate::suite::workspace_write;
@@ -38,7 +49,7 @@ use crate::world::Services;
 use crate::world::World;
 
 type Checked = Result<(), String>;
-type Check = fn(Backend) -> Checked;
+type Check = fn(Backend, Way) -> Checked;
 
 /// Runs them; says how many failed.
 pub fn run(backends: &[Backend]) -> usize {
@@ -62,9 +73,18 @@ pub fn run(backends: &[Backend]) -> usize {
         }
     };
     for backend in backends {
-        for (name, check) in checks {
-            tell(&format!("{backend}: {name}"), check(*backend));
+        for way in Way::of(*backend) {
+            for (name, check) in checks {
+                tell(&format!("{backend} {}: {name}", way.as_str()), check(*backend, *way));
+            }
         }
+    }
+    if backends.contains(&Backend::Namespaces) {
+        tell("namespaces are ready before the command comes", ready());
+        tell("what is ready is replaced when it is out of date", out_of_date());
+        tell("commands in places that were ready do not see each other", apart());
+        tell("in a place that was ready all ends when time is up", over_time());
+        tell("in a place that was ready there can be a terminal", terminal());
     }
     if backends.contains(&Backend::Landlock) {
         tell("without namespaces Landlock confines", without_namespaces());
@@ -87,58 +107,55 @@ fn protected(
     confinement.wrap(command.iter().map(OsString::from).collect(), roots.last().unwrap()).unwrap()
 }
 
-fn output(world: &World, command: &[OsString]) -> Output {
-    world.tell(Command::new(&command[0]).args(&command[1..])).stdin(Stdio::null()).output().unwrap()
-}
-
 #[track_caller]
 fn same<T: PartialEq + std::fmt::Debug + ?Sized>(what: &str, found: &T, expected: &T) -> Checked {
     if found == expected { Ok(()) } else { Err(format!("{what}: {found:?} instead of {expected:?}")) }
 }
 
 /// Runs a script and compares what it says.
-fn script(backend: Backend, policy: &SandboxPolicy, protection: Protection, text: &str, expected: &str) -> Checked {
+fn script(on: (Backend, Way), policy: &SandboxPolicy, protection: Protection, text: &str, expected: &str) -> Checked {
     let (world, _services) = Services::start();
     let roots = [world.root.clone()];
-    let output = output(&world, &protected(backend, policy, &roots, protection, &["sh", "-c", text]));
+    let (backend, way) = on;
+    let output = way.output(&world, &protected(backend, policy, &roots, protection, &["sh", "-c", text]));
     let (said, errors) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
     same(&format!("said (and on standard error {errors:?})"), said.trim(), expected)
 }
 
-fn work(backend: Backend) -> Checked {
+fn work(backend: Backend, way: Way) -> Checked {
     let policy = workspace_write(false);
     let everyday = "echo 1 > src/new && cat src/new && rm src/new && mkdir src/folder && mv src/lib.rs src/folder/lib.rs \
                     && echo x >> top.txt && head -c 1 /etc/passwd > /dev/null && echo 2 | cat && (echo 3) \
                     && echo 4 > /dev/stdout && test -d .git && cat .git/config";
-    script(backend, &policy, Protection::On, everyday, "1\n2\n3\n4\nbefore")?;
+    script((backend, way), &policy, Protection::On, everyday, "1\n2\n3\n4\nbefore")?;
     if backend != Backend::Landlock {
-        script(backend, &policy, Protection::On, "echo 1 > new && mv new newer && cat newer && rm newer", "1")?;
+        script((backend, way), &policy, Protection::On, "echo 1 > new && mv new newer && cat newer && rm newer", "1")?;
     }
     Ok(())
 }
 
-fn read_only(backend: Backend) -> Checked {
+fn read_only(backend: Backend, way: Way) -> Checked {
     let text = "echo 1 > src/new; echo 2 > new; chmod 600 src/lib.rs; touch src/lib.rs; cat src/lib.rs";
-    script(backend, &SandboxPolicy::ReadOnly, Protection::On, text, "before")
+    script((backend, way), &SandboxPolicy::ReadOnly, Protection::On, text, "before")
 }
 
 /// Fences refuse in other words than mounts do, and stand alone in the working directory if they are high enough.
-fn refusal(backend: Backend) -> Checked {
+fn refusal(backend: Backend, way: Way) -> Checked {
     let abi = sandbox(Wanted::Only(backend)).findings().landlock_abi;
     let expected = if abi.is_some_and(|abi| abi >= 3) { "Permission denied" } else { "Read-only file system" };
     let text = "export LC_ALL=C; (echo 1 > new) 2>&1 | sed 's/.*: //'; (mkdir folder) 2>&1 | sed 's/.*: //'";
-    script(backend, &SandboxPolicy::ReadOnly, Protection::On, text, &format!("{expected}\n{expected}"))
+    script((backend, way), &SandboxPolicy::ReadOnly, Protection::On, text, &format!("{expected}\n{expected}"))
 }
 
-fn unprotected(backend: Backend) -> Checked {
+fn unprotected(backend: Backend, way: Way) -> Checked {
     let text = "echo after > .git/config && cat .git/config && echo 1 > new && cat new";
-    script(backend, &workspace_write(false), Protection::Off, text, "after\n1")
+    script((backend, way), &workspace_write(false), Protection::Off, text, "after\n1")
 }
 
-fn endings(backend: Backend) -> Checked {
+fn endings(backend: Backend, way: Way) -> Checked {
     let (world, _services) = Services::start();
     let roots = [world.root.clone()];
-    let ended = |command: &[&str]| output(&world, &confined(backend, &SandboxPolicy::ReadOnly, &roots, command));
+    let ended = |command: &[&str]| way.output(&world, &confined(backend, &SandboxPolicy::ReadOnly, &roots, command));
     same("status", &ended(&["sh", "-c", "exit 7"]).status.code(), &Some(7))?;
     let status = ended(&["sh", "-c", "kill -9 $$"]).status;
     // Bubblewrap says it as shells do.
@@ -151,61 +168,96 @@ fn endings(backend: Backend) -> Checked {
     if is_plain { Ok(()) } else { Err(format!("a missing program is told as {said:?}")) }
 }
 
-/// Plays an agent that runs a confined command and waits.
-pub fn be_agent(backend: &str, command: &[&str]) -> ExitCode {
+/// Plays an agent that runs a confined command, passes on what it says, and waits.
+pub fn be_agent(backend: &str, way: &str, command: &[&str]) -> ExitCode {
     let backend = Backend::from_word(backend).unwrap();
     let root = std::env::current_dir().unwrap();
-    let command = confined(backend, &workspace_write(false), &[root], command);
-    let status = Command::new(&command[0]).args(&command[1..]).stdin(Stdio::null()).status();
-    println!("{}", status.map_or_else(|error| error.to_string(), |status| status.to_string()));
+    let confined = confined(backend, &workspace_write(false), std::slice::from_ref(&root), command);
+    let status = if way == Way::ByAgent.as_str() {
+        let env = std::env::vars_os().collect();
+        suite::by_agent(&confined, root, env, Some(|bytes| print!("{}", String::from_utf8_lossy(bytes)))).status
+    } else {
+        Command::new(&confined[0]).args(&confined[1..]).stdin(Stdio::null()).status().unwrap()
+    };
+    println!("{status}");
     // Until somebody ends it.
     loop {
         std::thread::park();
     }
 }
 
-fn killed_agent(backend: Backend) -> Checked {
-    killed(backend, "setsid sleep 100000 & sleep 100000 & echo ready; sleep 100000", "ready")
-}
-
-fn killed_agent_later(backend: Backend) -> Checked {
-    killed(backend, "setsid sleep 100000 & sleep 100000 &", "exit status: 0")
-}
-
-/// Kills the agent once its command has said something. Every process of the command holds the
-/// pipe, so its end is their end.
-fn killed(backend: Backend, text: &str, until: &str) -> Checked {
-    let (world, _services) = Services::start();
-    let mut command = Command::new(ourselves());
-    command.args(["agent", backend.as_str(), "--", "sh", "-c", text]).stdin(Stdio::null()).stdout(Stdio::piped());
-    let mut agent = world.tell(&mut command).spawn().unwrap();
-    let mut pipe = BufReader::new(agent.stdout.take().unwrap());
-    let mut line = String::new();
-    pipe.read_line(&mut line).unwrap();
-    agent.kill().unwrap();
-    agent.wait().unwrap();
-    same("the first line", line.trim(), until)?;
-    let mut watched = [PollFd::new(pipe.get_ref(), PollFlags::IN)];
-    let patience = Timespec { tv_sec: 60, tv_nsec: 0 };
-    if rustix::event::poll(&mut watched, Some(&patience)).unwrap() == 0 {
-        return Err("something goes on a minute after the agent's end".to_owned());
+fn killed_agent(backend: Backend, way: Way) -> Checked {
+    for signal in [Signal::KILL, Signal::TERM] {
+        let text = "setsid sleep 100000 & sleep 100000 & echo ready; sleep 100000";
+        killed((backend, way), signal, text, "ready")?;
     }
+    Ok(())
+}
+
+fn killed_agent_later(backend: Backend, way: Way) -> Checked {
+    let text = "(setsid sleep 100000 & sleep 100000 &) > /dev/null 2>&1";
+    killed((backend, way), Signal::KILL, text, "exit status: 0")
+}
+
+/// Kills the agent once its command has said something. Every process of the command holds a named
+/// pipe, so its end is their end.
+fn killed(on: (Backend, Way), signal: Signal, text: &str, until: &str) -> Checked {
+    let (world, _services) = Services::start();
+    let line = Line::new(&world);
+    let mut command = Command::new(ourselves());
+    let text = Line::held_by(text);
+    command.args(["agent", on.0.as_str(), on.1.as_str(), "--", "sh", "-c", &text]);
+    let mut agent = world.tell(command.stdin(Stdio::null()).stdout(Stdio::piped())).spawn().unwrap();
+    let mut pipe = BufReader::new(agent.stdout.take().unwrap());
+    let mut first = String::new();
+    pipe.read_line(&mut first).unwrap();
+    rustix::process::kill_process(rustix::process::Pid::from_child(&agent), signal).unwrap();
+    agent.wait().unwrap();
+    same("the first line", first.trim(), until)?;
+    line.is_let_go()?;
     let mut rest = String::new();
     pipe.read_to_string(&mut rest).unwrap();
     same("the rest", rest.trim(), "")
 }
 
-fn nested_roots(backend: Backend) -> Checked {
+/// A named pipe that every process of a command holds, so that its end is theirs.
+struct Line(File);
+
+impl Line {
+    fn new(world: &World) -> Self {
+        let path = world.root.join("src/line");
+        let mode = rustix::fs::Mode::RUSR | rustix::fs::Mode::WUSR;
+        rustix::fs::mknodat(rustix::fs::CWD, &path, rustix::fs::FileType::Fifo, mode, 0).unwrap();
+        // Without this flag, opening would wait for somebody who writes.
+        let flags = rustix::fs::OFlags::NONBLOCK.bits().cast_signed();
+        Self(File::options().read(true).custom_flags(flags).open(&path).unwrap())
+    }
+
+    fn held_by(text: &str) -> String {
+        format!("exec 9> src/line; {text}")
+    }
+
+    fn is_let_go(&self) -> Checked {
+        let mut watched = [PollFd::new(&self.0, PollFlags::IN)];
+        let patience = Timespec { tv_sec: 60, tv_nsec: 0 };
+        match rustix::event::poll(&mut watched, Some(&patience)).unwrap() {
+            0 => Err("something goes on a minute later".to_owned()),
+            _ => Ok(()),
+        }
+    }
+}
+
+fn nested_roots(backend: Backend, way: Way) -> Checked {
     let (world, _services) = Services::start();
     // The folder between the two roots could be moved away to make another project in its place.
     let roots = [PathBuf::from(world.base.parent().unwrap()), world.root.clone()];
     let text = "mv ../root ../away; mv .. ../../away-$$; echo x >> .git/config; echo x > ../outside/new \
                 && cat ../outside/new; cat .git/config";
-    let output = output(&world, &confined(backend, &workspace_write(false), &roots, &["sh", "-c", text]));
+    let output = way.output(&world, &confined(backend, &workspace_write(false), &roots, &["sh", "-c", text]));
     same("said", String::from_utf8_lossy(&output.stdout).trim(), "x\nbefore")
 }
 
-fn network(backend: Backend) -> Checked {
+fn network(backend: Backend, way: Way) -> Checked {
     let (world, _services) = Services::start();
     let roots = [world.root.clone()];
     let names =
@@ -213,7 +265,7 @@ fn network(backend: Backend) -> Checked {
     let program = ourselves();
     let mut command = vec![program.to_str().unwrap(), "batch"];
     command.extend(names);
-    let found = suite::batch(&world, &confined(backend, &workspace_write(true), &roots, &command));
+    let found = suite::batch(&world, way, &confined(backend, &workspace_write(true), &roots, &command));
     let found: BTreeMap<_, _> = found.iter().map(|(name, (outcome, _))| (name.as_str(), *outcome)).collect();
     let expected = BTreeMap::from([
         ("tcp-connect", Outcome::Out),
@@ -227,9 +279,136 @@ fn network(backend: Backend) -> Checked {
     same("outcomes", &found, &expected)
 }
 
+/// Runs scripts one after the other, each in the same place; what they say.
+fn by_agent(world: &World, policy: &SandboxPolicy, text: &str) -> String {
+    let roots = [world.root.clone()];
+    let command = confined(Backend::Namespaces, policy, &roots, &["sh", "-c", text]);
+    let output = Way::ByAgent.output(world, &command);
+    String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).trim().to_owned()
+}
+
+/// In a place that was ready, the command's parent is the first process there; otherwise it is outside and unseen.
+fn ready() -> Checked {
+    let (world, _services) = Services::start();
+    for policy in [workspace_write(false), workspace_write(true), SandboxPolicy::ReadOnly] {
+        for _ in 0..2 {
+            same("the parent", by_agent(&world, &policy, "echo $PPID").as_str(), "1")?;
+            // The last one is the folder that is listed.
+            same("open files", by_agent(&world, &policy, "ls /proc/self/fd").as_str(), "0\n1\n2\n3")?;
+        }
+    }
+    let mut command =
+        confined(Backend::Namespaces, &SandboxPolicy::ReadOnly, std::slice::from_ref(&world.root), &["true"]);
+    command[0] = "/nowhere/at/all".into();
+    let argv = command.iter().map(|word| word.to_str().unwrap().to_owned()).collect();
+    let command = process::Command { argv, arg0: None, cwd: world.root, env: BTreeMap::new() };
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    let error = runtime.block_on(process::run(&command, None, None)).unwrap_err().to_string();
+    same("a helper that is none", error.as_str(), "No such file or directory (os error 2)")
+}
+
+/// Everything that a place was made for is taken away from under it.
+fn out_of_date() -> Checked {
+    let (world, _services) = Services::start();
+    let policy = workspace_write(false);
+    let attempt = "echo x 2> /dev/null >> .git/config; cat .git/config; echo 1 > new && cat new && rm new";
+    let try_it = |what: &str, expected: &str| {
+        let said = by_agent(&world, &policy, &format!("{{ {attempt}; }} 2> /dev/null"));
+        same(what, said.as_str(), expected)
+    };
+    try_it("at first", "before\n1")?;
+    let replace = |path: &Path, make: &dyn Fn(&Path)| {
+        fs::rename(path, path.with_extension("old")).unwrap();
+        make(path);
+    };
+    let repository = |folder: &Path| {
+        fs::create_dir(folder).unwrap();
+        fs::write(folder.join("config"), "again\n").unwrap();
+    };
+    replace(&world.root.join(".git"), &repository);
+    try_it("after another repository came", "again\n1")?;
+    fs::remove_dir_all(world.root.join(".git")).unwrap();
+    repository(&world.root.join(".git"));
+    try_it("after it was made anew", "again\n1")?;
+    replace(&world.root, &|root| {
+        fs::create_dir(root).unwrap();
+        repository(&root.join(".git"));
+    });
+    try_it("after another root came", "again\n1")?;
+    fs::create_dir(world.root.join(".codex")).unwrap();
+    let said = by_agent(&world, &policy, "mkdir .codex/skills 2> /dev/null || echo no");
+    same("after there is more to protect", said.as_str(), "no")?;
+    let gone = Way::ByAgent
+        .output(&world, &confined(Backend::Namespaces, &policy, std::slice::from_ref(&world.root), &["true"]));
+    same("in the end", &gone.status.code(), &Some(0))
+}
+
+/// Two commands that run at the same time.
+fn apart() -> Checked {
+    let (world, _services) = Services::start();
+    let line = world.root.join("line");
+    let mode = rustix::fs::Mode::RUSR | rustix::fs::Mode::WUSR;
+    rustix::fs::mknodat(rustix::fs::CWD, &line, rustix::fs::FileType::Fifo, mode, 0).unwrap();
+    let policy = workspace_write(false);
+    std::thread::scope(|scope| {
+        // Each waits for the other before it looks, and again before it ends.
+        let meet = "read x < line; ls -d /proc/[0-9]* | wc -l; echo x > line";
+        let first = scope.spawn(|| by_agent(&world, &policy, meet));
+        let second = by_agent(&world, &policy, "echo x > line; ls -d /proc/[0-9]* | wc -l; read x < line");
+        // The first process, the shell and the two that count.
+        same("seen", &(first.join().unwrap().as_str(), second.as_str()), &("4", "4"))
+    })
+}
+
+/// A confined script as the agent has it.
+fn command(world: &World, text: &str) -> process::Command {
+    let roots = std::slice::from_ref(&world.root);
+    let argv = confined(Backend::Namespaces, &workspace_write(false), roots, &["sh", "-c", text]);
+    let argv = argv.iter().map(|word| word.to_str().unwrap().to_owned()).collect();
+    process::Command { argv, arg0: None, cwd: world.root.clone(), env: std::env::vars_os().collect() }
+}
+
+fn over_time() -> Checked {
+    let (world, _services) = Services::start();
+    let line = Line::new(&world);
+    let command = command(&world, &Line::held_by("setsid sleep 100000 & echo $PPID; sleep 100000"));
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    let (deltas, mut received) = tokio::sync::mpsc::channel(1);
+    // Time is up as soon as the command has said that it runs.
+    runtime.block_on(async {
+        tokio::select! {
+            ended = process::run(&command, None, Some(&deltas)) => Err(format!("it ended: {ended:?}")),
+            said = received.recv() => same("said", &*said.unwrap().bytes, b"1\n"),
+        }
+    })?;
+    line.is_let_go()?;
+    let ended = runtime.block_on(process::run(&command, Some(Duration::ZERO), None)).unwrap();
+    same("the end", &ended.end, &process::End::TimedOut)?;
+    line.is_let_go()
+}
+
+fn terminal() -> Checked {
+    let (world, _services) = Services::start();
+    let text = "test -t 0 && echo $PPID; stty size; read word; echo \"got $word\" > $(tty)";
+    let command = command(&world, text);
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    let patience = Duration::from_secs(60);
+    let said = runtime.block_on(async {
+        let terminals = Arc::new(Terminals::default());
+        let reserved = terminals.reserve();
+        let number = reserved.number();
+        let terminal = Terminal::start(&command, Kind::Terminal).await.unwrap();
+        terminals.keep(reserved, terminal, String::new());
+        terminals.write(number, "word\n", patience).await.unwrap().chunk.text()
+    });
+    // What is typed may be shown before or between what is said.
+    let said: Vec<&str> = said.lines().filter(|it| *it != "word").collect();
+    same("said", &said[..], &["1", "24 80", "got word"][..])
+}
+
 fn without_namespaces() -> Checked {
     let (world, _services) = Services::start();
-    let output = output(&world, &[ourselves(), "without-namespaces".into()]);
+    let output = Way::ByHand.output(&world, &[ourselves(), "without-namespaces".into()]);
     let said = String::from_utf8_lossy(&output.stdout).into_owned();
     let errors = String::from_utf8_lossy(&output.stderr);
     same(
@@ -261,7 +440,7 @@ pub fn be_without_namespaces() -> ExitCode {
         sandbox.confinement(&workspace_write(false), std::slice::from_ref(&world.root), Protection::On).unwrap();
     for name in ["write-absolute", "git-config"] {
         let command = confinement.wrap(vec![ourselves(), "batch".into(), name.into()], &world.root).unwrap();
-        for (name, (outcome, _)) in suite::batch(&world, &command) {
+        for (name, (outcome, _)) in suite::batch(&world, Way::ByAgent, &command) {
             println!("{name} {outcome:?}");
         }
     }

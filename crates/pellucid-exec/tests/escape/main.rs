@@ -49,7 +49,7 @@ fn linux() -> ExitCode {
     match args.as_slice() {
         ["attempt", name] => attempts::run_one(name),
         ["batch", names @ ..] => attempts::run_each(names),
-        ["agent", backend, "--", command @ ..] => checks::be_agent(backend, command),
+        ["agent", backend, way, "--", command @ ..] => checks::be_agent(backend, way, command),
         ["without-namespaces"] => checks::be_without_namespaces(),
         ["--table"] => suite::run(suite::Show::Table),
         [] => suite::run(suite::Show::Failures),

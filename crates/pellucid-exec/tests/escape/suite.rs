@@ -6,10 +6,15 @@
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::fs::File;
+use std::os::unix::process::ExitStatusExt;
+use std::path::PathBuf;
 use std::process::Command;
 use std::process::ExitCode;
+use std::process::ExitStatus;
+use std::process::Output;
 use std::process::Stdio;
 
+use pellucid_exec::process;
 use pellucid_exec::sandbox::Backend;
 use pellucid_exec::sandbox::Finding;
 use pellucid_exec::sandbox::Findings;
@@ -50,6 +55,72 @@ enum Verdict {
     /// It failed in a way that says nothing.
     Odd(String),
     Skipped,
+}
+
+/// How a confined command is started.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Way {
+    /// As a program, like a person does.
+    ByHand,
+    /// As the agent does, for which namespaces are ready before the command comes.
+    ByAgent,
+}
+
+impl Way {
+    /// The ways that differ on a backend.
+    pub fn of(backend: Backend) -> &'static [Self] {
+        if backend == Backend::Namespaces { &[Self::ByHand, Self::ByAgent] } else { &[Self::ByHand] }
+    }
+
+    /// Its name.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::ByHand => "by hand",
+            Self::ByAgent => "by the agent",
+        }
+    }
+
+    /// Runs a command in a world.
+    pub fn output(self, world: &World, command: &[OsString]) -> Output {
+        match self {
+            Self::ByHand => {
+                world.tell(Command::new(&command[0]).args(&command[1..])).stdin(Stdio::null()).output().unwrap()
+            }
+            Self::ByAgent => {
+                let mut env: process::Variables = std::env::vars_os().collect();
+                let mut told = Command::new("");
+                for (name, value) in world.tell(&mut told).get_envs() {
+                    env.insert(name.to_owned(), value.unwrap().to_owned());
+                }
+                by_agent(command, world.root.clone(), env, None)
+            }
+        }
+    }
+}
+
+/// Runs a command as the agent does, and passes on what it says if that is wanted.
+pub fn by_agent(command: &[OsString], cwd: PathBuf, env: process::Variables, said: Option<fn(&[u8])>) -> Output {
+    let argv = command.iter().map(|word| word.to_str().unwrap().to_owned()).collect();
+    let command = process::Command { argv, arg0: None, cwd, env };
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    let finished = runtime.block_on(async {
+        let (deltas, mut received) = tokio::sync::mpsc::channel::<process::Delta>(1);
+        let running = async move { process::run(&command, None, Some(&deltas)).await };
+        let passing_on = async {
+            while let Some(delta) = received.recv().await {
+                if let Some(say) = said {
+                    say(&delta.bytes);
+                }
+            }
+        };
+        tokio::join!(running, passing_on).0.unwrap()
+    });
+    let status = match finished.end {
+        process::End::Exited(code) => ExitStatus::from_raw(code << 8),
+        process::End::Signalled(signal) => ExitStatus::from_raw(signal),
+        process::End::TimedOut => unreachable!("there is no limit"),
+    };
+    Output { status, stdout: finished.stdout.bytes, stderr: finished.stderr.bytes }
 }
 
 pub type Outcomes = BTreeMap<String, (Outcome, String)>;
@@ -147,7 +218,7 @@ fn control() -> Outcomes {
     for attempt in attempts::all() {
         let (world, services) = Services::start();
         let command = vec![ourselves(), "batch".into(), attempt.name.into()];
-        outcomes.extend(batch(&world, &command));
+        outcomes.extend(batch(&world, Way::ByHand, &command));
         drop(services);
     }
     outcomes
@@ -156,13 +227,17 @@ fn control() -> Outcomes {
 fn column(backend: Backend, findings: &Findings) -> BTreeMap<String, Verdict> {
     let admitted = gaps::of(backend, findings, Protection::On);
     let is_admitted = |id: &str| admitted.iter().any(|gap| gap.id == id);
-    let writing = under(backend, &workspace_write(false), |_| true);
-    let reading = under(backend, &SandboxPolicy::ReadOnly, |attempt| attempt.under == Under::Any);
+    let mut all = Vec::new();
+    for way in Way::of(backend) {
+        all.push(("workspace-write", under(backend, *way, &workspace_write(false), |_| true)));
+        let reading = under(backend, *way, &SandboxPolicy::ReadOnly, |attempt| attempt.under == Under::Any);
+        all.push(("read-only", reading));
+    }
     let verdict = |attempt: &Attempt| {
-        let all = [("workspace-write", writing.get(attempt.name)), ("read-only", reading.get(attempt.name))];
         let mut verdict = Verdict::Skipped;
-        for (policy, outcome) in all {
-            match outcome {
+        for (policy, outcomes) in &all {
+            let policy = *policy;
+            match outcomes.get(attempt.name) {
                 Some((Outcome::Out, _)) => match attempt.gap.filter(|id| is_admitted(id)) {
                     // Nothing has to be given up where nothing may be written.
                     Some(id) if policy == "workspace-write" || id != "metadata" => verdict = Verdict::Gap(id),
@@ -179,20 +254,20 @@ fn column(backend: Backend, findings: &Findings) -> BTreeMap<String, Verdict> {
 }
 
 /// The attempts under a policy.
-fn under(backend: Backend, policy: &SandboxPolicy, is_wanted: impl Fn(&Attempt) -> bool) -> Outcomes {
+fn under(backend: Backend, way: Way, policy: &SandboxPolicy, is_wanted: impl Fn(&Attempt) -> bool) -> Outcomes {
     let (world, _services) = Services::start();
     let mut command = vec![ourselves(), "batch".into()];
     command.extend(attempts::all().filter(|it| is_wanted(it)).map(|it| OsString::from(it.name)));
     let confinement =
         sandbox(Wanted::Only(backend)).confinement(policy, std::slice::from_ref(&world.root), Protection::On).unwrap();
-    batch(&world, &confinement.wrap(command, &world.root).unwrap())
+    batch(&world, way, &confinement.wrap(command, &world.root).unwrap())
 }
 
 /// Runs a batch and reads its lines. A file is left open for it, as by accident.
-pub fn batch(world: &World, command: &[OsString]) -> Outcomes {
+pub fn batch(world: &World, way: Way, command: &[OsString]) -> Outcomes {
     let left_open = File::options().read(true).write(true).open(&world.secret).unwrap();
     rustix::io::fcntl_setfd(&left_open, rustix::io::FdFlags::empty()).unwrap();
-    let output = world.tell(Command::new(&command[0]).args(&command[1..])).stdin(Stdio::null()).output().unwrap();
+    let output = way.output(world, command);
     let (said, errors) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
     assert!(output.status.success(), "the batch ended with {}: {errors}", output.status);
     said.lines()

@@ -45,11 +45,16 @@ impl User {
         Snapshot::make(Path::new(shell), &self.home(), "one", Path::new("/"), &self.env()).await
     }
 
-    async fn output(&self, argv: Vec<String>) -> String {
-        let mut env = self.env();
-        env.insert("KEPT".into(), "ours $x".into());
+    async fn output(&self, argv: Vec<String>, env: Variables) -> String {
         let command = Command { argv, arg0: None, cwd: "/".into(), env };
         process::run(&command, None, None).await.unwrap().shown()
+    }
+
+    /// The variables of a command.
+    fn given(&self) -> Variables {
+        let mut env = self.env();
+        env.insert("KEPT".into(), "ours $x".into());
+        env
     }
 }
 
@@ -78,12 +83,29 @@ async fn commands_see_what_a_login_sets() {
         assert!(!text.contains("PWD=") && !text.contains("PELLUCID"), "{text}");
 
         let asked = argv(&["sh", "-lc", r#"echo "$FROM_RC|$KEPT|$0|$1|$(pwd)""#, "zero", "o'ne"]);
-        let wrapped = snapshot.wrap(&asked, Path::new("/"), ["KEPT", "NEVER_SET"]);
-        assert_eq!(wrapped[..2], argv(&[shell, "-c"]));
-        assert_eq!(user.output(wrapped).await, "it's\ntwo lines|ours $x|zero|o'ne|/\n");
-        let theirs = snapshot.wrap(&asked, Path::new("/"), []);
-        assert_eq!(user.output(theirs).await, "it's\ntwo lines|theirs|zero|o'ne|/\n");
+        let mut env = user.given();
+        let wrapped = snapshot.wrap(&asked, Path::new("/"), ["KEPT", "NEVER_SET"], &mut env);
+        assert_eq!(wrapped[1], "-c");
+        assert_eq!(user.output(wrapped, env).await, "it's\ntwo lines|ours $x|zero|o'ne|/\n");
+        let mut env = user.given();
+        let theirs = snapshot.wrap(&asked, Path::new("/"), [], &mut env);
+        assert_eq!(user.output(theirs, env).await, "it's\ntwo lines|theirs|zero|o'ne|/\n");
     }
+}
+
+/// Where `env` cannot list variables, the script is read before each command instead.
+#[tokio::test]
+async fn a_system_without_lists_has_the_same_result() {
+    let user = User::new(&format!("{RC}\nPATH={}/bin:$PATH\n", "$HOME"));
+    let bin = user.folder.path().join("bin");
+    fs::create_dir(&bin).unwrap();
+    fs::write(bin.join("env"), "#!/bin/sh\necho 'usage: env'; exit 1\n").unwrap();
+    fs::set_permissions(bin.join("env"), fs::Permissions::from_mode(0o755)).unwrap();
+    let snapshot = user.snapshot("/bin/bash").await.unwrap();
+    let mut env = user.given();
+    let wrapped = snapshot.wrap(&argv(&["sh", "-lc", r#"echo "$FROM_RC|$KEPT""#]), Path::new("/"), ["KEPT"], &mut env);
+    assert_eq!((wrapped[..2].to_vec(), &env), (argv(&["/bin/bash", "-c"]), &user.given()));
+    assert_eq!(user.output(wrapped, env).await, "it's\ntwo lines|ours $x\n");
 }
 
 #[tokio::test]
@@ -96,13 +118,13 @@ async fn only_logins_in_the_same_folder_are_wrapped() {
         (argv(&["bash", "-lc"]), "/"),
         (argv(&["ls", "-l"]), "/"),
     ] {
-        assert_eq!(snapshot.wrap(&argv, Path::new(cwd), []), argv);
+        assert_eq!(snapshot.wrap(&argv, Path::new(cwd), [], &mut Variables::new()), argv);
     }
     let path = snapshot.path().to_owned();
     let login = argv(&["bash", "-lc", "x"]);
-    assert_ne!(snapshot.wrap(&login, Path::new("/"), []), login);
+    assert_ne!(snapshot.wrap(&login, Path::new("/"), [], &mut Variables::new()), login);
     fs::remove_file(&path).unwrap();
-    assert_eq!(snapshot.wrap(&login, Path::new("/"), []), login);
+    assert_eq!(snapshot.wrap(&login, Path::new("/"), [], &mut Variables::new()), login);
 }
 
 #[tokio::test]

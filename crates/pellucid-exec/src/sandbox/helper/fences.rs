@@ -34,10 +34,25 @@ use crate::sandbox::order::Order;
 /// The newest interface that is made use of; an older kernel's fences are lower.
 const NEWEST: ABI = ABI::V9;
 
+/// Fences that are ready and not put up yet.
+#[derive(Debug)]
+pub struct Fences {
+    ruleset: RulesetCreated,
+}
+
 /// Applies the fences to this process for good. Says which version of the interface the kernel has;
 /// nothing if it has none.
 pub fn apply(order: &Order) -> Result<Option<u32>, HelperError> {
-    let failed = |error: RulesetError| HelperError::Landlock(error.to_string());
+    prepare(order)?.put_up()
+}
+
+#[expect(clippy::needless_pass_by_value, reason = "it is handed to `map_err`")]
+fn failed(error: RulesetError) -> HelperError {
+    HelperError::Landlock(error.to_string())
+}
+
+/// Makes the fences, for a process that has not been given its files yet.
+pub fn prepare(order: &Order) -> Result<Fences, HelperError> {
     let mut ruleset = Ruleset::default().handle_access(AccessFs::from_all(NEWEST)).map_err(failed)?;
     if !order.network {
         ruleset = ruleset.handle_access(AccessNet::from_all(NEWEST)).map_err(failed)?;
@@ -53,13 +68,19 @@ pub fn apply(order: &Order) -> Result<Option<u32>, HelperError> {
     for path in writable(order) {
         ruleset = grant(ruleset, &path, AccessFs::from_all(NEWEST))?;
     }
-    ruleset = grant_terminals(ruleset)?;
+    Ok(Fences { ruleset })
+}
 
-    let status = ruleset.restrict_self().map_err(failed)?;
-    match (status.ruleset, status.landlock) {
-        (RulesetStatus::NotEnforced, _) => Ok(None),
-        (_, LandlockStatus::Available { effective_abi, .. }) => Ok(Some(effective_abi as u32)),
-        _ => Ok(None),
+impl Fences {
+    /// Puts them up around this process, with the terminals that it has in hand. Says which version of the interface
+    /// the kernel has; nothing if it has none.
+    pub fn put_up(self) -> Result<Option<u32>, HelperError> {
+        let status = grant_terminals(self.ruleset)?.restrict_self().map_err(failed)?;
+        match (status.ruleset, status.landlock) {
+            (RulesetStatus::NotEnforced, _) => Ok(None),
+            (_, LandlockStatus::Available { effective_abi, .. }) => Ok(Some(effective_abi as u32)),
+            _ => Ok(None),
+        }
     }
 }
 

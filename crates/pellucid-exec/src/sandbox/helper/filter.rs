@@ -181,8 +181,18 @@ type Rules = BTreeMap<i64, Vec<SeccompRule>>;
 
 /// Applies the filter to this process for good.
 pub fn apply(order: &Order) -> Result<(), HelperError> {
-    for program in programs(order).map_err(seccompiler::Error::from)? {
-        seccompiler::apply_filter(&program)?;
+    install(&compile(order)?)
+}
+
+/// The filter, for processes that are yet to come.
+pub fn compile(order: &Order) -> Result<Vec<BpfProgram>, HelperError> {
+    Ok(programs(order).map_err(seccompiler::Error::from)?)
+}
+
+/// Applies a filter that was made before.
+pub fn install(programs: &[BpfProgram]) -> Result<(), HelperError> {
+    for program in programs {
+        seccompiler::apply_filter(program)?;
     }
     Ok(())
 }

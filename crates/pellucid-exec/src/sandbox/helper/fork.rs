@@ -8,19 +8,38 @@
 
 use std::io;
 
+use nix::sched::CloneFlags;
 use rustix::process::Pid;
 
 /// Makes a copy of this process that does `work` and ends with what it says. Tells which process it is.
 pub fn fork(work: impl FnOnce() -> i32) -> io::Result<Pid> {
-    let n_threads = std::fs::read_dir("/proc/self/task")?.count();
-    if n_threads != 1 {
-        return Err(io::Error::other(format!("a copy of {n_threads} threads would have one of them")));
-    }
+    has_one_thread()?;
     // SAFETY: There is one thread, this one. So no other holds a lock or is in the midst of a change, and the copy
     // may do all that this process may.
-    match unsafe { libc::fork() } {
+    parted(i64::from(unsafe { libc::fork() }), work)
+}
+
+/// The same, with namespaces of these kinds for the copy.
+pub fn fork_into(namespaces: CloneFlags, work: impl FnOnce() -> i32) -> io::Result<Pid> {
+    has_one_thread()?;
+    let flags = libc::c_long::from(namespaces.bits() | libc::SIGCHLD);
+    // SAFETY: As above. With no stack given and no memory shared, this is what `fork` does; the C library's own notes,
+    // which it then does not take, are about threads and about functions to call in the copy, and there are none.
+    parted(unsafe { libc::syscall(libc::SYS_clone, flags, 0_usize, 0_usize, 0_usize, 0_usize) }, work)
+}
+
+fn has_one_thread() -> io::Result<()> {
+    match std::fs::read_dir("/proc/self/task")?.count() {
+        1 => Ok(()),
+        n_threads => Err(io::Error::other(format!("a copy of {n_threads} threads would have one of them"))),
+    }
+}
+
+/// What each of the two does.
+fn parted(id: i64, work: impl FnOnce() -> i32) -> io::Result<Pid> {
+    match id {
         -1 => Err(io::Error::last_os_error()),
         0 => std::process::exit(work()),
-        id => Pid::from_raw(id).ok_or_else(|| io::Error::other("a process has the number 0")),
+        id => i32::try_from(id).ok().and_then(Pid::from_raw).ok_or_else(|| io::Error::other("a process has no number")),
     }
 }

@@ -38,7 +38,7 @@ use crate::sandbox::order::Order;
 pub fn run(order: &Order) -> Result<ExitCode, HelperError> {
     let agent = watch::agent(order)?;
     let mounts = Mount::all()?;
-    separate(order.network)?;
+    separate(OF_A_COMMAND | of_limits(order))?;
     let mut init = Init::start(agent.as_ref())?;
     arrange(order, &mounts)?;
     init.is_ready_with_proc()?;
@@ -51,10 +51,17 @@ pub fn run(order: &Order) -> Result<ExitCode, HelperError> {
     Ok(watch::end_like(status))
 }
 
-/// Makes the namespaces.
-pub fn separate(network: bool) -> Result<(), HelperError> {
-    let mut flags = CloneFlags::CLONE_NEWNS | CloneFlags::CLONE_NEWPID | CloneFlags::CLONE_NEWIPC;
-    flags.set(CloneFlags::CLONE_NEWNET, !network);
+/// What every command has for itself: its mounts, on which `/proc` shows its processes, and those.
+pub const OF_A_COMMAND: CloneFlags =
+    CloneFlags::CLONE_NEWNS.union(CloneFlags::CLONE_NEWPID).union(CloneFlags::CLONE_NEWIPC);
+
+/// What commands with the same limits can share: a network in which there is nothing, or the one there is.
+pub fn of_limits(order: &Order) -> CloneFlags {
+    if order.network { CloneFlags::empty() } else { CloneFlags::CLONE_NEWNET }
+}
+
+/// Makes namespaces of these kinds.
+pub fn separate(flags: CloneFlags) -> Result<(), HelperError> {
     if privileges::may_make_namespaces() {
         return nix::sched::unshare(flags).step("making namespaces");
     }
@@ -80,15 +87,14 @@ pub fn arrange(order: &Order, mounts: &[Mount]) -> Result<(), HelperError> {
     let private = MountPropagationFlags::PRIVATE | MountPropagationFlags::REC;
     rustix::mount::mount_change("/", private).step("keeping mounts to ourselves")?;
 
-    let is_writable = |path: &Path| order.writable.iter().chain(&order.fenced).any(|root| path.starts_with(root));
     for path in order.solid() {
         rustix::mount::mount_bind_recursive(&path, &path).step(format!("mounting {}", path.display()))?;
     }
-    for mount in mounts.iter().filter(|it| !is_writable(&it.path)) {
+    for mount in mounts.iter().filter(|it| !order.is_open(&it.path)) {
         make_read_only(&mount.path, mount.flags)?;
     }
     for path in &order.protected {
-        if !is_writable(path) {
+        if !order.is_open(path) {
             continue;
         }
         rustix::mount::mount_bind_recursive(path, path).step(format!("mounting {}", path.display()))?;

@@ -69,7 +69,7 @@ pub fn trial(bubblewrap: Option<&Path>, everything: bool) -> String {
 fn try_namespaces(order: &Order) -> Result<bool, String> {
     let tried = || {
         let mounts = namespaces::Mount::all()?;
-        namespaces::separate(order.network)?;
+        namespaces::separate(namespaces::OF_A_COMMAND | namespaces::of_limits(order))?;
         let mut init = Init::start(None)?;
         namespaces::arrange(order, &mounts)?;
         let has_proc = init.is_ready_with_proc()?;

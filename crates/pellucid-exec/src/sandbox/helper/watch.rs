@@ -103,7 +103,7 @@ pub fn wait(child: Pid, agent: Option<&OwnedFd>) -> Result<Option<ExitStatus>, H
 }
 
 /// Signals that a process causes by itself; held back, they would be worse.
-const FAULTS: [nix::sys::signal::Signal; 5] = [
+pub const FAULTS: [nix::sys::signal::Signal; 5] = [
     nix::sys::signal::Signal::SIGSEGV,
     nix::sys::signal::Signal::SIGBUS,
     nix::sys::signal::Signal::SIGILL,
@@ -111,7 +111,7 @@ const FAULTS: [nix::sys::signal::Signal; 5] = [
     nix::sys::signal::Signal::SIGABRT,
 ];
 
-fn poll(watched: &mut [PollFd<'_>]) -> Result<(), HelperError> {
+pub fn poll(watched: &mut [PollFd<'_>]) -> Result<(), HelperError> {
     match rustix::event::poll(watched, None) {
         Ok(_) | Err(rustix::io::Errno::INTR) => Ok(()),
         Err(error) => Err(error).step("waiting"),

@@ -1,0 +1,379 @@
+//! Cells: namespaces that are ready before the command comes.
+//!
+//! A confined command is an argument list that begins with our helper. Starting that program for each command takes
+//! longer than most commands do, and so does arranging its files. So for each set of limits there is one helper, the
+//! keeper, which arranges the files once and makes cells: one is always ready, and a command is told to it. The
+//! argument list is the order all the same, and where there is no cell for it, it is started as it is.
+//!
+//! A keeper shows the files as they were mounted when it began, so it is replaced when mounts have changed. What is
+//! protected is part of the limits, and each cell looks whether that is still the same.
+//!
+//! Not here: what cells are made of (`sandbox/helper/keeper.rs`, `sandbox/helper/cell.rs`).
+
+use std::ffi::OsString;
+use std::fs::File;
+use std::io;
+use std::io::Write;
+use std::os::fd::AsFd;
+use std::os::fd::BorrowedFd;
+use std::os::fd::OwnedFd;
+use std::os::unix::process::ExitStatusExt;
+use std::process::ExitStatus;
+use std::process::Stdio;
+use std::sync::Arc;
+use std::sync::Mutex;
+use std::sync::MutexGuard;
+use std::sync::PoisonError;
+use std::sync::atomic::AtomicBool;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use rustix::event::PollFd;
+use rustix::event::PollFlags;
+use rustix::event::Timespec;
+use rustix::fs::MemfdFlags;
+use rustix::net::AddressFamily;
+use rustix::net::SocketFlags;
+use rustix::net::SocketType;
+use rustix::process::Signal;
+use tokio::io::Interest;
+use tokio::net::UnixStream;
+use tokio::net::unix::pipe;
+use tokio::time::timeout;
+
+use crate::before_exec::Attachment;
+use crate::command::Command;
+use crate::sandbox::Backend;
+use crate::sandbox::HELPER;
+use crate::sandbox::cell;
+use crate::sandbox::cell::Said;
+use crate::sandbox::cell::Told;
+use crate::sandbox::order::Order;
+use crate::sandbox::order::Stage;
+
+/// How many sets of limits have a keeper at the same time.
+const KEEPERS_MAX: usize = 4;
+
+/// How often a cell that turns out to be out of date, or a keeper that is gone, is replaced.
+const ATTEMPTS: usize = 2;
+
+/// The keepers, the one used last at the end.
+static KEEPERS: Mutex<Vec<Arc<Keeper>>> = Mutex::new(Vec::new());
+
+/// Whether a keeper could not make a single cell. It is then not tried again: commands start without.
+static IS_HOPELESS: AtomicBool = AtomicBool::new(false);
+
+/// How long a keeper may take to come up with a cell, and that to answer. One that takes longer, say because a disk does not answer, is not
+/// waited for: a command has a limit of its own, which counts from its start.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// A command that runs in a cell. All of the cell ends when this is dropped, unless it is to be left alone.
+#[derive(Debug)]
+pub(crate) struct Inmate {
+    socket: UnixStream,
+    /// The first process of the cell.
+    first: OwnedFd,
+    id: u32,
+    status: Option<ExitStatus>,
+    is_left_alone: bool,
+}
+
+impl Drop for Inmate {
+    fn drop(&mut self) {
+        if !self.is_left_alone {
+            self.kill();
+        }
+    }
+}
+
+/// Starts a command in a cell. Nothing if it is not one for cells, or there is none for it.
+///
+/// # Errors
+/// Its folder cannot be entered, or nobody knows whether it has begun.
+pub(crate) async fn start(
+    command: &Command,
+    attachment: Attachment,
+    files: [BorrowedFd<'_>; 3],
+) -> io::Result<Option<Inmate>> {
+    if IS_HOPELESS.load(Ordering::Relaxed) {
+        return Ok(None);
+    }
+    let Some((limits, told)) = order_of(command, attachment) else { return Ok(None) };
+    let Some(words) = told.to_bytes() else { return Ok(None) };
+    for _ in 0..ATTEMPTS {
+        let Ok(keeper) = keeper_for(&command.argv[0], &limits) else { return Ok(None) };
+        let taken = timeout(PATIENCE, keeper.take()).await.unwrap_or_else(|_| Err(io::ErrorKind::TimedOut.into()));
+        let begun = match taken {
+            // A command that may have begun is not started a second time.
+            Ok(cell) => timeout(PATIENCE, cell.begin(&words, files)).await.map_err(io::Error::from)?,
+            Err(error) => Err(error),
+        };
+        match begun {
+            Ok((inmate, Said::Begins)) => {
+                keeper.prepare();
+                return Ok(Some(inmate));
+            }
+            Ok((_, Said::NotEntered(errno))) => {
+                keeper.prepare();
+                return Err(io::Error::from_raw_os_error(errno));
+            }
+            Ok((_, Said::OutOfDate | Said::Ended(_))) => dismiss(&keeper),
+            Err(_) => {
+                dismiss(&keeper);
+                if !keeper.has_made_one.load(Ordering::Relaxed) {
+                    IS_HOPELESS.store(true, Ordering::Relaxed);
+                    return Ok(None);
+                }
+            }
+        }
+    }
+    Ok(None)
+}
+
+/// The limits of a command that is for a cell, and the command itself.
+fn order_of(command: &Command, attachment: Attachment) -> Option<(Order, Told)> {
+    let (helper, args) = command.argv.get(1..)?.split_first()?;
+    if helper != HELPER {
+        return None;
+    }
+    let Ok(Stage::Run(order)) = Stage::from_args(args.iter().map(OsString::from)) else { return None };
+    // One that outlives us is not ours to start.
+    if order.backend != Backend::Namespaces || order.agent != Some(std::process::id()) {
+        return None;
+    }
+    let env = command.env.iter().map(|(name, value)| (name.clone(), value.clone())).collect();
+    let told = Told { attachment, cwd: command.cwd.clone(), argv: order.command, env };
+    Some((Order { command: Vec::new(), ..order }, told))
+}
+
+fn keepers() -> MutexGuard<'static, Vec<Arc<Keeper>>> {
+    // Every change under the lock is done in one step.
+    KEEPERS.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// The keeper for these limits, with what is mounted now.
+fn keeper_for(helper: &str, limits: &Order) -> io::Result<Arc<Keeper>> {
+    let mut keepers = keepers();
+    keepers.retain(|it| !it.is_outdated());
+    let at = keepers.iter().position(|it| it.limits == *limits && it.helper == helper);
+    let keeper = match at {
+        Some(at) => keepers.remove(at),
+        None => Arc::new(Keeper::start(helper, limits)?),
+    };
+    if keepers.len() >= KEEPERS_MAX {
+        keepers.remove(0);
+    }
+    keepers.push(Arc::clone(&keeper));
+    Ok(keeper)
+}
+
+fn dismiss(keeper: &Arc<Keeper>) {
+    keepers().retain(|it| !Arc::ptr_eq(it, keeper));
+}
+
+/// A process that makes cells for commands with the same limits. It ends with this.
+#[derive(Debug)]
+struct Keeper {
+    helper: String,
+    limits: Order,
+    socket: OwnedFd,
+    /// A list of mounts, which tells that it has changed.
+    mounts: File,
+    demand: Mutex<Demand>,
+    has_made_one: AtomicBool,
+    _process: tokio::process::Child,
+}
+
+#[derive(Debug, Default)]
+struct Demand {
+    /// Cells that were asked for and have not come.
+    n_asked: usize,
+    /// Those who wait for one.
+    n_waiting: usize,
+}
+
+impl Keeper {
+    fn start(helper: &str, limits: &Order) -> io::Result<Self> {
+        let mounts = File::open("/proc/self/mountinfo")?;
+        let flags = SocketFlags::CLOEXEC;
+        let (socket, theirs) = rustix::net::socketpair(AddressFamily::UNIX, SocketType::SEQPACKET, flags, None)?;
+        rustix::io::ioctl_fionbio(&socket, true)?;
+        let mut command = tokio::process::Command::new(helper);
+        command.args(Stage::Keep(limits.clone()).to_args());
+        command.stdin(theirs).stdout(Stdio::null()).stderr(Stdio::null());
+        // No folder is to be kept busy, and a group of its own keeps the keys of our terminal from it.
+        command.current_dir("/").env_clear().process_group(0).kill_on_drop(true);
+        let process = command.spawn()?;
+        let (helper, limits) = (helper.to_owned(), limits.clone());
+        let (demand, has_made_one) = (Mutex::default(), AtomicBool::new(false));
+        Ok(Self { helper, limits, socket, mounts, demand, has_made_one, _process: process })
+    }
+
+    fn demand(&self) -> MutexGuard<'_, Demand> {
+        // Every change under the lock is done in one step.
+        self.demand.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Whether something was mounted or unmounted since it began.
+    fn is_outdated(&self) -> bool {
+        let mut watched = [PollFd::new(&self.mounts, PollFlags::PRI)];
+        let now = Timespec { tv_sec: 0, tv_nsec: 0 };
+        !matches!(rustix::event::poll(&mut watched, Some(&now)), Ok(0))
+    }
+
+    /// Asks for so many cells that `n_wanted` are to come.
+    fn ask(&self, demand: &mut Demand, n_wanted: usize) -> io::Result<()> {
+        while demand.n_asked < n_wanted {
+            cell::send(&self.socket, cell::ANOTHER, &[])?;
+            demand.n_asked += 1;
+        }
+        Ok(())
+    }
+
+    /// Has a cell made for the command that comes next.
+    fn prepare(&self) {
+        let mut demand = self.demand();
+        let n_wanted = demand.n_waiting + 1;
+        // Should it be gone, the next command will notice.
+        let _ = self.ask(&mut demand, n_wanted);
+    }
+
+    /// Takes a cell, as soon as there is one.
+    async fn take(&self) -> io::Result<Cell> {
+        let waiting = Waiting::begin(self)?;
+        if let Some(cell) = self.taken(cell::receive(&self.socket))? {
+            return Ok(cell);
+        }
+        // Several may wait; each needs a file of its own to be woken.
+        let socket = as_stream(self.socket.try_clone()?)?;
+        loop {
+            socket.readable().await?;
+            let received = socket.try_io(Interest::READABLE, || cell::receive(&self.socket));
+            if let Some(cell) = self.taken(received)? {
+                drop(waiting);
+                return Ok(cell);
+            }
+        }
+    }
+
+    fn taken(&self, received: io::Result<(Vec<u8>, Vec<OwnedFd>)>) -> io::Result<Option<Cell>> {
+        let (bytes, files) = match received {
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(None),
+            result => result?,
+        };
+        let id = <[u8; 4]>::try_from(bytes.as_slice()).map(u32::from_ne_bytes);
+        let files = <[OwnedFd; 2]>::try_from(files);
+        let (Ok(id), Ok([socket, first])) = (id, files) else {
+            return Err(io::Error::from(io::ErrorKind::UnexpectedEof));
+        };
+        self.has_made_one.store(true, Ordering::Relaxed);
+        let mut demand = self.demand();
+        demand.n_asked = demand.n_asked.saturating_sub(1);
+        Ok(Some(Cell { socket, first, id }))
+    }
+}
+
+/// A socket that can be waited for. What the name says of streams is not so: messages stay whole.
+fn as_stream(socket: OwnedFd) -> io::Result<UnixStream> {
+    let socket = std::os::unix::net::UnixStream::from(socket);
+    socket.set_nonblocking(true)?;
+    UnixStream::from_std(socket)
+}
+
+/// Somebody who waits for a cell.
+struct Waiting<'a>(&'a Keeper);
+
+impl<'a> Waiting<'a> {
+    fn begin(keeper: &'a Keeper) -> io::Result<Self> {
+        let mut demand = keeper.demand();
+        demand.n_waiting += 1;
+        let waiting = Self(keeper);
+        let n_wanted = demand.n_waiting;
+        let asked = keeper.ask(&mut demand, n_wanted);
+        drop(demand);
+        asked.map(|()| waiting)
+    }
+}
+
+impl Drop for Waiting<'_> {
+    fn drop(&mut self) {
+        self.0.demand().n_waiting -= 1;
+    }
+}
+
+/// A place for a command.
+#[derive(Debug)]
+struct Cell {
+    socket: OwnedFd,
+    first: OwnedFd,
+    id: u32,
+}
+
+impl Cell {
+    /// Tells the command to the cell, and waits for the answer.
+    async fn begin(self, words: &[u8], files: [BorrowedFd<'_>; 3]) -> io::Result<(Inmate, Said)> {
+        let Self { socket, first, id } = self;
+        let mut told = File::from(rustix::fs::memfd_create("command", MemfdFlags::CLOEXEC)?);
+        told.write_all(words)?;
+        let [stdin, stdout, stderr] = files;
+        cell::send(&socket, cell::BEGIN, &[told.as_fd(), stdin, stdout, stderr])?;
+        let inmate = Inmate { socket: as_stream(socket)?, first, id, status: None, is_left_alone: false };
+        match inmate.hear().await? {
+            Some(said) => Ok((inmate, said)),
+            None => Err(io::Error::from(io::ErrorKind::UnexpectedEof)),
+        }
+    }
+}
+
+impl Inmate {
+    /// The id of the cell's first process.
+    pub(crate) fn id(&self) -> Option<u32> {
+        self.status.is_none().then_some(self.id)
+    }
+
+    /// The next thing that the cell says; nothing if there will be none.
+    async fn hear(&self) -> io::Result<Option<Said>> {
+        loop {
+            self.socket.readable().await?;
+            match self.socket.try_io(Interest::READABLE, || cell::receive(&self.socket)) {
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+                received => return Ok(Said::from_bytes(&received?.0)),
+            }
+        }
+    }
+
+    /// Waits for the end of the command. May be asked again.
+    pub(crate) async fn wait(&mut self) -> io::Result<ExitStatus> {
+        if let Some(status) = self.status {
+            return Ok(status);
+        }
+        let status = match self.hear().await {
+            Ok(Some(Said::Ended(status))) => ExitStatus::from_raw(status),
+            _ => {
+                // The first process is gone without a word, so it was ended by force. Its end is complete when all
+                // others of the cell have ended.
+                // What is not checked is whether this is a pipe. It is waited for just like one.
+                let first = pipe::Receiver::from_file_unchecked(File::from(self.first.try_clone()?))?;
+                first.readable().await?;
+                ExitStatus::from_raw(libc::SIGKILL)
+            }
+        };
+        self.status = Some(status);
+        Ok(status)
+    }
+
+    /// The command is over, and what it left running may go on.
+    pub(crate) fn leave_alone(&mut self) {
+        self.is_left_alone = true;
+    }
+
+    /// Ends everything in the cell, at once. One that is empty already is what was wanted.
+    pub(crate) fn kill(&self) {
+        let _ = rustix::process::pidfd_send_signal(&self.first, Signal::KILL);
+    }
+
+    /// Asks the command and its group to end.
+    pub(crate) fn terminate(&self) {
+        let _ = rustix::process::pidfd_send_signal(&self.first, Signal::TERM);
+    }
+}

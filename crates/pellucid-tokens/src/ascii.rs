@@ -64,7 +64,31 @@ fn is_line_end(byte: u8) -> bool {
 
 #[inline]
 fn word(text: &[u8], start: usize) -> usize {
-    run(text, run(text, start, UPPER), LOWER)
+    let mut end = run(text, start, UPPER);
+    // Eight letters at a time: how long words are cannot be foreseen, and a wrong guess costs more than all of them.
+    while let Some(bytes) = text[end..].first_chunk::<8>() {
+        let others = !lower_case(u64::from_le_bytes(*bytes)) & TOP_BITS;
+        if others != 0 {
+            return end + others.trailing_zeros() as usize / 8;
+        }
+        end += 8;
+    }
+    run(text, end, LOWER)
+}
+
+/// The top bit of each of eight bytes.
+const TOP_BITS: u64 = 0x8080_8080_8080_8080;
+
+/// The top bits of those of eight bytes that are letters in lower case.
+#[inline]
+fn lower_case(bytes: u64) -> u64 {
+    const fn each(byte: u8) -> u64 {
+        byte as u64 * 0x0101_0101_0101_0101
+    }
+    let low = bytes & !TOP_BITS;
+    // Sums that reach the top bit: of `a` and above, and of what is above `z`.
+    let (from_a, above_z) = (low + each(0x80 - b'a'), low + each(0x80 - b'z' - 1));
+    from_a & !above_z & !bytes & TOP_BITS
 }
 
 #[inline]

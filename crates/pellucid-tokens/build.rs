@@ -13,6 +13,9 @@ use regex_syntax::hir::HirKind;
 
 use hash::HEAD_BYTES;
 use hash::N_BUCKETS;
+use hash::START_BITS;
+use hash::WORD_BYTES;
+use hash::Word;
 
 /// Kinds of characters, by their number in `src/class.rs`.
 const CLASSES: [(u8, &str); 6] =
@@ -24,9 +27,11 @@ const BLOCK: usize = 128;
 fn main() {
     println!("cargo::rerun-if-changed=build.rs");
     println!("cargo::rerun-if-changed=src/hash.rs");
-    let (starts, buckets) = table(&tokens());
+    let tokens = tokens();
+    let (starts, buckets) = table(&tokens);
     write("starts", &bytes(&starts));
     write("buckets", &buckets);
+    write("pairs", &pairs(&tokens));
     let (blocks, kinds) = classes();
     write("blocks", &blocks);
     write("kinds", &kinds);
@@ -38,11 +43,17 @@ fn tokens() -> Vec<Vec<u8>> {
     (0..).map(|rank| encoding.decode(&[rank])).take_while(|token| !token.is_empty()).collect()
 }
 
-/// Where each bucket begins, and the buckets.
+/// Where each bucket begins with which tags are in it, and the buckets.
 fn table(tokens: &[Vec<u8>]) -> (Vec<u32>, Vec<u8>) {
     let mut buckets = vec![Vec::new(); N_BUCKETS];
+    let mut tags = vec![0; N_BUCKETS + 1];
     for (rank, token) in tokens.iter().enumerate() {
-        let (bucket, tag) = hash::place(token);
+        let hash = match token.len() {
+            len @ ..=WORD_BYTES => Word::load(token, 0, len).hash(len),
+            _ => hash::long_hash(token),
+        };
+        let (bucket, tag) = hash::place(hash);
+        tags[bucket] |= hash::tag_bit(tag);
         let [low, middle, high, 0] = number(rank).to_le_bytes() else {
             panic!("ranks have three bytes");
         };
@@ -54,7 +65,23 @@ fn table(tokens: &[Vec<u8>]) -> (Vec<u32>, Vec<u8>) {
         *end += bucket.len();
         Some(*end)
     });
-    (std::iter::once(0).chain(ends).map(number).collect(), buckets.concat())
+    let starts = std::iter::once(0).chain(ends).map(number).zip(tags).map(|(start, tags)| {
+        assert_eq!(start >> START_BITS, 0, "the buckets are smaller than that");
+        start | tags
+    });
+    (starts.collect(), [buckets.concat(), vec![0; WORD_BYTES]].concat())
+}
+
+/// The ranks of all pairs of bytes, three bytes each; ones where a pair is no token.
+fn pairs(tokens: &[Vec<u8>]) -> Vec<u8> {
+    let mut pairs = vec![0xFF; 3 << 16];
+    for (rank, token) in tokens.iter().enumerate() {
+        if let [first, second] = **token {
+            let place = 3 * usize::from(u16::from_be_bytes([first, second]));
+            pairs[place..place + 3].copy_from_slice(&number(rank).to_le_bytes()[..3]);
+        }
+    }
+    pairs
 }
 
 /// The kinds of all characters: for each block of characters which block of kinds it has, and the

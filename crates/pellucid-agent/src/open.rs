@@ -28,6 +28,7 @@ use pellucid_store::read::ReadError;
 use pellucid_store::read::SessionFile;
 use pellucid_store::recorder::Recorder;
 use pellucid_store::side::Side;
+use pellucid_workspace::skills::bundled;
 
 use crate::child::Origin;
 use crate::crew::Crew;
@@ -212,6 +213,9 @@ pub fn open(plan: Plan, opening: Opening) -> Result<Session, OpenError> {
     let raw_reasoning = if config.display.show_raw_reasoning { RawReasoning::Shown } else { RawReasoning::Hidden };
     let notices = notices(&config);
     let compact_prompt = config.prompt.compact_prompt.as_ref().map(gather::provided);
+    if let Err(error) = bundled::install(&config.prompt.pack, &home) {
+        tracing::warn!(%error, "the skills of the pack could not be put into place");
+    }
     let sources = match catalogue {
         Some(catalogue) => Sources::sharing(config, env, catalogue),
         None => Sources::new(config, env),

@@ -35,6 +35,7 @@ pub use layout::Strategy;
 pub use layout::Target;
 pub use layout::ToolSlot;
 pub use layout::ToolsOnly;
+pub use models::LevelText;
 pub use models::ModelEntry;
 pub use shelf::PackFile;
 pub use slot_text::SlotText;
@@ -247,6 +248,11 @@ impl Pack {
     /// If the layout does not name it.
     pub fn tool_file(&self, file: &str) -> &ToolFile {
         self.tools.get(&self.shelf, file).unwrap_or_else(|| panic!("tool {file} is named by the layout"))
+    }
+
+    /// The entry of the pack's `models.json` that has just this name.
+    pub fn model_entry(&self, slug: &str) -> Option<&ModelEntry> {
+        self.models.as_ref()?.named(slug)
     }
 
     /// The texts of its own that the pack has for a model: those of the longest name that

@@ -62,9 +62,50 @@ fn is_line_end(byte: u8) -> bool {
     matches!(byte, b'\r' | b'\n')
 }
 
+/// Where the letters end that begin at `start`: some in upper case, then some in lower case.
 #[inline]
 fn word(text: &[u8], start: usize) -> usize {
-    run(text, run(text, start, UPPER), LOWER)
+    // Eight at a time: how long a word is cannot be foreseen, and a wrong guess costs more than all of them.
+    let Some(bytes) = text[start..].first_chunk::<8>() else {
+        return run(text, run(text, start, UPPER), LOWER);
+    };
+    let bytes = u64::from_le_bytes(*bytes);
+    let after_upper = !letters(bytes, b'A', b'Z') & TOP_BITS;
+    let after_lower = !letters(bytes, b'a', b'z') & TOP_BITS;
+    // From the first bit on that is not of upper case; none if all are.
+    let after = after_lower & (after_upper & after_upper.wrapping_neg()).wrapping_neg();
+    if after != 0 {
+        return start + after.trailing_zeros() as usize / 8;
+    }
+    let end = start + 8;
+    lower_case(text, if after_upper == 0 { run(text, end, UPPER) } else { end })
+}
+
+/// Where the letters in lower case end that begin at `start`.
+#[inline]
+fn lower_case(text: &[u8], start: usize) -> usize {
+    let mut end = start;
+    while let Some(bytes) = text[end..].first_chunk::<8>() {
+        let after = !letters(u64::from_le_bytes(*bytes), b'a', b'z') & TOP_BITS;
+        if after != 0 {
+            return end + after.trailing_zeros() as usize / 8;
+        }
+        end += 8;
+    }
+    run(text, end, LOWER)
+}
+
+/// The top bit of each of eight bytes.
+const TOP_BITS: u64 = 0x8080_8080_8080_8080;
+
+/// The top bits of those of eight bytes that are letters from one to another.
+#[inline]
+fn letters(bytes: u64, first: u8, last: u8) -> u64 {
+    let each = |byte: u8| u64::from(byte) * 0x0101_0101_0101_0101;
+    let low = bytes & !TOP_BITS;
+    // Sums that reach the top bit: of the first letter and above, and of what is above the last one.
+    let (from_first, above_last) = (low + each(0x80 - first), low + each(0x80 - last - 1));
+    from_first & !above_last & !bytes & TOP_BITS
 }
 
 #[inline]
@@ -102,4 +143,33 @@ fn run(text: &[u8], start: usize, of: u8) -> usize {
         end += 1;
     }
     end
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_of_any_length_end_where_their_letters_end() {
+        for n_upper in 0..20 {
+            for n_lower in 0..20 {
+                let letters = "A".repeat(n_upper) + &"z".repeat(n_lower);
+                for after in ["", "A", "@", "[", "`", "{", "9 and more of it", "\u{e9}", "\u{7a}\u{e9}"] {
+                    let text = format!("{letters}{after}");
+                    let expected = run(text.as_bytes(), run(text.as_bytes(), 0, UPPER), LOWER);
+                    assert_eq!(word(text.as_bytes(), 0), expected, "{text}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn letters_are_told_from_all_other_bytes() {
+        for byte in 0..=u8::MAX {
+            for (first, last) in [(b'a', b'z'), (b'A', b'Z')] {
+                let expected = if (first..=last).contains(&byte) { TOP_BITS } else { 0 };
+                assert_eq!(letters(u64::from_le_bytes([byte; 8]), first, last), expected, "{byte}");
+            }
+        }
+    }
 }

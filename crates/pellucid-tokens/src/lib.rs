@@ -105,7 +105,7 @@ impl Counter for Exact {
     fn count(&self, text: &str) -> usize {
         // Control tokens cannot be smuggled in as text: their spelling counts as what it is.
         let mut merger = self.merger.borrow_mut();
-        pieces::pieces(text).map(|piece| merger.count(piece.as_bytes())).sum()
+        pieces::pieces(text).map(|(at, len)| merger.count(text.as_bytes(), at, len)).sum()
     }
 }
 

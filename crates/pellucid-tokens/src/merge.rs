@@ -7,28 +7,29 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use crate::hash;
+use crate::hash::WORD_BYTES;
+use crate::hash::Word;
 use crate::table;
+use crate::table::NO_RANK;
 
 /// How many bytes a piece has that is called short.
 const SHORT: usize = 40;
 
-/// No pair, or none that makes a token.
-const NO_RANK: u32 = u32::MAX;
-
 /// How many pieces are remembered with their counts.
 const N_MEMOS: usize = 1 << 14;
 
-/// The longest piece that is remembered.
-const MEMO_BYTES_MAX: usize = 15;
+/// The longest piece that is remembered: with its length and its count it makes a word.
+const MEMO_BYTES_MAX: usize = WORD_BYTES - 1;
+
+/// Where in a word the length of what is remembered stands, and above it the count.
+const LEN_SHIFT: u32 = 56;
+const COUNT_SHIFT: u32 = 60;
 
 /// Puts pieces together. The buffers are used again for the next one.
 #[derive(Debug)]
 pub struct Merger {
     /// Texts repeat their words: what was counted lately is found here without the table.
-    memos: Vec<u128>,
-    /// Their counts.
-    memo_counts: Vec<u8>,
+    memos: Vec<Word>,
     /// For each byte that begins a part: where the part ends. Elsewhere zero.
     ends: Vec<usize>,
     /// For each byte that begins a part: where the part before it begins.
@@ -39,33 +40,38 @@ pub struct Merger {
 
 impl Default for Merger {
     fn default() -> Self {
-        let (memos, memo_counts) = (vec![0; N_MEMOS], vec![0; N_MEMOS]);
-        Self { memos, memo_counts, ends: Vec::new(), before: Vec::new(), queue: BinaryHeap::new() }
+        let memos = vec![Word { low: 0, high: 0 }; N_MEMOS];
+        Self { memos, ends: Vec::new(), before: Vec::new(), queue: BinaryHeap::new() }
     }
 }
 
 impl Merger {
-    /// How many tokens a piece has.
-    pub fn count(&mut self, piece: &[u8]) -> usize {
-        if piece.len() < 2 {
-            return piece.len();
+    /// How many tokens the piece has that begins at a place in a text and is so long.
+    #[inline]
+    pub fn count(&mut self, text: &[u8], at: usize, len: usize) -> usize {
+        if len < 2 {
+            return len;
         }
-        let Some(key) = memo_key(piece) else {
-            return self.count_anew(piece);
-        };
-        let place = memo_place(key);
-        if self.memos[place] == key {
-            return self.memo_counts[place].into();
+        if len > MEMO_BYTES_MAX {
+            return self.count_anew(&text[at..at + len]);
         }
-        let count = self.count_anew(piece);
-        self.memos[place] = key;
+        let word = Word::load(text, at, len);
+        let hash = word.hash(len);
+        let place = usize::try_from(hash >> 40).unwrap_or_default() % N_MEMOS;
+        let key = Word { high: word.high | (len as u64) << LEN_SHIFT, ..word };
+        let memo = self.memos[place];
+        let difference = memo.high ^ key.high;
+        if memo.low == key.low && difference >> COUNT_SHIFT << COUNT_SHIFT == difference {
+            return (memo.high >> COUNT_SHIFT) as usize;
+        }
+        let count = if table::word_rank(word, len) == NO_RANK { count_short(&text[at..at + len]) } else { 1 };
         // There are no more tokens than bytes, and of those there are few.
-        self.memo_counts[place] = u8::try_from(count).unwrap_or(u8::MAX);
+        self.memos[place] = Word { high: key.high | (count as u64) << COUNT_SHIFT, ..key };
         count
     }
 
     fn count_anew(&mut self, piece: &[u8]) -> usize {
-        if piece.len() < 2 || table::rank(piece).is_some() {
+        if piece.len() < 2 || table::rank(piece, 0, piece.len()) != NO_RANK {
             return piece.len().min(1);
         }
         if piece.len() <= SHORT { count_short(piece) } else { self.count_long(piece) }
@@ -102,61 +108,51 @@ impl Merger {
     }
 
     fn offer(&mut self, piece: &[u8], start: usize, end: usize) {
-        if let Some(rank) = table::rank(&piece[start..end]) {
+        let rank = table::rank(piece, start, end - start);
+        if rank != NO_RANK {
             self.queue.push(Reverse((rank, start, end)));
         }
     }
 }
 
-/// A piece that is not too long to be remembered, as a number: its bytes, and its length on top.
-fn memo_key(piece: &[u8]) -> Option<u128> {
-    let len = piece.len();
-    let bytes = match len {
-        // Two words that overlap: what is in both is the same.
-        8..=MEMO_BYTES_MAX => {
-            let (first, last) = (piece.first_chunk::<8>()?, piece.last_chunk::<8>()?);
-            u128::from(u64::from_le_bytes(*first)) | u128::from(u64::from_le_bytes(*last)) << ((len - 8) * 8)
-        }
-        4..8 => {
-            let (first, last) = (piece.first_chunk::<4>()?, piece.last_chunk::<4>()?);
-            u128::from(u32::from_le_bytes(*first)) | u128::from(u32::from_le_bytes(*last)) << ((len - 4) * 8)
-        }
-        1..4 => piece.iter().rev().fold(0, |bytes, byte| bytes << 8 | u128::from(*byte)),
-        _ => return None,
-    };
-    Some(bytes | (len as u128) << 120)
-}
-
-fn memo_place(key: u128) -> usize {
-    let [low, high] = [key, key >> 64].map(|half| u64::try_from(half & u128::from(u64::MAX)).unwrap_or_default());
-    usize::try_from(hash::mix(low ^ high.rotate_left(17)) >> 40).unwrap_or_default() % N_MEMOS
-}
-
 /// The same for a short piece, with nothing but the stack.
 fn count_short(piece: &[u8]) -> usize {
+    // With a word of zeros behind it, every part of it can be read as a word.
+    let mut bytes = [0; SHORT + WORD_BYTES];
+    bytes[..piece.len()].copy_from_slice(piece);
     // Where each part begins, and the rank of what it makes with the next one.
-    let mut parts = [(0, NO_RANK); SHORT + 1];
-    let mut n_parts = piece.len();
-    let rank_of = |start: usize, end: usize| table::rank(&piece[start..end]).unwrap_or(NO_RANK);
-    for (at, part) in parts.iter_mut().enumerate().take(n_parts + 1) {
-        *part = (at, if at + 2 <= piece.len() { rank_of(at, at + 2) } else { NO_RANK });
+    let mut starts = [0_u8; SHORT + 2];
+    let mut ranks = [NO_RANK; SHORT + 2];
+    for at in 0..piece.len() {
+        starts[at + 1] = starts[at] + 1;
+        if at + 1 < piece.len() {
+            ranks[at] = table::pair_rank(bytes[at], bytes[at + 1]);
+        }
     }
+    let mut n_parts = piece.len();
     loop {
-        let pairs = parts[..n_parts].iter().enumerate();
-        let Some((at, (_, rank))) = pairs.min_by_key(|(_, (_, rank))| *rank) else {
-            return 0;
-        };
-        if *rank == NO_RANK {
+        let (mut least, mut at) = (NO_RANK, 0);
+        for (n, rank) in ranks[..n_parts].iter().enumerate() {
+            if *rank < least {
+                (least, at) = (*rank, n);
+            }
+        }
+        if least == NO_RANK {
             return n_parts;
         }
-        parts.copy_within(at + 2..=n_parts, at + 1);
+        starts.copy_within(at + 2..=n_parts, at + 1);
+        ranks.copy_within(at + 2..=n_parts, at + 1);
         n_parts -= 1;
-        let rank_at = |parts: &[(usize, u32)], at: usize| {
-            if at + 2 <= n_parts { rank_of(parts[at].0, parts[at + 2].0) } else { NO_RANK }
+        let rank_at = |at: usize| {
+            if at + 2 > n_parts {
+                return NO_RANK;
+            }
+            let start = usize::from(starts[at]);
+            table::rank(&bytes, start, usize::from(starts[at + 2]) - start)
         };
-        parts[at].1 = rank_at(&parts, at);
+        ranks[at] = rank_at(at);
         if at > 0 {
-            parts[at - 1].1 = rank_at(&parts, at - 1);
+            ranks[at - 1] = rank_at(at - 1);
         }
     }
 }
@@ -170,20 +166,27 @@ mod tests {
     #[test]
     fn pieces_of_zeros_are_told_apart_by_their_length() {
         let mut merger = Merger::default();
-        let counts = [1, 2, 3, 2, 1].map(|len| merger.count(&vec![0; len]));
-        assert_eq!(counts, [1, 2, 3, 2, 1].map(|len| Merger::default().count(&vec![0; len])));
+        for len in [1, 2, 3, 2, 1, 15, 14, 15, 16] {
+            let piece = vec![0; len];
+            assert_eq!(merger.count(&piece, 0, len), Merger::default().count_anew(&piece), "{len}");
+        }
     }
 
     #[test]
     fn every_byte_of_a_piece_counts_for_what_is_remembered() {
-        let piece = b"abcdefghijklmno";
-        for len in 1..=piece.len() {
-            let key = memo_key(&piece[..len]).unwrap().to_le_bytes();
-            assert_eq!(key[..len], piece[..len]);
-            assert_eq!(usize::from(key[15]), len);
+        for len in 2..=MEMO_BYTES_MAX {
+            let mut merger = Merger::default();
+            let piece = vec![b'a'; len];
+            merger.count(&piece, 0, len);
+            for at in 0..len {
+                // Each takes the place of the other if their places are the same.
+                let mut other = piece.clone();
+                other[at] = 0xFF;
+                let expected = Merger::default().count_anew(&other);
+                assert_eq!(merger.count(&other, 0, len), expected, "{len} {at}");
+                assert_eq!(merger.count(&other, 0, len), expected, "{len} {at}");
+            }
         }
-        assert_eq!(memo_key(b""), None);
-        assert_eq!(memo_key(&[b'a'; 16]), None);
     }
 
     proptest! {
@@ -195,6 +198,15 @@ mod tests {
         #[test]
         fn so_are_words(piece in "[a-zA-Z]{2,40}") {
             prop_assert_eq!(count_short(piece.as_bytes()), Merger::default().count_long(piece.as_bytes()));
+        }
+
+        #[test]
+        fn a_piece_counts_the_same_wherever_it_stands(before in "[a-z]{0,9}", piece in "[a-zé]{1,18}", after in "[a-z]{0,20}") {
+            let text = format!("{before}{piece}{after}");
+            let mut merger = Merger::default();
+            let there = merger.count(text.as_bytes(), before.len(), piece.len());
+            prop_assert_eq!(there, Merger::default().count_anew(piece.as_bytes()));
+            prop_assert_eq!(merger.count(piece.as_bytes(), 0, piece.len()), there);
         }
     }
 }

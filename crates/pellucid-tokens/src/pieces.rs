@@ -7,16 +7,19 @@
 use crate::ascii;
 use crate::class::Class;
 
-/// The pieces of a text, in order; together they are the text.
-pub fn pieces(mut text: &str) -> impl Iterator<Item = &str> {
+/// The pieces of a text, in order, by where they begin and how long they are; together they are the text.
+#[inline]
+pub fn pieces(text: &str) -> impl Iterator<Item = (usize, usize)> {
+    let mut at = 0;
     std::iter::from_fn(move || {
-        if text.is_empty() {
+        let start = at;
+        let rest = &text.as_bytes()[start..];
+        if rest.is_empty() {
             return None;
         }
-        let len = ascii::first(text.as_bytes()).unwrap_or_else(|| first(text));
-        let (piece, rest) = text.split_at(len);
-        text = rest;
-        Some(piece)
+        let len = ascii::first(rest).unwrap_or_else(|| first(&text[start..]));
+        at += len;
+        Some((start, len))
     })
 }
 
@@ -153,7 +156,8 @@ mod tests {
 
     #[track_caller]
     fn check_pieces(text: &str, expected: &[&str]) {
-        assert_eq!(pieces(text).collect::<Vec<_>>(), expected);
+        let actual: Vec<&str> = pieces(text).map(|(start, len)| &text[start..start + len]).collect();
+        assert_eq!(actual, expected);
     }
 
     #[test]

@@ -16,6 +16,8 @@ use pellucid_engine::pack::PackError;
 use pellucid_engine::pack::PackFiles;
 use pellucid_engine::pack::slots;
 
+use crate::skills::bundled;
+
 /// The folder with the user's packs, in the home folder.
 pub const FOLDER: &str = "packs";
 
@@ -170,7 +172,8 @@ fn read_folder(root: &Path, folder: &Path, prefix: &str, files: &mut PackFiles) 
         let path = entry.map_err(failed(folder))?.path();
         let not_utf8 = || PackFilesError::NotUtf8 { path: path.clone() };
         let name = path.file_name().and_then(|name| name.to_str()).ok_or_else(not_utf8)?;
-        if name.starts_with('.') {
+        // The skills that a pack brings along need not be texts.
+        if name.starts_with('.') || prefix.is_empty() && name == bundled::FOLDER {
             continue;
         }
         let metadata = fs::metadata(&path).map_err(failed(&path))?;

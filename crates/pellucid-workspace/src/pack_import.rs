@@ -19,6 +19,8 @@ use pellucid_engine::pack::PackFiles;
 use pellucid_engine::pack::slots;
 use pellucid_engine::pack::slots::Upstream;
 
+use crate::skills::bundled;
+
 use self::tokens::Token;
 use self::tools::FoundTool;
 
@@ -36,12 +38,22 @@ const FILE_BYTES_MAX: u64 = 8 * 1024 * 1024;
 pub struct Import {
     /// The texts, as files of a pack.
     pub files: PackFiles,
+    /// The skills that the project brings along.
+    pub skills: bundled::Files,
     /// The slots that have a text, with where it came from.
     pub found: Vec<Found>,
     /// What was not found.
     pub missing: Vec<Missing>,
     /// The release that the checkout says it is.
     pub version: Option<String>,
+}
+
+impl Import {
+    /// The bytes of something that was found.
+    pub fn bytes(&self, found: &Found) -> &[u8] {
+        let skill = || self.skills.get(found.file.strip_prefix(bundled::FOLDER)?.strip_prefix('/')?);
+        self.files.get(&found.file).map(String::as_bytes).or_else(|| skill().map(Vec::as_slice)).unwrap_or_default()
+    }
 }
 
 /// A slot with a text.
@@ -101,6 +113,7 @@ pub fn import(root: &Path) -> Result<Import, ImportError> {
     let models = importer.text(slots::MODELS_UPSTREAM);
     importer.put("models", slots::MODELS.to_owned(), slots::MODELS_UPSTREAM.to_owned(), models);
     importer.tools();
+    importer.skills();
     Ok(importer.import)
 }
 
@@ -161,6 +174,24 @@ impl Importer<'_> {
                 }
             }
         }
+    }
+
+    /// The skills that the project brings along, with everything that belongs to them.
+    fn skills(&mut self) {
+        let from = slots::SKILLS_UPSTREAM;
+        let missing = |why: String| Missing { slot: bundled::FOLDER.to_owned(), from: from.to_owned(), why };
+        let files = match bundled::read(&self.root.join(from)) {
+            Ok(files) => files,
+            Err(error) => return self.import.missing.push(missing(error.to_string())),
+        };
+        if !files.keys().any(|name| name.ends_with("/SKILL.md")) {
+            return self.import.missing.push(missing("there is no folder with a SKILL.md in it".to_owned()));
+        }
+        self.import.found.extend(files.keys().map(|name| {
+            let file = format!("{}/{name}", bundled::FOLDER);
+            Found { slot: file.clone(), file, from: format!("{from}/{name}") }
+        }));
+        self.import.skills = files;
     }
 
     /// A Rust file as tokens.

@@ -6,6 +6,7 @@
 //! Not here: what a head must say and in which order skills are listed (`pellucid-engine`), and
 //! which folders configure a project (`pellucid-config`).
 
+pub mod bundled;
 mod find;
 mod read;
 

@@ -27,9 +27,25 @@ pub struct ModelEntry {
     /// Its base instructions with a place for the tone.
     #[serde(default)]
     pub model_messages: Option<ModelMessages>,
+    /// What pickers say of it.
+    #[serde(default)]
+    pub description: Option<String>,
+    /// What pickers say of the levels of thinking that it offers.
+    #[serde(default)]
+    pub supported_reasoning_levels: Vec<LevelText>,
     /// The file it stands in.
     #[serde(skip)]
     pub file: Arc<str>,
+}
+
+/// What pickers say of a level of thinking.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+pub struct LevelText {
+    /// The level, by its name.
+    pub effort: String,
+    /// One line about it.
+    #[serde(default)]
+    pub description: String,
 }
 
 #[derive(Deserialize)]
@@ -49,6 +65,11 @@ impl ModelEntries {
             entry.file = file.shown.clone();
         }
         Ok(Self { entries: raw.models })
+    }
+
+    /// The entry of just this name.
+    pub(super) fn named(&self, slug: &str) -> Option<&ModelEntry> {
+        self.entries.iter().find(|entry| entry.slug == slug)
     }
 
     /// The entry with the longest name that begins the model's.

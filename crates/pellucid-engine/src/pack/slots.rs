@@ -592,6 +592,9 @@ pub fn find(name: &str) -> Option<&'static KnownSlot> {
 /// Where the catalogue with texts for particular models stands upstream.
 pub const MODELS_UPSTREAM: &str = "codex-rs/core/models.json";
 
+/// Where the skills that the program brings along stand upstream.
+pub const SKILLS_UPSTREAM: &str = "codex-rs/core/src/skills/assets/samples";
+
 /// Where the descriptions of a tool stand upstream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ToolUpstream {

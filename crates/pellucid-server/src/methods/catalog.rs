@@ -267,16 +267,22 @@ fn pack(server: &Server) -> Pack {
 }
 
 fn shown(model: &ModelInfo, pack: &Pack, is_default: bool) -> Model {
-    let levels = model
-        .supported_reasoning_levels
-        .iter()
-        .map(|level| ReasoningEffortOption { reasoning_effort: level.effort, description: level.description.clone() });
+    // What a pack says of a model goes before what we say of it.
+    let entry = pack.model_entry(&model.slug);
+    let levels = model.supported_reasoning_levels.iter().map(|level| {
+        let words = entry.and_then(|entry| {
+            entry.supported_reasoning_levels.iter().find(|words| words.effort == level.effort.as_str())
+        });
+        let description = words.map_or(&level.description, |words| &words.description);
+        ReasoningEffortOption { reasoning_effort: level.effort, description: description.clone() }
+    });
+    let description = entry.and_then(|entry| entry.description.as_ref()).or(model.description.as_ref());
     Model {
         id: model.slug.clone(),
         model: model.slug.clone(),
         upgrade: model.upgrade.as_ref().map(|upgrade| upgrade.model.clone()),
         display_name: model.display_name.clone(),
-        description: model.description.clone().unwrap_or_default(),
+        description: description.cloned().unwrap_or_default(),
         hidden: model.visibility != ModelVisibility::List,
         supported_reasoning_efforts: levels.collect(),
         default_reasoning_effort: model.default_reasoning_level.unwrap_or(ReasoningEffort::None),
@@ -520,5 +526,22 @@ mod tests {
             text.clear();
         }
         expect![[r#"{"data":[{"name":"Plan","mode":"plan","model":null,"reasoning_effort":"medium","developer_instructions":""},{"name":"Default","mode":"default","model":null,"reasoning_effort":null,"developer_instructions":""}]}"#]].assert_eq(&serde_json::to_string(&modes).unwrap());
+    }
+
+    #[tokio::test]
+    async fn a_pack_may_say_what_a_model_is_like() {
+        let models = r#"{"models": [{"slug": "gpt-5.2-codex", "description": "Ours.",
+            "supported_reasoning_levels": [{"effort": "low", "description": "Quick."}]}]}"#;
+        let files = [("home/config.toml", "pack = \"mine\"\n"), ("home/packs/mine/models.json", models)];
+        let world = world(&files, &[]);
+        let list = model_list(&world.server, ModelListParams::default()).await.unwrap();
+        let model = list.data.iter().find(|model| model.id == "gpt-5.2-codex").unwrap();
+        assert_eq!(model.description, "Ours.");
+        let words: Vec<&str> =
+            model.supported_reasoning_efforts.iter().map(|level| level.description.as_str()).collect();
+        assert_eq!(words[0], "Quick.");
+        assert!(words.len() > 1 && words[1..].iter().all(|words| !words.is_empty()), "{words:?}");
+        let other = list.data.iter().find(|model| model.id == "gpt-5.1-codex-mini").unwrap();
+        assert!(!other.description.is_empty() && other.description != "Ours.");
     }
 }

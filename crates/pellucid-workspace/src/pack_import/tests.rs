@@ -52,7 +52,7 @@ fn every_text_is_found_and_is_its_own() {
     assert_eq!(import.missing, []);
     assert_eq!(import.version.as_deref(), Some("0.104.0"));
     for found in &import.found {
-        let text = &import.files[&found.file];
+        let text = std::str::from_utf8(import.bytes(found)).unwrap();
         let shared = ["sandbox_permissions", "justification", "prefix_rule", "items"];
         let parameter = found.slot.split_once('.').map_or("", |(_, path)| path);
         let name =

@@ -12,6 +12,7 @@ use pellucid_workspace::git::Repository;
 use pellucid_workspace::pack_files;
 use pellucid_workspace::pack_import;
 use pellucid_workspace::pack_import::Import;
+use pellucid_workspace::skills::bundled;
 use serde_json::Value;
 use serde_json::json;
 use sha2::Digest;
@@ -92,7 +93,10 @@ fn write(import: &Import, checkout: &Path, folder: &Path) -> Result<(), Failure>
     let shown = std::path::absolute(folder).unwrap_or_else(|_| PathBuf::from(folder));
     Pack::load_user(&files, &shown.to_string_lossy())
         .map_err(|error| Failure::new(format!("Error: the imported texts do not make a pack: {error}")))?;
-    pack_files::write(folder, &files).map_err(|error| super::failure(&error))
+    pack_files::write(folder, &files).map_err(|error| super::failure(&error))?;
+    let skills = folder.join(bundled::FOLDER);
+    bundled::write(&skills, &import.skills)
+        .map_err(|error| Failure::new(format!("Error: could not write {}: {error}", skills.display())))
 }
 
 fn toml_string(text: &str) -> String {
@@ -100,8 +104,8 @@ fn toml_string(text: &str) -> String {
     Value::from(text).to_string()
 }
 
-fn hash(text: &str) -> String {
-    Sha256::digest(text.as_bytes()).iter().map(|byte| format!("{byte:02x}")).collect()
+fn hash(bytes: &[u8]) -> String {
+    Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 fn report(import: &Import) -> String {
@@ -109,8 +113,8 @@ fn report(import: &Import) -> String {
         .found
         .iter()
         .map(|found| {
-            let text = &import.files[&found.file];
-            vec![found.slot.clone(), text.len().to_string(), hash(text)[..16].to_owned(), found.from.clone()]
+            let bytes = import.bytes(found);
+            vec![found.slot.clone(), bytes.len().to_string(), hash(bytes)[..16].to_owned(), found.from.clone()]
         })
         .collect();
     let missing = import.missing.iter();
@@ -121,8 +125,8 @@ fn report(import: &Import) -> String {
 
 fn rows_json(import: &Import) -> Vec<Value> {
     let row = |found: &pack_import::Found| {
-        let text = &import.files[&found.file];
-        json!({ "slot": found.slot, "file": found.file, "bytes": text.len(), "sha256": hash(text), "from": found.from })
+        let bytes = import.bytes(found);
+        json!({ "slot": found.slot, "file": found.file, "bytes": bytes.len(), "sha256": hash(bytes), "from": found.from })
     };
     import.found.iter().map(row).collect()
 }
@@ -180,6 +184,6 @@ mod tests {
         let manifest: Value = serde_json::from_str(&fs::read_to_string(folder.join(slots::MANIFEST)).unwrap()).unwrap();
         let text = &manifest["origin"]["texts"][0];
         assert_eq!((&text["slot"], &text["bytes"]), (&json!("base/default"), &json!(9)));
-        assert_eq!(text["sha256"], hash("Be good.\n"));
+        assert_eq!(text["sha256"], hash(b"Be good.\n"));
     }
 }

@@ -94,7 +94,7 @@ pub fn place(hash: u64) -> (usize, u8) {
 #[inline]
 pub fn tag_bit(tag: u8) -> u32 {
     let n_bits = u32::BITS - START_BITS;
-    1 << (START_BITS + (u32::from(tag) * n_bits >> 8))
+    1 << (START_BITS + ((u32::from(tag) * n_bits) >> 8))
 }
 
 /// Spreads the bits of a number.

@@ -172,12 +172,14 @@ fn bad_files_are_named() {
     let root = checkout(&[]);
     fs::write(root.path().join("codex-rs/core/prompt.md"), b"\xff").unwrap();
     fs::remove_file(root.path().join("codex-rs/core/models.json")).unwrap();
+    fs::remove_file(root.path().join("codex-rs/core/src/skills/assets/samples/sail/SKILL.md")).unwrap();
     let missing: Vec<String> = import(root.path()).unwrap().missing.iter().map(ToString::to_string).collect();
     assert_eq!(
         missing,
         [
             "base/default: codex-rs/core/prompt.md: the file is not UTF-8",
             "models: codex-rs/core/models.json: No such file or directory (os error 2)",
+            "bundled_skills: codex-rs/core/src/skills/assets/samples: there is no folder with a SKILL.md in it",
         ]
     );
 }

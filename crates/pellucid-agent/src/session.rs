@@ -401,9 +401,9 @@ impl Session {
     fn going_on(mut setup: Setup, log: Log, file: &SessionFile, restored: Restored) -> Self {
         let model = &setup.gathered.facts.model.slug;
         if let Some(before) = restored.model.as_ref().filter(|before| *before != model) {
-            let tokens = restored.transcript.tokens();
+            let cost = format!(", and about {} tokens are paid for anew", restored.transcript.tokens());
             let message = format!(
-                "this session was last used with the model `{before}` and goes on with `{model}`; answers may differ, and about {tokens} tokens are paid for anew"
+                "this session was last used with the model `{before}` and goes on with `{model}`; its answers may differ from those of `{before}`{cost}"
             );
             setup.notices.push(EventMessage::Warning { message });
         }

@@ -110,8 +110,8 @@ fn choose(args: &ApplyArgs, git: &Git, places: &Places, last: &[Applied], exact:
     match exact {
         // Git needs the files that the diff was made for, and knows what to do with others.
         Some(exact) if args.three_way || args.print || git.apply(&exact.text, Mode::Check).is_ok() => Ok(exact),
-        _ if args.three_way => Err("--3way needs the commit at which the session began, and this repository does \
-             not have it or the patches do not begin there; nothing was changed"
+        _ if args.three_way => Err("--3way needs the commit at which the session began, which is not to be had here; \
+             nothing was changed"
             .to_owned()),
         exact => diff(&mut Here::new(&git.root), last, places).map_err(|error| {
             let hint = if exact.is_some() { "; --3way merges and marks conflicts" } else { "" };

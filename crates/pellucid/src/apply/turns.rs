@@ -207,6 +207,6 @@ mod tests {
 
     #[test]
     fn patches_that_came_through_a_command_count() {
-        assert_eq!(session(&["turn", "$*** Begin Patch"]), ["/w/in/sub *** Begin Patch|"]);
+        assert_eq!(session(&["turn", "$*** Begin Patch"]), ["/w/in/sub *** Begin Patch"]);
     }
 }

@@ -5,6 +5,7 @@ mod documents;
 mod headers;
 mod mcp;
 mod recall;
+mod request;
 mod shown;
 mod shrink;
 mod variables;
@@ -100,6 +101,8 @@ use serde_json::Value;
 use self::again::Schedule;
 pub(crate) use self::headers::TurnHeaders;
 use self::recall::keep;
+pub(crate) use self::request::AskKind;
+pub(crate) use self::request::Attempt;
 use crate::child;
 use crate::crew;
 use crate::crew::Crew;
@@ -694,98 +697,12 @@ impl Session {
         }
     }
 
-    /// What surrounds the items in the requests of a turn.
-    pub fn frame(&self, output_schema: Option<Value>) -> Frame {
-        let wire = self.setup.wire(output_schema);
-        Frame::new(&self.setup.pack, &self.setup.gathered.facts, &self.instructions, &wire)
-    }
-
     /// Keeps an item for a summary. Session files do not have it.
     pub(crate) fn note(&mut self, item: &Item, origin: &Origin) {
         if let Some((sent, at)) = self.log.sent() {
             sent.noted(at, item);
         }
         self.transcript.record(item, origin);
-    }
-
-    /// Writes down that the last request goes out, for the first time or again.
-    pub(crate) fn log_request(&mut self, turn: &TurnId, attempt: Attempt) {
-        let Some(last) = &self.last else {
-            return;
-        };
-        if let (Some(account), Some((sent, at))) = (&last.account, self.log.sent()) {
-            match attempt {
-                Attempt::First => sent.request(at, turn, Purpose::Answer, &last.frame, account),
-                Attempt::Again => {
-                    let account = Account { marks: Vec::new(), ..account.clone() };
-                    sent.request(at, turn, Purpose::AnswerAgain, &last.frame, &account);
-                }
-            }
-        }
-    }
-
-    /// The estimated tokens of instructions and items.
-    pub(crate) fn prompt_tokens(&self) -> usize {
-        let instructions: usize = self.instructions.iter().map(|fragment| fragment.text.len()).sum();
-        tokens_of_bytes(instructions) + self.transcript.tokens()
-    }
-
-    /// The request with everything recorded so far.
-    pub fn request(&mut self, frame: &Frame) -> Request {
-        let request = frame.request(&mut self.transcript);
-        let divergence = self.transcript.take_divergence();
-        let items = if divergence.is_some() { Items::Changed } else { Items::Extended };
-        let rows = self.transcript.rendered();
-        let account = self.log.is_recording().then(|| self.ledger.account(frame, &request, rows, items));
-        let continuity = self.continuity(frame, &request, divergence);
-        let known = self.last.as_ref().zip(continuity.as_ref()).and_then(|(last, continuity)| {
-            let step = Step {
-                sent: &last.sent,
-                n_items_sent: last.n_items,
-                frame,
-                continuity,
-                items: self.transcript.rendered(),
-            };
-            let Increment { known_bytes, n_returned } = Increment::of(&step)?;
-            Some(Known { number: self.n_requests, bytes: known_bytes, n_returned })
-        });
-        self.n_requests += 1;
-        self.last = Some(LastRequest {
-            frame: frame.clone(),
-            n_items: self.transcript.rendered().len(),
-            sent: Sent::new(frame, self.transcript.shown_len()),
-            continuity,
-            account,
-            known,
-        });
-        request
-    }
-
-    /// How the model is spoken to over a WebSocket, if provider, features and model allow it.
-    pub(crate) fn socket_version(&self) -> Option<SocketVersion> {
-        let facts = &self.setup.gathered.facts;
-        let provider = &self.setup.provider;
-        if !provider.supports_websockets || provider.wire_api != WireApi::Responses {
-            None
-        } else if facts.features.is_on(Feature::ResponsesWebsocketsV2) {
-            Some(SocketVersion::V2)
-        } else if facts.features.is_on(Feature::ResponsesWebsockets) || facts.model.prefer_websockets {
-            Some(SocketVersion::V1)
-        } else {
-            None
-        }
-    }
-
-    /// How the last request may go over a WebSocket, or one that no other adds to.
-    pub(crate) fn socket_ask(&self, turn_id: &TurnId, kind: AskKind) -> Option<SocketAsk> {
-        let last = self.last.as_ref().filter(|_| kind == AskKind::LastRequest);
-        Some(SocketAsk {
-            version: self.socket_version()?,
-            turn: turn_id.as_str().into(),
-            number: last.map(|_| self.n_requests),
-            known: last.and_then(|last| last.known),
-            wants_timings: self.setup.gathered.facts.features.is_on(Feature::RuntimeMetrics),
-        })
     }
 
     /// What the first context leaves out or cuts.
@@ -849,15 +766,6 @@ impl Session {
     }
 }
 
-/// Which attempt a request is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Attempt {
-    /// The first.
-    First,
-    /// Another.
-    Again,
-}
-
 /// The standing texts of a pack that has some. A phase that it does not know is told.
 fn standing(setup: &mut Setup) -> Option<Standing> {
     let cwd = setup.gathered.facts.cwd.clone();
@@ -869,15 +777,6 @@ fn standing(setup: &mut Setup) -> Option<Standing> {
             None
         }
     }
-}
-
-/// What is asked for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum AskKind {
-    /// What the session's last request says.
-    LastRequest,
-    /// A summary.
-    Summary,
 }
 
 /// The log of what is sent, beside the session's file.

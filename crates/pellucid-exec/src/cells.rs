@@ -5,8 +5,9 @@
 //! keeper, which arranges the files once and makes cells: one is always ready, and a command is told to it. The
 //! argument list is the order all the same, and where there is no cell for it, it is started as it is.
 //!
-//! A keeper shows the files as they were mounted when it began, so it is replaced when mounts have changed. What is
-//! protected is part of the limits, and each cell looks whether that is still the same.
+//! A keeper shows the files as they were mounted when it began, so it goes when mounts change: for the next command,
+//! and because a disk that was unmounted stays in use for as long as somebody shows it. What is protected is part of the
+//! limits, and each cell looks whether that is still the same.
 //!
 //! Not here: what cells are made of (`sandbox/helper/keeper.rs`, `sandbox/helper/cell.rs`).
 
@@ -39,6 +40,7 @@ use rustix::process::Signal;
 use tokio::io::Interest;
 use tokio::net::UnixStream;
 use tokio::net::unix::pipe;
+use tokio::task::AbortHandle;
 use tokio::time::timeout;
 
 use crate::before_exec::Attachment;
@@ -63,8 +65,8 @@ static KEEPERS: Mutex<Vec<Arc<Keeper>>> = Mutex::new(Vec::new());
 /// Whether a keeper could not make a single cell. It is then not tried again: commands start without.
 static IS_HOPELESS: AtomicBool = AtomicBool::new(false);
 
-/// How long a keeper may take to come up with a cell, and that to answer. One that takes longer, say because a disk does not answer, is not
-/// waited for: a command has a limit of its own, which counts from its start.
+/// How long a keeper may take to come up with a cell, and that to answer. One that takes longer, say because a disk does
+/// not answer, is not waited for: a command has a limit of its own, which counts from its start.
 const PATIENCE: Duration = Duration::from_secs(5);
 
 /// A command that runs in a cell. All of the cell ends when this is dropped, unless it is to be left alone.
@@ -105,20 +107,20 @@ pub(crate) async fn start(
         let taken = timeout(PATIENCE, keeper.take()).await.unwrap_or_else(|_| Err(io::ErrorKind::TimedOut.into()));
         let begun = match taken {
             // A command that may have begun is not started a second time.
-            Ok(cell) => timeout(PATIENCE, cell.begin(&words, files)).await.map_err(io::Error::from)?,
-            Err(error) => Err(error),
+            Ok(cell) => cell.begin(&words, files, PATIENCE).await?,
+            Err(_) => None,
         };
         match begun {
-            Ok((inmate, Said::Begins)) => {
+            Some((inmate, Said::Begins)) => {
                 keeper.prepare();
                 return Ok(Some(inmate));
             }
-            Ok((_, Said::NotEntered(errno))) => {
+            Some((_, Said::NotEntered(errno))) => {
                 keeper.prepare();
                 return Err(io::Error::from_raw_os_error(errno));
             }
-            Ok((_, Said::OutOfDate | Said::Ended(_))) => dismiss(&keeper),
-            Err(_) => {
+            Some((_, Said::OutOfDate | Said::Ended(_))) => dismiss(&keeper),
+            None => {
                 dismiss(&keeper);
                 if !keeper.has_made_one.load(Ordering::Relaxed) {
                     IS_HOPELESS.store(true, Ordering::Relaxed);
@@ -181,7 +183,23 @@ struct Keeper {
     mounts: File,
     demand: Mutex<Demand>,
     has_made_one: AtomicBool,
+    /// Lets it go when mounts change and no command comes.
+    watch: AbortHandle,
     _process: tokio::process::Child,
+}
+
+impl Drop for Keeper {
+    fn drop(&mut self) {
+        self.watch.abort();
+    }
+}
+
+/// Lets keepers go that show what is not mounted any more, as soon as mounts change.
+async fn watch_mounts(mounts: pipe::Receiver) {
+    // A list that has changed is at fault; it can always be read.
+    if mounts.ready(Interest::ERROR).await.is_ok() {
+        keepers().retain(|it| !it.is_outdated());
+    }
 }
 
 #[derive(Debug, Default)]
@@ -194,7 +212,10 @@ struct Demand {
 
 impl Keeper {
     fn start(helper: &str, limits: &Order) -> io::Result<Self> {
-        let mounts = File::open("/proc/self/mountinfo")?;
+        let open_mounts = || File::open("/proc/self/mountinfo");
+        // Each file tells of a change once, so those who look and those who wait have their own. What is not checked is
+        // whether it is a pipe.
+        let (mounts, watched) = (open_mounts()?, pipe::Receiver::from_file_unchecked(open_mounts()?)?);
         let flags = SocketFlags::CLOEXEC;
         let (socket, theirs) = rustix::net::socketpair(AddressFamily::UNIX, SocketType::SEQPACKET, flags, None)?;
         rustix::io::ioctl_fionbio(&socket, true)?;
@@ -206,7 +227,8 @@ impl Keeper {
         let process = command.spawn()?;
         let (helper, limits) = (helper.to_owned(), limits.clone());
         let (demand, has_made_one) = (Mutex::default(), AtomicBool::new(false));
-        Ok(Self { helper, limits, socket, mounts, demand, has_made_one, _process: process })
+        let watch = tokio::spawn(watch_mounts(watched)).abort_handle();
+        Ok(Self { helper, limits, socket, mounts, demand, has_made_one, watch, _process: process })
     }
 
     fn demand(&self) -> MutexGuard<'_, Demand> {
@@ -310,19 +332,45 @@ struct Cell {
 }
 
 impl Cell {
-    /// Tells the command to the cell, and waits for the answer.
-    async fn begin(self, words: &[u8], files: [BorrowedFd<'_>; 3]) -> io::Result<(Inmate, Said)> {
+    /// Tells the command to the cell, and waits for the answer. Nothing if it has surely not begun there, and will not.
+    ///
+    /// # Errors
+    /// It has begun or may yet begin, although the cell did not say so in time.
+    async fn begin(
+        self,
+        words: &[u8],
+        files: [BorrowedFd<'_>; 3],
+        patience: Duration,
+    ) -> io::Result<Option<(Inmate, Said)>> {
         let Self { socket, first, id } = self;
-        let mut told = File::from(rustix::fs::memfd_create("command", MemfdFlags::CLOEXEC)?);
-        told.write_all(words)?;
+        let Ok(told) = in_memory(words) else { return Ok(None) };
         let [stdin, stdout, stderr] = files;
-        cell::send(&socket, cell::BEGIN, &[told.as_fd(), stdin, stdout, stderr])?;
-        let inmate = Inmate { socket: as_stream(socket)?, first, id, status: None, is_left_alone: false };
-        match inmate.hear().await? {
-            Some(said) => Ok((inmate, said)),
-            None => Err(io::Error::from(io::ErrorKind::UnexpectedEof)),
+        if cell::send(&socket, cell::BEGIN, &[told.as_fd(), stdin, stdout, stderr]).is_err() {
+            return Ok(None);
         }
+        let inmate = Inmate { socket: as_stream(socket)?, first, id, status: None, is_left_alone: false };
+        let said = match timeout(patience, inmate.hear()).await {
+            Ok(Ok(said)) => said,
+            _ => {
+                // One that has ended cannot begin any more, and what it said before can still be heard.
+                inmate.kill();
+                timeout(PATIENCE, inmate.over()).await.map_err(io::Error::from)??;
+                match inmate.hear().await {
+                    Ok(Some(Said::Begins)) => return Err(io::ErrorKind::TimedOut.into()),
+                    // It was not even told.
+                    Err(error) if error.kind() == io::ErrorKind::ConnectionReset => None,
+                    said => said?,
+                }
+            }
+        };
+        Ok(said.map(|said| (inmate, said)))
     }
+}
+
+fn in_memory(words: &[u8]) -> io::Result<File> {
+    let mut file = File::from(rustix::fs::memfd_create("command", MemfdFlags::CLOEXEC)?);
+    file.write_all(words)?;
+    Ok(file)
 }
 
 impl Inmate {
@@ -350,16 +398,20 @@ impl Inmate {
         let status = match self.hear().await {
             Ok(Some(Said::Ended(status))) => ExitStatus::from_raw(status),
             _ => {
-                // The first process is gone without a word, so it was ended by force. Its end is complete when all
-                // others of the cell have ended.
-                // What is not checked is whether this is a pipe. It is waited for just like one.
-                let first = pipe::Receiver::from_file_unchecked(File::from(self.first.try_clone()?))?;
-                first.readable().await?;
+                // The first process is gone without a word, so it was ended by force.
+                self.over().await?;
                 ExitStatus::from_raw(libc::SIGKILL)
             }
         };
         self.status = Some(status);
         Ok(status)
+    }
+
+    /// Waits for the end of the first process, which is complete when all others of the cell have ended.
+    async fn over(&self) -> io::Result<()> {
+        // What is not checked is whether this is a pipe. It is waited for just like one.
+        let first = pipe::Receiver::from_file_unchecked(File::from(self.first.try_clone()?))?;
+        first.readable().await
     }
 
     /// The command is over, and what it left running may go on.
@@ -375,5 +427,49 @@ impl Inmate {
     /// Asks the command and its group to end.
     pub(crate) fn terminate(&self) {
         let _ = rustix::process::pidfd_send_signal(&self.first, Signal::TERM);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::process::Command;
+
+    use rustix::process::Pid;
+    use rustix::process::PidfdFlags;
+
+    use super::*;
+
+    /// A cell that has said this, and nothing after it.
+    fn silent_cell(said: Option<Said>) -> (Cell, std::process::Child) {
+        let (socket, theirs) =
+            rustix::net::socketpair(AddressFamily::UNIX, SocketType::SEQPACKET, SocketFlags::CLOEXEC, None).unwrap();
+        if let Some(said) = said {
+            rustix::io::write(&theirs, &said.to_bytes()).unwrap();
+        }
+        let process = Command::new("sleep").arg("100000").stdin(theirs).spawn().unwrap();
+        let first = rustix::process::pidfd_open(Pid::from_child(&process), PidfdFlags::empty()).unwrap();
+        (Cell { socket, first, id: process.id() }, process)
+    }
+
+    #[tokio::test]
+    async fn a_command_that_was_not_begun_in_time_never_will_be() {
+        let null = File::open("/dev/null").unwrap();
+        let files = [null.as_fd(), null.as_fd(), null.as_fd()];
+        let (cell, mut process) = silent_cell(None);
+        let begun = cell.begin(b"", files, Duration::ZERO).await.unwrap();
+        assert!(begun.is_none(), "{begun:?}");
+        assert_eq!(process.wait().unwrap().signal(), Some(libc::SIGKILL));
+    }
+
+    #[tokio::test]
+    async fn a_command_that_begins_is_not_ended() {
+        let null = File::open("/dev/null").unwrap();
+        let files = [null.as_fd(), null.as_fd(), null.as_fd()];
+        let (cell, mut process) = silent_cell(Some(Said::Begins));
+        let begun = cell.begin(b"", files, PATIENCE).await.unwrap();
+        assert!(matches!(begun, Some((_, Said::Begins))), "{begun:?}");
+        assert_eq!(process.try_wait().unwrap(), None);
+        drop(begun);
+        assert_eq!(process.wait().unwrap().signal(), Some(libc::SIGKILL));
     }
 }

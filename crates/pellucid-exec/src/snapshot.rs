@@ -12,6 +12,7 @@ use std::fs;
 use std::fs::OpenOptions;
 use std::io;
 use std::io::Write;
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::DirBuilderExt;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
@@ -97,6 +98,7 @@ impl Snapshot {
         let mut marked = env.clone();
         marked.insert("PELLUCID_MARKER".into(), MARKER.into());
         let written = run(shell, ["-lc", script], cwd, &marked).await?;
+        let written = String::from_utf8(written).map_err(|_| SnapshotError::Unreadable)?;
         let text = written.split_once(&format!("\n{MARKER}\n")).ok_or(SnapshotError::Unreadable)?.1;
 
         let folder = home.join(FOLDER);
@@ -105,9 +107,11 @@ impl Snapshot {
         snapshot
             .write(&folder, &format!("{MARKER}\n{text}"))
             .map_err(|error| SnapshotError::File { path: snapshot.path.clone(), error })?;
-        // Should it be of no use, it is removed again with `snapshot`. Not every system's `env` can list.
+        // Should it be of no use, it is removed again with `snapshot`. Not every system's `env` can list, and people
+        // have functions of that name.
         let file = quoted(&snapshot.path.to_string_lossy());
-        let listed = run(shell, ["-c", &format!("set -e; . {file} > /dev/null; env -0 || :")], cwd, env).await?;
+        let script = format!("set -e; . {file} > /dev/null; command env -0 || :");
+        let listed = run(shell, ["-c", &script], cwd, env).await?;
         snapshot.variables = variables(&listed);
         Ok(snapshot)
     }
@@ -200,7 +204,7 @@ fn script_of(shell: &Path) -> Option<&'static str> {
     }
 }
 
-async fn run(shell: &Path, arguments: [&str; 2], cwd: &Path, env: &Variables) -> Result<String, SnapshotError> {
+async fn run(shell: &Path, arguments: [&str; 2], cwd: &Path, env: &Variables) -> Result<Vec<u8>, SnapshotError> {
     let argv = [&*shell.to_string_lossy(), arguments[0], arguments[1]].map(str::to_owned).to_vec();
     let command = Command { argv, arg0: None, cwd: cwd.to_owned(), env: env.clone() };
     let finished = process::run(&command, Some(LIMIT), None).await?;
@@ -210,16 +214,17 @@ async fn run(shell: &Path, arguments: [&str; 2], cwd: &Path, env: &Variables) ->
     if finished.stdout.n_dropped > 0 {
         return Err(SnapshotError::Unreadable);
     }
-    String::from_utf8(finished.stdout.bytes).map_err(|_| SnapshotError::Unreadable)
+    Ok(finished.stdout.bytes)
 }
 
 /// The variables of a list, each of which ends with a byte that none can have. Nothing if it is no list.
-fn variables(listed: &str) -> Option<Variables> {
+fn variables(listed: &[u8]) -> Option<Variables> {
     let mut found = Variables::new();
-    for entry in listed.strip_suffix('\0')?.split('\0') {
-        let (name, value) = entry.split_once('=')?;
-        if !OWN.contains(&name) {
-            found.insert(name.into(), value.into());
+    for entry in listed.strip_suffix(b"\0")?.split(|byte| *byte == 0) {
+        let at = entry.iter().position(|byte| *byte == b'=')?;
+        let [name, value] = [&entry[..at], &entry[at + 1..]].map(OsStr::from_bytes);
+        if !OWN.iter().any(|own| name == *own) {
+            found.insert(name.to_owned(), value.to_owned());
         }
     }
     Some(found)
@@ -257,11 +262,11 @@ mod tests {
 
     #[test]
     fn a_list_of_variables_is_read_or_is_none() {
-        let found = variables("A=1=2\0B=\nx\0SHLVL=3\0").unwrap();
+        let found = variables(b"A=1=2\0B=\nx\0SHLVL=3\0").unwrap();
         assert_eq!(found, Variables::from([("A".into(), "1=2".into()), ("B".into(), "\nx".into())]));
-        assert_eq!(variables(""), None);
-        assert_eq!(variables("A=1\n"), None);
-        assert_eq!(variables("usage\0"), None);
+        assert_eq!(variables(b""), None);
+        assert_eq!(variables(b"A=1\n"), None);
+        assert_eq!(variables(b"usage\0"), None);
     }
 
     #[test]

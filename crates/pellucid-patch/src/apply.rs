@@ -23,8 +23,8 @@ use crate::replace::Content;
 use crate::replace::Like;
 use crate::replace::Staged;
 use crate::replace::check_writable;
-use crate::replace::free_name;
 use crate::replace::overwrite;
+use crate::replace::put_aside;
 use crate::replace::put_back;
 use crate::text::Text;
 use crate::verify::Before;
@@ -283,8 +283,15 @@ impl<'a> Write<'a> {
         check_writable(real, &metadata).map_err(|error| step.write_error(error))?;
         match Staged::new(real, &Content::Text(text), Like::Replaced(&metadata)) {
             Ok(staged) => write.staged = Some(staged),
+            // What has no room beside it may have none in its place, and what was there would be lost.
+            Err(error) if is_full(&error) => return Err(step.write_error(error)),
             // Where nothing can be made beside it, the file itself may still be writable.
-            Err(_) => check_unchanged(step, fs::metadata(real).ok().as_ref())?,
+            Err(_) => {
+                check_unchanged(step, fs::metadata(real).ok().as_ref())?;
+                // What it is made of may be put aside before its turn, or be the file that is overwritten.
+                let text = text.flat().map_err(|error| step.write_error(error))?;
+                write.text = Cow::Owned(Text::whole(text));
+            }
         }
         write.old = Some(metadata);
         Ok(write)
@@ -298,6 +305,10 @@ impl<'a> Write<'a> {
 
 fn is_missing(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
+}
+
+fn is_full(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded | io::ErrorKind::FileTooLarge)
 }
 
 /// What was done, to be taken back from the end.
@@ -335,9 +346,8 @@ impl Journal {
     }
 
     fn put_aside(&mut self, step: &Step<'_>, gone: Gone) -> Result<(), ApplyError> {
-        let aside = free_name(step.real.parent().unwrap_or(Path::new("/")));
         let path = step.entry.written.clone();
-        fs::rename(&step.real, &aside).map_err(|source| match gone {
+        let aside = put_aside(&step.real).map_err(|source| match gone {
             Gone::Moved => ApplyError::RemoveOriginal { path, source },
             Gone::Deleted => ApplyError::Delete { path, source: Some(source) },
         })?;
@@ -354,7 +364,7 @@ impl Journal {
                 write.stage_new()?
             }
         };
-        staged.commit().map_err(|error| step.write_error(error))?;
+        staged.commit().map_err(|(error, _)| step.write_error(error))?;
         self.done.push(Done::New(step.real.clone()));
         Ok(())
     }
@@ -384,15 +394,18 @@ impl Journal {
             None => None,
         };
         let old = Old::read(step, metadata)?;
-        // What it is made of may be the file that is about to be overwritten.
-        let text = text.flat().map_err(|error| step.write_error(error))?;
-        let is_replaced = staged.is_some_and(|staged| staged.commit().is_ok());
+        let bytes = match staged.map(Staged::commit) {
+            Some(Ok(())) => {
+                self.done.push(Done::Replaced { path, old });
+                return Ok(());
+            }
+            Some(Err((_, staged))) => Some(staged.read().map_err(|error| step.write_error(error))?),
+            None => None,
+        };
+        let content = bytes.as_deref().map_or(Content::Text(&text), Content::Bytes);
         // Recorded before it is overwritten, because that may stop halfway.
         self.done.push(Done::Replaced { path, old });
-        if is_replaced {
-            return Ok(());
-        }
-        overwrite(&step.real, &Content::Bytes(text.as_bytes())).map_err(|error| step.write_error(error))
+        overwrite(&step.real, &content).map_err(|error| step.write_error(error))
     }
 
     /// Everything went well: what was put aside is not needed any more.
@@ -415,7 +428,8 @@ impl Journal {
                 Done::New(path) => (path.clone(), fs::remove_file(path)),
                 Done::Replaced { path, old } => {
                     let staged = Staged::new(&path, &old.content(), Like::Replaced(&old.metadata));
-                    let restored = staged.and_then(Staged::commit).or_else(|_| overwrite(&path, &old.content()));
+                    let restored = staged.and_then(|staged| staged.commit().map_err(|(error, _)| error));
+                    let restored = restored.or_else(|_| overwrite(&path, &old.content()));
                     (path, restored)
                 }
             };

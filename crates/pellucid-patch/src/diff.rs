@@ -198,7 +198,9 @@ fn write_file(out: &mut String, names: &Names, old: Option<&Snapshot>, new: Opti
     let new_head = new.map_or(DEV_NULL.to_owned(), |_| format!("b/{}", names.new));
     match (text_of(old), text_of(new)) {
         (Some(old), Some(new)) => {
-            let difference = difference(old, new);
+            // For git a carriage return ends no line.
+            let [old, new] = [old, new].map(|text| text.split_inclusive('\n').collect::<Vec<_>>());
+            let difference = TextDiff::configure().timeout(SEARCH_MAX).newline_terminated(true).diff_slices(&old, &new);
             let mut hunks = difference.unified_diff();
             write!(out, "{}", hunks.context_radius(N_CONTEXT_LINES).header(&old_head, &new_head))?;
         }

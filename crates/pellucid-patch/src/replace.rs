@@ -66,7 +66,7 @@ impl Staged {
     pub fn new(target: &Path, content: &Content<'_>, like: Like<'_>) -> io::Result<Self> {
         let folder = target.parent().unwrap_or(Path::new("/"));
         let mut staged = Self { target: target.to_owned(), temporary: None };
-        let (path, mut file) = create_beside(folder)?;
+        let (path, mut file) = create_beside(folder, like)?;
         staged.temporary = Some(path);
         content.write_to(&mut file)?;
         resemble(&file, like)?;
@@ -85,14 +85,20 @@ impl Staged {
         }
     }
 
-    /// Renames it into its place.
-    pub fn commit(mut self) -> io::Result<()> {
-        let Some(temporary) = &self.temporary else {
+    /// Renames it into its place. One that does not get there is still beside it.
+    pub fn commit(mut self) -> Result<(), (io::Error, Self)> {
+        let Some(temporary) = self.temporary.take() else {
             return Ok(());
         };
-        fs::rename(temporary, &self.target)?;
-        self.temporary = None;
-        Ok(())
+        fs::rename(&temporary, &self.target).map_err(|error| {
+            self.temporary = Some(temporary);
+            (error, self)
+        })
+    }
+
+    /// What lies beside its place.
+    pub fn read(&self) -> io::Result<Vec<u8>> {
+        self.temporary.as_ref().map_or_else(|| Err(io::ErrorKind::NotFound.into()), fs::read)
     }
 }
 
@@ -111,6 +117,12 @@ pub fn put_back(aside: &Path, path: &Path) -> io::Result<()> {
     fs::remove_file(aside)
 }
 
+#[cfg(test)]
+thread_local! {
+    /// Whether this thread's files can change places.
+    pub static HAS_EXCHANGE: std::cell::Cell<bool> = const { std::cell::Cell::new(true) };
+}
+
 /// A rename over another file makes some file systems write the new text to the disk at once, because
 /// many programs count on that; an exchange does not.
 #[cfg(any(target_os = "linux", target_os = "android", target_vendor = "apple"))]
@@ -118,6 +130,10 @@ fn exchange(one: &Path, other: &Path) -> io::Result<()> {
     use rustix::fs::CWD;
     use rustix::fs::RenameFlags;
 
+    #[cfg(test)]
+    if !HAS_EXCHANGE.get() {
+        return Err(io::ErrorKind::Unsupported.into());
+    }
     Ok(rustix::fs::renameat_with(CWD, one, CWD, other, RenameFlags::EXCHANGE)?)
 }
 
@@ -126,20 +142,49 @@ fn exchange(_: &Path, _: &Path) -> io::Result<()> {
     Err(io::ErrorKind::Unsupported.into())
 }
 
-/// A name in this folder that nobody has.
-pub fn free_name(folder: &Path) -> PathBuf {
+/// Renames a file to a name beside it that nobody has, and says which.
+pub fn put_aside(path: &Path) -> io::Result<PathBuf> {
+    let folder = path.parent().unwrap_or(Path::new("/"));
     loop {
-        let path = temporary_name(folder);
-        if fs::symlink_metadata(&path).is_err() {
-            return path;
+        let aside = temporary_name(folder);
+        match rename_to_free(path, &aside) {
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+            result => return result.map(|()| aside),
         }
     }
 }
 
-fn create_beside(folder: &Path) -> io::Result<(PathBuf, File)> {
+/// Processes in namespaces of their own have the same numbers, and so the same names: what another has made in the
+/// meantime must not be replaced.
+#[cfg(any(target_os = "linux", target_os = "android", target_vendor = "apple"))]
+pub(crate) fn rename_to_free(path: &Path, free: &Path) -> io::Result<()> {
+    use rustix::fs::CWD;
+    use rustix::fs::RenameFlags;
+    use rustix::io::Errno;
+
+    match rustix::fs::renameat_with(CWD, path, CWD, free, RenameFlags::NOREPLACE) {
+        Err(Errno::INVAL | Errno::NOSYS | Errno::NOTSUP) => rename_if_free(path, free),
+        result => Ok(result?),
+    }
+}
+
+#[cfg(not(any(target_os = "linux", target_os = "android", target_vendor = "apple")))]
+pub(crate) fn rename_to_free(path: &Path, free: &Path) -> io::Result<()> {
+    rename_if_free(path, free)
+}
+
+/// Looks first, where the system cannot do both at once.
+fn rename_if_free(path: &Path, free: &Path) -> io::Result<()> {
+    if fs::symlink_metadata(free).is_ok() { Err(io::ErrorKind::AlreadyExists.into()) } else { fs::rename(path, free) }
+}
+
+pub(crate) fn create_beside(folder: &Path, like: Like<'_>) -> io::Result<(PathBuf, File)> {
+    let mut options = OpenOptions::new();
+    options.write(true).create_new(true);
+    restrict(&mut options, like);
     loop {
         let path = temporary_name(folder);
-        match OpenOptions::new().write(true).create_new(true).open(&path) {
+        match options.open(&path) {
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
             Err(error) => return Err(error),
             Ok(file) => return Ok((path, file)),
@@ -156,6 +201,20 @@ fn temporary_name(folder: &Path) -> PathBuf {
 pub fn overwrite(path: &Path, content: &Content<'_>) -> io::Result<()> {
     content.write_to(&mut OpenOptions::new().write(true).truncate(true).open(path)?)
 }
+
+/// Whoever may not read the file that it resembles may not read what is being written either.
+#[cfg(unix)]
+fn restrict(options: &mut OpenOptions, like: Like<'_>) {
+    use std::os::unix::fs::MetadataExt;
+    use std::os::unix::fs::OpenOptionsExt;
+
+    if let Like::Moved(other) | Like::Replaced(other) = like {
+        options.mode(other.mode() & 0o777);
+    }
+}
+
+#[cfg(not(unix))]
+fn restrict(_: &mut OpenOptions, _: Like<'_>) {}
 
 #[cfg(unix)]
 fn resemble(file: &File, like: Like<'_>) -> io::Result<()> {

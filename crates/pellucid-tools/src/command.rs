@@ -97,13 +97,13 @@ impl From<Refused> for NotRun {
     }
 }
 
-/// Runs a command, and once more outside of the sandbox if that stopped it and somebody allows it.
 /// What the command sees: the environment, and what skills need.
 fn environment(job: &Job) -> Variables {
     let own = job.situation.skill_variables.0.iter().map(|(name, value)| (name.into(), value.into()));
     job.situation.environment.clone().into_iter().chain(own).collect()
 }
 
+/// Runs a command, and once more outside of the sandbox if that stopped it and somebody allows it.
 async fn attempt(job: &Job, wanted: &Wanted) -> Result<Finished, NotRun> {
     if wanted.argv.is_empty() {
         return Err(Refused::ByPolicy("command args are empty".to_owned()).into());

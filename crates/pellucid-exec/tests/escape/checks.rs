@@ -85,6 +85,7 @@ pub fn run(backends: &[Backend]) -> usize {
         tell("commands in places that were ready do not see each other", apart());
         tell("in a place that was ready all ends when time is up", over_time());
         tell("in a place that was ready there can be a terminal", terminal());
+        tell("a place that is ready holds no disk that was unmounted", unmounted());
     }
     if backends.contains(&Backend::Landlock) {
         tell("without namespaces Landlock confines", without_namespaces());
@@ -404,6 +405,48 @@ fn terminal() -> Checked {
     // What is typed may be shown before or between what is said.
     let said: Vec<&str> = said.lines().filter(|it| *it != "word").collect();
     same("said", &said[..], &["1", "24 80", "got word"][..])
+}
+
+fn unmounted() -> Checked {
+    let (world, _services) = Services::start();
+    let output = Way::ByHand.output(&world, &[ourselves(), "unmounting".into()]);
+    let said = String::from_utf8_lossy(&output.stdout).into_owned();
+    let errors = String::from_utf8_lossy(&output.stderr);
+    let is_expected = ["let go", "may not mount"].contains(&said.trim());
+    if is_expected { Ok(()) } else { Err(format!("said {said:?}, and on standard error {errors:?}")) }
+}
+
+/// Plays an agent that has run a command, when a person unmounts a disk.
+pub fn be_unmounting() -> ExitCode {
+    let world = World::told();
+    let disk = &world.outside;
+    // A place for mounts in which the system of this machine is not touched.
+    let is_apart = nix::sched::unshare(nix::sched::CloneFlags::CLONE_NEWNS).is_ok()
+        && rustix::mount::mount_change(
+            "/",
+            rustix::mount::MountPropagationFlags::PRIVATE | rustix::mount::MountPropagationFlags::REC,
+        )
+        .is_ok();
+    let flags = rustix::mount::MountFlags::empty();
+    if !is_apart || rustix::mount::mount("none", disk, "tmpfs", flags, None).is_err() {
+        println!("may not mount");
+        return ExitCode::SUCCESS;
+    }
+    // It is told when the disk is really gone.
+    let gone = rustix::fs::inotify::init(rustix::fs::inotify::CreateFlags::CLOEXEC).unwrap();
+    rustix::fs::inotify::add_watch(&gone, disk, rustix::fs::inotify::WatchFlags::CREATE).unwrap();
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    let ended = runtime.block_on(process::run(&command(&world, "echo $PPID"), None, None)).unwrap();
+    assert_eq!(ended.shown().trim(), "1", "it ran where a place was ready");
+    rustix::mount::unmount(disk, rustix::mount::UnmountFlags::empty()).unwrap();
+    let waiting = move || {
+        let mut watched = [PollFd::new(&gone, PollFlags::IN)];
+        let patience = Timespec { tv_sec: 60, tv_nsec: 0 };
+        rustix::event::poll(&mut watched, Some(&patience)).unwrap()
+    };
+    let n_ready = runtime.block_on(async { tokio::task::spawn_blocking(waiting).await.unwrap() });
+    println!("{}", if n_ready > 0 { "let go" } else { "held" });
+    ExitCode::SUCCESS
 }
 
 fn without_namespaces() -> Checked {

@@ -50,6 +50,7 @@ fn linux() -> ExitCode {
         ["attempt", name] => attempts::run_one(name),
         ["batch", names @ ..] => attempts::run_each(names),
         ["agent", backend, way, "--", command @ ..] => checks::be_agent(backend, way, command),
+        ["unmounting"] => checks::be_unmounting(),
         ["without-namespaces"] => checks::be_without_namespaces(),
         ["--table"] => suite::run(suite::Show::Table),
         [] => suite::run(suite::Show::Failures),

@@ -93,6 +93,27 @@ async fn commands_see_what_a_login_sets() {
     }
 }
 
+#[tokio::test]
+async fn whatever_a_login_sets_is_found() {
+    let rc = "
+        export BYTES=$'\\xff' LIST=a=b
+        greet() { echo \"hello $1\"; }
+        export -f greet
+        env() { echo nothing; }
+    ";
+    let user = User::new(rc);
+    let snapshot = user.snapshot("/bin/bash").await.unwrap();
+    let mut env = user.given();
+    let asked = argv(&[
+        "bash",
+        "-lc",
+        "greet you; printf '%s|' \"$LIST\" \"$OLDPWD\" \"$SHLVL\"; printf %s \"$BYTES\" | wc -c",
+    ]);
+    let wrapped = snapshot.wrap(&asked, Path::new("/"), [], &mut env);
+    assert_eq!(wrapped[..2], argv(&["bash", "-c"]), "what it sets is given, and no script is read");
+    assert_eq!(user.output(wrapped, env).await.split_whitespace().collect::<Vec<_>>(), ["hello", "you", "a=b||1|1"]);
+}
+
 /// Where `env` cannot list variables, the script is read before each command instead.
 #[tokio::test]
 async fn a_system_without_lists_has_the_same_result() {

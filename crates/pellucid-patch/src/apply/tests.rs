@@ -3,8 +3,11 @@ use tempfile::TempDir;
 use super::*;
 use crate::files::Disk;
 use crate::parse::parse;
+use crate::replace::HAS_EXCHANGE;
 use crate::verify::Reader;
+use crate::verify::Texts;
 use crate::verify::verify;
+use crate::verify::verify_with;
 
 fn folder() -> TempDir {
     let folder = tempfile::tempdir().unwrap();
@@ -109,4 +112,76 @@ fn a_change_between_staging_and_writing_is_not_lost() {
     let error = journal.take_back(cause);
     assert!(matches!(error, ApplyError::Changed { .. }), "{error}");
     assert_eq!(content(folder.path()), ["a=a", "b=somebody else", "c=c"]);
+}
+
+/// What the program does: no text is held.
+fn on_disk(folder: &Path, body: &str) -> Verified {
+    let text = format!("*** Begin Patch\n{body}*** End Patch\n");
+    verify_with(&parse(&text).unwrap(), folder, &Disk, Reader::Program, Texts::OnDisk).unwrap()
+}
+
+#[test]
+fn where_files_cannot_change_places_one_is_moved_onto_another_all_the_same() {
+    let folder = folder();
+    let patch = on_disk(folder.path(), "*** Update File: a\n*** Move to: c\n-a\n+x\n");
+    HAS_EXCHANGE.set(false);
+    let applied = patch.apply(&Writable::Everywhere);
+    HAS_EXCHANGE.set(true);
+    applied.unwrap();
+    assert_eq!(content(folder.path()), ["b=b", "c=x"]);
+}
+
+/// Where a name of one letter fits, and none of those that are beside a file for a moment.
+#[cfg(target_os = "linux")]
+fn folder_without_room(folder: &Path) -> PathBuf {
+    const PATH_BYTES_MAX: usize = 4095;
+    let mut deep = folder.to_owned();
+    loop {
+        let n_left = PATH_BYTES_MAX - deep.as_os_str().len() - "/".len() - "/c".len();
+        if n_left == 0 {
+            return deep;
+        }
+        // Never so long that there is no room for the slash before another one.
+        deep.push("x".repeat(if n_left > 200 { 100 } else { n_left }));
+        fs::create_dir(&deep).unwrap();
+        if n_left <= 200 {
+            return deep;
+        }
+    }
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn where_nothing_can_be_beside_a_file_another_is_moved_onto_it_all_the_same() {
+    let folder = folder();
+    let deep = folder_without_room(folder.path());
+    fs::write(deep.join("c"), "c\n").unwrap();
+    let body = format!("*** Update File: a\n*** Move to: {}\n-a\n+x\n", deep.join("c").display());
+    on_disk(folder.path(), &body).apply(&Writable::Everywhere).unwrap();
+    assert_eq!(content(&deep), ["c=x"]);
+    assert!(!folder.path().join("a").exists());
+}
+
+#[test]
+fn what_another_made_in_the_meantime_is_not_replaced() {
+    let folder = folder();
+    let (a, b) = (folder.path().join("a"), folder.path().join("b"));
+    let error = crate::replace::rename_to_free(&a, &b).unwrap_err();
+    assert_eq!(error.kind(), io::ErrorKind::AlreadyExists);
+    assert_eq!(content(folder.path()), ["a=a", "b=b", "c=c"]);
+}
+
+#[cfg(unix)]
+#[test]
+fn a_text_beside_its_place_is_as_secret_as_its_file() {
+    use std::os::unix::fs::PermissionsExt;
+
+    let folder = folder();
+    let (a, b) = (folder.path().join("a"), folder.path().join("b"));
+    fs::set_permissions(&a, fs::Permissions::from_mode(0o600)).unwrap();
+    let secret = fs::metadata(&a).unwrap();
+    let (path, _) = crate::replace::create_beside(folder.path(), Like::Replaced(&secret)).unwrap();
+    assert_eq!(fs::metadata(path).unwrap().permissions().mode() & 0o777, 0o600);
+    let (path, _) = crate::replace::create_beside(folder.path(), Like::New).unwrap();
+    assert_eq!(fs::metadata(path).unwrap().permissions(), fs::metadata(&b).unwrap().permissions());
 }

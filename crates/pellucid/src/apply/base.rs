@@ -31,6 +31,9 @@ pub trait Tree: Files {
     /// Puts a text at a path, or nothing.
     fn put(&mut self, path: PathBuf, text: Option<String>);
 
+    /// Gives a file that was put a mode.
+    fn set_mode(&mut self, path: &Path, mode: Mode);
+
     /// Whether something is at a path.
     fn has(&self, path: &Path) -> bool {
         self.snapshot(path).is_some()
@@ -51,8 +54,14 @@ pub fn change(tree: &mut impl Tree, patches: &[Applied], places: &Places) -> Res
         let names = names(&parsed, patch, places).ok_or_else(|| places.outside(patches))?;
         let parsed = renamed(parsed, &names);
         let verified = verify(&parsed, &places.to, tree, Reader::Model).map_err(|error| wrong(&error))?;
+        // A file that is moved keeps its mode, unless it takes the place of another.
+        let moved: Vec<_> = verified.moves().filter(|(_, to)| !tree.has(to)).collect();
+        let modes: Vec<_> = moved.iter().filter_map(|(from, to)| Some((*to, tree.snapshot(from)?.mode))).collect();
         for (path, text) in verified.texts() {
             tree.put(path, text);
+        }
+        for (path, mode) in modes {
+            tree.set_mode(path, mode);
         }
     }
     Ok(())
@@ -91,11 +100,13 @@ fn found(text: &Option<String>) -> io::Result<Found> {
 pub struct Here {
     root: PathBuf,
     changed: Changed,
+    /// Of files that are not where they were.
+    modes: BTreeMap<PathBuf, Mode>,
 }
 
 impl Here {
     pub fn new(root: &Path) -> Self {
-        Self { root: root.to_owned(), changed: Changed::new() }
+        Self { root: root.to_owned(), changed: Changed::new(), modes: BTreeMap::new() }
     }
 }
 
@@ -126,7 +137,8 @@ impl Tree for Here {
         let on_disk = Snapshot::read(path);
         match self.changed.get(path) {
             Some(text) => {
-                let mode = on_disk.map_or(Mode::Regular, |snapshot| snapshot.mode);
+                let mode = self.modes.get(path).copied().or(on_disk.map(|snapshot| snapshot.mode));
+                let mode = mode.unwrap_or(Mode::Regular);
                 text.as_ref().map(|text| Snapshot { bytes: text.clone().into_bytes(), mode })
             }
             None => on_disk,
@@ -135,6 +147,10 @@ impl Tree for Here {
 
     fn put(&mut self, path: PathBuf, text: Option<String>) {
         self.changed.insert(path, text);
+    }
+
+    fn set_mode(&mut self, path: &Path, mode: Mode) {
+        self.modes.insert(path.to_owned(), mode);
     }
 }
 
@@ -185,5 +201,11 @@ impl Tree for AtCommit {
             Some(text) => self.files.insert(path, Snapshot { bytes: text.into_bytes(), mode }),
             None => self.files.remove(&path),
         };
+    }
+
+    fn set_mode(&mut self, path: &Path, mode: Mode) {
+        if let Some(file) = self.files.get_mut(path) {
+            file.mode = mode;
+        }
     }
 }

@@ -73,11 +73,13 @@ impl Git {
 
     /// Files of a commit by their paths in the work tree. Absent if the commit is not there.
     pub fn files(&self, commit: &str, paths: &BTreeSet<PathBuf>) -> Option<BTreeMap<PathBuf, Snapshot>> {
-        let is_name = !commit.is_empty() && commit.bytes().all(|byte| byte.is_ascii_hexdigit());
+        if commit.is_empty() || !commit.bytes().all(|byte| byte.is_ascii_hexdigit()) {
+            return None;
+        }
         let mut listing = Command::new("git");
         listing.args(["--literal-pathspecs", "ls-tree", "-z", "--full-tree", commit, "--"]).current_dir(&self.root);
         listing.args(paths.iter().filter_map(|path| path.strip_prefix(&self.root).ok()));
-        let output = listing.output().ok().filter(|output| is_name && output.status.success())?;
+        let output = listing.output().ok().filter(|output| output.status.success())?;
         let mut files = BTreeMap::new();
         for row in String::from_utf8(output.stdout).ok()?.split_terminator('\0') {
             // mode, kind and id, then the path behind a tab.

@@ -214,6 +214,48 @@ fn the_diff_is_that_of_the_turn_whatever_is_here() {
     );
 }
 
+/// The mode of the file that the last turn moves.
+#[cfg(unix)]
+fn check_mode_of_moved(scene: &Scene) {
+    use std::os::unix::fs::PermissionsExt;
+
+    let ran = scene.apply(&[]);
+    assert_eq!(ran.status, 0, "{}", ran.stderr);
+    let moved = std::fs::metadata(scene.world.files.path("work/sub/c")).unwrap();
+    assert_eq!(moved.permissions().mode() & 0o111, 0o111);
+}
+
+#[cfg(unix)]
+#[test]
+fn a_program_that_was_moved_can_still_be_run() {
+    use std::os::unix::fs::PermissionsExt;
+
+    for is_known in [true, false] {
+        let scene = Scene::new();
+        let program = scene.world.files.path("work/sub/b");
+        std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o755)).unwrap();
+        scene.git(&["commit", "-qam", "a program"]);
+        let commit = scene.git(&["rev-parse", "HEAD"]);
+        scene.write_session(is_known.then_some(commit.trim()));
+        scene.go_to_last_turn();
+        check_mode_of_moved(&scene);
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn lines_end_where_git_has_them_end() {
+    let scene = Scene::new();
+    let bars = LINES.replace("5\n", "five\r5\n");
+    scene.world.files.write("work/a", bars.replace("1\n2", "one\n2"));
+    scene.git(&["commit", "-qam", "a bar that moves"]);
+    scene.write_session(None);
+    let ran = scene.apply(&[]);
+    assert_eq!(ran.status, 0, "{}", ran.stderr);
+    let text = std::fs::read_to_string(scene.world.files.path("work/a")).unwrap();
+    assert_eq!(text, bars.replace("1\n2", "one\ntwo"));
+}
+
 #[test]
 fn what_has_moved_on_is_found_by_its_context_and_nothing_is_done_by_halves() {
     let scene = Scene::new();

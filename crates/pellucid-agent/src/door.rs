@@ -124,7 +124,7 @@ async fn serve(session: &mut Session, inside: &mut Inside) -> Result<(), FaceGon
     inside.events.send_items(&mut session.log, BEFORE_TURNS).await?;
     let configured = session.configured();
     inside.events.send(&mut session.log, "", configured).await?;
-    for notice in std::mem::take(&mut session.setup.notices) {
+    for notice in session.take_notices() {
         inside.events.send(&mut session.log, "", notice).await?;
     }
     session.begin_servers();

@@ -38,7 +38,7 @@ use pellucid_engine::fragment::Origin;
 use pellucid_engine::fragment::concat;
 use pellucid_engine::increment::Increment;
 use pellucid_engine::increment::Step;
-use pellucid_engine::instruction_file::instruction_files;
+use pellucid_engine::instruction_file::instruction_files_after;
 use pellucid_engine::meter::Meter;
 use pellucid_engine::notice;
 use pellucid_engine::pack::Pack;
@@ -521,6 +521,11 @@ impl Session {
     /// Tells faces what each request is made of.
     pub fn tell_context(&mut self) {
         self.setup.context_events = true;
+    }
+
+    /// What a person should hear before the first turn, once.
+    pub fn take_notices(&mut self) -> Vec<EventMessage> {
+        std::mem::take(&mut self.setup.notices)
     }
 
     /// What the session is like, for the first event.

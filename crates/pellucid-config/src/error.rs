@@ -81,6 +81,12 @@ impl ConfigError {
             Self::Value { .. } | Self::Project { .. } | Self::Requirements(_) => {
                 format!("Error loading config.toml: {self}")
             }
+            Self::UnknownProfile(name) => {
+                format!("Error: {self}; write it as [profiles.{name}] in config.toml, or choose another one")
+            }
+            Self::UnknownProvider(name) => {
+                format!("Error: {self}; write it as [model_providers.{name}] in config.toml, or choose another one")
+            }
             _ => format!("Error: {self}"),
         }
     }

@@ -19,7 +19,7 @@ pub const DEFAULT_FOLDER: &str = ".pellucid";
 #[non_exhaustive]
 pub enum HomeError {
     /// A variable names nothing.
-    #[error("{variable} points to {path:?}, but that path does not exist")]
+    #[error("{variable} points to {path:?}, but that path does not exist; make that folder, or change the variable")]
     Missing {
         /// The variable.
         variable: &'static str,
@@ -117,7 +117,9 @@ mod tests {
     fn errors_name_the_variable() {
         check_home(
             &[("CODEX_HOME", "$R/none")],
-            &expect![[r#"error: CODEX_HOME points to "$R/none", but that path does not exist"#]],
+            &expect![[
+                r#"error: CODEX_HOME points to "$R/none", but that path does not exist; make that folder, or change the variable"#
+            ]],
         );
         check_home(
             &[("PELLUCID_HOME", "$R/file")],

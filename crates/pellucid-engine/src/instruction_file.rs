@@ -5,6 +5,9 @@
 //!
 //! Not here: which files count (`pellucid-workspace`), and what of them fits (`source`).
 
+use pellucid_protocol::item::ContentPart;
+use pellucid_protocol::item::Item;
+
 use crate::digest::Digest;
 use crate::facts::Facts;
 use crate::hidden;
@@ -23,6 +26,8 @@ pub struct InstructionFile {
     pub hash: Digest,
     /// What a person does not see in them.
     pub hidden: Vec<Hidden>,
+    /// The history has its text, word for word, from an earlier time that the session was open.
+    pub is_in_history: bool,
 }
 
 /// Every instruction file among the facts, the user's own first.
@@ -33,8 +38,26 @@ pub fn instruction_files(facts: &Facts) -> Vec<InstructionFile> {
         n_read: bytes.len() as u64,
         hash: Digest::of([bytes]),
         hidden: hidden::find(bytes),
+        is_in_history: false,
     };
     read(facts).map(told).collect()
+}
+
+/// The same, with those marked whose text the history has.
+pub fn instruction_files_after(facts: &Facts, history: &[Item]) -> Vec<InstructionFile> {
+    let mut files = instruction_files(facts);
+    for (file, read) in files.iter_mut().zip(read(facts)) {
+        let text = String::from_utf8_lossy(read.bytes);
+        file.is_in_history = !text.trim().is_empty() && history.iter().any(|item| has_text(item, text.trim()));
+    }
+    files
+}
+
+fn has_text(item: &Item, wanted: &str) -> bool {
+    let Item::Message { content, .. } = item else {
+        return false;
+    };
+    content.iter().any(|part| matches!(part, ContentPart::InputText { text } if text.contains(wanted)))
 }
 
 /// The instruction files with something in them that a person does not see, and what.

@@ -130,7 +130,7 @@ pub(crate) struct Played {
 #[non_exhaustive]
 pub enum ScriptError {
     /// The file cannot be read.
-    #[error("could not read the script {path}")]
+    #[error("could not read the script {path}: {source}")]
     Read {
         /// Which file.
         path: PathBuf,

@@ -107,6 +107,12 @@ fn exact(loaded: &Loaded, git: &Git, places: &Places, before: &[Vec<Applied>], l
 
 /// The diff that is applied.
 fn choose(args: &ApplyArgs, git: &Git, places: &Places, last: &[Applied], exact: Option<Diff>) -> Result<Diff, String> {
+    if let Some(exact) = &exact
+        && !args.print
+        && git.apply(&exact.text, Mode::CheckReversed).is_ok()
+    {
+        return Err("what the session's last turn changed is in the files already; nothing was changed".to_owned());
+    }
     match exact {
         // Git needs the files that the diff was made for, and knows what to do with others.
         Some(exact) if args.three_way || args.print || git.apply(&exact.text, Mode::Check).is_ok() => Ok(exact),

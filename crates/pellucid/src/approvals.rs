@@ -1,7 +1,6 @@
 //! `approvals explain`: what would happen to a command, and why. Nothing is run.
 
 use std::fmt::Write as _;
-use std::io::Write as _;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -31,6 +30,7 @@ use crate::args::ApprovalsCommand;
 use crate::args::ExplainArgs;
 use crate::args::Shared;
 use crate::args::TurnArgs;
+use crate::print;
 use crate::start::Failure;
 use crate::start::IGNORED_RULE;
 use crate::start::Start;
@@ -45,10 +45,7 @@ pub fn run(shared: &Shared, args: ApprovalsArgs) -> Result<ExitCode, Failure> {
     let permissions = if escalated { SandboxPermissions::RequireEscalated } else { SandboxPermissions::UseDefault };
     let explained = Explained::new(&start.config, policy, argv(command, &start.env), permissions);
     let text = if json { format!("{:#}\n", explained.json()) } else { explained.text() };
-    let mut out = std::io::stdout().lock();
-    out.write_all(text.as_bytes())
-        .and_then(|()| out.flush())
-        .map_err(|error| Failure::new(format!("Error: {error}")))?;
+    print::out(&text)?;
     Ok(ExitCode::SUCCESS)
 }
 

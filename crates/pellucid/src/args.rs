@@ -78,25 +78,28 @@ pub struct Args {
     pub command: Command,
 }
 
+/// The heading of options that every command takes.
+const EVERYWHERE: &str = "Options of every command";
+
 /// Options that every command takes, before or after its name.
 #[derive(Debug, Clone, Default, ClapArgs)]
 pub struct Shared {
     /// Set a configuration value; the value is TOML, or text if it is not.
     ///
     /// May be given several times. Example: -c model_reasoning_effort=high
-    #[arg(short = 'c', long = "config", value_name = "KEY=VALUE", global = true, action = clap::ArgAction::Append)]
+    #[arg(short = 'c', long = "config", value_name = "KEY=VALUE", global = true, help_heading = EVERYWHERE, action = clap::ArgAction::Append)]
     pub config: Vec<String>,
 
     /// Switch a feature on (see `pellucid features list`).
-    #[arg(long, value_name = "FEATURE", global = true, action = clap::ArgAction::Append)]
+    #[arg(long, value_name = "FEATURE", global = true, help_heading = EVERYWHERE, action = clap::ArgAction::Append)]
     pub enable: Vec<String>,
 
     /// Switch a feature off.
-    #[arg(long, value_name = "FEATURE", global = true, action = clap::ArgAction::Append)]
+    #[arg(long, value_name = "FEATURE", global = true, help_heading = EVERYWHERE, action = clap::ArgAction::Append)]
     pub disable: Vec<String>,
 
     /// The prompt pack: a name, or a folder by its path (see `pellucid pack list`).
-    #[arg(long, value_name = "NAME_OR_DIR", global = true)]
+    #[arg(long, value_name = "NAME_OR_DIR", global = true, help_heading = EVERYWHERE)]
     pub pack: Option<String>,
 }
 
@@ -201,6 +204,16 @@ pub enum Command {
     },
 }
 
+/// A whole number; what is said of another text is for people.
+fn number(text: &str) -> Result<usize, String> {
+    text.parse().map_err(|_| "a whole number is needed".to_owned())
+}
+
+/// A whole number that is not 0.
+fn number_from_one(text: &str) -> Result<usize, String> {
+    number(text).ok().filter(|number| *number > 0).ok_or_else(|| "a whole number from 1 on is needed".to_owned())
+}
+
 /// What a turn is run with.
 #[derive(Debug, Clone, Default, ClapArgs)]
 pub struct TurnArgs {
@@ -209,15 +222,15 @@ pub struct TurnArgs {
     pub image: Vec<PathBuf>,
 
     /// The model.
-    #[arg(short, long)]
+    #[arg(short, long, global = true)]
     pub model: Option<String>,
 
     /// The model provider: one of the configuration, or `scripted` for the embedded model.
-    #[arg(long, value_name = "ID")]
+    #[arg(long, value_name = "ID", global = true)]
     pub provider: Option<String>,
 
     /// A script for the embedded model (TOML or JSONL); means `--provider scripted`.
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", global = true)]
     pub script: Option<PathBuf>,
 
     /// Use a local model server (see --local-provider).
@@ -245,11 +258,11 @@ pub struct TurnArgs {
     pub add_dir: Vec<PathBuf>,
 
     /// Short for `--sandbox workspace-write`.
-    #[arg(long, conflicts_with = "bypass")]
+    #[arg(long, conflicts_with = "bypass", global = true)]
     pub full_auto: bool,
 
     /// No sandbox. Only for machines that are confined by other means.
-    #[arg(long = "dangerously-bypass-approvals-and-sandbox", alias = "yolo")]
+    #[arg(long = "dangerously-bypass-approvals-and-sandbox", alias = "yolo", global = true)]
     pub bypass: bool,
 
     /// A JSON schema for the final answer.
@@ -298,15 +311,15 @@ pub struct ExecOptions {
     pub color: Color,
 
     /// Stop before any request if instructions would be cut or left out.
-    #[arg(long)]
+    #[arg(long, global = true)]
     pub strict_context: bool,
 
     /// Add events about what each request is made of to the JSON stream.
-    #[arg(long, requires = "json")]
+    #[arg(long, requires = "json", global = true)]
     pub context_events: bool,
 
     /// Tell kinds of failure apart by the exit code (see docs/exec.md).
-    #[arg(long)]
+    #[arg(long, global = true)]
     pub typed_exit_codes: bool,
 
     /// Print events as JSON, one on each line.
@@ -314,11 +327,11 @@ pub struct ExecOptions {
     pub json: bool,
 
     /// Write the final answer to this file.
-    #[arg(short, long, value_name = "FILE")]
+    #[arg(short, long, value_name = "FILE", global = true)]
     pub output_last_message: Option<PathBuf>,
 
     /// Write the model's replies to this file, for `--script` (JSONL if it ends in .jsonl, else TOML).
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", global = true)]
     pub record: Option<PathBuf>,
 }
 
@@ -508,7 +521,7 @@ pub struct CompactArgs {
     #[command(flatten)]
     pub turn: TurnArgs,
 
-    /// The session's id.
+    /// The session's id or name.
     #[arg(conflicts_with = "last")]
     pub session: Option<String>,
 

@@ -3,7 +3,6 @@
 
 mod edit;
 
-use std::io::Write;
 use std::path::Path;
 use std::process::ExitCode;
 
@@ -22,6 +21,7 @@ use crate::args::CompactArgs;
 use crate::args::Shared;
 use crate::exec;
 use crate::exec::Show;
+use crate::print;
 use crate::start::Failure;
 use crate::start::Keep;
 use crate::start::Opening;
@@ -34,7 +34,7 @@ pub fn run(shared: &Shared, args: &CompactArgs) -> Result<ExitCode, Failure> {
         Failure::new("Error: which session? Give its id, or --last for the one that was used last in this folder")
     })?;
     let start = Start::new(shared, &args.turn)?;
-    let file = start.find(&which).ok_or_else(|| Failure::new(format!("Error: there is no {which}")))?;
+    let file = start.existing(&which)?;
     start.make_ready()?;
     let (env, home) = (start.env.clone(), start.config.folders.home.clone());
     let keep = if args.dry_run { Keep::Nothing } else { Keep::File };
@@ -67,10 +67,7 @@ pub fn run(shared: &Shared, args: &CompactArgs) -> Result<ExitCode, Failure> {
     if code == ExitCode::SUCCESS {
         let outcome = Outcome::new(args, &items, tokens, &session);
         let text = if args.json { format!("{:#}\n", outcome.json()) } else { outcome.text() };
-        let mut out = std::io::stdout().lock();
-        out.write_all(text.as_bytes())
-            .and_then(|()| out.flush())
-            .map_err(|error| Failure::new(format!("Error: {error}")))?;
+        print::out(&text)?;
         if args.dry_run {
             style::note("nothing was written; without --dry-run it is");
         }

@@ -4,7 +4,6 @@
 
 mod forms;
 
-use std::io::Write;
 use std::process::ExitCode;
 
 use pellucid_agent::sandbox::SandboxReport;
@@ -24,6 +23,7 @@ use serde_json::json;
 
 use crate::args::ContextArgs;
 use crate::args::Shared;
+use crate::print;
 use crate::prompt;
 use crate::start::Failure;
 use crate::style::Paint;
@@ -33,7 +33,7 @@ pub fn run(shared: &Shared, args: &ContextArgs) -> Result<ExitCode, Failure> {
     let (session, body) = prompt::next_request(shared, &args.turn, &args.stored, args.input.clone())?;
     if let Some(form) = args.form {
         let text = forms::shown(form, &session, &body)?;
-        return written(&text).map(|()| ExitCode::SUCCESS);
+        return print::out(&text).map(|()| ExitCode::SUCCESS);
     }
     let exact = args.exact_tokens.then_some(body.as_slice());
     show(&session, exact, args.json, Paint::plain())?;
@@ -58,12 +58,7 @@ fn show(session: &Session, body: Option<&[u8]>, as_json: bool, paint: Paint) -> 
     } else {
         table(session, &report, Some(&sandbox), note, paint)
     };
-    written(&text)
-}
-
-fn written(text: &str) -> Result<(), Failure> {
-    let mut out = std::io::stdout().lock();
-    out.write_all(text.as_bytes()).and_then(|()| out.flush()).map_err(|error| Failure::new(format!("Error: {error}")))
+    print::out(&text)
 }
 
 /// Counts the report's tokens with the model's encoding, or says why they stay estimated.
@@ -222,6 +217,9 @@ fn file_text(report: &Report, file: &InstructionFile) -> String {
     let read =
         if file.n_read < file.size { format!(", its first {} bytes", number_of(file.n_read)) } else { String::new() };
     let sent = match report.delivery(file) {
+        (Status::Full, _) if file.is_in_history && !report.has_rows_of(file) => {
+            ", told earlier in this session".to_owned()
+        }
         (Status::Full, _) => String::new(),
         (_, 0) => ", nothing of it is in the request".to_owned(),
         (_, bytes) => format!(", {} of {} bytes are in the request", number_of(bytes), number_of(file.size)),

@@ -6,7 +6,6 @@
 
 mod look;
 
-use std::io::Write;
 use std::process::ExitCode;
 
 use serde_json::Map;
@@ -15,6 +14,7 @@ use serde_json::json;
 
 use crate::args::DoctorArgs;
 use crate::args::Shared;
+use crate::print;
 use crate::start::Failure;
 
 /// How something is.
@@ -54,10 +54,7 @@ pub struct Section {
 pub fn run(shared: &Shared, args: &DoctorArgs) -> Result<ExitCode, Failure> {
     let sections = look::look(shared, args.cd.as_deref());
     let text = if args.json { format!("{:#}\n", json(&sections)) } else { text(&sections) };
-    let mut out = std::io::stdout().lock();
-    out.write_all(text.as_bytes())
-        .and_then(|()| out.flush())
-        .map_err(|error| Failure::new(format!("Error: {error}")))?;
+    print::out(&text)?;
     Ok(if is_good(&sections) { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 

@@ -184,13 +184,18 @@ pub fn opening(start: &Start, target: &Target, options: &ExecOptions) -> Result<
     let new = |session_id| Opening::New { session_id, keep };
     match target {
         Target::New => Ok(new(session_id)),
-        Target::Resumed { which, otherwise } => match (start.find(which), otherwise) {
-            (Some(file), _) => Ok(Opening::Resumed { file: Box::new(file), keep }),
-            (None, Otherwise::BeginNew) => Ok(new(session_id)),
-            (None, Otherwise::Fail) => Err(which.not_found()),
-        },
+        Target::Resumed { which, otherwise } => {
+            let file = match otherwise {
+                Otherwise::BeginNew => start.find(which),
+                Otherwise::Fail => Some(start.existing(which)?),
+            };
+            Ok(match file {
+                Some(file) => Opening::Resumed { file: Box::new(file), keep },
+                None => new(session_id),
+            })
+        }
         Target::Forked { which, at } => {
-            let file = start.find(which).ok_or_else(|| which.not_found())?;
+            let file = start.existing(which)?;
             let upto = start::fork_place(&file, *at)?;
             Ok(Opening::Forked { file: Box::new(file), upto, session_id, keep })
         }

@@ -1,6 +1,5 @@
 //! `execpolicy check`: which rules of some files a command matches.
 
-use std::io::Write;
 use std::process::ExitCode;
 
 use pellucid_engine::approval::rules::Rule;
@@ -12,6 +11,7 @@ use serde::Serialize;
 use crate::args::ExecpolicyArgs;
 use crate::args::ExecpolicyCheckArgs;
 use crate::args::ExecpolicyCommand;
+use crate::print;
 use crate::start::Failure;
 
 /// What is printed.
@@ -38,7 +38,7 @@ enum Matched<'a> {
 pub fn run(args: ExecpolicyArgs) -> Result<ExitCode, Failure> {
     let ExecpolicyCommand::Check(args) = args.command;
     let text = check(&args)?;
-    writeln!(std::io::stdout().lock(), "{text}").map_err(|error| Failure::new(format!("Error: {error}")))?;
+    print::out(&format!("{text}\n"))?;
     Ok(ExitCode::SUCCESS)
 }
 

@@ -1,6 +1,5 @@
 //! `features list`: every switch, in table order.
 
-use std::io::Write;
 use std::process::ExitCode;
 
 use pellucid_protocol::feature::Feature;
@@ -9,6 +8,7 @@ use crate::args::FeaturesArgs;
 use crate::args::FeaturesCommand;
 use crate::args::Shared;
 use crate::args::TurnArgs;
+use crate::print;
 use crate::start::Failure;
 use crate::start::Start;
 
@@ -17,11 +17,12 @@ pub fn run(shared: &Shared, args: &FeaturesArgs) -> Result<ExitCode, Failure> {
     let start = Start::new(shared, &TurnArgs::default())?;
     let width = |of: fn(&Feature) -> usize| Feature::ALL.iter().map(of).max().unwrap_or(0);
     let (keys, stages) = (width(|it| it.key().len()), width(|it| it.stage().as_str().len()));
-    let mut out = std::io::stdout().lock();
+    let mut text = String::new();
     for feature in Feature::ALL {
         let (key, stage) = (feature.key(), feature.stage().as_str());
         let is_on = start.config.features.is_on(*feature);
-        writeln!(out, "{key:keys$}  {stage:stages$}  {is_on}").map_err(|error| Failure::new(error.to_string()))?;
+        text += &format!("{key:keys$}  {stage:stages$}  {is_on}\n");
     }
+    print::out(&text)?;
     Ok(ExitCode::SUCCESS)
 }

@@ -18,6 +18,7 @@
 //! - `mcp`: servers of tools in the configuration
 //! - `approvals`, `execpolicy`: what is decided about a command, and by which rule
 //! - `demo`: a scripted turn for newcomers
+//! - `print`, `style`: standard output and standard error
 //!
 //! Not here: behaviour. That is in the libraries.
 
@@ -38,6 +39,7 @@ mod login;
 mod mcp;
 mod memory;
 mod pack;
+mod print;
 mod prompt;
 mod prompts;
 mod replay;
@@ -106,7 +108,9 @@ fn run(args: Args) -> Result<ExitCode, Failure> {
         Command::Approvals(args) => approvals::run(&shared, args),
         Command::Execpolicy(args) => execpolicy::run(args),
         Command::Completion { shell } => {
-            clap_complete::generate(shell, &mut Args::command(), "pellucid", &mut std::io::stdout());
+            let mut script = Vec::new();
+            clap_complete::generate(shell, &mut Args::command(), "pellucid", &mut script);
+            print::bytes(&script)?;
             Ok(ExitCode::SUCCESS)
         }
     }

@@ -3,7 +3,6 @@
 //! Lists show the configuration with all its layers; changes go to the user's own file.
 
 use std::collections::BTreeMap;
-use std::io::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
@@ -35,6 +34,7 @@ use crate::args::Shared;
 use crate::args::TurnArgs;
 use crate::exec;
 use crate::pack::table::table;
+use crate::print;
 use crate::start::Failure;
 use crate::start::Start;
 
@@ -54,9 +54,7 @@ pub fn run(shared: &Shared, args: McpArgs) -> Result<ExitCode, Failure> {
         McpCommand::Login(args) => return Err(no_login(&start, &args.name)),
         McpCommand::Logout(args) => return Err(no_login(&start, &args.name)),
     };
-    let mut out = std::io::stdout().lock();
-    let written = writeln!(out, "{said}").and_then(|()| out.flush());
-    written.map_err(|error| Failure::new(format!("Error: {error}")))?;
+    print::out(&format!("{said}\n"))?;
     Ok(ExitCode::SUCCESS)
 }
 

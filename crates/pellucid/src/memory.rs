@@ -1,7 +1,6 @@
 //! `memory`: the cards of a session's memory, to look at and to change.
 
 use std::io::Read;
-use std::io::Write;
 use std::process::ExitCode;
 
 use pellucid_agent::memory::CardOrigin;
@@ -22,6 +21,7 @@ use crate::args::MemoryCommand;
 use crate::args::OfSession;
 use crate::args::Shared;
 use crate::args::TurnArgs;
+use crate::print;
 use crate::start::Failure;
 use crate::start::Start;
 
@@ -72,10 +72,7 @@ pub fn run(shared: &Shared, args: &MemoryArgs) -> Result<ExitCode, Failure> {
             opened.keep(&format!("{n} {} forgotten", if n == 1 { "card" } else { "cards" }), &args.of)?
         }
     };
-    let mut out = std::io::stdout().lock();
-    out.write_all(text.as_bytes())
-        .and_then(|()| out.flush())
-        .map_err(|error| Failure::new(format!("Error: {error}")))?;
+    print::out(&text)?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -93,7 +90,7 @@ impl Opened {
         let turn = TurnArgs { cd: of.cd.clone(), ..TurnArgs::default() };
         let start = Start::new(shared, &turn)?;
         let which = of.which();
-        let found = start.find_any(&which).ok_or_else(|| Failure::new(format!("Error: there is no {which}")))?;
+        let found = start.existing_of_any(&which)?;
         let loaded = read::read(&found.path).map_err(|error| Failure::new(format!("Error: {error}")))?;
         let side = Side::open(&start.config.folders.home, &loaded.meta.id);
         let file = MemoryFile::read(side.get(SIDE));

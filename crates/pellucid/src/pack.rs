@@ -29,6 +29,7 @@ use serde_json::Value;
 use crate::args::PackArgs;
 use crate::args::PackCommand;
 use crate::args::Shared;
+use crate::print;
 use crate::start::Failure;
 use crate::style;
 
@@ -86,11 +87,11 @@ fn failure(error: &PackFilesError) -> Failure {
 }
 
 fn print(text: &str) -> Result<(), Failure> {
-    print_to(&mut std::io::stdout().lock(), text)
+    print::out(text)
 }
 
 fn print_to(out: &mut dyn Write, text: &str) -> Result<(), Failure> {
-    out.write_all(text.as_bytes()).and_then(|()| out.flush()).map_err(|error| Failure::new(format!("Error: {error}")))
+    print::to(out, text.as_bytes())
 }
 
 fn print_json(value: &Value) -> Result<(), Failure> {

@@ -1,6 +1,5 @@
 //! `prompt`: the request that the next turn would send.
 
-use std::io::Write;
 use std::process::ExitCode;
 
 use pellucid_agent::session::Session;
@@ -15,6 +14,7 @@ use crate::args::PromptFormat;
 use crate::args::Shared;
 use crate::args::StoredArgs;
 use crate::args::TurnArgs;
+use crate::print;
 use crate::start;
 use crate::start::Failure;
 use crate::start::Keep;
@@ -35,8 +35,7 @@ pub fn run(shared: &Shared, args: &PromptArgs) -> Result<ExitCode, Failure> {
         }
         PromptFormat::Text => readable(&parsed(&body)?).into_bytes(),
     };
-    let mut out = std::io::stdout().lock();
-    out.write_all(&text).and_then(|()| out.flush()).map_err(|error| Failure::new(format!("Error: {error}")))?;
+    print::bytes(&text)?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -67,7 +66,7 @@ pub fn next_request(
     let start = Start::new(shared, turn)?;
     let opening = match stored.which() {
         Some(which) => {
-            let file = start.find(&which).ok_or_else(|| Failure::new(format!("Error: there is no {which}")))?;
+            let file = start.existing(&which)?;
             Opening::Resumed { file: Box::new(file), keep: Keep::Nothing }
         }
         None => {
@@ -77,16 +76,13 @@ pub fn next_request(
     };
     let mut session = start.session(opening)?;
     session.tell_context();
+    tell_warnings(session.take_notices());
     let schema = start::output_schema(turn.output_schema.as_deref())?;
     let inputs = start::inputs(&turn.image, input);
     let told = session.stand(&inputs).map_err(|error| Failure::new(format!("Error: {error}")))?;
     session.begin_turn();
     if !inputs.is_empty() {
-        for event in told.into_iter().chain(session.record_input(&inputs)) {
-            if let EventMessage::Warning { message } = event {
-                style::line(&format!("warning: {message}"));
-            }
-        }
+        tell_warnings(told.into_iter().chain(session.record_input(&inputs)));
     }
     session.record_skills();
     let frame = session.frame(schema);
@@ -95,6 +91,14 @@ pub fn next_request(
     }
     let body = session.request(&frame).body();
     Ok((session, body))
+}
+
+fn tell_warnings(events: impl IntoIterator<Item = EventMessage>) {
+    for event in events {
+        if let EventMessage::Warning { message } = event {
+            style::line(&format!("warning: {message}"));
+        }
+    }
 }
 
 fn parsed(body: &[u8]) -> Result<Value, Failure> {

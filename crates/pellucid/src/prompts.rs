@@ -1,6 +1,5 @@
 //! `prompts list`: the custom prompts of the home folder.
 
-use std::io::Write;
 use std::process::ExitCode;
 
 use pellucid_engine::custom_prompt::CustomPrompt;
@@ -11,6 +10,7 @@ use crate::args::PromptsArgs;
 use crate::args::PromptsCommand;
 use crate::args::Shared;
 use crate::args::TurnArgs;
+use crate::print;
 use crate::start::Failure;
 use crate::start::Start;
 
@@ -19,10 +19,7 @@ pub fn run(shared: &Shared, args: PromptsArgs) -> Result<ExitCode, Failure> {
     let start = Start::new(shared, &TurnArgs { cd: args.cd, ..TurnArgs::default() })?;
     let prompts = custom_prompts::load(&start.config.folders.home);
     let text = if args.json { json(&prompts) } else { table(&prompts) };
-    let mut out = std::io::stdout().lock();
-    out.write_all(text.as_bytes())
-        .and_then(|()| out.flush())
-        .map_err(|error| Failure::new(format!("Error: {error}")))?;
+    print::out(&text)?;
     Ok(ExitCode::SUCCESS)
 }
 

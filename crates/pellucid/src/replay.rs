@@ -1,6 +1,5 @@
 //! `replay`: every request of a session, rebuilt and compared with what was sent.
 
-use std::io::Write;
 use std::path::Path;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -14,6 +13,7 @@ use pellucid_store::name::SESSIONS;
 use pellucid_store::read;
 
 use crate::args::ReplayArgs;
+use crate::print;
 use crate::sessions;
 use crate::start::Failure;
 
@@ -26,8 +26,9 @@ pub fn run(args: &ReplayArgs) -> Result<ExitCode, Failure> {
     let (home, path) = if path.is_file() {
         let path = path.canonicalize().map_err(|error| failed(&error))?;
         (
-            home_of(&path)
-                .ok_or_else(|| failed(&"the file lies in no home folder, so there is no record beside it"))?,
+            home_of(&path).ok_or_else(|| {
+                failed(&format!("{} lies in no home folder, so there is no record beside it", path.display()))
+            })?,
             path,
         )
     } else {
@@ -42,8 +43,7 @@ pub fn run(args: &ReplayArgs) -> Result<ExitCode, Failure> {
     } else {
         table(&replay)
     };
-    let mut out = std::io::stdout().lock();
-    out.write_all(text.as_bytes()).and_then(|()| out.flush()).map_err(|error| failed(&error))?;
+    print::out(&text)?;
     Ok(if replay.is_proved() {
         ExitCode::SUCCESS
     } else if replay.is_refuted() {

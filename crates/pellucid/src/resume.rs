@@ -1,6 +1,5 @@
 //! `resume` and `fork`: earlier sessions go on, themselves or as a copy.
 
-use std::io::Write;
 use std::process::ExitCode;
 
 use crate::args::ForkArgs;
@@ -11,6 +10,7 @@ use crate::exec::Job;
 use crate::exec::Otherwise;
 use crate::exec::Target;
 use crate::exec::Work;
+use crate::print;
 use crate::start::Failure;
 use crate::start::Start;
 use crate::style;
@@ -44,8 +44,7 @@ pub fn fork(shared: &Shared, args: &ForkArgs) -> Result<ExitCode, Failure> {
     if let Some(failure) = session.file_failure() {
         return Err(Failure::new(format!("Error: the new session cannot be written: {failure}")));
     }
-    let mut out = std::io::stdout().lock();
-    writeln!(out, "{}", session.id()).map_err(|error| Failure::new(format!("Error: {error}")))?;
+    print::out(&format!("{}\n", session.id()))?;
     style::note(&format!("go on with it: pellucid resume {} PROMPT", session.id()));
     Ok(ExitCode::SUCCESS)
 }

@@ -5,7 +5,6 @@ mod fsck;
 mod show;
 
 use std::io::IsTerminal;
-use std::io::Write;
 use std::path::Path;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -25,6 +24,7 @@ use crate::args::SessionOrder;
 use crate::args::SessionsCommand;
 use crate::args::SessionsListArgs;
 use crate::pack::table::table;
+use crate::print;
 use crate::start::Failure;
 use crate::style;
 
@@ -74,7 +74,9 @@ pub fn file(home: &Path, session: &str) -> Result<PathBuf, Failure> {
 
 fn resolve(sessions: &LocalSessions<'_>, session: &str) -> Result<String, Failure> {
     sessions.resolve(session).ok_or_else(|| {
-        Failure::new(format!("Error: no session has the name {session} (`pellucid sessions list` shows them)"))
+        Failure::new(format!(
+            "Error: there is no session with the id or name {session} (`pellucid sessions list` shows them)"
+        ))
     })
 }
 
@@ -83,9 +85,7 @@ fn failed(error: &StoreError) -> Failure {
 }
 
 fn print(text: &str) -> Result<ExitCode, Failure> {
-    let mut out = std::io::stdout().lock();
-    let written = out.write_all(text.as_bytes()).and_then(|()| out.flush());
-    written.map_err(|error| Failure::new(format!("Error: {error}")))?;
+    print::out(text)?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -103,7 +103,12 @@ fn progress(progress: Progress) {
 
 fn list(home: &Path, args: &SessionsListArgs) -> Result<ExitCode, Failure> {
     let cursor = args.cursor.as_deref().map(str::parse::<Cursor>).transpose();
-    let cursor = cursor.map_err(|error| Failure::new(format!("Error: --cursor: {error}")))?;
+    let cursor = cursor.map_err(|error| {
+        Failure::new(format!(
+            "Error: --cursor {}: {error}; the line below a page has the one of the next page",
+            args.cursor.as_deref().unwrap_or_default()
+        ))
+    })?;
     let cwd = args.cwd.as_ref().map(|cwd| cwd.canonicalize().unwrap_or_else(|_| cwd.clone()));
     let query = Query {
         archived: args.archived,

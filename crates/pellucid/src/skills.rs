@@ -1,6 +1,5 @@
 //! `skills list`: every skill that was found, and what is wrong with others.
 
-use std::io::Write;
 use std::process::ExitCode;
 
 use pellucid_agent::skills;
@@ -14,6 +13,7 @@ use crate::args::Shared;
 use crate::args::SkillsArgs;
 use crate::args::SkillsCommand;
 use crate::args::TurnArgs;
+use crate::print;
 use crate::start::Failure;
 use crate::start::Start;
 
@@ -27,10 +27,7 @@ pub fn run(shared: &Shared, args: SkillsArgs) -> Result<ExitCode, Failure> {
         _ => None,
     };
     let text = if args.json { format!("{}\n", json(&skills, &has)) } else { table(&skills, &has) };
-    let mut out = std::io::stdout().lock();
-    out.write_all(text.as_bytes())
-        .and_then(|()| out.flush())
-        .map_err(|error| Failure::new(format!("Error: {error}")))?;
+    print::out(&text)?;
     Ok(ExitCode::SUCCESS)
 }
 

@@ -45,6 +45,8 @@ use pellucid_store::find;
 use pellucid_store::find::Wanted;
 use pellucid_store::read;
 use pellucid_store::read::SessionFile;
+use pellucid_store::sessions::LocalSessions;
+use pellucid_store::sessions::Sessions;
 use serde_json::Value;
 
 use crate::args::LocalProvider;
@@ -249,29 +251,9 @@ impl Start {
         Ok(session)
     }
 
-    /// The session file that a person means; absent when there is none.
+    /// The session file that a person means; absent when there is none. One that cannot be used is told.
     pub fn find(&self, which: &Which) -> Option<SessionFile> {
-        self.find_of(which, Some(self.provider_id()))
-    }
-
-    /// The same, whatever provider the session was used with.
-    pub fn find_any(&self, which: &Which) -> Option<SessionFile> {
-        self.find_of(which, None)
-    }
-
-    fn find_of(&self, which: &Which, provider: Option<&str>) -> Option<SessionFile> {
-        let home = &self.config.folders.home;
-        let path = match which {
-            Which::Id(id) => match identity::parse_session_id(id) {
-                Some(id) => find::by_id(home, &id),
-                None => find::by_name(home, id),
-            },
-            Which::Newest { everywhere } => {
-                let cwd = (!everywhere).then_some(self.config.folders.cwd.as_path());
-                find::newest(home, Wanted { cwd, provider })
-            }
-        }?;
-        match read::open(&path) {
+        match read::open(&self.path_of(which, Some(self.provider_id()))?) {
             Ok(file) => Some(file),
             Err(error) => {
                 style::line(&format!("warning: {error}"));
@@ -280,19 +262,67 @@ impl Start {
         }
     }
 
+    /// The session file that a person means, which has to be there.
+    pub fn existing(&self, which: &Which) -> Result<SessionFile, Failure> {
+        self.existing_of(which, Some(self.provider_id()))
+    }
+
+    /// The same, whatever provider the session was used with.
+    pub fn existing_of_any(&self, which: &Which) -> Result<SessionFile, Failure> {
+        self.existing_of(which, None)
+    }
+
+    fn existing_of(&self, which: &Which, provider: Option<&str>) -> Result<SessionFile, Failure> {
+        let path = self.path_of(which, provider).ok_or_else(|| self.no_session(which, provider))?;
+        read::open(&path).map_err(|error| Failure::new(format!("Error: {error}")))
+    }
+
+    fn path_of(&self, which: &Which, provider: Option<&str>) -> Option<PathBuf> {
+        let home = &self.config.folders.home;
+        match which {
+            Which::Id(id) => match identity::parse_session_id(id) {
+                Some(id) => find::by_id(home, &id),
+                None => find::by_name(home, id),
+            },
+            Which::Newest { everywhere } => {
+                let cwd = (!everywhere).then_some(self.config.folders.cwd.as_path());
+                find::newest(home, Wanted { cwd, provider })
+            }
+        }
+    }
+
+    /// What is said when there is none, and which one may be meant.
+    fn no_session(&self, which: &Which, provider: Option<&str>) -> Failure {
+        let list = "(`pellucid sessions list` shows them)";
+        let everywhere = match which {
+            Which::Id(id) => {
+                let sessions = LocalSessions::new(&self.config.folders.home);
+                // One that is stored and was not found is put away.
+                let is_stored = sessions.resolve(id).is_some_and(|id| sessions.file(&id).is_ok());
+                return Failure::new(if is_stored {
+                    format!("Error: the session {id} is put away; `pellucid sessions unarchive {id}` takes it back")
+                } else {
+                    format!("Error: there is no session with the id or name {id} {list}")
+                });
+            }
+            Which::Newest { everywhere } => *everywhere,
+        };
+        let place = if everywhere { String::new() } else { format!(" in {}", self.config.folders.cwd.display()) };
+        let other = self.path_of(which, None).and_then(|path| read::open(&path).ok());
+        Failure::new(match (other, provider) {
+            (Some(SessionFile { meta, .. }), Some(provider)) => {
+                let (id, its) = (meta.id, meta.model_provider.unwrap_or_default());
+                format!(
+                    "Error: no session{place} has used the provider `{provider}`; the last one there is {id}, with \
+                     `{its}`: name it in place of --last"
+                )
+            }
+            _ => format!("Error: no session has worked{place} yet {list}"),
+        })
+    }
+
     fn provider_id(&self) -> &str {
         if self.script.is_some() { SCRIPTED } else { &self.config.model.provider_id }
-    }
-}
-
-impl Which {
-    /// What is said when there is none.
-    pub fn not_found(&self) -> Failure {
-        let advice = "Run `pellucid sessions list` to see those that are stored.";
-        match self {
-            Self::Id(id) => Failure::new(format!("ERROR: No saved session found with ID {id}. {advice}")),
-            newest @ Self::Newest { .. } => Failure::new(format!("ERROR: there is no {newest}. {advice}")),
-        }
     }
 }
 
@@ -301,8 +331,8 @@ pub fn fork_place(file: &SessionFile, at: Option<usize>) -> Result<u64, Failure>
     let places = Places::read(file).map_err(|error| Failure::new(format!("Error: {error}")))?;
     let n_messages = places.messages.len();
     places.keeping(at.unwrap_or(n_messages)).ok_or_else(|| {
-        let at = at.unwrap_or_default();
-        Failure::new(format!("Error: --at {at}: the session has {n_messages} messages of yours"))
+        let (at, messages) = (at.unwrap_or_default(), style::counted(n_messages, "message"));
+        Failure::new(format!("Error: --at {at}: the session has {messages} of yours"))
     })
 }
 
@@ -315,16 +345,6 @@ fn tell_set_aside(path: &Path, set_aside: &SetAside) {
     let places: Vec<String> = set_aside.places.iter().map(ToString::to_string).collect();
     let (path, places) = (path.display(), places.join(", "));
     style::line(&format!("warning: {path}: {what} that cannot be read are set aside: {places}"));
-}
-
-impl std::fmt::Display for Which {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Self::Id(id) => write!(f, "session with the id or name {id}"),
-            Self::Newest { everywhere: true } => f.write_str("session yet"),
-            Self::Newest { everywhere: false } => f.write_str("session of this folder and provider"),
-        }
-    }
 }
 
 /// Which session a person means.
@@ -344,8 +364,13 @@ pub fn find_home() -> Result<PathBuf, Failure> {
     home::find(&Env::process()).map_err(|error| Failure::new(format!("Error finding pellucid home: {error}")))
 }
 
-/// The inputs of a turn: pictures first, then the text.
+/// The inputs of a turn: pictures first, then the text. One that cannot be read is told; the model is told as well.
 pub fn inputs(images: &[PathBuf], text: Option<String>) -> Vec<UserInput> {
+    for path in images {
+        if let Err(error) = std::fs::File::open(path).and_then(|mut file| std::io::Read::read(&mut file, &mut [0])) {
+            style::line(&format!("warning: the picture {} cannot be read: {error}", path.display()));
+        }
+    }
     let images = images.iter().map(|path| UserInput::LocalImage { path: path.clone() });
     images.chain(text.map(UserInput::text)).collect()
 }

@@ -1,6 +1,10 @@
 //! Colours, and the one place that writes notes for a person to standard error.
+//!
+//! Where standard error cannot be written (a full disk, a reader who left), work goes on without notes:
+//! nothing that is done depends on them.
 
 use std::io::IsTerminal;
+use std::io::Write;
 
 use crate::args::Color;
 
@@ -65,21 +69,24 @@ fn wants_colours() -> bool {
 }
 
 /// Tells a person something on standard error.
-#[expect(clippy::print_stderr, reason = "this is how the program speaks to people")]
 pub fn note(text: &str) {
-    eprintln!("note: {text}");
+    part(&format!("note: {text}\n"));
 }
 
 /// A line on standard error.
-#[expect(clippy::print_stderr, reason = "this is how the program speaks to people")]
 pub fn line(text: &str) {
-    eprintln!("{text}");
+    part(&format!("{text}\n"));
 }
 
 /// A piece of a line on standard error.
-#[expect(clippy::print_stderr, reason = "this is how the program speaks to people")]
 pub fn part(text: &str) {
-    eprint!("{text}");
+    let _ = std::io::stderr().write_all(text.as_bytes());
+}
+
+/// A count with its word: `1 session`, `2 sessions`.
+pub fn counted(count: usize, word: &str) -> String {
+    let ending = if count == 1 { "" } else { "s" };
+    format!("{} {word}{ending}", thousands(i64::try_from(count).unwrap_or(i64::MAX)))
 }
 
 /// A number with separators between thousands.
@@ -97,6 +104,7 @@ pub fn thousands(number: i64) -> String {
 
 #[cfg(test)]
 mod tests {
+    use super::counted;
     use super::thousands;
 
     #[test]
@@ -104,5 +112,13 @@ mod tests {
         for (number, text) in [(0, "0"), (999, "999"), (1000, "1,000"), (-1_234_567, "-1,234,567")] {
             assert_eq!(thousands(number), text);
         }
+    }
+
+    #[test]
+    fn one_thing_is_singular() {
+        assert_eq!(
+            [counted(0, "text"), counted(1, "text"), counted(1200, "text")],
+            ["0 texts", "1 text", "1,200 texts"]
+        );
     }
 }

@@ -52,7 +52,8 @@ impl Session {
         omissions.extend(self.memory.iter().flat_map(Memory::omissions));
         let mut report = Report::new(&last.frame, items, omissions, candidates);
         report.continuity.clone_from(&last.continuity);
-        report.files = instruction_files(&self.setup.gathered.facts);
+        let history: Vec<Item> = self.transcript.items().collect();
+        report.files = instruction_files_after(&self.setup.gathered.facts, &history);
         report.said_again = self.said_again();
         Some(report)
     }

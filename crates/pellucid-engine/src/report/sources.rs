@@ -123,7 +123,13 @@ impl Report {
         sources
     }
 
-    /// How much of a file that was read is in the request, by the request's own rows.
+    /// Whether some row of the request is known to be of this file.
+    pub fn has_rows_of(&self, file: &InstructionFile) -> bool {
+        self.rows.iter().any(|row| matches!(&row.origin, Origin::File { path, .. } if **path == *file.path))
+    }
+
+    /// How much of a file that was read is in the request, by the request's own rows, or by its words in a history
+    /// that was read back.
     pub fn delivery(&self, file: &InstructionFile) -> (Status, u64) {
         let ranges = self.rows.iter().filter_map(|row| match &row.origin {
             Origin::File { path, range, size } if **path == *file.path => Some((range.clone(), range.end >= *size)),
@@ -139,6 +145,11 @@ impl Report {
             is_whole |= reaches_end;
         }
         let status = match bytes {
+            // What was read back from a session file has lost its origin; its words have not.
+            0 if file.is_in_history => {
+                let is_whole = file.n_read >= file.size;
+                return (if is_whole { Status::Full } else { Status::Truncated }, file.n_read);
+            }
             0 => Status::Omitted,
             _ if is_whole => Status::Full,
             _ => Status::Truncated,

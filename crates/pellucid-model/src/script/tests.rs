@@ -203,7 +203,10 @@ fn the_format_is_told_by_name_or_text() {
 #[test]
 fn a_file_that_is_not_there_is_named() {
     let error = Script::load(Path::new("/no/such/script.toml")).unwrap_err();
-    assert_eq!(error.to_string(), "could not read the script /no/such/script.toml");
+    assert_eq!(
+        error.to_string(),
+        "could not read the script /no/such/script.toml: No such file or directory (os error 2)"
+    );
 }
 
 #[track_caller]

@@ -22,6 +22,8 @@ const SETTINGS: &str = "CODEX_APPLY_GIT_CFG";
 pub enum Mode {
     /// Only whether it fits.
     Check,
+    /// Only whether it could be taken back, so that it is applied already.
+    CheckReversed,
     /// All of it or nothing; the index stays as it is.
     Plain,
     /// Merged where it does not fit, in files and index.
@@ -46,7 +48,7 @@ pub enum GitError {
     #[error("--3way needs a git repository, and {} is in none", .0.display())]
     NoRepository(PathBuf),
     /// It does not fit.
-    #[error("git cannot apply the diff:\n{said}\nNothing was changed.")]
+    #[error("git cannot apply the diff:\n{said}\nNothing was changed{}.", advice(said))]
     Misfit {
         /// What git said.
         said: String,
@@ -57,6 +59,12 @@ pub enum GitError {
         /// The files.
         paths: Vec<String>,
     },
+}
+
+/// What to do about it, where git does not say.
+fn advice(said: &str) -> &'static str {
+    let is_changed = said.contains("does not match index") || said.contains("does not exist in index");
+    if is_changed { "; --3way merges into what is staged, so stage, commit or stash these files first" } else { "" }
 }
 
 impl Git {
@@ -114,6 +122,7 @@ impl Git {
         command.args(["apply", "--whitespace=nowarn"]).current_dir(&self.root);
         match mode {
             Mode::Check => _ = command.arg("--check"),
+            Mode::CheckReversed => _ = command.args(["--check", "--reverse"]),
             Mode::Plain => {}
             Mode::ThreeWay => _ = command.arg("--3way"),
         }

@@ -56,6 +56,7 @@ impl OfSession {
 #[derive(Debug, ClapArgs)]
 pub struct CardArgs {
     /// The card's number in the list.
+    #[arg(value_parser = super::number_from_one)]
     pub card: usize,
 
     #[command(flatten)]
@@ -66,6 +67,7 @@ pub struct CardArgs {
 #[derive(Debug, ClapArgs)]
 pub struct EditArgs {
     /// The card's number in the list.
+    #[arg(value_parser = super::number_from_one)]
     pub card: usize,
 
     /// The new text. `-` reads it from standard input.
@@ -79,6 +81,7 @@ pub struct EditArgs {
 #[derive(Debug, ClapArgs)]
 pub struct PinArgs {
     /// The card's number in the list.
+    #[arg(value_parser = super::number_from_one)]
     pub card: usize,
 
     /// Take the pin out instead.

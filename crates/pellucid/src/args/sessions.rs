@@ -60,7 +60,7 @@ pub struct ForkArgs {
     pub last: bool,
 
     /// Keep only the first N messages of yours, with what was answered to them.
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = super::number)]
     pub at: Option<usize>,
 }
 
@@ -129,7 +129,7 @@ pub struct SessionsListArgs {
     pub json: bool,
 
     /// How many sessions a page has.
-    #[arg(long, default_value_t = 25, value_name = "N")]
+    #[arg(long, default_value_t = 25, value_name = "N", value_parser = super::number_from_one)]
     pub limit: usize,
 
     /// Show the page behind this place (printed below each page that is not the last).

@@ -26,6 +26,7 @@ use super::State;
 use crate::args::Shared;
 use crate::args::TurnArgs;
 use crate::start::Start;
+use crate::style;
 
 /// Everything.
 pub fn look(shared: &Shared, cd: Option<&Path>) -> Vec<Section> {
@@ -103,7 +104,7 @@ fn configuration(config: &Config) -> Section {
     Section {
         name: "configuration",
         state: if warnings.is_empty() { State::Good } else { State::Note },
-        summary: format!("{n_used} files used, {} warnings", warnings.len()),
+        summary: format!("{} used, {}", style::counted(n_used, "file"), style::counted(warnings.len(), "warning")),
         lines: lines.chain(warnings.iter().map(|it| format!("warning: {it}"))).collect(),
         fields: json!({
             "files": files.iter().map(|(file, state)| json!({ "path": file, "state": state })).collect::<Vec<_>>(),

@@ -9,6 +9,7 @@ use pellucid_workspace::pack_files::PackPlace;
 use serde_json::json;
 
 use crate::start::Failure;
+use crate::style;
 
 pub fn run(home: &Path, name: &str, as_json: bool) -> Result<ExitCode, Failure> {
     let report = check(home, name)?;
@@ -42,7 +43,7 @@ impl Report {
             text += &format!("warning: {warning}\n");
         }
         if self.errors.is_empty() {
-            text += &format!("{}: good, {} texts of its own\n", self.name, self.n_own);
+            text += &format!("{}: good, {} of its own\n", self.name, style::counted(self.n_own, "text"));
         }
         text
     }
@@ -86,7 +87,7 @@ mod tests {
     fn a_good_pack_is_called_good() {
         check_pack(
             &[("pack.toml", "name = 'mine'\nfrom = 'codex'\n"), ("turn/aborted.md", "Stopped.")],
-            &expect!["mine: good, 1 texts of its own\n"],
+            &expect!["mine: good, 1 text of its own\n"],
         );
     }
 

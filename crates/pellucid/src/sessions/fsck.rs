@@ -44,6 +44,7 @@ fn text(findings: &Findings) -> String {
         let word = if problem.is_serious { "error" } else { "note" };
         text += &format!("{word}: {}: {}\n", problem.path, problem.what);
     }
-    let (n_sessions, n_chains, n_problems) = (findings.n_sessions, findings.n_chains, findings.problems.len());
-    text + &format!("{n_sessions} sessions, {n_chains} with a record of what was sent, {n_problems} findings\n")
+    let (sessions, n_chains) = (style::counted(findings.n_sessions, "session"), findings.n_chains);
+    let found = style::counted(findings.problems.len(), "finding");
+    text + &format!("{sessions}, {n_chains} with a record of what was sent, {found}\n")
 }

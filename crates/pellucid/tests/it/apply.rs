@@ -318,8 +318,25 @@ fn without_the_commit_or_a_repository_patches_find_their_places() {
 }
 
 #[test]
+fn what_is_there_already_is_not_applied_twice() {
+    let scene = Scene::new();
+    scene.go_to_last_turn();
+    assert_eq!(scene.apply(&[]).status, 0);
+    for options in [&[][..], &["--check"], &["--3way"]] {
+        let ran = scene.apply(options);
+        let there = "Error: what the session's last turn changed is in the files already; nothing was changed\n";
+        assert_eq!((ran.status, ran.stderr.as_str()), (1, there), "{options:?}");
+    }
+}
+
+#[test]
 fn a_session_without_patches_has_nothing_to_apply() {
     let scene = Scene::new();
     let ran = scene.world.run(&["apply", "nobody"]);
-    assert_eq!((ran.status, ran.stderr.contains("no session has the name nobody")), (1, true), "{}", ran.stderr);
+    assert_eq!(
+        (ran.status, ran.stderr.contains("there is no session with the id or name nobody")),
+        (1, true),
+        "{}",
+        ran.stderr
+    );
 }

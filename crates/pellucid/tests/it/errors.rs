@@ -59,14 +59,14 @@ fn names_that_do_not_exist_are_named() {
         "model_provider = \"nowhere\"\n",
         &["context"],
         &expect![[r#"
-        1 Error: Model provider `nowhere` not found
+        1 Error: Model provider `nowhere` not found; write it as [model_providers.nowhere] in config.toml, or choose another one
     "#]],
     );
     check_error(
         "",
         &["exec", "-p", "nobody", "hi"],
         &expect![[r#"
-        1 Error: config profile `nobody` not found
+        1 Error: config profile `nobody` not found; write it as [profiles.nobody] in config.toml, or choose another one
     "#]],
     );
     check_error(
@@ -149,7 +149,7 @@ fn scripts_that_do_not_work_are_explained() {
         "",
         &["exec", "--script", "missing.toml", "hi"],
         &expect![[r#"
-        1 Error loading the script: could not read the script missing.toml
+        1 Error loading the script: could not read the script missing.toml: No such file or directory (os error 2)
     "#]],
     );
     check_error(
@@ -209,4 +209,91 @@ fn wrong_usage_has_status_two() {
         assert_eq!(ran.status, 2, "{}", ran.stderr);
         assert!(ran.stderr.starts_with("error: "), "{}", ran.stderr);
     }
+}
+
+#[test]
+fn numbers_that_are_none_are_explained() {
+    check_error(
+        "",
+        &["sessions", "list", "--limit", "0"],
+        &expect![[r#"
+        2 error: invalid value '0' for '--limit <N>': a whole number from 1 on is needed
+
+        For more information, try '--help'.
+    "#]],
+    );
+    check_error(
+        "",
+        &["fork", "--last", "--at", "two"],
+        &expect![[r#"
+        2 error: invalid value 'two' for '--at <N>': a whole number is needed
+
+        For more information, try '--help'.
+    "#]],
+    );
+    check_error(
+        "",
+        &["sessions", "list", "--cursor", "second"],
+        &expect![[r#"
+        1 Error: --cursor second: invalid cursor; the line below a page has the one of the next page
+    "#]],
+    );
+}
+
+/// Where nothing can be written, work goes on and nothing falls over.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_full_standard_error_does_not_stop_a_turn() {
+    let world = World::new("//- work/answer.toml\n[[reply]]\nsay = \"Done.\"\n");
+    let full = || std::fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
+    let mut turn = world.command(&["exec", "--script", "answer.toml", "hi"]);
+    let output = turn.stderr(full()).output().unwrap();
+    assert_eq!((output.status.code(), output.stdout.as_slice()), (Some(0), b"Done.\n".as_slice()));
+    for words in [&["completion", "bash"][..], &["features", "list"], &["context", "hi"]] {
+        let mut command = world.command(words);
+        let output = command.stdout(full()).stderr(std::process::Stdio::piped()).output().unwrap();
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(1), "{words:?}: {said}");
+        assert!(said.contains("Error: standard output cannot be written: "), "{words:?}: {said}");
+    }
+}
+
+#[test]
+fn a_reader_who_has_seen_enough_is_no_failure() {
+    let world = World::new("//- work/x\n");
+    for words in [&["completion", "bash"][..], &["features", "list"], &["context", "hi"], &["sessions", "list"]] {
+        let (reader, writer) = std::io::pipe().unwrap();
+        drop(reader);
+        let mut command = world.command(words);
+        let output = command.stdout(writer).stderr(std::process::Stdio::piped()).output().unwrap();
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!((output.status.code(), said.as_str()), (Some(0), ""), "{words:?}");
+    }
+}
+
+#[test]
+fn settings_that_name_nothing_are_told_before_anything_is_sent() {
+    let world = World::new("//- home/config.toml\n[reinject_turns]\nnobody = 3\n");
+    let ran = world.run(&["context", "hi"]);
+    assert_eq!(ran.status, 0, "{}", ran.stderr);
+    let warning = "warning: reinject_turns: the pack `codex` has no slot nobody; it has base, permissions, ";
+    assert!(ran.stderr.starts_with(warning), "{}", ran.stderr);
+}
+
+#[test]
+fn a_picture_that_cannot_be_read_is_told() {
+    let world = World::new("//- work/answer.toml\n[[reply]]\nsay = \"Done.\"\n");
+    let ran = world.run(&["exec", "--script", "answer.toml", "--image", "none.png", "--", "hi"]);
+    assert_eq!((ran.status, ran.out()), (0, "Done.\n"), "the model is told instead");
+    let warning = "warning: the picture none.png cannot be read: No such file or directory (os error 2)\n";
+    assert!(ran.stderr.contains(warning), "{}", ran.stderr);
+}
+
+#[test]
+fn options_of_a_turn_may_stand_behind_resume() {
+    let world = World::new("//- work/answer.toml\n[[reply]]\nsay = \"Done.\"\n");
+    assert_eq!(world.run(&["exec", "--script", "answer.toml", "hi"]).status, 0);
+    let words = ["exec", "resume", "--last", "-m", "gpt-5.2-codex", "--full-auto", "--script", "answer.toml", "go on"];
+    let ran = world.run(&words);
+    assert_eq!((ran.status, ran.out()), (0, "Done.\n"), "{}", ran.stderr);
 }

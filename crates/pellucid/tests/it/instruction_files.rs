@@ -152,3 +152,19 @@ fn the_report_compares_with_the_last_request_of_an_earlier_process() {
     let other = continuity(&["-m", "gpt-5.1"]);
     assert_eq!(other["broken"]["cause"], "model", "{other}");
 }
+
+#[test]
+fn a_file_that_only_the_history_has_is_not_called_lost() {
+    let world = world();
+    let ran = world.run(&["exec", "--script", "answer.toml", "hi"]);
+    assert_eq!(ran.status, 0, "{}", ran.stderr);
+    let changed = ["-c", "resume_context=\"changed\"", "context", "--script", "answer.toml", "--last"];
+    let told = |world: &World| {
+        let ran = world.run(&changed);
+        let line = ran.out().lines().find(|line| line.contains("work/AGENTS.md: ")).unwrap_or_default();
+        line.split_once(": ").unwrap().1.split(", sha256").next().unwrap().to_owned()
+    };
+    assert_eq!(told(&world), "read, told earlier in this session");
+    world.files.write("work/AGENTS.md", "Use spaces.\n");
+    assert_eq!(told(&world), "read", "what changed is said anew");
+}

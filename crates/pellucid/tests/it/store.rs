@@ -58,7 +58,10 @@ fn sessions_are_listed_page_by_page() {
     let table = world.run(&["sessions", "list", "--limit", "1"]);
     assert!(table.out().starts_with("ID ") && table.out().contains("more: pellucid sessions list --cursor '"));
     let bad = world.run(&["sessions", "list", "--cursor", "x"]);
-    assert_eq!((bad.status, bad.stderr.as_str()), (1, "Error: --cursor: invalid cursor\n"));
+    assert_eq!(
+        (bad.status, bad.stderr.as_str()),
+        (1, "Error: --cursor x: invalid cursor; the line below a page has the one of the next page\n")
+    );
 }
 
 #[test]
@@ -92,16 +95,21 @@ fn resume_says_what_is_missing() {
     };
     expect!["Error: say which session: its id, its name, or --last (`pellucid sessions list` shows them)\n"]
         .assert_eq(&said(&["resume"]));
-    expect![
-        "ERROR: No saved session found with ID nobody. Run `pellucid sessions list` to see those that are stored.\n"
-    ]
-    .assert_eq(&said(&["resume", "nobody", "go"]));
-    expect!["ERROR: there is no session of this folder and provider. Run `pellucid sessions list` to see those that are stored.\n"]
+    expect!["Error: there is no session with the id or name nobody (`pellucid sessions list` shows them)\n"]
+        .assert_eq(&said(&["resume", "nobody", "go"]));
+    expect!["Error: no session has worked in ROOT/work yet (`pellucid sessions list` shows them)\n"]
         .assert_eq(&said(&["resume", "--script", "script.toml", "--last", "go"]));
+    expect!["Error: no session has worked yet (`pellucid sessions list` shows them)\n"]
+        .assert_eq(&said(&["fork", "--last"]));
     let id = exec(&world, "hi");
     expect!["Error: there is no terminal interface yet, so say what to do: `pellucid resume SESSION PROMPT`\n"]
         .assert_eq(&said(&["resume", &id]));
-    expect!["Error: --at 2: the session has 1 messages of yours\n"].assert_eq(&said(&[
+    let other = "Error: no session in ROOT/work has used the provider `openai`; the last one there is ID, with \
+                 `scripted`: name it in place of --last\n";
+    for command in ["context", "prompt", "compact"] {
+        assert_eq!(said(&[command, "--last"]).replace(&id, "ID"), other);
+    }
+    expect!["Error: --at 2: the session has 1 message of yours\n"].assert_eq(&said(&[
         "fork",
         "--script",
         "script.toml",
@@ -109,7 +117,7 @@ fn resume_says_what_is_missing() {
         "--at",
         "2",
     ]));
-    expect!["Error: no session has the name nobody (`pellucid sessions list` shows them)\n"]
+    expect!["Error: there is no session with the id or name nobody (`pellucid sessions list` shows them)\n"]
         .assert_eq(&said(&["sessions", "archive", "nobody"]));
 }
 
@@ -121,7 +129,11 @@ fn a_session_is_put_away_and_taken_back() {
     assert_eq!((listed(&world, &[]).len(), listed(&world, &["--archived"]).len()), (0, 1));
     assert_eq!(world.run(&["replay", &id]).status, 0, "the record is found wherever the session is");
     let resumed = world.run(&["resume", "--script", "script.toml", &id, "go"]);
-    assert!(resumed.stderr.contains("No saved session found"), "{}", resumed.stderr);
+    assert!(
+        resumed.stderr.contains(&format!("`pellucid sessions unarchive {id}` takes it back")),
+        "{}",
+        resumed.stderr
+    );
     assert_eq!(world.run(&["sessions", "unarchive", &id]).status, 0);
     assert_eq!(listed(&world, &[]).len(), 1);
 }
@@ -193,7 +205,7 @@ fn an_export_has_no_secrets_and_says_so() {
 fn damage_is_found_and_told() {
     let world = world();
     let id = exec(&world, "hi");
-    assert_eq!(world.run(&["sessions", "fsck"]).out(), "1 sessions, 1 with a record of what was sent, 0 findings\n");
+    assert_eq!(world.run(&["sessions", "fsck"]).out(), "1 session, 1 with a record of what was sent, 0 findings\n");
     let path = file(&world, &id);
     let text = fs::read_to_string(&path).unwrap();
     fs::write(&path, format!("{text}{{\"timestamp\":\"t\",\"type\":\"respon")).unwrap();

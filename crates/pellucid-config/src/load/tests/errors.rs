@@ -114,9 +114,25 @@ fn a_trusted_project_that_is_not_toml() {
 
 #[test]
 fn names_that_are_not_there() {
-    check_error("profile = 'nobody'\n", &[], &expect!["Error: config profile `nobody` not found"]);
-    check_error("", &["profile="], &expect!["Error: config profile `` not found"]);
-    check_error("model_provider = 'nowhere'\n", &[], &expect!["Error: Model provider `nowhere` not found"]);
+    check_error(
+        "profile = 'nobody'\n",
+        &[],
+        &expect![
+            "Error: config profile `nobody` not found; write it as [profiles.nobody] in config.toml, or choose another one"
+        ],
+    );
+    check_error(
+        "",
+        &["profile="],
+        &expect!["Error: config profile `` not found; write it as [profiles.] in config.toml, or choose another one"],
+    );
+    check_error(
+        "model_provider = 'nowhere'\n",
+        &[],
+        &expect![
+            "Error: Model provider `nowhere` not found; write it as [model_providers.nowhere] in config.toml, or choose another one"
+        ],
+    );
     check_error(
         "model_provider = 'ollama-chat'\n",
         &[],

@@ -14,6 +14,9 @@ use pellucid_exec::environment::TERMINAL;
 use pellucid_exec::process::Variables;
 use pellucid_exec::snapshot::Snapshot;
 use tokio::sync::Notify;
+use tokio::sync::Semaphore;
+use tokio::sync::SemaphorePermit;
+use tokio::task::AbortHandle;
 
 use crate::situation::Situation;
 use crate::toolbox::locked;
@@ -21,12 +24,12 @@ use crate::toolbox::locked;
 /// Shorter than what a model takes for the first word of an answer.
 const MOMENT: Duration = Duration::from_millis(150);
 
-/// When it is begun.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Begin {
-    Now,
-    InAMoment,
-}
+/// One session of a process at a time has it made ahead. Many that begin together would start as many shells, and most
+/// of them run no command; theirs is made with the first.
+static AHEAD: Semaphore = Semaphore::const_new(1);
+
+/// The right to have it made ahead of any command, a moment from now.
+type Ahead = SemaphorePermit<'static>;
 
 /// The setup of a session's login shell.
 #[derive(Debug, Default)]
@@ -34,6 +37,16 @@ pub(crate) struct Login {
     state: Arc<Mutex<State>>,
     /// A command has come: there is no moment left to wait.
     has_come: Arc<Notify>,
+    /// What makes it, which ends with the session.
+    maker: Mutex<Option<AbortHandle>>,
+}
+
+impl Drop for Login {
+    fn drop(&mut self) {
+        if let Some(maker) = locked(&self.maker).take() {
+            maker.abort();
+        }
+    }
 }
 
 #[derive(Debug, Default)]
@@ -60,7 +73,9 @@ impl Login {
     /// Has it made for commands that may come.
     pub(crate) fn prepare(&self, situation: &Situation) {
         let Some(home) = &situation.snapshots else { return };
-        self.make_once(home, situation, Begin::InAMoment);
+        if let Ok(permit) = AHEAD.try_acquire() {
+            self.make_once(home, situation, Some(permit));
+        }
     }
 
     /// The command that does what `argv` does, with the setup in place of a login if it is there.
@@ -70,7 +85,7 @@ impl Login {
         if !matches!(argv, [_, flag, _, ..] if flag == "-lc") {
             return argv.to_vec();
         }
-        self.make_once(home, situation, Begin::Now);
+        self.make_once(home, situation, None);
         self.has_come.notify_one();
         match &*locked(&self.state) {
             State::Ready(_, snapshot) => {
@@ -86,21 +101,21 @@ impl Login {
         matches!(*locked(&self.state), State::Ready(..))
     }
 
-    fn make_once(&self, home: &Path, situation: &Situation, begin: Begin) {
+    fn make_once(&self, home: &Path, situation: &Situation, ahead: Option<Ahead>) {
         let mut state = locked(&self.state);
         if !state.is_for(&situation.cwd) {
             // What was there for another folder goes first: the new one has the same file.
             *state = State::Without(situation.cwd.clone());
-            self.make(home.to_owned(), situation, begin);
+            self.make(home.to_owned(), situation, ahead);
         }
     }
 
-    fn make(&self, home: PathBuf, situation: &Situation, begin: Begin) {
+    fn make(&self, home: PathBuf, situation: &Situation, ahead: Option<Ahead>) {
         let (shell, cwd) = (situation.shell.clone(), situation.cwd.clone());
         let (session, env) = (situation.session_id.clone(), situation.environment.clone());
         let (state, has_come) = (self.state.clone(), self.has_come.clone());
-        tokio::spawn(async move {
-            if begin == Begin::InAMoment {
+        let maker = tokio::spawn(async move {
+            if ahead.is_some() {
                 let _ = tokio::time::timeout(MOMENT, has_come.notified()).await;
             }
             match Snapshot::make(&shell, &home, session.as_str(), &cwd, &env).await {
@@ -112,7 +127,9 @@ impl Login {
                 }
                 Err(error) => tracing::debug!(%error, "commands run without a snapshot of the login shell"),
             }
+            drop(ahead);
         });
+        *locked(&self.maker) = Some(maker.abort_handle());
     }
 }
 

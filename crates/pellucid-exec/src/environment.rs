@@ -60,12 +60,18 @@ pub fn variables(
     if !policy.include_only.is_empty() {
         variables.retain(|name, _| matches_any(name, &policy.include_only));
     }
-    variables.insert("CODEX_THREAD_ID".into(), session.into());
+    variables.insert(THREAD_ID.into(), session.into());
     if network == Network::Limited {
-        variables.insert("CODEX_SANDBOX_NETWORK_DISABLED".into(), "1".into());
+        variables.insert(NETWORK_DISABLED.into(), "1".into());
     }
     variables
 }
+
+const THREAD_ID: &str = "CODEX_THREAD_ID";
+const NETWORK_DISABLED: &str = "CODEX_SANDBOX_NETWORK_DISABLED";
+
+/// What is set by us for each turn. That it was there once says nothing of the turns after.
+pub const OF_A_TURN: [&str; 2] = [THREAD_ID, NETWORK_DISABLED];
 
 /// Adds what programs find whose output goes to a model and that may run long: see `terminal`.
 pub fn add_terminal(variables: &mut Variables) {

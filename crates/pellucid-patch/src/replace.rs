@@ -209,7 +209,9 @@ fn restrict(options: &mut OpenOptions, like: Like<'_>) {
     use std::os::unix::fs::OpenOptionsExt;
 
     if let Like::Moved(other) | Like::Replaced(other) = like {
-        options.mode(other.mode() & 0o777);
+        // What a group may do is meant for the group of that file alone.
+        let is_ours = other.gid() == rustix::process::getegid().as_raw();
+        options.mode(other.mode() & if is_ours { 0o777 } else { 0o707 });
     }
 }
 

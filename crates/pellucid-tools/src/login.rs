@@ -10,6 +10,7 @@ use std::sync::Arc;
 use std::sync::Mutex;
 use std::time::Duration;
 
+use pellucid_exec::environment::OF_A_TURN;
 use pellucid_exec::environment::TERMINAL;
 use pellucid_exec::process::Variables;
 use pellucid_exec::snapshot::Snapshot;
@@ -89,7 +90,7 @@ impl Login {
         self.has_come.notify_one();
         match &*locked(&self.state) {
             State::Ready(_, snapshot) => {
-                let set = situation.set_variables.iter().map(String::as_str);
+                let set = situation.set_variables.iter().map(String::as_str).chain(OF_A_TURN);
                 snapshot.wrap(argv, cwd, set.chain(TERMINAL.iter().map(|(name, _)| *name)), env)
             }
             State::NotAsked | State::Without(_) => argv.to_vec(),
@@ -196,6 +197,24 @@ mod tests {
             let plain = argv(["/bin/bash", "-c", "true"]);
             assert_eq!(login.wrap(&command, cwd, situation, &mut Variables::new()), plain);
             assert_eq!(Arc::strong_count(&login.state), 1);
+        });
+    }
+
+    #[test]
+    fn what_held_for_an_earlier_turn_does_not_come_back() {
+        let mut bench = Bench::new();
+        bench.situation.snapshots = Some(bench.path().join("home"));
+        bench.situation.environment.insert("CODEX_SANDBOX_NETWORK_DISABLED".into(), "1".into());
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        runtime.block_on(async {
+            let (login, situation, cwd) = (Login::default(), &bench.situation, bench.path());
+            login.prepare(situation);
+            made(&login).await;
+            // The network was opened since.
+            let env = &mut Variables::new();
+            login.wrap(&argv(["/bin/bash", "-lc", "true"]), cwd, situation, env);
+            assert!(env.contains_key(OsStr::new("PATH")), "what the login sets is given");
+            assert!(!env.contains_key(OsStr::new("CODEX_SANDBOX_NETWORK_DISABLED")));
         });
     }
 

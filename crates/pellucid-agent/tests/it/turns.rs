@@ -397,8 +397,8 @@ fn rules_stand_once_after_a_summary_as_in_a_new_session() {
         let config = format!("{FULL}[compaction]\n{rules}");
         let replies =
             || vec![full("a"), MockReply::say("summary"), MockReply::say("summary"), full("b"), MockReply::say("c")];
-        let before_a_turn = crate::play_in(&files, &config, replies(), vec![say("one"), say("two"), say("three")]);
-        let by_hand = crate::play_in(&files, &config, replies(), vec![say("one"), Operation::Compact, say("two")]);
+        let before_a_turn = play_in(&files, &config, replies(), vec![say("one"), say("two"), say("three")]);
+        let by_hand = play_in(&files, &config, replies(), vec![say("one"), Operation::Compact, say("two")]);
         for played in [&before_a_turn, &by_hand] {
             let fresh = standing(&played.requests[0]);
             assert_eq!(fresh.len(), 3);

@@ -225,10 +225,10 @@ impl Driver<'_> {
                 Some(fact) => Happened::Fact(fact),
                 None => self.next_fact(inside).await?,
             };
-            if let Happened::Fact(Fact::Reply(ReplyEvent::Completed { response_id, usage })) = &happened
-                && let Some((sent, _)) = self.session.log.sent()
+            if let Happened::Fact(Fact::Reply(event)) = &happened
+                && let Some(event) = self.session.note_reply(event)
             {
-                sent.reply(response_id, *usage);
+                inside.events.send(&mut self.session.log, self.input.id.as_str(), event).await?;
             }
             wishes = match happened {
                 Happened::Fact(fact) => turn.step(fact),
@@ -424,6 +424,7 @@ impl Driver<'_> {
     /// Asks the model, after what has to be remembered for it.
     async fn ask_model(&mut self, turn: &Turn, inside: &Inside) -> Result<(), FaceGone> {
         self.session.record_joining_documents();
+        self.tell(inside).await?;
         let is_first = !std::mem::replace(&mut self.has_asked, true);
         match self.session.memory_job(&self.frame, is_first) {
             Some(job) => {

@@ -20,6 +20,7 @@ use std::path::Path;
 use pellucid_engine::encode::Encoder;
 use pellucid_engine::fragment::Origin;
 use pellucid_engine::request::Frame;
+use pellucid_protocol::event::CacheBreak;
 use pellucid_store::name;
 use pellucid_store::read::ReadError;
 use pellucid_store::read::SessionFile;
@@ -35,7 +36,7 @@ use serde::Serialize;
 
 use self::check::Checker;
 use self::history::History;
-pub(crate) use self::last::last_request;
+pub(crate) use self::last::Before;
 
 /// Why an exported session proves less.
 const BLANKED: &str = "secrets were blanked when the session was exported";
@@ -71,6 +72,9 @@ pub struct Outcome {
     /// Whether it could be rebuilt.
     #[serde(flatten)]
     pub verdict: Verdict,
+    /// Where it parted from the request before, if it did.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cache_break: Option<CacheBreak>,
 }
 
 /// Whether a request could be rebuilt.
@@ -260,7 +264,14 @@ fn outcome(request: &entry::Request, verdict: Verdict) -> Outcome {
         Purpose::Summary { .. } => "summary",
         Purpose::ProviderSummary => "summary by the provider",
     };
-    Outcome { turn: request.turn.clone(), purpose, bytes: Some(request.bytes), items: request.items, verdict }
+    Outcome {
+        turn: request.turn.clone(),
+        purpose,
+        bytes: Some(request.bytes),
+        items: request.items,
+        verdict,
+        cache_break: request.cache_break.clone(),
+    }
 }
 
 /// A part of a frame that is not what it was.

@@ -11,6 +11,7 @@ use pellucid_engine::encode::to_json;
 use pellucid_engine::reinject::again::Again;
 use pellucid_engine::request::Frame;
 use pellucid_engine::transcript::ItemIds;
+use pellucid_protocol::event::CacheBreak;
 use pellucid_protocol::id::SessionId;
 use pellucid_protocol::id::TurnId;
 use pellucid_protocol::item::Item;
@@ -98,8 +99,16 @@ impl SentLog {
         });
     }
 
-    /// Writes a request down.
-    pub fn request(&mut self, at: u64, turn: &TurnId, purpose: Purpose, frame: &Frame, account: &Account) {
+    /// Writes a request down, with where it parts from the one before.
+    pub fn request(
+        &mut self,
+        at: u64,
+        turn: &TurnId,
+        purpose: Purpose,
+        frame: &Frame,
+        account: &Account,
+        cache_break: Option<CacheBreak>,
+    ) {
         if !self.is_open() {
             return;
         }
@@ -114,15 +123,16 @@ impl SentLog {
             items: account.n_items as u64,
             body: account.body.to_string(),
             marks: marks.collect(),
+            cache_break,
         };
         self.request = self.write(Entry::Request(Box::new(request)));
     }
 
     /// Writes down that the last request was answered.
-    pub fn reply(&mut self, response_id: &str, usage: Option<TokenUsage>) {
+    pub fn reply(&mut self, response_id: &str, usage: Option<TokenUsage>, cache_write: Option<i64>) {
         if let Some(request) = self.request.take() {
             let response_id = (!response_id.is_empty()).then(|| response_id.to_owned());
-            self.write(Entry::Reply(entry::Reply { request, response_id, usage }));
+            self.write(Entry::Reply(entry::Reply { request, response_id, usage, cache_write }));
         }
     }
 

@@ -82,6 +82,7 @@ use pellucid_protocol::operation::SettingsChange;
 use pellucid_protocol::provider::Provider;
 use pellucid_protocol::provider::WireApi;
 use pellucid_protocol::settings::ReasoningEffort;
+use pellucid_protocol::usage::UsageSplit;
 use pellucid_store::find;
 use pellucid_store::read::ReadError;
 use pellucid_store::read::SessionFile;
@@ -266,6 +267,10 @@ pub struct Session {
     n_requests: u64,
     /// The file that its history is from, until the first request.
     restored_from: Option<Box<SessionFile>>,
+    /// What its requests cost so far.
+    spent: UsageSplit,
+    /// What the request that is being answered put into the provider's cache, where the wire tells.
+    cache_write: Option<i64>,
     /// Why the next request may not extend the last one.
     cause: Option<Cause>,
     /// The facts of the last turn that began, or of the start.
@@ -460,6 +465,8 @@ impl Session {
             before: facts.clone(),
             n_requests: 0,
             restored_from: None,
+            spent: UsageSplit::default(),
+            cache_write: None,
             cause: None,
             previous_model: None,
             context_is_due: false,

@@ -76,7 +76,7 @@ impl Cause {
         match part {
             "model" => Self::Model,
             "base" => Self::Instructions,
-            "tools" => Self::Tools,
+            part if part == "tools" || part.starts_with("tools/") => Self::Tools,
             _ => Self::Settings,
         }
     }

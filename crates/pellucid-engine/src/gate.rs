@@ -24,7 +24,7 @@ pub enum Gate {
     Patch(ApplyPatchType),
     /// The model was trained on this further tool.
     ModelTool(String),
-    /// Some MCP server is configured.
+    /// Some MCP server is configured, or connected apps are on, which come from one.
     AnyMcpServer,
     /// The hosted web search is offered.
     WebSearch,
@@ -45,7 +45,7 @@ pub const ABOUT: &[(&str, &str)] = &[
     ("shell:default|local|unified_exec|shell_command", "this shell tool is the one to offer"),
     ("patch:freeform|function", "this form of the patch tool is the one to offer"),
     ("model_tool:NAME", "the model was trained on this further tool"),
-    ("mcp:any", "some MCP server is configured"),
+    ("mcp:any", "some MCP server is configured, or the feature `apps` is on"),
     ("web_search:on", "the hosted web search is offered"),
     ("mode:full|minimal|none", "the prompt has one of these modes"),
     ("assistant_tool:NAME", "an assistant has this tool"),
@@ -89,7 +89,7 @@ impl Gate {
             Self::Shell(shell) => shell_type(facts) == *shell,
             Self::Patch(form) => patch_type(facts) == Some(*form),
             Self::ModelTool(tool) => facts.model.experimental_supported_tools.contains(tool),
-            Self::AnyMcpServer => facts.has_mcp_servers,
+            Self::AnyMcpServer => facts.has_mcp_servers || facts.features.is_on(Feature::Apps),
             Self::WebSearch => facts.web_search != WebSearchMode::Disabled,
             Self::Mode(modes) => modes.contains(&facts.prompt_mode),
             Self::AssistantTool(name) => {

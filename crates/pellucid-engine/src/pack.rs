@@ -25,6 +25,8 @@ use std::sync::Arc;
 pub use layout::BootstrapBudget;
 pub use layout::Budget;
 pub use layout::CompactionRules;
+pub use layout::GivenToolForm;
+pub use layout::GivenToolRules;
 pub use layout::Layout;
 pub use layout::ModelTexts;
 pub use layout::Part;

@@ -83,6 +83,24 @@ impl Schema {
     pub fn read(value: &Value) -> Result<Self, serde_json::Error> {
         serde_json::from_value(simplified(value))
     }
+
+    /// Sorts what has no order: the names that are required. Everything else has an order already.
+    pub fn sort(&mut self) {
+        match self {
+            Self::Boolean { .. } | Self::String { .. } | Self::Number { .. } => {}
+            Self::Array { items, .. } => items.sort(),
+            Self::Object { properties, required, additional } => {
+                properties.values_mut().for_each(Self::sort);
+                if let Some(required) = required {
+                    required.sort();
+                    required.dedup();
+                }
+                if let Some(Additional::Schema(schema)) = additional {
+                    schema.sort();
+                }
+            }
+        }
+    }
 }
 
 fn simplified(value: &Value) -> Value {

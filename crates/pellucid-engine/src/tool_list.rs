@@ -17,6 +17,7 @@ use crate::fragment::Omission;
 use crate::fragment::Origin;
 use crate::fragment::Why;
 use crate::gate;
+use crate::pack::GivenToolForm;
 use crate::pack::Pack;
 use crate::pack::Parameter;
 use crate::pack::ParameterType;
@@ -71,6 +72,9 @@ pub fn only<'a>(pack: &'a Pack, facts: &Facts) -> Option<&'a [Arc<str>]> {
     only.map(|only| only.tools.as_slice())
 }
 
+/// Where tools of clients come from.
+const CLIENTS: &str = "dynamic_tools";
+
 /// A tool that somebody else describes and runs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct GivenTool {
@@ -111,7 +115,7 @@ pub fn given(pack: &Pack, facts: &Facts) -> (Vec<GivenTool>, Vec<Omission>) {
                 name: name.clone(),
                 description: description.clone(),
                 schema,
-                place: "dynamic_tools".into(),
+                place: CLIENTS.into(),
             }),
             Err(error) => omissions.push(Omission {
                 slot: part(),
@@ -119,6 +123,12 @@ pub fn given(pack: &Pack, facts: &Facts) -> (Vec<GivenTool>, Vec<Omission>) {
                 why: Why::Unusable { error: error.to_string() },
             }),
         }
+    }
+    if pack.layout.given_tools.form == GivenToolForm::Canonical {
+        tools.iter_mut().for_each(|tool| tool.schema.sort());
+        // Servers come before clients, so that a client's tool does not move those of servers.
+        let is_clients = |tool: &GivenTool| tool.place.as_ref() == CLIENTS;
+        tools.sort_by(|a, b| (is_clients(a), &a.name).cmp(&(is_clients(b), &b.name)));
     }
     (tools, omissions)
 }

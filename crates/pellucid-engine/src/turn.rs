@@ -504,7 +504,8 @@ impl Turn {
                 Vec::new()
             }
             ReplyEvent::ServerModel(model) => self.rerouted(model),
-            ReplyEvent::Created => Vec::new(),
+            // What goes into a cache is no part of what fills the window; the session notes it.
+            ReplyEvent::Created | ReplyEvent::CacheWritten(_) => Vec::new(),
         }
     }
 

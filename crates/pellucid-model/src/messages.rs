@@ -228,6 +228,7 @@ impl Decoder {
     fn complete(&mut self, events: &mut impl Extend<ReplyEvent>) {
         self.state = State::Completed;
         let response_id = std::mem::take(&mut self.response_id);
+        events.extend(self.usage.written.map(ReplyEvent::CacheWritten));
         events.extend([ReplyEvent::Completed { response_id, usage: self.usage.total() }]);
     }
 }

@@ -39,6 +39,7 @@ use crate::settings::ReasoningEffort;
 use crate::settings::SandboxPolicy;
 use crate::usage::RateLimitSnapshot;
 use crate::usage::TokenUsageInfo;
+use crate::usage::UsageSplit;
 
 /// Something that happened in a session.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -152,19 +153,15 @@ pub enum EventMessage {
     /// What the request that is being sent is made of. Ours alone; only for faces that ask for it.
     ContextReport(ContextReport),
     /// Where that request parts from the one before. Ours alone; only for faces that ask for it.
-    ContextCacheBreak {
-        /// The first byte that differs.
-        first_byte: usize,
-        /// The part it belongs to.
-        part: String,
-        /// The tokens that are paid for anew, estimated.
-        tokens_rebilled: usize,
-        /// The bytes of the source that it belongs to, from the first to behind the last.
-        span: (usize, usize),
-        /// That source.
-        source: String,
-        /// Why, in a word.
-        cause: String,
+    ContextCacheBreak(CacheBreak),
+    /// Where the first request of a session that goes on parts from its last one. Ours alone; for people.
+    ContextResumeCost(CacheBreak),
+    /// What an answer cost, by what is charged for. Ours alone; only for faces that ask for it.
+    ContextUsage {
+        /// The request that was answered.
+        request: UsageSplit,
+        /// All requests of the session that its record knows.
+        session: UsageSplit,
     },
     /// Something that the model does not see. Ours alone; only for faces that ask for it.
     ContextOmission {
@@ -181,6 +178,17 @@ pub enum EventMessage {
     ContextInjection {
         /// The account of it, without its content.
         account: Value,
+    },
+    /// An instruction file of another folder joined. Ours alone; only for faces that ask for it.
+    ContextDocument {
+        /// Its path.
+        path: String,
+        /// The SHA-256 of its text.
+        sha256: String,
+        /// How many bytes it has.
+        bytes: usize,
+        /// Its tokens, estimated.
+        tokens: usize,
     },
     /// What a summary did to the history. Ours alone; only for faces that ask for it.
     ContextCompaction {
@@ -597,6 +605,23 @@ pub struct ContextReport {
     pub kept_bytes: usize,
     /// Its parts, in the order of their first bytes.
     pub parts: Vec<ContextPart>,
+}
+
+/// Where a request parts from the one before.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CacheBreak {
+    /// The first byte that differs.
+    pub first_byte: usize,
+    /// The part it belongs to.
+    pub part: String,
+    /// The tokens that are paid for anew, estimated.
+    pub tokens_rebilled: usize,
+    /// The bytes of the source that it belongs to, from the first to behind the last.
+    pub span: (usize, usize),
+    /// That source.
+    pub source: String,
+    /// Why, in a word.
+    pub cause: String,
 }
 
 /// A part of a request.

@@ -46,6 +46,8 @@ pub enum ReplyEvent {
     ReasoningIncluded,
     /// A token to send back for the rest of the turn.
     TurnState(String),
+    /// Tokens of the request that went into the provider's cache, where the wire tells.
+    CacheWritten(i64),
     /// The reply is complete; nothing follows.
     Completed {
         /// The server's id of the response.

@@ -34,6 +34,49 @@ impl TokenUsage {
     }
 }
 
+/// Tokens of one response, or of several added up, by what they are charged for.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct UsageSplit {
+    /// Input that was read from the provider's cache.
+    pub cached_read: i64,
+    /// Input that was put into that cache; absent where the wire does not tell, and then it counts as uncached.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cache_write: Option<i64>,
+    /// All other input.
+    pub uncached: i64,
+    /// What was written, reasoning included.
+    pub output: i64,
+}
+
+impl UsageSplit {
+    /// The figures of a response, with what it put into the cache, where the wire tells.
+    pub fn new(usage: &TokenUsage, cache_write: Option<i64>) -> Self {
+        let cached = usage.cached_input_tokens.saturating_add(cache_write.unwrap_or(0));
+        Self {
+            cached_read: usage.cached_input_tokens,
+            cache_write,
+            uncached: usage.input_tokens.saturating_sub(cached).max(0),
+            output: usage.output_tokens,
+        }
+    }
+
+    /// Adds others to these.
+    pub fn add(&mut self, other: &Self) {
+        self.cached_read = self.cached_read.saturating_add(other.cached_read);
+        self.cache_write = match (self.cache_write, other.cache_write) {
+            (Some(one), Some(two)) => Some(one.saturating_add(two)),
+            (one, two) => one.or(two),
+        };
+        self.uncached = self.uncached.saturating_add(other.uncached);
+        self.output = self.output.saturating_add(other.output);
+    }
+
+    /// Whether nothing was counted.
+    pub fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
 /// A session's token figures.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TokenUsageInfo {

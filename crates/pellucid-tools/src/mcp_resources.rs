@@ -4,7 +4,9 @@ use std::sync::Arc;
 
 use pellucid_protocol::call::ToolCall;
 use pellucid_protocol::item::ToolOutput;
+use pellucid_protocol::mcp::McpFailure;
 use pellucid_protocol::mcp::McpInvocation;
+use pellucid_protocol::mcp::McpPage;
 use pellucid_protocol::mcp::McpToolResult;
 use serde::Deserialize;
 use serde_json::Map;
@@ -16,7 +18,9 @@ use crate::Job;
 use crate::Takes;
 use crate::Tool;
 use crate::When;
+use crate::mcp_tool::Asking;
 use crate::mcp_tool::Listed;
+use crate::mcp_tool::ListingAll;
 use crate::mcp_tool::Told;
 use crate::mcp_tool::ToolServers;
 use crate::text_of;
@@ -133,11 +137,8 @@ where
 {
     let invocation = McpInvocation { server, tool: call.name.clone(), arguments };
     let told = Told::begin(&job.desk, call, invocation).await;
-    let answer = match job.toolbox.servers() {
-        Some(servers) => ask(servers).await,
-        None => Err("no MCP server is running".to_owned()),
-    };
-    match answer {
+    let servers = job.toolbox.servers().unwrap_or_else(|| Arc::new(NoServers));
+    match ask(servers).await {
         Ok(answer) => {
             let text = answer.to_string();
             let content = vec![json!({ "type": "text", "text": text })];
@@ -149,6 +150,35 @@ where
             told.end(&job.desk, Err(message.clone())).await;
             Err(Failed::Told(message))
         }
+    }
+}
+
+/// The servers of a session that has none: connected apps offer these tools without any.
+#[derive(Debug)]
+struct NoServers;
+
+impl NoServers {
+    fn unknown<'a, T: Send + 'a>(server: &str) -> Asking<'a, T> {
+        let failure = McpFailure::new(format!("unknown MCP server '{server}'"));
+        Box::pin(async move { Err(failure) })
+    }
+}
+
+impl ToolServers for NoServers {
+    fn call<'a>(&'a self, server: &'a str, _: &'a str, _: Option<Map<String, Value>>) -> Asking<'a, McpToolResult> {
+        Self::unknown(server)
+    }
+
+    fn list<'a>(&'a self, _: Listed, server: &'a str, _: Option<String>) -> Asking<'a, McpPage> {
+        Self::unknown(server)
+    }
+
+    fn list_all(&self, _: Listed) -> ListingAll<'_> {
+        Box::pin(async { Vec::new() })
+    }
+
+    fn read<'a>(&'a self, server: &'a str, _: &'a str) -> Asking<'a, Map<String, Value>> {
+        Self::unknown(server)
     }
 }
 
@@ -202,6 +232,11 @@ mod tests {
     fn check_answer(tool: &str, arguments: &str, expected: &Expect) {
         let mut bench = Bench::new();
         bench.servers = Some(std::sync::Arc::new(Rote));
+        check_answer_of(&bench, tool, arguments, expected);
+    }
+
+    #[track_caller]
+    fn check_answer_of(bench: &Bench, tool: &str, arguments: &str, expected: &Expect) {
         let shown = bench.show(&function(tool, arguments));
         let told = shown.lines().filter(|line| line.contains("_begin")).filter_map(|line| {
             let from = line.find("\"server\":\"")? + "\"server\":\"".len();
@@ -249,6 +284,21 @@ mod tests {
                 => {"server":"library","uri":"book://1","contents":[{"uri":"book://1","text":"Once."}]}
             "#]],
         );
+    }
+
+    #[test]
+    fn without_servers_nothing_is_listed_and_none_is_known() {
+        let check = |tool, arguments, expected| check_answer_of(&Bench::new(), tool, arguments, expected);
+        let nothing = expect![[r#"
+            told of codex
+            => {"resources":[]}
+        "#]];
+        check("list_mcp_resources", "{}", &nothing);
+        let unknown = expect![[r#"
+            told of nobody
+            => resources/read failed: unknown MCP server 'nobody'
+        "#]];
+        check("read_mcp_resource", r#"{"server":"nobody","uri":"memo://one"}"#, &unknown);
     }
 
     #[test]

@@ -18,6 +18,7 @@ use pellucid_engine::report::Status;
 use pellucid_engine::report::fate_text;
 use pellucid_engine::report::why_text;
 use pellucid_exec::sandbox::Backend;
+use pellucid_protocol::usage::UsageSplit;
 use pellucid_tokens::Exact;
 use serde_json::json;
 
@@ -83,6 +84,16 @@ fn json(session: &Session, report: &Report, sandbox: &SandboxReport, note: Optio
         "why": sandbox.why,
         "gaps": sandbox.gaps.iter().map(|gap| gap.id).collect::<Vec<_>>(),
     });
+    let usage = session.usage_split();
+    if !usage.is_empty() {
+        value["usage"] = json!(usage);
+    }
+    let model = &session.facts().model;
+    value["window"] = json!({
+        "tokens": session.tokens(),
+        "compacts_at": session.compaction_limit(),
+        "size": model.effective_window(),
+    });
     if let Some(note) = note {
         value["note"] = note.into();
     }
@@ -122,6 +133,10 @@ fn table(
     if let Some(continuity) = &report.continuity {
         text += &continuity_line(continuity);
     }
+    let usage = session.usage_split();
+    if !usage.is_empty() {
+        text += &format!("spent: {}\n", usage_text(&usage));
+    }
     if let Some(sandbox) = sandbox {
         text += &format!("sandbox: {}: {}\n", sandbox.mode, sandbox.why);
     }
@@ -153,6 +168,13 @@ fn table(
     text += &left_out(report, paint);
     text += &hidden_text(report, paint);
     text
+}
+
+/// What requests cost, for people.
+pub fn usage_text(usage: &UsageSplit) -> String {
+    let read = format!("{} tokens read from the cache", thousands(usage.cached_read));
+    let written = usage.cache_write.map_or_else(String::new, |it| format!(", {} written to it", thousands(it)));
+    format!("{read}{written}, {} sent without it, {} answered", thousands(usage.uncached), thousands(usage.output))
 }
 
 /// How the request continues the one before, which is what providers cache.
@@ -284,7 +306,8 @@ fn number_of(bytes: u64) -> String {
     thousands(i64::try_from(bytes).unwrap_or(i64::MAX))
 }
 
-fn number(number: usize) -> String {
+/// A number with its thousands set apart.
+pub fn number(number: usize) -> String {
     thousands(i64::try_from(number).unwrap_or(i64::MAX))
 }
 

@@ -8,11 +8,13 @@ use pellucid_agent::replay;
 use pellucid_agent::replay::Outcome;
 use pellucid_agent::replay::Replay;
 use pellucid_agent::replay::Verdict;
+use pellucid_protocol::event::CacheBreak;
 use pellucid_store::name::ARCHIVED;
 use pellucid_store::name::SESSIONS;
 use pellucid_store::read;
 
 use crate::args::ReplayArgs;
+use crate::context::number;
 use crate::print;
 use crate::sessions;
 use crate::start::Failure;
@@ -83,8 +85,18 @@ fn table(replay: &Replay) -> String {
     text
 }
 
+/// Where a request parts from the one before, for people.
+pub fn cache_break_text(broken: &CacheBreak) -> String {
+    let CacheBreak { first_byte, part, tokens_rebilled, source, cause, .. } = broken;
+    let (byte, tokens) = (number(*first_byte), number(*tokens_rebilled));
+    let source = if source.is_empty() { String::new() } else { format!(", from {source}") };
+    format!(
+        "parts from the request before at byte {byte}, in {part}{source} ({cause}); about {tokens} tokens paid for anew"
+    )
+}
+
 fn line(n: usize, outcome: &Outcome) -> String {
-    let Outcome { turn, purpose, bytes, items, verdict } = outcome;
+    let Outcome { turn, purpose, bytes, items, verdict, cache_break } = outcome;
     let bytes = bytes.map_or_else(|| "?".to_owned(), |bytes| bytes.to_string());
     let said = match verdict {
         Verdict::Equal => "equal".to_owned(),
@@ -94,5 +106,6 @@ fn line(n: usize, outcome: &Outcome) -> String {
             format!("differs at byte {}, in {}{item}: {}", difference.byte, difference.part, difference.what)
         }
     };
-    format!("{n:>4}  {turn}  {purpose}  {items} items, {bytes} bytes  {said}\n")
+    let parts = cache_break.as_ref().map_or_else(String::new, |broken| format!("      {}\n", cache_break_text(broken)));
+    format!("{n:>4}  {turn}  {purpose}  {items} items, {bytes} bytes  {said}\n{parts}")
 }

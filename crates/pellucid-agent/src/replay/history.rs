@@ -232,7 +232,10 @@ pub(super) fn unrecorded(file: &SessionFile, recorded: &BTreeSet<u64>) -> Result
             });
             let verdict = Verdict::NotProvable { why };
             let turn = turn.unwrap_or_default();
-            outcomes.push((line.end, Outcome { turn, purpose: "answer", bytes: None, items: items as u64, verdict }));
+            outcomes.push((
+                line.end,
+                Outcome { turn, purpose: "answer", bytes: None, items: items as u64, verdict, cache_break: None },
+            ));
         }
     }
     Ok(outcomes)

@@ -1,8 +1,10 @@
-//! The last request that a session sent, as far as its record tells: enough to say how the next one continues it.
+//! What a session did before this process, as far as its record tells: the last request, which is enough to say how the
+//! next one continues it, and what all of them cost.
 
 use std::path::Path;
 
 use pellucid_engine::continuity::Recorded;
+use pellucid_protocol::usage::UsageSplit;
 use pellucid_store::name;
 use pellucid_store::read::SessionFile;
 use pellucid_store::requests::chain::Chain;
@@ -13,10 +15,25 @@ use pellucid_store::requests::parts::Parts;
 
 use super::frame;
 
-/// The last request that asked for an answer; absent if there is none, or it cannot be told.
-pub(crate) fn last_request(home: &Path, file: &SessionFile) -> Option<Recorded> {
-    let name = file.path.file_name()?.to_str()?;
-    let chain = Chain::read(&name::requests_path(home, name)?).ok()?;
+/// What a session did before.
+#[derive(Debug)]
+pub(crate) struct Before {
+    /// The last request that asked for an answer; absent if there is none, or it cannot be told.
+    pub request: Option<Recorded>,
+    /// What all requests cost.
+    pub usage: UsageSplit,
+}
+
+impl Before {
+    /// Reads the record of a session; absent if there is none.
+    pub(crate) fn read(home: &Path, file: &SessionFile) -> Option<Self> {
+        let name = file.path.file_name()?.to_str()?;
+        let chain = Chain::read(&name::requests_path(home, name)?).ok()?;
+        Some(Self { request: last_request(home, &chain), usage: chain.usage() })
+    }
+}
+
+fn last_request(home: &Path, chain: &Chain) -> Option<Recorded> {
     if chain.broken.is_some() || chain.is_redacted {
         return None;
     }

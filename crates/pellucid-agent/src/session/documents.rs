@@ -57,6 +57,10 @@ impl Session {
             if let Some(documents) = &mut self.documents {
                 documents.known.join(&document.path, &sha256, at);
             }
+            if self.setup.context_events {
+                let (bytes, tokens) = (document.bytes.len(), tokens_of_bytes(document.bytes.len()));
+                self.told.push(EventMessage::ContextDocument { path: document.path.clone(), sha256, bytes, tokens });
+            }
             self.setup.gathered.facts.nested_documents.push(document);
         }
         self.keep_documents();

@@ -29,15 +29,21 @@ impl Session {
 
     /// Writes down that the last request goes out, for the first time or again.
     pub(crate) fn log_request(&mut self, turn: &TurnId, attempt: Attempt) {
+        let cache_break = match attempt {
+            Attempt::First if self.log.is_recording() => self.cache_break(),
+            Attempt::First | Attempt::Again => None,
+        };
         let Some(last) = &self.last else {
             return;
         };
         if let (Some(account), Some((sent, at))) = (&last.account, self.log.sent()) {
             match attempt {
-                Attempt::First => sent.request(at, turn, Purpose::Answer, &last.frame, account),
+                Attempt::First => {
+                    sent.request(at, turn, Purpose::Answer, &last.frame, account, cache_break);
+                }
                 Attempt::Again => {
                     let account = Account { marks: Vec::new(), ..account.clone() };
-                    sent.request(at, turn, Purpose::AnswerAgain, &last.frame, &account);
+                    sent.request(at, turn, Purpose::AnswerAgain, &last.frame, &account, None);
                 }
             }
         }

@@ -1,27 +1,31 @@
 //! What a session shows of its last request.
 
 use pellucid_engine::transcript::Divergence;
+use pellucid_protocol::event::CacheBreak;
+use pellucid_protocol::reply::ReplyEvent;
+use pellucid_protocol::usage::UsageSplit;
 
 use super::*;
-use crate::replay::last_request;
+use crate::replay::Before;
 
 impl Session {
     /// How a request continues the one before. The first one of a session that goes on is compared with the record of
-    /// the last one, for faces that want to know.
+    /// the last one, for faces that want to know and for the record itself.
     pub(super) fn continuity(
         &mut self,
         frame: &Frame,
         request: &Request,
         divergence: Option<Divergence>,
     ) -> Option<Continuity> {
-        let restored_from = self.restored_from.take().filter(|_| self.setup.context_events);
-        let mut continuity = match (&self.last, restored_from) {
+        let is_told = self.setup.context_events || self.log.is_recording();
+        let before = self.restored_from.take().filter(|_| is_told);
+        let before = before.and_then(|file| Before::read(&self.setup.sources.config.folders.home, &file));
+        if let Some(before) = &before {
+            self.spent.add(&before.usage);
+        }
+        let mut continuity = match (&self.last, before.and_then(|before| before.request)) {
             (Some(last), _) => Some(last.sent.continued_by(frame, divergence)),
-            (None, Some(file)) => {
-                let recorded = last_request(&self.setup.sources.config.folders.home, &file);
-                recorded.map(|recorded| recorded.continued_by(frame, request))
-            }
-            (None, None) => None,
+            (None, recorded) => recorded.map(|recorded| recorded.continued_by(frame, request)),
         };
         let broken = continuity.as_mut().and_then(|it| it.broken.as_mut()).filter(|it| it.cause == Cause::Items);
         if let (Some(broken), Some(cause)) = (broken, self.cause.take()) {
@@ -58,11 +62,50 @@ impl Session {
         Some(report)
     }
 
+    /// What all requests of the session cost, by what is charged for, as far as its record tells.
+    pub fn usage_split(&self) -> UsageSplit {
+        self.spent
+    }
+
+    /// Notes what an answer cost: in the record, and for faces that ask for it.
+    pub(crate) fn note_reply(&mut self, event: &ReplyEvent) -> Option<EventMessage> {
+        match event {
+            ReplyEvent::CacheWritten(tokens) => {
+                self.cache_write = Some(*tokens);
+                None
+            }
+            ReplyEvent::Completed { response_id, usage } => {
+                let cache_write = self.cache_write.take();
+                if let Some((sent, _)) = self.log.sent() {
+                    sent.reply(response_id, *usage, cache_write);
+                }
+                let request = UsageSplit::new(usage.as_ref()?, cache_write);
+                self.spent.add(&request);
+                let event = EventMessage::ContextUsage { request, session: self.spent };
+                self.setup.context_events.then_some(event)
+            }
+            _ => None,
+        }
+    }
+
+    /// Where the last request parts from the one before, if it does.
+    pub(super) fn cache_break(&self) -> Option<CacheBreak> {
+        self.last.as_ref()?.continuity.as_ref()?.broken.as_ref()?;
+        cache_break(&self.report()?)
+    }
+
+    /// What the first request of a session that goes on pays for anew, because something is not as it was. Another model
+    /// is told of already.
+    fn resume_cost(&self) -> Option<CacheBreak> {
+        let is_first = self.n_requests == 1;
+        self.cache_break().filter(|broken| is_first && broken.cause != Cause::Model.as_str())
+    }
+
     /// What faces that ask for it are told of the last request. What the first context leaves out
     /// is told with the first.
     pub(crate) fn context_events(&self) -> Vec<EventMessage> {
         if !self.setup.context_events {
-            return Vec::new();
+            return self.resume_cost().map(EventMessage::ContextResumeCost).into_iter().collect();
         }
         let Some(report) = self.report() else {
             return Vec::new();
@@ -74,20 +117,7 @@ impl Session {
             why: why_text(&omission.why),
             bytes: omission.why.bytes(),
         });
-        let broken = report.continuity.as_ref().and_then(|continuity| continuity.broken.as_ref());
-        let broken = broken.map(|broken| {
-            let row = report.row_at(broken.first_byte);
-            EventMessage::ContextCacheBreak {
-                first_byte: broken.first_byte,
-                part: row.map_or(&broken.part, |row| &row.part).to_string(),
-                tokens_rebilled: broken.tokens_rebilled,
-                span: row.map_or((broken.first_byte, broken.first_byte), |row| (row.start, row.start + row.bytes)),
-                source: row.map_or_else(String::new, |row| {
-                    format!("{} {}", row.origin.kind(), row.origin.detail()).trim_end().to_owned()
-                }),
-                cause: broken.cause.as_str().to_owned(),
-            }
-        });
+        let broken = cache_break(&report).map(EventMessage::ContextCacheBreak);
         let facts = &self.setup.gathered.facts;
         let injected = if is_first { facts.injection.collect(facts.prompt_mode).injected } else { Vec::new() };
         let injected = injected
@@ -95,4 +125,20 @@ impl Session {
             .map(|it| EventMessage::ContextInjection { account: serde_json::to_value(it).unwrap_or_default() });
         omissions.chain(injected).chain(broken).chain([EventMessage::ContextReport(report.by_part())]).collect()
     }
+}
+
+/// Where the request of a report parts from the one before, with the source that the byte belongs to.
+fn cache_break(report: &Report) -> Option<CacheBreak> {
+    let broken = report.continuity.as_ref()?.broken.as_ref()?;
+    let row = report.row_at(broken.first_byte);
+    Some(CacheBreak {
+        first_byte: broken.first_byte,
+        part: row.map_or(&broken.part, |row| &row.part).to_string(),
+        tokens_rebilled: broken.tokens_rebilled,
+        span: row.map_or((broken.first_byte, broken.first_byte), |row| (row.start, row.start + row.bytes)),
+        source: row.map_or_else(String::new, |row| {
+            format!("{} {}", row.origin.kind(), row.origin.detail()).trim_end().to_owned()
+        }),
+        cause: broken.cause.as_str().to_owned(),
+    })
 }

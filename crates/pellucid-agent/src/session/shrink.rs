@@ -116,7 +116,7 @@ impl Session {
     }
 
     /// From how many tokens on the history is made shorter.
-    pub(crate) fn compaction_limit(&self) -> Option<i64> {
+    pub fn compaction_limit(&self) -> Option<i64> {
         if !self.setup.sources.config.compaction.auto {
             return None;
         }
@@ -253,6 +253,6 @@ impl Session {
         };
         let (bytes, body) = (request.len(), Digest::of_body(request));
         let account = Account { bytes, body, n_items: compaction.n_items(), marks: Vec::new() };
-        sent.request(at, turn, purpose, frame, &account);
+        sent.request(at, turn, purpose, frame, &account, None);
     }
 }

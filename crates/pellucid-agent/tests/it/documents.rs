@@ -2,14 +2,22 @@
 
 use expect_test::Expect;
 use expect_test::expect;
+use pellucid_agent::session::Session;
+use pellucid_model::Model;
+use pellucid_model::Transport;
 use pellucid_protocol::input::UserInput;
 use pellucid_protocol::operation::Operation;
+use pellucid_store::recorder::Recorder;
 use pellucid_testkit::MockReply;
+use pellucid_testkit::MockServer;
 use pellucid_testkit::Workspace;
 use serde_json::Value;
 use serde_json::json;
 
+use crate::Played;
+use crate::configure;
 use crate::play_in;
+use crate::setup;
 
 const FREE: &str = "sandbox_mode = \"danger-full-access\"\napproval_policy = \"never\"\n";
 
@@ -98,6 +106,63 @@ fn a_file_joins_when_a_tool_goes_to_its_folder_and_only_then() {
               $ / <INSTRUCTIONS> / Root. / </INSTRUCTIONS>
         "#]],
     );
+}
+
+/// The folders whose files each request has, after the first.
+fn folders(played: &Played, files: &Workspace) -> Vec<Vec<String>> {
+    let root = files.path("work").canonicalize().unwrap();
+    let joined = |body: &Value| {
+        let texts = body["input"].as_array().unwrap().iter().filter_map(|item| item["content"][0]["text"].as_str());
+        let texts = texts.filter_map(|text| text.strip_prefix("# AGENTS.md instructions for "));
+        let folders = texts.filter_map(|text| text.lines().next()?.strip_prefix(&*root.to_string_lossy()));
+        folders.filter(|folder| !folder.is_empty()).map(str::to_owned).collect()
+    };
+    played.requests.iter().map(joined).collect()
+}
+
+#[test]
+fn a_file_whose_turn_was_taken_back_joins_again_when_a_tool_goes_there() {
+    let files = project();
+    let replies = vec![
+        run("cat web/x.txt"),
+        MockReply::say("done"),
+        MockReply::say("nothing"),
+        run("cat web/x.txt"),
+        MockReply::say("done"),
+    ];
+    let back = Operation::ThreadRollback { num_turns: 1 };
+    let config = format!("{FREE}[project_docs]\nnested = true\n");
+    let played = play_in(&files, &config, replies, vec![say("go"), back, say("rest"), say("go")]);
+    assert_eq!(folders(&played, &files), [&[][..], &["/web".to_owned()], &[], &[], &["/web".to_owned()]]);
+}
+
+#[test]
+fn a_file_that_a_summary_took_away_joins_again_when_a_tool_goes_there() {
+    let files = project();
+    let replies = vec![
+        run("cat web/x.txt"),
+        MockReply::say("done"),
+        MockReply::say("the story so far"),
+        MockReply::say("nothing"),
+        run("cat web/x.txt"),
+        MockReply::say("done"),
+    ];
+    let config = format!("{FREE}[project_docs]\nnested = true\n");
+    let played = play_in(&files, &config, replies, vec![say("go"), Operation::Compact, say("rest"), say("go")]);
+    let web = ["/web".to_owned()];
+    assert_eq!(folders(&played, &files), [&[][..], &web, &web, &[], &[], &web]);
+}
+
+#[test]
+fn faces_that_ask_are_told_that_a_file_joined() {
+    let files = project();
+    let server = MockServer::start(vec![run("cat web/x.txt"), MockReply::say("done")]);
+    configure(&files, &format!("{FREE}[project_docs]\nnested = true\n"), &server);
+    let mut setup = setup(&files, |provider| Model::http(Transport::default(), provider, None, &|_| None));
+    setup.context_events = true;
+    let (_, events) = crate::run(Session::new(setup, Recorder::none()), vec![say("go")]);
+    let ours: Vec<&str> = events.iter().map(String::as_str).filter(|event| event.starts_with("context_")).collect();
+    assert_eq!(ours, ["context_report", "context_usage", "context_document", "context_report", "context_usage"]);
 }
 
 #[test]

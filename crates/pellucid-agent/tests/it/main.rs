@@ -125,6 +125,16 @@ pub fn setup(files: &Workspace, model: impl FnOnce(&Provider) -> Model) -> Setup
 
 /// Runs operations one after the other, and gives the session back with the names of its events.
 pub fn run(session: Session, operations: Vec<Operation>) -> (Session, Vec<String>) {
+    let (session, events) = run_for_events(session, operations);
+    let name = |event: &EventMessage| match event {
+        EventMessage::Error { message, .. } => format!("error: {message}"),
+        _ => serde_json::to_value(event).unwrap()["type"].as_str().unwrap().to_owned(),
+    };
+    (session, events.iter().map(name).collect())
+}
+
+/// Runs operations one after the other, and gives the session back with its events.
+pub fn run_for_events(session: Session, operations: Vec<Operation>) -> (Session, Vec<EventMessage>) {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     runtime.block_on(async {
         let (door, inside) = door::open(&session);
@@ -132,18 +142,13 @@ pub fn run(session: Session, operations: Vec<Operation>) -> (Session, Vec<String
     })
 }
 
-async fn watch(mut door: door::Door, operations: Vec<Operation>) -> Vec<String> {
+async fn watch(mut door: door::Door, operations: Vec<Operation>) -> Vec<EventMessage> {
     let mut shown = Vec::new();
     for operation in operations.into_iter().chain([Operation::Shutdown]) {
         let is_quiet = matches!(operation, Operation::OverrideTurnContext(_));
         let submission = Submission { id: identity::new_turn_id(), operation };
         door.submissions.send(submission).await.unwrap();
         while !is_quiet && let Some(event) = door.events.recv().await {
-            let value = serde_json::to_value(&event.msg).unwrap();
-            shown.push(match &event.msg {
-                EventMessage::Error { message, .. } => format!("error: {message}"),
-                _ => value["type"].as_str().unwrap().to_owned(),
-            });
             let is_done = matches!(
                 event.msg,
                 EventMessage::TaskComplete { .. }
@@ -153,6 +158,7 @@ async fn watch(mut door: door::Door, operations: Vec<Operation>) -> Vec<String> 
             );
             let is_refused =
                 matches!(&event.msg, EventMessage::Error { message, .. } if message.starts_with("num_turns"));
+            shown.push(event.msg);
             if is_done || is_refused {
                 break;
             }

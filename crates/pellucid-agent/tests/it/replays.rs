@@ -10,13 +10,16 @@ use pellucid_agent::replay::Verdict;
 use pellucid_agent::session::Session;
 use pellucid_model::Model;
 use pellucid_model::Transport;
+use pellucid_protocol::event::EventMessage;
 use pellucid_protocol::id::SessionId;
 use pellucid_protocol::input::UserInput;
 use pellucid_protocol::operation::Operation;
 use pellucid_protocol::operation::SettingsChange;
+use pellucid_protocol::usage::UsageSplit;
 use pellucid_store::name;
 use pellucid_store::read;
 use pellucid_store::recorder::Recorder;
+use pellucid_store::requests::chain::Chain;
 use pellucid_testkit::MockReply;
 use pellucid_testkit::MockServer;
 use pellucid_testkit::Workspace;
@@ -25,6 +28,7 @@ use serde_json::Value;
 use serde_json::json;
 
 use crate::run;
+use crate::run_for_events;
 use crate::setup;
 
 /// What is done with a session.
@@ -206,6 +210,13 @@ proptest! {
             prop_assert!(outcome.verdict == Verdict::Equal || is_copied, "{:?} of {:?}", outcome, steps);
         }
         prop_assert_eq!((&replay.broken, &replay.torn), (&None, &Vec::new()));
+        // What was sent stays as it is until something takes its place. Another model is shown items as it can see them.
+        for pair in recorded.inputs.windows(2) {
+            let [(from, earlier), (to, later)] = pair else { continue };
+            let between = &steps[*from..=*to];
+            let stays = between.iter().all(|step| matches!(step, Step::Say { .. } | Step::Resume));
+            prop_assert!(!stays || later.starts_with(earlier), "{:?}", steps);
+        }
         if !n_forks {
             prop_assert_eq!(replay.requests.len(), recorded.inputs.len());
             prop_assert!(replay.is_proved());
@@ -230,6 +241,85 @@ proptest! {
             "{:?}: {:?}", steps, earlier.iter().zip(later.iter()).position(|(a, b)| a != b)
         );
     }
+}
+
+/// The causes of breaks in the record, each with the number of its request.
+fn breaks(replay: &Replay) -> Vec<(usize, &str)> {
+    let requests = replay.requests.iter().enumerate();
+    requests.filter_map(|(n, it)| Some((n, it.cache_break.as_ref()?.cause.as_str()))).collect()
+}
+
+#[test]
+fn a_break_of_the_cache_is_kept_with_its_cause() {
+    let steps = [
+        say("one", 0),
+        say("two", 1),
+        Step::Switch("gpt-5.1"),
+        say("three", 0),
+        Step::RollBack(1),
+        say("four", 0),
+        Step::Compact,
+        say("five", 0),
+        Step::Resume,
+        say("six", 0),
+        Step::Resume,
+        Step::Switch("gpt-5.1"),
+        say("seven", 0),
+    ];
+    let replay = record("responses", &steps).replay();
+    assert!(replay.is_proved(), "{replay:?}");
+    let expected = [(3, "model"), (4, "roll_back"), (6, "compaction"), (7, "model"), (8, "model")];
+    assert_eq!(breaks(&replay), expected);
+    let first = replay.requests[3].cache_break.as_ref().unwrap();
+    assert!(first.first_byte < 20 && first.span.0 <= first.first_byte && first.tokens_rebilled > 1_000, "{first:?}");
+}
+
+#[test]
+fn a_session_that_goes_on_with_other_tools_says_what_that_costs() {
+    let files = Workspace::empty();
+    let server = MockServer::start(["a", "b", "c"].map(|text| message("messages", text)).to_vec());
+    let mut path = None;
+    let mut told = Vec::new();
+    for features in ["", "", "web_search = \"disabled\"\nfeatures.shell_tool = false"] {
+        crate::configure(&files, features, &server);
+        let text =
+            files.read("home/config.toml").replace("name = \"Mock\"", "name = \"Mock\"\nwire_api = \"messages\"");
+        files.write("home/config.toml", text);
+        let mut next = setup(&files, |provider| Model::http(Transport::default(), provider, None, &|_| None));
+        let session = match &path {
+            None => {
+                let place = files
+                    .path(format!("home/sessions/2026/01/02/rollout-2026-01-02T03-04-05-{}.jsonl", next.session_id));
+                path = Some(place.clone());
+                Session::new(next, Recorder::new(place))
+            }
+            Some(path) => {
+                let file = read::open(path).unwrap();
+                next.session_id = SessionId::new(file.meta.id.as_str());
+                Session::resumed(next, Recorder::resume(path.clone()).unwrap(), &file).unwrap()
+            }
+        };
+        let say =
+            Operation::UserInput { items: vec![UserInput::text("go".to_owned())], final_output_json_schema: None };
+        let (_, events) = run_for_events(session, vec![say]);
+        told.push(events.into_iter().find_map(|event| match event {
+            EventMessage::ContextResumeCost(broken) => Some((broken.cause, broken.tokens_rebilled > 1_000)),
+            _ => None,
+        }));
+    }
+    assert_eq!(told, [None, None, Some(("tools".to_owned(), true))]);
+}
+
+#[test]
+fn the_record_tells_what_went_into_the_cache_where_the_wire_does() {
+    let usage = |wire: &str| {
+        let recorded = record(wire, &[say("one", 1), Step::Resume, say("two", 0)]);
+        let name = recorded.path.file_name().unwrap().to_str().unwrap();
+        let path = name::requests_path(&recorded.files.path("home"), name).unwrap();
+        Chain::read(&path).unwrap().usage()
+    };
+    assert_eq!(usage("messages"), UsageSplit { cached_read: 180, cache_write: Some(30), uncached: 90, output: 30 });
+    assert_eq!(usage("chat"), UsageSplit { cached_read: 180, cache_write: None, uncached: 120, output: 30 });
 }
 
 #[test]

@@ -2,21 +2,31 @@
 
 use expect_test::Expect;
 use expect_test::expect;
+use pellucid_agent::session::Session;
+use pellucid_model::Model;
+use pellucid_model::Transport;
+use pellucid_protocol::event::EventMessage;
 use pellucid_protocol::input::UserInput;
 use pellucid_protocol::operation::Operation;
 use pellucid_protocol::operation::SettingsChange;
 use pellucid_protocol::settings::ApprovalPolicy;
 use pellucid_protocol::settings::Personality;
 use pellucid_protocol::settings::SandboxPolicy;
+use pellucid_store::recorder::Recorder;
 use pellucid_testkit::MockReply;
+use pellucid_testkit::MockServer;
 use pellucid_testkit::Workspace;
 use serde_json::Value;
 use serde_json::json;
 
 use crate::Played;
+use crate::configure;
 use crate::outline;
 use crate::play;
+use crate::play_in;
 use crate::play_with_models;
+use crate::run_for_events;
+use crate::setup;
 
 fn say(text: &str) -> Operation {
     Operation::UserInput { items: vec![UserInput::text(text)], final_output_json_schema: None }
@@ -101,6 +111,46 @@ fn a_new_model_is_told_and_the_instructions_stay() {
 }
 
 #[test]
+fn the_report_the_meter_and_what_compaction_goes_by_agree() {
+    let files = Workspace::empty();
+    let server = MockServer::start(["a", "the story so far", "b", "c"].map(MockReply::say).to_vec());
+    configure(&files, "", &server);
+    let mut setup = setup(&files, |provider| Model::http(Transport::default(), provider, None, &|_| None));
+    setup.context_events = true;
+    let mut session = Session::new(setup, Recorder::none());
+    for operation in
+        [say("one"), Operation::Compact, say("two"), say("three"), Operation::ThreadRollback { num_turns: 1 }]
+    {
+        let (after, events) = run_for_events(session, vec![operation.clone()]);
+        session = after;
+        let is_rewritten = matches!(operation, Operation::Compact | Operation::ThreadRollback { .. });
+        let mut n_estimates = 0;
+        for event in &events {
+            match event {
+                // An estimate takes the place of the server's figure after a rewrite; faces and the trigger read it here.
+                EventMessage::TokenCount { info: Some(info), .. }
+                    if is_rewritten && info.last_token_usage.input_tokens == 0 =>
+                {
+                    n_estimates += 1;
+                    assert_eq!(info.last_token_usage.total_tokens, session.tokens() as i64, "{operation:?}");
+                }
+                EventMessage::ContextCompaction { account } => {
+                    assert_eq!(account["tokens_after"], json!(session.tokens()));
+                }
+                EventMessage::ContextReport(told) => {
+                    let body = server.requests().last().unwrap().body.len();
+                    let report = session.report().unwrap();
+                    assert_eq!((told.bytes, told.tokens), (report.bytes(), report.tokens()));
+                    assert_eq!((told.bytes, told.tokens), (body, body.div_ceil(4)));
+                }
+                _ => {}
+            }
+        }
+        assert!(n_estimates > 0 || !is_rewritten, "{operation:?}");
+    }
+}
+
+#[test]
 fn turns_can_be_taken_back() {
     let back = |num_turns| Operation::ThreadRollback { num_turns };
     check_last_request(
@@ -117,6 +167,29 @@ fn turns_can_be_taken_back() {
         &played.events[played.events.len() - 4..],
         ["error: num_turns must be >= 1", "token_count", "thread_rolled_back", "shutdown_complete"]
     );
+}
+
+/// What a request has of a skill: whether its body is there, and how often.
+fn n_bodies(body: &Value) -> usize {
+    body["input"].to_string().matches("Body of tidy.").count()
+}
+
+#[test]
+fn a_skill_that_was_used_outlives_a_summary_in_turns_that_are_kept() {
+    let n_bodies = |config: &str| -> Vec<usize> {
+        let files = Workspace::empty();
+        files.write("home/skills/tidy/SKILL.md", "---\nname: tidy\ndescription: About tidy.\n---\nBody of tidy.\n");
+        let replies = ["a", "b", "the story so far", "c"].map(MockReply::say).to_vec();
+        let turns = vec![say("one"), say("use $tidy"), Operation::Compact, say("on"), say("use $tidy")];
+        let replies = replies.into_iter().chain([MockReply::say("d")]).collect();
+        let played = play_in(&files, config, replies, turns);
+        played.requests.iter().map(n_bodies).collect()
+    };
+    // The body comes with the turn that asks for the skill, and with a summary it goes, as in the Codex CLI, until it is
+    // asked for again.
+    assert_eq!(n_bodies(""), [0, 1, 1, 0, 1]);
+    // A turn that is kept keeps it, and then it is not shown to the model that summarises.
+    assert_eq!(n_bodies("[compaction]\nkeep_turns = 1\n"), [0, 1, 0, 1, 2]);
 }
 
 #[test]
@@ -324,8 +397,8 @@ fn rules_stand_once_after_a_summary_as_in_a_new_session() {
         let config = format!("{FULL}[compaction]\n{rules}");
         let replies =
             || vec![full("a"), MockReply::say("summary"), MockReply::say("summary"), full("b"), MockReply::say("c")];
-        let before_a_turn = crate::play_in(&files, &config, replies(), vec![say("one"), say("two"), say("three")]);
-        let by_hand = crate::play_in(&files, &config, replies(), vec![say("one"), Operation::Compact, say("two")]);
+        let before_a_turn = play_in(&files, &config, replies(), vec![say("one"), say("two"), say("three")]);
+        let by_hand = play_in(&files, &config, replies(), vec![say("one"), Operation::Compact, say("two")]);
         for played in [&before_a_turn, &by_hand] {
             let fresh = standing(&played.requests[0]);
             assert_eq!(fresh.len(), 3);

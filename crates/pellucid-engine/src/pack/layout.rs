@@ -39,6 +39,8 @@ pub struct Layout {
     pub updates: Vec<&'static Update>,
     /// What is done with skills.
     pub skills: SkillRules,
+    /// What is done with tools that others describe.
+    pub given_tools: GivenToolRules,
     /// Texts for particular models.
     pub models: Vec<ModelTexts>,
     /// Texts that are said again in long conversations.
@@ -202,6 +204,26 @@ pub struct ToolsOnly {
     pub tools: Vec<Arc<str>>,
 }
 
+/// What is done with tools that others describe: MCP servers and clients.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct GivenToolRules {
+    /// How they are written.
+    #[serde(default)]
+    pub form: GivenToolForm,
+}
+
+/// How tools that others describe are written.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum GivenToolForm {
+    /// Those of servers by name, those of clients as they come; names that are required in the order given.
+    #[default]
+    AsGiven,
+    /// All in an order that does not depend on who gives them.
+    Canonical,
+}
+
 /// What is done with skills.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -264,6 +286,7 @@ impl Layout {
             tools_only: raw.tools_only.map(|only| reader.tools_only(only)).transpose()?,
             updates: reader.updates(&raw.updates.order)?,
             skills: raw.skills,
+            given_tools: raw.given_tools,
             models: raw.model,
             reinject: raw.reinject,
             memory: raw.memory,
@@ -302,6 +325,9 @@ impl Layout {
             if self.tools_only.is_none() {
                 self.tools_only.clone_from(&base.tools_only);
             }
+            if self.given_tools == GivenToolRules::default() {
+                self.given_tools = base.given_tools;
+            }
         }
         if self.models.is_empty() {
             self.models.clone_from(&base.models);
@@ -337,6 +363,8 @@ struct RawLayout {
     updates: RawUpdates,
     #[serde(default)]
     skills: SkillRules,
+    #[serde(default)]
+    given_tools: GivenToolRules,
     #[serde(default)]
     model: Vec<ModelTexts>,
     reinject: Option<ReinjectLayout>,

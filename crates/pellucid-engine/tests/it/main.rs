@@ -7,6 +7,7 @@ mod compactions;
 mod corpus;
 mod documents;
 mod fixture;
+mod given_tools;
 mod instruction_files;
 mod memories;
 mod other_systems;

@@ -149,6 +149,12 @@ fn tools_follow_features_and_model() {
         &expect!["shell_command+ update_plan request_user_input apply_patch web_search view_image+"],
     );
     check_tools(
+        |facts| facts.features.set(Feature::Apps, true),
+        &expect![
+            "exec_command+ write_stdin list_mcp_resources+ list_mcp_resource_templates+ read_mcp_resource+ update_plan request_user_input search_tool_bm25+ apply_patch web_search view_image+"
+        ],
+    );
+    check_tools(
         |facts| facts.features.set(Feature::ShellTool, false),
         &expect!["update_plan request_user_input apply_patch web_search view_image+"],
     );

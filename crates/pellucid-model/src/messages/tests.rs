@@ -73,6 +73,7 @@ fn thoughts_answer_calls_and_figures() {
             ItemDone(Message { id: None, role: "assistant", content: [OutputText { text: "Héllo" }], end_turn: None, phase: None })
             ItemDone(FunctionCall { id: None, name: "shell", arguments: "{\"a\": 1}", call_id: "toolu_1" })
             ItemDone(FunctionCall { id: None, name: "plan", arguments: "{}", call_id: "toolu_2" })
+            CacheWritten(20)
             Completed { response_id: "msg_1", usage: Some(TokenUsage { input_tokens: 123, cached_input_tokens: 100, output_tokens: 12, reasoning_output_tokens: 5, total_tokens: 135 }) }
         "#]],
     );

@@ -73,6 +73,7 @@ fn every_event() -> Vec<ReplyEvent> {
         ReplyEvent::ServerModel("gpt-z".to_owned()),
         ReplyEvent::RateLimits(limits()),
         ReplyEvent::ReasoningIncluded,
+        ReplyEvent::CacheWritten(7),
         ReplyEvent::TurnState(TURN_STATE.to_owned()),
         ReplyEvent::Created,
         ReplyEvent::ItemAdded(reasoning.clone()),

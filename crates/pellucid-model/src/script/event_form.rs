@@ -35,6 +35,7 @@ pub(crate) enum EventForm {
     RateLimits(RateLimitSnapshot),
     ReasoningIncluded,
     TurnState(String),
+    CacheWritten(i64),
     Completed {
         id: String,
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -94,6 +95,7 @@ impl From<ReplyEvent> for EventForm {
             ReplyEvent::RateLimits(limits) => Self::RateLimits(limits),
             ReplyEvent::ReasoningIncluded => Self::ReasoningIncluded,
             ReplyEvent::TurnState(state) => Self::TurnState(state),
+            ReplyEvent::CacheWritten(tokens) => Self::CacheWritten(tokens),
             ReplyEvent::Completed { response_id, usage } => Self::Completed { id: response_id, usage },
         }
     }
@@ -113,6 +115,7 @@ impl From<EventForm> for ReplyEvent {
             EventForm::RateLimits(limits) => Self::RateLimits(limits),
             EventForm::ReasoningIncluded => Self::ReasoningIncluded,
             EventForm::TurnState(state) => Self::TurnState(state),
+            EventForm::CacheWritten(tokens) => Self::CacheWritten(tokens),
             EventForm::Completed { id, usage } => Self::Completed { response_id: id, usage },
         }
     }

@@ -33,7 +33,10 @@ impl Untyped {
             EventMessage::RawResponseItem { .. } if raw_items == RawItems::Hidden => return None,
             EventMessage::SessionConfigured(_)
             | EventMessage::ContextReport(_)
-            | EventMessage::ContextCacheBreak { .. }
+            | EventMessage::ContextCacheBreak(_)
+            | EventMessage::ContextResumeCost(_)
+            | EventMessage::ContextUsage { .. }
+            | EventMessage::ContextDocument { .. }
             | EventMessage::ContextOmission { .. }
             | EventMessage::ContextCompaction { .. }
             | EventMessage::ContextReinjection { .. }

@@ -8,6 +8,8 @@ use std::fs::File;
 use std::io;
 use std::path::Path;
 
+use pellucid_protocol::event::CacheBreak;
+use pellucid_protocol::usage::UsageSplit;
 use sha2::Digest;
 use sha2::Sha256;
 
@@ -16,6 +18,7 @@ use crate::redact;
 use crate::requests::entry::Entry;
 use crate::requests::entry::FORMAT;
 use crate::requests::entry::Link;
+use crate::requests::entry::Request;
 
 /// The hash of bytes, as text.
 pub fn sha256(bytes: &[u8]) -> String {
@@ -96,6 +99,27 @@ impl Chain {
         Ok(chain)
     }
 
+    /// What its requests cost together, by what is charged for.
+    pub fn usage(&self) -> UsageSplit {
+        let mut usage = UsageSplit::default();
+        for link in &self.links {
+            if let Entry::Reply(reply) = &link.entry
+                && let Some(split) = reply.split()
+            {
+                usage.add(&split);
+            }
+        }
+        usage
+    }
+
+    /// The requests that part from the one before.
+    pub fn cache_breaks(&self) -> impl Iterator<Item = (&Request, &CacheBreak)> {
+        self.links.iter().filter_map(|link| match &link.entry {
+            Entry::Request(request) => Some((request.as_ref(), request.cache_break.as_ref()?)),
+            _ => None,
+        })
+    }
+
     fn add(&mut self, link: Link, bytes: &[u8], line: usize) {
         // The hash of a line that was blanked is not known any more.
         let follows_blank = self.ends_blank;
@@ -141,7 +165,7 @@ mod tests {
     fn write(home: &Workspace, n_lines: u64) {
         let mut log = RequestLog::new(home.root(), Path::new(SESSION));
         for request in 0..n_lines {
-            let n = log.write(Entry::Reply(Reply { request, response_id: None, usage: None }));
+            let n = log.write(Entry::Reply(Reply { request, response_id: None, usage: None, cache_write: None }));
             assert!(n.is_some(), "{:?}", log.failure());
         }
     }
@@ -190,7 +214,10 @@ mod tests {
     fn a_file_that_cannot_be_written_is_told_once() {
         let home = Workspace::new("//- requests\nin the way\n");
         let mut log = RequestLog::new(home.root(), Path::new(SESSION));
-        assert_eq!(log.write(Entry::Reply(Reply { request: 0, response_id: None, usage: None })), None);
+        assert_eq!(
+            log.write(Entry::Reply(Reply { request: 0, response_id: None, usage: None, cache_write: None })),
+            None
+        );
         assert!(log.failure().is_some_and(|failure| failure.contains("requests-2026-01-02")));
         assert!(!log.is_open());
         assert!(fs::metadata(home.path("requests")).unwrap().is_file());

@@ -1,7 +1,9 @@
 //! What a line of a requests file says.
 
+use pellucid_protocol::event::CacheBreak;
 use pellucid_protocol::settings::TruncationPolicy;
 use pellucid_protocol::usage::TokenUsage;
+use pellucid_protocol::usage::UsageSplit;
 use serde::Deserialize;
 use serde::Serialize;
 use serde_json::Value;
@@ -165,6 +167,9 @@ pub struct Request {
     /// SHA-256. Only for items that the request before does not have.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub marks: Vec<(u64, u64, String)>,
+    /// Where it parts from the request before, if it does.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cache_break: Option<CacheBreak>,
 }
 
 /// What a request asks for.
@@ -199,6 +204,16 @@ pub struct Reply {
     pub response_id: Option<String>,
     /// What it cost, if the server says.
     pub usage: Option<TokenUsage>,
+    /// How many tokens went into the provider's cache, where the wire tells.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cache_write: Option<i64>,
+}
+
+impl Reply {
+    /// What it cost, by what is charged for, if the server says.
+    pub fn split(&self) -> Option<UsageSplit> {
+        Some(UsageSplit::new(self.usage.as_ref()?, self.cache_write))
+    }
 }
 
 /// A history was made anew.

@@ -27,6 +27,7 @@ use pellucid_protocol::usage::TokenUsage;
 
 use crate::exec::collab::CollabCall;
 use crate::exec::collab::Phase;
+use crate::replay::cache_break_text;
 use crate::start::Failure;
 use crate::style;
 use crate::style::Paint;
@@ -102,6 +103,9 @@ impl Human {
             }
             EventMessage::McpToolCallEnd(end) => self.server_call_end(end),
             EventMessage::ContextCompacted => style::line("context compacted"),
+            EventMessage::ContextResumeCost(broken) => {
+                style::line(&paint.dim(&format!("this session {}", cache_break_text(broken))));
+            }
             EventMessage::BackgroundEvent { message } => style::line(&paint.dim(message)),
             EventMessage::TurnAborted { reason, .. } => style::line(match reason {
                 AbortReason::Interrupted => "task interrupted",

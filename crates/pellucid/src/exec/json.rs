@@ -7,6 +7,7 @@ use std::io::Write;
 
 use pellucid_engine::command_line::joined;
 use pellucid_protocol::change::FileChange;
+use pellucid_protocol::event::CacheBreak;
 use pellucid_protocol::event::ContextReport;
 use pellucid_protocol::event::EventMessage;
 use pellucid_protocol::event::PlanUpdate;
@@ -17,6 +18,7 @@ use pellucid_protocol::item::WebSearchAction;
 use pellucid_protocol::mcp::McpInvocation;
 use pellucid_protocol::mcp::McpToolResult;
 use pellucid_protocol::usage::TokenUsage;
+use pellucid_protocol::usage::UsageSplit;
 use serde::Serialize;
 use serde::Serializer;
 use serde::ser::SerializeMap;
@@ -72,15 +74,15 @@ impl Json {
                 schema.into_iter().chain([started]).collect()
             }
             EventMessage::ContextReport(report) => vec![Line::ContextReport { report: report.clone() }],
-            EventMessage::ContextCacheBreak { first_byte, part, tokens_rebilled, span, source, cause } => {
-                vec![Line::ContextCacheBreak {
-                    first_byte: *first_byte,
-                    part: part.clone(),
-                    tokens_rebilled: *tokens_rebilled,
-                    span: *span,
-                    source: source.clone(),
-                    cause: cause.clone(),
-                }]
+            EventMessage::ContextCacheBreak(broken) => vec![Line::ContextCacheBreak { broken: broken.clone() }],
+            EventMessage::ContextDocument { path, sha256, bytes, tokens } => vec![Line::ContextDocument {
+                path: path.clone(),
+                sha256: sha256.clone(),
+                bytes: *bytes,
+                tokens: *tokens,
+            }],
+            EventMessage::ContextUsage { request, session } => {
+                vec![Line::ContextUsage { request: *request, session: *session }]
             }
             EventMessage::ContextOmission { part, what, why, bytes } => {
                 vec![Line::ContextOmission { part: part.clone(), what: what.clone(), why: why.clone(), bytes: *bytes }]
@@ -300,13 +302,13 @@ enum Line {
     },
     #[serde(rename = "context.cache_break")]
     ContextCacheBreak {
-        first_byte: usize,
-        part: String,
-        tokens_rebilled: usize,
-        span: (usize, usize),
-        source: String,
-        cause: String,
+        #[serde(flatten)]
+        broken: CacheBreak,
     },
+    #[serde(rename = "context.document")]
+    ContextDocument { path: String, sha256: String, bytes: usize, tokens: usize },
+    #[serde(rename = "context.usage")]
+    ContextUsage { request: UsageSplit, session: UsageSplit },
     #[serde(rename = "context.omission")]
     ContextOmission { part: String, what: String, why: String, bytes: u64 },
     #[serde(rename = "context.compaction")]

@@ -3,12 +3,16 @@
 use std::path::Path;
 use std::process::ExitCode;
 
+use pellucid_protocol::event::CacheBreak;
 use pellucid_protocol::event::EventMessage;
 use pellucid_protocol::item::Item;
+use pellucid_store::name;
 use pellucid_store::record::Record;
+use pellucid_store::requests::chain::Chain;
 use pellucid_store::sessions::LocalSessions;
 use pellucid_store::sessions::Sessions;
 use pellucid_store::sessions::Stored;
+use serde::Serialize;
 use serde_json::json;
 
 use super::failed;
@@ -16,6 +20,8 @@ use super::print;
 use super::resolve;
 use super::time;
 use crate::args::ShowArgs;
+use crate::context::usage_text;
+use crate::replay::cache_break_text;
 use crate::start::Failure;
 use crate::style;
 
@@ -23,12 +29,37 @@ pub fn run(home: &Path, args: &ShowArgs) -> Result<ExitCode, Failure> {
     let sessions = LocalSessions::new(home);
     let id = resolve(&sessions, &args.session)?;
     let stored = sessions.read(&id).map_err(|error| failed(&error))?;
+    let requests = requests(home, &stored)?;
     if args.json {
         let items: Vec<&Item> = items(&stored).collect();
-        let value = json!({ "summary": stored.summary, "items": items, "set_aside": stored.loaded.set_aside });
+        let breaks = requests.cache_breaks().map(|(request, broken)| CacheBreakJson { turn: &request.turn, broken });
+        let value = json!({
+            "summary": stored.summary,
+            "items": items,
+            "set_aside": stored.loaded.set_aside,
+            "usage": requests.usage(),
+            "cache_breaks": breaks.collect::<Vec<_>>(),
+        });
         return print(&format!("{value}\n"));
     }
-    print(&text(&stored))
+    print(&text(&stored, &requests))
+}
+
+/// A request that parts from the one before, with the turn that sent it.
+#[derive(Serialize)]
+struct CacheBreakJson<'a> {
+    turn: &'a str,
+    #[serde(flatten)]
+    broken: &'a CacheBreak,
+}
+
+/// The record of what the session sent; empty for sessions of other programs.
+fn requests(home: &Path, stored: &Stored) -> Result<Chain, Failure> {
+    let name = Path::new(&stored.summary.path).file_name().and_then(|name| name.to_str()).unwrap_or_default();
+    match name::requests_path(home, name) {
+        Some(path) => Chain::read(&path).map_err(|error| Failure::new(format!("Error: {}: {error}", path.display()))),
+        None => Ok(Chain::default()),
+    }
 }
 
 fn items(stored: &Stored) -> impl Iterator<Item = &Item> {
@@ -38,7 +69,7 @@ fn items(stored: &Stored) -> impl Iterator<Item = &Item> {
     })
 }
 
-fn text(stored: &Stored) -> String {
+fn text(stored: &Stored, requests: &Chain) -> String {
     let Stored { summary, loaded } = stored;
     let mut text = format!("session   {}\n", summary.id);
     let mut row = |name: &str, value: Option<String>| {
@@ -56,6 +87,11 @@ fn text(stored: &Stored) -> String {
     row("provider", summary.model_provider.clone());
     row("face", Some(summary.source.clone()));
     row("tokens", Some(style::thousands(summary.usage.blended_total())));
+    let usage = requests.usage();
+    row("spent", (!usage.is_empty()).then(|| usage_text(&usage)));
+    for (request, broken) in requests.cache_breaks() {
+        row("cache", Some(format!("turn {} {}", request.turn, cache_break_text(broken))));
+    }
     row("file", Some(summary.path.clone()));
     row("state", summary.is_archived.then(|| "put away".to_owned()));
     let n_set_aside = loaded.set_aside.len();

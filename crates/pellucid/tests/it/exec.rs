@@ -117,7 +117,8 @@ fn context_events_are_there_on_request_only() {
     };
     assert!(!types(&[]).contains("context."));
     let expected = "context.schema thread.started turn.started context.omission context.report item.completed \
-                    item.completed item.started context.report item.completed item.completed turn.completed";
+                    item.completed item.started context.usage context.report item.completed context.usage \
+                    item.completed turn.completed";
     assert_eq!(types(&["--context-events"]), expected);
     assert_eq!(types(&["-c", "exec.context_events=true"]), expected);
 }

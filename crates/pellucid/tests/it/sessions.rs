@@ -35,6 +35,29 @@ fn kinds(text: &str) -> Vec<String> {
 }
 
 #[test]
+fn what_requests_cost_and_where_they_part_is_told_later() {
+    let world = world(1);
+    assert_eq!(world.run(&["exec", "--script", "script.toml", "one"]).status, 0);
+    let ran = world.run(&["exec", "--script", "script.toml", "-m", "gpt-5.1", "resume", "--last", "two"]);
+    assert_eq!(ran.status, 0, "{}", ran.stderr);
+    let file = session_file(&world);
+    let name = file.file_stem().unwrap().to_str().unwrap();
+    let id = &name[name.len() - 36..];
+    let shown = world.run(&["sessions", "show", id]);
+    let spent = "spent     0 tokens read from the cache, 200 sent without it, 20 answered\n";
+    assert!(shown.out().contains(spent), "{}", shown.out());
+    let shown: Value = serde_json::from_slice(&world.run(&["sessions", "show", "--json", id]).stdout).unwrap();
+    assert_eq!(shown["usage"], serde_json::json!({ "cached_read": 0, "uncached": 200, "output": 20 }));
+    assert_eq!(shown["cache_breaks"][0]["cause"], "model", "{shown}");
+    let replayed = world.run(&["replay", id]);
+    assert!(replayed.out().contains("      parts from the request before at byte "), "{}", replayed.out());
+    let report = world.run(&["context", "--last", "--json", "--script", "script.toml", "next"]);
+    let report: Value = serde_json::from_slice(&report.stdout).unwrap();
+    assert_eq!(report["usage"], shown["usage"]);
+    assert!(report["window"]["tokens"].as_u64() < report["tokens"].as_u64(), "{}", report["window"]);
+}
+
+#[test]
 fn a_file_holds_the_whole_turn_in_order() {
     let world = world(1);
     let ran = world.run(&["exec", "--script", "script.toml", "go"]);

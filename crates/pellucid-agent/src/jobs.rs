@@ -123,7 +123,10 @@ impl Jobs {
             };
             let answer = match outcome {
                 Ok(output) => Some(call::answer(&call, output)),
-                Err(NoOutcome::Unknown) => Some(call::answer(&call, call::unsupported(&call))),
+                Err(NoOutcome::Unknown) => {
+                    tracing::error!("a call of `{}` failed; there is no such tool", call.name);
+                    Some(call::answer(&call, call::unsupported(&call)))
+                }
                 Err(NoOutcome::Fatal(error)) => {
                     tracing::error!(%error, "a tool leaves its call without an answer");
                     None

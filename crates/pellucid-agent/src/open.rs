@@ -200,7 +200,7 @@ pub fn open(plan: Plan, opening: Opening) -> Result<Session, OpenError> {
         Opening::Resumed { file, keep } => {
             let recorder = match keep {
                 Keep::File | Keep::ExtendedFile => {
-                    Recorder::resume(file.path.clone()).map_err(|error| ReadError::io(&file.path, error))?
+                    Recorder::resume(file.path.clone()).map_err(|error| ReadError::unwritable(&file.path, error))?
                 }
                 Keep::Nothing => Recorder::none(),
             };

@@ -56,6 +56,15 @@ pub enum ReadError {
         #[source]
         source: io::Error,
     },
+    /// It cannot be added to.
+    #[error("the session file {path} cannot be written: {source}")]
+    Unwritable {
+        /// Which.
+        path: PathBuf,
+        /// Why.
+        #[source]
+        source: io::Error,
+    },
     /// It has nothing in it.
     #[error("the session file {path} is empty")]
     Empty {
@@ -74,6 +83,11 @@ impl ReadError {
     /// A file that cannot be read.
     pub fn io(path: &Path, source: io::Error) -> Self {
         Self::Io { path: path.to_owned(), source }
+    }
+
+    /// A file that cannot be added to.
+    pub fn unwritable(path: &Path, source: io::Error) -> Self {
+        Self::Unwritable { path: path.to_owned(), source }
     }
 }
 

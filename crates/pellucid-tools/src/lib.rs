@@ -205,7 +205,10 @@ async fn dispatch(call: &ToolCall, job: &Job) -> Result<ToolOutput, NoOutcome> {
     }
     match run(call, job).await {
         Ok(output) => Ok(output),
-        Err(Failed::Told(text)) => Ok(ToolOutput::Text(text)),
+        Err(Failed::Told(text)) => {
+            tracing::error!("a call of `{}` failed; the model was told: {text}", call.name);
+            Ok(ToolOutput::Text(text))
+        }
         Err(Failed::Fatal(text)) => Err(NoOutcome::Fatal(text)),
     }
 }

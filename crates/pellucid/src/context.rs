@@ -224,7 +224,7 @@ fn left_out(report: &Report, paint: Paint) -> String {
             None => format!("  {}: read\n", candidate.path),
         };
     }
-    for file in report.files.iter().filter(|file| read.iter().all(|it| it.path != file.path)) {
+    for file in report.files.iter().filter(|file| report.candidates.iter().all(|it| it.path != file.path)) {
         text += &format!("  {}\n", file_text(report, file));
     }
     for candidate in others {

@@ -69,7 +69,7 @@ fn main() -> ExitCode {
         return code;
     }
     let args = Args::parse();
-    start_log();
+    start_log(&args.command);
     match run(args) {
         Ok(code) => code,
         Err(failure) => failure.show(),
@@ -116,10 +116,17 @@ fn run(args: Args) -> Result<ExitCode, Failure> {
     }
 }
 
-/// Diagnostics go to standard error when `RUST_LOG` names a level.
-fn start_log() {
+/// Diagnostics go to standard error when `RUST_LOG` names a level. Where a turn is run and nobody is asked,
+/// what failed is told in any case: a call that was refused is no event.
+fn start_log(command: &Command) {
     let level = std::env::var("RUST_LOG").ok().and_then(|level| level.parse::<tracing::Level>().ok());
-    if let Some(level) = level {
-        tracing_subscriber::fmt().with_max_level(level).with_writer(std::io::stderr).with_ansi(false).init();
+    // A log that cannot be written is no reason to fall over.
+    let log = tracing_subscriber::fmt().with_writer(std::io::stderr).with_ansi(false).log_internal_errors(false);
+    match (level, command) {
+        (Some(level), _) => log.with_max_level(level).init(),
+        (None, Command::Exec(_) | Command::Review(_) | Command::Resume(_) | Command::Fork(_)) => {
+            log.with_max_level(tracing::Level::ERROR).without_time().with_target(false).init();
+        }
+        (None, _) => {}
     }
 }

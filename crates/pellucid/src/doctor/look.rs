@@ -68,13 +68,21 @@ fn program() -> Section {
 fn home() -> Section {
     match home::find(&Env::process()) {
         Ok(path) => {
-            let summary = if path.is_dir() { "" } else { " (it will be made)" };
+            let exists = path.is_dir();
+            let summary = if exists { "" } else { " (it will be made)" };
+            // A file without a name, which is gone at once.
+            let unwritable = exists.then(|| tempfile::tempfile_in(&path).err()).flatten();
+            let line = |error| {
+                format!(
+                    "it cannot be written, so no session or login is kept: {error}; change its rights or PELLUCID_HOME"
+                )
+            };
             Section {
                 name: "home",
-                state: State::Good,
+                state: if unwritable.is_some() { State::Note } else { State::Good },
                 summary: format!("{}{summary}", path.display()),
-                lines: Vec::new(),
-                fields: json!({ "path": path, "exists": path.is_dir() }),
+                fields: json!({ "path": path, "exists": exists, "is_writable": exists.then_some(unwritable.is_none()) }),
+                lines: unwritable.map(line).into_iter().collect(),
             }
         }
         Err(error) => Section {

@@ -244,7 +244,7 @@ fn numbers_that_are_none_are_explained() {
 #[cfg(target_os = "linux")]
 #[test]
 fn a_full_standard_error_does_not_stop_a_turn() {
-    let world = World::new("//- work/answer.toml\n[[reply]]\nsay = \"Done.\"\n");
+    let world = World::new("//- work/answer.toml\n[[reply]]\ncall = { name = \"sing\" }\n[[reply]]\nsay = \"Done.\"\n");
     let full = || std::fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
     let mut turn = world.command(&["exec", "--script", "answer.toml", "hi"]);
     let output = turn.stderr(full()).output().unwrap();
@@ -296,4 +296,23 @@ fn options_of_a_turn_may_stand_behind_resume() {
     let words = ["exec", "resume", "--last", "-m", "gpt-5.2-codex", "--full-auto", "--script", "answer.toml", "go on"];
     let ran = world.run(&words);
     assert_eq!((ran.status, ran.out()), (0, "Done.\n"), "{}", ran.stderr);
+}
+
+#[test]
+fn a_call_that_is_refused_is_told() {
+    let script = "
+        [[reply]]
+        call = [{ name = \"exec_command\", args = { cmd = \"rm -rf x\" } }, { name = \"sing\", args = {} }]
+        [[reply]]
+        say = \"Done.\"
+        ";
+    let world = World::new("//- work/x\n");
+    world.files.write("work/answer.toml", script);
+    let ran = world.run(&["exec", "--script", "answer.toml", "hi"]);
+    assert_eq!((ran.status, ran.out()), (0, "Done.\n"), "{}", ran.stderr);
+    for line in
+        ["ERROR a call of `exec_command` failed; the model was told: ", "ERROR a call of `sing` failed; there is no"]
+    {
+        assert!(ran.stderr.contains(line), "{}", ran.stderr);
+    }
 }

@@ -168,3 +168,13 @@ fn a_file_that_only_the_history_has_is_not_called_lost() {
     world.files.write("work/AGENTS.md", "Use spaces.\n");
     assert_eq!(told(&world), "read", "what changed is said anew");
 }
+
+#[test]
+fn a_blank_file_is_listed_once() {
+    let world = world();
+    world.files.write("work/AGENTS.md", " \n");
+    let ran = world.run(&["context", "hi"]);
+    let looked_for = ran.out().split_once("instruction files looked for").unwrap().1;
+    let lines: Vec<_> = looked_for.lines().filter(|line| line.contains("work/AGENTS.md")).collect();
+    assert!(matches!(lines.as_slice(), [line] if line.ends_with(": blank")), "{lines:?}");
+}

@@ -37,6 +37,7 @@ use serde::Serialize;
 use self::check::Checker;
 use self::history::History;
 pub(crate) use self::last::Before;
+pub(crate) use self::last::Reader;
 
 /// Why an exported session proves less.
 const BLANKED: &str = "secrets were blanked when the session was exported";

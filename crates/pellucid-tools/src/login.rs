@@ -7,6 +7,7 @@
 use std::path::Path;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::sync::LazyLock;
 use std::sync::Mutex;
 use std::time::Duration;
 
@@ -15,8 +16,8 @@ use pellucid_exec::environment::TERMINAL;
 use pellucid_exec::process::Variables;
 use pellucid_exec::snapshot::Snapshot;
 use tokio::sync::Notify;
+use tokio::sync::OwnedSemaphorePermit;
 use tokio::sync::Semaphore;
-use tokio::sync::SemaphorePermit;
 use tokio::task::AbortHandle;
 
 use crate::situation::Situation;
@@ -27,19 +28,26 @@ const MOMENT: Duration = Duration::from_millis(150);
 
 /// One session of a process at a time has it made ahead. Many that begin together would start as many shells, and most
 /// of them run no command; theirs is made with the first.
-static AHEAD: Semaphore = Semaphore::const_new(1);
+static AHEAD: LazyLock<Arc<Semaphore>> = LazyLock::new(|| Arc::new(Semaphore::new(1)));
 
 /// The right to have it made ahead of any command, a moment from now.
-type Ahead = SemaphorePermit<'static>;
+type Ahead = OwnedSemaphorePermit;
 
 /// The setup of a session's login shell.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Login {
+    ahead: Arc<Semaphore>,
     state: Arc<Mutex<State>>,
     /// A command has come: there is no moment left to wait.
     has_come: Arc<Notify>,
     /// What makes it, which ends with the session.
     maker: Mutex<Option<AbortHandle>>,
+}
+
+impl Default for Login {
+    fn default() -> Self {
+        Self::new(AHEAD.clone())
+    }
 }
 
 impl Drop for Login {
@@ -71,10 +79,14 @@ impl State {
 }
 
 impl Login {
+    fn new(ahead: Arc<Semaphore>) -> Self {
+        Self { ahead, state: Arc::default(), has_come: Arc::default(), maker: Mutex::default() }
+    }
+
     /// Has it made for commands that may come.
     pub(crate) fn prepare(&self, situation: &Situation) {
         let Some(home) = &situation.snapshots else { return };
-        if let Ok(permit) = AHEAD.try_acquire() {
+        if let Ok(permit) = self.ahead.clone().try_acquire_owned() {
             self.make_once(home, situation, Some(permit));
         }
     }
@@ -140,9 +152,15 @@ mod tests {
     use std::sync::Arc;
 
     use pellucid_exec::process::Variables;
+    use tokio::sync::Semaphore;
 
     use crate::bench::Bench;
     use crate::login::Login;
+
+    /// One that no other test is in the way of.
+    fn login() -> Login {
+        Login::new(Arc::new(Semaphore::new(1)))
+    }
 
     fn argv(words: [&str; 3]) -> Vec<String> {
         words.map(str::to_owned).to_vec()
@@ -161,7 +179,7 @@ mod tests {
         bench.situation.snapshots = Some(bench.path().join("home"));
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         runtime.block_on(async {
-            let (login, situation, cwd) = (Login::default(), &bench.situation, bench.path());
+            let (login, situation, cwd) = (login(), &bench.situation, bench.path());
             let command = argv(["/bin/bash", "-lc", "true"]);
             let plain = argv(["/bin/bash", "-c", "true"]);
             let env = &mut Variables::from([("TERM".into(), "kept".into())]);
@@ -188,7 +206,7 @@ mod tests {
         bench.situation.snapshots = Some(bench.path().join("home"));
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         runtime.block_on(async {
-            let (login, situation, cwd) = (Login::default(), &bench.situation, bench.path());
+            let (login, situation, cwd) = (login(), &bench.situation, bench.path());
             login.prepare(situation);
             login.prepare(situation);
             assert_eq!(Arc::strong_count(&login.state), 2, "it is made once");
@@ -207,7 +225,7 @@ mod tests {
         bench.situation.environment.insert("CODEX_SANDBOX_NETWORK_DISABLED".into(), "1".into());
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         runtime.block_on(async {
-            let (login, situation, cwd) = (Login::default(), &bench.situation, bench.path());
+            let (login, situation, cwd) = (login(), &bench.situation, bench.path());
             login.prepare(situation);
             made(&login).await;
             // The network was opened since.
@@ -222,7 +240,7 @@ mod tests {
     fn without_the_feature_nothing_is_made() {
         let bench = Bench::new();
         let command = argv(["/bin/bash", "-lc", "true"]);
-        let login = Login::default();
+        let login = login();
         login.prepare(&bench.situation);
         assert_eq!(login.wrap(&command, bench.path(), &bench.situation, &mut Variables::new()), command);
         assert!(!login.is_ready());

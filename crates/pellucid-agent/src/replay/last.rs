@@ -24,11 +24,28 @@ pub(crate) struct Before {
     pub usage: UsageSplit,
 }
 
+/// Who wants to know.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Reader {
+    /// Somebody who asked.
+    Face,
+    /// Nobody in particular: a session goes on. That must not take longer the longer it is, so of a long record nothing
+    /// is read.
+    InPassing,
+}
+
+/// How long a record may be that is read in passing. It is read in a few milliseconds.
+const BYTES_IN_PASSING: u64 = 1 << 20;
+
 impl Before {
     /// Reads the record of a session; absent if there is none.
-    pub(crate) fn read(home: &Path, file: &SessionFile) -> Option<Self> {
+    pub(crate) fn read(home: &Path, file: &SessionFile, reader: Reader) -> Option<Self> {
         let name = file.path.file_name()?.to_str()?;
-        let chain = Chain::read(&name::requests_path(home, name)?).ok()?;
+        let path = name::requests_path(home, name)?;
+        if reader == Reader::InPassing && std::fs::metadata(&path).ok()?.len() > BYTES_IN_PASSING {
+            return None;
+        }
+        let chain = Chain::read(&path).ok()?;
         Some(Self { request: last_request(home, &chain), usage: chain.usage() })
     }
 }

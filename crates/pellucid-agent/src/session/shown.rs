@@ -7,6 +7,7 @@ use pellucid_protocol::usage::UsageSplit;
 
 use super::*;
 use crate::replay::Before;
+use crate::replay::Reader;
 
 impl Session {
     /// How a request continues the one before. The first one of a session that goes on is compared with the record of
@@ -17,9 +18,11 @@ impl Session {
         request: &Request,
         divergence: Option<Divergence>,
     ) -> Option<Continuity> {
-        let is_told = self.setup.context_events || self.log.is_recording();
+        let reader = if self.setup.context_events { Reader::Face } else { Reader::InPassing };
+        let is_told = reader == Reader::Face || self.log.is_recording();
         let before = self.restored_from.take().filter(|_| is_told);
-        let before = before.and_then(|file| Before::read(&self.setup.sources.config.folders.home, &file));
+        let home = &self.setup.sources.config.folders.home;
+        let before = before.and_then(|file| Before::read(home, &file, reader));
         if let Some(before) = &before {
             self.spent.add(&before.usage);
         }

@@ -625,7 +625,8 @@ impl Driver<'_> {
         }
     }
 
-    /// Waits for whatever comes first: a submission, a tool, or what the turn waits for.
+    /// Waits for whatever comes first: a submission, what the turn waits for, or a tool. What a model has said already is
+    /// noted before what its calls report, whichever was quicker.
     async fn next_fact(&mut self, inside: &mut Inside) -> Result<Happened, FaceGone> {
         loop {
             tokio::select! {
@@ -671,6 +672,7 @@ impl Driver<'_> {
                     // The face is gone; nobody would see the answer.
                     None => return Ok(Happened::Fact(self.interrupt(inside).await)),
                 },
+                happened = self.waiting.next() => return Ok(happened),
                 message = self.session.jobs.hear() => {
                     if let Some(fact) = self.heard(message, inside).await? {
                         return Ok(Happened::Fact(fact));
@@ -679,7 +681,6 @@ impl Driver<'_> {
                         return Ok(Happened::Fact(self.interrupt(inside).await));
                     }
                 }
-                happened = self.waiting.next() => return Ok(happened),
             }
         }
     }

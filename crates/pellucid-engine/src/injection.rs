@@ -18,7 +18,6 @@
 pub mod cut;
 mod file_set;
 mod item;
-mod path;
 mod provided;
 mod read;
 mod repo_docs;

@@ -61,6 +61,7 @@ pub mod meter;
 pub mod notice;
 pub mod output_cut;
 pub mod pack;
+mod path;
 pub mod presets;
 pub mod reinject;
 pub mod report;

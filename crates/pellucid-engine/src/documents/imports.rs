@@ -9,6 +9,7 @@
 //! Not here: reading a file, and which files may be read (whoever gives `read`).
 
 use crate::facts::Document;
+use crate::path;
 
 /// How many files are imported at most, whatever they name.
 const FILES_MAX: usize = 100;
@@ -221,30 +222,10 @@ impl Walk<'_> {
     }
 }
 
-/// The path that a file means.
+/// The path that a file means by what is written in it.
 fn resolve(by: &str, written: &str, home: &str) -> String {
     let folder = by.rsplit_once('/').map_or("", |(folder, _)| folder);
-    match written.strip_prefix("~/") {
-        Some(rest) => normal(&format!("{home}/{rest}")),
-        None if written.starts_with('/') => normal(written),
-        None => normal(&format!("{folder}/{written}")),
-    }
-}
-
-/// A path without `.` and `..`, worked out from its letters alone.
-pub(super) fn normal(path: &str) -> String {
-    let mut parts: Vec<&str> = Vec::new();
-    for part in path.split('/') {
-        match part {
-            "" | "." => {}
-            ".." => {
-                parts.pop();
-            }
-            part => parts.push(part),
-        }
-    }
-    let lead = if path.starts_with('/') { "/" } else { "" };
-    format!("{lead}{}", parts.join("/"))
+    path::expand(written, folder, home)
 }
 
 #[cfg(test)]

@@ -7,7 +7,7 @@ use pellucid_protocol::call::Payload;
 use pellucid_protocol::call::ToolCall;
 use serde_json::Value;
 
-use super::imports::normal;
+use crate::path::normal;
 
 /// How many words of a call are looked at.
 const WORDS_MAX: usize = 64;

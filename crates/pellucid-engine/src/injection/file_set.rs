@@ -13,7 +13,6 @@ use super::item::Item;
 use super::item::ItemError;
 use super::item::Target;
 use super::item::Version;
-use super::path;
 use super::read::Counts;
 use super::read::FileRead;
 use super::read::FileText;
@@ -33,6 +32,7 @@ use crate::file_budget::Spending;
 use crate::file_budget::Unit;
 use crate::fragment::Fragment;
 use crate::fragment::Origin;
+use crate::path;
 
 const HEADER: &str = "Project Context";
 

@@ -15,7 +15,6 @@ use super::item::ItemError;
 use super::item::Role;
 use super::item::Target;
 use super::item::Version;
-use super::path;
 use super::read::FileRead;
 use super::read::FileText;
 use super::read::Read;
@@ -28,6 +27,7 @@ use super::substitute;
 use crate::fragment::Fragment;
 use crate::fragment::Origin;
 use crate::fragment::concat;
+use crate::path;
 
 const SLOT: &str = "{{content}}";
 const WRAPPER: &str = "<user_instructions>\n{{content}}\n</user_instructions>";

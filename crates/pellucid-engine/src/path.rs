@@ -1,7 +1,7 @@
 //! Paths as texts: made absolute and normal by their names alone.
 
 /// `path` from `base`, absolute, without `.` and `..`. `~` is the home folder.
-pub(super) fn expand(path: &str, base: &str, home: &str) -> String {
+pub(crate) fn expand(path: &str, base: &str, home: &str) -> String {
     if path == "~" {
         return normal(home);
     }
@@ -12,16 +12,17 @@ pub(super) fn expand(path: &str, base: &str, home: &str) -> String {
 }
 
 /// Whether `path` is `root` or below it. Nothing is below the root of the file system.
-pub(super) fn is_inside(path: &str, root: &str) -> bool {
+pub(crate) fn is_inside(path: &str, root: &str) -> bool {
     path == root || path.strip_prefix(root).is_some_and(|rest| rest.starts_with('/'))
 }
 
 /// The last part of a path.
-pub(super) fn base_name(path: &str) -> &str {
+pub(crate) fn base_name(path: &str) -> &str {
     path.rsplit('/').next().unwrap_or(path)
 }
 
-fn normal(path: &str) -> String {
+/// An absolute path without `.` and `..`.
+pub(crate) fn normal(path: &str) -> String {
     let mut parts: Vec<&str> = Vec::new();
     for part in path.split('/') {
         match part {

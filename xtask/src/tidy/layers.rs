@@ -12,20 +12,22 @@ use crate::tree::Tree;
 /// Who may use whom.
 const MAY_USE: &[(&str, &[&str])] = &[
     ("pellucid-protocol", &[]),
+    ("pellucid-files", &[]),
     ("pellucid-engine", &["pellucid-protocol"]),
-    ("pellucid-config", &["pellucid-protocol"]),
-    ("pellucid-workspace", &["pellucid-protocol", "pellucid-engine"]),
-    ("pellucid-model", &["pellucid-protocol"]),
-    ("pellucid-store", &["pellucid-protocol"]),
-    ("pellucid-exec", &["pellucid-protocol", "pellucid-engine"]),
-    ("pellucid-patch", &["pellucid-protocol"]),
-    ("pellucid-tools", &["pellucid-protocol", "pellucid-engine", "pellucid-exec", "pellucid-patch"]),
+    ("pellucid-config", &["pellucid-protocol", "pellucid-files"]),
+    ("pellucid-workspace", &["pellucid-protocol", "pellucid-files", "pellucid-engine"]),
+    ("pellucid-model", &["pellucid-protocol", "pellucid-files"]),
+    ("pellucid-store", &["pellucid-protocol", "pellucid-files"]),
+    ("pellucid-exec", &["pellucid-protocol", "pellucid-files", "pellucid-engine"]),
+    ("pellucid-patch", &["pellucid-protocol", "pellucid-files"]),
+    ("pellucid-tools", &["pellucid-protocol", "pellucid-files", "pellucid-engine", "pellucid-exec", "pellucid-patch"]),
     ("pellucid-tokens", &["pellucid-engine"]),
-    ("pellucid-mcp", &["pellucid-protocol", "pellucid-engine", "pellucid-exec"]),
+    ("pellucid-mcp", &["pellucid-protocol", "pellucid-files", "pellucid-engine", "pellucid-exec"]),
     (
         "pellucid-agent",
         &[
             "pellucid-protocol",
+            "pellucid-files",
             "pellucid-engine",
             "pellucid-config",
             "pellucid-workspace",
@@ -41,6 +43,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
         "pellucid-server",
         &[
             "pellucid-protocol",
+            "pellucid-files",
             "pellucid-engine",
             "pellucid-config",
             "pellucid-workspace",
@@ -55,6 +58,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
         "pellucid",
         &[
             "pellucid-protocol",
+            "pellucid-files",
             "pellucid-engine",
             "pellucid-config",
             "pellucid-workspace",

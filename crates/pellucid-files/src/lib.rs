@@ -1,0 +1,24 @@
+//! Files that somebody else may have prepared.
+//!
+//! A repository, or a command that ran confined in it, can leave anything where the agent looks for a file: a
+//! named pipe that never answers, a device without end, a link to somewhere else. Whatever the agent reads or
+//! writes in such a place goes through this crate.
+//!
+//! - `read`: regular files only, and no more of them than a limit
+//! - `identity`: which file something is, whatever its name leads to later
+//! - `private`: folders and files that nobody else on the machine can read
+//!
+//! Not here: what the files mean.
+
+#![warn(missing_docs)]
+
+mod identity;
+mod private;
+mod read;
+
+pub use identity::Identity;
+pub use private::create_private;
+pub use private::make_private_folder;
+pub use read::open;
+pub use read::read;
+pub use read::read_text;

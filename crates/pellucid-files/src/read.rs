@@ -1,0 +1,116 @@
+//! Reading regular files only, and no more of them than a limit.
+//!
+//! Opening a named pipe waits for a writer, and a device may never end. So a file is looked at before it is opened,
+//! opened in a way that never waits, and looked at again: it may have been exchanged in between.
+
+use std::fs::File;
+use std::io;
+use std::io::Read;
+use std::path::Path;
+
+/// Opens a regular file. Links are followed.
+///
+/// # Errors
+/// When there is no such file, or when what is there is something else than a regular file.
+pub fn open(path: &Path) -> io::Result<File> {
+    check_regular(&std::fs::metadata(path)?)?;
+    let file = open_without_waiting(path)?;
+    check_regular(&file.metadata()?)?;
+    Ok(file)
+}
+
+/// The bytes of a regular file of at most `n_bytes_max` bytes. Links are followed.
+///
+/// # Errors
+/// When [`open`] fails, when it cannot be read, and when it is longer.
+pub fn read(path: &Path, n_bytes_max: u64) -> io::Result<Vec<u8>> {
+    let file = open(path)?;
+    let n_bytes = file.metadata()?.len();
+    if n_bytes > n_bytes_max {
+        return Err(too_long(n_bytes_max));
+    }
+    let mut bytes = Vec::with_capacity(usize::try_from(n_bytes).unwrap_or_default() + 1);
+    file.take(n_bytes_max.saturating_add(1)).read_to_end(&mut bytes)?;
+    // Its length is what the system said, which is not always so: files below `/proc` have none.
+    if bytes.len() as u64 > n_bytes_max { Err(too_long(n_bytes_max)) } else { Ok(bytes) }
+}
+
+/// The text of a regular file of at most `n_bytes_max` bytes. Links are followed.
+///
+/// # Errors
+/// When [`read`] fails, and when it is not UTF-8.
+pub fn read_text(path: &Path, n_bytes_max: u64) -> io::Result<String> {
+    let bytes = read(path, n_bytes_max)?;
+    String::from_utf8(bytes).map_err(|_| io::Error::new(io::ErrorKind::InvalidData, "it is not UTF-8"))
+}
+
+fn check_regular(metadata: &std::fs::Metadata) -> io::Result<()> {
+    if metadata.is_file() {
+        return Ok(());
+    }
+    Err(if metadata.is_dir() {
+        io::ErrorKind::IsADirectory.into()
+    } else {
+        io::Error::other("it is not a regular file")
+    })
+}
+
+#[cfg(unix)]
+fn open_without_waiting(path: &Path) -> io::Result<File> {
+    use rustix::fs::Mode;
+    use rustix::fs::OFlags;
+    let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
+    Ok(File::from(rustix::fs::open(path, flags, Mode::empty())?))
+}
+
+#[cfg(not(unix))]
+fn open_without_waiting(path: &Path) -> io::Result<File> {
+    File::open(path)
+}
+
+fn too_long(n_bytes_max: u64) -> io::Error {
+    let limit = if n_bytes_max >= 1 << 20 && n_bytes_max.is_multiple_of(1 << 20) {
+        format!("{} MiB", n_bytes_max >> 20)
+    } else {
+        format!("{n_bytes_max} bytes")
+    };
+    io::Error::new(io::ErrorKind::FileTooLarge, format!("it is longer than {limit}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(path: &Path, n_bytes_max: u64, expected: Result<&str, &str>) {
+        let found = read_text(path, n_bytes_max).map_err(|error| error.to_string());
+        assert_eq!(found.as_deref().map_err(String::as_str), expected);
+    }
+
+    #[test]
+    fn a_file_is_read_up_to_its_limit() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a");
+        std::fs::write(&path, "four").unwrap();
+        check(&path, 4, Ok("four"));
+        check(&path, 3, Err("it is longer than 3 bytes"));
+        std::fs::write(&path, b"\xff").unwrap();
+        check(&path, 4, Err("it is not UTF-8"));
+        assert_eq!(read(&path, 4).unwrap(), b"\xff");
+        check(folder.path(), 4, Err("is a directory"));
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn what_has_no_end_or_never_answers_is_refused_at_once() {
+        let folder = tempfile::tempdir().unwrap();
+        let pipe = folder.path().join("pipe");
+        rustix::fs::mknodat(rustix::fs::CWD, &pipe, rustix::fs::FileType::Fifo, rustix::fs::Mode::RUSR, 0).unwrap();
+        check(&pipe, 4, Err("it is not a regular file"));
+        let link = folder.path().join("link");
+        std::os::unix::fs::symlink("/dev/zero", &link).unwrap();
+        check(&link, 4, Err("it is not a regular file"));
+        // It says that it has no bytes, and has some.
+        check(Path::new("/proc/self/status"), 4, Err("it is longer than 4 bytes"));
+    }
+}

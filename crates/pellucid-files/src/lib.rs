@@ -6,19 +6,26 @@
 //!
 //! - `read`: regular files only, and no more of them than a limit
 //! - `identity`: which file something is, whatever its name leads to later
+//! - `folder`: writing below a folder that somebody else may change at the same time
+//! - `status`: what is known about something without opening it
 //! - `private`: folders and files that nobody else on the machine can read
 //!
 //! Not here: what the files mean.
 
 #![warn(missing_docs)]
 
+mod folder;
 mod identity;
 mod private;
 mod read;
+mod status;
 
+pub use folder::Folder;
 pub use identity::Identity;
 pub use private::create_private;
 pub use private::make_private_folder;
 pub use read::open;
 pub use read::read;
 pub use read::read_text;
+pub use status::Kind;
+pub use status::Status;

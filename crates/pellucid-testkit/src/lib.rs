@@ -1,7 +1,7 @@
 //! Test support: things that stand in for the world and fail on cue.
 //!
-//! A scripted model server on the loopback interface, a server of tools that is a shell script, and
-//! workspaces built from a text. Used as a dev-dependency by every other crate, so it depends on none of
+//! A scripted model server on the loopback interface, a server of tools that is a shell script,
+//! workspaces built from a text, and somebody who swaps folders for links. Used as a dev-dependency by every other crate, so it depends on none of
 //! them.
 //!
 //! Not here: the embedded scripted model, which is a feature of the product (`pellucid-model`).
@@ -12,6 +12,8 @@ pub mod mcp_script;
 pub mod mock_server;
 pub mod mock_socket;
 pub mod mock_wires;
+#[cfg(unix)]
+pub mod swapper;
 pub mod workspace;
 
 pub use mcp_script::McpScript;
@@ -20,4 +22,8 @@ pub use mock_server::MockServer;
 pub use mock_server::RecordedRequest;
 pub use mock_socket::MockSocket;
 pub use mock_socket::Say;
+#[cfg(unix)]
+pub use swapper::Swapper;
+#[cfg(unix)]
+pub use swapper::n_race_rounds;
 pub use workspace::Workspace;

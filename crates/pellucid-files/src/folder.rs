@@ -228,8 +228,20 @@ impl Folder {
     /// # Errors
     /// When the way there goes through a link, and as the system says. Nothing is left behind.
     pub fn write(&self, below: &Path, bytes: &[u8], mode: u32) -> io::Result<()> {
+        self.write_in(below, bytes, mode, 0o777)
+    }
+
+    /// The same for what nobody else on the machine may read, nor see the names of.
+    ///
+    /// # Errors
+    /// As [`Self::write`].
+    pub fn write_private(&self, below: &Path, bytes: &[u8]) -> io::Result<()> {
+        self.write_in(below, bytes, 0o600, 0o700)
+    }
+
+    fn write_in(&self, below: &Path, bytes: &[u8], mode: u32, folder_mode: u32) -> io::Result<()> {
         let name = below.file_name().ok_or_else(not_a_name)?;
-        let folder = self.make_folders(below.parent().unwrap_or(Path::new("")), 0o777)?;
+        let folder = self.make_folders(below.parent().unwrap_or(Path::new("")), folder_mode)?;
         let (temporary, mut file) = folder.create_temporary(mode)?;
         let written = file.write_all(bytes).and_then(|()| folder.rename(&temporary, &folder, name));
         if written.is_err() {

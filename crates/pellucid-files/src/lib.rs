@@ -8,6 +8,7 @@
 //! - `identity`: which file something is, whatever its name leads to later
 //! - `folder`: writing below a folder that somebody else may change at the same time
 //! - `status`: what is known about something without opening it
+//! - `target`: a file that a person named before commands ran, written when they have
 //! - `private`: folders and files that nobody else on the machine can read
 //!
 //! Not here: what the files mean.
@@ -19,13 +20,17 @@ mod identity;
 mod private;
 mod read;
 mod status;
+mod target;
 
 pub use folder::Folder;
 pub use identity::Identity;
+pub use private::create_or_empty_private;
 pub use private::create_private;
 pub use private::make_private_folder;
 pub use read::open;
+pub use read::open_with_status;
 pub use read::read;
 pub use read::read_text;
 pub use status::Kind;
 pub use status::Status;
+pub use target::Target;

@@ -4,6 +4,8 @@ use std::fs::File;
 use std::io;
 use std::path::Path;
 
+use crate::Folder;
+
 /// Makes a folder and those above it that are missing, open to this user alone. Folders that are there stay as they
 /// are.
 ///
@@ -29,11 +31,42 @@ pub fn create_private(path: &Path) -> io::Result<File> {
     options.open(path)
 }
 
+/// Makes a file that this user alone can read and write, or empties the one that is there. A link is not followed: one
+/// that a command left there would have the agent empty any file.
+///
+/// # Errors
+/// As the system says, and when there is a link or anything else that is no regular file.
+pub fn create_or_empty_private(path: &Path) -> io::Result<File> {
+    match create_private(path) {
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+        result => return result,
+    }
+    let (folder, name) = (path.parent().unwrap_or(Path::new("")), path.file_name());
+    let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
+    let file = Folder::open(folder, None)?.open_file_to_overwrite(name.ok_or(io::ErrorKind::IsADirectory)?)?;
+    file.set_len(0)?;
+    Ok(file)
+}
+
 #[cfg(all(test, unix))]
 mod tests {
     use std::os::unix::fs::PermissionsExt;
 
     use super::*;
+
+    #[test]
+    fn a_file_is_emptied_but_not_through_a_link() {
+        let top = tempfile::tempdir().unwrap();
+        let (file, link) = (top.path().join("file"), top.path().join("link"));
+        create_or_empty_private(&file).unwrap();
+        assert_eq!(file.metadata().unwrap().permissions().mode() & 0o7777, 0o600);
+        std::fs::write(&file, "text").unwrap();
+        std::os::unix::fs::symlink(&file, &link).unwrap();
+        assert_eq!(create_or_empty_private(&link).unwrap_err().to_string(), "it is a link");
+        assert_eq!(std::fs::read_to_string(&file).unwrap(), "text");
+        create_or_empty_private(&file).unwrap();
+        assert_eq!(std::fs::read_to_string(&file).unwrap(), "");
+    }
 
     #[test]
     fn nobody_else_can_look() {

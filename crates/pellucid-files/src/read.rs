@@ -8,15 +8,26 @@ use std::io;
 use std::io::Read;
 use std::path::Path;
 
+use crate::Status;
+
 /// Opens a regular file. Links are followed.
 ///
 /// # Errors
 /// When there is no such file, or when what is there is something else than a regular file.
 pub fn open(path: &Path) -> io::Result<File> {
+    open_with_status(path).map(|(file, _)| file)
+}
+
+/// The same, with what is known about the file that was opened.
+///
+/// # Errors
+/// As [`open`].
+pub fn open_with_status(path: &Path) -> io::Result<(File, Status)> {
     check_regular(&std::fs::metadata(path)?)?;
     let file = open_without_waiting(path)?;
-    check_regular(&file.metadata()?)?;
-    Ok(file)
+    let metadata = file.metadata()?;
+    check_regular(&metadata)?;
+    Ok((file, Status::from(&metadata)))
 }
 
 /// The bytes of a regular file of at most `n_bytes_max` bytes. Links are followed.

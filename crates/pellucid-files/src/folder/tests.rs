@@ -143,6 +143,14 @@ fn files_are_written_whole_with_the_folders_they_need() {
 }
 
 #[test]
+fn what_is_private_is_so_with_its_folders() {
+    let (top, folder) = world();
+    folder.write_private(Path::new("p/q"), b"text").unwrap();
+    let mode = |path: &str| fs::metadata(top.path().join("w").join(path)).unwrap().permissions().mode() & 0o7777;
+    assert_eq!([mode("p"), mode("p/q")], [0o700, 0o600]);
+}
+
+#[test]
 fn things_are_put_aside_under_a_free_name() {
     let (top, folder) = world();
     let aside = folder.make_folders(Path::new("aside"), 0o700).unwrap();

@@ -41,6 +41,7 @@ pub(crate) fn situation(setup: &Setup, turn_id: &TurnId) -> Situation {
         approval_policy: facts.approval_policy,
         sandbox_policy: facts.sandbox_policy.clone(),
         writable_roots: facts.writable_roots.iter().map(Into::into).collect(),
+        project_root: config.folders.project_root.clone(),
         mode: facts.collaboration_mode.mode,
         sees_pictures: facts.model.takes_images(),
         truncation: facts.model.truncation_policy,

@@ -4,28 +4,35 @@
 //! still what was read, and every new text is written beside its place. Then files are put aside,
 //! folders made and texts renamed into place; if one of these steps fails, the ones before it are
 //! taken back. Only a machine that stops in between leaves half a patch, and even then each single
-//! file is old or new.
+//! file is old or new. Every folder is held from the check until the end (`place`).
 //!
 //! Not here: whether the patch fits (`verify`).
 
 use std::borrow::Cow;
 use std::collections::HashMap;
+use std::collections::HashSet;
 use std::fs;
-use std::fs::Metadata;
 use std::io;
 use std::path::Path;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use pellucid_files::Kind;
+use pellucid_files::Status;
+
 use crate::base::Base;
 use crate::files::Stamp;
+use crate::place::Place;
+use crate::place::Places;
 use crate::replace::Content;
 use crate::replace::Like;
+use crate::replace::Overwritten;
 use crate::replace::Staged;
-use crate::replace::check_writable;
+use crate::replace::open_to_overwrite;
 use crate::replace::overwrite;
 use crate::replace::put_aside;
 use crate::replace::put_back;
+use crate::replace::read;
 use crate::text::Text;
 use crate::verify::Before;
 use crate::verify::Entry;
@@ -33,8 +40,10 @@ use crate::verify::Gone;
 use crate::verify::Now;
 use crate::verify::Origin;
 use crate::verify::Verified;
+use crate::writable::Limits;
 use crate::writable::Resolver;
 use crate::writable::Writable;
+use crate::writable::follow;
 
 /// Why a patch was not written. Nothing was changed, except where it says so.
 #[derive(Debug, thiserror::Error)]
@@ -60,6 +69,12 @@ pub enum ApplyError {
     #[error("{} was changed since the patch was verified; read it again", path.display())]
     Changed {
         /// The file.
+        path: PathBuf,
+    },
+    /// A folder was exchanged for a link, or moved, while the patch was applied.
+    #[error("{} was moved or exchanged for something else while the patch was applied; look at it and try again", path.display())]
+    Moved {
+        /// The folder.
         path: PathBuf,
     },
     /// A file cannot be written.
@@ -118,12 +133,17 @@ impl Verified {
     ///
     /// # Errors
     ///
-    /// See [`ApplyError`]. Nothing is written outside of `writable`.
+    /// See [`ApplyError`]. Nothing is written outside of `writable`, whatever happens to folders meanwhile.
     pub fn apply(mut self, writable: &Writable) -> Result<(), ApplyError> {
         if let Some(blocked) = self.blocked.take() {
             return Err(blocked);
         }
-        let steps = self.steps(writable)?;
+        let mut resolver = Resolver::default();
+        let limits = Limits::new(writable, &mut resolver);
+        let mut places = Places::new(&limits);
+        let steps = self.steps(&limits, &mut resolver, &mut places)?;
+        #[cfg(test)]
+        tests::meanwhile("held");
         check_distinct(&steps)?;
         let mut removals = Vec::new();
         let mut writes = Vec::new();
@@ -131,14 +151,19 @@ impl Verified {
             match &step.entry.now {
                 Now::Nothing(_) if matches!(step.entry.before, Before::Nothing) => {}
                 Now::Nothing(gone) => {
-                    check_unchanged(step, fs::metadata(step.path).ok().as_ref())?;
+                    check_unchanged(step, followed(step).as_ref())?;
                     removals.push((step, *gone));
                 }
                 Now::Text { text, origin } => writes.push(Write::stage(step, text, origin)?),
             }
         }
-        let mut journal = Journal::default();
-        match journal.commit(removals, writes) {
+        let mut journal = Journal { done: Vec::new(), places, folders: &self.folders, is_limited: limits.is_limited() };
+        #[cfg(test)]
+        tests::meanwhile("staged");
+        let written = journal.commit(removals, writes);
+        #[cfg(test)]
+        tests::meanwhile("written");
+        match written.and_then(|()| journal.places.check()) {
             Ok(()) => {
                 journal.close();
                 Ok(())
@@ -153,27 +178,58 @@ impl Verified {
     ///
     /// [`ApplyError::Outside`] for the first path that may not.
     pub fn check_writable(&self, writable: &Writable) -> Result<(), ApplyError> {
-        self.steps(writable).map(drop)
+        let mut resolver = Resolver::default();
+        let limits = Limits::new(writable, &mut resolver);
+        for (path, entry) in &self.entries {
+            check_allowed(&limits, path, target(&mut resolver, path, entry))?;
+        }
+        Ok(())
+    }
+
+    /// Where all of it would be written now, with links followed, in the order of its paths.
+    pub fn targets(&self) -> Vec<PathBuf> {
+        let mut resolver = Resolver::default();
+        self.entries.iter().map(|(path, entry)| target(&mut resolver, path, entry)).collect()
     }
 
     /// What has to be done, at the places where links lead.
-    fn steps(&self, writable: &Writable) -> Result<Vec<Step<'_>>, ApplyError> {
-        let mut resolver = Resolver::default();
+    fn steps<'a>(
+        &'a self,
+        limits: &Limits<'_>,
+        resolver: &mut Resolver,
+        places: &mut Places<'_>,
+    ) -> Result<Vec<Step<'a>>, ApplyError> {
         let mut steps = Vec::with_capacity(self.entries.len());
         for (path, entry) in &self.entries {
-            let resolved = match &entry.now {
-                Now::Text { .. } => resolver.resolve_and_look(path),
-                // What is removed is the link, not what it leads to.
-                Now::Nothing(_) => resolver.resolve_last(path).map(|real| (real, None)),
-            };
-            let (real, metadata) = resolved.unwrap_or_else(|_| (path.clone(), None));
-            if !writable.allows_resolved(path, &real, &mut resolver) {
-                return Err(ApplyError::Outside { path: path.clone(), real });
+            let mut real = resolver.resolve_last(path).unwrap_or_else(|_| path.clone());
+            let is_followed = matches!(entry.now, Now::Text { .. });
+            if is_followed && !limits.allows(path, &real) {
+                // Perhaps it is a link that leads in.
+                real = follow(&real).unwrap_or(real);
             }
-            steps.push(Step { path, real, metadata, entry });
+            real = check_allowed(limits, path, real)?;
+            let mut step = Step::at(path, real, entry, places)?;
+            if is_followed && step.status.is_some_and(|status| status.kind == Kind::Link) {
+                let real = follow(&step.real).map_err(|error| step.write_error(error))?;
+                step = Step::at(path, check_allowed(limits, path, real)?, entry, places)?;
+            }
+            steps.push(step);
         }
         Ok(steps)
     }
+}
+
+/// Where a path leads. What is removed is a link, not what it leads to.
+fn target(resolver: &mut Resolver, path: &Path, entry: &Entry) -> PathBuf {
+    let real = match &entry.now {
+        Now::Text { .. } => resolver.resolve(path),
+        Now::Nothing(_) => resolver.resolve_last(path),
+    };
+    real.unwrap_or_else(|_| path.to_owned())
+}
+
+fn check_allowed(limits: &Limits<'_>, path: &Path, real: PathBuf) -> Result<PathBuf, ApplyError> {
+    if limits.allows(path, &real) { Ok(real) } else { Err(ApplyError::Outside { path: path.to_owned(), real }) }
 }
 
 /// A path to be changed.
@@ -181,14 +237,28 @@ struct Step<'a> {
     path: &'a Path,
     /// Where it leads.
     real: PathBuf,
-    /// What is there, if that is known.
-    metadata: Option<Metadata>,
+    /// The same, held, if there is a folder for it.
+    place: Option<Place>,
+    /// What is there, if there is something.
+    status: Option<Status>,
     entry: &'a Entry,
 }
 
-impl Step<'_> {
+impl<'a> Step<'a> {
+    fn at(path: &'a Path, real: PathBuf, entry: &'a Entry, places: &mut Places<'_>) -> Result<Self, ApplyError> {
+        let mut step = Self { path, place: places.place(&real)?, real, status: None, entry };
+        if let Some(place) = &step.place {
+            step.status = place.status().map_err(|error| step.write_error(error))?;
+        }
+        Ok(step)
+    }
+
     fn write_error(&self, source: io::Error) -> ApplyError {
         ApplyError::Write { path: self.entry.written.clone(), source: Some(source) }
+    }
+
+    fn changed(&self) -> ApplyError {
+        ApplyError::Changed { path: self.entry.written.clone() }
     }
 }
 
@@ -203,11 +273,17 @@ fn check_distinct(steps: &[Step<'_>]) -> Result<(), ApplyError> {
     Ok(())
 }
 
-fn check_unchanged(step: &Step<'_>, metadata: Option<&Metadata>) -> Result<(), ApplyError> {
+/// What was read when something was verified: a file, or what a link leads to.
+fn followed(step: &Step<'_>) -> Option<Status> {
+    match step.status {
+        Some(status) if status.kind == Kind::Link => fs::metadata(&step.real).ok().map(|found| Status::from(&found)),
+        status => status,
+    }
+}
+
+fn check_unchanged(step: &Step<'_>, status: Option<&Status>) -> Result<(), ApplyError> {
     match &step.entry.before {
-        Before::Text { stamp, .. } if metadata.map(Stamp::of) != Some(*stamp) => {
-            Err(ApplyError::Changed { path: step.entry.written.clone() })
-        }
+        Before::Text { stamp, .. } if status.map(Stamp::from) != Some(*stamp) => Err(step.changed()),
         _ => Ok(()),
     }
 }
@@ -218,16 +294,16 @@ struct Write<'a> {
     text: Cow<'a, Text>,
     /// Where the text is already, if it could be written beside its place.
     staged: Option<Staged>,
-    /// About the file that it replaces.
-    old: Option<Metadata>,
+    /// The file that it replaces.
+    old: Option<(Place, Status)>,
     /// The file that was moved here, for its mode.
-    moved: Option<Metadata>,
+    moved: Option<Status>,
 }
 
 /// A file as it was, to be put back where nothing of it is left on the disk.
 struct Old {
     bytes: OldBytes,
-    metadata: Metadata,
+    status: Status,
 }
 
 enum OldBytes {
@@ -238,12 +314,12 @@ enum OldBytes {
 }
 
 impl Old {
-    fn read(step: &Step<'_>, metadata: Metadata) -> Result<Self, ApplyError> {
+    fn read(step: &Step<'_>, place: &Place, status: Status) -> Result<Self, ApplyError> {
         let bytes = match &step.entry.before {
             Before::Text { text: Base::Held(text), .. } => OldBytes::Known(Arc::clone(text)),
-            _ => OldBytes::Read(fs::read(&step.real).map_err(|error| step.write_error(error))?),
+            _ => OldBytes::Read(read(place).map_err(|error| step.write_error(error))?),
         };
-        Ok(Self { bytes, metadata })
+        Ok(Self { bytes, status })
     }
 
     fn content(&self) -> Content<'_> {
@@ -256,55 +332,43 @@ impl Old {
 
 impl<'a> Write<'a> {
     fn stage(step: &'a Step<'a>, text: &'a Text, origin: &Origin) -> Result<Self, ApplyError> {
-        let real = &step.real;
         let mut write = Self { step, text: Cow::Borrowed(text), staged: None, old: None, moved: None };
-        let metadata = step.metadata.clone().map_or_else(|| fs::metadata(real), Ok);
-        check_unchanged(step, metadata.as_ref().ok())?;
-        let metadata = match metadata {
-            Ok(metadata) => metadata,
-            Err(error) if is_missing(&error) => {
-                if let Origin::File(path) = origin {
-                    write.moved = fs::metadata(path).ok();
-                }
-                if real.parent().is_some_and(Path::is_dir) {
-                    write.staged = Some(write.stage_new()?);
-                } else {
-                    // What it is made of may be gone when there is a folder for it.
-                    let text = text.flat().map_err(|error| step.write_error(error))?;
-                    write.text = Cow::Owned(Text::whole(text));
-                }
-                return Ok(write);
+        check_unchanged(step, step.status.as_ref())?;
+        let failed = |error| step.write_error(error);
+        let Some((place, status)) = step.place.as_ref().zip(step.status) else {
+            if let Origin::File(path) = origin {
+                write.moved = fs::metadata(path).ok().map(|found| Status::from(&found));
             }
-            Err(error) => return Err(step.write_error(error)),
+            match &step.place {
+                Some(place) => write.staged = Some(write.stage_new(place)?),
+                // What it is made of may be gone when there is a folder for it.
+                None => write.text = Cow::Owned(Text::whole(text.flat().map_err(failed)?)),
+            }
+            return Ok(write);
         };
-        if !metadata.is_file() {
-            return Err(step.write_error(io::Error::other("it is no file")));
+        if status.kind != Kind::File {
+            return Err(failed(io::Error::other("it is no file")));
         }
-        check_writable(real, &metadata).map_err(|error| step.write_error(error))?;
-        match Staged::new(real, &Content::Text(text), Like::Replaced(&metadata)) {
+        place.folder.folder().and_then(|folder| folder.check_writable(&place.name)).map_err(failed)?;
+        match Staged::new(place, &Content::Text(text), Like::Replaced(&status)) {
             Ok(staged) => write.staged = Some(staged),
             // What has no room beside it may have none in its place, and what was there would be lost.
-            Err(error) if is_full(&error) => return Err(step.write_error(error)),
+            Err(error) if is_full(&error) => return Err(failed(error)),
             // Where nothing can be made beside it, the file itself may still be writable.
             Err(_) => {
-                check_unchanged(step, fs::metadata(real).ok().as_ref())?;
+                check_unchanged(step, place.status().map_err(failed)?.as_ref())?;
                 // What it is made of may be put aside before its turn, or be the file that is overwritten.
-                let text = text.flat().map_err(|error| step.write_error(error))?;
-                write.text = Cow::Owned(Text::whole(text));
+                write.text = Cow::Owned(Text::whole(text.flat().map_err(failed)?));
             }
         }
-        write.old = Some(metadata);
+        write.old = Some((place.clone(), status));
         Ok(write)
     }
 
-    fn stage_new(&self) -> Result<Staged, ApplyError> {
+    fn stage_new(&self, place: &Place) -> Result<Staged, ApplyError> {
         let like = self.moved.as_ref().map_or(Like::New, Like::Moved);
-        Staged::new(&self.step.real, &Content::Text(&self.text), like).map_err(|error| self.step.write_error(error))
+        Staged::new(place, &Content::Text(&self.text), like).map_err(|error| self.step.write_error(error))
     }
-}
-
-fn is_missing(error: &io::Error) -> bool {
-    matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
 }
 
 fn is_full(error: &io::Error) -> bool {
@@ -312,33 +376,37 @@ fn is_full(error: &io::Error) -> bool {
 }
 
 /// What was done, to be taken back from the end.
-#[derive(Default)]
-struct Journal {
+struct Journal<'a> {
     done: Vec<Done>,
+    places: Places<'a>,
+    /// Folders that were there when the patch was verified.
+    folders: &'a HashSet<PathBuf>,
+    /// Whether not everything may be written.
+    is_limited: bool,
 }
 
 enum Done {
     /// A file was put aside.
-    Aside { path: PathBuf, aside: PathBuf },
+    Aside { place: Place, aside: Place },
     /// A folder was made.
-    Folder(PathBuf),
+    Folder(Place),
     /// A file was made.
-    New(PathBuf),
+    New(Place),
     /// A file was replaced, and is beside its place.
-    Exchanged { path: PathBuf, aside: PathBuf },
+    Exchanged { place: Place, aside: Place },
     /// A file was replaced, or was about to be.
-    Replaced { path: PathBuf, old: Old },
+    Replaced { place: Place, old: Old },
 }
 
-impl Journal {
+impl Journal<'_> {
     /// Removals come first: a file may have to make room for a folder of its name.
     fn commit(&mut self, removals: Vec<(&Step<'_>, Gone)>, writes: Vec<Write<'_>>) -> Result<(), ApplyError> {
         for (step, gone) in removals {
             self.put_aside(step, gone)?;
         }
-        for write in writes {
-            match write.old.clone() {
-                Some(metadata) => self.replace(write, metadata)?,
+        for mut write in writes {
+            match write.old.take() {
+                Some((place, status)) => self.replace(write, place, status)?,
                 None => self.create(write)?,
             }
         }
@@ -346,66 +414,103 @@ impl Journal {
     }
 
     fn put_aside(&mut self, step: &Step<'_>, gone: Gone) -> Result<(), ApplyError> {
-        let path = step.entry.written.clone();
-        let aside = put_aside(&step.real).map_err(|source| match gone {
-            Gone::Moved => ApplyError::RemoveOriginal { path, source },
-            Gone::Deleted => ApplyError::Delete { path, source: Some(source) },
-        })?;
-        self.done.push(Done::Aside { path: step.real.clone(), aside });
-        Ok(())
+        let failed = |source| {
+            let path = step.entry.written.clone();
+            match gone {
+                Gone::Moved => ApplyError::RemoveOriginal { path, source },
+                Gone::Deleted => ApplyError::Delete { path, source: Some(source) },
+            }
+        };
+        let Some(place) = step.place.clone() else {
+            return Err(failed(io::ErrorKind::NotFound.into()));
+        };
+        let aside = put_aside(&place).map_err(failed)?;
+        let found = aside.status().ok().flatten();
+        self.done.push(Done::Aside { place, aside });
+        if found.as_ref().map(Stamp::from) == step.status.as_ref().map(Stamp::from) {
+            Ok(())
+        } else {
+            Err(step.changed())
+        }
     }
 
     fn create(&mut self, mut write: Write<'_>) -> Result<(), ApplyError> {
         let step = write.step;
+        let place = match &step.place {
+            Some(place) => place.clone(),
+            None => self.make_folders(step)?,
+        };
         let staged = match write.staged.take() {
             Some(staged) => staged,
-            None => {
-                self.make_folders(step)?;
-                write.stage_new()?
-            }
+            None => write.stage_new(&place)?,
         };
-        staged.commit().map_err(|(error, _)| step.write_error(error))?;
-        self.done.push(Done::New(step.real.clone()));
+        staged.commit_new().map_err(|error| match error.kind() {
+            io::ErrorKind::AlreadyExists => step.changed(),
+            _ => step.write_error(error),
+        })?;
+        self.done.push(Done::New(place));
         Ok(())
     }
 
-    fn make_folders(&mut self, step: &Step<'_>) -> Result<(), ApplyError> {
-        let missing: Vec<_> = step.real.ancestors().skip(1).take_while(|folder| !folder.is_dir()).collect();
-        for folder in missing.into_iter().rev() {
-            fs::create_dir(folder)
-                .map_err(|source| ApplyError::Parents { path: step.entry.written.clone(), source: Some(source) })?;
-            self.done.push(Done::Folder(folder.to_owned()));
+    fn make_folders(&mut self, step: &Step<'_>) -> Result<Place, ApplyError> {
+        let failed = |source| ApplyError::Parents { path: step.entry.written.clone(), source };
+        let name = step.real.file_name().ok_or_else(|| failed(None))?;
+        let mut missing = Vec::new();
+        let mut held = None;
+        for folder in step.real.ancestors().skip(1) {
+            held = self.places.hold(folder)?;
+            if held.is_some() {
+                break;
+            }
+            missing.extend(folder.file_name());
         }
-        Ok(())
+        let mut folder = held.ok_or_else(|| failed(None))?;
+        self.check_there(step.path)?;
+        for name in missing.into_iter().rev() {
+            let made = self.places.make(&folder, name).map_err(|source| failed(Some(source)))?;
+            self.done.push(Done::Folder(Place { folder, name: name.to_owned() }));
+            folder = made;
+        }
+        Ok(Place { folder, name: name.to_owned() })
     }
 
-    fn replace(&mut self, write: Write<'_>, metadata: Metadata) -> Result<(), ApplyError> {
+    /// A folder that was there and is not is none that has to be made.
+    fn check_there(&self, path: &Path) -> Result<(), ApplyError> {
+        let known = path.ancestors().skip(1).find(|folder| self.folders.contains(*folder));
+        match known {
+            Some(folder) if !folder.is_dir() => Err(ApplyError::Moved { path: folder.to_owned() }),
+            _ => Ok(()),
+        }
+    }
+
+    fn replace(&mut self, write: Write<'_>, place: Place, status: Status) -> Result<(), ApplyError> {
         let Write { step, text, staged, .. } = write;
-        let path = step.real.clone();
         let staged = match staged.map(Staged::exchange) {
             Some(Ok(aside)) => {
-                let found = fs::symlink_metadata(&aside).ok();
-                self.done.push(Done::Exchanged { path, aside });
+                let found = aside.status().ok().flatten();
+                self.done.push(Done::Exchanged { place, aside });
                 // Now nobody can change it any more who does not have it open.
-                let is_same = found.is_some_and(|found| Stamp::of(&found) == Stamp::of(&metadata));
-                return if is_same { Ok(()) } else { Err(ApplyError::Changed { path: step.entry.written.clone() }) };
+                let is_same = found.is_some_and(|found| Stamp::from(&found) == Stamp::from(&status));
+                return if is_same { Ok(()) } else { Err(step.changed()) };
             }
             Some(Err(staged)) => Some(staged),
             None => None,
         };
-        let old = Old::read(step, metadata)?;
+        let old = Old::read(step, &place, status)?;
         let bytes = match staged.map(Staged::commit) {
             Some(Ok(())) => {
-                self.done.push(Done::Replaced { path, old });
+                self.done.push(Done::Replaced { place, old });
                 return Ok(());
             }
             Some(Err((_, staged))) => Some(staged.read().map_err(|error| step.write_error(error))?),
             None => None,
         };
         let content = bytes.as_deref().map_or(Content::Text(&text), Content::Bytes);
+        let expected = Overwritten { identity: status.identity, is_limited: self.is_limited };
+        let file = open_to_overwrite(&place, expected).map_err(|error| step.write_error(error))?;
         // Recorded before it is overwritten, because that may stop halfway.
-        self.done.push(Done::Replaced { path, old });
-        overwrite(&step.real, &content).map_err(|error| step.write_error(error))
+        self.done.push(Done::Replaced { place, old });
+        overwrite(file, &content).map_err(|error| step.write_error(error))
     }
 
     /// Everything went well: what was put aside is not needed any more.
@@ -413,7 +518,7 @@ impl Journal {
         for done in self.done {
             if let Done::Aside { aside, .. } | Done::Exchanged { aside, .. } = done {
                 // It is out of the way already, so a leftover is no failure of the patch.
-                let _ = fs::remove_file(aside);
+                let _ = aside.folder.folder().and_then(|folder| folder.remove_file(&aside.name));
             }
         }
     }
@@ -421,23 +526,43 @@ impl Journal {
     fn take_back(self, cause: ApplyError) -> ApplyError {
         let mut unrestored = Vec::new();
         for done in self.done.into_iter().rev() {
-            let (path, restored) = match done {
-                Done::Aside { path, aside } => (path.clone(), fs::rename(aside, path)),
-                Done::Exchanged { path, aside } => (path.clone(), put_back(&aside, &path)),
-                Done::Folder(path) => (path.clone(), fs::remove_dir(path)),
-                Done::New(path) => (path.clone(), fs::remove_file(path)),
-                Done::Replaced { path, old } => {
-                    let staged = Staged::new(&path, &old.content(), Like::Replaced(&old.metadata));
-                    let restored = staged.and_then(|staged| staged.commit().map_err(|(error, _)| error));
-                    let restored = restored.or_else(|_| overwrite(&path, &old.content()));
-                    (path, restored)
-                }
-            };
+            let restored = done.take_back();
             if restored.is_err() {
-                unrestored.push(path);
+                unrestored.push(done.path());
             }
         }
         if unrestored.is_empty() { cause } else { ApplyError::Torn { cause: Box::new(cause), unrestored } }
+    }
+}
+
+impl Done {
+    fn take_back(&self) -> io::Result<()> {
+        match self {
+            Self::Aside { place, aside } => {
+                let folder = place.folder.folder()?;
+                folder.rename(&aside.name, &folder, &place.name)
+            }
+            Self::Exchanged { place, aside } => put_back(aside, place),
+            Self::Folder(place) => place.folder.folder()?.remove_folder(&place.name),
+            Self::New(place) => place.folder.folder()?.remove_file(&place.name),
+            Self::Replaced { place, old } => {
+                let staged = Staged::new(place, &old.content(), Like::Replaced(&old.status));
+                let restored = staged.and_then(|staged| staged.commit().map_err(|(error, _)| error));
+                // It has no other names, or they may be written too: it was overwritten before.
+                let expected = Overwritten { identity: old.status.identity, is_limited: false };
+                restored.or_else(|_| overwrite(open_to_overwrite(place, expected)?, &old.content()))
+            }
+        }
+    }
+
+    fn path(&self) -> PathBuf {
+        match self {
+            Self::Aside { place, .. }
+            | Self::Exchanged { place, .. }
+            | Self::Replaced { place, .. }
+            | Self::Folder(place)
+            | Self::New(place) => place.path(),
+        }
     }
 }
 

@@ -11,6 +11,8 @@ use std::io::Write;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use pellucid_files::Status;
+
 use crate::files::Disk;
 use crate::files::Files;
 use crate::files::Stamp;
@@ -59,7 +61,7 @@ impl OnDisk {
 
     /// Writes parts of the file to another.
     pub fn copy(&self, parts: &Parts, out: &mut File) -> io::Result<()> {
-        let mut file = File::open(&self.path)?;
+        let (mut file, _) = pellucid_files::open_with_status(&self.path)?;
         match usize::try_from(self.stamp.n_bytes()) {
             Ok(n_bytes) if n_bytes <= WINDOW => {
                 let mut bytes = vec![0; n_bytes];
@@ -78,7 +80,7 @@ impl OnDisk {
 
     /// Whether it is still what was verified.
     fn check(&self, file: &File) -> io::Result<()> {
-        if Stamp::of(&file.metadata()?) == self.stamp { Ok(()) } else { Err(changed()) }
+        if Stamp::from(&Status::of(file)?) == self.stamp { Ok(()) } else { Err(changed()) }
     }
 }
 

@@ -9,10 +9,12 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::fmt::Write;
 use std::fs;
+use std::io::Read;
 use std::path::Path;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use pellucid_files::Identity;
 use sha1::Digest;
 use sha1::Sha1;
 use similar::TextDiff;
@@ -79,7 +81,14 @@ impl Snapshot {
             return None;
         }
         let mode = if is_executable(&metadata) { Mode::Executable } else { Mode::Regular };
-        Some(Self { bytes: fs::read(path).ok()?, mode })
+        let (mut file, status) = pellucid_files::open_with_status(path).ok()?;
+        // What took its place in between may be a link to anywhere.
+        if status.identity != Identity::from(&metadata) {
+            return None;
+        }
+        let mut bytes = Vec::new();
+        file.read_to_end(&mut bytes).ok()?;
+        Some(Self { bytes, mode })
     }
 
     /// The name that git gives to these bytes.

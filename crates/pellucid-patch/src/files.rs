@@ -11,6 +11,9 @@ use std::path::Path;
 use std::path::PathBuf;
 use std::time::SystemTime;
 
+use pellucid_files::Identity;
+use pellucid_files::Status;
+
 /// Files as they are.
 pub trait Files {
     /// What is in a file. Links are followed.
@@ -61,29 +64,21 @@ pub struct Found {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Stamp {
     n_bytes: u64,
-    /// Its number in the file system, where files have one.
-    number: u64,
+    /// Which file it is, if it is one on a disk.
+    identity: Option<Identity>,
     modified: Option<SystemTime>,
 }
 
 impl Stamp {
-    pub(crate) fn of(metadata: &Metadata) -> Self {
-        Self { n_bytes: metadata.len(), number: number(metadata), modified: metadata.modified().ok() }
-    }
-
     pub(crate) fn n_bytes(&self) -> u64 {
         self.n_bytes
     }
 }
 
-#[cfg(unix)]
-fn number(metadata: &Metadata) -> u64 {
-    std::os::unix::fs::MetadataExt::ino(metadata)
-}
-
-#[cfg(not(unix))]
-fn number(_: &Metadata) -> u64 {
-    0
+impl From<&Status> for Stamp {
+    fn from(status: &Status) -> Self {
+        Self { n_bytes: status.n_bytes, identity: Some(status.identity), modified: status.modified }
+    }
 }
 
 /// The disk.
@@ -92,20 +87,19 @@ pub struct Disk;
 
 impl Files for Disk {
     fn read(&self, path: &Path) -> io::Result<Found> {
-        // Asked before it is opened, because opening a pipe may take for ever.
-        let metadata = fs::metadata(path)?;
-        if kind_of(&metadata) == Kind::Other {
-            return Err(io::Error::other("it is no file"));
-        }
-        let mut bytes = Vec::with_capacity(usize::try_from(metadata.len()).unwrap_or_default() + 1);
-        fs::File::open(path)?.read_to_end(&mut bytes)?;
-        Ok(Found { bytes, stamp: Stamp::of(&metadata) })
+        let (mut file, status) = pellucid_files::open_with_status(path).map_err(|error| match error.kind() {
+            // As the system says it to whoever reads a folder; the number is the same on every Unix.
+            io::ErrorKind::IsADirectory => io::Error::from_raw_os_error(21),
+            _ => error,
+        })?;
+        let mut bytes = Vec::with_capacity(usize::try_from(status.n_bytes).unwrap_or_default() + 1);
+        file.read_to_end(&mut bytes)?;
+        Ok(Found { bytes, stamp: Stamp::from(&status) })
     }
 
     fn open(&self, path: &Path) -> Option<(fs::File, Stamp)> {
-        let metadata = fs::metadata(path).ok()?;
-        let file = metadata.is_file().then(|| fs::File::open(path).ok());
-        file.flatten().map(|file| (file, Stamp::of(&metadata)))
+        let (file, status) = pellucid_files::open_with_status(path).ok()?;
+        Some((file, Stamp::from(&status)))
     }
 
     fn kind(&self, path: &Path) -> io::Result<Kind> {

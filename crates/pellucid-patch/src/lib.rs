@@ -8,6 +8,7 @@
 //! - `verify`: all of a patch in memory, against the disk as it is
 //! - `changes`: what a verified patch does, as events and approvals show it
 //! - `writable`: where a patch may write, and where a path really leads
+//! - `place`: the folders of a patch, held so that nobody can put a link in their place
 //! - `apply`, `replace`: writing it, all or nothing
 //! - `run`: all of these for one text, with the words a program says
 //! - `diff`: unified differences, and what a whole turn changed
@@ -25,6 +26,7 @@ mod edit;
 pub mod files;
 mod matching;
 pub mod parse;
+mod place;
 mod replace;
 mod run;
 mod text;

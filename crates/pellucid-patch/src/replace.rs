@@ -5,26 +5,20 @@
 //! change places at one stroke, and what was there stays beside until it is not needed any more. Where no
 //! file can be made beside it, or it cannot be renamed into place, a file is overwritten where it is.
 //!
-//! Not here: several files (`apply`).
+//! Not here: several files (`apply`), and how folders are held (`place`).
 
-use std::fs;
+use std::ffi::OsString;
 use std::fs::File;
-use std::fs::Metadata;
-use std::fs::OpenOptions;
 use std::io;
+use std::io::Read;
 use std::io::Write;
-use std::path::Path;
-use std::path::PathBuf;
-use std::sync::LazyLock;
-use std::sync::atomic::AtomicU64;
-use std::sync::atomic::Ordering;
 
+use pellucid_files::Folder;
+use pellucid_files::Identity;
+use pellucid_files::Status;
+
+use crate::place::Place;
 use crate::text::Text;
-
-/// Tells the names of one process apart.
-static N_NAMES: AtomicU64 = AtomicU64::new(0);
-/// Asked once: the system has to be asked each time.
-static PROCESS: LazyLock<u32> = LazyLock::new(std::process::id);
 
 /// What is written.
 #[derive(Debug, Clone, Copy)]
@@ -48,26 +42,29 @@ pub enum Like<'a> {
     /// Any new file.
     New,
     /// The file that was moved: its mode.
-    Moved(&'a Metadata),
+    Moved(&'a Status),
     /// The file that it replaces: its mode and its owner.
-    Replaced(&'a Metadata),
+    Replaced(&'a Status),
 }
 
 /// A new text of a file that is not at its place yet. It is removed again if it never gets there.
 #[derive(Debug)]
 pub struct Staged {
-    target: PathBuf,
+    target: Place,
     /// Where the text lies, if there is a file for it.
-    temporary: Option<PathBuf>,
+    temporary: Option<OsString>,
 }
 
 impl Staged {
     /// Writes a text beside `target`.
-    pub fn new(target: &Path, content: &Content<'_>, like: Like<'_>) -> io::Result<Self> {
-        let folder = target.parent().unwrap_or(Path::new("/"));
-        let mut staged = Self { target: target.to_owned(), temporary: None };
-        let (path, mut file) = create_beside(folder, like)?;
-        staged.temporary = Some(path);
+    pub fn new(target: &Place, content: &Content<'_>, like: Like<'_>) -> io::Result<Self> {
+        #[cfg(test)]
+        if !HAS_ROOM.get() {
+            return Err(io::ErrorKind::PermissionDenied.into());
+        }
+        let mut staged = Self { target: target.clone(), temporary: None };
+        let (name, mut file) = target.folder.folder()?.create_temporary(first_mode(like))?;
+        staged.temporary = Some(name);
         content.write_to(&mut file)?;
         resemble(&file, like)?;
         Ok(staged)
@@ -75,183 +72,170 @@ impl Staged {
 
     /// Changes places with the file at its place, and says where that one is now. Where the system cannot
     /// do that, nothing has happened.
-    pub fn exchange(mut self) -> Result<PathBuf, Self> {
-        match self.temporary.take() {
-            Some(temporary) if exchange(&temporary, &self.target).is_ok() => Ok(temporary),
-            temporary => {
-                self.temporary = temporary;
-                Err(self)
-            }
+    pub fn exchange(mut self) -> Result<Place, Self> {
+        let folder = &self.target.folder;
+        let is_done =
+            |name: &OsString| folder.folder().is_ok_and(|folder| exchange(&folder, name, &self.target.name).is_ok());
+        match self.temporary.take_if(|name| is_done(name)) {
+            Some(name) => Ok(Place { folder: self.target.folder.clone(), name }),
+            None => Err(self),
         }
     }
 
-    /// Renames it into its place. One that does not get there is still beside it.
+    /// Renames it over what is at its place. One that does not get there is still beside it.
     pub fn commit(mut self) -> Result<(), (io::Error, Self)> {
-        let Some(temporary) = self.temporary.take() else {
+        let renamed = self.rename(Folder::rename);
+        renamed.map_err(|error| (error, self))
+    }
+
+    /// Renames it into its place if nothing is there.
+    pub fn commit_new(mut self) -> io::Result<()> {
+        self.rename(Folder::rename_to_free)
+    }
+
+    fn rename(
+        &mut self,
+        rename: fn(&Folder, &std::ffi::OsStr, &Folder, &std::ffi::OsStr) -> io::Result<()>,
+    ) -> io::Result<()> {
+        let Some(name) = &self.temporary else {
             return Ok(());
         };
-        fs::rename(&temporary, &self.target).map_err(|error| {
-            self.temporary = Some(temporary);
-            (error, self)
-        })
+        let folder = self.target.folder.folder()?;
+        rename(&folder, name, &folder, &self.target.name)?;
+        self.temporary = None;
+        Ok(())
     }
 
     /// What lies beside its place.
     pub fn read(&self) -> io::Result<Vec<u8>> {
-        self.temporary.as_ref().map_or_else(|| Err(io::ErrorKind::NotFound.into()), fs::read)
+        let name = self.temporary.clone().ok_or(io::ErrorKind::NotFound)?;
+        read(&Place { folder: self.target.folder.clone(), name })
     }
 }
 
 impl Drop for Staged {
     fn drop(&mut self) {
-        if let Some(temporary) = &self.temporary {
+        if let Some(name) = &self.temporary {
             // Nothing else can be done about a file that does not go.
-            let _ = fs::remove_file(temporary);
+            let _ = self.target.folder.folder().and_then(|folder| folder.remove_file(name));
         }
     }
 }
 
+/// What is in a file.
+pub fn read(place: &Place) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    place.folder.folder()?.open_file(&place.name)?.read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
 /// Puts back what changed places, whatever it is.
-pub fn put_back(aside: &Path, path: &Path) -> io::Result<()> {
-    exchange(aside, path)?;
-    fs::remove_file(aside)
+pub fn put_back(aside: &Place, place: &Place) -> io::Result<()> {
+    let folder = place.folder.folder()?;
+    match exchange(&folder, &aside.name, &place.name) {
+        Ok(()) => folder.remove_file(&aside.name),
+        // Somebody removed what it changed places with.
+        Err(_) => folder.rename(&aside.name, &folder, &place.name),
+    }
 }
 
 #[cfg(test)]
 thread_local! {
     /// Whether this thread's files can change places.
     pub static HAS_EXCHANGE: std::cell::Cell<bool> = const { std::cell::Cell::new(true) };
+    /// Whether this thread's files can be made beside others.
+    pub static HAS_ROOM: std::cell::Cell<bool> = const { std::cell::Cell::new(true) };
 }
 
 /// A rename over another file makes some file systems write the new text to the disk at once, because
 /// many programs count on that; an exchange does not.
-#[cfg(any(target_os = "linux", target_os = "android", target_vendor = "apple"))]
-fn exchange(one: &Path, other: &Path) -> io::Result<()> {
-    use rustix::fs::CWD;
-    use rustix::fs::RenameFlags;
-
+fn exchange(folder: &Folder, one: &OsString, other: &OsString) -> io::Result<()> {
     #[cfg(test)]
     if !HAS_EXCHANGE.get() {
         return Err(io::ErrorKind::Unsupported.into());
     }
-    Ok(rustix::fs::renameat_with(CWD, one, CWD, other, RenameFlags::EXCHANGE)?)
-}
-
-#[cfg(not(any(target_os = "linux", target_os = "android", target_vendor = "apple")))]
-fn exchange(_: &Path, _: &Path) -> io::Result<()> {
-    Err(io::ErrorKind::Unsupported.into())
+    folder.exchange(one, folder, other)
 }
 
 /// Renames a file to a name beside it that nobody has, and says which.
-pub fn put_aside(path: &Path) -> io::Result<PathBuf> {
-    let folder = path.parent().unwrap_or(Path::new("/"));
-    loop {
-        let aside = temporary_name(folder);
-        match rename_to_free(path, &aside) {
-            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
-            result => return result.map(|()| aside),
-        }
+pub fn put_aside(place: &Place) -> io::Result<Place> {
+    let name = place.folder.folder()?.rename_to_temporary(&place.name)?;
+    Ok(Place { folder: place.folder.clone(), name })
+}
+
+/// Which file is overwritten where it is.
+#[derive(Debug, Clone, Copy)]
+pub struct Overwritten {
+    /// The file that was seen there.
+    pub identity: Identity,
+    /// Whether its other names may lie where nothing may be written.
+    pub is_limited: bool,
+}
+
+/// Opens a file that cannot be replaced. Nothing in it is changed by that.
+pub fn open_to_overwrite(place: &Place, expected: Overwritten) -> io::Result<File> {
+    let file = place.folder.folder()?.open_file_to_overwrite(&place.name)?;
+    let found = Status::of(&file)?;
+    if found.identity != expected.identity {
+        return Err(io::Error::other("it is another file than before"));
     }
-}
-
-/// Processes in namespaces of their own have the same numbers, and so the same names: what another has made in the
-/// meantime must not be replaced.
-#[cfg(any(target_os = "linux", target_os = "android", target_vendor = "apple"))]
-pub(crate) fn rename_to_free(path: &Path, free: &Path) -> io::Result<()> {
-    use rustix::fs::CWD;
-    use rustix::fs::RenameFlags;
-    use rustix::io::Errno;
-
-    match rustix::fs::renameat_with(CWD, path, CWD, free, RenameFlags::NOREPLACE) {
-        Err(Errno::INVAL | Errno::NOSYS | Errno::NOTSUP) => rename_if_free(path, free),
-        result => Ok(result?),
+    if found.n_names > 1 && expected.is_limited {
+        return Err(io::Error::other("it has another name, which may be outside of what may be written"));
     }
-}
-
-#[cfg(not(any(target_os = "linux", target_os = "android", target_vendor = "apple")))]
-pub(crate) fn rename_to_free(path: &Path, free: &Path) -> io::Result<()> {
-    rename_if_free(path, free)
-}
-
-/// Looks first, where the system cannot do both at once.
-fn rename_if_free(path: &Path, free: &Path) -> io::Result<()> {
-    if fs::symlink_metadata(free).is_ok() { Err(io::ErrorKind::AlreadyExists.into()) } else { fs::rename(path, free) }
-}
-
-pub(crate) fn create_beside(folder: &Path, like: Like<'_>) -> io::Result<(PathBuf, File)> {
-    let mut options = OpenOptions::new();
-    options.write(true).create_new(true);
-    restrict(&mut options, like);
-    loop {
-        let path = temporary_name(folder);
-        match options.open(&path) {
-            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
-            Err(error) => return Err(error),
-            Ok(file) => return Ok((path, file)),
-        }
-    }
-}
-
-fn temporary_name(folder: &Path) -> PathBuf {
-    let n = N_NAMES.fetch_add(1, Ordering::Relaxed);
-    folder.join(format!(".pellucid-{}-{n}.tmp", *PROCESS))
+    Ok(file)
 }
 
 /// Overwrites a file where it is.
-pub fn overwrite(path: &Path, content: &Content<'_>) -> io::Result<()> {
-    content.write_to(&mut OpenOptions::new().write(true).truncate(true).open(path)?)
+pub fn overwrite(mut file: File, content: &Content<'_>) -> io::Result<()> {
+    file.set_len(0)?;
+    content.write_to(&mut file)
 }
 
 /// Whoever may not read the file that it resembles may not read what is being written either.
 #[cfg(unix)]
-fn restrict(options: &mut OpenOptions, like: Like<'_>) {
-    use std::os::unix::fs::MetadataExt;
-    use std::os::unix::fs::OpenOptionsExt;
+fn first_mode(like: Like<'_>) -> u32 {
+    /// Asked once: the system has to be asked each time.
+    static GROUP: std::sync::LazyLock<u32> = std::sync::LazyLock::new(|| rustix::process::getegid().as_raw());
 
-    if let Like::Moved(other) | Like::Replaced(other) = like {
+    match like {
+        Like::New => 0o666,
         // What a group may do is meant for the group of that file alone.
-        let is_ours = other.gid() == rustix::process::getegid().as_raw();
-        options.mode(other.mode() & if is_ours { 0o777 } else { 0o707 });
+        Like::Moved(other) | Like::Replaced(other) => other.mode & if other.group == *GROUP { 0o777 } else { 0o707 },
     }
 }
 
 #[cfg(not(unix))]
-fn restrict(_: &mut OpenOptions, _: Like<'_>) {}
+fn first_mode(_: Like<'_>) -> u32 {
+    0o666
+}
 
 #[cfg(unix)]
 fn resemble(file: &File, like: Like<'_>) -> io::Result<()> {
-    use std::os::unix::fs::MetadataExt;
+    use std::os::unix::fs::PermissionsExt;
 
-    let other = match like {
+    let (other, mode) = match like {
         Like::New => return Ok(()),
-        Like::Moved(other) | Like::Replaced(other) => other,
+        // Whatever runs as its owner is not made a second time elsewhere.
+        Like::Moved(other) => (other, other.mode & 0o777),
+        Like::Replaced(other) => (other, other.mode),
     };
-    let own = file.metadata()?;
-    let is_mine = (own.uid(), own.gid()) == (other.uid(), other.gid());
+    let own = Status::of(file)?;
+    let is_mine = (own.owner, own.group) == (other.owner, other.group);
     if !is_mine && matches!(like, Like::Replaced(_)) {
-        std::os::unix::fs::fchown(file, Some(other.uid()), Some(other.gid()))?;
+        std::os::unix::fs::fchown(file, Some(other.owner), Some(other.group))?;
     }
-    if own.mode() != other.mode() {
-        file.set_permissions(other.permissions())?;
+    if own.mode != mode {
+        file.set_permissions(std::fs::Permissions::from_mode(mode))?;
     }
     Ok(())
 }
 
 #[cfg(not(unix))]
 fn resemble(file: &File, like: Like<'_>) -> io::Result<()> {
-    match like {
-        Like::New => Ok(()),
-        Like::Moved(other) | Like::Replaced(other) => file.set_permissions(other.permissions()),
-    }
-}
-
-/// Whether a file that is there may be written to: replacing it would not ask.
-#[cfg(unix)]
-pub fn check_writable(path: &Path, _: &Metadata) -> io::Result<()> {
-    Ok(rustix::fs::access(path, rustix::fs::Access::WRITE_OK)?)
-}
-
-#[cfg(not(unix))]
-pub fn check_writable(_: &Path, metadata: &Metadata) -> io::Result<()> {
-    if metadata.permissions().readonly() { Err(io::ErrorKind::PermissionDenied.into()) } else { Ok(()) }
+    let (Like::Moved(other) | Like::Replaced(other)) = like else {
+        return Ok(());
+    };
+    let mut permissions = file.metadata()?.permissions();
+    permissions.set_readonly(other.mode & 0o222 == 0);
+    file.set_permissions(permissions)
 }

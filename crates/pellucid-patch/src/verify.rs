@@ -90,6 +90,8 @@ pub enum VerifyError {
 pub struct Verified {
     pub(crate) entries: BTreeMap<PathBuf, Entry>,
     pub(crate) summary: Summary,
+    /// Folders that were there.
+    pub(crate) folders: HashSet<PathBuf>,
     /// What stands in the way of writing it, if a model is told later.
     pub(crate) blocked: Option<ApplyError>,
 }
@@ -222,7 +224,12 @@ pub(crate) fn verify_with(
         texts,
         buffer: Vec::new(),
         folders: HashSet::new(),
-        verified: Verified { entries: BTreeMap::new(), summary: Summary::default(), blocked: None },
+        verified: Verified {
+            entries: BTreeMap::new(),
+            summary: Summary::default(),
+            folders: HashSet::new(),
+            blocked: None,
+        },
     };
     for hunk in &patch.hunks {
         picture.take(hunk)?;
@@ -383,7 +390,10 @@ impl<F: Files> Picture<'_, F> {
             missing.push(folder.to_owned());
             match (now, self.files.kind(folder)) {
                 (Some(Now::Text { .. }), _) => return Err(parents()),
-                (_, Ok(Kind::Folder)) => break,
+                (_, Ok(Kind::Folder)) => {
+                    self.verified.folders.insert(folder.to_owned());
+                    break;
+                }
                 (None, Ok(_)) => return Err(parents()),
                 // Above something that is no folder, or in a folder that hides what it has.
                 (Some(Now::Nothing(_)), Ok(_)) | (_, Err(_)) => {}

@@ -3,17 +3,19 @@
 //! A path is judged twice: by its text with `..` taken back, and by where links lead it. So neither
 //! `..`, nor an absolute path, nor a link inside the workspace that points out of it gets past.
 //!
-//! Not here: a sandbox. Whoever can swap a folder for a link between this check and the write is
-//! only stopped by one.
+//! Not here: holding what was judged, so that it is still the same when it is written (`place`).
 
 use std::collections::HashMap;
 use std::ffi::OsString;
 use std::fs;
-use std::fs::Metadata;
 use std::io;
 use std::path::Component;
 use std::path::Path;
 use std::path::PathBuf;
+
+use pellucid_files::Identity;
+use pellucid_protocol::protected::Git;
+use pellucid_protocol::protected::is_at_or_below;
 
 use crate::verify::normal;
 
@@ -27,6 +29,9 @@ pub enum Writable {
     Everywhere,
     /// In these folders; in none if there are none.
     In(Vec<Root>),
+    /// These files, by where links led when somebody agreed to it ([`crate::Verified::targets`]). A link that leads
+    /// elsewhere since leads out.
+    Only(Vec<PathBuf>),
 }
 
 /// A folder that may be written in.
@@ -34,33 +39,95 @@ pub enum Writable {
 pub struct Root {
     /// The folder, absolute.
     pub path: PathBuf,
-    /// What in it may not be written all the same, absolute.
+    /// Which folder that is, if it was noted: another one at its path is refused.
+    pub identity: Option<Identity>,
+    /// What in it may not be written all the same, absolute, whether or not it is there.
     pub protected: Vec<PathBuf>,
+    /// Whether anything may be written that has a `.git` in its path below the folder.
+    pub git: Git,
 }
 
 impl Writable {
     /// This folder and everything in it.
     pub fn folder(path: impl Into<PathBuf>) -> Self {
-        Self::In(vec![Root { path: path.into(), protected: Vec::new() }])
+        Self::In(vec![Root { path: path.into(), identity: None, protected: Vec::new(), git: Git::Writable }])
     }
 
     /// Whether a file at this absolute path may be written.
     pub fn allows(&self, path: &Path) -> bool {
         let mut resolver = Resolver::default();
         let path = normal(path);
-        resolver.resolve(&path).is_ok_and(|real| self.allows_resolved(&path, &real, &mut resolver))
+        let limits = Limits::new(self, &mut resolver);
+        resolver.resolve(&path).is_ok_and(|real| limits.allows(&path, &real))
+    }
+}
+
+/// The same with links followed, once for a whole patch.
+#[derive(Debug)]
+pub(crate) struct Limits<'a> {
+    writable: &'a Writable,
+    /// Beside the roots, if there are some.
+    roots: Vec<RealRoot<'a>>,
+}
+
+/// A root by where it leads.
+#[derive(Debug)]
+pub(crate) struct RealRoot<'a> {
+    pub root: &'a Root,
+    /// Where it leads.
+    pub real: PathBuf,
+    /// Where what is protected leads.
+    protected: Vec<PathBuf>,
+}
+
+impl<'a> Limits<'a> {
+    pub fn new(writable: &'a Writable, resolver: &mut Resolver) -> Self {
+        let mut roots = Vec::new();
+        if let Writable::In(all) = writable {
+            for root in all {
+                let Ok(real) = resolver.resolve(&root.path) else {
+                    continue;
+                };
+                let protected = root.protected.iter().filter_map(|path| resolver.resolve(path).ok());
+                // Who names a folder as a root means it.
+                let protected = protected.filter(|path| !real.starts_with(path)).collect();
+                roots.push(RealRoot { root, real, protected });
+            }
+        }
+        Self { writable, roots }
     }
 
-    /// The same if it is known where the path leads.
-    pub(crate) fn allows_resolved(&self, path: &Path, real: &Path, resolver: &mut Resolver) -> bool {
-        let Self::In(roots) = self else {
-            return true;
-        };
-        let mut is_in = |folder: &Path| resolver.resolve(folder).is_ok_and(|folder| real.starts_with(folder));
-        // Of nested roots the innermost decides, so that a protected folder is not opened by a wider
-        // root, and can be opened by naming it.
-        let innermost = roots.iter().filter(|root| is_in(&root.path)).max_by_key(|root| root.path.components().count());
-        innermost.is_some_and(|root| !root.protected.iter().any(|folder| path.starts_with(folder) || is_in(folder)))
+    /// Whether a file may be written that is named like this and leads there.
+    pub fn allows(&self, path: &Path, real: &Path) -> bool {
+        match self.writable {
+            Writable::Everywhere => true,
+            Writable::Only(files) => files.iter().any(|file| file == real),
+            Writable::In(_) => self.root_of(real).is_some_and(|root| root.allows(path, real)),
+        }
+    }
+
+    /// The root in which a path lies. Of nested roots the innermost decides, so that a protected folder is not opened
+    /// by a wider root, and can be opened by naming it.
+    pub fn root_of(&self, real: &Path) -> Option<&RealRoot<'a>> {
+        let around = self.roots.iter().filter(|root| real.starts_with(&root.real));
+        around.max_by_key(|root| root.real.components().count())
+    }
+
+    /// Whether somebody limited what may be written.
+    pub fn is_limited(&self) -> bool {
+        !matches!(self.writable, Writable::Everywhere)
+    }
+}
+
+impl RealRoot<'_> {
+    fn allows(&self, path: &Path, real: &Path) -> bool {
+        let is_in = |folder: &PathBuf| is_at_or_below(path, folder) || is_at_or_below(real, folder);
+        if self.root.protected.iter().any(is_in) || self.protected.iter().any(is_in) {
+            return false;
+        }
+        let lets_write =
+            |path: &Path, root: &Path| path.strip_prefix(root).map_or(true, |below| self.root.git.lets_write(below));
+        lets_write(path, &self.root.path) && lets_write(real, &self.real)
     }
 }
 
@@ -73,15 +140,10 @@ pub(crate) struct Resolver {
 impl Resolver {
     /// Where an absolute path leads when every link in it is followed, whether or not anything is there.
     pub fn resolve(&mut self, path: &Path) -> io::Result<PathBuf> {
-        self.resolve_and_look(path).map(|(real, _)| real)
-    }
-
-    /// The same, with what is known about the file there if that had to be looked at.
-    pub fn resolve_and_look(&mut self, path: &Path) -> io::Result<(PathBuf, Option<Metadata>)> {
         let real = self.resolve_last(path)?;
         match fs::symlink_metadata(&real) {
-            Ok(metadata) if metadata.is_symlink() => Ok((follow(&real)?, None)),
-            found => Ok((real, found.ok())),
+            Ok(metadata) if metadata.is_symlink() => follow(&real),
+            _ => Ok(real),
         }
     }
 
@@ -101,7 +163,7 @@ impl Resolver {
 }
 
 /// Follows links one by one, because the path's end may be missing.
-fn follow(path: &Path) -> io::Result<PathBuf> {
+pub(crate) fn follow(path: &Path) -> io::Result<PathBuf> {
     let mut real = PathBuf::new();
     let mut pending: Vec<OsString> = parts(path);
     let mut n_links = 0;

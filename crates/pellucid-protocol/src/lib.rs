@@ -1,4 +1,4 @@
-//! The words every room of Pellucid shares: items, inputs, events, settings, usage.
+//! The words every room of Pellucid shares: items, inputs, events, settings, usage, names of what is protected.
 //!
 //! Plain data and its exact JSON. What is written here is a promise to files, wires and other
 //! programs: key order, what is omitted and what is `null` are part of the type.
@@ -25,6 +25,7 @@ mod number;
 pub mod operation;
 pub mod parsed_command;
 pub mod project_docs;
+pub mod protected;
 pub mod provider;
 pub mod question;
 pub mod reply;

@@ -118,6 +118,39 @@ mod tests {
         );
     }
 
+    /// Whether a patch that adds a file is applied, where nothing is protected because it is there.
+    fn is_applied(path: &str) -> bool {
+        let mut bench = Bench::new();
+        bench.situation.sandbox_policy = workspace();
+        bench.situation.cwd = bench.path().join("project/sub");
+        bench.situation.project_root = bench.path().join("project");
+        bench.situation.writable_roots = vec![bench.path().to_owned(), bench.situation.cwd.clone()];
+        std::fs::create_dir_all(&bench.situation.cwd).unwrap();
+        bench.run(&custom("apply_patch", &format!("*** Begin Patch\n*** Add File: {path}\n+x\n*** End Patch")));
+        bench.situation.cwd.join(path).exists()
+    }
+
+    #[test]
+    fn folders_whose_content_runs_later_are_not_made() {
+        for path in [
+            ".codex/config.toml",
+            ".CODEX/config.toml",
+            ".agents/skills/x/SKILL.md",
+            ".pellucid/x",
+            "../.codex/rules/x.rules",
+            "../../.codex/config.toml",
+            ".git",
+            ".git/hooks/post-checkout",
+            "deeper/.git/config",
+            "../other/.GIT/config",
+        ] {
+            assert!(!is_applied(path), "{path}");
+        }
+        for path in [".codexrc", ".gitignore", "deeper/.codex/config.toml", "../.github/x", "../../other/x"] {
+            assert!(is_applied(path), "{path}");
+        }
+    }
+
     #[test]
     fn what_the_sandbox_refuses_is_shown_before_it_is_done_outside() {
         let mut bench = Bench::new();

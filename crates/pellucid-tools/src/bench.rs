@@ -74,6 +74,7 @@ impl Bench {
             approval_policy: ApprovalPolicy::Never,
             sandbox_policy: SandboxPolicy::DangerFullAccess,
             writable_roots: Vec::new(),
+            project_root: folder.path().to_owned(),
             mode: CollaborationModeKind::Default,
             sees_pictures: true,
             truncation: TruncationPolicy { mode: TruncationMode::Bytes, limit: 10_000 },

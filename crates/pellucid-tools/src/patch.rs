@@ -1,7 +1,8 @@
 //! Applying a patch: verified first, then asked about, then written, all of it or nothing.
 //!
 //! It is written by this very process, which checks every path, links followed, against what the
-//! sandbox would let a command write.
+//! sandbox would let a command write, and holds the folders that it checked. Whoever is asked agrees to the files that
+//! the paths led to then.
 
 use std::path::Path;
 use std::path::PathBuf;
@@ -52,11 +53,16 @@ use crate::permit;
 
 /// Applies a patch and answers as a command would.
 pub(crate) async fn apply(job: &Job, call_id: &str, body: &str, cwd: &Path) -> Result<ToolOutput, Failed> {
-    let verified = {
+    let (verified, targets) = {
         let (body, cwd) = (body.to_owned(), cwd.to_owned());
-        blocking(move || check(&body, &cwd)).await?
+        blocking(move || {
+            let verified = check(&body, &cwd)?;
+            let targets = verified.targets();
+            Ok((verified, targets))
+        })
+        .await?
     };
-    let roots = roots(job);
+    let roots = job.toolbox.roots_of_patches(&job.situation);
     let paths: Vec<PathBuf> = verified.paths().map(Path::to_owned).collect();
     let decision = decide_patch(&PatchQuestion {
         paths: &paths,
@@ -80,7 +86,7 @@ pub(crate) async fn apply(job: &Job, call_id: &str, body: &str, cwd: &Path) -> R
         }))
         .await;
     let began = Instant::now();
-    let patch = Patch { call_id, cwd, changes: &changes };
+    let patch = Patch { call_id, cwd, changes: &changes, targets };
     let outcome = write(job, &patch, verified, decision.requirement, roots).await;
     match &outcome {
         Ok(summary) => patch.show(job, OutputStream::Stdout, summary).await,
@@ -131,18 +137,14 @@ fn check(body: &str, cwd: &Path) -> Result<Verified, Failed> {
     verify(&patch, cwd, &Disk, Reader::Model).map_err(|error| failed(&error))
 }
 
-/// Where patches may write, with what is protected there.
-fn roots(job: &Job) -> Vec<WritableRoot> {
-    let root = |root: &PathBuf| WritableRoot { root: root.clone(), protected: job.toolbox.protected(root) };
-    job.situation.writable_roots.iter().map(root).collect()
-}
-
 /// A patch that people see.
 struct Patch<'a> {
     call_id: &'a str,
     /// Where its paths begin.
     cwd: &'a Path,
     changes: &'a Changes,
+    /// Where it would be written when it was looked at, with links followed.
+    targets: Vec<PathBuf>,
 }
 
 impl Patch<'_> {
@@ -166,8 +168,9 @@ async fn write(
     requirement: PatchRequirement,
     roots: Vec<WritableRoot>,
 ) -> Result<String, Unwritten> {
+    // Whoever agrees means these files, and none that a link leads to later.
     let keys: Vec<GrantKey> =
-        verified.paths().map(|path| GrantKey::File { path: path.to_string_lossy().into_owned() }).collect();
+        patch.targets.iter().map(|path| GrantKey::File { path: path.to_string_lossy().into_owned() }).collect();
     let is_asked = matches!(requirement, PatchRequirement::Ask);
     if is_asked && !job.toolbox.grants().cover(&keys) {
         ask(job, patch, None, &keys).await?;
@@ -176,7 +179,8 @@ async fn write(
         SandboxPolicy::DangerFullAccess | SandboxPolicy::ExternalSandbox { .. } => false,
         SandboxPolicy::ReadOnly | SandboxPolicy::WorkspaceWrite { .. } => true,
     };
-    let inside = Writable::In(roots.into_iter().map(|it| Root { path: it.root, protected: it.protected }).collect());
+    let root = |it: WritableRoot| Root { path: it.root, identity: None, protected: it.protected, git: it.git };
+    let inside = Writable::In(roots.into_iter().map(root).collect());
     let mut writable = if is_confined { inside } else { Writable::Everywhere };
     if is_confined && let Err(error) = verified.check_writable(&writable) {
         // What the sandbox would refuse is asked about, unless somebody agreed already or cannot be asked.
@@ -189,7 +193,7 @@ async fn write(
         if !is_asked {
             ask(job, patch, Some(RETRY_REASON.to_owned()), &keys).await?;
         }
-        writable = Writable::Everywhere;
+        writable = Writable::Only(patch.targets.clone());
     }
     let written = blocking(move || {
         let summary = verified.summary().to_string();

@@ -33,6 +33,8 @@ pub struct Situation {
     pub sandbox_policy: SandboxPolicy,
     /// Where they may write.
     pub writable_roots: Vec<PathBuf>,
+    /// The project's top folder.
+    pub project_root: PathBuf,
     /// The way of working together.
     pub mode: CollaborationModeKind,
     /// Whether the model can look at pictures.

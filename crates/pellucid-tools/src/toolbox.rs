@@ -10,6 +10,7 @@ use std::sync::MutexGuard;
 use std::sync::PoisonError;
 
 use pellucid_engine::approval::grants::Grants;
+use pellucid_engine::approval::patch::WritableRoot;
 use pellucid_engine::approval::rules::Rule;
 use pellucid_engine::approval::rules::Rules;
 use pellucid_exec::policy;
@@ -20,6 +21,8 @@ use pellucid_exec::sandbox::protected;
 use pellucid_exec::terminal::Terminals;
 use pellucid_patch::diff::TurnDiff;
 use pellucid_protocol::event::EventMessage;
+use pellucid_protocol::protected::AGENT_FOLDERS;
+use pellucid_protocol::protected::Git;
 
 use crate::desk::Desk;
 use crate::desk::FromTool;
@@ -114,12 +117,26 @@ impl Toolbox {
         locked(&self.diff)
     }
 
-    /// What may not be written below a writable root.
-    pub(crate) fn protected(&self, root: &PathBuf) -> Vec<PathBuf> {
-        match self.protection {
-            Protection::On => protected::paths(std::slice::from_ref(root)),
-            Protection::Off => Vec::new(),
+    /// Where patches may write, and what is protected there whether or not it is there yet. Commands may make
+    /// repositories; a patch has no reason to. The home folder is protected in any case: what is in it decides what runs.
+    pub(crate) fn roots_of_patches(&self, situation: &Situation) -> Vec<WritableRoot> {
+        let roots = &situation.writable_roots;
+        let mut protected = vec![self.home.clone()];
+        let mut git = Git::Writable;
+        if let Protection::On = self.protection {
+            let folders = roots.iter().chain([&situation.cwd, &situation.project_root]);
+            let named = folders.flat_map(|folder| AGENT_FOLDERS.map(|name| folder.join(name)));
+            protected.extend(protected::paths(roots).into_iter().chain(named));
+            git = Git::Protected;
         }
+        protected.sort();
+        protected.dedup();
+        let root = |root: &PathBuf| {
+            // Who names a folder as a root means it.
+            let protected = protected.iter().filter(|path| !root.starts_with(path)).cloned().collect();
+            WritableRoot { root: root.clone(), protected, git }
+        };
+        roots.iter().map(root).collect()
     }
 
     /// Has the login shell's setup written down for commands that may come.

@@ -6,6 +6,8 @@
 use std::path::Path;
 use std::path::PathBuf;
 
+use pellucid_protocol::protected::Git;
+use pellucid_protocol::protected::is_at_or_below;
 use pellucid_protocol::settings::ApprovalPolicy;
 use pellucid_protocol::settings::SandboxPolicy;
 
@@ -29,8 +31,10 @@ pub struct PatchQuestion<'a> {
 pub struct WritableRoot {
     /// The folder.
     pub root: PathBuf,
-    /// What in it may not be written.
+    /// What in it may not be written, whether or not it is there.
     pub protected: Vec<PathBuf>,
+    /// Whether repositories in it may be written.
+    pub git: Git,
 }
 
 /// Whether a system has a sandbox.
@@ -135,7 +139,8 @@ fn may_write(path: &Path, question: &PatchQuestion<'_>) -> bool {
 
 impl WritableRoot {
     fn lets_write(&self, path: &Path) -> bool {
-        path.starts_with(&self.root) && !self.protected.iter().any(|protected| path.starts_with(protected))
+        let is_protected = || self.protected.iter().any(|protected| is_at_or_below(path, protected));
+        path.strip_prefix(&self.root).is_ok_and(|below| self.git.lets_write(below)) && !is_protected()
     }
 }
 
@@ -163,8 +168,8 @@ mod tests {
     ) {
         let paths: Vec<PathBuf> = paths.iter().map(PathBuf::from).collect();
         let roots = [
-            WritableRoot { root: "/w".into(), protected: vec!["/w/.git".into(), "/w/.codex".into()] },
-            WritableRoot { root: "/tmp".into(), protected: Vec::new() },
+            WritableRoot { root: "/w".into(), protected: vec!["/w/.codex".into()], git: Git::Protected },
+            WritableRoot { root: "/tmp".into(), protected: Vec::new(), git: Git::Writable },
         ];
         let question = PatchQuestion { paths: &paths, policy, sandbox, roots: &roots, platform_sandbox };
         assert_eq!(decide_patch(&question).grounds, expected, "{policy} {sandbox:?} {paths:?}");
@@ -199,12 +204,22 @@ mod tests {
 
     #[test]
     fn protected_folders_are_outside() {
-        for path in ["/w/.git", "/w/.git/config", "/w/.codex/rules/x.rules", "/wx/a", "/"] {
+        for path in [
+            "/w/.git",
+            "/w/.git/config",
+            "/w/a/.git/hooks/post-checkout",
+            "/w/.GIT/config",
+            "/w/.codex/rules/x.rules",
+            "/w/.Codex",
+            "/wx/a",
+            "/",
+        ] {
             let (policy, present) = (ApprovalPolicy::OnRequest, PlatformSandbox::Present);
             check_patch(policy, &WORKSPACE, present, &[path], PatchGrounds::Outside);
         }
         let (policy, present) = (ApprovalPolicy::OnRequest, PlatformSandbox::Present);
-        check_patch(policy, &WORKSPACE, present, &["/w/.gitignore", "/w/.github/x"], PatchGrounds::Confined);
+        let paths = ["/w/.gitignore", "/w/.github/x", "/w/sub/.codex/x", "/tmp/.git/config"];
+        check_patch(policy, &WORKSPACE, present, &paths, PatchGrounds::Confined);
     }
 
     #[test]

@@ -70,7 +70,7 @@ fn a_large_file_is_copied_through_one_buffer() {
     std::fs::write(&path, &text).unwrap();
     let file = File::open(&path).unwrap();
     let parts = edit(&file, &mut Vec::new(), &chunks).unwrap().unwrap();
-    let stamp = crate::files::Stamp::of(&file.metadata().unwrap());
+    let stamp = crate::files::Stamp::from(&pellucid_files::Status::of(&file).unwrap());
     let base = crate::base::OnDisk { path: path.clone(), stamp };
     let copy = folder.path().join("copy");
     base.copy(&parts, &mut File::create(&copy).unwrap()).unwrap();

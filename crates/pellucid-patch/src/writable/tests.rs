@@ -6,7 +6,8 @@ fn check(writable: &Writable, path: &str, expected: bool) {
 }
 
 fn root(path: &str, protected: &[&str]) -> Root {
-    Root { path: path.into(), protected: protected.iter().map(PathBuf::from).collect() }
+    let protected = protected.iter().map(PathBuf::from).collect();
+    Root { path: path.into(), identity: None, protected, git: Git::Writable }
 }
 
 #[test]
@@ -41,9 +42,59 @@ fn a_root_may_be_a_link_and_a_protected_folder_too() {
     fs::create_dir_all(at("real/store")).unwrap();
     std::os::unix::fs::symlink("real", at("link")).unwrap();
     std::os::unix::fs::symlink("store", at("real/.git")).unwrap();
-    let writable = Writable::In(vec![Root { path: at("link"), protected: vec![at("link/.git")] }]);
+    let writable = Writable::In(vec![Root {
+        path: at("link"),
+        identity: None,
+        protected: vec![at("link/.git")],
+        git: Git::Writable,
+    }]);
     assert!(writable.allows(&at("real/a")) && writable.allows(&at("link/a")));
     for path in ["link/.git/x", "real/.git/x", "link/store/x", "real/store/x"] {
         assert!(!writable.allows(&at(path)), "{path}");
     }
+}
+
+#[test]
+fn what_is_protected_need_not_be_there_and_may_be_in_capitals() {
+    let mut root = root("/nowhere/w", &["/nowhere/w/.codex", "/nowhere/w/sub/.agents"]);
+    root.git = Git::Protected;
+    let writable = Writable::In(vec![root.clone()]);
+    for path in [".codex", ".codex/config.toml", ".CODEX/x", "sub/.agents/x", "Sub/.Agents/x"] {
+        check(&writable, &format!("/nowhere/w/{path}"), false);
+    }
+    for path in [".git", ".git/hooks/x", "a/.git/config", "a/.Git", "x/../.git/config"] {
+        check(&writable, &format!("/nowhere/w/{path}"), false);
+    }
+    for path in ["sub/.codex/x", ".codexrc", ".gitignore", ".github/x", "a.git/b"] {
+        check(&writable, &format!("/nowhere/w/{path}"), true);
+    }
+    // Who names a repository as a root means it.
+    let named = Root { path: "/nowhere/w/.git".into(), ..root.clone() };
+    check(&Writable::In(vec![root, named]), "/nowhere/w/.git/config", true);
+}
+
+#[test]
+fn what_somebody_agreed_to_is_these_files_only() {
+    let writable = Writable::Only(vec!["/nowhere/a".into()]);
+    check(&writable, "/nowhere/a", true);
+    check(&writable, "/nowhere/b/../a", true);
+    check(&writable, "/nowhere/a/b", false);
+    check(&writable, "/nowhere/b", false);
+}
+
+#[cfg(unix)]
+#[test]
+fn a_link_in_the_name_of_a_repository_is_no_way_round() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |path: &str| folder.path().join(path);
+    fs::create_dir_all(at("a/.git")).unwrap();
+    std::os::unix::fs::symlink("a/.git", at("plain")).unwrap();
+    fs::create_dir(at("store")).unwrap();
+    std::os::unix::fs::symlink("store", at(".git")).unwrap();
+    let root = Root { path: at(""), identity: None, protected: Vec::new(), git: Git::Protected };
+    let writable = Writable::In(vec![root]);
+    for path in ["a/.git/config", "plain/config", ".git/config"] {
+        assert!(!writable.allows(&at(path)), "{path}");
+    }
+    assert!(writable.allows(&at("store/config")));
 }

@@ -10,6 +10,7 @@ use pellucid_patch::Failure;
 use pellucid_patch::Root;
 use pellucid_patch::Writable;
 use pellucid_patch::run;
+use pellucid_protocol::protected::Git;
 use tempfile::TempDir;
 
 use crate::Tree;
@@ -42,7 +43,7 @@ fn world() -> TempDir {
 fn workspace(root: &Path) -> Writable {
     let path = root.join("w");
     let protected = vec![path.join(".git")];
-    Writable::In(vec![Root { path, protected }])
+    Writable::In(vec![Root { path, identity: None, protected, git: Git::Protected }])
 }
 
 #[track_caller]
@@ -88,6 +89,8 @@ fn paths_that_lead_out_are_refused() {
         ".git/config",
         ".git/hooks/pre-commit",
         "in/../.git/config",
+        "in/.git/config",
+        "in/.GIT",
     ] {
         check_refused(&format!("*** Add File: {path}\n+x\n"));
     }

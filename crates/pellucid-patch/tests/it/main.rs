@@ -5,6 +5,8 @@
 mod cases;
 mod corpus;
 mod guard;
+#[cfg(unix)]
+mod race;
 mod reference;
 mod trees;
 mod vectors;

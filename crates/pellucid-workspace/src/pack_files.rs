@@ -15,6 +15,7 @@ use pellucid_engine::pack::Pack;
 use pellucid_engine::pack::PackError;
 use pellucid_engine::pack::PackFiles;
 use pellucid_engine::pack::slots;
+use pellucid_files::Folder;
 
 use crate::skills::bundled;
 
@@ -198,13 +199,13 @@ fn read_folder(root: &Path, folder: &Path, prefix: &str, files: &mut PackFiles) 
 /// # Errors
 /// If something cannot be written.
 pub fn write(folder: &Path, files: &PackFiles) -> Result<(), PackFilesError> {
+    let failed = |path: &Path| {
+        let path = path.to_owned();
+        |source| PackFilesError::Write { path, source }
+    };
+    let held = fs::create_dir_all(folder).and_then(|()| Folder::open(folder, None)).map_err(failed(folder))?;
     for (name, text) in files {
-        let path = folder.join(name);
-        let failed = |source| PackFilesError::Write { path: path.clone(), source };
-        if let Some(parent) = path.parent() {
-            fs::create_dir_all(parent).map_err(failed)?;
-        }
-        fs::write(&path, text).map_err(failed)?;
+        held.write(Path::new(name), text.as_bytes(), 0o666).map_err(failed(&folder.join(name)))?;
     }
     Ok(())
 }

@@ -4,6 +4,7 @@ use std::net::SocketAddr;
 use std::path::Path;
 use std::process::ExitCode;
 
+use pellucid_files::Folder;
 use pellucid_model::Script;
 use pellucid_protocol::secret::Secret;
 use pellucid_server::ground::Ground;
@@ -46,10 +47,12 @@ fn stage(args: &GenerateArgs) -> Stage {
 
 /// Writes files into a folder, which is made if it is not there.
 fn write(folder: &Path, files: impl IntoIterator<Item = (String, String)>) -> Result<ExitCode, Failure> {
+    let failed = |path: &Path, error: std::io::Error| Failure::new(format!("Error: {}: {error}", path.display()));
+    let held = std::fs::create_dir_all(folder).and_then(|()| Folder::open(folder, None));
+    let held = held.map_err(|error| failed(folder, error))?;
     for (file, text) in files {
-        let path = folder.join(file);
-        let written = path.parent().map_or(Ok(()), std::fs::create_dir_all).and_then(|()| std::fs::write(&path, text));
-        written.map_err(|error| Failure::new(format!("Error: {}: {error}", path.display())))?;
+        let written = held.write(Path::new(&file), text.as_bytes(), 0o666);
+        written.map_err(|error| failed(&folder.join(&file), error))?;
     }
     Ok(ExitCode::SUCCESS)
 }

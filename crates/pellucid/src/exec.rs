@@ -126,6 +126,8 @@ pub fn run_job(shared: &Shared, options: &ExecOptions, job: Job) -> Result<ExitC
         return Err(Failure::new("Not inside a trusted directory and --skip-git-repo-check was not specified."));
     }
     start.make_ready()?;
+    // Before a command can put a link there.
+    let last_message = options.output_last_message.as_deref().map(|file| (file, pellucid_files::Target::note(file)));
     let tape = options.record.as_deref().map(|file| start.record(file)).transpose()?;
     let hide_reasoning = start.config.display.hide_reasoning;
     let has_context_events = options.context_events || start.config.records.context_events;
@@ -151,8 +153,8 @@ pub fn run_job(shared: &Shared, options: &ExecOptions, job: Job) -> Result<ExitC
     if let Some(failure) = session.sent_failure() {
         style::line(&format!("warning: what was sent is not kept: {failure}"));
     }
-    if let Some(file) = &options.output_last_message {
-        write_last_message(file, outcome.last_message.as_deref());
+    if let Some((file, noted)) = last_message {
+        write_last_message(file, noted, outcome.last_message.as_deref());
     }
     show.finish(outcome.last_message.as_deref())?;
     if let Some(Err(error)) = tape.map(|tape| tape.finish()) {
@@ -388,12 +390,12 @@ async fn watch(mut door: Door, mut family: Family, operation: Operation, show: &
     }
 }
 
-fn write_last_message(file: &Path, message: Option<&str>) {
+fn write_last_message(file: &Path, noted: std::io::Result<pellucid_files::Target>, message: Option<&str>) {
     let shown = file.display();
     if message.is_none() {
         style::line(&format!("Warning: no last agent message; wrote empty content to {shown}"));
     }
-    if let Err(error) = std::fs::write(file, message.unwrap_or_default()) {
+    if let Err(error) = noted.and_then(|target| target.write(message.unwrap_or_default().as_bytes())) {
         style::line(&format!("Failed to write last message file {shown}: {error}"));
     }
 }

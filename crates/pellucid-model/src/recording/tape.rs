@@ -2,7 +2,6 @@
 //! than the one that was coming in.
 
 use std::fs::File;
-use std::fs::OpenOptions;
 use std::io;
 use std::io::Write;
 use std::path::Path;
@@ -77,7 +76,7 @@ impl Tape {
             Some(extension) if extension == "jsonl" => Format::JsonLines,
             _ => Format::Toml,
         };
-        let mut file = private(path).map_err(failed)?;
+        let mut file = pellucid_files::create_or_empty_private(path).map_err(failed)?;
         file.write_all(format.head(provider).as_bytes()).map_err(failed)?;
         let shared = Shared { file, path: path.to_owned(), format, n_replies: 0, broken: None };
         Ok(Self { shared: Arc::new(Mutex::new(shared)) })
@@ -108,14 +107,6 @@ impl Tape {
             None => Ok(()),
         }
     }
-}
-
-fn private(path: &Path) -> io::Result<File> {
-    let mut options = OpenOptions::new();
-    options.write(true).create(true).truncate(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    options.open(path)
 }
 
 impl Format {

@@ -5,6 +5,8 @@
 
 use std::ffi::OsStr;
 use std::ffi::OsString;
+use std::io;
+use std::io::Write;
 use std::path::Path;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -14,6 +16,7 @@ use pellucid_exec::dialogue::Dialogue;
 use pellucid_exec::dialogue::Silence;
 use pellucid_exec::dialogue::Status;
 use pellucid_exec::process::Command;
+use pellucid_files::Folder;
 use pellucid_protocol::call::Payload;
 use pellucid_protocol::call::ToolCall;
 use pellucid_protocol::item::Item;
@@ -82,6 +85,15 @@ struct Diagnostics<'a> {
     kernel_stderr_tail: String,
 }
 
+/// Commands may write where temporary folders are: what was put in the place of this one is not followed.
+fn write_program(folder: &Path, program: &Path) -> io::Result<()> {
+    let (Some(above), Some(name), Some(file)) = (folder.parent(), folder.file_name(), program.file_name()) else {
+        return Err(io::ErrorKind::NotFound.into());
+    };
+    let folder = Folder::open(above, None)?.folder(Path::new(name))?;
+    folder.create(file, 0o600)?.write_all(PROGRAM.as_bytes())
+}
+
 impl Kernel {
     /// Starts a kernel. The error is what the model is told.
     pub(super) async fn start(job: &Job, limits: Limits) -> Result<Self, String> {
@@ -91,7 +103,7 @@ impl Kernel {
         let node = node.map_err(|error| error.to_string())?;
         let folder = tempfile::tempdir().map_err(|error| format!("failed to create js_repl temp dir: {error}"))?;
         let program = folder.path().join("kernel.mjs");
-        std::fs::write(&program, PROGRAM).map_err(|error| format!("failed to write js_repl kernel: {error}"))?;
+        write_program(folder.path(), &program).map_err(|error| format!("failed to write js_repl kernel: {error}"))?;
         env.insert("CODEX_JS_TMP_DIR".into(), folder.path().into());
         env.insert("CODEX_JS_REPL_HOME".into(), job.toolbox.home().join(NAME).into());
 

@@ -10,6 +10,7 @@ use std::fs;
 use std::io;
 use std::path::Path;
 
+use pellucid_files::Folder;
 use sha2::Digest;
 use sha2::Sha256;
 
@@ -107,14 +108,9 @@ fn read_into(folder: &Path, prefix: &str, files: &mut Files) -> io::Result<()> {
 /// # Errors
 /// If something cannot be written.
 pub fn write(folder: &Path, files: &Files) -> io::Result<()> {
-    for (name, bytes) in files {
-        let path = folder.join(name);
-        if let Some(parent) = path.parent() {
-            fs::create_dir_all(parent)?;
-        }
-        fs::write(path, bytes)?;
-    }
-    Ok(())
+    fs::create_dir_all(folder)?;
+    let held = Folder::open(folder, None)?;
+    files.iter().try_for_each(|(name, bytes)| held.write(Path::new(name), bytes, 0o666))
 }
 
 fn fingerprint(files: &Files) -> String {

@@ -28,6 +28,9 @@ const FILES: [(&str, &str); 9] = [
 
 const FOLDERS: [&str; 3] = ["templates", "rules", "commands"];
 
+/// Larger files are not taken over.
+const FILE_BYTES_MAX: u64 = 64 << 20;
+
 /// How much of a folder's name is in the name of its state.
 const SLUG_MAX: usize = 48;
 
@@ -79,12 +82,15 @@ pub(super) fn prepare(workspace: &Path, state: &Path, now: fn() -> String) -> bo
 }
 
 fn copy_missing(from: &Path, to: &Path) {
-    if !from.is_file() || to.exists() {
+    if to.exists() {
         return;
     }
+    let Ok(bytes) = pellucid_files::read(from, FILE_BYTES_MAX) else {
+        return;
+    };
     let folder = to.parent().map_or(Ok(()), fs::create_dir_all);
     // A state that cannot be written is told of as not initialised.
-    let _ = folder.and_then(|()| fs::copy(from, to));
+    let _ = folder.and_then(|()| fs::write(to, bytes));
 }
 
 fn copy_folder(from: &Path, to: &Path) {
@@ -93,10 +99,11 @@ fn copy_folder(from: &Path, to: &Path) {
     };
     for entry in entries.flatten() {
         let (from, to) = (entry.path(), to.join(entry.file_name()));
-        if from.is_dir() {
-            copy_folder(&from, &to);
-        } else {
-            copy_missing(&from, &to);
+        // Links are passed over: they may lead round in circles.
+        match entry.file_type() {
+            Ok(kind) if kind.is_dir() => copy_folder(&from, &to),
+            Ok(kind) if kind.is_file() => copy_missing(&from, &to),
+            _ => {}
         }
     }
 }

@@ -10,6 +10,8 @@ use std::path::Path;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
+use pellucid_files::Folder;
+use pellucid_files::make_private_folder;
 use pellucid_store::name;
 use pellucid_store::redact::Redactor;
 use pellucid_store::requests::chain::Chain;
@@ -106,7 +108,11 @@ impl Export {
 
     /// Writes a home folder with this session alone.
     fn write(&mut self, home: &Path, path: &Path, session: &str, to: &Path) -> Result<(), (PathBuf, io::Error)> {
-        let relative = path.strip_prefix(home).unwrap_or(path);
+        let folder = make_private_folder(to).and_then(|()| Folder::open(to, None));
+        let folder = folder.map_err(|error| (to.to_owned(), error))?;
+        let put = |path: &Path, text: &str| put(&folder, to, path, text);
+        // One that is elsewhere goes to the top.
+        let relative = path.strip_prefix(home).ok().or(path.file_name().map(Path::new)).unwrap_or(path);
         put(&to.join(relative), session)?;
         let file_name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
         let (Some(from), Some(into)) = (name::requests_path(home, file_name), name::requests_path(to, file_name))
@@ -166,12 +172,8 @@ fn parts_of(chain: &Chain) -> BTreeSet<String> {
     parts
 }
 
-fn put(path: &Path, text: &str) -> Result<(), (PathBuf, io::Error)> {
-    let written = || {
-        if let Some(folder) = path.parent() {
-            fs::create_dir_all(folder)?;
-        }
-        fs::write(path, text)
-    };
-    written().map_err(|error| (path.to_owned(), error))
+/// Writes a file that nobody else can read below the folder that was named: it is a whole conversation.
+fn put(folder: &Folder, to: &Path, path: &Path, text: &str) -> Result<(), (PathBuf, io::Error)> {
+    let below = path.strip_prefix(to).unwrap_or(path);
+    folder.write_private(below, text.as_bytes()).map_err(|error| (path.to_owned(), error))
 }

@@ -95,6 +95,27 @@ error = { failed = \"invalid_prompt\", message = \"no such thing\" }
 }
 
 #[test]
+fn the_last_message_does_not_go_where_a_command_made_its_file_lead() {
+    let world = World::new(
+        "
+//- secret
+mine
+//- work/script.toml
+[[reply]]
+call = [{ name = \"shell_command\", args = { command = \"ln -s ../secret last.txt\" } }]
+
+[[reply]]
+say = \"Done.\"
+",
+    );
+    let ran = world.run(&["exec", "--script", "script.toml", "-s", "danger-full-access", "-o", "last.txt", "go"]);
+    assert_eq!((ran.status, ran.out()), (0, "Done.\n"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("Failed to write last message file last.txt: it is a link"), "{}", ran.stderr);
+    assert!(world.files.path("work/last.txt").is_symlink());
+    assert_eq!(world.files.read("secret"), "mine\n");
+}
+
+#[test]
 fn the_prompt_may_come_from_standard_input() {
     let world = World::new(SCRIPT);
     let run = |args: &[&str], stdin: &[u8]| {

@@ -1,6 +1,7 @@
 //! Stored sessions: listed, looked at, named, put away, copied, exported, replayed, checked.
 
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 
 use expect_test::expect;
@@ -189,6 +190,19 @@ fn an_export_has_no_secrets_and_says_so() {
 
     let to = world.files.path("out");
     world.run(&["sessions", "export", "--to", to.to_str().unwrap(), &id]);
+    let mut n_files = 0;
+    let mut pending = vec![to.clone()];
+    while let Some(path) = pending.pop() {
+        let metadata = fs::metadata(&path).unwrap();
+        let expected = if metadata.is_dir() { 0o700 } else { 0o600 };
+        assert_eq!(metadata.permissions().mode() & 0o777, expected, "{}", path.display());
+        if metadata.is_dir() {
+            pending.extend(fs::read_dir(&path).unwrap().map(|entry| entry.unwrap().path()));
+        } else {
+            n_files += 1;
+        }
+    }
+    assert!(n_files >= 2, "the session and its record");
     let home = [("PELLUCID_HOME", to.to_str().unwrap())];
     let replay = world.run_in(&["replay", &id], &home);
     assert_eq!(replay.status, 3, "{}", replay.out());

@@ -2,6 +2,7 @@
 
 use pellucid_engine::approval::grants::canonical;
 use pellucid_engine::approval::part::Split;
+use pellucid_engine::approval::program::Programs;
 use pellucid_exec::script;
 
 pub fn check(data: &[u8]) {
@@ -18,7 +19,7 @@ pub fn check(data: &[u8]) {
         for part in parts.iter() {
             assert!(!part.words.is_empty());
         }
-        assert!(!canonical(&argv, &parts).is_empty());
+        assert!(!canonical(&argv, &parts, &Programs::default()).is_empty());
         let _ = script::patch_in(&argv, |_| false);
     }
     let words: Vec<String> = text.split('\n').map(str::to_owned).collect();

@@ -2,6 +2,8 @@
 //!
 //! - [`part`]: an argument list, taken apart into simple commands
 //! - [`rules`]: what a person wrote about commands that begin in a certain way
+//! - [`wrapper`]: commands that start other commands
+//! - [`program`]: where programs lie, and whether a command could have put them there
 //! - [`safe`], [`dangerous`]: what is known of commands without rules
 //! - [`decide`]: the decision about a command; [`explain`]: the same in words, with what would change it
 //! - [`amendment`]: which rule is offered to a person to be saved
@@ -21,8 +23,10 @@ pub mod explain;
 pub mod grants;
 pub mod part;
 pub mod patch;
+pub mod program;
 pub mod rules;
 pub mod safe;
+pub mod wrapper;
 
 /// The system that commands run on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -11,6 +11,8 @@
 //! - `sandbox`: what a child may touch; a sandbox turns one argument list into another
 //! - `script`: what a shell script consists of
 //! - `policy`: rules about commands
+//! - `programs`: where the programs of a command lie
+//! - `quiet_git`: variables that keep `git` from running programs which a repository names
 //!
 //! Not here: who is asked before a command runs (the engine decides, the agent asks).
 
@@ -20,6 +22,8 @@ pub mod dialogue;
 pub mod environment;
 pub mod policy;
 pub mod process;
+pub mod programs;
+pub mod quiet_git;
 pub mod sandbox;
 pub mod script;
 pub mod service;

@@ -2,18 +2,24 @@
 //!
 //! A script is taken apart only if every piece of it is known: then each command can be judged for
 //! itself. Whatever could hide something else (substitutions, variables, control flow) leaves the
-//! script whole.
+//! script whole. Beside that stands every command that can be seen somewhere in it, so that what is to be
+//! stopped is found wherever it stands.
 //!
-//! Everything here is a function of its argument and answers for any text.
+//! Everything here is a function of its argument, answers for any text, and works in proportion to its length.
 //!
 //! Not here: what is thought of the commands (`pellucid_engine::approval`).
 
+mod given;
+mod literal;
 mod patch;
 mod plain;
+mod scan;
+mod seen;
 mod shell;
 mod single;
 mod tree;
 
+use pellucid_engine::approval::part::Mark;
 use pellucid_engine::approval::part::Part;
 use pellucid_engine::approval::part::Parts;
 use pellucid_engine::approval::part::Split;
@@ -24,28 +30,57 @@ pub use patch::patch_in;
 
 /// The commands that an argument list would run.
 pub fn parts(argv: &[String]) -> Parts {
-    let Some(script) = shell::script(argv) else {
-        return Parts::whole(argv, Split::NoScript);
+    let (Some(script), [shell, ..]) = (shell::script(argv), argv) else {
+        return Parts::whole(argv, Split::NoScript, seen::in_words(argv), None);
     };
+    let literal = literal::commands(script);
+    let whole = |seen| Parts::whole(argv, Split::Opaque, seen, literal.as_ref().err().copied());
     let Some(tree) = tree::parse_whole(script) else {
-        return Parts::whole(argv, Split::Opaque);
+        return whole(seen::in_script(script));
     };
-    let plain = plain::commands(&tree, script).unwrap_or_default();
-    let plain = plain.into_iter().map(part).collect();
-    Parts::of_script(plain, Split::Plain)
-        .or_else(|| Parts::of_script(vec![part(single::command(&tree, script)?)], Split::Complex))
-        .unwrap_or_else(|| Parts::whole(argv, Split::Opaque))
+    if let Some(parts) = plain_parts(&tree, script).and_then(|parts| Parts::of_script(shell, parts, Split::Plain)) {
+        return parts;
+    }
+    let seen = seen::in_script(script);
+    match single::command(&tree, script) {
+        Some(words) => {
+            let mark = Some(literal.as_ref().err().copied().unwrap_or(Mark::Unclear));
+            let part = Part { words, inner: Vec::new(), seen, mark };
+            Parts::of_script(shell, vec![part], Split::Complex).unwrap_or_else(|| whole(Vec::new()))
+        }
+        None => whole(seen),
+    }
 }
 
-/// The commands of an argument list that is a shell with a script of plain commands.
-pub fn plain_commands(argv: &[String]) -> Option<Vec<Vec<String>>> {
-    let script = shell::script(argv)?;
-    plain::commands(&tree::parse_whole(script)?, script).filter(|commands| !commands.is_empty())
+/// The commands of a script that has nothing else; absent if it is not plain.
+fn plain_parts(tree: &tree_sitter::Tree, script: &str) -> Option<Vec<Part>> {
+    let commands = plain::commands(tree, script)?;
+    let literal = literal::commands(script);
+    let otherwise = literal.as_ref().err().copied().unwrap_or(Mark::Unclear);
+    let literal = literal.ok().filter(|literal| literal.len() == commands.len());
+    let mark = |at: usize, words: &[String]| match literal.as_ref().map(|literal| &literal[at]) {
+        Some(literal) if literal.mark.is_some() => literal.mark,
+        Some(literal) if literal.words == words => None,
+        // Two readers that disagree are no ground to let anything go.
+        _ => Some(otherwise),
+    };
+    let seen = seen::by_command(tree, script);
+    let parts = commands.into_iter().zip(seen).enumerate().map(|(at, (words, seen))| {
+        let mark = mark(at, &words);
+        let nested = shell::script(&words).filter(|_| mark.is_none());
+        let inner = nested.and_then(inner).unwrap_or_default();
+        Part { words, inner, seen, mark }
+    });
+    Some(parts.collect())
 }
 
-fn part(words: Vec<String>) -> Part {
-    let inner = plain_commands(&words).unwrap_or_default();
-    Part { words, inner }
+/// The commands of a plain script in a script. Deeper ones are not known.
+fn inner(script: &str) -> Option<Vec<Part>> {
+    let commands = plain::commands(&tree::parse_whole(script)?, script)?;
+    let literal = literal::commands(script).ok()?;
+    let is_same = |(one, other): (&Vec<String>, &literal::Command)| *one == other.words;
+    let agree = commands.len() == literal.len() && commands.iter().zip(&literal).all(is_same);
+    agree.then(|| literal.into_iter().map(|it| Part { mark: it.mark, ..Part::new(it.words) }).collect())
 }
 
 #[cfg(test)]
@@ -53,6 +88,9 @@ mod tests {
     use expect_test::Expect;
     use expect_test::expect;
     use pellucid_engine::approval::grants::canonical;
+    use pellucid_engine::approval::program::Place;
+    use pellucid_engine::approval::program::Program;
+    use pellucid_engine::approval::program::Programs;
     use proptest::prelude::*;
 
     use super::*;
@@ -64,9 +102,11 @@ mod tests {
     fn render(parts: &Parts) -> String {
         let commands: Vec<String> = parts
             .iter()
-            .map(|part| match part.inner.as_slice() {
-                [] => format!("{:?}", part.words),
-                inner => format!("{:?} with {inner:?}", part.words),
+            .map(|part| {
+                let mark = part.mark.map(|mark| format!(" ({mark:?})")).unwrap_or_default();
+                let inner: Vec<_> = part.inner.iter().map(|part| &part.words).collect();
+                let inner = if inner.is_empty() { String::new() } else { format!(" with {inner:?}") };
+                format!("{:?}{inner}{mark}", part.words)
             })
             .collect();
         format!("{:?} {}", parts.split(), commands.join(" "))
@@ -118,25 +158,25 @@ mod tests {
                 rg -g"*.py" x
                     Plain ["rg", "-g*.py", "x"]
                 echo a\ b
-                    Plain ["echo", "a\\ b"]
+                    Plain ["echo", "a\\ b"] (Backslash)
                 echo ''
                     Plain ["echo", ""]
                 echo ""
                     Plain ["echo", ""]
                 echo "a\"b"
-                    Plain ["echo", "a\\\"b"]
+                    Plain ["echo", "a\\\"b"] (Unclear)
                 echo "a⏎b"
                     Plain ["echo", "a\nb"]
                 cd /a && touch *.c ~/x
-                    Plain ["cd", "/a"] ["touch", "*.c", "~/x"]
+                    Plain ["cd", "/a"] ["touch", "*.c", "~/x"] (Glob)
                 bash -c "ls && pwd"
                     Plain ["bash", "-c", "ls && pwd"] with [["ls"], ["pwd"]]
                 bash -c 'bash -c "rm -rf x"'
                     Plain ["bash", "-c", "bash -c \"rm -rf x\""] with [["bash", "-c", "rm -rf x"]]
                 time make
-                    Plain ["time", "make"]
+                    Plain ["time", "make"] (Unclear)
                 make {a,b} c=d
-                    Plain ["make", "{a,b}", "c=d"]
+                    Plain ["make", "{a,b}", "c=d"] (Brace)
             "#]],
         );
     }
@@ -163,35 +203,35 @@ mod tests {
             "#,
             &expect![[r#"
                 mkdir d > /dev/null
-                    Complex ["mkdir", "d"]
+                    Complex ["mkdir", "d"] (Redirection)
                 ls 2>&1
-                    Complex ["ls"]
+                    Complex ["ls"] (Redirection)
                 A=1 B=2 make all
-                    Complex ["make", "all"]
+                    Complex ["make", "all"] (Assignment)
                 python3 <<'PY'⏎print(1)⏎PY
-                    Complex ["python3"]
+                    Complex ["python3"] (Redirection)
                 cat <<EOF⏎$HOME⏎EOF
-                    Complex ["cat"]
+                    Complex ["cat"] (Redirection)
                 wc <<< word
-                    Complex ["wc"]
+                    Complex ["wc"] (Redirection)
                 ls # comment
-                    Complex ["ls"]
+                    Complex ["ls"] (Comment)
                 make &
-                    Complex ["make"]
+                    Complex ["make"] (Background)
                 (make)
-                    Complex ["make"]
+                    Complex ["make"] (Group)
                 { make; }
-                    Complex ["make"]
+                    Complex ["make"] (ControlFlow)
                 ! make
-                    Complex ["make"]
+                    Complex ["make"] (ControlFlow)
                 if make; then :; fi
-                    Opaque ["bash", "-lc", "if make; then :; fi"]
+                    Opaque ["bash", "-lc", "if make; then :; fi"] (ControlFlow)
                 mkdir "d" > /dev/null
-                    Opaque ["bash", "-lc", "mkdir \"d\" > /dev/null"]
+                    Opaque ["bash", "-lc", "mkdir \"d\" > /dev/null"] (Redirection)
                 export A=1; make
-                    Complex ["make"]
+                    Complex ["make"] (Unclear)
                 [ -f x ] && make
-                    Complex ["make"]
+                    Complex ["make"] (Unclear)
             "#]],
         );
     }
@@ -221,41 +261,41 @@ mod tests {
             "#,
             &expect![[r##"
                 ls && forb x; echo $HOME
-                    Opaque ["bash", "-lc", "ls && forb x; echo $HOME"]
+                    Opaque ["bash", "-lc", "ls && forb x; echo $HOME"] (Substitution)
                 echo $(rm -rf /)
-                    Opaque ["bash", "-lc", "echo $(rm -rf /)"]
+                    Opaque ["bash", "-lc", "echo $(rm -rf /)"] (Substitution)
                 echo `id`
-                    Opaque ["bash", "-lc", "echo `id`"]
+                    Opaque ["bash", "-lc", "echo `id`"] (Substitution)
                 echo "$A"
-                    Opaque ["bash", "-lc", "echo \"$A\""]
+                    Opaque ["bash", "-lc", "echo \"$A\""] (Substitution)
                 echo "${A}"
-                    Opaque ["bash", "-lc", "echo \"${A}\""]
+                    Opaque ["bash", "-lc", "echo \"${A}\""] (Substitution)
                 a > b && c
-                    Opaque ["bash", "-lc", "a > b && c"]
+                    Opaque ["bash", "-lc", "a > b && c"] (Redirection)
                 for i in 1 2; do rm x; rm y; done
-                    Opaque ["bash", "-lc", "for i in 1 2; do rm x; rm y; done"]
+                    Opaque ["bash", "-lc", "for i in 1 2; do rm x; rm y; done"] (ControlFlow)
                 f() { rm x; rm y; }
-                    Opaque ["bash", "-lc", "f() { rm x; rm y; }"]
+                    Opaque ["bash", "-lc", "f() { rm x; rm y; }"] (Group)
                 cat <(ls)
-                    Opaque ["bash", "-lc", "cat <(ls)"]
+                    Opaque ["bash", "-lc", "cat <(ls)"] (Redirection)
                 "ls" -a
-                    Opaque ["bash", "-lc", "\"ls\" -a"]
+                    Opaque ["bash", "-lc", "\"ls\" -a"] (QuotedName)
                 $CMD x
-                    Opaque ["bash", "-lc", "$CMD x"]
+                    Opaque ["bash", "-lc", "$CMD x"] (Substitution)
                 A=1
-                    Opaque ["bash", "-lc", "A=1"]
+                    Opaque ["bash", "-lc", "A=1"] (Assignment)
                 echo 'unbalanced
-                    Opaque ["bash", "-lc", "echo 'unbalanced"]
+                    Opaque ["bash", "-lc", "echo 'unbalanced"] (Unclear)
                 echo (
-                    Opaque ["bash", "-lc", "echo ("]
+                    Opaque ["bash", "-lc", "echo ("] (Group)
                 ls &&
                     Opaque ["bash", "-lc", "ls &&"]
                 echo $'a'
-                    Opaque ["bash", "-lc", "echo $'a'"]
+                    Opaque ["bash", "-lc", "echo $'a'"] (Substitution)
                 echo $((1+1))
-                    Opaque ["bash", "-lc", "echo $((1+1))"]
+                    Opaque ["bash", "-lc", "echo $((1+1))"] (Substitution)
                 # only a comment
-                    Opaque ["bash", "-lc", "# only a comment"]
+                    Opaque ["bash", "-lc", "# only a comment"] (Comment)
             "##]],
         );
         check_scripts("", &expect![[r#""#]]);
@@ -289,7 +329,9 @@ mod tests {
     fn the_same_command_is_the_same_grant() {
         let key = |words: &[&str]| {
             let argv = argv(words);
-            canonical(&argv, &parts(&argv))
+            let mut programs = Programs::new(None);
+            programs.add(&argv[0], Program { place: Place::System, behind: None });
+            canonical(&argv, &parts(&argv), &programs)
         };
         let same: &[(&[&str], &[&str])] = &[
             (&["bash", "-lc", "make all"], &["make", "all"]),
@@ -397,8 +439,8 @@ mod tests {
                 "until", "select", "function", "time", "unset", "declare", "export", "local", "readonly", "typeset"];
             prop_assume!(!keywords.contains(&words[0].as_str()));
             let script = shlex::try_join(words.iter().map(String::as_str)).unwrap();
-            let found = plain_commands(&argv(&["sh", "-c", &script]));
-            prop_assert_eq!(found, Some(vec![words]));
+            let parts = parts(&argv(&["sh", "-c", &script]));
+            prop_assert_eq!(parts.only_plain().map(|part| (&part.words, part.mark)), Some((&words, None)));
         }
     }
 }

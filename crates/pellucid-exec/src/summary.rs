@@ -13,6 +13,9 @@ mod tools;
 /// What joins commands.
 const CONNECTORS: [&str; 4] = ["&&", "||", "|", ";"];
 
+/// Longer scripts are shown whole.
+const SCRIPT_BYTES_MAX: usize = 16 << 10;
+
 /// What a command is about, part by part.
 pub fn summary(argv: &[String]) -> Vec<ParsedCommand> {
     let mut parts = match script_of(argv) {
@@ -44,7 +47,8 @@ fn script_of(argv: &[String]) -> Option<Script<'_>> {
 
 fn of_script(script: &str) -> Vec<ParsedCommand> {
     let whole = || vec![ParsedCommand::Unknown { cmd: script.to_owned() }];
-    let Some(commands) = split::commands(script) else { return whole() };
+    let is_short = script.len() <= SCRIPT_BYTES_MAX;
+    let Some(commands) = is_short.then(|| split::commands(script)).flatten() else { return whole() };
     let words = shlex::split(script).unwrap_or_else(|| vec![script.to_owned()]);
     let is_joined = commands.len() > 1 || words.iter().any(|word| CONNECTORS.contains(&word.as_str()));
     let has = |wanted: &[&str]| words.windows(wanted.len()).any(|some| some == wanted);

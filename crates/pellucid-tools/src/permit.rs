@@ -3,6 +3,8 @@
 //! The engine decides; this asks and remembers. The same way serves commands that run within a
 //! call and those that are left running.
 
+use std::ffi::OsStr;
+use std::ffi::OsString;
 use std::path::Path;
 use std::path::PathBuf;
 
@@ -18,7 +20,11 @@ use pellucid_engine::approval::denial::Denied;
 use pellucid_engine::approval::grants;
 use pellucid_engine::approval::grants::GrantKey;
 use pellucid_engine::approval::part::Parts;
+use pellucid_engine::approval::program::Programs;
 use pellucid_exec::process::Variables;
+use pellucid_exec::programs;
+use pellucid_exec::programs::Ground;
+use pellucid_exec::quiet_git;
 use pellucid_exec::script;
 use pellucid_exec::summary::summary;
 use pellucid_protocol::approval::ExecApprovalRequest;
@@ -64,6 +70,8 @@ pub(crate) struct Permit {
     pub is_sandboxed: bool,
     consent: Consent,
     proposed_amendment: Option<Vec<String>>,
+    /// Whether programs that a repository names are kept from running.
+    is_git_quiet: bool,
 }
 
 /// Why a command did not run.
@@ -79,7 +87,8 @@ pub(crate) enum Refused {
 pub(crate) async fn permit(job: &Job, request: &Request<'_>) -> Result<Permit, Refused> {
     let situation = &job.situation;
     let parts = script::parts(request.argv);
-    let keys = keys(request, &parts);
+    let programs = programs(job, request, &parts);
+    let keys = keys(request, &parts, &programs);
     let decision = {
         let (rules, grants) = (job.toolbox.rules(), job.toolbox.grants());
         decide(&Question {
@@ -92,20 +101,22 @@ pub(crate) async fn permit(job: &Job, request: &Request<'_>) -> Result<Permit, R
             prefix_rule: request.rights.prefix_rule.as_deref(),
             grants: &grants,
             keys: &keys,
+            programs: &programs,
             platform: Platform::HERE,
         })
     };
     let is_sandboxed = decision.attempt == Attempt::Inside;
+    let is_git_quiet = decision.guards_git();
     match decision.requirement {
         Requirement::Run { is_granted, proposed_amendment } => {
             let consent = if is_granted { Consent::Given } else { Consent::NotAsked };
-            Ok(Permit { is_sandboxed, consent, proposed_amendment })
+            Ok(Permit { is_sandboxed, consent, proposed_amendment, is_git_quiet })
         }
         Requirement::Reject { text } => Err(Refused::ByPolicy(text)),
         Requirement::Ask { reason, proposed_amendment } => {
             let reason = reason.or_else(|| request.rights.justification.clone());
             ask(job, request, &keys, reason, proposed_amendment.clone()).await?;
-            Ok(Permit { is_sandboxed, consent: Consent::Given, proposed_amendment })
+            Ok(Permit { is_sandboxed, consent: Consent::Given, proposed_amendment, is_git_quiet })
         }
     }
 }
@@ -126,7 +137,8 @@ pub(crate) async fn after(
         AfterDenial::Fail => After::Denied,
         AfterDenial::Retry => After::Again(permit.outside()),
         AfterDenial::Ask => {
-            let keys = keys(request, &script::parts(request.argv));
+            let parts = script::parts(request.argv);
+            let keys = keys(request, &parts, &programs(job, request, &parts));
             let reason = Some(denial::RETRY_REASON.to_owned());
             match ask(job, request, &keys, reason, permit.proposed_amendment.clone()).await {
                 Ok(()) => After::Again(permit.outside()),
@@ -151,7 +163,7 @@ pub(crate) enum After {
 
 impl Permit {
     fn outside(&self) -> Self {
-        Self { is_sandboxed: false, consent: Consent::Given, proposed_amendment: None }
+        Self { is_sandboxed: false, consent: Consent::Given, proposed_amendment: None, is_git_quiet: false }
     }
 
     /// The command as it is started: behind the sandbox, if it runs in one. `env` becomes what it has to be given.
@@ -163,6 +175,9 @@ impl Permit {
         env: &mut Variables,
     ) -> Result<Vec<String>, Refused> {
         let argv = job.toolbox.with_login(argv, cwd, &job.situation, env);
+        if self.is_git_quiet {
+            quiet_git::quiet(env);
+        }
         if !self.is_sandboxed {
             return Ok(argv);
         }
@@ -170,9 +185,23 @@ impl Permit {
     }
 }
 
-fn keys(request: &Request<'_>, parts: &Parts) -> Vec<GrantKey> {
+/// Where the programs of a command lie.
+fn programs(job: &Job, request: &Request<'_>, parts: &Parts) -> Programs {
+    let situation = &job.situation;
+    let temporary = situation.environment.get(OsStr::new("TMPDIR")).map(PathBuf::from);
+    let writable = situation.writable_roots.iter().chain([&situation.cwd]).cloned().chain(temporary).collect();
+    let ground = Ground {
+        cwd: request.cwd,
+        search_path: situation.environment.get(OsStr::new("PATH")).map(OsString::as_os_str),
+        writable,
+        shell: &situation.shell,
+    };
+    programs::look_up(parts, &ground)
+}
+
+fn keys(request: &Request<'_>, parts: &Parts, programs: &Programs) -> Vec<GrantKey> {
     vec![GrantKey::Command {
-        command: grants::canonical(request.argv, parts),
+        command: grants::canonical(request.argv, parts, programs),
         cwd: request.cwd.to_string_lossy().into_owned(),
         permissions: request.rights.permissions(),
         tty: request.tty,

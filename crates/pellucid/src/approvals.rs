@@ -14,12 +14,16 @@ use pellucid_engine::approval::explain::Explanation;
 use pellucid_engine::approval::explain::explain;
 use pellucid_engine::approval::grants::Grants;
 use pellucid_engine::approval::part::Parts;
+use pellucid_engine::approval::program::Programs;
 use pellucid_engine::approval::rules::Rule;
 use pellucid_engine::command_line::joined;
 use pellucid_exec::policy::Policy;
+use pellucid_exec::programs;
+use pellucid_exec::programs::Ground;
 use pellucid_exec::script;
 use pellucid_protocol::approval::SandboxPermissions;
 use pellucid_protocol::settings::ApprovalPolicy;
+use pellucid_protocol::settings::SandboxPolicy;
 use pellucid_workspace::shell;
 use serde_json::Value;
 use serde_json::json;
@@ -43,7 +47,7 @@ pub fn run(shared: &Shared, args: ApprovalsArgs) -> Result<ExitCode, Failure> {
     let mut start = Start::asking(shared, &turn, approval.map(policy))?;
     let policy = start.read_rules()?.clone();
     let permissions = if escalated { SandboxPermissions::RequireEscalated } else { SandboxPermissions::UseDefault };
-    let explained = Explained::new(&start.config, policy, argv(command, &start.env), permissions);
+    let explained = Explained::new(&start, policy, argv(command, &start.env), permissions);
     let text = if json { format!("{:#}\n", explained.json()) } else { explained.text() };
     print::out(&text)?;
     Ok(ExitCode::SUCCESS)
@@ -83,8 +87,10 @@ struct Explained {
 }
 
 impl Explained {
-    fn new(config: &Config, policy: Policy, argv: Vec<String>, permissions: SandboxPermissions) -> Self {
+    fn new(start: &Start, policy: Policy, argv: Vec<String>, permissions: SandboxPermissions) -> Self {
+        let config = &start.config;
         let parts = script::parts(&argv);
+        let programs = programs(config, &start.env, &parts);
         let (approval_policy, sandbox) = (config.permissions.approval_policy, &config.permissions.sandbox_policy);
         let question = Question {
             argv: &argv,
@@ -96,6 +102,7 @@ impl Explained {
             prefix_rule: None,
             grants: &Grants::default(),
             keys: &[],
+            programs: &programs,
             platform: Platform::HERE,
         };
         let outcome = match escalation_refusal(approval_policy, permissions) {
@@ -151,6 +158,23 @@ impl Explained {
 
 fn matches_any(rule: &Rule, parts: &Parts) -> bool {
     parts.iter().any(|part| rule.matched(&part.words).is_some())
+}
+
+/// Where the programs of a command lie.
+fn programs(config: &Config, env: &Env, parts: &Parts) -> Programs {
+    let roots = match &config.permissions.sandbox_policy {
+        SandboxPolicy::WorkspaceWrite { writable_roots, .. } => writable_roots.as_slice(),
+        _ => &[],
+    };
+    let search_path = env.var_os("PATH");
+    let shell = shell::user_shell(&|name| env.var_os(name)).path;
+    let ground = Ground {
+        cwd: &config.cwd,
+        search_path: search_path.as_deref(),
+        writable: roots.iter().cloned().chain(env.var_os("TMPDIR").map(PathBuf::from)).collect(),
+        shell: &shell,
+    };
+    programs::look_up(parts, &ground)
 }
 
 #[cfg(test)]

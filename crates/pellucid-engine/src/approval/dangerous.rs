@@ -1,24 +1,42 @@
-//! Commands that are asked about even where everything else runs.
+//! Commands that are asked about even where everything else runs: removal by force.
 //!
-//! The list is short on purpose: it catches the usual slip, not an adversary. A sandbox and rules do that.
+//! It is looked for in every command that can be seen in a script, however it is spelt. That catches a slip in
+//! any clothes, not an adversary: a program can remove files without `rm`. A sandbox holds that.
 
+use crate::approval::part::Begins;
 use crate::approval::part::Part;
+use crate::approval::part::Seen;
+use crate::approval::wrapper::base_name;
 
-/// Whether a command is dangerous: itself, or anything in its script.
+/// Whether a command is dangerous: itself, or anything that can be seen in it.
 pub fn is_dangerous(part: &Part) -> bool {
-    destroys(&part.words) || part.inner.iter().any(|words| destroys(words))
+    part.seen.iter().any(removes_by_force)
 }
 
-fn destroys(words: &[String]) -> bool {
-    let mut words = words;
-    while let Some((first, rest)) = words.split_first() {
-        match first.as_str() {
-            "sudo" => words = rest,
-            "rm" => return rest.first().is_some_and(|option| option == "-f" || option == "-rf"),
-            _ => return false,
+fn removes_by_force(seen: &Seen) -> bool {
+    match seen.begins {
+        Begins::First | Begins::Pattern => match seen.words.split_first() {
+            Some((program, arguments)) => {
+                base_name(program) == "rm" && arguments.iter().take_while(|it| *it != "--").any(|it| is_force(it))
+            }
+            None => false,
+        },
+        Begins::Anywhere => {
+            let mut is_forced = false;
+            seen.words.iter().rev().any(|word| {
+                is_forced |= is_force(word);
+                is_forced && base_name(word) == "rm"
+            })
         }
     }
-    false
+}
+
+/// `-f`, alone or among other letters, or `--force`, which may be shortened.
+fn is_force(option: &str) -> bool {
+    match option.strip_prefix("--") {
+        Some(name) => !name.is_empty() && "force".starts_with(name),
+        None => option.strip_prefix('-').is_some_and(|letters| letters.contains('f')),
+    }
 }
 
 #[cfg(test)]
@@ -26,22 +44,24 @@ mod tests {
     use super::*;
     use crate::approval::rules::testing::words;
 
-    #[test]
-    fn forced_removal_is_dangerous() {
-        for line in ["rm -f a", "rm -rf a", "sudo rm -rf /", "sudo sudo rm -f a", "rm -f"] {
-            assert!(is_dangerous(&Part::new(words(line))), "{line}");
-        }
-        for line in ["rm a", "rm -fr a", "rm -r a", "/bin/rm -rf a", "sudo", "sudo ls", "sudo -u x rm -rf a", "rm"] {
-            assert!(!is_dangerous(&Part::new(words(line))), "{line}");
-        }
-        assert!(!is_dangerous(&Part::new(Vec::new())));
+    fn is_forced(line: &str, begins: Begins) -> bool {
+        removes_by_force(&Seen { words: words(line), begins })
     }
 
     #[test]
-    fn a_script_is_dangerous_when_anything_in_it_is() {
-        let script =
-            |inner: &[&str]| Part { words: words("bash -c x"), inner: inner.iter().map(|line| words(line)).collect() };
-        assert!(is_dangerous(&script(&["ls", "rm -rf a"])));
-        assert!(!is_dangerous(&script(&["ls", "rm a"])));
+    fn forced_removal_is_dangerous_in_any_order() {
+        for line in
+            ["rm -f a", "rm -rf a", "rm -fr a", "rm -r -f a", "rm a -Rf", "rm --force a", "rm --for a", "/bin/rm -f"]
+        {
+            assert!(is_forced(line, Begins::First), "{line}");
+            assert!(is_forced(&format!("x {line}"), Begins::Anywhere), "{line}");
+        }
+        for line in
+            ["rm a", "rm -r a", "rm", "rm -- -f", "rm --recursive a", "rmdir -f", "ls -f rm", "rm --one-file-system a"]
+        {
+            assert!(!is_forced(line, Begins::First), "{line}");
+        }
+        assert!(!is_forced("ls -f rm", Begins::Anywhere));
+        assert!(!is_dangerous(&Part::new(Vec::new())));
     }
 }

@@ -3,6 +3,10 @@
 //! Every part of the command is judged: by the rules that match it, or, if none does, by a heuristic.
 //! The strictest judgement wins. A decision carries all judgements, so that it can be explained.
 //!
+//! A rule that allows counts only for a part whose words are exactly what its program is given, read by a shell
+//! and run by a program that no command can have put there. A command leaves the sandbox by rules only if each
+//! of its parts is allowed like that, so whatever is written around an allowed command frees nothing.
+//!
 //! Not here: words for people (`explain`), what a sandbox does to a command that runs (`denial`).
 
 use pellucid_protocol::approval::RuleDecision;
@@ -15,11 +19,15 @@ use crate::approval::amendment;
 use crate::approval::dangerous;
 use crate::approval::grants::GrantKey;
 use crate::approval::grants::Grants;
+use crate::approval::part::Mark;
 use crate::approval::part::Part;
 use crate::approval::part::Parts;
+use crate::approval::part::Split;
+use crate::approval::program::Programs;
 use crate::approval::rules::Rule;
 use crate::approval::rules::Rules;
 use crate::approval::safe;
+use crate::approval::safe::Reads;
 use crate::command_line::joined;
 
 /// What is to be decided.
@@ -43,6 +51,8 @@ pub struct Question<'a> {
     pub grants: &'a Grants,
     /// Under which keys this command would have been allowed.
     pub keys: &'a [GrantKey],
+    /// Where the programs lie.
+    pub programs: &'a Programs,
     /// The system it runs on.
     pub platform: Platform,
 }
@@ -96,7 +106,7 @@ pub enum Attempt {
 pub enum Outside {
     /// There is none by the settings.
     NoSandbox,
-    /// A rule allows the command.
+    /// Rules allow every part of the command.
     Rule,
     /// The model asked for it.
     Escalation,
@@ -109,6 +119,32 @@ pub struct Judgement {
     pub words: Vec<String>,
     /// What was found.
     pub grounds: Grounds,
+    /// Rules that would allow it, but do not count.
+    pub ignored: Vec<Rule>,
+    /// Why no rule that allows counts for it, if so.
+    pub obstacle: Option<Obstacle>,
+}
+
+/// Why a rule that allows a part does not count.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Obstacle {
+    /// Its words are not all there is to it.
+    Mark(Mark),
+    /// The shell is neither the person's nor the system's.
+    Shell(String),
+    /// A command could have put the program there, or can put another before it.
+    Changeable(String),
+}
+
+/// A rule that matches.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Match {
+    /// The rule.
+    pub rule: Rule,
+    /// The words that it matches.
+    pub prefix: Vec<String>,
+    /// Whether it was matched by the part's own words, letter by letter; otherwise by a command seen in it.
+    pub is_by_letter: bool,
 }
 
 /// What a judgement stands on.
@@ -117,7 +153,7 @@ pub enum Grounds {
     /// Rules that match.
     ///
     /// Invariant: not empty.
-    Rules(Vec<Rule>),
+    Rules(Vec<Match>),
     /// No rule matches.
     Heuristic(Heuristic),
 }
@@ -127,6 +163,8 @@ pub enum Grounds {
 pub enum Heuristic {
     /// It is known to be safe.
     KnownSafe,
+    /// It is `git` that only reads, and it runs in a sandbox with the repository's programs switched off.
+    SafeRepository,
     /// It is dangerous, and somebody can be asked.
     Dangerous,
     /// It is dangerous, and nobody can be asked.
@@ -151,7 +189,9 @@ impl Heuristic {
     /// What it says.
     pub fn decision(self) -> RuleDecision {
         match self {
-            Self::KnownSafe | Self::NotAsked | Self::Unconfined | Self::Confined => RuleDecision::Allow,
+            Self::KnownSafe | Self::SafeRepository | Self::NotAsked | Self::Unconfined | Self::Confined => {
+                RuleDecision::Allow
+            }
             Self::Dangerous | Self::NoReadOnlySandbox | Self::Untrusted | Self::Escalated => RuleDecision::Prompt,
             Self::DangerousUnasked | Self::NoReadOnlySandboxUnasked => RuleDecision::Forbidden,
         }
@@ -162,16 +202,25 @@ impl Judgement {
     /// What it amounts to.
     pub fn decision(&self) -> RuleDecision {
         match &self.grounds {
-            Grounds::Rules(rules) => strictest(rules.iter().map(|rule| rule.decision)),
+            Grounds::Rules(matches) => strictest(matches.iter().map(|found| found.rule.decision)),
             Grounds::Heuristic(heuristic) => heuristic.decision(),
         }
     }
 
-    fn rules(&self) -> &[Rule] {
+    fn matches(&self) -> &[Match] {
         match &self.grounds {
-            Grounds::Rules(rules) => rules,
+            Grounds::Rules(matches) => matches,
             Grounds::Heuristic(_) => &[],
         }
+    }
+
+    fn rules(&self) -> impl Iterator<Item = &Rule> {
+        self.matches().iter().map(|found| &found.rule)
+    }
+
+    /// Whether rules allow it, and none says otherwise.
+    pub fn is_allowed_by_rules(&self) -> bool {
+        !self.matches().is_empty() && self.decision() == RuleDecision::Allow
     }
 
     fn is_heuristic(&self, decision: RuleDecision) -> bool {
@@ -188,6 +237,14 @@ impl Decision {
     /// Every rule that matches, part by part.
     pub fn rules(&self) -> impl Iterator<Item = &Rule> {
         self.judgements.iter().flat_map(Judgement::rules)
+    }
+
+    /// Whether the command runs because it is `git` that only reads, so that programs which the repository names
+    /// have to be switched off.
+    pub fn guards_git(&self) -> bool {
+        let is = |judgement: &Judgement, heuristic| judgement.grounds == Grounds::Heuristic(heuristic);
+        let is_safe = |it: &Judgement| is(it, Heuristic::KnownSafe) || is(it, Heuristic::SafeRepository);
+        self.judgements.iter().all(is_safe) && self.judgements.iter().any(|it| is(it, Heuristic::SafeRepository))
     }
 }
 
@@ -215,15 +272,53 @@ pub fn escalation_refusal(policy: ApprovalPolicy, permissions: SandboxPermission
 }
 
 fn judge(part: &Part, question: &Question<'_>) -> Judgement {
-    let rules: Vec<Rule> = question.rules.matching(&part.words).cloned().collect();
-    let grounds = if rules.is_empty() { Grounds::Heuristic(heuristic(part, question)) } else { Grounds::Rules(rules) };
-    Judgement { words: part.words.clone(), grounds }
+    let (mut matches, mut ignored) = (Vec::new(), Vec::new());
+    for rule in question.rules.matching(&part.words) {
+        if rule.decision == RuleDecision::Allow && obstacle(part, rule.n_words(), question).is_some() {
+            ignored.push(rule.clone());
+        } else {
+            let prefix = rule.matched(&part.words).unwrap_or_default().to_vec();
+            matches.push(Match { rule: rule.clone(), prefix, is_by_letter: true });
+        }
+    }
+    for (rule, prefix) in part.seen.iter().flat_map(|seen| question.rules.tightening(seen)) {
+        if !matches.iter().any(|found: &Match| found.rule == *rule) {
+            matches.push(Match { rule: rule.clone(), prefix: prefix.to_vec(), is_by_letter: false });
+        }
+    }
+    let grounds =
+        if matches.is_empty() { Grounds::Heuristic(heuristic(part, question)) } else { Grounds::Rules(matches) };
+    Judgement { words: part.words.clone(), grounds, ignored, obstacle: obstacle(part, part.words.len(), question) }
+}
+
+/// Why a rule of so many words that allows a part does not count for it.
+fn obstacle(part: &Part, n_words: usize, question: &Question<'_>) -> Option<Obstacle> {
+    let (parts, programs) = (question.parts, question.programs);
+    if let Some(shell) = parts.shell().filter(|shell| !programs.is_known_shell(shell)) {
+        return Some(Obstacle::Shell(shell.to_owned()));
+    }
+    let mark = match parts.split() {
+        // Whoever wrote down the whole script has seen all of it.
+        Split::Opaque if n_words == part.words.len() => return None,
+        Split::Opaque | Split::Complex => Some(part.mark.unwrap_or(Mark::Unclear)),
+        Split::Plain | Split::NoScript => part.mark,
+    };
+    if let Some(mark) = mark {
+        return Some(Obstacle::Mark(mark));
+    }
+    let name = part.words.first()?;
+    programs.changeable(name, parts.shell().is_some()).map(Obstacle::Changeable)
 }
 
 fn heuristic(part: &Part, question: &Question<'_>) -> Heuristic {
     let is_asked = question.policy != ApprovalPolicy::Never;
-    if !question.parts.is_complex() && safe::is_known_safe(part, question.platform) {
-        return Heuristic::KnownSafe;
+    match known_reads(part, question) {
+        Some(Reads::Files) => return Heuristic::KnownSafe,
+        Some(Reads::Repository) if is_confined(question.sandbox) && !is_escalated(question) => {
+            return Heuristic::SafeRepository;
+        }
+        // Outside of a sandbox the programs that a repository names could do anything.
+        Some(Reads::Repository) | None => {}
     }
     if dangerous::is_dangerous(part) {
         return if is_asked { Heuristic::Dangerous } else { Heuristic::DangerousUnasked };
@@ -238,6 +333,12 @@ fn heuristic(part: &Part, question: &Question<'_>) -> Heuristic {
         ApprovalPolicy::OnRequest if is_escalated(question) => Heuristic::Escalated,
         ApprovalPolicy::OnRequest => Heuristic::Confined,
     }
+}
+
+fn known_reads(part: &Part, question: &Question<'_>) -> Option<Reads> {
+    let shell = question.parts.shell();
+    let is_readable = !question.parts.is_complex() && shell.is_none_or(|shell| question.programs.is_known_shell(shell));
+    is_readable.then(|| safe::reads(part, shell.is_some(), question.programs, question.platform)).flatten()
 }
 
 fn is_confined(sandbox: &SandboxPolicy) -> bool {
@@ -278,10 +379,9 @@ fn requirement(judgements: &[Judgement], question: &Question<'_>) -> Requirement
 }
 
 fn attempt(judgements: &[Judgement], question: &Question<'_>) -> Attempt {
-    let mut rules = judgements.iter().flat_map(Judgement::rules);
     if !is_confined(question.sandbox) {
         Attempt::Outside(Outside::NoSandbox)
-    } else if overall(judgements) == RuleDecision::Allow && rules.any(|rule| rule.decision == RuleDecision::Allow) {
+    } else if judgements.iter().all(Judgement::is_allowed_by_rules) {
         Attempt::Outside(Outside::Rule)
     } else if is_escalated(question) {
         Attempt::Outside(Outside::Escalation)
@@ -291,17 +391,19 @@ fn attempt(judgements: &[Judgement], question: &Question<'_>) -> Attempt {
 }
 
 /// The rule with the most words among those that say this; of equal ones the last.
-fn most_specific(judgements: &[Judgement], decision: RuleDecision) -> Option<(&Judgement, &Rule)> {
-    let rules = judgements.iter().flat_map(|judgement| judgement.rules().iter().map(move |rule| (judgement, rule)));
-    rules.filter(|(_, rule)| rule.decision == decision).max_by_key(|(_, rule)| rule.n_words())
+fn most_specific(judgements: &[Judgement], decision: RuleDecision) -> Option<&Match> {
+    let matches = judgements.iter().flat_map(Judgement::matches);
+    matches.filter(|found| found.rule.decision == decision).max_by_key(|found| found.rule.n_words())
 }
 
 fn rejection(judgements: &[Judgement], argv: &[String]) -> String {
     let command = joined(argv);
     match most_specific(judgements, RuleDecision::Forbidden) {
-        Some((_, Rule { justification: Some(justification), .. })) => format!("`{command}` rejected: {justification}"),
-        Some((judgement, rule)) => {
-            let prefix = joined(rule.matched(&judgement.words).unwrap_or_default());
+        Some(Match { rule: Rule { justification: Some(justification), .. }, .. }) => {
+            format!("`{command}` rejected: {justification}")
+        }
+        Some(Match { prefix, .. }) => {
+            let prefix = joined(prefix);
             format!("`{command}` rejected: policy forbids commands starting with `{prefix}`")
         }
         None => format!("`{command}` rejected: blocked by policy"),
@@ -309,7 +411,7 @@ fn rejection(judgements: &[Judgement], argv: &[String]) -> String {
 }
 
 fn prompt_reason(judgements: &[Judgement], argv: &[String]) -> Option<String> {
-    let (_, rule) = most_specific(judgements, RuleDecision::Prompt)?;
+    let Match { rule, .. } = most_specific(judgements, RuleDecision::Prompt)?;
     let command = joined(argv);
     Some(match &rule.justification {
         Some(justification) => format!("`{command}` requires approval: {justification}"),
@@ -319,7 +421,7 @@ fn prompt_reason(judgements: &[Judgement], argv: &[String]) -> Option<String> {
 
 fn requested_amendment(judgements: &[Judgement], question: &Question<'_>) -> Option<Vec<String>> {
     let prefix = question.prefix_rule.filter(|prefix| !prefix.is_empty() && !amendment::is_banned(prefix))?;
-    let has_rule = judgements.iter().any(|judgement| !judgement.rules().is_empty());
+    let has_rule = judgements.iter().any(|judgement| !judgement.matches().is_empty());
     (!has_rule).then(|| prefix.to_vec())
 }
 

@@ -6,7 +6,8 @@ use pellucid_protocol::settings::NetworkAccess;
 use proptest::prelude::*;
 
 use super::*;
-use crate::approval::part::Split;
+use crate::approval::part::Seen;
+use crate::approval::program::testing::programs;
 use crate::approval::rules::testing::rule;
 use crate::approval::rules::testing::rules;
 use crate::approval::rules::testing::words;
@@ -58,14 +59,16 @@ impl Case {
     fn parts(&self) -> Parts {
         let parts = self.commands.iter().map(|line| Part::new(words(line))).collect();
         match self.split {
-            Split::Plain | Split::Complex => Parts::of_script(parts, self.split).unwrap(),
-            Split::NoScript | Split::Opaque => Parts::whole(&self.argv(), self.split),
+            Split::Plain | Split::Complex => Parts::of_script("/bin/bash", parts, self.split).unwrap(),
+            Split::NoScript => Parts::whole(&self.argv(), self.split, vec![Seen::command(self.argv())], None),
+            Split::Opaque => Parts::whole(&self.argv(), self.split, Vec::new(), None),
         }
     }
 
     fn decide_with(&self, grants: &Grants, keys: &[GrantKey]) -> Decision {
         let (argv, parts, rules) = (self.argv(), self.parts(), rules(self.rules));
         let prefix_rule = self.prefix_rule.map(words);
+        let programs = programs(parts.iter().map(|part| part.words[0].as_str()).chain(["/bin/bash"]));
         decide(&Question {
             argv: &argv,
             parts: &parts,
@@ -76,6 +79,7 @@ impl Case {
             prefix_rule: prefix_rule.as_deref(),
             grants,
             keys,
+            programs: &programs,
             platform: self.platform,
         })
     }
@@ -107,8 +111,9 @@ fn render(decision: &Decision) -> String {
         Requirement::Reject { text } => format!("reject {text:?}"),
     };
     let grounds = decision.judgements.iter().map(|judgement| match &judgement.grounds {
-        Grounds::Rules(rules) => {
-            let rules: Vec<_> = rules.iter().map(|rule| format!("{} at {}", rule.decision, rule.place)).collect();
+        Grounds::Rules(matches) => {
+            let rules: Vec<_> =
+                matches.iter().map(|found| format!("{} at {}", found.rule.decision, found.rule.place)).collect();
             format!("\n  {:?}: {}", judgement.words, rules.join(", "))
         }
         Grounds::Heuristic(heuristic) => format!("\n  {:?}: {heuristic:?}", judgement.words),
@@ -285,9 +290,9 @@ fn a_rule_that_allows_leaves_the_sandbox() {
     check_decision(
         &Case { rules, commands: &["ls", "touch a"], ..Case::default() },
         &expect![[r#"
-        run Outside(Rule)
-          ["ls"]: KnownSafe
-          ["touch", "a"]: allow at a.rules:1"#]],
+            run Inside
+              ["ls"]: KnownSafe
+              ["touch", "a"]: allow at a.rules:1"#]],
     );
     check_decision(
         &Case { rules, commands: &["touch a", "mv a b"], ..Case::default() },
@@ -365,7 +370,7 @@ fn what_is_offered_to_be_saved() {
     check_decision(
         &Case { commands: &["ls", "touch a"], rules: "allow touch", policy: on_failure, ..Case::default() },
         &expect![[r#"
-            run Outside(Rule)
+            run Inside
               ["ls"]: KnownSafe
               ["touch", "a"]: allow at a.rules:1"#]],
     );
@@ -457,8 +462,9 @@ proptest! {
         sandbox in any_sandbox(),
         permissions in any_permissions(),
     ) {
-        let parts = Parts::of_script(commands.into_iter().map(Part::new).collect(), split).unwrap();
+        let parts = Parts::of_script("bash", commands.into_iter().map(Part::new).collect(), split).unwrap();
         let argv = words("bash -c x");
+        let programs = programs(parts.iter().map(|part| part.words[0].as_str()).chain(["bash"]));
         let grants = Grants::default();
         let decided = |rules: &Rules| {
             decide(&Question {
@@ -471,6 +477,7 @@ proptest! {
                 prefix_rule: None,
                 grants: &grants,
                 keys: &[],
+                programs: &programs,
                 platform: Platform::Linux,
             })
         };

@@ -9,6 +9,8 @@ use crate::approval::decide::Decision;
 use crate::approval::decide::Grounds;
 use crate::approval::decide::Heuristic;
 use crate::approval::decide::Judgement;
+use crate::approval::decide::Match;
+use crate::approval::decide::Obstacle;
 use crate::approval::decide::Outside;
 use crate::approval::decide::Requirement;
 use crate::approval::part::Split;
@@ -45,6 +47,12 @@ pub struct PartExplanation {
     pub decision: RuleDecision,
     /// The rules that match.
     pub rules: Vec<RuleExplanation>,
+    /// Rules that would allow it, but do not count.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub ignored: Vec<RuleExplanation>,
+    /// Why those do not count.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ignored_because: Option<String>,
     /// What is said without rules.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub heuristic: Option<&'static str>,
@@ -57,11 +65,17 @@ pub struct RuleExplanation {
     pub place: String,
     /// The rule.
     pub rule: String,
+    /// The command that it was found by, if that stands somewhere inside.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub seen: Option<Vec<String>>,
 }
 
 /// Explains a decision.
 pub fn explain(decision: &Decision, split: Split) -> Explanation {
-    let place = attempt_text(decision.attempt);
+    let place = match (decision.attempt, inside_because(decision)) {
+        (Attempt::Inside, Some(why)) => format!("it runs in the sandbox: {why}"),
+        (attempt, _) => attempt_text(attempt).to_owned(),
+    };
     let (outcome, what, reason, proposed_amendment) = match &decision.requirement {
         Requirement::Run { is_granted, .. } => {
             let granted = if *is_granted { ", as somebody allowed it for this session" } else { "" };
@@ -95,9 +109,17 @@ impl std::fmt::Display for Explanation {
             writeln!(f, "  {}: {}", joined(&part.command), part.decision)?;
             for rule in &part.rules {
                 writeln!(f, "    {}: {}", rule.place, rule.rule)?;
+                if let Some(seen) = &rule.seen {
+                    writeln!(f, "      matches `{}` in it", joined(seen))?;
+                }
+            }
+            for rule in &part.ignored {
+                let why = part.ignored_because.as_deref().unwrap_or_default();
+                writeln!(f, "    {}: does not count, as {why}: {}", rule.place, rule.rule)?;
             }
             if let Some(heuristic) = part.heuristic {
-                writeln!(f, "    no rule matches; {heuristic}")?;
+                let none = if part.ignored.is_empty() { "no rule matches" } else { "no other rule matches" };
+                writeln!(f, "    {none}; {heuristic}")?;
             }
         }
         if let Some(prefix) = &self.proposed_amendment {
@@ -111,16 +133,43 @@ impl std::fmt::Display for Explanation {
 }
 
 fn part(judgement: &Judgement) -> PartExplanation {
-    let (rules, heuristic) = match &judgement.grounds {
-        Grounds::Rules(rules) => (rules.as_slice(), None),
-        Grounds::Heuristic(heuristic) => (&[] as &[Rule], Some(heuristic_text(*heuristic))),
+    let (matches, heuristic) = match &judgement.grounds {
+        Grounds::Rules(matches) => (matches.as_slice(), None),
+        Grounds::Heuristic(heuristic) => (&[] as &[Match], Some(heuristic_text(*heuristic))),
     };
-    let rule = |rule: &Rule| RuleExplanation { place: rule.place.to_string(), rule: rule.to_string() };
+    let rule = |rule: &Rule, seen| RuleExplanation { place: rule.place.to_string(), rule: rule.to_string(), seen };
+    let matched = |found: &Match| rule(&found.rule, (!found.is_by_letter).then(|| found.prefix.clone()));
+    let is_ignored = !judgement.ignored.is_empty();
     PartExplanation {
         command: judgement.words.clone(),
         decision: judgement.decision(),
-        rules: rules.iter().map(rule).collect(),
+        rules: matches.iter().map(matched).collect(),
+        ignored: judgement.ignored.iter().map(|it| rule(it, None)).collect(),
+        ignored_because: judgement.obstacle.as_ref().filter(|_| is_ignored).map(obstacle_text),
         heuristic,
+    }
+}
+
+/// What kept a command in the sandbox that some rule would have let out.
+fn inside_because(decision: &Decision) -> Option<String> {
+    let is_allowing = |it: &Judgement| it.is_allowed_by_rules() || !it.ignored.is_empty();
+    if !decision.judgements.iter().any(is_allowing) {
+        return None;
+    }
+    let kept = decision.judgements.iter().find(|it| !it.is_allowed_by_rules())?;
+    Some(match &kept.obstacle {
+        Some(obstacle) if !kept.ignored.is_empty() => {
+            format!("no rule that allows counts for `{}`, as {}", joined(&kept.words), obstacle_text(obstacle))
+        }
+        _ => format!("`{}` is not allowed by a rule", joined(&kept.words)),
+    })
+}
+
+fn obstacle_text(obstacle: &Obstacle) -> String {
+    match obstacle {
+        Obstacle::Mark(mark) => format!("there is {} in the script", mark.as_str()),
+        Obstacle::Shell(shell) => format!("`{shell}` is neither your shell nor one in a system folder"),
+        Obstacle::Changeable(path) => format!("commands can write to `{path}`"),
     }
 }
 
@@ -128,7 +177,7 @@ fn attempt_text(attempt: Attempt) -> &'static str {
     match attempt {
         Attempt::Inside => "it runs in the sandbox",
         Attempt::Outside(Outside::NoSandbox) => "it runs without a sandbox, as the settings have none",
-        Attempt::Outside(Outside::Rule) => "it runs outside of the sandbox, as a rule allows it",
+        Attempt::Outside(Outside::Rule) => "it runs outside of the sandbox, as rules allow all of it",
         Attempt::Outside(Outside::Escalation) => "it runs outside of the sandbox, as the model asks for it",
     }
 }
@@ -145,6 +194,9 @@ fn split_text(split: Split) -> &'static str {
 fn heuristic_text(heuristic: Heuristic) -> &'static str {
     match heuristic {
         Heuristic::KnownSafe => "it is known to only read",
+        Heuristic::SafeRepository => {
+            "it is known to only read, in the sandbox and with programs that the repository names switched off"
+        }
         Heuristic::Dangerous => "it is dangerous",
         Heuristic::DangerousUnasked => "it is dangerous and the approval policy never asks",
         Heuristic::NoReadOnlySandbox => "this system has no sandbox that only reads",
@@ -170,14 +222,13 @@ fn changes(decision: &Decision) -> Vec<String> {
     };
     for judgement in decision.judgements.iter().filter(|judgement| judgement.decision() == overall) {
         match &judgement.grounds {
-            Grounds::Rules(rules) => {
-                for rule in rules.iter().filter(|rule| rule.decision == overall) {
+            Grounds::Rules(matches) => {
+                for rule in matches.iter().map(|found| &found.rule).filter(|rule| rule.decision == overall) {
                     add(format!("changing or removing the rule at {}", rule.place));
                 }
             }
             Grounds::Heuristic(heuristic) => {
-                let allow = || format!("the rule {}", amendment::allow_line(&judgement.words));
-                for change in heuristic_changes(*heuristic, allow) {
+                for change in heuristic_changes(*heuristic, || allowing(judgement)) {
                     add(change);
                 }
             }
@@ -196,9 +247,20 @@ fn changes(decision: &Decision) -> Vec<String> {
     changes
 }
 
+/// What would let a part be allowed.
+fn allowing(judgement: &Judgement) -> String {
+    let rule = format!("the rule {}", amendment::allow_line(&judgement.words));
+    match &judgement.obstacle {
+        None => rule,
+        Some(Obstacle::Mark(mark)) => format!("{rule} and a script without {}", mark.as_str()),
+        Some(Obstacle::Shell(_)) => format!("{rule} and your own shell or the system's"),
+        Some(Obstacle::Changeable(path)) => format!("{rule} and a `PATH` on which `{path}` does not come first"),
+    }
+}
+
 fn heuristic_changes(heuristic: Heuristic, allow: impl Fn() -> String) -> Vec<String> {
     match heuristic {
-        Heuristic::KnownSafe | Heuristic::Unconfined => Vec::new(),
+        Heuristic::KnownSafe | Heuristic::SafeRepository | Heuristic::Unconfined => Vec::new(),
         Heuristic::NotAsked => vec![format!("{}, to run it outside of the sandbox", allow())],
         Heuristic::Confined => {
             vec![format!("{}, or the model's asking for escalated permissions, to leave the sandbox", allow())]
@@ -227,13 +289,15 @@ mod tests {
     use crate::approval::grants::Grants;
     use crate::approval::part::Part;
     use crate::approval::part::Parts;
+    use crate::approval::program::testing::programs;
     use crate::approval::rules::testing::rules;
     use crate::approval::rules::testing::words;
 
     fn explanation(policy: ApprovalPolicy, text: &str, commands: &[&str], split: Split) -> Explanation {
         let argv = ["bash", "-lc", &commands.join(" && ")].map(str::to_owned);
         let parts = commands.iter().map(|line| Part::new(words(line))).collect();
-        let parts = Parts::of_script(parts, split).unwrap_or_else(|| Parts::whole(&argv, split));
+        let parts = Parts::of_script("bash", parts, split).unwrap();
+        let programs = programs(commands.iter().map(|line| line.split(' ').next().unwrap()).chain(["bash"]));
         let (rules, grants) = (rules(text), Grants::default());
         let question = Question {
             argv: &argv,
@@ -245,6 +309,7 @@ mod tests {
             prefix_rule: None,
             grants: &grants,
             keys: &[],
+            programs: &programs,
             platform: Platform::Linux,
         };
         explain(&decide(&question), split)
@@ -309,13 +374,13 @@ mod tests {
             rules,
             &["touch a"],
             &expect![[r#"
-            run: it runs outside of the sandbox, as a rule allows it
-            taken apart: yes, its script consists of plain commands
-              touch a: allow
-                a.rules:1: prefix_rule(pattern=["touch"], decision="allow")
-            what would change it:
-              - changing or removing the rule at a.rules:1
-        "#]],
+                run: it runs outside of the sandbox, as rules allow all of it
+                taken apart: yes, its script consists of plain commands
+                  touch a: allow
+                    a.rules:1: prefix_rule(pattern=["touch"], decision="allow")
+                what would change it:
+                  - changing or removing the rule at a.rules:1
+            "#]],
         );
     }
 
@@ -385,7 +450,7 @@ mod tests {
         expect![[r#"
             {
               "outcome": "ask",
-              "what": "if allowed, it runs in the sandbox",
+              "what": "if allowed, it runs in the sandbox: `b c` is not allowed by a rule",
               "proposed_amendment": [
                 "b",
                 "c"

@@ -10,6 +10,7 @@ use pellucid_protocol::approval::SandboxPermissions;
 
 use crate::approval::part::Parts;
 use crate::approval::part::Split;
+use crate::approval::program::Programs;
 
 const SHELL_SCRIPT: &str = "__codex_shell_script__";
 const POWERSHELL_SCRIPT: &str = "__codex_powershell_script__";
@@ -59,9 +60,13 @@ impl Grants {
 /// A command in the form in which grants are compared.
 ///
 /// A script of one plain command is that command, however it is wrapped. Any other script is its text,
-/// whichever shell reads it.
-pub fn canonical(argv: &[String], parts: &Parts) -> Vec<String> {
-    if let Some(part) = parts.only_plain() {
+/// whichever shell reads it. A shell that is neither the person's nor the system's stays: it may be anything.
+/// So do words in which a shell replaces something: `rm '*'` is not `rm *`.
+pub fn canonical(argv: &[String], parts: &Parts, programs: &Programs) -> Vec<String> {
+    if parts.shell().is_some_and(|shell| !programs.is_known_shell(shell)) {
+        return argv.to_vec();
+    }
+    if let Some(part) = parts.only_plain().filter(|part| part.mark.is_none()) {
         return part.words.clone();
     }
     match (parts.split(), argv) {
@@ -97,6 +102,7 @@ fn powershell_script(argv: &[String]) -> Option<&String> {
 mod tests {
     use super::*;
     use crate::approval::part::Part;
+    use crate::approval::program::testing::programs;
     use crate::approval::rules::testing::words;
 
     fn key(command: Vec<String>) -> GrantKey {
@@ -107,8 +113,10 @@ mod tests {
     fn check_canonical(argv: &[&str], split: Split, plain: &[&str], expected: &[&str]) {
         let argv: Vec<String> = argv.iter().map(|word| (*word).to_owned()).collect();
         let plain: Vec<_> = plain.iter().map(|line| Part::new(words(line))).collect();
-        let parts = Parts::of_script(plain, split).unwrap_or_else(|| Parts::whole(&argv, split));
-        assert_eq!(canonical(&argv, &parts), expected);
+        let parts = Parts::of_script(&argv[0], plain, split);
+        let parts = parts.unwrap_or_else(|| Parts::whole(&argv, split, Vec::new(), None));
+        let programs = programs([argv[0].as_str()]);
+        assert_eq!(canonical(&argv, &parts, &programs), expected);
     }
 
     #[test]
@@ -118,6 +126,7 @@ mod tests {
         let script = "ls && pwd";
         check_canonical(&["/bin/sh", "-c", script], Split::Plain, &["ls", "pwd"], &[SHELL_SCRIPT, "-c", script]);
         check_canonical(&["zsh", "-lc", "a > b"], Split::Complex, &["a"], &[SHELL_SCRIPT, "-lc", "a > b"]);
+        check_canonical(&["./bash", "-c", "ls"], Split::Plain, &["ls"], &["./bash", "-c", "ls"]);
         check_canonical(&["sh", "-c", "a $B"], Split::Opaque, &[], &[SHELL_SCRIPT, "-c", "a $B"]);
         check_canonical(&["pwsh", "-NoProfile", "-Command", "ls"], Split::NoScript, &[], &[POWERSHELL_SCRIPT, "ls"]);
         check_canonical(&["/x/powershell.exe", "-c", "ls"], Split::NoScript, &[], &[POWERSHELL_SCRIPT, "ls"]);

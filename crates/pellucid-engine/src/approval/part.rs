@@ -1,5 +1,9 @@
 //! An argument list, taken apart into the simple commands that it would run.
 //!
+//! Two views of the same: its *parts*, which are told only where nothing can hide behind them, and the
+//! commands that can be *seen* in it wherever they stand. What is to run freely is judged by the first, what
+//! is to be stopped also by the second.
+//!
 //! Not here: the taking apart, which needs the grammar of shells (`pellucid-exec`).
 
 /// What an argument list would run.
@@ -9,15 +13,40 @@
 pub struct Parts {
     parts: Vec<Part>,
     split: Split,
+    shell: Option<String>,
 }
 
 /// A simple command.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Part {
     /// Its words, as they stand in the script.
     pub words: Vec<String>,
     /// The commands inside, if it is a shell with a script of plain commands.
-    pub inner: Vec<Vec<String>>,
+    pub inner: Vec<Part>,
+    /// Every command that can be seen in it, itself included, with the words that it would be given.
+    pub seen: Vec<Seen>,
+    /// What keeps its words from being exactly those that the program is given; absent if they are.
+    pub mark: Option<Mark>,
+}
+
+/// A command that can be seen somewhere in a part.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Seen {
+    /// The words, without quotes and backslashes. What a shell replaces stands as it is written.
+    pub words: Vec<String>,
+    /// Where a command may begin in them.
+    pub begins: Begins,
+}
+
+/// Where a command may begin in words.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Begins {
+    /// With the first.
+    First,
+    /// With the first, in which a shell replaces `*`, `?` and `[…]`.
+    Pattern,
+    /// With any of them: nobody can tell which is the program.
+    Anywhere,
 }
 
 /// How an argument list was taken apart.
@@ -33,22 +62,83 @@ pub enum Split {
     Opaque,
 }
 
+/// What makes a script more than commands whose words are exactly what the programs are given.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Mark {
+    /// `A=1` before a command.
+    Assignment,
+    /// `<`, `>`, a here-document or a here-string.
+    Redirection,
+    /// `$` or a backtick.
+    Substitution,
+    /// `*`, `?`, `[`.
+    Glob,
+    /// `{a,b}`.
+    Brace,
+    /// `\`.
+    Backslash,
+    /// `~` where a shell replaces it, `=` at the beginning.
+    Expansion,
+    /// `&`.
+    Background,
+    /// `(`, `)`, or a brace that groups.
+    Group,
+    /// `if`, `for`, `!` and the like.
+    ControlFlow,
+    /// `#`.
+    Comment,
+    /// A name of a program in quotes.
+    QuotedName,
+    /// Anything else: characters that shells read differently, quotes without an end, too long a script.
+    Unclear,
+}
+
+impl Mark {
+    /// The mark in words.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Assignment => "an assignment",
+            Self::Redirection => "a redirection",
+            Self::Substitution => "a variable or a substitution",
+            Self::Glob => "a file name pattern",
+            Self::Brace => "a brace expansion",
+            Self::Backslash => "a backslash",
+            Self::Expansion => "a tilde",
+            Self::Background => "an `&`",
+            Self::Group => "a group",
+            Self::ControlFlow => "control flow",
+            Self::Comment => "a comment",
+            Self::QuotedName => "a quoted program name",
+            Self::Unclear => "something that cannot be read for sure",
+        }
+    }
+}
+
+impl Seen {
+    /// A command whose first word is its program.
+    pub fn command(words: Vec<String>) -> Self {
+        Self { words, begins: Begins::First }
+    }
+}
+
 impl Part {
-    /// A command that is no shell with a script.
+    /// A command that is no shell with a script, each word as the program is given it.
     pub fn new(words: Vec<String>) -> Self {
-        Self { words, inner: Vec::new() }
+        let seen = vec![Seen::command(words.clone())];
+        Self { words, inner: Vec::new(), seen, mark: None }
     }
 }
 
 impl Parts {
-    /// An argument list that is judged as a whole.
-    pub fn whole(argv: &[String], split: Split) -> Self {
-        Self { parts: vec![Part::new(argv.to_vec())], split }
+    /// An argument list that is judged as a whole, with what can be seen in it.
+    pub fn whole(argv: &[String], split: Split, seen: Vec<Seen>, mark: Option<Mark>) -> Self {
+        let shell = argv.first().filter(|_| split != Split::NoScript).cloned();
+        Self { parts: vec![Part { words: argv.to_vec(), inner: Vec::new(), seen, mark }], split, shell }
     }
 
-    /// The commands of a script; absent if there are none.
-    pub fn of_script(parts: Vec<Part>, split: Split) -> Option<Self> {
-        (!parts.is_empty()).then_some(Self { parts, split })
+    /// The commands of a shell's script; absent if there are none.
+    pub fn of_script(shell: &str, parts: Vec<Part>, split: Split) -> Option<Self> {
+        (!parts.is_empty()).then(|| Self { parts, split, shell: Some(shell.to_owned()) })
     }
 
     /// The commands, in the order of the script.
@@ -59,6 +149,11 @@ impl Parts {
     /// How they came about.
     pub fn split(&self) -> Split {
         self.split
+    }
+
+    /// The shell that reads the script, as it is named; absent without a script.
+    pub fn shell(&self) -> Option<&str> {
+        self.shell.as_deref()
     }
 
     /// Whether something that belongs to the command was passed over.

@@ -3,6 +3,9 @@
 //! A rule matches when the first words of a command are the words of the rule, letter by letter. All
 //! rules that match count, and the strictest of them wins; no rule overrides another.
 //!
+//! Rules that ask or forbid are also held against every command that can be seen in a script, and there a
+//! program is itself whichever folder stands before its name.
+//!
 //! Not here: the files that rules are written in (`pellucid-exec`).
 
 use std::collections::BTreeMap;
@@ -10,6 +13,9 @@ use std::fmt;
 
 use pellucid_protocol::approval::RuleDecision;
 
+use crate::approval::part::Begins;
+use crate::approval::part::Seen;
+use crate::approval::wrapper::base_name;
 use crate::facts::PrefixToken;
 
 /// A rule about commands that begin in a certain way.
@@ -84,6 +90,13 @@ impl Rule {
         is_match.then_some(prefix)
     }
 
+    /// The first words of a command, if they are this rule's for a program that is known by another name.
+    fn matched_behind<'w>(&self, words: &'w [String]) -> Option<&'w [String]> {
+        let prefix = words.get(..self.n_words())?;
+        let is_match = self.rest.iter().zip(&prefix[1..]).all(|(token, word)| is_word(token, word));
+        is_match.then_some(prefix)
+    }
+
     /// Its words.
     pub fn tokens(&self) -> Vec<PrefixToken> {
         let first = PrefixToken::Word(self.first.clone());
@@ -108,6 +121,60 @@ fn is_word(token: &PrefixToken, word: &str) -> bool {
         PrefixToken::Word(one) => one == word,
         PrefixToken::OneOf(many) => many.iter().any(|one| one == word),
     }
+}
+
+/// Whether a pattern of file names (`*`, `?`, `[…]`) matches a name. A list of characters matches any one.
+///
+/// The usual way: one place to go back to, so it takes at most the product of both lengths.
+fn matches_pattern(pattern: &str, name: &str) -> bool {
+    let pattern = pattern_pieces(pattern);
+    let name: Vec<char> = name.chars().collect();
+    let (mut p, mut n, mut back) = (0, 0, None);
+    while n < name.len() {
+        match pattern.get(p) {
+            Some(Piece::Many) => {
+                back = Some((p, n));
+                p += 1;
+            }
+            Some(Piece::One) => (p, n) = (p + 1, n + 1),
+            Some(Piece::Exactly(it)) if *it == name[n] => (p, n) = (p + 1, n + 1),
+            _ => match back {
+                Some((star, from)) => {
+                    back = Some((star, from + 1));
+                    (p, n) = (star + 1, from + 1);
+                }
+                None => return false,
+            },
+        }
+    }
+    pattern[p..].iter().all(|piece| matches!(piece, Piece::Many))
+}
+
+enum Piece {
+    Many,
+    One,
+    Exactly(char),
+}
+
+fn pattern_pieces(pattern: &str) -> Vec<Piece> {
+    let mut pieces = Vec::new();
+    let mut rest = pattern.chars();
+    while let Some(next) = rest.next() {
+        let end = || rest.as_str().char_indices().skip(1).find(|(_, it)| *it == ']').map(|(at, _)| at + 1);
+        pieces.push(match next {
+            '*' => Piece::Many,
+            '?' => Piece::One,
+            '[' => match end() {
+                Some(at) => {
+                    rest = rest.as_str()[at..].chars();
+                    Piece::One
+                }
+                None => Piece::Exactly('['),
+            },
+            other => Piece::Exactly(other),
+        });
+    }
+    pieces
 }
 
 fn token_text(token: &PrefixToken) -> String {
@@ -151,6 +218,29 @@ impl Rules {
     pub fn matching<'r>(&'r self, words: &'r [String]) -> impl Iterator<Item = &'r Rule> {
         let same_first = words.first().and_then(|first| self.by_first.get(first));
         same_first.into_iter().flatten().filter(|rule| rule.matched(words).is_some())
+    }
+
+    /// The rules that ask or forbid and that a command which can be seen somewhere matches, each with the words.
+    pub fn tightening<'r>(&'r self, seen: &'r Seen) -> Vec<(&'r Rule, &'r [String])> {
+        match seen.begins {
+            Begins::First => self.tightening_named(&seen.words).collect(),
+            Begins::Anywhere => (0..seen.words.len()).flat_map(|at| self.tightening_named(&seen.words[at..])).collect(),
+            Begins::Pattern => {
+                let pattern = seen.words.first().map(|word| base_name(word)).unwrap_or_default();
+                let rules = self.iter().filter(|rule| matches_pattern(pattern, &rule.first));
+                let found = rules.filter_map(|rule| Some((rule, rule.matched_behind(&seen.words)?)));
+                found.filter(|(rule, _)| rule.decision != RuleDecision::Allow).collect()
+            }
+        }
+    }
+
+    fn tightening_named<'r>(&'r self, words: &'r [String]) -> impl Iterator<Item = (&'r Rule, &'r [String])> {
+        let full = words.first().map(String::as_str).unwrap_or_default();
+        let base = base_name(full);
+        let names = std::iter::once(full).chain((base != full).then_some(base));
+        let rules = names.filter_map(|name| self.by_first.get(name)).flatten();
+        let found = rules.filter_map(|rule| Some((rule, rule.matched_behind(words)?)));
+        found.filter(|(rule, _)| rule.decision != RuleDecision::Allow)
     }
 
     /// What is allowed, for the model to be told of.
@@ -255,6 +345,36 @@ mod tests {
         "#]],
         );
         check_matches("prompt touch /outside", "touch /outside/x", &expect![[""]]);
+    }
+
+    #[track_caller]
+    fn check_tightening(text: &str, begins: Begins, command: &str, expected: &str) {
+        let (rules, seen) = (rules(text), Seen { words: words(command), begins });
+        let found: Vec<String> = rules
+            .tightening(&seen)
+            .iter()
+            .map(|(rule, words)| format!("{}: {}", rule.place, words.join(" ")))
+            .collect();
+        assert_eq!(found.join(", "), expected, "{command}");
+    }
+
+    #[test]
+    fn rules_that_ask_or_forbid_see_through_folders_and_patterns() {
+        let text = "allow curl\nforbidden curl\nprompt git push|pull\nforbidden /opt/x";
+        check_tightening(text, Begins::First, "/usr/bin/curl x", "a.rules:2: /usr/bin/curl");
+        check_tightening(text, Begins::First, "curl", "a.rules:2: curl");
+        check_tightening(text, Begins::First, "./git pull", "a.rules:3: ./git pull");
+        check_tightening(text, Begins::First, "echo curl", "");
+        check_tightening(text, Begins::First, "/opt/x", "a.rules:4: /opt/x");
+        check_tightening(text, Begins::First, "x", "");
+        check_tightening(text, Begins::Anywhere, "a -b /bin/curl c", "a.rules:2: /bin/curl");
+        check_tightening(text, Begins::Anywhere, "a git push curl", "a.rules:3: git push, a.rules:2: curl");
+        for pattern in ["cur?", "/usr/bin/c*", "c[u]rl", "*", "[!x]ur[a-z]", "c**l"] {
+            check_tightening("forbidden curl", Begins::Pattern, pattern, &format!("a.rules:1: {pattern}"));
+        }
+        for pattern in ["cur", "?", "c[u]r", "cu[rl", "b*"] {
+            check_tightening("forbidden curl", Begins::Pattern, pattern, "");
+        }
     }
 
     #[test]

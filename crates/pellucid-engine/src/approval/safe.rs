@@ -1,15 +1,18 @@
-//! Commands that only read, as far as their words show it.
+//! Commands that only read, as far as their words and where their programs lie show it.
 //!
 //! A short list, and for some programs the arguments that take them off it. What is not on it is
-//! not called dangerous: nothing is known of it.
+//! not called dangerous: nothing is known of it. A program counts by what was found under its name, which
+//! must be the system's own: `./cat` can be anything.
 
 use crate::approval::Platform;
 use crate::approval::part::Part;
+use crate::approval::program::Programs;
+use crate::approval::wrapper::base_name;
 
 /// Programs that only read, whatever their arguments.
 const READERS: &[&str] = &[
     "cat", "cd", "cut", "echo", "expr", "false", "grep", "head", "id", "ls", "nl", "paste", "pwd", "rev", "seq",
-    "stat", "tail", "tr", "true", "uname", "uniq", "wc", "which", "whoami",
+    "stat", "tail", "tr", "true", "uname", "wc", "which", "whoami",
 ];
 /// The same, where they are what their names say.
 const READERS_ON_LINUX: &[&str] = &["numfmt", "tac"];
@@ -19,41 +22,73 @@ const FIND_ACTS: &[&str] =
     &["-exec", "-execdir", "-ok", "-okdir", "-delete", "-fls", "-fprint", "-fprint0", "-fprintf"];
 /// What makes `rg` start programs, with and without a value.
 const RG_STARTS: &[&str] = &["--pre", "--hostname-bin"];
-const RG_UNPACKS: &[&str] = &["--search-zip", "-z"];
-/// Options of `git` itself that take a word as their value.
-const GIT_VALUES: &[&str] =
-    &["-C", "-c", "--config-env", "--exec-path", "--git-dir", "--namespace", "--super-prefix", "--work-tree"];
+const RG_UNPACKS: &str = "--search-zip";
+/// Letters of `rg` behind which the rest of the word is a value.
+const RG_VALUES: &str = "ABCEMTdefgjmrt";
+/// Options of `uniq` that take a word as their value.
+const UNIQ_VALUES: &[&str] = &["-f", "-s", "-w", "--skip-fields", "--skip-chars", "--check-chars"];
+/// Options of `git` itself that change nothing about what it reads and starts. All others do, or may one day.
+const GIT_HARMLESS: &[&str] = &[
+    "--no-pager",
+    "-P",
+    "--no-optional-locks",
+    "--no-replace-objects",
+    "--no-lazy-fetch",
+    "--no-advice",
+    "--literal-pathspecs",
+    "--glob-pathspecs",
+    "--noglob-pathspecs",
+    "--icase-pathspecs",
+];
 const GIT_READS: &[&str] = &["status", "log", "diff", "show", "branch"];
-/// What makes those write files or start programs.
-const GIT_ACTS: &[&str] = &["--output", "--ext-diff", "--textconv", "--exec", "--paginate"];
+/// What makes those write files or start programs. They may be shortened.
+const GIT_ACTS: &[&str] = &["output", "ext-diff", "textconv", "exec", "paginate", "show-signature"];
 const BRANCH_LISTS: &[&str] =
     &["--list", "-l", "--show-current", "-a", "--all", "-r", "--remotes", "-v", "-vv", "--verbose"];
 
-/// Whether a command is known to be safe: itself, or everything in its script.
-pub fn is_known_safe(part: &Part, platform: Platform) -> bool {
-    only_reads(&part.words, platform)
-        || (!part.inner.is_empty() && part.inner.iter().all(|words| only_reads(words, platform)))
+/// What is known of a command that only reads.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Reads {
+    /// It only reads.
+    Files,
+    /// It is `git`, which only reads as long as the repository names no programs for it to start.
+    Repository,
 }
 
-fn only_reads(words: &[String], platform: Platform) -> bool {
-    let Some((program, arguments)) = words.split_first() else {
-        return false;
-    };
-    match base_name(program) {
+/// What is known of a command that only reads: itself, or everything in its script. `is_in_script` says that a
+/// shell reads its words.
+pub fn reads(part: &Part, is_in_script: bool, programs: &Programs, platform: Platform) -> Option<Reads> {
+    let program = part.words.first()?;
+    if !part.inner.is_empty() {
+        let inner = part.inner.iter().map(|inner| reads(inner, true, programs, platform));
+        return programs.is_known_shell(program).then(|| inner.collect::<Option<Vec<_>>>()).flatten().map(most);
+    }
+    // What a shell replaces may become an option.
+    let is_literal = part.mark.is_none();
+    let reads = only_reads(&part.words, is_literal, platform)?;
+    programs.is_systems(program, is_in_script).then_some(reads)
+}
+
+fn most(all: Vec<Reads>) -> Reads {
+    if all.contains(&Reads::Repository) { Reads::Repository } else { Reads::Files }
+}
+
+fn only_reads(words: &[String], is_literal: bool, platform: Platform) -> Option<Reads> {
+    let (program, arguments) = words.split_first()?;
+    let is_safe = match base_name(program) {
         name if READERS.contains(&name) => true,
         name if platform == Platform::Linux && READERS_ON_LINUX.contains(&name) => true,
-        "base64" => !has(arguments, |it| it.starts_with("-o") || is_option(it, "--output")),
+        _ if !is_literal => false,
+        "base64" => !has(arguments, |it| is_short(it, 'o', "bi") || it.starts_with("--o")),
         "find" => !has(arguments, |it| FIND_ACTS.contains(&it)),
-        "rg" => !has(arguments, |it| RG_UNPACKS.contains(&it) || RG_STARTS.iter().any(|option| is_option(it, option))),
-        "git" => git_only_reads(arguments),
-        "sed" => words.len() <= 4 && arguments.first().is_some_and(|it| it == "-n") && prints_lines(arguments.get(1)),
+        "rg" => !has(arguments, starts_program),
+        "uniq" => n_operands(arguments) <= 1,
+        "git" => return git_only_reads(arguments).then_some(Reads::Repository),
+        "sed" => matches!(arguments, [quiet, lines, files @ ..]
+            if quiet == "-n" && prints_lines(lines) && files.len() <= 1 && !has(files, |it| it.starts_with('-'))),
         _ => false,
-    }
-}
-
-/// The last part of a program's path.
-fn base_name(program: &str) -> &str {
-    std::path::Path::new(program).file_name().and_then(|name| name.to_str()).unwrap_or_default()
+    };
+    is_safe.then_some(Reads::Files)
 }
 
 fn has(arguments: &[String], is: impl Fn(&str) -> bool) -> bool {
@@ -65,35 +100,59 @@ fn is_option(argument: &str, option: &str) -> bool {
     argument.strip_prefix(option).is_some_and(|rest| rest.is_empty() || rest.starts_with('='))
 }
 
-fn git_only_reads(arguments: &[String]) -> bool {
-    // A value for the configuration can name a program to start.
-    if has(arguments, |it| it.starts_with("-c") || is_option(it, "--config-env")) {
-        return false;
-    }
-    let Some((command, rest)) = git_command(arguments) else {
+/// Whether an argument has this letter as an option. The rest of a word behind a letter of `values` is a value.
+fn is_short(argument: &str, letter: char, values: &str) -> bool {
+    let Some(letters) = argument.strip_prefix('-').filter(|it| !it.starts_with('-')) else {
         return false;
     };
-    let acts = has(rest, |it| GIT_ACTS.contains(&it) || it.starts_with("--output=") || it.starts_with("--exec="));
-    let lists_branches = |it: &String| BRANCH_LISTS.contains(&it.as_str()) || it.starts_with("--format=");
-    GIT_READS.contains(&command) && !acts && (command != "branch" || rest.iter().all(lists_branches))
+    letters.chars().take_while(|it| *it == letter || !values.contains(*it)).any(|it| it == letter)
 }
 
-/// The first word that is no option of `git` itself, and what follows it.
-fn git_command(arguments: &[String]) -> Option<(&str, &[String])> {
-    let mut rest = arguments;
-    while let Some((word, after)) = rest.split_first() {
-        if !word.starts_with('-') {
-            return Some((word, after));
+fn starts_program(argument: &str) -> bool {
+    let is_named = RG_STARTS.iter().any(|option| is_option(argument, option)) || argument == RG_UNPACKS;
+    is_named || is_short(argument, 'z', RG_VALUES)
+}
+
+/// How many files `uniq` is given. It writes to the second.
+fn n_operands(arguments: &[String]) -> usize {
+    let (mut n, mut rest) = (0, arguments.iter());
+    while let Some(word) = rest.next() {
+        match word.as_str() {
+            "--" => return n + rest.len(),
+            word if UNIQ_VALUES.contains(&word) => {
+                rest.next();
+            }
+            "-" => n += 1,
+            word if word.starts_with('-') => {}
+            _ => n += 1,
         }
-        let has_value = GIT_VALUES.contains(&word.as_str());
-        rest = if has_value { after.get(1..).unwrap_or_default() } else { after };
     }
-    None
+    n
+}
+
+fn git_only_reads(arguments: &[String]) -> bool {
+    let n_harmless = arguments.iter().take_while(|it| GIT_HARMLESS.contains(&it.as_str())).count();
+    let Some((command, rest)) = arguments[n_harmless..].split_first() else {
+        return false;
+    };
+    let lists_branches = |it: &String| BRANCH_LISTS.contains(&it.as_str()) || it.starts_with("--format=");
+    let is_known = GIT_READS.contains(&command.as_str());
+    is_known && !has(rest, git_acts) && (command != "branch" || rest.iter().all(lists_branches))
+}
+
+/// Whether an option makes `git` write a file or start a program.
+fn git_acts(argument: &str) -> bool {
+    // A value for the configuration can name a program to start.
+    if argument.starts_with("-c") {
+        return true;
+    }
+    let name = argument.strip_prefix("--").map(|it| it.split('=').next().unwrap_or(it)).unwrap_or_default();
+    !name.is_empty() && name != "text" && GIT_ACTS.iter().any(|acts| acts.starts_with(name))
 }
 
 /// `3p` or `1,3p`.
-fn prints_lines(script: Option<&String>) -> bool {
-    let Some(range) = script.and_then(|script| script.strip_suffix('p')) else {
+fn prints_lines(script: &str) -> bool {
+    let Some(range) = script.strip_suffix('p') else {
         return false;
     };
     let is_number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
@@ -106,6 +165,13 @@ fn prints_lines(script: Option<&String>) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::approval::part::Mark;
+    use crate::approval::program::testing::programs;
+
+    fn is_known_safe(part: &Part, platform: Platform) -> bool {
+        let found = programs(part.words.first().map(String::as_str));
+        reads(part, true, &found, platform).is_some()
+    }
 
     #[track_caller]
     fn check_on(platform: Platform, is_safe: bool, commands: &str) {
@@ -116,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn readers_are_safe_by_their_base_names() {
+    fn readers_are_safe_where_the_system_has_them() {
         check_on(
             Platform::Linux,
             true,
@@ -124,7 +190,27 @@ mod tests {
         );
         check_on(Platform::MacOs, false, "tac a\nnumfmt 3");
         check_on(Platform::Linux, false, "touch a\nmkdir a\nmake\ncatx\npython3 -c 1\n''");
+        check_on(Platform::Linux, false, "./cat a\n/tmp/evil/ls\nsub/git status\n/w/bin/rg x\nbin/cd /\n../../bin/ls");
         assert!(!is_known_safe(&Part::new(Vec::new()), Platform::Linux));
+        let nothing = Programs::default();
+        let ls = Part::new(vec!["ls".to_owned()]);
+        assert_eq!(reads(&ls, true, &nothing, Platform::Linux), None, "not looked up");
+    }
+
+    #[test]
+    fn what_a_shell_replaces_may_become_an_option() {
+        for (line, is_safe) in [
+            ("cat *", true),
+            ("ls {a,b}", true),
+            ("rg *", false),
+            ("find *", false),
+            ("git log *", false),
+            ("uniq *", false),
+        ] {
+            let words = line.split(' ').map(str::to_owned).collect();
+            let part = Part { mark: Some(Mark::Glob), ..Part::new(words) };
+            assert_eq!(is_known_safe(&part, Platform::Linux), is_safe, "{line}");
+        }
     }
 
     #[test]
@@ -138,11 +224,29 @@ mod tests {
             sed -n 3p a
             sed -n 1,20p a
             sed -n 1p
+            uniq
+            uniq -c a
+            uniq -f 2 -w 3 a
+            uniq -
+            rg -gz* x
+            rg -e z
+            rg -n --no-zip-files x
         ";
         let unsafe_ones = "
             base64 -o b a
             base64 -ob a
             base64 --output b
+            base64 --out=b
+            base64 -Do b a
+            uniq a b
+            uniq -c a b
+            uniq -- a b
+            uniq - b
+            uniq -f 1 a b
+            rg -uz x
+            rg -iz x
+            sed -n 1p -ffile
+            sed -n 1p -i
             base64 --output=b
             find . -exec rm {} ;
             find . -delete
@@ -177,10 +281,8 @@ mod tests {
             git branch
             git branch -a -vv
             git branch --format=x --list
-            git -C /w status
-            git --git-dir /w/.git log
-            git --work-tree=/w --no-pager diff
-            git -p log
+            git --no-pager -P log --text
+            git diff --output-indicator-new=x
         ";
         let unsafe_ones = "
             git
@@ -203,6 +305,19 @@ mod tests {
             git -C
             git -C status
             git checkout status
+            git -C /w status
+            git --git-dir /w/.git log
+            git --git-dir=.evil diff
+            git --work-tree=. status
+            git --exec-path=/tmp/evil status
+            git --namespace=x log
+            git --super-prefix=x log
+            git -p log
+            git --paginate log
+            git --bare log
+            git log --outp=a
+            git diff --ext
+            git log --show-signature
         ";
         check_on(Platform::Linux, true, safe);
         check_on(Platform::Linux, false, unsafe_ones);
@@ -210,12 +325,16 @@ mod tests {
 
     #[test]
     fn a_script_is_safe_when_everything_in_it_is() {
-        let script = |inner: &[&str]| Part {
-            words: ["bash", "-lc", "x"].map(str::to_owned).to_vec(),
-            inner: inner.iter().map(|line| shlex::split(line).unwrap()).collect(),
+        let found = |shell: &str, inner: &[&str]| {
+            let words = [shell, "-lc", "x"].map(str::to_owned).to_vec();
+            let inner = inner.iter().map(|line| Part::new(shlex::split(line).unwrap())).collect();
+            let part = Part { inner, ..Part::new(words) };
+            reads(&part, true, &programs([shell, "ls", "git", "touch"]), Platform::Linux)
         };
-        assert!(is_known_safe(&script(&["ls", "git status"]), Platform::Linux));
-        assert!(!is_known_safe(&script(&["ls", "touch a"]), Platform::Linux));
-        assert!(!is_known_safe(&script(&[]), Platform::Linux));
+        assert_eq!(found("bash", &["ls", "ls"]), Some(Reads::Files));
+        assert_eq!(found("/bin/sh", &["ls", "git status"]), Some(Reads::Repository));
+        assert_eq!(found("bash", &["ls", "touch a"]), None);
+        assert_eq!(found("bash", &[]), None);
+        assert_eq!(found("./bash", &["ls"]), None);
     }
 }

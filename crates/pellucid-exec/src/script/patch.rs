@@ -10,6 +10,8 @@ use super::shell;
 use super::tree;
 
 const NAMES: &[&str] = &["apply_patch", "applypatch"];
+/// What stands before a document is a few words.
+const HEAD_BYTES_MAX: usize = 4096;
 
 /// What a command has to do with patches.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -47,8 +49,26 @@ pub fn patch_in(argv: &[String], is_patch: impl Fn(&str) -> bool) -> Option<Patc
     }
 }
 
+/// Whether a script is short but for one document at its end, so that it can be read in proportion to its length.
+fn is_document(script: &str) -> bool {
+    let Some((head, rest)) = script.split_once("<<").filter(|(head, _)| head.len() <= HEAD_BYTES_MAX) else {
+        return false;
+    };
+    let Some((line, body)) = rest.split_once('\n') else {
+        return false;
+    };
+    let end = line.strip_prefix('-').unwrap_or(line).trim_start();
+    let is_literal = end.starts_with(['\'', '"', '\\']);
+    let end: String = end.chars().take_while(|it| !it.is_whitespace()).filter(|it| !"'\"\\".contains(*it)).collect();
+    let mut after = body.lines().skip_while(|line| line.trim_start_matches('\t') != end).skip(1);
+    let is_last = after.all(|line| line.trim().is_empty());
+    // A document without quotes can hold scripts.
+    let is_text = is_literal || !body.contains("$(") && !body.contains('`') || tree::has_few_pipes(body);
+    is_last && is_text && line.len() <= HEAD_BYTES_MAX && NAMES.iter().any(|name| head.contains(name))
+}
+
 fn call(script: &str) -> Option<PatchCall> {
-    let tree = tree::parse(script)?;
+    let tree = is_document(script).then(|| tree::parse(script)).flatten()?;
     let [statement] = tree::named_children(tree.root_node())[..] else {
         return None;
     };

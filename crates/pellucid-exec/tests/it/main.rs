@@ -1,8 +1,9 @@
-//! Real processes: what they write, how they end, and that none is left behind.
+//! Real processes: what they write, how they end, that none is left behind, and which may run.
 
 #![allow(clippy::unwrap_used, reason = "a test that panics says where")]
 
 mod agent_death;
+mod approvals;
 mod lifeline;
 mod process;
 mod snapshot;

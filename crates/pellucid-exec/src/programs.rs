@@ -14,7 +14,10 @@ use pellucid_engine::approval::program::Program;
 use pellucid_engine::approval::program::Programs;
 
 /// Where a system keeps its programs.
-const SYSTEM_FOLDERS: &[&str] = &["/bin", "/sbin", "/usr/bin", "/usr/sbin", "/usr/local/bin", "/usr/local/sbin"];
+const SYSTEM_FOLDERS: &[&str] =
+    &["/bin", "/sbin", "/usr/bin", "/usr/sbin", "/usr/local/bin", "/usr/local/sbin", "/run/current-system/sw/bin"];
+/// Where links in those may lead.
+const SYSTEM_TREES: &[&str] = &["/usr", "/nix/store"];
 /// Where anybody may write.
 const COMMON_FOLDERS: &[&str] = &["/tmp", "/var/tmp", "/dev/shm"];
 
@@ -104,7 +107,7 @@ fn is_systems(path: &Path, real: &Path) -> bool {
         return false;
     };
     let is_known = SYSTEM_FOLDERS.iter().any(|known| fs::canonicalize(known).is_ok_and(|known| known == named));
-    let is_kept = real.starts_with("/usr") || folder == named;
+    let is_kept = SYSTEM_TREES.iter().any(|tree| real.starts_with(tree)) || folder == named;
     is_known && is_kept && [&named, folder, real].into_iter().all(is_administrators)
 }
 

@@ -164,7 +164,7 @@ mod tests {
                 echo ""
                     Plain ["echo", ""]
                 echo "a\"b"
-                    Plain ["echo", "a\\\"b"] (Unclear)
+                    Plain ["echo", "a\\\"b"] (Backslash)
                 echo "a⏎b"
                     Plain ["echo", "a\nb"]
                 cd /a && touch *.c ~/x
@@ -174,7 +174,7 @@ mod tests {
                 bash -c 'bash -c "rm -rf x"'
                     Plain ["bash", "-c", "bash -c \"rm -rf x\""] with [["bash", "-c", "rm -rf x"]]
                 time make
-                    Plain ["time", "make"] (Unclear)
+                    Plain ["time", "make"] (ControlFlow)
                 make {a,b} c=d
                     Plain ["make", "{a,b}", "c=d"] (Brace)
             "#]],

@@ -257,3 +257,29 @@ pub(crate) async fn heed(job: &Job, decision: ReviewDecision, keys: &[GrantKey])
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use pellucid_protocol::settings::ApprovalPolicy;
+
+    use crate::bench::Bench;
+    use crate::bench::function;
+
+    /// Where there is no sandbox, reading commands run unasked only if they are the system's and start nothing.
+    #[test]
+    fn programs_count_by_where_they_lie() {
+        let mut bench = Bench::new();
+        bench.situation.approval_policy = ApprovalPolicy::Untrusted;
+        std::fs::write(bench.path().join("ls"), "#!/bin/sh\n").unwrap();
+        let is_asked = |command: &str| {
+            let shown = bench.show(&function("shell", &format!(r#"{{"command":{command}}}"#)));
+            shown.contains("exec_approval_request")
+        };
+        for command in [r#"["ls"]"#, r#"["/bin/ls"]"#, r#"["bash","-c","ls && cat ls"]"#] {
+            assert!(!is_asked(command), "{command}");
+        }
+        for command in [r#"["./ls"]"#, r#"["bash","-c","./ls"]"#, r#"["./bash","-c","ls"]"#, r#"["git","status"]"#] {
+            assert!(is_asked(command), "{command}");
+        }
+    }
+}

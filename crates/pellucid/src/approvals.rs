@@ -169,7 +169,7 @@ fn programs(config: &Config, env: &Env, parts: &Parts) -> Programs {
     let search_path = env.var_os("PATH");
     let shell = shell::user_shell(&|name| env.var_os(name)).path;
     let ground = Ground {
-        cwd: &config.cwd,
+        cwd: &config.folders.cwd,
         search_path: search_path.as_deref(),
         writable: roots.iter().cloned().chain(env.var_os("TMPDIR").map(PathBuf::from)).collect(),
         shell: &shell,

@@ -438,7 +438,8 @@ fn automatic_amendment(
         return None;
     }
     let first = judgements.iter().find(|judgement| judgement.is_heuristic(decision))?;
-    Some(first.words.clone())
+    // Where a rule is there and does not count, neither would another.
+    first.ignored.is_empty().then(|| first.words.clone())
 }
 
 #[cfg(test)]

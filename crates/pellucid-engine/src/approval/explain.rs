@@ -222,6 +222,8 @@ fn changes(decision: &Decision) -> Vec<String> {
     };
     for judgement in decision.judgements.iter().filter(|judgement| judgement.decision() == overall) {
         match &judgement.grounds {
+            // What rules allow without any effect would be the same without them.
+            Grounds::Rules(_) if overall == RuleDecision::Allow && decision.attempt == Attempt::Inside => {}
             Grounds::Rules(matches) => {
                 for rule in matches.iter().map(|found| &found.rule).filter(|rule| rule.decision == overall) {
                     add(format!("changing or removing the rule at {}", rule.place));
@@ -250,12 +252,13 @@ fn changes(decision: &Decision) -> Vec<String> {
 /// What would let a part be allowed.
 fn allowing(judgement: &Judgement) -> String {
     let rule = format!("the rule {}", amendment::allow_line(&judgement.words));
-    match &judgement.obstacle {
-        None => rule,
-        Some(Obstacle::Mark(mark)) => format!("{rule} and a script without {}", mark.as_str()),
-        Some(Obstacle::Shell(_)) => format!("{rule} and your own shell or the system's"),
-        Some(Obstacle::Changeable(path)) => format!("{rule} and a `PATH` on which `{path}` does not come first"),
-    }
+    let change = match &judgement.obstacle {
+        None => return rule,
+        Some(Obstacle::Mark(mark)) => format!("a script without {}", mark.as_str()),
+        Some(Obstacle::Shell(_)) => "your own shell or the system's".to_owned(),
+        Some(Obstacle::Changeable(path)) => format!("a `PATH` on which `{path}` does not come first"),
+    };
+    if judgement.ignored.is_empty() { format!("{rule} and {change}") } else { change }
 }
 
 fn heuristic_changes(heuristic: Heuristic, allow: impl Fn() -> String) -> Vec<String> {
@@ -382,6 +385,48 @@ mod tests {
                   - changing or removing the rule at a.rules:1
             "#]],
         );
+    }
+
+    #[test]
+    fn what_kept_a_command_inside_is_named() {
+        check_explanation(
+            ApprovalPolicy::OnRequest,
+            "allow touch",
+            &["touch a", "make"],
+            &expect![[r#"
+            run: it runs in the sandbox: `make` is not allowed by a rule
+            taken apart: yes, its script consists of plain commands
+              touch a: allow
+                a.rules:1: prefix_rule(pattern=["touch"], decision="allow")
+              make: allow
+                no rule matches; the approval policy asks when the model does, and it does not
+            what would change it:
+              - the rule prefix_rule(pattern=["make"], decision="allow"), or the model's asking for escalated permissions, to leave the sandbox
+        "#]],
+        );
+        let complex = explanation(ApprovalPolicy::Untrusted, "allow touch", &["touch a"], Split::Complex);
+        expect![[r#"
+            ask: if allowed, it runs in the sandbox: no rule that allows counts for `touch a`, as there is something that cannot be read for sure in the script
+            taken apart: a single command; what redirects or assigns is passed over, so it is never known to be safe
+              touch a: prompt
+                a.rules:1: does not count, as there is something that cannot be read for sure in the script: prefix_rule(pattern=["touch"], decision="allow")
+                no other rule matches; the approval policy asks about all that is not known to only read
+            what would change it:
+              - a script without something that cannot be read for sure
+              - another approval policy than untrusted
+              - allowing it for the session when asked
+        "#]].assert_eq(&complex.to_string());
+        let seen = explanation(ApprovalPolicy::Never, "forbidden curl", &["/usr/bin/curl x"], Split::Plain);
+        expect![[r#"
+            reject: `bash -lc '/usr/bin/curl x'` rejected: policy forbids commands starting with `/usr/bin/curl`
+            taken apart: yes, its script consists of plain commands
+              /usr/bin/curl x: forbidden
+                a.rules:1: prefix_rule(pattern=["curl"], decision="forbidden")
+                  matches `/usr/bin/curl` in it
+            what would change it:
+              - changing or removing the rule at a.rules:1
+        "#]]
+        .assert_eq(&seen.to_string());
     }
 
     #[test]

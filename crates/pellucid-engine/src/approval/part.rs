@@ -103,7 +103,7 @@ impl Mark {
             Self::Glob => "a file name pattern",
             Self::Brace => "a brace expansion",
             Self::Backslash => "a backslash",
-            Self::Expansion => "a tilde",
+            Self::Expansion => "a tilde or the like",
             Self::Background => "an `&`",
             Self::Group => "a group",
             Self::ControlFlow => "control flow",

@@ -202,13 +202,13 @@ pub fn started(words: &[String]) -> Vec<Started> {
     };
     let name = base_name(program);
     if SHELLS.contains(&name) {
-        return vec![by_shell(arguments)];
+        return with_made_up(by_shell(arguments));
     }
     if LOOSE.contains(&name) || name.starts_with("ld-linux") || name.starts_with("ld-musl") || name == "ld.so" {
         return vec![Started::Anywhere(arguments.to_vec())];
     }
     match name {
-        "eval" => vec![Started::Script(arguments.join(" "))],
+        "eval" => with_made_up(Started::Script(arguments.join(" "))),
         "trap" => {
             arguments.iter().find(|it| !it.starts_with('-')).map(|it| Started::Script(it.clone())).into_iter().collect()
         }
@@ -225,6 +225,12 @@ pub fn started(words: &[String]) -> Vec<Started> {
             .into_iter()
             .collect(),
     }
+}
+
+/// A script that begins with what another command prints can be anything that stands in the script around it.
+fn with_made_up(started: Started) -> Vec<Started> {
+    let is_printed = matches!(&started, Started::Script(text) if text.trim_start().starts_with(['$', '`']));
+    std::iter::once(started).chain(is_printed.then_some(Started::Input)).collect()
 }
 
 /// Whether a file's name stands for something that is written in the script.
@@ -451,6 +457,8 @@ mod tests {
         ] {
             check_started(line, &[expected]);
         }
+        check_started("eval '$(echo x)'", &["script: $(echo x)", "input"]);
+        check_started("sh -c '`echo x`'", &["script: `echo x`", "input"]);
         check_started("source ./activate", &[]);
     }
 }

@@ -16,9 +16,11 @@ use pellucid_engine::approval::part::Parts;
 use pellucid_engine::approval::program::Place;
 use pellucid_engine::approval::program::Program;
 use pellucid_engine::approval::program::Programs;
+use pellucid_engine::approval::rules::Rule;
 use pellucid_engine::approval::rules::Rules;
 use pellucid_exec::policy::evaluate;
 use pellucid_exec::script;
+use pellucid_protocol::approval::RuleDecision;
 use pellucid_protocol::approval::SandboxPermissions;
 use pellucid_protocol::settings::ApprovalPolicy;
 use pellucid_protocol::settings::SandboxPolicy;
@@ -272,7 +274,7 @@ fn the_oracle_sees_what_is_not_allowed() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(4096))]
+    #![proptest_config(ProptestConfig::with_cases(20000))]
 
     /// Whatever is written around an allowed command, only allowed commands run outside: a script that may run
     /// there is run, and nothing but the allowed programs may have done anything.
@@ -297,6 +299,42 @@ proptest! {
                 prop_assert!(!leaves_files(&whole), "{whole:?}");
             }
         }
+    }
+}
+
+/// How far a decision lets a command go; more is looser.
+fn looseness(decision: &Decision) -> u8 {
+    match outcome(decision) {
+        "reject" => 0,
+        "ask" => 1,
+        "ask OUT" => 2,
+        "inside" => 3,
+        _ => 4,
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(1024))]
+
+    /// One more rule that does not allow never lets a script go further, whatever stands in it.
+    #[test]
+    fn rules_tighten_whatever_the_script(
+        before in any_text(),
+        after in any_text(),
+        word in prop::sample::select(vec!["npm", "echo", "touch", "evil", "env", "sh", "/bin/bash"]),
+        decision in prop::sample::select(vec![RuleDecision::Prompt, RuleDecision::Forbidden]),
+        policy in prop::sample::select(ApprovalPolicy::ALL.to_vec()),
+        is_confined in any::<bool>(),
+    ) {
+        let script = format!("{before}npm test{after}");
+        let argv = vec!["/bin/bash".to_owned(), "-lc".to_owned(), script];
+        let sandbox = if is_confined { SandboxPolicy::ReadOnly } else { SandboxPolicy::DangerFullAccess };
+        let mut rule = Rule::allowed_in_session(&[word.to_owned()]).unwrap();
+        rule.decision = decision;
+        let (before, mut after) = (rules_allowed(), rules_allowed());
+        after.add(rule);
+        let [before, after] = [before, after].map(|rules| decided(&argv, &rules, policy, &sandbox));
+        prop_assert!(looseness(&after) <= looseness(&before), "{before:?} {after:?}");
     }
 }
 

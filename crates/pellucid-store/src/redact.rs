@@ -39,6 +39,16 @@ const NAMES: [&str; 8] = ["api_key", "apikey", "api-key", "secret", "password", 
 /// The least length of a value behind such a name.
 const VALUE_CHARS_MIN: usize = 8;
 
+/// So many bytes before a value are looked at for its name.
+const NAME_BYTES_MAX: usize = 64;
+
+/// So many characters of a value are looked at to see whether it is one, so that a long text takes no longer than it is.
+const VALUE_CHARS_SEEN: usize = 4096;
+
+/// The longest first piece of a token and the longest private key that are looked for.
+const TOKEN_HEAD_CHARS_MAX: usize = 1 << 10;
+const PRIVATE_KEY_BYTES_MAX: usize = 64 << 10;
+
 const KEY_BEGIN: &str = "-----BEGIN ";
 const KEY_END: &str = "-----END ";
 
@@ -71,7 +81,15 @@ impl Redactor {
                 n
             }
             Value::Array(list) => list.iter_mut().map(|value| self.value(value)).sum(),
-            Value::Object(table) => table.values_mut().map(|value| self.value(value)).sum(),
+            Value::Object(table) => {
+                let n_in_values: Count = table.values_mut().map(|value| self.value(value)).sum();
+                let n_in_keys = table.keys().map(|key| self.text(key).1).sum::<Count>();
+                if n_in_keys > 0 {
+                    let blanked = |(key, value): (String, Value)| (self.text(&key).0, value);
+                    *table = std::mem::take(table).into_iter().map(blanked).collect();
+                }
+                n_in_values + n_in_keys
+            }
             Value::Null | Value::Bool(_) | Value::Number(_) => 0,
         }
     }
@@ -139,64 +157,73 @@ fn is_key(c: char) -> bool {
 }
 
 fn private_key(rest: &str) -> Option<usize> {
-    let first = rest.lines().next()?;
-    if !first.contains("PRIVATE KEY") {
+    let first = &rest[..rest.floor_char_boundary(NAME_BYTES_MAX)];
+    if !first.lines().next()?.contains("PRIVATE KEY") {
         return None;
     }
-    let end = rest.find(KEY_END)?;
-    let close = rest[end + KEY_END.len()..].find("-----")? + 5;
-    Some(end + KEY_END.len() + close)
+    let rest = &rest[..rest.floor_char_boundary(PRIVATE_KEY_BYTES_MAX)];
+    let (before, after) = rest.split_once(KEY_END)?;
+    let (name, _) = after.split_once("-----")?;
+    Some(before.len() + KEY_END.len() + name.len() + "-----".len())
 }
 
 /// Three pieces with dots between them, the first two of which are JSON in base64.
 fn web_token(rest: &str) -> Option<usize> {
+    // All of these are one byte long.
+    let piece = |text: &str, max: usize| text.chars().take(max).take_while(|c| is_key(*c)).count();
     if !rest.starts_with("eyJ") {
         return None;
     }
-    let len = rest.chars().take_while(|c| is_key(*c) || *c == '.').count();
-    let pieces: Vec<&str> = rest[..len].split('.').collect();
-    (pieces.len() == 3 && pieces[1].starts_with("eyJ") && pieces.iter().all(|it| it.len() >= 8)).then_some(len)
+    let head = piece(rest, TOKEN_HEAD_CHARS_MAX);
+    let after = rest[head..].strip_prefix('.').filter(|after| after.starts_with("eyJ"))?;
+    let body = piece(after, usize::MAX);
+    let seal = piece(after[body..].strip_prefix('.')?, usize::MAX);
+    [head, body, seal].iter().all(|len| *len >= 8).then_some(head + 1 + body + 1 + seal)
 }
 
 /// The password of `scheme://user:password@host`, if one begins here.
 fn password_in_address(text: &str, at: usize) -> Option<usize> {
-    let user = text[..at].strip_suffix(':')?;
+    let before = text[..at].strip_suffix(':')?;
     let is_part = |c: char| !c.is_whitespace() && !matches!(c, '/' | '@' | '"' | '\'' | ':');
-    let start = user.rfind(|c: char| !is_part(c)).map_or(0, |at| at + 1);
-    if start == user.len() || !user[..start].ends_with("://") {
+    let user = before.rsplit(|c| !is_part(c)).next()?;
+    if user.is_empty() || !before.strip_suffix(user)?.ends_with("://") {
         return None;
     }
-    let len = text[at..].find(|c: char| !is_part(c))?;
-    (len > 0 && text[at + len..].starts_with('@')).then_some(len)
+    let password = text[at..].split(|c| !is_part(c)).next()?;
+    let is_one = !password.is_empty() && text[at..].strip_prefix(password)?.starts_with('@');
+    is_one.then_some(password.len())
 }
 
 /// The value behind a name that ends like one of a secret and `=` or `:`, or behind `Bearer`.
 fn value_behind_name(text: &str, at: usize) -> Option<usize> {
     let before = &text[..at];
-    if before.chars().next_back().is_some_and(|c| is_key(c) || c == '.') {
+    let before = &before[before.ceil_char_boundary(before.len().saturating_sub(NAME_BYTES_MAX))..];
+    if before.ends_with(|c| is_key(c) || c == '.') || !is_named(before) {
         return None;
     }
-    let len = text[at..].chars().take_while(|c| is_key(*c) || matches!(c, '.' | '/' | '+' | '=')).count();
-    if len < VALUE_CHARS_MIN {
-        return None;
-    }
-    let has_digit = text[at..at + len].bytes().any(|byte| byte.is_ascii_digit());
-    let is_bearer =
-        before.len() >= 7 && before[before.floor_char_boundary(before.len() - 7)..].eq_ignore_ascii_case("bearer ");
-    if is_bearer && has_digit {
-        return Some(len);
-    }
+    // All of these are one byte long.
+    let is_value = |c: &char| is_key(*c) || matches!(c, '.' | '/' | '+' | '=');
+    let n_seen = text[at..].chars().take(VALUE_CHARS_SEEN).take_while(is_value).count();
+    let has_digit = text[at..at + n_seen].bytes().any(|byte| byte.is_ascii_digit());
+    (n_seen >= VALUE_CHARS_MIN && has_digit).then(|| text[at..].chars().take_while(is_value).count())
+}
+
+/// Whether what follows is said to be secret.
+fn is_named(before: &str) -> bool {
+    let ends_with = |text: &str, end: &str| {
+        let tail = text.len().checked_sub(end.len()).and_then(|start| text.get(start..));
+        tail.is_some_and(|tail| tail.eq_ignore_ascii_case(end))
+    };
     let name = before.trim_end_matches(['"', '\'', '\\', ' ']);
-    let name = name.strip_suffix(['=', ':'])?.trim_end_matches(['"', '\'', '\\', ' ']);
-    let start = name.floor_char_boundary(name.len().saturating_sub(16));
-    let name = name[start..].to_ascii_lowercase();
-    (has_digit && NAMES.iter().any(|it| name.ends_with(it))).then_some(len)
+    let name = name.strip_suffix(['=', ':']).map(|name| name.trim_end_matches(['"', '\'', '\\', ' ']));
+    ends_with(before, "bearer ") || name.is_some_and(|name| NAMES.iter().any(|it| ends_with(name, it)))
 }
 
 #[cfg(test)]
 mod tests {
     use expect_test::Expect;
     use expect_test::expect;
+    use proptest::prelude::*;
 
     use super::*;
 
@@ -225,9 +252,71 @@ mod tests {
             &expect!["a\n[redacted:private key]\nb"],
         );
         check_redaction(
-            "eyJhbGciOi.eyJzdWIiOi.SflKxwRJSM and hunter2hunter2é",
-            &expect!["[redacted:token] and [redacted:secret]é"],
+            "eyJhbGciOi.eyJzdWIiOi.SflKxwRJSM and hunter2hunter2é, eyJhbGciOi.eyJzdWIiOi.SflKxwRJSM.",
+            &expect!["[redacted:token] and [redacted:secret]é, [redacted:token]."],
         );
+    }
+
+    #[test]
+    fn wide_blanks_and_letters_are_no_trouble() {
+        check_redaction("Remarque\u{a0}: voir plus bas", &expect!["Remarque\u{a0}: voir plus bas"]);
+        check_redaction("\u{3000}名前:値", &expect!["\u{3000}名前:値"]);
+        check_redaction(
+            "x://\u{e9}\u{3000}:a1b2c3d4@ x://\u{e9}:g\u{e9}heim@h",
+            &expect!["x://\u{e9}\u{3000}:a1b2c3d4@ x://\u{e9}:[redacted:password]@h"],
+        );
+        check_redaction("ébearer a1b2c3d4é", &expect!["ébearer [redacted:value]é"]);
+    }
+
+    /// Text made of what the sieve looks for, in any order, with any characters between.
+    fn text() -> impl Strategy<Value = String> {
+        let mark = prop::sample::select(vec![
+            "sk-",
+            "AKIA",
+            "eyJ",
+            ".",
+            "://",
+            ":",
+            "@",
+            "=",
+            "\"",
+            "\\",
+            " ",
+            "\n",
+            "api_key",
+            "password",
+            "Bearer ",
+            "a1b2c3d4",
+            KEY_BEGIN,
+            KEY_END,
+            "RSA PRIVATE KEY-----",
+            "hunter2hunter2",
+            "\u{a0}",
+            "\u{3000}",
+            "é",
+            "名",
+            "\u{10ffff}",
+        ]);
+        let piece = prop_oneof![4 => mark.prop_map(str::to_owned), 1 => "\\PC{0,3}", 1 => any::<String>()];
+        prop::collection::vec(piece, 0..24).prop_map(|pieces| pieces.concat())
+    }
+
+    proptest! {
+        #[test]
+        fn any_text_is_gone_through_whole(text in text()) {
+            let (blanked, n) = Redactor::new(["hunter2hunter2".to_owned()]).text(&text);
+            prop_assert_eq!(n == 0, blanked == text);
+            prop_assert!(!blanked.contains("hunter2hunter2"));
+            prop_assert_eq!(blanked.matches(MARK).count(), n + text.matches(MARK).count());
+        }
+    }
+
+    #[test]
+    fn a_long_text_takes_no_longer_than_it_is() {
+        for piece in ["/", " ", "-eyJ", "api_key=", "-----BEGIN PRIVATE KEY", ":", "x://a"] {
+            let text = piece.repeat((1 << 17) / piece.len());
+            assert_eq!(Redactor::default().text(&text).1, 0, "{piece}");
+        }
     }
 
     #[test]
@@ -250,5 +339,8 @@ mod tests {
             serde_json::json!({ "a": ["x", { "b": "token ghp_0123456789abcdefghijABCDEFGHIJ012345" }], "n": 1 });
         assert_eq!(Redactor::default().value(&mut value), 1);
         assert_eq!(value.to_string(), r#"{"a":["x",{"b":"token [redacted:token]"}],"n":1}"#);
+        let mut value = serde_json::json!({ "k ghp_0123456789abcdefghijABCDEFGHIJ012345": 1, "b": 2 });
+        assert_eq!(Redactor::default().value(&mut value), 1);
+        assert_eq!(value.to_string(), r#"{"k [redacted:token]":1,"b":2}"#);
     }
 }

@@ -1,7 +1,6 @@
 //! What holds for the calls of a turn, from what is true of the session.
 
 use pellucid_engine::facts::Facts;
-use pellucid_engine::gate;
 use pellucid_engine::mcp::ServerTool;
 use pellucid_engine::pack::ToolKind;
 use pellucid_engine::tool_list;
@@ -10,7 +9,6 @@ use pellucid_exec::environment::Network;
 use pellucid_exec::process::Variables;
 use pellucid_protocol::feature::Feature;
 use pellucid_protocol::id::TurnId;
-use pellucid_protocol::model::ShellType;
 use pellucid_protocol::settings::NetworkAccess;
 use pellucid_protocol::settings::SandboxPolicy;
 use pellucid_tools::mcp_tool::McpRoute;
@@ -25,15 +23,15 @@ use crate::session::Setup;
 pub(crate) fn situation(setup: &Setup, turn_id: &TurnId) -> Situation {
     let facts = &setup.gathered.facts;
     let config = &setup.sources.config;
-    let shell_is_on = gate::shell_type(facts) != ShellType::Disabled;
-    let has_snapshots = shell_is_on && facts.features.is_on(Feature::ShellSnapshot);
-    let offered = tool_list::callable(&setup.pack, facts);
-    let offered = offered.iter().map(|tool| Offered {
+    let callable = tool_list::callable(&setup.pack, facts, setup.provider.wire_api);
+    let offered = callable.tools.iter().map(|tool| Offered {
         name: tool.file.name.clone(),
         is_parallel: tool.slot.parallel,
         takes_text: tool.file.kind == ToolKind::Custom,
     });
-    let only = tool_list::only(&setup.pack, facts);
+    let offered: Vec<_> = offered.collect();
+    let shell_is_on = offered.iter().any(|tool| pellucid_tools::runs_commands(&tool.name));
+    let has_snapshots = shell_is_on && facts.features.is_on(Feature::ShellSnapshot);
     Situation {
         session_id: setup.session_id.clone(),
         turn_id: turn_id.clone(),
@@ -45,12 +43,12 @@ pub(crate) fn situation(setup: &Setup, turn_id: &TurnId) -> Situation {
         mode: facts.collaboration_mode.mode,
         sees_pictures: facts.model.takes_images(),
         truncation: facts.model.truncation_policy,
-        offered: offered.collect(),
-        only: only.map(|files| files.iter().map(|file| setup.pack.tool_file(file).name.clone()).collect()),
+        offered,
         app_tools: Vec::new(),
-        mcp_tools: routes(facts),
+        mcp_tools: routes(facts, &callable.given),
         agents: None,
-        dynamic_tools: facts.dynamic_tools.iter().map(|tool| tool.name.clone()).collect(),
+        dynamic_tools: clients_tools(facts, &callable.given),
+        only: callable.only,
         shell_is_on,
         snapshots: has_snapshots.then(|| config.folders.home.clone()),
         set_variables: config.shell_environment.set.keys().cloned().collect(),
@@ -60,11 +58,17 @@ pub(crate) fn situation(setup: &Setup, turn_id: &TurnId) -> Situation {
     }
 }
 
-/// Which tools of servers the model can call.
-fn routes(facts: &Facts) -> Vec<McpRoute> {
+/// Which tools of servers the model can call: those that it is offered.
+fn routes(facts: &Facts, offered: &[String]) -> Vec<McpRoute> {
     let route =
         |tool: &ServerTool| McpRoute { name: tool.name.clone(), server: tool.server.clone(), tool: tool.tool.clone() };
-    facts.mcp_tools.iter().map(route).collect()
+    facts.mcp_tools.iter().filter(|tool| offered.contains(&tool.name)).map(route).collect()
+}
+
+/// Which tools of the program that drives the session the model can call: those that it is offered.
+fn clients_tools(facts: &Facts, offered: &[String]) -> Vec<String> {
+    let names = facts.dynamic_tools.iter().map(|tool| tool.name.clone());
+    names.filter(|name| offered.contains(name)).collect()
 }
 
 /// What the children of this session see of our environment.

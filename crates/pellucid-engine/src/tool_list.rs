@@ -26,6 +26,7 @@ use crate::pack::ToolKind;
 use crate::pack::ToolSlot;
 use crate::schema::Schema;
 use crate::template::Shape;
+use crate::wire;
 use crate::wire::messages;
 
 /// Roles for other agents that every pack describes.
@@ -54,20 +55,43 @@ pub struct OfferedTool<'a> {
 /// The tools that these facts call for.
 pub fn offered<'a>(pack: &'a Pack, facts: &Facts) -> Vec<OfferedTool<'a>> {
     let only = only(pack, facts);
-    let mut tools = callable(pack, facts);
+    let mut tools = called_for(pack, facts);
     tools.retain(|tool| only.is_none_or(|only| only.contains(&tool.slot.file)));
     tools
 }
 
+/// What can be called after a request, and nothing else: what it offers, and what the tools that it offers can call.
+#[derive(Debug, Clone)]
+pub struct Callable<'a> {
+    /// Tools of the pack.
+    pub tools: Vec<OfferedTool<'a>>,
+    /// The names of tools that others run.
+    pub given: Vec<String>,
+    /// The names of the only tools that the model itself may call, if it may not call all.
+    pub only: Option<Vec<String>>,
+}
+
+/// What can be called after a request on this wire.
+pub fn callable<'a>(pack: &'a Pack, facts: &Facts, wire: WireApi) -> Callable<'a> {
+    let facts = &*wire::facts_on(wire, facts);
+    let mut tools = called_for(pack, facts);
+    // The request reports what is left out.
+    let _reported = wire::leave_out_tools(wire, &mut tools);
+    let given = usable(facts).0.into_iter().map(|tool| tool.name).collect();
+    let only = only(pack, facts);
+    let only = only.map(|files| files.iter().map(|file| pack.tool_file(file).name.clone()).collect());
+    Callable { tools, given, only }
+}
+
 /// The tools that these facts call for, those included that only other tools can call.
-pub fn callable<'a>(pack: &'a Pack, facts: &Facts) -> Vec<OfferedTool<'a>> {
+fn called_for<'a>(pack: &'a Pack, facts: &Facts) -> Vec<OfferedTool<'a>> {
     let open = |slot: &&ToolSlot| gate::all_open(&slot.gates, facts);
     let slots = pack.layout.tools.iter().filter(open);
     slots.map(|slot| OfferedTool { slot, file: pack.tool_file(&slot.file) }).collect()
 }
 
 /// The files of the only tools that the model itself may call, if it may not call all.
-pub fn only<'a>(pack: &'a Pack, facts: &Facts) -> Option<&'a [Arc<str>]> {
+fn only<'a>(pack: &'a Pack, facts: &Facts) -> Option<&'a [Arc<str>]> {
     let only = pack.layout.tools_only.as_ref().filter(|only| gate::all_open(&only.gates, facts));
     only.map(|only| only.tools.as_slice())
 }
@@ -90,10 +114,22 @@ pub struct GivenTool {
 
 /// The tools that others run, and those whose schema no model would understand.
 pub fn given(pack: &Pack, facts: &Facts) -> (Vec<GivenTool>, Vec<Omission>) {
-    let (mut tools, mut omissions) = (Vec::new(), Vec::new());
     if only(pack, facts).is_some() {
-        return (tools, omissions);
+        return (Vec::new(), Vec::new());
     }
+    let (mut tools, omissions) = usable(facts);
+    if pack.layout.given_tools.form == GivenToolForm::Canonical {
+        tools.iter_mut().for_each(|tool| tool.schema.sort());
+        // Servers come before clients, so that a client's tool does not move those of servers.
+        let is_clients = |tool: &GivenTool| tool.place.as_ref() == CLIENTS;
+        tools.sort_by(|a, b| (is_clients(a), &a.name).cmp(&(is_clients(b), &b.name)));
+    }
+    (tools, omissions)
+}
+
+/// The tools that others run, as they come, and those whose schema no model would understand.
+fn usable(facts: &Facts) -> (Vec<GivenTool>, Vec<Omission>) {
+    let (mut tools, mut omissions) = (Vec::new(), Vec::new());
     for tool in facts.mcp_tools.iter() {
         match Schema::read(&tool.input_schema) {
             Ok(schema) => tools.push(GivenTool {
@@ -123,12 +159,6 @@ pub fn given(pack: &Pack, facts: &Facts) -> (Vec<GivenTool>, Vec<Omission>) {
                 why: Why::Unusable { error: error.to_string() },
             }),
         }
-    }
-    if pack.layout.given_tools.form == GivenToolForm::Canonical {
-        tools.iter_mut().for_each(|tool| tool.schema.sort());
-        // Servers come before clients, so that a client's tool does not move those of servers.
-        let is_clients = |tool: &GivenTool| tool.place.as_ref() == CLIENTS;
-        tools.sort_by(|a, b| (is_clients(a), &a.name).cmp(&(is_clients(b), &b.name)));
     }
     (tools, omissions)
 }

@@ -2,11 +2,8 @@
 
 use std::sync::Arc;
 
-use futures_util::SinkExt;
-use futures_util::StreamExt;
 use pellucid_config::Env;
 use pellucid_model::Script;
-use pellucid_protocol::secret::Secret;
 use pellucid_testkit::Workspace;
 use proptest::prelude::*;
 use serde_json::Value;
@@ -18,14 +15,11 @@ use tokio::io::DuplexStream;
 use tokio::io::Lines;
 use tokio::io::ReadHalf;
 use tokio::io::WriteHalf;
-use tokio::net::TcpStream;
 use tokio::task::JoinHandle;
-use tokio_tungstenite::tungstenite::Message;
 
 use crate::ground::Ground;
 use crate::server::Server;
 use crate::transport::stdio;
-use crate::transport::websocket::Listener;
 
 /// A client on one end of a pipe, the server on the other.
 struct Client {
@@ -36,7 +30,7 @@ struct Client {
     _home: Workspace,
 }
 
-fn ground(home: &Workspace, script: &str) -> Ground {
+pub(crate) fn ground(home: &Workspace, script: &str) -> Ground {
     Ground {
         home: home.root().to_owned(),
         env: Env::from_pairs([("PATH", "/usr/bin:/bin"), ("HOME", &home.root().to_string_lossy())]),
@@ -239,28 +233,6 @@ async fn half_a_message_at_the_end_is_no_message() {
     let mut client = Client::ready("[[reply]]\nsay = \"x\"\n").await;
     client.input.write_all(b"{\"id\":5,\"method\":\"thread/lo").await.unwrap();
     assert!(client.leave().await.iter().all(|message| message["id"] != 5));
-}
-
-#[tokio::test]
-async fn a_socket_needs_the_token() {
-    let home = Workspace::empty();
-    let server = Server::new(ground(&home, "[[reply]]\nsay = \"x\"\n"));
-    let listener = Listener::bind("127.0.0.1:0".parse().unwrap(), Secret::new("right")).await.unwrap();
-    let address = listener.address().unwrap();
-    tokio::spawn(listener.serve(server));
-    let connect = async |token: &str| {
-        let stream = TcpStream::connect(address).await.unwrap();
-        tokio_tungstenite::client_async(format!("ws://{address}/?token={token}"), stream).await
-    };
-    assert!(connect("wrong").await.is_err());
-    assert!(connect("").await.is_err());
-    let (mut socket, _) = connect("right").await.unwrap();
-    let hello = json!({"id": 1, "method": "initialize", "params": {"clientInfo": {"name": "test", "version": "1"}}});
-    socket.send(Message::text(hello.to_string())).await.unwrap();
-    let answer = socket.next().await.unwrap().unwrap();
-    let answer: Value = serde_json::from_str(answer.to_text().unwrap()).unwrap();
-    assert!(answer["result"]["userAgent"].as_str().unwrap().starts_with("test/"), "{answer}");
-    socket.close(None).await.unwrap();
 }
 
 fn json_value() -> impl Strategy<Value = Value> {

@@ -49,6 +49,9 @@ mod write_stdin;
 #[cfg(test)]
 mod bench;
 
+#[cfg(test)]
+mod offered_tests;
+
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -90,7 +93,7 @@ enum Takes {
 enum When {
     /// When it is offered.
     Offered,
-    /// Whenever commands can be run at all, offered or not.
+    /// When any tool that runs commands is offered, in whatever form: models also call the forms that they know.
     ShellIsOn,
 }
 
@@ -165,11 +168,15 @@ pub fn is_parallel(situation: &Situation, name: &str) -> bool {
     situation.offered.iter().any(|offered| offered.name == name && offered.is_parallel)
 }
 
+/// Whether calls of this tool run commands.
+pub fn runs_commands(name: &str) -> bool {
+    name == exec_command::TOOL.name || TOOLS.iter().any(|tool| tool.name == name && tool.when == When::ShellIsOn)
+}
+
 /// Whether calls of this tool may change files.
 pub fn is_mutating(situation: &Situation, name: &str) -> bool {
-    let is_known = TOOLS.iter().any(|tool| tool.name == name && tool.when == When::ShellIsOn);
-    let is_named = ["exec_command", "write_stdin", "apply_patch", "js_repl"].contains(&name);
-    is_known || is_named || situation.dynamic_tools.iter().any(|tool| tool == name)
+    let is_named = ["write_stdin", "apply_patch", "js_repl"].contains(&name);
+    runs_commands(name) || is_named || situation.dynamic_tools.iter().any(|tool| tool == name)
 }
 
 /// Runs a call of the model.
@@ -206,7 +213,8 @@ async fn dispatch(call: &ToolCall, job: &Job) -> Result<ToolOutput, NoOutcome> {
     match run(call, job).await {
         Ok(output) => Ok(output),
         Err(Failed::Told(text)) => {
-            tracing::error!("a call of `{}` failed; the model was told: {text}", call.name);
+            // What the model was told may hold anything that the call read: the session file has it, a log does not.
+            tracing::error!("a call of `{}` failed; the model was told why", call.name);
             Ok(ToolOutput::Text(text))
         }
         Err(Failed::Fatal(text)) => Err(NoOutcome::Fatal(text)),

@@ -53,7 +53,7 @@ pub struct Situation {
     pub app_tools: Vec<AppTool>,
     /// The agents that the session started, if it may have some.
     pub agents: Option<Arc<dyn Agents>>,
-    /// Whether commands can be run at all.
+    /// Whether a tool that runs commands is offered.
     pub shell_is_on: bool,
     /// The person's shell.
     pub shell: PathBuf,

@@ -1,7 +1,9 @@
 //! `app-server`: sessions for editors and other programs.
 
+use std::io::Write;
 use std::net::SocketAddr;
 use std::path::Path;
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use pellucid_files::Folder;
@@ -81,16 +83,58 @@ fn serve(shared: &Shared, args: &AppServerArgs) -> Result<ExitCode, Failure> {
 
 async fn serve_websocket(ground: Ground, address: SocketAddr, token: Option<String>) -> Result<(), Failure> {
     let failed = |error: std::io::Error| Failure::new(format!("Error: --listen ws://{address}: {error}"));
+    let is_given = token.is_some();
     let token = token.unwrap_or_else(|| uuid::Uuid::new_v4().simple().to_string());
     let listener = Listener::bind(address, Secret::new(token.as_str())).await.map_err(failed)?;
     let address = listener.address().map_err(failed)?;
-    style::line(&format!("listening on ws://{address}/?token={token}"));
+    // The token itself is not printed: what is printed ends up in logs and histories.
+    let file = if is_given { None } else { Some(TokenFile::write(&ground.home, address, &token)?) };
+    style::line(&format!("listening on ws://{address}/"));
+    let place = file.as_ref().map_or_else(
+        || format!("the token is the value of {TOKEN_VARIABLE}"),
+        |file| format!("the token is in {}", file.path.display()),
+    );
+    style::line(&format!("{place}; clients send it as `authorization: Bearer TOKEN`"));
     let server = Server::new(ground);
     tokio::select! {
-        served = listener.serve(server.clone()) => served.map_err(failed),
-        _ = tokio::signal::ctrl_c() => {
-            server.shut_down().await;
-            Ok(())
-        }
+        () = listener.serve(server.clone()) => {}
+        _ = tokio::signal::ctrl_c() => server.shut_down().await,
+    }
+    Ok(())
+}
+
+/// A file with the token, which this user alone can read. It goes when the server ends.
+#[derive(Debug)]
+struct TokenFile {
+    path: PathBuf,
+}
+
+impl TokenFile {
+    fn write(home: &Path, address: SocketAddr, token: &str) -> Result<Self, Failure> {
+        let folder = home.join("app-server");
+        let path = folder.join(format!("{}.token", address.port()));
+        let written = (|| {
+            pellucid_files::make_private_folder(&folder)?;
+            // One that is left belonged to a server that is gone: this one has its port.
+            match std::fs::remove_file(&path) {
+                Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(error),
+                _ => {}
+            }
+            writeln!(pellucid_files::create_private(&path)?, "{token}")
+        })();
+        written.map_err(|error| {
+            Failure::new(format!(
+                "Error: the token cannot be written to {}: {error}; set {TOKEN_VARIABLE} instead",
+                path.display()
+            ))
+        })?;
+        Ok(Self { path })
+    }
+}
+
+impl Drop for TokenFile {
+    fn drop(&mut self) {
+        // What is left is overwritten by the next server on this port, and opens nothing meanwhile.
+        let _ = std::fs::remove_file(&self.path);
     }
 }

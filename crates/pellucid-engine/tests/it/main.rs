@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "a test that panics says where")]
 
 mod assembly;
+mod callable;
 mod compactions;
 mod corpus;
 mod documents;

@@ -1,11 +1,19 @@
 //! Many clients over WebSockets on this machine, a message to a text frame.
 //!
-//! A client has to know the token that the server printed when it began: in the header
-//! `authorization: Bearer TOKEN`, or as `?token=TOKEN` for pages, which cannot set headers.
+//! A client has to know the server's token: in the header `authorization: Bearer TOKEN`, or as `?token=TOKEN` for
+//! clients that cannot set headers. Whoever has not shown it takes no place of a client, and is let go soon.
 
+#[cfg(test)]
+mod tests;
+
+use std::collections::VecDeque;
 use std::io;
+use std::net::IpAddr;
 use std::net::SocketAddr;
 use std::sync::Arc;
+use std::sync::Mutex;
+use std::sync::PoisonError;
+use std::time::Duration;
 
 use bytes::Bytes;
 use futures_util::SinkExt;
@@ -13,7 +21,12 @@ use futures_util::StreamExt;
 use pellucid_protocol::secret::Secret;
 use tokio::net::TcpListener;
 use tokio::net::TcpStream;
+use tokio::sync::OwnedSemaphorePermit;
+use tokio::sync::Semaphore;
 use tokio::sync::mpsc;
+use tokio::task::AbortHandle;
+use tokio_tungstenite::WebSocketStream;
+use tokio_tungstenite::tungstenite;
 use tokio_tungstenite::tungstenite::Message;
 use tokio_tungstenite::tungstenite::handshake::server::ErrorResponse;
 use tokio_tungstenite::tungstenite::handshake::server::Request;
@@ -24,14 +37,32 @@ use tokio_tungstenite::tungstenite::protocol::WebSocketConfig;
 use crate::server::Server;
 use crate::transport::stdio::MESSAGE_BYTES_MAX;
 
-/// How many clients may be connected at once.
-const CLIENTS_MAX: usize = 64;
+/// How long nobody is let in after the system refused a connection, which it does when there are too many.
+const PAUSE: Duration = Duration::from_millis(50);
 
 /// A place where clients can connect.
 #[derive(Debug)]
 pub struct Listener {
     listener: TcpListener,
     token: Secret,
+    limits: Limits,
+}
+
+/// How much strangers can take up.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Limits {
+    /// How many clients may be connected at once.
+    pub clients_max: usize,
+    /// How many may be about to show their token. When one more comes, the oldest is let go.
+    pub strangers_max: usize,
+    /// For how long they may be about to.
+    pub handshake: Duration,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self { clients_max: 64, strangers_max: 128, handshake: Duration::from_secs(5) }
+    }
 }
 
 impl Listener {
@@ -40,7 +71,11 @@ impl Listener {
     /// # Errors
     /// When the address is taken.
     pub async fn bind(address: SocketAddr, token: Secret) -> io::Result<Self> {
-        Ok(Self { listener: TcpListener::bind(address).await?, token })
+        Self::bind_within(address, token, Limits::default()).await
+    }
+
+    pub(crate) async fn bind_within(address: SocketAddr, token: Secret, limits: Limits) -> io::Result<Self> {
+        Ok(Self { listener: TcpListener::bind(address).await?, token, limits })
     }
 
     /// Where it listens.
@@ -52,45 +87,109 @@ impl Listener {
     }
 
     /// Serves clients until the process ends.
-    ///
-    /// # Errors
-    /// When nobody can connect any more.
-    pub async fn serve(self, server: Arc<Server>) -> io::Result<()> {
-        let token = Arc::new(self.token);
-        let places = Arc::new(tokio::sync::Semaphore::new(CLIENTS_MAX));
+    pub async fn serve(self, server: Arc<Server>) {
+        let door = Arc::new(Door {
+            token: self.token,
+            places: Arc::new(Semaphore::new(self.limits.clients_max)),
+            clients_max: self.limits.clients_max,
+        });
+        // Those that have not shown their token yet, the oldest first.
+        let mut strangers: VecDeque<AbortHandle> = VecDeque::new();
         loop {
-            // Those that come when all places are taken wait until one is free.
-            let Ok(place) = places.clone().acquire_owned().await else { return Ok(()) };
-            let (stream, _) = self.listener.accept().await?;
-            let (server, token) = (server.clone(), token.clone());
-            tokio::spawn(async move {
-                if let Err(error) = serve_client(server, stream, &token).await {
-                    tracing::debug!(%error, "a client did not get in");
+            let stream = match self.listener.accept().await {
+                Ok((stream, _)) => stream,
+                Err(error) => {
+                    tracing::warn!(%error, "a client could not connect");
+                    tokio::time::sleep(PAUSE).await;
+                    continue;
                 }
-                drop(place);
+            };
+            strangers.retain(|stranger| !stranger.is_finished());
+            while strangers.len() >= self.limits.strangers_max
+                && let Some(oldest) = strangers.pop_front()
+            {
+                oldest.abort();
+            }
+            let (server, door, time) = (server.clone(), door.clone(), self.limits.handshake);
+            let greeting = tokio::spawn(async move {
+                match tokio::time::timeout(time, door.greet(stream)).await {
+                    // A client is served by a task of its own: only strangers are let go.
+                    Ok(Ok((socket, place))) => drop(tokio::spawn(serve_client(server, socket, place))),
+                    Ok(Err(error)) => tracing::debug!(%error, "a client did not get in"),
+                    Err(_) => tracing::debug!("a client did not show its token in time"),
+                }
             });
+            strangers.push_back(greeting.abort_handle());
         }
     }
 }
 
-async fn serve_client(
-    server: Arc<Server>,
-    stream: TcpStream,
-    token: &Secret,
-) -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
-    #[expect(clippy::result_large_err, reason = "the type of the library")]
-    let check = |request: &Request, response: Response| {
-        if is_known(request, token) {
-            return Ok(response);
+/// Who gets in.
+#[derive(Debug)]
+struct Door {
+    token: Secret,
+    places: Arc<Semaphore>,
+    clients_max: usize,
+}
+
+/// A client's place among those that are connected.
+type Place = Option<OwnedSemaphorePermit>;
+
+impl Door {
+    /// Lets a client in that has shown the token.
+    async fn greet(&self, stream: TcpStream) -> Result<(WebSocketStream<TcpStream>, Place), tungstenite::Error> {
+        let taken: Mutex<Place> = Mutex::default();
+        #[expect(clippy::result_large_err, reason = "the type of the library")]
+        let check = |request: &Request, response: Response| match self.place(request) {
+            Ok(place) => {
+                *taken.lock().unwrap_or_else(PoisonError::into_inner) = Some(place);
+                Ok(response)
+            }
+            Err((status, why)) => {
+                let mut refused = ErrorResponse::new(Some(format!("{why}\n")));
+                *refused.status_mut() = status;
+                Err(refused)
+            }
+        };
+        let config = WebSocketConfig::default()
+            .max_message_size(Some(MESSAGE_BYTES_MAX))
+            .max_frame_size(Some(MESSAGE_BYTES_MAX));
+        let socket = tokio_tungstenite::accept_hdr_async_with_config(stream, check, Some(config)).await?;
+        Ok((socket, taken.into_inner().unwrap_or_else(PoisonError::into_inner)))
+    }
+
+    /// A place for a client, or why it gets none.
+    fn place(&self, request: &Request) -> Result<OwnedSemaphorePermit, (StatusCode, String)> {
+        let forbidden = |why: &str| Err((StatusCode::FORBIDDEN, why.to_owned()));
+        if request.headers().contains_key("origin") {
+            return forbidden("pages of browsers are not served: the request has the header `origin`");
         }
-        let mut refused =
-            ErrorResponse::new(Some("the token that the server printed is missing or wrong\n".to_owned()));
-        *refused.status_mut() = StatusCode::UNAUTHORIZED;
-        Err(refused)
+        let host = request.headers().get("host").and_then(|value| value.to_str().ok());
+        if !host.is_some_and(is_this_machine) {
+            return forbidden("the header `host` does not name a loopback address of this machine");
+        }
+        if !is_known(request, &self.token) {
+            return Err((StatusCode::UNAUTHORIZED, "the server's token is missing or wrong".to_owned()));
+        }
+        self.places.clone().try_acquire_owned().map_err(|_| {
+            (StatusCode::SERVICE_UNAVAILABLE, format!("{} clients are connected, which is the limit", self.clients_max))
+        })
+    }
+}
+
+/// Whether a request that was sent to this host can only have meant this machine. A page whose name was made to lead
+/// here is told apart by it.
+fn is_this_machine(host: &str) -> bool {
+    let name = match host.strip_prefix('[') {
+        Some(rest) => rest.split_once(']').map(|(address, _)| address),
+        None => host.split(':').next(),
     };
-    let config =
-        WebSocketConfig::default().max_message_size(Some(MESSAGE_BYTES_MAX)).max_frame_size(Some(MESSAGE_BYTES_MAX));
-    let socket = tokio_tungstenite::accept_hdr_async_with_config(stream, check, Some(config)).await?;
+    name.is_some_and(|name| {
+        name.eq_ignore_ascii_case("localhost") || name.parse::<IpAddr>().is_ok_and(|address| address.is_loopback())
+    })
+}
+
+async fn serve_client(server: Arc<Server>, socket: WebSocketStream<TcpStream>, place: Place) {
     let (sink, mut incoming) = socket.split();
     let (connection, outgoing) = server.connect();
     let writer = tokio::spawn(write(outgoing, sink));
@@ -105,7 +204,7 @@ async fn serve_client(
     server.disconnect(&connection).await;
     drop(connection);
     let _ = writer.await;
-    Ok(())
+    drop(place);
 }
 
 async fn write(mut outgoing: mpsc::Receiver<Bytes>, mut sink: impl SinkExt<Message> + Unpin) {

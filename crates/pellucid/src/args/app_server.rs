@@ -13,7 +13,7 @@ pub struct AppServerArgs {
     /// Where clients connect: stdio:// for one client on standard input and output, ws://127.0.0.1:PORT for
     /// several over WebSockets.
     ///
-    /// A WebSocket client needs the token that is printed on standard error; PELLUCID_APP_SERVER_TOKEN sets it.
+    /// A WebSocket client needs a token: standard error says in which file it is; PELLUCID_APP_SERVER_TOKEN sets it.
     #[arg(long, value_name = "URL", default_value = "stdio://")]
     pub listen: Listen,
 

@@ -6,6 +6,7 @@
 //! Not here: sending ([`crate::transport`]) and the provider's retry settings, which stay in
 //! [`Provider`].
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use http::HeaderMap;
@@ -22,6 +23,7 @@ use crate::provider::DEFAULT_BASE_URL;
 use crate::provider::LOCAL_SERVERS;
 use crate::provider::MESSAGES_BASE_URL;
 use crate::provider::non_blank;
+use crate::redactor::Redactor;
 use pellucid_protocol::secret::Secret;
 
 const ORIGINATOR: HeaderName = HeaderName::from_static("originator");
@@ -38,8 +40,8 @@ pub struct Endpoint {
     url: Url,
     headers: HeaderMap,
     token: Option<Secret>,
-    /// Other values that nobody should see.
-    secrets: Vec<Secret>,
+    /// Knows what nobody should see: the key, and values of headers and parameters that may be one.
+    redactor: Arc<Redactor>,
     /// The header that carries the key.
     token_header: HeaderName,
     wire: WireApi,
@@ -59,28 +61,27 @@ impl Endpoint {
         env: &dyn Fn(&str) -> Option<String>,
     ) -> Result<Self, ReplyError> {
         let address = address(provider);
-        let url = Url::parse(&address).map_err(|error| {
-            ReplyError::new(
-                ReplyErrorKind::Local,
-                format!("the address `{address}` of provider `{}` is not valid: {error}", provider.name),
-            )
-        })?;
+        let token = token(provider, session_key, env);
+        let key = token.iter().flatten().cloned();
+        let redactor = Redactor::new(key.chain(secrets(provider, env)));
+        let wrong = |why: String| {
+            let message = format!("the address `{address}` of provider `{}` {why}", provider.name);
+            redactor.error(ReplyError::new(ReplyErrorKind::Local, message))
+        };
+        let url = Url::parse(&address).map_err(|error| wrong(format!("is not valid: {error}")))?;
         if !matches!(url.scheme(), "http" | "https") {
-            return Err(ReplyError::new(
-                ReplyErrorKind::Local,
-                format!("the address `{address}` of provider `{}` must begin with http:// or https://", provider.name),
-            ));
+            return Err(wrong("must begin with http:// or https://".to_owned()));
         }
         Ok(Self {
-            address,
             url,
             headers: headers(provider, env),
-            token: token(provider, session_key, env)?,
-            secrets: secrets(provider, env),
+            token: token?,
+            redactor: Arc::new(redactor),
             token_header: token_header(provider),
             wire: provider.wire_api,
             request_retries: provider.request_retries(),
             idle_timeout: Duration::from_millis(provider.idle_timeout_ms()),
+            address,
         })
     }
 
@@ -149,9 +150,9 @@ impl Endpoint {
         self.address.replacen("http", "ws", 1)
     }
 
-    /// What must not be written down: the key, and header values that may be one.
-    pub(crate) fn secrets(&self) -> Vec<Secret> {
-        self.token.iter().chain(&self.secrets).cloned().collect()
+    /// What blanks the key and other secrets in what is written down or shown.
+    pub(crate) fn redactor(&self) -> &Arc<Redactor> {
+        &self.redactor
     }
 
     /// The same provider's own summaries.
@@ -162,8 +163,7 @@ impl Endpoint {
             address.push('?');
             address.push_str(query);
         }
-        let url = Url::parse(&address)
-            .map_err(|error| ReplyError::new(ReplyErrorKind::Local, format!("`{address}` is not valid: {error}")))?;
+        let url = Url::parse(&address).map_err(|error| self.not_valid(&address, &error.to_string()))?;
         Ok(Self { address, url, ..self.clone() })
     }
 
@@ -180,9 +180,12 @@ impl Endpoint {
             Some(query) => format!("{base}/embeddings?{query}"),
             None => format!("{base}/embeddings"),
         };
-        let url = Url::parse(&address)
-            .map_err(|error| ReplyError::new(ReplyErrorKind::Local, format!("`{address}` is not valid: {error}")))?;
+        let url = Url::parse(&address).map_err(|error| self.not_valid(&address, &error.to_string()))?;
         Ok(Self { address, url, ..self.clone() })
+    }
+
+    fn not_valid(&self, address: &str, why: &str) -> ReplyError {
+        self.redactor.error(ReplyError::new(ReplyErrorKind::Local, format!("`{address}` is not valid: {why}")))
     }
 
     /// What to tell a person when nothing listens at the address: only for servers of this machine.
@@ -230,16 +233,26 @@ fn headers(provider: &Provider, env: &dyn Fn(&str) -> Option<String>) -> HeaderM
     headers
 }
 
-/// Values of headers that come from variables, and of those whose name tells what they are.
+/// Values of headers that come from variables, and of headers and parameters whose name tells what they are, also as
+/// an address spells them.
 fn secrets(provider: &Provider, env: &dyn Fn(&str) -> Option<String>) -> Vec<Secret> {
-    const MARKS: [&str; 5] = ["auth", "key", "token", "secret", "cookie"];
-    let from_env = provider.env_http_headers.iter().flatten().filter_map(|(_, variable)| non_blank(env(variable)));
-    let written = provider.http_headers.iter().flatten().filter(|(name, _)| {
+    const MARKS: [&str; 8] = ["auth", "key", "token", "secret", "cookie", "password", "credential", "sig"];
+    let is_marked = |name: &str| {
         let name = name.to_ascii_lowercase();
         MARKS.iter().any(|mark| name.contains(mark))
-    });
+    };
+    let from_env = provider.env_http_headers.iter().flatten().filter_map(|(_, variable)| non_blank(env(variable)));
+    let written = provider.http_headers.iter().flatten().filter(|(name, _)| is_marked(name));
     let written = written.map(|(_, value)| value.trim_start_matches("Bearer ").to_owned());
-    from_env.chain(written).map(Secret::new).collect()
+    let asked = provider.query_params.iter().flatten().filter(|(name, _)| is_marked(name));
+    let asked = asked.flat_map(|(_, value)| [value.clone(), in_address(value)]);
+    from_env.chain(written).chain(asked).map(Secret::new).collect()
+}
+
+/// A parameter's value as an address spells it.
+fn in_address(value: &str) -> String {
+    let url = Url::parse(&format!("http://h/?{value}"));
+    url.ok().and_then(|url| url.query().map(str::to_owned)).unwrap_or_default()
 }
 
 fn header(name: &str, value: &str) -> Option<(HeaderName, HeaderValue)> {

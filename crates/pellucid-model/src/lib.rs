@@ -29,6 +29,7 @@ mod overflow;
 pub mod provider;
 pub mod rate_limit;
 pub mod recording;
+mod redactor;
 pub mod response_headers;
 pub mod responses;
 mod retry;

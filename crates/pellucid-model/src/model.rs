@@ -34,8 +34,8 @@ use crate::endpoint::Endpoint;
 use crate::overflow;
 use crate::recording::Listener;
 use crate::recording::Recorder;
-use crate::recording::Redactor;
 use crate::recording::Tape;
+use crate::redactor::Redactor;
 use crate::response_headers;
 use crate::script::Played;
 use crate::script::Script;
@@ -114,11 +114,7 @@ impl Model {
     /// The same model, with its replies written onto a tape.
     #[must_use]
     pub fn recorded(self, tape: &Tape) -> Self {
-        let secrets = match &self.kind {
-            Kind::Http { endpoint, .. } => Result::as_ref(endpoint).map(Endpoint::secrets).unwrap_or_default(),
-            Kind::Scripted { .. } => Vec::new(),
-        };
-        Self { recorder: Some(Recorder::new(tape.clone(), Redactor::new(secrets))), ..self }
+        Self { recorder: Some(Recorder::new(tape.clone(), self.redactor())), ..self }
     }
 
     /// The same model with connections of its own, for a session that runs beside another.
@@ -145,13 +141,26 @@ impl Model {
         }
     }
 
+    /// What blanks the provider's secrets. Whatever a server or a connection says goes through it before anybody sees
+    /// it: servers repeat keys that they refuse.
+    fn redactor(&self) -> Arc<Redactor> {
+        match &self.kind {
+            Kind::Http { endpoint, .. } => {
+                Result::as_ref(endpoint).map(|endpoint| endpoint.redactor().clone()).unwrap_or_default()
+            }
+            Kind::Scripted { .. } => Arc::default(),
+        }
+    }
+
     /// Sends a request and waits until a reply begins.
     ///
     /// # Errors
     ///
     /// When none does: the settings do not work, the server refuses, the connection fails for good.
     pub async fn ask(&self, request: Ask) -> Result<Reply, ReplyError> {
+        let redactor = self.redactor();
         let reply = self.begin(request).await;
+        let reply = reply.map_err(|error| redactor.error(error)).map(|reply| Reply { redactor, ..reply });
         match (&self.recorder, reply) {
             (None, reply) => reply,
             (Some(recorder), Ok(reply)) => Ok(Reply { listener: Some(recorder.listen()), ..reply }),
@@ -208,7 +217,7 @@ impl Model {
     ///
     /// When the provider refuses or answers something else, and when a script has no summary here.
     pub async fn compact(&self, request: Ask) -> Result<Vec<Item>, ReplyError> {
-        let summary = self.summarise(request).await;
+        let summary = self.summarise(request).await.map_err(|error| self.redactor().error(error));
         if let Some(recorder) = &self.recorder {
             recorder.summarised(&summary);
         }
@@ -258,6 +267,15 @@ impl Model {
         texts: &[String],
         headers: &[(String, String)],
     ) -> Result<Vec<Vec<f32>>, ReplyError> {
+        self.vectors(model, texts, headers).await.map_err(|error| self.redactor().error(error))
+    }
+
+    async fn vectors(
+        &self,
+        model: &str,
+        texts: &[String],
+        headers: &[(String, String)],
+    ) -> Result<Vec<Vec<f32>>, ReplyError> {
         let Kind::Http { transport, endpoint, .. } = &self.kind else {
             let message = "the embedded model makes no vectors; write `vectors = \"lexical\"` under [memory]";
             return Err(ReplyError::new(ReplyErrorKind::Local, message));
@@ -299,6 +317,7 @@ pub struct Reply {
     failed: Option<ReplyError>,
     source: Source,
     listener: Option<Listener>,
+    redactor: Arc<Redactor>,
 }
 
 #[derive(Debug)]
@@ -331,14 +350,21 @@ impl Reply {
             ReplyEvent::ServerModel(model) => Some(model.clone()),
             _ => None,
         });
-        Self { ready: events.into(), decoder: Decoder::new(wire, server_model), failed: None, source, listener: None }
+        Self {
+            ready: events.into(),
+            decoder: Decoder::new(wire, server_model),
+            failed: None,
+            source,
+            listener: None,
+            redactor: Arc::default(),
+        }
     }
 
     /// The next event; nothing after [`ReplyEvent::Completed`] or an error.
     ///
     /// A call that is dropped while it waits loses nothing.
     pub async fn next(&mut self) -> Option<Result<ReplyEvent, ReplyError>> {
-        let next = self.advance().await;
+        let next = self.advance().await.map(|next| next.map_err(|error| self.redactor.error(error)));
         if let (Some(listener), Some(next)) = (&mut self.listener, &next) {
             listener.hear(next);
         }

@@ -5,11 +5,9 @@
 //! addresses, and the provider's key, which is blanked wherever a text repeats it.
 //!
 //! - `tape`: the file
-//! - `redactor`: what blanks the key
 //!
 //! Not here: how a script is read ([`crate::script`]); when replies come ([`crate::model`]).
 
-mod redactor;
 mod tape;
 
 use std::sync::Arc;
@@ -21,11 +19,11 @@ use serde_json::Map;
 use serde_json::Value;
 use serde_json::json;
 
+use crate::redactor::Redactor;
 use crate::script::EventForm;
 use crate::script::RecordedError;
 use crate::script::WholeItem;
 use crate::script::without_nulls;
-pub(crate) use redactor::Redactor;
 pub use tape::Tape;
 pub use tape::TapeError;
 
@@ -50,8 +48,8 @@ pub(crate) struct Recorder {
 }
 
 impl Recorder {
-    pub(crate) fn new(tape: Tape, redactor: Redactor) -> Self {
-        Self { tape, redactor: Arc::new(redactor) }
+    pub(crate) fn new(tape: Tape, redactor: Arc<Redactor>) -> Self {
+        Self { tape, redactor }
     }
 
     /// Listens to a reply that begins.

@@ -130,6 +130,7 @@ impl Transport {
                 Err(Failed::Final(error)) => (error, false),
                 Err(Failed::Passing(error)) => (error, true),
             };
+            let error = endpoint.redactor().error(error);
             if !helps || n_retries >= endpoint.request_retries() {
                 return Err(error);
             }

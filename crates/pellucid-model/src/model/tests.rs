@@ -1,6 +1,7 @@
 //! Against a real socket: retries, headers, silence, and streams cut anywhere.
 
 mod faults;
+mod secrets;
 mod vectors;
 mod wires;
 

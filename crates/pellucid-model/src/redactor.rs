@@ -1,8 +1,9 @@
-//! Blanks keys in texts that are written down.
+//! Blanks keys in texts that are written down or shown: recordings, and what a server says when it refuses.
 //!
 //! A key may be split over the pieces in which a text arrives, so pieces that belong together are
 //! looked at together.
 
+use pellucid_protocol::reply::ReplyError;
 use pellucid_protocol::reply::ReplyEvent;
 use pellucid_protocol::secret::Secret;
 use serde_json::Value;
@@ -15,7 +16,7 @@ const BLANK: &str = "[secret]";
 const KEY_CHARS_MIN: usize = 8;
 
 /// Knows what must not be written.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub(crate) struct Redactor {
     keys: Vec<Secret>,
 }
@@ -30,7 +31,7 @@ impl Redactor {
     }
 
     /// Blanks keys in every text of a value.
-    pub(super) fn value(&self, value: Value) -> Value {
+    pub(crate) fn value(&self, value: Value) -> Value {
         match value {
             Value::String(text) => Value::String(self.text(text)),
             Value::Array(list) => list.into_iter().map(|value| self.value(value)).collect(),
@@ -41,7 +42,7 @@ impl Redactor {
 
     /// Blanks keys that are split over pieces of a text. The number of pieces stays: the first
     /// then has the whole text.
-    pub(super) fn deltas(&self, events: &mut [ReplyEvent]) {
+    pub(crate) fn deltas(&self, events: &mut [ReplyEvent]) {
         if self.keys.is_empty() {
             return;
         }
@@ -81,6 +82,11 @@ impl Redactor {
         }
     }
 
+    /// Blanks keys in what a server or a connection said, and who logs in in every address there.
+    pub(crate) fn error(&self, error: ReplyError) -> ReplyError {
+        ReplyError { message: without_logins(&self.text(error.message)), ..error }
+    }
+
     fn has_key(&self, text: &str) -> bool {
         self.keys.iter().any(|key| text.contains(key.reveal()))
     }
@@ -93,5 +99,43 @@ impl Redactor {
             }
         }
         text
+    }
+}
+
+/// A text whose addresses do not say who logs in: `scheme://user:password@host` becomes `scheme://[secret]@host`.
+pub(crate) fn without_logins(text: &str) -> String {
+    const MARK: &str = "://";
+    let mut pieces = text.split(MARK);
+    let mut shown = pieces.next().unwrap_or_default().to_owned();
+    for piece in pieces {
+        let authority =
+            piece.split(|c: char| c.is_whitespace() || "/?#\"'<>()`".contains(c)).next().unwrap_or_default();
+        shown.push_str(MARK);
+        match authority.rfind('@') {
+            Some(at) => {
+                shown.push_str(BLANK);
+                shown.push_str(&piece[at..]);
+            }
+            None => shown.push_str(piece),
+        }
+    }
+    shown
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn addresses_do_not_say_who_logs_in() {
+        for (text, expected) in [
+            ("no https://host/a@b here", "no https://host/a@b here"),
+            ("(http://ada:pw@proxy:3128/)", "(http://[secret]@proxy:3128/)"),
+            ("a://u@b, c://x:y@z@w d@e", "a://[secret]@b, c://[secret]@w d@e"),
+            ("://", "://"),
+            ("é://ü:ß@ö", "é://[secret]@ö"),
+        ] {
+            assert_eq!(without_logins(text), expected);
+        }
     }
 }

@@ -6,6 +6,7 @@
 use std::collections::VecDeque;
 
 use pellucid_engine::agent_status;
+use pellucid_exec::snapshot;
 use pellucid_protocol::agent::AgentStatus;
 use pellucid_protocol::event::ErrorInfo;
 use pellucid_protocol::event::Event;
@@ -127,6 +128,7 @@ async fn serve(session: &mut Session, inside: &mut Inside) -> Result<(), FaceGon
     for notice in session.take_notices() {
         inside.events.send(&mut session.log, "", notice).await?;
     }
+    snapshot::remove_left(&session.setup.sources.config.folders.home);
     session.begin_servers();
     if session.servers.as_ref().is_none_or(|attached| attached.owner == Owner::Parent) {
         let started = EventMessage::McpStartupComplete { ready: Vec::new(), failed: Vec::new(), cancelled: Vec::new() };

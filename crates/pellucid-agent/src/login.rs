@@ -5,6 +5,8 @@
 //!
 //! Not here: the file itself (`pellucid_model::credentials`), flows by a browser or a device code.
 
+use std::collections::BTreeSet;
+
 use pellucid_config::Config;
 use pellucid_config::Env;
 use pellucid_config::config::CredentialStore;
@@ -92,6 +94,12 @@ pub fn session_key(config: &Config, env: &Env) -> Option<Secret> {
         CredentialStore::File | CredentialStore::Auto => credentials::api_key(&config.folders.home, &lookup),
         CredentialStore::Ephemeral | CredentialStore::Keyring => credentials::variable_key(&lookup),
     }
+}
+
+/// The variables that hold keys of ours, which no program that is started for somebody is given.
+pub fn key_variables(config: &Config, env: &Env) -> BTreeSet<String> {
+    let key = session_key(config, env);
+    config.key_variables(env, |value| key.as_ref().is_some_and(|key| key.reveal() == value))
 }
 
 /// Stores a key, trimmed, in place of what was stored.

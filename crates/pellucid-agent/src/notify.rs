@@ -3,6 +3,7 @@
 //! The program gets one more argument, a JSON object. Nobody waits for it, nobody reads what it
 //! says, and it may outlive the session.
 
+use std::collections::BTreeSet;
 use std::process::Stdio;
 
 use pellucid_engine::boundary;
@@ -29,8 +30,8 @@ pub(crate) fn input_messages(items: impl Iterator<Item = Item>) -> Vec<String> {
     items.filter_map(|item| boundary::said_by_person(&item)).collect()
 }
 
-/// Starts the program. When that fails the turn is over all the same.
-pub(crate) fn notify(program: &[String], told: &TurnOver<'_>) {
+/// Starts the program, without the variables that are withheld. When that fails the turn is over all the same.
+pub(crate) fn notify(program: &[String], told: &TurnOver<'_>, withheld: &BTreeSet<String>) {
     let [name, arguments @ ..] = program else { return };
     let argument = match serde_json::to_string(told) {
         Ok(argument) => argument,
@@ -41,6 +42,9 @@ pub(crate) fn notify(program: &[String], told: &TurnOver<'_>) {
     };
     let mut command = Command::new(name);
     command.args(arguments).arg(argument);
+    for name in withheld {
+        command.env_remove(name);
+    }
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
     // A group of its own, so that what ends us at the terminal does not end it.
     command.process_group(0);

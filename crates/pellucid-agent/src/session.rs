@@ -187,6 +187,12 @@ impl Setup {
         restore::restore_records(file, records, &self.rules(&prefix, &items))
     }
 
+    /// The variables that hold keys of ours, which no program that the session starts is given.
+    pub(crate) fn key_variables(&self) -> BTreeSet<String> {
+        let Sources { config, env, .. } = &self.sources;
+        config.key_variables(env, |value| self.model.is_key(value))
+    }
+
     /// How a history is restored.
     fn rules<'a>(&self, summary_prefix: &'a str, context: &'a [Item]) -> Rules<'a> {
         let (facts, wire) = (&self.gathered.facts, self.wire(None));
@@ -606,7 +612,7 @@ impl Session {
             input_messages: notify::input_messages(self.transcript.items()),
             last_assistant_message,
         };
-        notify::notify(program, &told);
+        notify::notify(program, &told, &self.setup.key_variables());
     }
 
     /// Removes what sessions left behind that could not clean up after their commands.

@@ -1,5 +1,7 @@
 //! What holds for the calls of a turn, from what is true of the session.
 
+use std::collections::BTreeSet;
+
 use pellucid_engine::facts::Facts;
 use pellucid_engine::mcp::ServerTool;
 use pellucid_engine::pack::ToolKind;
@@ -32,6 +34,7 @@ pub(crate) fn situation(setup: &Setup, turn_id: &TurnId) -> Situation {
     let offered: Vec<_> = offered.collect();
     let shell_is_on = offered.iter().any(|tool| pellucid_tools::runs_commands(&tool.name));
     let has_snapshots = shell_is_on && facts.features.is_on(Feature::ShellSnapshot);
+    let withheld = setup.key_variables();
     Situation {
         session_id: setup.session_id.clone(),
         turn_id: turn_id.clone(),
@@ -53,7 +56,8 @@ pub(crate) fn situation(setup: &Setup, turn_id: &TurnId) -> Situation {
         snapshots: has_snapshots.then(|| config.folders.home.clone()),
         set_variables: config.shell_environment.set.keys().cloned().collect(),
         shell: setup.gathered.shell.clone(),
-        environment: environment(setup),
+        environment: environment(setup, &withheld),
+        withheld: withheld.into_iter().collect(),
         skill_variables: SkillVariables::default(),
     }
 }
@@ -72,7 +76,7 @@ fn clients_tools(facts: &Facts, offered: &[String]) -> Vec<String> {
 }
 
 /// What the children of this session see of our environment.
-fn environment(setup: &Setup) -> Variables {
+fn environment(setup: &Setup, withheld: &BTreeSet<String>) -> Variables {
     let Sources { config, env, .. } = &setup.sources;
     let network = match &setup.gathered.facts.sandbox_policy {
         SandboxPolicy::DangerFullAccess
@@ -81,5 +85,5 @@ fn environment(setup: &Setup) -> Variables {
         _ => Network::Limited,
     };
     let ours = env.variables().iter().map(|(name, value)| (name.clone(), value.clone()));
-    environment::variables(&config.shell_environment, ours, setup.session_id.as_str(), network)
+    environment::variables(&config.shell_environment, ours, withheld, setup.session_id.as_str(), network)
 }

@@ -53,7 +53,7 @@ pub fn rewrite<E: From<WriteError>>(path: &Path, change: impl FnOnce(&str) -> Re
     let write_error = |source| WriteError::Write { path: path.to_owned(), source };
     let target = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
     let folder = target.parent().unwrap_or(Path::new("."));
-    fs::create_dir_all(folder).map_err(write_error)?;
+    pellucid_files::make_private_folder(folder).map_err(write_error)?;
     let _lock = lock(folder);
     let old = match files::read_text(&target) {
         Ok(text) => text,

@@ -5,6 +5,7 @@
 //!
 //! Not here: the variables of a managed network proxy.
 
+use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::ffi::OsString;
 
@@ -44,14 +45,18 @@ pub enum Network {
 
 /// The variables of a child, from the variables of this process.
 ///
-/// `session` is the id of the session that runs the command.
+/// `withheld` are the names of variables that no command inherits, whatever the policy says. `session` is the id of the
+/// session that runs the command.
 pub fn variables(
     policy: &ShellEnvironmentPolicy,
     ours: impl IntoIterator<Item = (OsString, OsString)>,
+    withheld: &BTreeSet<String>,
     session: &str,
     network: Network,
 ) -> Variables {
-    let mut variables: Variables = ours.into_iter().filter(|(name, _)| is_inherited(policy.inherit, name)).collect();
+    let is_ours = |name: &OsStr| name.to_str().is_some_and(|name| withheld.contains(name));
+    let inherited = ours.into_iter().filter(|(name, _)| is_inherited(policy.inherit, name) && !is_ours(name));
+    let mut variables: Variables = inherited.collect();
     if !policy.ignore_default_excludes {
         variables.retain(|name, _| !matches_any(name, &SECRETS));
     }
@@ -130,12 +135,12 @@ mod tests {
 
     use super::*;
 
-    const OURS: &str = "HOME=/h PATH=/bin LANG=de API_KEY=k My_Token_2=t SECRETARY=s EDITOR=vi path=no";
+    const OURS: &str = "HOME=/h PATH=/bin LANG=de API_KEY=k My_Token_2=t SECRETARY=s EDITOR=vi path=no OUR_KEY=ours";
 
     #[track_caller]
     fn check_variables(policy: &ShellEnvironmentPolicy, expected: &Expect) {
         let ours = OURS.split(' ').map(|pair| pair.split_once('=').unwrap()).map(|(a, b)| (a.into(), b.into()));
-        let variables = variables(policy, ours, "id", Network::Full);
+        let variables = variables(policy, ours, &BTreeSet::from(["OUR_KEY".to_owned()]), "id", Network::Full);
         let shown: Vec<_> =
             variables.iter().map(|(name, value)| format!("{}={}", name.display(), value.display())).collect();
         expected.assert_eq(&shown.join(" "));
@@ -180,6 +185,20 @@ mod tests {
     }
 
     #[test]
+    fn what_is_withheld_is_given_only_when_it_is_set() {
+        let policy = ShellEnvironmentPolicy {
+            include_only: texts(&["*KEY"]),
+            set: BTreeMap::from([("OUR_KEY".to_owned(), "theirs".to_owned())]),
+            ..policy()
+        };
+        check_variables(&policy, &expect!["API_KEY=k CODEX_THREAD_ID=id OUR_KEY=theirs"]);
+        check_variables(
+            &ShellEnvironmentPolicy { set: BTreeMap::new(), ..policy },
+            &expect!["API_KEY=k CODEX_THREAD_ID=id"],
+        );
+    }
+
+    #[test]
     fn patterns_know_no_case() {
         check_variables(
             &ShellEnvironmentPolicy { exclude: texts(&["p?TH", "*e*R", "my_*_2"]), ..policy() },
@@ -203,7 +222,7 @@ mod tests {
     #[test]
     fn a_limited_network_and_a_terminal_leave_marks() {
         let policy = ShellEnvironmentPolicy { inherit: Inherit::None, ..policy() };
-        let mut variables = variables(&policy, [], "id", Network::Limited);
+        let mut variables = variables(&policy, [], &BTreeSet::new(), "id", Network::Limited);
         assert_eq!(variables[OsStr::new("CODEX_SANDBOX_NETWORK_DISABLED")], "1");
         add_terminal(&mut variables);
         assert_eq!(variables[OsStr::new("TERM")], "dumb");

@@ -4,21 +4,22 @@
 //! script, and commands that ask for a login shell read that script instead. A command is a shell of its own, to which
 //! only variables come through; so where these can be listed, they are given to it, and nothing is read.
 //!
-//! The script holds the values of variables, secrets among them: only its owner may read it, and it
-//! is removed with its session.
+//! The script holds the values of variables, secrets among them, though none of ours: only its owner may read it. It is
+//! removed as soon as its variables are listed, else with its session, and by the next session if its process was killed.
 
 use std::ffi::OsStr;
 use std::fs;
-use std::fs::OpenOptions;
 use std::io;
 use std::io::Write;
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::DirBuilderExt;
-use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 use std::path::PathBuf;
 use std::time::Duration;
 use std::time::SystemTime;
+
+use rustix::io::Errno;
+use rustix::process::Pid;
+use rustix::process::test_kill_process;
 
 use crate::command::Command;
 use crate::command::SpawnError;
@@ -28,6 +29,9 @@ use crate::process::End;
 
 /// What the script begins with. Whatever a shell says before it is noise.
 const MARKER: &str = "# Snapshot file";
+
+/// How every script forgets the marker.
+const FORGET_MARKER: &str = "unset PELLUCID_MARKER";
 
 /// How long a shell may take to set itself up.
 const LIMIT: Duration = Duration::from_secs(10);
@@ -83,7 +87,7 @@ pub enum SnapshotError {
 
 impl Snapshot {
     /// Makes the snapshot of a session: sets up `shell` in `cwd` with these variables, writes down
-    /// what it has set, and makes sure that this can be read again.
+    /// what it has set but for what is withheld, and makes sure that this can be read again.
     ///
     /// # Errors
     /// When any of this fails. Commands run without a snapshot then.
@@ -93,16 +97,20 @@ impl Snapshot {
         session: &str,
         cwd: &Path,
         env: &Variables,
+        withheld: &[String],
     ) -> Result<Self, SnapshotError> {
         let script = script_of(shell).ok_or_else(|| SnapshotError::UnknownShell(shell.to_owned()))?;
         let mut marked = env.clone();
         marked.insert("PELLUCID_MARKER".into(), MARKER.into());
-        let written = run(shell, ["-lc", script], cwd, &marked).await?;
+        // What is withheld is forgotten where the marker is: after all that the person wrote has been read.
+        let names: Vec<&str> = plain_names(withheld).collect();
+        let script = script.replacen(FORGET_MARKER, &format!("{FORGET_MARKER} {}", names.join(" ")), 1);
+        let written = run(shell, ["-lc", &script], cwd, &marked).await?;
         let written = String::from_utf8(written).map_err(|_| SnapshotError::Unreadable)?;
         let text = written.split_once(&format!("\n{MARKER}\n")).ok_or(SnapshotError::Unreadable)?.1;
 
         let folder = home.join(FOLDER);
-        let path = folder.join(format!("{session}.sh"));
+        let path = folder.join(format!("{session}.{}.sh", std::process::id()));
         let mut snapshot = Self { shell: shell.to_owned(), path, cwd: cwd.to_owned(), variables: None };
         snapshot
             .write(&folder, &format!("{MARKER}\n{text}"))
@@ -113,26 +121,33 @@ impl Snapshot {
         let script = format!("set -e; . {file} > /dev/null; command env -0 || :");
         let listed = run(shell, ["-c", &script], cwd, env).await?;
         snapshot.variables = variables(&listed);
+        if snapshot.variables.is_some() {
+            snapshot.remove();
+        }
         Ok(snapshot)
     }
 
     fn write(&self, folder: &Path, text: &str) -> io::Result<()> {
-        fs::DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
+        pellucid_files::make_private_folder(folder)?;
         // A file that is there already keeps its mode, so it must not be there.
         match fs::remove_file(&self.path) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
             _ => {}
         }
-        let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&self.path)?;
-        file.write_all(text.as_bytes())
+        pellucid_files::create_private(&self.path)?.write_all(text.as_bytes())
     }
 
-    /// The file.
+    fn remove(&self) {
+        // A file that is gone already is what was wanted.
+        let _ = fs::remove_file(&self.path);
+    }
+
+    /// The file, which is there where variables cannot be listed.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// The command that does what `argv` does, with this snapshot in place of a login. `argv` itself
+    /// The command that does what `argv` does, with this snapshot in place of a login. Nothing
     /// if it asks for no login, runs somewhere else, or the snapshot is gone. `env` becomes what it has to be given.
     ///
     /// The variables in `kept` stay as they are, whatever the snapshot says.
@@ -142,16 +157,19 @@ impl Snapshot {
         cwd: &Path,
         kept: impl IntoIterator<Item = &'a str>,
         env: &mut Variables,
-    ) -> Vec<String> {
+    ) -> Option<Vec<String>> {
         match argv {
-            [shell, flag, script, arguments @ ..] if flag == "-lc" && cwd == self.cwd && self.path.is_file() => {
+            [shell, flag, script, arguments @ ..] if flag == "-lc" && cwd == self.cwd => {
                 if let Some(variables) = &self.variables {
                     let kept: Vec<&str> = kept.into_iter().collect();
                     let is_kept = |name: &OsStr| name.to_str().is_some_and(|name| kept.contains(&name));
                     let given = variables.iter().filter(|(name, _)| !is_kept(name));
                     env.extend(given.map(|(name, value)| (name.clone(), value.clone())));
                     let words = [shell.as_str(), "-c", script].into_iter().chain(arguments.iter().map(String::as_str));
-                    return words.map(str::to_owned).collect();
+                    return Some(words.map(str::to_owned).collect());
+                }
+                if !self.path.is_file() {
+                    return None;
                 }
                 let words: Vec<String> = [shell.as_str(), "-c", script]
                     .into_iter()
@@ -159,18 +177,59 @@ impl Snapshot {
                     .map(quoted)
                     .collect();
                 let wrapped = wrapper(&self.path.to_string_lossy(), kept, &words.join(" "));
-                vec![self.shell.to_string_lossy().into_owned(), "-c".to_owned(), wrapped]
+                Some(vec![self.shell.to_string_lossy().into_owned(), "-c".to_owned(), wrapped])
             }
-            _ => argv.to_vec(),
+            _ => None,
         }
     }
 }
 
 impl Drop for Snapshot {
     fn drop(&mut self) {
-        // A file that is gone already is what was wanted.
-        let _ = fs::remove_file(&self.path);
+        self.remove();
     }
+}
+
+/// A command for a login shell, which forgets these variables after its login whether or not that sets them.
+pub fn without(argv: &[String], withheld: &[String]) -> Vec<String> {
+    match argv {
+        [shell, flag, script, arguments @ ..] if flag == "-lc" => {
+            let script = format!("{}{script}", forgetting(Path::new(shell), withheld));
+            [shell.clone(), flag.clone(), script].into_iter().chain(arguments.iter().cloned()).collect()
+        }
+        _ => argv.to_vec(),
+    }
+}
+
+/// What makes a shell forget variables; nothing for shells whose language is not known.
+fn forgetting(shell: &Path, withheld: &[String]) -> String {
+    let names: Vec<&str> = plain_names(withheld).collect();
+    if names.is_empty() {
+        return String::new();
+    }
+    match shell.file_stem().and_then(OsStr::to_str) {
+        Some("bash" | "zsh" | "sh" | "dash" | "ksh") => format!("unset {}; ", names.join(" ")),
+        Some("fish") => format!("set -e {}; ", names.join(" ")),
+        _ => String::new(),
+    }
+}
+
+/// The names that a shell can have.
+fn plain_names(names: &[String]) -> impl Iterator<Item = &str> {
+    names.iter().map(String::as_str).filter(|name| is_name(name))
+}
+
+/// Removes what processes left that were killed. Returns what was removed.
+pub fn remove_left(home: &Path) -> Vec<PathBuf> {
+    let Ok(entries) = fs::read_dir(home.join(FOLDER)) else { return Vec::new() };
+    let is_left = |path: &Path| {
+        let name = path.file_name().and_then(OsStr::to_str).unwrap_or_default();
+        let process =
+            name.strip_suffix(".sh").and_then(|name| name.rsplit_once('.')).and_then(|(_, id)| id.parse().ok());
+        process.and_then(Pid::from_raw).is_some_and(|process| test_kill_process(process) == Err(Errno::SRCH))
+    };
+    let paths = entries.flatten().map(|entry| entry.path());
+    paths.filter(|path| is_left(path) && fs::remove_file(path).is_ok()).collect()
 }
 
 /// Removes snapshots that no session will use: those whose session has no file (`last_use` gives

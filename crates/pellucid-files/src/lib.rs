@@ -24,9 +24,11 @@ mod target;
 
 pub use folder::Folder;
 pub use identity::Identity;
+pub use private::append_private;
 pub use private::create_or_empty_private;
 pub use private::create_private;
 pub use private::make_private_folder;
+pub use private::write_private;
 pub use read::open;
 pub use read::open_with_status;
 pub use read::read;

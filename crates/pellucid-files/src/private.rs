@@ -2,7 +2,10 @@
 
 use std::fs::File;
 use std::io;
+use std::io::Write;
 use std::path::Path;
+use std::sync::atomic::AtomicU64;
+use std::sync::atomic::Ordering;
 
 use crate::Folder;
 
@@ -48,6 +51,44 @@ pub fn create_or_empty_private(path: &Path) -> io::Result<File> {
     Ok(file)
 }
 
+/// Opens a file to add to it. One that is new is for this user alone.
+///
+/// # Errors
+/// As the system says.
+pub fn append_private(path: &Path) -> io::Result<File> {
+    let mut options = File::options();
+    options.read(true).append(true).create(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    options.open(path)
+}
+
+/// Gives a file these bytes, in one step and for this user alone: whoever looks sees all of them or what was there
+/// before. The folder has to be there.
+///
+/// # Errors
+/// As the system says. Then the file is as it was.
+pub fn write_private(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    static N_WRITTEN: AtomicU64 = AtomicU64::new(0);
+    let number = N_WRITTEN.fetch_add(1, Ordering::Relaxed);
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let draft = path.with_file_name(format!(".{name}.{}.{number}", std::process::id()));
+    let mut file = match create_private(&draft) {
+        // Another process had this number before, and did not come to its end.
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+            std::fs::remove_file(&draft)?;
+            create_private(&draft)?
+        }
+        opened => opened?,
+    };
+    let written = file.write_all(bytes).and_then(|()| std::fs::rename(&draft, path));
+    if written.is_err() {
+        // The draft is of no use; what matters is the error.
+        let _ = std::fs::remove_file(&draft);
+    }
+    written
+}
+
 #[cfg(all(test, unix))]
 mod tests {
     use std::os::unix::fs::PermissionsExt;
@@ -77,7 +118,17 @@ mod tests {
         let file = folder.join("f");
         create_private(&file).unwrap();
         assert_eq!(create_private(&file).unwrap_err().kind(), io::ErrorKind::AlreadyExists);
+        write_private(&file, b"new").unwrap();
+        assert_eq!(std::fs::read(&file).unwrap(), b"new");
+        append_private(&file).unwrap().write_all(b"er").unwrap();
+        assert_eq!(std::fs::read(&file).unwrap(), b"newer");
+        drop(append_private(&folder.join("g")).unwrap());
+        assert!(write_private(&folder.join("no/h"), b"").is_err());
+        assert_eq!(std::fs::read_dir(&folder).unwrap().count(), 2, "no draft is left");
         let mode = |path: &Path| path.metadata().unwrap().permissions().mode() & 0o7777;
-        assert_eq!([mode(&top.path().join("a")), mode(&folder), mode(&file)], [0o700, 0o700, 0o600]);
+        assert_eq!(
+            [mode(&top.path().join("a")), mode(&folder), mode(&file), mode(&folder.join("g"))],
+            [0o700, 0o700, 0o600, 0o600]
+        );
     }
 }

@@ -19,7 +19,7 @@ pub use auth_file::TokenKeeper;
 pub use auth_file::masked;
 
 /// The variable that comes before the stored key.
-pub const KEY_VARIABLE: &str = "CODEX_API_KEY";
+pub const KEY_VARIABLE: &str = pellucid_protocol::environment::API_KEY;
 
 /// How somebody is known to a provider.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -150,6 +150,11 @@ impl Endpoint {
         self.address.replacen("http", "ws", 1)
     }
 
+    /// Whether a value is the key.
+    pub(crate) fn is_key(&self, value: &str) -> bool {
+        self.token.as_ref().is_some_and(|token| token.reveal() == value)
+    }
+
     /// What blanks the key and other secrets in what is written down or shown.
     pub(crate) fn redactor(&self) -> &Arc<Redactor> {
         &self.redactor

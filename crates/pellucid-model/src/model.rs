@@ -152,6 +152,14 @@ impl Model {
         }
     }
 
+    /// Whether a value is the key that requests are sent with.
+    pub fn is_key(&self, value: &str) -> bool {
+        match &self.kind {
+            Kind::Http { endpoint, .. } => Result::as_ref(endpoint).is_ok_and(|endpoint| endpoint.is_key(value)),
+            Kind::Scripted { .. } => false,
+        }
+    }
+
     /// Sends a request and waits until a reply begins.
     ///
     /// # Errors

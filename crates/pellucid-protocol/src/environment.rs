@@ -16,6 +16,15 @@ word_enum! {
     }
 }
 
+/// The variable with the key that comes before the stored one.
+pub const API_KEY: &str = "CODEX_API_KEY";
+
+/// The variable that sets the token of the app-server's clients.
+pub const APP_SERVER_TOKEN: &str = "PELLUCID_APP_SERVER_TOKEN";
+
+/// Variables with secrets of ours, which no command is given, besides those that the configuration names.
+pub const SECRETS: [&str; 3] = [API_KEY, APP_SERVER_TOKEN, "CODEX_CONNECTORS_TOKEN"];
+
 /// What commands find in their environment. The steps apply in the order of the fields.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ShellEnvironmentPolicy {

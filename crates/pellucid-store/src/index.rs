@@ -200,12 +200,8 @@ fn open_database(home: &Path) -> rusqlite::Result<Connection> {
 /// Makes an empty file that only its owner may read: rows hold what people said. SQLite gives the
 /// files beside it the same rights.
 fn make_private(path: &Path) {
-    let mut options = fs::OpenOptions::new();
-    options.append(true).create_new(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
     // One that is there already is left as it is; other trouble shows when it is opened.
-    let _ = options.open(path);
+    let _ = pellucid_files::create_private(path);
 }
 
 /// Every session file.

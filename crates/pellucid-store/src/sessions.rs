@@ -179,7 +179,7 @@ impl<'a> LocalSessions<'a> {
     fn move_file(from: PathBuf, to: PathBuf) -> Result<PathBuf, StoreError> {
         let moved = || {
             if let Some(folder) = to.parent() {
-                fs::create_dir_all(folder)?;
+                pellucid_files::make_private_folder(folder)?;
             }
             fs::rename(&from, &to)
         };

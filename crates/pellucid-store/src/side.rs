@@ -53,12 +53,9 @@ impl Side {
             return Ok(());
         };
         if let Some(folder) = path.parent() {
-            fs::create_dir_all(folder)?;
+            pellucid_files::make_private_folder(folder)?;
         }
-        // Written aside first, so that a crash leaves the old file or the new one.
-        let aside = path.with_extension("json.new");
-        fs::write(&aside, serde_json::to_vec_pretty(&self.content)?)?;
-        fs::rename(&aside, path)
+        pellucid_files::write_private(path, &serde_json::to_vec_pretty(&self.content)?)
     }
 }
 

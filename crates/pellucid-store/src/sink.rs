@@ -54,17 +54,15 @@ impl FileSink {
     /// # Errors
     /// When it cannot be opened, or another process of ours writes it.
     pub fn open(path: &Path, existing: Existing) -> io::Result<Self> {
-        let mut options = OpenOptions::new();
-        options.read(true).append(true);
-        if existing == Existing::Welcome {
-            if let Some(folder) = path.parent() {
-                std::fs::create_dir_all(folder)?;
+        let mut file = match existing {
+            Existing::Needed => OpenOptions::new().read(true).append(true).open(path)?,
+            Existing::Welcome => {
+                if let Some(folder) = path.parent() {
+                    pellucid_files::make_private_folder(folder)?;
+                }
+                pellucid_files::append_private(path)?
             }
-            options.create(true);
-            #[cfg(unix)]
-            std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-        }
-        let mut file = options.open(path)?;
+        };
         // Some file systems know no locks; there the rule of one writer is the user's to keep.
         if let Err(TryLockError::WouldBlock) = file.try_lock() {
             let why = "another process is writing to this session";

@@ -88,6 +88,7 @@ impl Bench {
             shell: "/bin/bash".into(),
             snapshots: None,
             set_variables: Vec::new(),
+            withheld: Vec::new(),
             environment: BTreeMap::from([("PATH".into(), "/usr/bin:/bin".into())]),
             skill_variables: SkillVariables::default(),
         };

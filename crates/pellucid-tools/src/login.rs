@@ -14,6 +14,7 @@ use std::time::Duration;
 use pellucid_exec::environment::OF_A_TURN;
 use pellucid_exec::environment::TERMINAL;
 use pellucid_exec::process::Variables;
+use pellucid_exec::snapshot;
 use pellucid_exec::snapshot::Snapshot;
 use tokio::sync::Notify;
 use tokio::sync::OwnedSemaphorePermit;
@@ -94,18 +95,20 @@ impl Login {
     /// The command that does what `argv` does, with the setup in place of a login if it is there.
     /// The first command of a working folder has it made, if nothing has before. `env` becomes what it has to be given.
     pub(crate) fn wrap(&self, argv: &[String], cwd: &Path, situation: &Situation, env: &mut Variables) -> Vec<String> {
-        let Some(home) = &situation.snapshots else { return argv.to_vec() };
         if !matches!(argv, [_, flag, _, ..] if flag == "-lc") {
             return argv.to_vec();
         }
+        let Some(home) = &situation.snapshots else { return snapshot::without(argv, &situation.withheld) };
         self.make_once(home, situation, None);
         self.has_come.notify_one();
         match &*locked(&self.state) {
             State::Ready(_, snapshot) => {
                 let set = situation.set_variables.iter().map(String::as_str).chain(OF_A_TURN);
-                snapshot.wrap(argv, cwd, set.chain(TERMINAL.iter().map(|(name, _)| *name)), env)
+                let kept = set.chain(TERMINAL.iter().map(|(name, _)| *name));
+                let kept = kept.chain(situation.withheld.iter().map(String::as_str));
+                snapshot.wrap(argv, cwd, kept, env).unwrap_or_else(|| snapshot::without(argv, &situation.withheld))
             }
-            State::NotAsked | State::Without(_) => argv.to_vec(),
+            State::NotAsked | State::Without(_) => snapshot::without(argv, &situation.withheld),
         }
     }
 
@@ -127,11 +130,12 @@ impl Login {
         let (shell, cwd) = (situation.shell.clone(), situation.cwd.clone());
         let (session, env) = (situation.session_id.clone(), situation.environment.clone());
         let (state, has_come) = (self.state.clone(), self.has_come.clone());
+        let withheld = situation.withheld.clone();
         let maker = tokio::spawn(async move {
             if ahead.is_some() {
                 let _ = tokio::time::timeout(MOMENT, has_come.notified()).await;
             }
-            match Snapshot::make(&shell, &home, session.as_str(), &cwd, &env).await {
+            match Snapshot::make(&shell, &home, session.as_str(), &cwd, &env, &withheld).await {
                 Ok(snapshot) => {
                     let mut state = locked(&state);
                     if matches!(&*state, State::Without(wanted) if *wanted == cwd) {
@@ -151,6 +155,7 @@ mod tests {
     use std::ffi::OsStr;
     use std::sync::Arc;
 
+    use pellucid_exec::process;
     use pellucid_exec::process::Variables;
     use tokio::sync::Semaphore;
 
@@ -189,7 +194,8 @@ mod tests {
             assert_eq!(login.wrap(&command, cwd, situation, env), command);
             made(&login).await;
             assert!(login.is_ready());
-            assert!(bench.path().join("home/shell_snapshots/s.sh").exists());
+            let folder = bench.path().join("home/shell_snapshots");
+            assert_eq!(std::fs::read_dir(folder).unwrap().count(), 0, "no file holds what it sets");
             assert_eq!(login.wrap(&command, "/".as_ref(), situation, env), command);
             assert_eq!(login.wrap(&plain, cwd, situation, env), plain);
             assert_eq!(*env, before);
@@ -197,7 +203,29 @@ mod tests {
             assert!(env.contains_key(OsStr::new("PATH")), "the login sets it");
             assert_eq!(env[OsStr::new("TERM")], "kept");
         });
-        assert!(!bench.path().join("home/shell_snapshots/s.sh").exists());
+    }
+
+    #[test]
+    fn a_login_does_not_bring_our_keys_back() {
+        let mut bench = Bench::new();
+        std::fs::write(bench.path().join(".bash_profile"), "export OUR_KEY=k OTHER=o\n").unwrap();
+        let situation = &mut bench.situation;
+        situation.snapshots = Some(bench.folder.path().join("home"));
+        situation.withheld = vec!["OUR_KEY".to_owned()];
+        situation.environment.insert("HOME".into(), bench.folder.path().into());
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        runtime.block_on(async {
+            let (login, situation, cwd) = (login(), &bench.situation, bench.path());
+            let asked = argv(["/bin/bash", "-lc", "echo \"$OUR_KEY|$OTHER\""]);
+            for is_ready in [false, true] {
+                assert_eq!(login.is_ready(), is_ready);
+                let mut env = situation.environment.clone();
+                let argv = login.wrap(&asked, cwd, situation, &mut env);
+                let command = process::Command { argv, arg0: None, cwd: cwd.to_owned(), env };
+                assert_eq!(process::run(&command, None, None).await.unwrap().shown(), "|o\n");
+                made(&login).await;
+            }
+        });
     }
 
     #[test]

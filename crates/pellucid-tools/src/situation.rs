@@ -61,6 +61,8 @@ pub struct Situation {
     pub snapshots: Option<PathBuf>,
     /// Variables that the configuration sets for children, whatever a login shell says.
     pub set_variables: Vec<String>,
+    /// Variables with keys of ours: no command has them, even if the person's login shell sets them.
+    pub withheld: Vec<String>,
     /// What children see of the environment.
     pub environment: BTreeMap<OsString, OsString>,
     /// What commands of the tools `shell` and `shell_command` see besides.

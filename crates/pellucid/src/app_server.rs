@@ -28,7 +28,7 @@ use crate::start::Failure;
 use crate::style;
 
 /// The variable that sets the token of WebSocket clients.
-const TOKEN_VARIABLE: &str = "PELLUCID_APP_SERVER_TOKEN";
+const TOKEN_VARIABLE: &str = pellucid_protocol::environment::APP_SERVER_TOKEN;
 
 pub fn run(shared: &Shared, args: &AppServerArgs) -> Result<ExitCode, Failure> {
     match &args.command {

@@ -5,6 +5,7 @@
 use std::process::Command;
 use std::process::ExitCode;
 
+use pellucid_agent::login;
 use pellucid_agent::sandbox;
 use pellucid_protocol::settings::SandboxPolicy;
 
@@ -46,6 +47,9 @@ fn confined(shared: &Shared, args: &SandboxedArgs) -> Result<ExitCode, Failure> 
         .map_err(failed)?;
     let mut command = Command::new(&wrapped[0]);
     command.args(&wrapped[1..]);
+    for name in login::key_variables(config, &start.env) {
+        command.env_remove(name);
+    }
     if !matches!(policy, SandboxPolicy::WorkspaceWrite { network_access: true, .. }) {
         command.env(NETWORK_DISABLED, "1");
     }

@@ -403,7 +403,7 @@ pub const SECTIONS: &[Section] = &[
                 "shell_environment_policy.inherit",
                 Kind::words(Inherit::WORDS),
                 "`all`",
-                "Which variables a command starts with.",
+                "Which variables a command starts with. Keys of ours are never among them (login.md).",
             ),
             top(
                 "shell_environment_policy.ignore_default_excludes",

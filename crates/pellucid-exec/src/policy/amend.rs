@@ -3,7 +3,6 @@
 //! Several sessions may save at the same time, so the file is locked while it is read and written. A line
 //! that is there already is not written again.
 
-use std::fs::File;
 use std::io;
 use std::io::Read;
 use std::io::Write;
@@ -54,18 +53,15 @@ pub fn save_allowed(home: &Path, prefix: &[String]) -> Result<Saved, AmendError>
         return Err(AmendError::Empty);
     }
     let folder = home.join(super::FOLDER);
-    match std::fs::create_dir(&folder) {
-        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => {
-            return Err(AmendError::Folder { path: folder, source: error });
-        }
-        _ => {}
+    if let Err(source) = pellucid_files::make_private_folder(&folder) {
+        return Err(AmendError::Folder { path: folder, source });
     }
     let path = folder.join(FILE);
     append(&path, &amendment::allow_line(prefix)).map_err(|source| AmendError::File { path, source })
 }
 
 fn append(path: &Path, line: &str) -> io::Result<Saved> {
-    let mut file = File::options().create(true).read(true).append(true).open(path)?;
+    let mut file = pellucid_files::append_private(path)?;
     // Dropping the file unlocks it.
     file.lock()?;
     let mut text = Vec::new();

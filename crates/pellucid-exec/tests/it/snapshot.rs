@@ -27,6 +27,16 @@ impl User {
         Self { folder }
     }
 
+    /// The same on a system whose `env` cannot list variables.
+    fn without_lists(rc: &str) -> Self {
+        let user = Self::new(&format!("{rc}\nPATH=$HOME/bin:$PATH\n"));
+        let bin = user.folder.path().join("bin");
+        fs::create_dir(&bin).unwrap();
+        fs::write(bin.join("env"), "#!/bin/sh\necho 'usage: env'; exit 1\n").unwrap();
+        fs::set_permissions(bin.join("env"), fs::Permissions::from_mode(0o755)).unwrap();
+        user
+    }
+
     fn home(&self) -> PathBuf {
         self.folder.path().join("agent")
     }
@@ -42,7 +52,8 @@ impl User {
     }
 
     async fn snapshot(&self, shell: &str) -> Result<Snapshot, SnapshotError> {
-        Snapshot::make(Path::new(shell), &self.home(), "one", Path::new("/"), &self.env()).await
+        Snapshot::make(Path::new(shell), &self.home(), "one", Path::new("/"), &self.env(), &["OUR_KEY".to_owned()])
+            .await
     }
 
     async fn output(&self, argv: Vec<String>, env: Variables) -> String {
@@ -63,6 +74,7 @@ fn argv(words: &[&str]) -> Vec<String> {
 }
 
 const RC: &str = "
+export OUR_KEY=planted
 echo noise
 echo '# Snapshot file, not yet'
 export FROM_RC=\"it's
@@ -76,19 +88,15 @@ async fn commands_see_what_a_login_sets() {
     let user = User::new(RC);
     for shell in ["/bin/bash", "/bin/sh"] {
         let snapshot = user.snapshot(shell).await.unwrap();
-        let mode = fs::metadata(snapshot.path()).unwrap().permissions().mode();
-        assert_eq!(mode & 0o777, 0o600);
-        let text = fs::read_to_string(snapshot.path()).unwrap();
-        assert!(text.starts_with("# Snapshot file\n") && !text.contains("noise"), "{text}");
-        assert!(!text.contains("PWD=") && !text.contains("PELLUCID"), "{text}");
+        assert!(!snapshot.path().exists(), "what is listed needs no file");
 
         let asked = argv(&["sh", "-lc", r#"echo "$FROM_RC|$KEPT|$0|$1|$(pwd)""#, "zero", "o'ne"]);
         let mut env = user.given();
-        let wrapped = snapshot.wrap(&asked, Path::new("/"), ["KEPT", "NEVER_SET"], &mut env);
+        let wrapped = snapshot.wrap(&asked, Path::new("/"), ["KEPT", "NEVER_SET"], &mut env).unwrap();
         assert_eq!(wrapped[1], "-c");
         assert_eq!(user.output(wrapped, env).await, "it's\ntwo lines|ours $x|zero|o'ne|/\n");
         let mut env = user.given();
-        let theirs = snapshot.wrap(&asked, Path::new("/"), [], &mut env);
+        let theirs = snapshot.wrap(&asked, Path::new("/"), [], &mut env).unwrap();
         assert_eq!(user.output(theirs, env).await, "it's\ntwo lines|theirs|zero|o'ne|/\n");
     }
 }
@@ -109,7 +117,7 @@ async fn whatever_a_login_sets_is_found() {
         "-lc",
         "greet you; printf '%s|' \"$LIST\" \"$OLDPWD\" \"$SHLVL\"; printf %s \"$BYTES\" | wc -c",
     ]);
-    let wrapped = snapshot.wrap(&asked, Path::new("/"), [], &mut env);
+    let wrapped = snapshot.wrap(&asked, Path::new("/"), [], &mut env).unwrap();
     assert_eq!(wrapped[..2], argv(&["bash", "-c"]), "what it sets is given, and no script is read");
     assert_eq!(user.output(wrapped, env).await.split_whitespace().collect::<Vec<_>>(), ["hello", "you", "a=b||1|1"]);
 }
@@ -117,21 +125,23 @@ async fn whatever_a_login_sets_is_found() {
 /// Where `env` cannot list variables, the script is read before each command instead.
 #[tokio::test]
 async fn a_system_without_lists_has_the_same_result() {
-    let user = User::new(&format!("{RC}\nPATH={}/bin:$PATH\n", "$HOME"));
-    let bin = user.folder.path().join("bin");
-    fs::create_dir(&bin).unwrap();
-    fs::write(bin.join("env"), "#!/bin/sh\necho 'usage: env'; exit 1\n").unwrap();
-    fs::set_permissions(bin.join("env"), fs::Permissions::from_mode(0o755)).unwrap();
+    let user = User::without_lists(RC);
     let snapshot = user.snapshot("/bin/bash").await.unwrap();
+    let mode = fs::metadata(snapshot.path()).unwrap().permissions().mode();
+    assert_eq!(mode & 0o777, 0o600);
+    let text = fs::read_to_string(snapshot.path()).unwrap();
+    assert!(text.starts_with("# Snapshot file\n") && !text.contains("noise"), "{text}");
+    assert!(!text.contains("PWD=") && !text.contains("PELLUCID") && !text.contains("OUR_KEY"), "{text}");
     let mut env = user.given();
     let wrapped = snapshot.wrap(&argv(&["sh", "-lc", r#"echo "$FROM_RC|$KEPT""#]), Path::new("/"), ["KEPT"], &mut env);
+    let wrapped = wrapped.unwrap();
     assert_eq!((wrapped[..2].to_vec(), &env), (argv(&["/bin/bash", "-c"]), &user.given()));
     assert_eq!(user.output(wrapped, env).await, "it's\ntwo lines|ours $x\n");
 }
 
 #[tokio::test]
 async fn only_logins_in_the_same_folder_are_wrapped() {
-    let user = User::new("export A=1\n");
+    let user = User::without_lists("export A=1\n");
     let snapshot = user.snapshot("/bin/bash").await.unwrap();
     for (argv, cwd) in [
         (argv(&["bash", "-c", "x"]), "/"),
@@ -139,18 +149,18 @@ async fn only_logins_in_the_same_folder_are_wrapped() {
         (argv(&["bash", "-lc"]), "/"),
         (argv(&["ls", "-l"]), "/"),
     ] {
-        assert_eq!(snapshot.wrap(&argv, Path::new(cwd), [], &mut Variables::new()), argv);
+        assert_eq!(snapshot.wrap(&argv, Path::new(cwd), [], &mut Variables::new()), None);
     }
     let path = snapshot.path().to_owned();
     let login = argv(&["bash", "-lc", "x"]);
-    assert_ne!(snapshot.wrap(&login, Path::new("/"), [], &mut Variables::new()), login);
+    assert!(snapshot.wrap(&login, Path::new("/"), [], &mut Variables::new()).is_some());
     fs::remove_file(&path).unwrap();
-    assert_eq!(snapshot.wrap(&login, Path::new("/"), [], &mut Variables::new()), login);
+    assert_eq!(snapshot.wrap(&login, Path::new("/"), [], &mut Variables::new()), None);
 }
 
 #[tokio::test]
 async fn a_snapshot_goes_with_its_session() {
-    let user = User::new("");
+    let user = User::without_lists("");
     let snapshot = user.snapshot("/bin/bash").await.unwrap();
     let path = snapshot.path().to_owned();
     assert!(path.is_file());
@@ -172,6 +182,21 @@ async fn what_cannot_be_made_says_why_and_leaves_no_file() {
     let user = User::new("readonly SHELLOPTS; f() { echo; }\nexport -f f\n");
     user.snapshot("/bin/bash").await.unwrap();
     assert_eq!(fs::read_dir(user.home().join("shell_snapshots")).unwrap().count(), 0);
+}
+
+#[test]
+fn what_a_killed_process_left_is_removed() {
+    let home = tempfile::tempdir().unwrap();
+    let folder = home.path().join("shell_snapshots");
+    fs::create_dir(&folder).unwrap();
+    let mut ended = std::process::Command::new("true").spawn().unwrap();
+    ended.wait().unwrap();
+    let names = [format!("s.{}.sh", ended.id()), format!("s.{}.sh", std::process::id()), "codex.sh".to_owned()];
+    for name in &names {
+        fs::write(folder.join(name), "").unwrap();
+    }
+    assert_eq!(snapshot::remove_left(home.path()), [folder.join(&names[0])]);
+    assert!(snapshot::remove_left(Path::new("/no/such/home")).is_empty());
 }
 
 #[test]

@@ -201,7 +201,7 @@ impl AuthFile {
         // A link stays one: what it leads to is replaced.
         let path = fs::canonicalize(&self.path).unwrap_or_else(|_| self.path.clone());
         let folder = path.parent().unwrap_or(Path::new("."));
-        fs::create_dir_all(folder)?;
+        pellucid_files::make_private_folder(folder)?;
         // Made for its owner only, before anything is in it.
         let mut file = tempfile::Builder::new().prefix(".auth-").suffix(".tmp").tempfile_in(folder)?;
         file.write_all(text)?;

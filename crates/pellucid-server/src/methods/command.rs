@@ -6,6 +6,7 @@ use std::ffi::OsString;
 use std::path::Path;
 use std::time::Duration;
 
+use pellucid_agent::login;
 use pellucid_agent::sandbox;
 use pellucid_config::Config;
 use pellucid_exec::environment;
@@ -128,7 +129,8 @@ fn variables(server: &Server, config: &Config, policy: &SandboxPolicy) -> Variab
         _ => Network::Limited,
     };
     let ours = server.ground.env.variables().iter().map(|(name, value)| (name.clone(), value.clone()));
-    let mut variables = environment::variables(&config.shell_environment, ours, "", network);
+    let withheld = login::key_variables(config, &server.ground.env);
+    let mut variables = environment::variables(&config.shell_environment, ours, &withheld, "", network);
     variables.remove(std::ffi::OsStr::new(SESSION_VARIABLE));
     variables
 }

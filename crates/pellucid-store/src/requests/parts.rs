@@ -5,7 +5,6 @@
 
 use std::fs;
 use std::io;
-use std::io::Write;
 use std::path::Path;
 use std::path::PathBuf;
 
@@ -101,20 +100,8 @@ impl Parts {
 
 /// Writes a file that is either there whole or not at all.
 fn write_whole(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    let folder = path.parent().unwrap_or(path);
-    fs::create_dir_all(folder)?;
-    let draft = folder.join(format!(".{}.{}", uuid::Uuid::new_v4(), std::process::id()));
-    let mut options = fs::OpenOptions::new();
-    options.write(true).create_new(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    let written =
-        options.open(&draft).and_then(|mut file| file.write_all(bytes)).and_then(|()| fs::rename(&draft, path));
-    if written.is_err() {
-        // The draft is of no use; what matters is the error.
-        let _ = fs::remove_file(&draft);
-    }
-    written
+    pellucid_files::make_private_folder(path.parent().unwrap_or(path))?;
+    pellucid_files::write_private(path, bytes)
 }
 
 #[cfg(test)]

@@ -57,7 +57,7 @@ pub fn install(pack: &str, home: &Path) -> io::Result<()> {
     // Others who start at the same time see all of it or nothing.
     let fresh = skills.join(format!("{}-{}", super::SYSTEM_FOLDER, std::process::id()));
     write(&fresh, &files)?;
-    fs::write(fresh.join(MARKER), print)?;
+    pellucid_files::write_private(&fresh.join(MARKER), print.as_bytes())?;
     if let Err(error) = fs::rename(&fresh, &system) {
         fs::remove_dir_all(&fresh)?;
         // Somebody was faster.
@@ -108,9 +108,9 @@ fn read_into(folder: &Path, prefix: &str, files: &mut Files) -> io::Result<()> {
 /// # Errors
 /// If something cannot be written.
 pub fn write(folder: &Path, files: &Files) -> io::Result<()> {
-    fs::create_dir_all(folder)?;
+    pellucid_files::make_private_folder(folder)?;
     let held = Folder::open(folder, None)?;
-    files.iter().try_for_each(|(name, bytes)| held.write(Path::new(name), bytes, 0o666))
+    files.iter().try_for_each(|(name, bytes)| held.write_private(Path::new(name), bytes))
 }
 
 fn fingerprint(files: &Files) -> String {

@@ -72,17 +72,30 @@ fn home() -> Section {
             let summary = if exists { "" } else { " (it will be made)" };
             // A file without a name, which is gone at once.
             let unwritable = exists.then(|| tempfile::tempfile_in(&path).err()).flatten();
-            let line = |error| {
+            let others = others_who_write(&path);
+            let lines = unwritable.iter().map(|error| {
                 format!(
                     "it cannot be written, so no session or login is kept: {error}; change its rights or PELLUCID_HOME"
                 )
-            };
+            });
+            let lines = lines.chain(others.map(|who| {
+                format!(
+                    "{who} can write it, and so make this program run what they like; `chmod go-w {}` ends that",
+                    path.display()
+                )
+            }));
+            let lines: Vec<String> = lines.collect();
             Section {
                 name: "home",
-                state: if unwritable.is_some() { State::Note } else { State::Good },
+                state: if lines.is_empty() { State::Good } else { State::Note },
                 summary: format!("{}{summary}", path.display()),
-                fields: json!({ "path": path, "exists": exists, "is_writable": exists.then_some(unwritable.is_none()) }),
-                lines: unwritable.map(line).into_iter().collect(),
+                fields: json!({
+                    "path": path,
+                    "exists": exists,
+                    "is_writable": exists.then_some(unwritable.is_none()),
+                    "others_can_write": exists.then_some(others.is_some()),
+                }),
+                lines,
             }
         }
         Err(error) => Section {
@@ -93,6 +106,23 @@ fn home() -> Section {
             fields: json!({ "path": null }),
         },
     }
+}
+
+/// Who else can write a folder, if somebody can.
+#[cfg(unix)]
+fn others_who_write(folder: &Path) -> Option<&'static str> {
+    use std::os::unix::fs::PermissionsExt;
+    let mode = folder.metadata().ok()?.permissions().mode();
+    match (mode & 0o020 != 0, mode & 0o002 != 0) {
+        (_, true) => Some("everybody on this machine"),
+        (true, false) => Some("its group"),
+        (false, false) => None,
+    }
+}
+
+#[cfg(not(unix))]
+fn others_who_write(_: &Path) -> Option<&'static str> {
+    None
 }
 
 fn configuration(config: &Config) -> Section {

@@ -20,6 +20,8 @@ mod reference;
 mod requests;
 mod risuai;
 mod sandbox;
+#[cfg(unix)]
+mod secrets;
 mod sessions;
 mod store;
 mod worked_example;

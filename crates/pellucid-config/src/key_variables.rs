@@ -1,0 +1,33 @@
+//! Variables that hold keys of ours: no command, and no program that the agent starts, is given them.
+//!
+//! A command that prints its environment would put the key into the next request, the session file and whatever else
+//! reads along. Whoever wants a command to have it all the same writes so in `shell_environment_policy.set`.
+
+use std::collections::BTreeSet;
+
+use pellucid_protocol::environment::SECRETS;
+
+use crate::config::Config;
+use crate::env::Env;
+
+/// Variables of built-in providers whose values are no secret.
+const PLAIN: [&str; 2] = ["OPENAI_ORGANIZATION", "OPENAI_PROJECT"];
+
+impl Config {
+    /// The names of the variables that hold keys of ours: those that providers name, those that this program reads, and
+    /// any whose value is the key in use. What the user sets for commands is not among them.
+    pub fn key_variables(&self, env: &Env, is_key: impl Fn(&str) -> bool) -> BTreeSet<String> {
+        let providers = self.model.providers.values().chain([&self.model.provider]);
+        let named = providers.flat_map(|provider| {
+            let headers = provider.env_http_headers.iter().flat_map(|headers| headers.values());
+            provider.env_key.iter().chain(headers)
+        });
+        let named = named.filter(|name| !PLAIN.contains(&name.as_str())).cloned();
+        let by_value = env.variables().iter().filter_map(|(name, value)| {
+            let is_one = value.to_str().is_some_and(|value| !value.trim().is_empty() && is_key(value.trim()));
+            is_one.then(|| name.to_str().map(str::to_owned)).flatten()
+        });
+        let all = SECRETS.map(str::to_owned).into_iter().chain(named).chain(by_value);
+        all.filter(|name| !self.shell_environment.set.contains_key(name)).collect()
+    }
+}

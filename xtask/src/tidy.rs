@@ -15,6 +15,7 @@ mod machine_paths;
 mod module_docs;
 mod paperwork;
 mod prompt_homes;
+mod raw_reads;
 mod registry_hosts;
 mod templates;
 mod unfinished;
@@ -61,6 +62,11 @@ const RULES: &[Rule] = &[
         name: "dependencies",
         asks: "every direct dependency is explained in docs/dependencies.md",
         check: dependencies::check,
+    },
+    Rule {
+        name: "raw reads",
+        asks: "files that somebody may have prepared are read by pellucid-files",
+        check: raw_reads::check,
     },
     Rule { name: "paperwork", asks: "changelog and licence are there", check: paperwork::check },
     Rule { name: "length", asks: "a Rust file can be read in one sitting", check: length::check },

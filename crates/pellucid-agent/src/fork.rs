@@ -2,8 +2,6 @@
 //!
 //! A place is counted in messages of the person, as they are after turns were taken back.
 
-use std::fs::File;
-
 use pellucid_engine::boundary;
 use pellucid_protocol::event::EventMessage;
 use pellucid_store::lines::Forwards;
@@ -29,7 +27,8 @@ impl Places {
     /// When it cannot be read.
     pub fn read(file: &SessionFile) -> Result<Self, ReadError> {
         let failed = |source| ReadError::io(&file.path, source);
-        let mut lines = File::open(&file.path).and_then(|file| Forwards::new(file, 0, u64::MAX)).map_err(failed)?;
+        let mut lines =
+            pellucid_files::open(&file.path).and_then(|file| Forwards::new(file, 0, u64::MAX)).map_err(failed)?;
         let mut places = Self { messages: Vec::new(), end: 0 };
         while let Some(line) = lines.next_line().map_err(failed)? {
             places.end = line.end;

@@ -2,7 +2,6 @@
 //!
 //! Everything is read once, here. After that a request is a function of the facts.
 
-use std::fs;
 use std::path::Path;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -236,7 +235,7 @@ pub fn models_file(home: &Path) -> PathBuf {
 /// The models that are known: the built-in ones, and those of a models cache in the home folder.
 pub fn catalogue(home: &Path) -> Catalogue {
     let mut catalogue = Catalogue::builtin();
-    if let Ok(text) = fs::read_to_string(models_file(home))
+    if let Ok(text) = pellucid_files::read_text(&models_file(home), pellucid_files::TEXT_BYTES_MAX)
         && let Err(reason) = catalogue.overlay(&text, VERSION, SystemTime::now())
     {
         tracing::debug!(%reason, "the models cache is not used");
@@ -250,7 +249,7 @@ fn memory(config: &Config) -> Option<Memory> {
     }
     let folder = config.folders.home.join("memories");
     let path = folder.join("memory_summary.md");
-    let bytes = fs::read(&path).ok()?;
+    let bytes = pellucid_files::read(&path, pellucid_files::TEXT_BYTES_MAX).ok()?;
     let size = bytes.len() as u64;
     let summary = Document { path: path.to_string_lossy().into_owned(), bytes, size };
     Some(Memory { folder: folder.to_string_lossy().into_owned(), summary })

@@ -211,7 +211,10 @@ pub fn open(plan: Plan, opening: Opening) -> Result<Session, OpenError> {
     let side = Side::open(&home, session_id.as_str());
     let side = if recorder.path().is_some() { side } else { side.read_only() };
     let raw_reasoning = if config.display.show_raw_reasoning { RawReasoning::Shown } else { RawReasoning::Hidden };
-    let notices = notices(&config);
+    let mut notices = notices(&config);
+    if let Opening::Resumed { file, .. } | Opening::Forked { file, .. } = &opening {
+        notices.extend(file.warning().map(|message| EventMessage::Warning { message }));
+    }
     let compact_prompt = config.prompt.compact_prompt.as_ref().map(gather::provided);
     if let Err(error) = bundled::install(&config.prompt.pack, &home) {
         tracing::warn!(%error, "the skills of the pack could not be put into place");

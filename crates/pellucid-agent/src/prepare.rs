@@ -214,7 +214,7 @@ fn injection_facts(
 fn read_file(path: &Path) -> Result<InjectFile, InjectError> {
     let failed = |source| InjectError::Unreadable { path: path.to_owned(), source };
     let malformed = |source| InjectError::Malformed { path: path.to_owned(), source };
-    let text = fs::read_to_string(path).map_err(failed)?;
+    let text = pellucid_files::read_given(path, pellucid_files::TEXT_BYTES_MAX).map_err(failed)?;
     let value: Value = serde_json::from_str(&text).map_err(malformed)?;
     match value {
         Value::Array(items) => Ok(InjectFile { items, ..InjectFile::default() }),

@@ -7,7 +7,6 @@
 mod start;
 
 use std::collections::BTreeSet;
-use std::fs::File;
 use std::sync::Arc;
 
 use pellucid_engine::compaction;
@@ -88,14 +87,14 @@ pub struct SetAside {
 /// # Errors
 /// When the file cannot be read.
 pub fn restore(file: &SessionFile, upto: u64, rules: &Rules<'_>) -> Result<Restored, ReadError> {
-    let opened = File::open(&file.path).and_then(|file| Start::find(file, upto, rules.summary_prefix));
+    let opened = pellucid_files::open(&file.path).and_then(|file| Start::find(file, upto, rules.summary_prefix));
     let start = opened.map_err(|source| ReadError::io(&file.path, source))?;
     restore_from(file, start, upto, rules)
 }
 
 fn restore_from(file: &SessionFile, start: Start, upto: u64, rules: &Rules<'_>) -> Result<Restored, ReadError> {
     let failed = |source| ReadError::io(&file.path, source);
-    let opened = File::open(&file.path).and_then(|file| Forwards::new(file, start.offset, upto));
+    let opened = pellucid_files::open(&file.path).and_then(|file| Forwards::new(file, start.offset, upto));
     let mut lines = opened.map_err(failed)?;
     let mut fold = Fold::new(file, rules, start);
     while let Some(line) = lines.next_line().map_err(failed)? {

@@ -15,7 +15,6 @@ mod required;
 mod shape;
 
 use std::io;
-use std::io::Read;
 use std::path::Path;
 use std::path::PathBuf;
 
@@ -64,6 +63,9 @@ pub struct Policy {
     pub ignored: Vec<Rule>,
     /// Files of such a project that are more than a list of rules.
     pub unread: Vec<PathBuf>,
+    /// What of such a project cannot be used, and why, with its file: it must not keep anybody from working, and what it
+    /// would have forbidden is not forbidden.
+    pub unusable: Vec<String>,
 }
 
 /// Why rules cannot be used.
@@ -103,8 +105,9 @@ pub enum PolicyError {
 pub fn load(folders: &[RulesFolder], required: Option<&Value>) -> Result<Policy, PolicyError> {
     let mut policy = load_required(required)?;
     for folder in folders {
-        for file in files(&folder.path.join(FOLDER))? {
-            policy.read(&file, folder.standing)?;
+        match (policy.read_folder(folder), folder.standing) {
+            (Err(error), Standing::Untrusted) => policy.unusable.push(error.to_string()),
+            (read, _) => read?,
         }
     }
     Ok(policy)
@@ -126,6 +129,16 @@ pub fn load_files(files: &[PathBuf]) -> Result<Policy, PolicyError> {
 }
 
 impl Policy {
+    fn read_folder(&mut self, folder: &RulesFolder) -> Result<(), PolicyError> {
+        for file in files(&folder.path.join(FOLDER))? {
+            match (self.read(&file, folder.standing), folder.standing) {
+                (Err(error), Standing::Untrusted) => self.unusable.push(error.to_string()),
+                (read, _) => read?,
+            }
+        }
+        Ok(())
+    }
+
     fn read(&mut self, file: &Path, standing: Standing) -> Result<(), PolicyError> {
         let text = text_of(file).map_err(|source| PolicyError::File { path: file.to_owned(), source })?;
         if standing == Standing::Untrusted && !shape::shape(&text).is_list {
@@ -165,12 +178,7 @@ fn files(folder: &Path) -> Result<Vec<PathBuf>, PolicyError> {
 }
 
 fn text_of(file: &Path) -> io::Result<String> {
-    let mut text = String::new();
-    std::fs::File::open(file)?.take(FILE_BYTES_MAX + 1).read_to_string(&mut text)?;
-    if text.len() as u64 > FILE_BYTES_MAX {
-        return Err(io::Error::new(io::ErrorKind::FileTooLarge, "it has more than 4 MiB"));
-    }
-    Ok(text)
+    pellucid_files::read_text(file, FILE_BYTES_MAX)
 }
 
 #[cfg(test)]
@@ -203,7 +211,8 @@ mod tests {
                 let counts = policy.rules.iter().map(|rule| format!("{}: {rule}\n", rule.place));
                 let ignored = policy.ignored.iter().map(|rule| format!("ignored {}: {rule}\n", rule.place));
                 let unread = policy.unread.iter().map(|file| format!("unread {}\n", file.display()));
-                counts.chain(ignored).chain(unread).collect()
+                let unusable = policy.unusable.iter().map(|why| format!("unusable: {why}\n"));
+                counts.chain(ignored).chain(unread).chain(unusable).collect()
             }
             Err(error) => error.to_string(),
         };
@@ -267,6 +276,32 @@ mod tests {
     }
 
     #[test]
+    fn a_stranger_keeps_nobody_from_working() {
+        let good = ("home/rules/a.rules", "prefix_rule(pattern=['a'], decision='forbidden')\n");
+        check_load(
+            &[
+                good,
+                ("project/rules/a.rules", "prefix_rule(pattern=['b'], decision='maybe')\n"),
+                ("project/rules/b.rules", "prefix_rule(pattern=['c'], decision='forbidden')\n"),
+            ],
+            Standing::Untrusted,
+            &expect![[r#"
+                ROOT/home/rules/a.rules:1: prefix_rule(pattern=["a"], decision="forbidden")
+                ROOT/project/rules/b.rules:1: prefix_rule(pattern=["c"], decision="forbidden")
+                unusable: ROOT/project/rules/a.rules:1: error: invalid decision: maybe (problem is on or around line 1)
+            "#]],
+        );
+        check_load(
+            &[good, ("project/rules", "a file")],
+            Standing::Untrusted,
+            &expect![[r#"
+                ROOT/home/rules/a.rules:1: prefix_rule(pattern=["a"], decision="forbidden")
+                unusable: failed to read rules files from ROOT/project/rules: Not a directory (os error 20)
+            "#]],
+        );
+    }
+
+    #[test]
     fn what_is_wrong_is_named_with_file_and_line() {
         check_load(
             &[("home/rules/a.rules", "\nprefix_rule(pattern=[], decision='maybe')\n")],
@@ -291,6 +326,6 @@ mod tests {
         assert_eq!(error, format!("failed to read rules file {}: stream did not contain valid UTF-8", path.display()));
         std::fs::write(&path, vec![b'#'; (FILE_BYTES_MAX + 1) as usize]).unwrap();
         let error = load(&folders, None).unwrap_err().to_string();
-        assert_eq!(error, format!("failed to read rules file {}: it has more than 4 MiB", path.display()));
+        assert_eq!(error, format!("failed to read rules file {}: it is longer than 4 MiB", path.display()));
     }
 }

@@ -10,6 +10,9 @@ use std::path::Path;
 
 use crate::Status;
 
+/// More than any text that people write: for files of which no better limit is known.
+pub const TEXT_BYTES_MAX: u64 = 16 << 20;
+
 /// Opens a regular file. Links are followed.
 ///
 /// # Errors
@@ -52,18 +55,52 @@ pub fn read(path: &Path, n_bytes_max: u64) -> io::Result<Vec<u8>> {
 /// When [`read`] fails, and when it is not UTF-8.
 pub fn read_text(path: &Path, n_bytes_max: u64) -> io::Result<String> {
     let bytes = read(path, n_bytes_max)?;
-    String::from_utf8(bytes).map_err(|_| io::Error::new(io::ErrorKind::InvalidData, "it is not UTF-8"))
+    // In the words of the standard library, which people may look for.
+    let not_text = "stream did not contain valid UTF-8";
+    String::from_utf8(bytes).map_err(|_| io::Error::new(io::ErrorKind::InvalidData, not_text))
+}
+
+/// The text of a file that a person named on the command line, of at most `n_bytes_max` bytes: a regular file, or what a
+/// shell or another program passes on open (`/dev/stdin`, `/dev/fd/63`).
+///
+/// # Errors
+/// When [`read_text`] fails.
+pub fn read_given(path: &Path, n_bytes_max: u64) -> io::Result<String> {
+    const PASSED_ON: [&str; 3] = ["/dev/stdin", "/dev/fd", "/proc/self/fd"];
+    if !PASSED_ON.iter().any(|place| path.starts_with(place)) {
+        return read_text(path, n_bytes_max);
+    }
+    let mut text = String::new();
+    File::open(path)?.take(n_bytes_max.saturating_add(1)).read_to_string(&mut text)?;
+    if text.len() as u64 > n_bytes_max { Err(too_long(n_bytes_max)) } else { Ok(text) }
+}
+
+/// The beginning of a regular file, of at most `n_bytes_max` bytes. Links are followed.
+///
+/// # Errors
+/// When [`open`] fails, and when it cannot be read.
+pub fn read_beginning(path: &Path, n_bytes_max: u64) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    open(path)?.take(n_bytes_max).read_to_end(&mut bytes)?;
+    Ok(bytes)
 }
 
 fn check_regular(metadata: &std::fs::Metadata) -> io::Result<()> {
     if metadata.is_file() {
         return Ok(());
     }
-    Err(if metadata.is_dir() {
-        io::ErrorKind::IsADirectory.into()
-    } else {
-        io::Error::other("it is not a regular file")
-    })
+    Err(if metadata.is_dir() { directory() } else { io::Error::other("it is not a regular file") })
+}
+
+/// What the system says when a folder is read.
+#[cfg(unix)]
+fn directory() -> io::Error {
+    rustix::io::Errno::ISDIR.into()
+}
+
+#[cfg(not(unix))]
+fn directory() -> io::Error {
+    io::ErrorKind::IsADirectory.into()
 }
 
 #[cfg(unix)]
@@ -106,9 +143,14 @@ mod tests {
         check(&path, 4, Ok("four"));
         check(&path, 3, Err("it is longer than 3 bytes"));
         std::fs::write(&path, b"\xff").unwrap();
-        check(&path, 4, Err("it is not UTF-8"));
+        check(&path, 4, Err("stream did not contain valid UTF-8"));
         assert_eq!(read(&path, 4).unwrap(), b"\xff");
-        check(folder.path(), 4, Err("is a directory"));
+        check(folder.path(), 4, Err("Is a directory (os error 21)"));
+        assert_eq!(read_beginning(&path, 0).unwrap(), b"");
+        std::fs::write(&path, "four").unwrap();
+        assert_eq!(read_beginning(&path, 3).unwrap(), b"fou");
+        assert_eq!(read_given(&path, 4).unwrap(), "four");
+        assert_eq!(read_given(&path, 3).unwrap_err().to_string(), "it is longer than 3 bytes");
     }
 
     #[cfg(target_os = "linux")]
@@ -121,6 +163,11 @@ mod tests {
         let link = folder.path().join("link");
         std::os::unix::fs::symlink("/dev/zero", &link).unwrap();
         check(&link, 4, Err("it is not a regular file"));
+        assert_eq!(read_given(&pipe, 4).unwrap_err().to_string(), "it is not a regular file");
+        let (ours, theirs) = std::io::pipe().unwrap();
+        std::io::Write::write_all(&mut { theirs }, b"four").unwrap();
+        let passed_on = format!("/proc/self/fd/{}", std::os::fd::AsRawFd::as_raw_fd(&ours));
+        assert_eq!(read_given(Path::new(&passed_on), 4).unwrap(), "four");
         // It says that it has no bytes, and has some.
         check(Path::new("/proc/self/status"), 4, Err("it is longer than 4 bytes"));
     }

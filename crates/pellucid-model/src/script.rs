@@ -37,7 +37,6 @@ mod event_form;
 mod form;
 mod provider_form;
 
-use std::fs;
 use std::io;
 use std::path::Path;
 use std::path::PathBuf;
@@ -64,6 +63,9 @@ pub(crate) use event_form::EventForm;
 pub(crate) use event_form::WholeItem;
 pub(crate) use event_form::without_nulls;
 pub(crate) use provider_form::ProviderForm;
+
+/// How long a script may be: recordings of many replies are long.
+const SCRIPT_BYTES_MAX: u64 = 1 << 30;
 
 /// How long the pieces of a text are, in characters.
 const DELTA_CHARS: usize = 24;
@@ -166,7 +168,8 @@ impl Script {
     ///
     /// When the file cannot be read or is not a script.
     pub fn load(path: &Path) -> Result<Self, ScriptError> {
-        let text = fs::read_to_string(path).map_err(|source| ScriptError::Read { path: path.to_owned(), source })?;
+        let text = pellucid_files::read_given(path, SCRIPT_BYTES_MAX)
+            .map_err(|source| ScriptError::Read { path: path.to_owned(), source })?;
         Self::parse(&path.display().to_string(), &text)
     }
 

@@ -2,6 +2,10 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that panics says where")]
 
+#[path = "../../../fuzz/checks/chat.rs"]
+mod chat;
+#[path = "../../../fuzz/checks/messages.rs"]
+mod messages;
 #[path = "../../../fuzz/checks/script.rs"]
 mod script;
 #[path = "../../../fuzz/checks/stream.rs"]
@@ -22,6 +26,12 @@ fn check_corpus(target: &str, check: impl Fn(&[u8])) {
 #[test]
 fn scripts_are_refused_or_played() {
     check_corpus("script", script::check);
+}
+
+#[test]
+fn streams_of_the_other_wires_are_read_to_their_end() {
+    check_corpus("chat", chat::check);
+    check_corpus("messages", messages::check);
 }
 
 #[test]

@@ -3,7 +3,6 @@
 //! Lines get a new time and otherwise stay as they are, to the byte. What is torn or foreign is
 //! left out, and so are events that the new file does not keep.
 
-use std::fs::File;
 use std::io;
 use std::path::Path;
 
@@ -21,7 +20,7 @@ use crate::recorder::Recorder;
 /// # Errors
 /// When the file cannot be read.
 pub fn copy(from: &Path, upto: u64, to: &mut Recorder) -> io::Result<()> {
-    let mut lines = Forwards::new(File::open(from)?, 0, upto)?;
+    let mut lines = Forwards::new(pellucid_files::open(from)?, 0, upto)?;
     while let Some(line) = lines.next_line()? {
         if line.is_blank() {
             continue;

@@ -2,7 +2,6 @@
 
 use std::collections::BTreeSet;
 use std::fs;
-use std::fs::File;
 use std::path::Path;
 use std::path::PathBuf;
 
@@ -20,6 +19,9 @@ use crate::requests::chain::Chain;
 use crate::walk;
 use crate::walk::Found;
 use crate::walk::Place;
+
+/// How much of the names of sessions is looked at.
+const NAMES_BYTES_MAX: u64 = 256 << 20;
 
 /// What was looked at and found.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
@@ -78,7 +80,7 @@ impl Findings {
     }
 
     fn session(&mut self, home: &Path, file: &Found) {
-        let lines = File::open(home.join(&file.relative)).and_then(|it| Forwards::new(it, 0, u64::MAX));
+        let lines = pellucid_files::open(&home.join(&file.relative)).and_then(|it| Forwards::new(it, 0, u64::MAX));
         let mut lines = match lines {
             Ok(lines) => lines,
             Err(error) => return self.add(&file.relative, format!("cannot be read: {error}"), true),
@@ -126,7 +128,7 @@ impl Findings {
     }
 
     fn names(&mut self, home: &Path) {
-        let Ok(text) = fs::read(names::path(home)) else {
+        let Ok(text) = pellucid_files::read(&names::path(home), NAMES_BYTES_MAX) else {
             return;
         };
         for (n, line) in text.split(|byte| *byte == b'\n').enumerate() {

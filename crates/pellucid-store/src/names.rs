@@ -4,7 +4,6 @@
 //! whose it is; so an old name stays good until somebody else is given it.
 
 use std::collections::BTreeMap;
-use std::fs::File;
 use std::io;
 use std::path::Path;
 use std::path::PathBuf;
@@ -48,7 +47,7 @@ pub fn name_of(home: &Path, id: &str) -> Option<String> {
 /// Every session's name, by id.
 pub fn all(home: &Path) -> BTreeMap<String, String> {
     let mut names = BTreeMap::new();
-    let lines = File::open(path(home)).and_then(|file| Forwards::new(file, 0, u64::MAX));
+    let lines = pellucid_files::open(&path(home)).and_then(|file| Forwards::new(file, 0, u64::MAX));
     let Ok(mut lines) = lines else {
         return names;
     };
@@ -101,7 +100,7 @@ pub fn set(home: &Path, id: &str, name: &str) -> Result<String, NameError> {
 }
 
 fn last(home: &Path, is_meant: impl Fn(&Line) -> bool) -> Option<Line> {
-    let file = File::open(path(home)).ok()?;
+    let file = pellucid_files::open(&path(home)).ok()?;
     let len = file.metadata().ok()?.len();
     let mut lines = Backwards::new(file, len);
     while let Ok(Some(line)) = lines.next_line() {

@@ -4,17 +4,18 @@
 //! is written with its keys in a fixed order, so its payload is found without parsing what stands
 //! around it; a line in another order is parsed.
 
-use std::fs::File;
 use std::io;
 use std::path::Path;
 use std::path::PathBuf;
 
 use memchr::memchr;
 use serde::Deserialize;
+use serde_json::Value;
 use serde_json::value::RawValue;
 
 use crate::lines::Forwards;
 use crate::lines::Line;
+use crate::name;
 use crate::record::Compacted;
 use crate::record::Record;
 use crate::record::SessionMeta;
@@ -28,6 +29,36 @@ pub struct SessionFile {
     pub path: PathBuf,
     /// What the session is: the first such line.
     pub meta: SessionMeta,
+    /// What of it the file's name and other lines had to say, because the first line cannot be trusted.
+    pub doubt: Option<Doubt>,
+}
+
+/// What is wrong with the line that says which session a file is of. The id is then the one in the file's name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Doubt {
+    /// It names another session.
+    OtherId,
+    /// There is none that can be read.
+    NoLine,
+}
+
+impl SessionFile {
+    /// What a person should know of a file whose first line cannot be trusted.
+    pub fn warning(&self) -> Option<String> {
+        let path = self.path.display();
+        let id = &self.meta.id;
+        Some(match self.doubt? {
+            Doubt::OtherId => {
+                format!(
+                    "the session file {path} names another session in its first lines; it is used as {id}, as its name says"
+                )
+            }
+            Doubt::NoLine => format!(
+                "the session file {path} has no line that says which session it is of; it is used as {id}, as its name \
+                 says, and its base instructions, client tools and origin are lost"
+            ),
+        })
+    }
 }
 
 /// A session file, read back whole.
@@ -201,22 +232,56 @@ fn read_payload(kind: Kind, payload: &[u8]) -> serde_json::Result<Reading> {
 /// Opens a session file and reads what its session is.
 ///
 /// # Errors
-/// When the file cannot be read, is blank, or does not say which session it is of.
+/// When the file cannot be read, is blank, or neither a line nor its name says which session it is of.
 pub fn open(path: &Path) -> Result<SessionFile, ReadError> {
     let failed = |source| ReadError::io(path, source);
-    let file = File::open(path).map_err(failed)?;
+    let named = path.file_name().and_then(|name| name.to_str()).and_then(name::session_id);
+    let file = pellucid_files::open(path).map_err(failed)?;
     let mut lines = Forwards::new(file, 0, u64::MAX).map_err(failed)?;
-    let mut is_blank = true;
+    let (mut is_blank, mut first, mut cwd) = (true, None, None);
     while let Some(line) = lines.next_line().map_err(failed)? {
         is_blank &= line.is_blank();
         if split(line.bytes).is_none_or(|(kind, _)| kind == Kind::SessionMeta)
             && let Reading::Record(Record::SessionMeta(meta)) = read_line(line.bytes)
         {
-            return Ok(SessionFile { path: path.to_owned(), meta: *meta });
+            if named.is_none_or(|id| id.eq_ignore_ascii_case(&meta.id)) {
+                let id = named.map_or_else(|| meta.id.clone(), str::to_owned);
+                return Ok(SessionFile { path: path.to_owned(), meta: SessionMeta { id, ..*meta }, doubt: None });
+            }
+            first = first.or(Some(meta));
+        }
+        if cwd.is_none()
+            && split(line.bytes).is_none_or(|(kind, _)| kind == Kind::TurnContext)
+            && let Reading::Record(Record::TurnContext(context)) = read_line(line.bytes)
+        {
+            cwd = Some(context.cwd);
         }
     }
     let path = path.to_owned();
-    Err(if is_blank { ReadError::Empty { path } } else { ReadError::NoMeta { path } })
+    match (named, first) {
+        (Some(id), Some(meta)) => {
+            let meta = SessionMeta { id: id.to_owned(), ..*meta };
+            Ok(SessionFile { path, meta, doubt: Some(Doubt::OtherId) })
+        }
+        (Some(id), None) if !is_blank => {
+            let began = path.file_name().and_then(|name| name.to_str()).and_then(name::stamp);
+            let meta = SessionMeta {
+                id: id.to_owned(),
+                forked_from_id: None,
+                timestamp: began.map(|began| format!("{began}Z")).unwrap_or_default(),
+                cwd: cwd.unwrap_or_default(),
+                originator: String::new(),
+                cli_version: String::new(),
+                source: Value::Null,
+                model_provider: None,
+                base_instructions: None,
+                dynamic_tools: None,
+                git: None,
+            };
+            Ok(SessionFile { path, meta, doubt: Some(Doubt::NoLine) })
+        }
+        _ => Err(if is_blank { ReadError::Empty { path } } else { ReadError::NoMeta { path } }),
+    }
 }
 
 /// Reads a session file whole.
@@ -224,9 +289,9 @@ pub fn open(path: &Path) -> Result<SessionFile, ReadError> {
 /// # Errors
 /// When the file cannot be read, is blank, or does not say which session it is of.
 pub fn read(path: &Path) -> Result<Loaded, ReadError> {
-    let SessionFile { path, meta } = open(path)?;
+    let SessionFile { path, meta, .. } = open(path)?;
     let failed = |source| ReadError::io(&path, source);
-    let mut lines = Forwards::new(File::open(&path).map_err(failed)?, 0, u64::MAX).map_err(failed)?;
+    let mut lines = Forwards::new(pellucid_files::open(&path).map_err(failed)?, 0, u64::MAX).map_err(failed)?;
     let (mut records, mut set_aside) = (Vec::new(), Vec::new());
     let mut n = 0;
     while let Some(line) = lines.next_line().map_err(failed)? {
@@ -306,5 +371,45 @@ mod tests {
 {"timestamp":"t","type":"event_msg","payload":{"type":"exec_command_end","call_id":"c"}}"#,
             &expect![" / set aside []"],
         );
+    }
+
+    /// A session of four lines whose first one has a bit that is not as it was written.
+    #[test]
+    fn a_flipped_bit_in_the_first_line_costs_no_more_than_that_line() {
+        const ID: &str = "019a0000-0000-7000-8000-000000000001";
+        let text = include_str!("../../../fuzz/corpus/rollout/plain.jsonl");
+        let first = text.find('\n').unwrap();
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join(format!("rollout-2026-01-02T03-04-05-{ID}.jsonl"));
+        let (whole, _) = parse(text.as_bytes());
+        for at in 0..=first {
+            for bit in 0..8 {
+                let mut bytes = text.as_bytes().to_vec();
+                bytes[at] ^= 1 << bit;
+                std::fs::write(&path, &bytes).unwrap();
+                let found = open(&path).unwrap_or_else(|error| panic!("byte {at}, bit {bit}: {error}"));
+                assert_eq!(found.meta.id, ID, "byte {at}, bit {bit}");
+                assert_eq!(
+                    found.doubt.is_some(),
+                    found.warning().is_some_and(|it| it.contains(path.to_str().unwrap()))
+                );
+                if found.doubt == Some(Doubt::NoLine) && at < first {
+                    assert_eq!(
+                        (found.meta.cwd.as_str(), found.meta.timestamp.as_str()),
+                        ("/w", "2026-01-02T03:04:05Z")
+                    );
+                }
+                let loaded = read(&path).unwrap();
+                // Without the end of the first line the second one is a part of it.
+                let n_lost = if at == first { 2 } else { 1 };
+                let n_kept = whole.len() - n_lost;
+                assert_eq!(loaded.records[loaded.records.len() - n_kept..], whole[n_lost..], "byte {at}, bit {bit}");
+            }
+        }
+        std::fs::write(&path, "\n").unwrap();
+        assert!(matches!(open(&path), Err(ReadError::Empty { .. })));
+        let nameless = folder.path().join("session.jsonl");
+        std::fs::write(&nameless, "{}\n").unwrap();
+        assert!(matches!(open(&nameless), Err(ReadError::NoMeta { .. })));
     }
 }

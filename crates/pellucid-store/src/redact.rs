@@ -312,14 +312,6 @@ mod tests {
     }
 
     #[test]
-    fn a_long_text_takes_no_longer_than_it_is() {
-        for piece in ["/", " ", "-eyJ", "api_key=", "-----BEGIN PRIVATE KEY", ":", "x://a"] {
-            let text = piece.repeat((1 << 17) / piece.len());
-            assert_eq!(Redactor::default().text(&text).1, 0, "{piece}");
-        }
-    }
-
-    #[test]
     fn what_does_not_is_left() {
         for text in [
             "risk-abcdefghij0123456789ABCD is a word",

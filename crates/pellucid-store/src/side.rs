@@ -3,13 +3,15 @@
 //! Session files belong to a format that other programs read and write, so nothing of ours goes
 //! into them. What is here can be lost without losing the conversation.
 
-use std::fs;
 use std::io;
 use std::path::Path;
 use std::path::PathBuf;
 
 use serde_json::Map;
 use serde_json::Value;
+
+/// How long the file beside a session may be.
+const BYTES_MAX: u64 = 256 << 20;
 
 /// The folder in the home folder.
 const FOLDER: &str = "session_state";
@@ -25,7 +27,7 @@ impl Side {
     /// What is known of the session with this id. A file that cannot be read is as if it were not there.
     pub fn open(home: &Path, id: &str) -> Self {
         let path = home.join(FOLDER).join(format!("{id}.json"));
-        let content = fs::read(&path).ok().and_then(|bytes| serde_json::from_slice(&bytes).ok());
+        let content = pellucid_files::read(&path, BYTES_MAX).ok().and_then(|bytes| serde_json::from_slice(&bytes).ok());
         Self { path: Some(path), content: content.unwrap_or_default() }
     }
 
@@ -82,8 +84,8 @@ mod tests {
     #[test]
     fn a_broken_file_is_as_if_it_were_not_there() {
         let home = tempfile::tempdir().unwrap();
-        fs::create_dir_all(home.path().join(FOLDER)).unwrap();
-        fs::write(home.path().join(FOLDER).join("a.json"), "{").unwrap();
+        std::fs::create_dir_all(home.path().join(FOLDER)).unwrap();
+        std::fs::write(home.path().join(FOLDER).join("a.json"), "{").unwrap();
         let mut side = Side::open(home.path(), "a");
         assert_eq!(side.get("x"), None);
         side.put("x", json!(1)).unwrap();

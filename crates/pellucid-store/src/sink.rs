@@ -63,6 +63,9 @@ impl FileSink {
                 pellucid_files::append_private(path)?
             }
         };
+        if !file.metadata()?.is_file() {
+            return Err(io::Error::other("it is not a regular file"));
+        }
         // Some file systems know no locks; there the rule of one writer is the user's to keep.
         if let Err(TryLockError::WouldBlock) = file.try_lock() {
             let why = "another process is writing to this session";

@@ -164,7 +164,9 @@ pub fn of_file(home: &Path, path: &Path, place: Place) -> io::Result<Summary> {
 pub fn summarise(home: &Path, found: &Found) -> Summary {
     let path = home.join(&found.relative);
     let (front, back) = Ends::open(&path).and_then(|ends| read_ends(ends, found.size)).unwrap_or_default();
-    let is_listed = front.head.is_some() && front.has_message;
+    // A session whose first line cannot be read is known by the name of its file.
+    let is_ours = front.head.is_some() || crate::name::session_id(found.name()).is_some();
+    let is_listed = is_ours && front.has_message;
     let head = front.head.unwrap_or_default();
     let turn = back.turn.or(front.turn).unwrap_or_default();
     let id = if head.id.is_empty() { found.id().to_owned() } else { head.id };
@@ -232,7 +234,7 @@ struct Ends {
 
 impl Ends {
     fn open(path: &Path) -> io::Result<Self> {
-        let mut ends = Self { file: File::open(path)?, head: Vec::new(), is_at_end: false };
+        let mut ends = Self { file: pellucid_files::open(path)?, head: Vec::new(), is_at_end: false };
         ends.read(usize::try_from(WHOLE_BYTES_MAX).unwrap_or(END_BYTES))?;
         Ok(ends)
     }

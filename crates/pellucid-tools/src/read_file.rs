@@ -1,6 +1,5 @@
 //! `read_file`: numbered lines of a file, as a slice or as the block around a line.
 
-use std::fs::File;
 use std::io::BufRead;
 use std::io::BufReader;
 use std::io::Read;
@@ -153,11 +152,7 @@ fn numbered(n: usize, line: &str) -> String {
 /// beginning is kept. What is no regular file has no end that could be waited for.
 fn lines(path: &Path) -> Result<impl Iterator<Item = Result<String, Failed>>, Failed> {
     let failed = |error: std::io::Error| Failed::told(format!("failed to read file: {error}"));
-    let file = File::open(path).map_err(failed)?;
-    if !file.metadata().map_err(failed)?.is_file() {
-        return Err(Failed::told("failed to read file: it is not a regular file"));
-    }
-    let mut reader = BufReader::new(file);
+    let mut reader = BufReader::new(pellucid_files::open(path).map_err(failed)?);
     Ok(std::iter::from_fn(move || match next_line(&mut reader) {
         Ok(line) => line.map(Ok),
         Err(error) => Some(Err(failed(error))),

@@ -31,7 +31,7 @@ pub fn load(workspace: &Path) -> Vec<BootstrapFile> {
     paths.extend(memory);
     let read = |(name, path): (&str, PathBuf)| {
         let shown = path.to_string_lossy();
-        match fs::read(&path) {
+        match pellucid_files::read(&path, pellucid_files::TEXT_BYTES_MAX) {
             Ok(bytes) => BootstrapFile::read(name, &shown, &bytes),
             Err(_) => BootstrapFile::missing(name, &shown),
         }
@@ -94,7 +94,11 @@ fn extra(workspace: &Path, path: &str) -> Option<BootstrapFile> {
     if !NAMES.contains(&name) && !MEMORY_NAMES.contains(&name) {
         return None;
     }
-    Some(BootstrapFile::read(name, &full.to_string_lossy(), &fs::read(&full).ok()?))
+    Some(BootstrapFile::read(
+        name,
+        &full.to_string_lossy(),
+        &pellucid_files::read(&full, pellucid_files::TEXT_BYTES_MAX).ok()?,
+    ))
 }
 
 fn normal(path: &Path) -> PathBuf {

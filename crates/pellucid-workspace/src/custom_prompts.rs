@@ -24,11 +24,11 @@ pub fn load(home: &Path) -> Vec<CustomPrompt> {
 fn read(path: &Path) -> Option<CustomPrompt> {
     let is_markdown = path.extension().and_then(OsStr::to_str).is_some_and(|it| it.eq_ignore_ascii_case("md"));
     // Links are followed, so that a prompt may lie elsewhere.
-    if !is_markdown || !fs::metadata(path).is_ok_and(|metadata| metadata.is_file()) {
+    if !is_markdown {
         return None;
     }
     let name = path.file_stem()?.to_str()?;
-    let text = fs::read_to_string(path).ok()?;
+    let text = pellucid_files::read_text(path, pellucid_files::TEXT_BYTES_MAX).ok()?;
     Some(CustomPrompt::parse(name, &path.to_string_lossy(), &text))
 }
 

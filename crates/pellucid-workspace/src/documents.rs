@@ -97,7 +97,7 @@ fn read_home_file(path: &Path) -> Result<String, Fate> {
     if !metadata.is_file() {
         return Err(Fate::NotAFile);
     }
-    let text = fs::read_to_string(path).map_err(|error| missing(&error))?;
+    let text = pellucid_files::read_text(path, pellucid_files::TEXT_BYTES_MAX).map_err(|error| missing(&error))?;
     if text.trim().is_empty() { Err(Fate::Blank) } else { Ok(text) }
 }
 

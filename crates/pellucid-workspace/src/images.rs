@@ -7,10 +7,8 @@
 
 use std::fmt::Display;
 use std::fs;
-use std::fs::File;
 use std::io;
 use std::io::Cursor;
-use std::io::Read;
 use std::path::Path;
 
 use base64::Engine;
@@ -65,16 +63,7 @@ fn read(path: &Path) -> io::Result<Vec<u8>> {
     if metadata.len() > FILE_BYTES_MAX && !metadata.is_dir() {
         return Err(too_large(metadata.len()));
     }
-    // Opening a pipe would wait for its other end. A folder explains itself when it is read.
-    if !metadata.is_file() && !metadata.is_dir() {
-        return Err(io::Error::new(io::ErrorKind::InvalidInput, "not a regular file"));
-    }
-    let mut bytes = Vec::new();
-    File::open(path)?.take(FILE_BYTES_MAX + 1).read_to_end(&mut bytes)?;
-    if bytes.len() as u64 > FILE_BYTES_MAX {
-        return Err(too_large(bytes.len() as u64));
-    }
-    Ok(bytes)
+    pellucid_files::read(path, FILE_BYTES_MAX)
 }
 
 fn too_large(size: u64) -> io::Error {
@@ -255,9 +244,9 @@ mod tests {
         expect!["failed to read image at $/missing.png: No such file or directory (os error 2)"]
             .assert_eq(&error("missing.png"));
         expect!["failed to read image at $/folder.png: Is a directory (os error 21)"].assert_eq(&error("folder.png"));
-        expect!["failed to read image at /dev/null: not a regular file"].assert_eq(&error("/dev/null"));
+        expect!["failed to read image at /dev/null: it is not a regular file"].assert_eq(&error("/dev/null"));
 
-        let sparse = File::create(fixture.path("sparse.png")).unwrap();
+        let sparse = fs::File::create(fixture.path("sparse.png")).unwrap();
         sparse.set_len(FILE_BYTES_MAX + 1).unwrap();
         expect![
             "failed to read image at $/sparse.png: the file has 104857601 bytes, more than the 104857600 that are read"

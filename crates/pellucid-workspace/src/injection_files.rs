@@ -29,6 +29,9 @@ const BUFFER_BYTES: usize = 64 * 1024;
 /// The longest sequence of bytes that makes a character, less one.
 const SEQUENCE_REST: usize = 3;
 
+/// How long a file may be that is read whole.
+const WHOLE_BYTES_MAX: u64 = 256 << 20;
+
 /// Reads what a source wants.
 pub fn read(wants: &Wants) -> Read {
     let files = wants.files.iter().map(|file| (file.path.clone(), read_file(Path::new(&file.path), file.keep)));
@@ -42,7 +45,8 @@ pub fn read_file(path: &Path, keep: Keep) -> FileRead {
         _ => return FileRead::Missing,
     }
     let read = match keep {
-        Keep::Whole => fs::read(path).map(|bytes| FileText::whole(path.to_string_lossy().as_ref(), bytes)),
+        Keep::Whole => pellucid_files::read(path, WHOLE_BYTES_MAX)
+            .map(|bytes| FileText::whole(path.to_string_lossy().as_ref(), bytes)),
         Keep::Ends { bytes, counts } => read_ends(path, bytes, counts),
     };
     match read {
@@ -52,7 +56,7 @@ pub fn read_file(path: &Path, keep: Keep) -> FileRead {
 }
 
 fn read_ends(path: &Path, bytes: usize, counts: Counts) -> io::Result<FileText> {
-    let mut file = File::open(path)?;
+    let mut file = pellucid_files::open(path)?;
     let size = file.metadata()?.len();
     let end = bytes.saturating_add(2 * SEQUENCE_REST);
     if size <= 2 * end as u64 {

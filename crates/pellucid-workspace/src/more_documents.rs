@@ -6,9 +6,7 @@
 //! Not here: which parts of a text are imports, and which files the model knows already (`pellucid-engine`).
 
 use std::fs;
-use std::fs::File;
 use std::io;
-use std::io::Read;
 use std::path::Path;
 use std::path::PathBuf;
 
@@ -106,8 +104,7 @@ fn beginning(path: &Path, bytes_max: usize) -> io::Result<Document> {
     if !metadata.is_file() {
         return Err(io::Error::new(io::ErrorKind::InvalidInput, "not a file"));
     }
-    let mut bytes = Vec::new();
-    File::open(path)?.take(bytes_max as u64).read_to_end(&mut bytes)?;
+    let bytes = pellucid_files::read_beginning(path, bytes_max as u64)?;
     let size = metadata.len().max(bytes.len() as u64);
     Ok(Document { path: path.to_string_lossy().into_owned(), bytes, size })
 }

@@ -185,7 +185,8 @@ fn read_folder(root: &Path, folder: &Path, prefix: &str, files: &mut PackFiles) 
         if metadata.len() > FILE_BYTES_MAX {
             return Err(PackFilesError::TooLarge { path, size: metadata.len() });
         }
-        let text = String::from_utf8(fs::read(&path).map_err(failed(&path))?).map_err(|_| not_utf8())?;
+        let text = String::from_utf8(pellucid_files::read(&path, FILE_BYTES_MAX).map_err(failed(&path))?)
+            .map_err(|_| not_utf8())?;
         files.insert(format!("{prefix}{name}"), text);
         if files.len() > FILES_MAX {
             return Err(PackFilesError::TooMany { path: root.to_owned() });

@@ -210,7 +210,7 @@ impl Importer<'_> {
         if size > FILE_BYTES_MAX {
             return Err(format!("the file has {size} bytes, which is more than {FILE_BYTES_MAX}"));
         }
-        let bytes = fs::read(&path).map_err(|error| error.to_string())?;
+        let bytes = pellucid_files::read(&path, FILE_BYTES_MAX).map_err(|error| error.to_string())?;
         let text = String::from_utf8(bytes).map_err(|_| "the file is not UTF-8".to_owned())?;
         Ok(text.replace("\r\n", "\n"))
     }

@@ -138,7 +138,7 @@ impl SkillSearch {
 /// # Errors
 /// If the file cannot be read or is not UTF-8.
 pub fn read(skill: &Skill) -> io::Result<String> {
-    fs::read_to_string(&skill.path)
+    pellucid_files::read_text(Path::new(&skill.path), pellucid_files::TEXT_BYTES_MAX)
 }
 
 fn shown(path: &Path) -> String {

@@ -209,7 +209,7 @@ impl StandingFiles {
             return Read::Unreadable(io::Error::new(io::ErrorKind::InvalidInput, "not a regular file"));
         }
         self.n_reads += 1;
-        let bytes = match fs::read(path) {
+        let bytes = match pellucid_files::read(path, pellucid_files::TEXT_BYTES_MAX) {
             Ok(bytes) => bytes,
             Err(error) => return Read::Unreadable(error),
         };
@@ -256,7 +256,7 @@ fn skills(folder: &Path) -> Vec<Skill> {
     let mut files: Vec<PathBuf> = entries.flatten().map(|entry| entry.path().join("SKILL.md")).collect();
     files.sort();
     let skill = |path: &PathBuf| {
-        let text = fs::read_to_string(path).ok()?;
+        let text = pellucid_files::read_text(path, pellucid_files::TEXT_BYTES_MAX).ok()?;
         let head = front_matter::parse(&text).ok()?;
         let (name, description) = (head.name, head.description);
         Some(Skill { name, description, source: shown(path), text: text.into() })

@@ -39,6 +39,7 @@ use crate::start::Failure;
 use crate::start::IGNORED_RULE;
 use crate::start::Start;
 use crate::start::UNREAD_RULES;
+use crate::start::UNUSABLE_RULES;
 
 pub fn run(shared: &Shared, args: ApprovalsArgs) -> Result<ExitCode, Failure> {
     let ApprovalsCommand::Explain(ExplainArgs { json, sandbox, approval, escalated, profile, cd, command }) =
@@ -84,6 +85,7 @@ struct Explained {
     ignored: Vec<Rule>,
     /// Files of rules that were not read.
     unread: Vec<PathBuf>,
+    unusable: Vec<String>,
 }
 
 impl Explained {
@@ -111,7 +113,7 @@ impl Explained {
         };
         let ignored = policy.ignored.into_iter().filter(|rule| matches_any(rule, &parts)).collect();
         let sandbox_mode = config.permissions.sandbox_mode.as_str();
-        Self { argv, approval_policy, sandbox_mode, outcome, ignored, unread: policy.unread }
+        Self { argv, approval_policy, sandbox_mode, outcome, ignored, unread: policy.unread, unusable: policy.unusable }
     }
 
     fn json(&self) -> Value {
@@ -133,6 +135,7 @@ impl Explained {
             all.extend(more);
             all.insert("ignored_rules".to_owned(), ignored.into());
             all.insert("unread_files".to_owned(), json!(self.unread));
+            all.insert("unusable_rules".to_owned(), json!(self.unusable));
         }
         value
     }
@@ -151,6 +154,9 @@ impl Explained {
         }
         for file in &self.unread {
             let _ = writeln!(text, "note: {}: {UNREAD_RULES}", file.display());
+        }
+        for why in &self.unusable {
+            let _ = writeln!(text, "note: {why}; {UNUSABLE_RULES}");
         }
         text
     }

@@ -91,7 +91,7 @@ fn asked_for(shared: &Shared, args: &CompactArgs, file: &SessionFile) -> Result<
 
 fn summary_file(file: &Path) -> Result<String, Failure> {
     let shown = file.display();
-    let text = std::fs::read_to_string(file)
+    let text = pellucid_files::read_given(file, pellucid_files::TEXT_BYTES_MAX)
         .map_err(|error| Failure::new(format!("Error: the summary {shown} cannot be read: {error}")))?;
     if text.trim().is_empty() {
         return Err(Failure::new(format!("Error: the summary {shown} is blank")));

@@ -16,9 +16,10 @@ pub fn with_dotenv(home: &Path) -> Env {
 }
 
 fn read(path: &Path) -> BTreeMap<String, OsString> {
-    let Ok(entries) = dotenvy::from_path_iter(path) else {
+    let Ok(text) = pellucid_files::read(path, pellucid_files::TEXT_BYTES_MAX) else {
         return BTreeMap::new();
     };
+    let entries = dotenvy::from_read_iter(text.as_slice());
     let is_ours = |name: &str| {
         let name = name.to_ascii_uppercase();
         name.starts_with("CODEX_") || name.starts_with("PELLUCID_")

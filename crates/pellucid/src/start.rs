@@ -67,6 +67,10 @@ pub const IGNORED_RULE: &str = "a rule that allows does not count, as the projec
 /// What is said of a file of rules that is a program of somebody who is not trusted.
 pub const UNREAD_RULES: &str = "not read: it is more than a list of rules, and the project is not trusted";
 
+/// Said of rules that cannot be used, after why.
+pub const UNUSABLE_RULES: &str =
+    "the project is not trusted, so its rules there are left out: what they would forbid is not forbidden";
+
 /// Which face of the program speaks.
 const ORIGINATOR: &str = "pellucid_exec";
 
@@ -214,6 +218,9 @@ impl Start {
         }
         for file in &policy.unread {
             style::line(&format!("warning: {}: {UNREAD_RULES}", file.display()));
+        }
+        for why in &policy.unusable {
+            style::line(&format!("warning: {why}; {UNUSABLE_RULES}"));
         }
         let Self { config, env, options, script, tape, local: _, policy: _ } = self;
         let pack = pack::selected(&config)?;
@@ -367,7 +374,7 @@ pub fn find_home() -> Result<PathBuf, Failure> {
 /// The inputs of a turn: pictures first, then the text. One that cannot be read is told; the model is told as well.
 pub fn inputs(images: &[PathBuf], text: Option<String>) -> Vec<UserInput> {
     for path in images {
-        if let Err(error) = std::fs::File::open(path).and_then(|mut file| std::io::Read::read(&mut file, &mut [0])) {
+        if let Err(error) = pellucid_files::read_beginning(path, 1) {
             style::line(&format!("warning: the picture {} cannot be read: {error}", path.display()));
         }
     }
@@ -381,7 +388,7 @@ pub fn output_schema(file: Option<&Path>) -> Result<Option<Value>, Failure> {
         return Ok(None);
     };
     let shown = file.display();
-    let text = std::fs::read_to_string(file)
+    let text = pellucid_files::read_given(file, pellucid_files::TEXT_BYTES_MAX)
         .map_err(|error| Failure::new(format!("Failed to read output schema file {shown}: {error}")))?;
     let schema = serde_json::from_str(&text)
         .map_err(|error| Failure::new(format!("Output schema file {shown} is not valid JSON: {error}")))?;

@@ -5,7 +5,6 @@
 
 use std::collections::BTreeMap;
 use std::collections::BTreeSet;
-use std::fs::File;
 use std::io;
 
 use pellucid_engine::fragment::Origin;
@@ -188,14 +187,14 @@ fn restored(
 }
 
 fn forwards(file: &SessionFile, start: u64) -> Result<Forwards, ReadError> {
-    let lines = File::open(&file.path).and_then(|file| Forwards::new(file, start, u64::MAX));
+    let lines = pellucid_files::open(&file.path).and_then(|file| Forwards::new(file, start, u64::MAX));
     lines.map_err(|error| ReadError::io(&file.path, error))
 }
 
 /// Whether secrets are blanked in the first bytes of a file.
 fn has_blanks(file: &SessionFile, upto: u64) -> Result<bool, ReadError> {
     let failed = |source| ReadError::io(&file.path, source);
-    let mut lines = File::open(&file.path).and_then(|file| Forwards::new(file, 0, upto)).map_err(failed)?;
+    let mut lines = pellucid_files::open(&file.path).and_then(|file| Forwards::new(file, 0, upto)).map_err(failed)?;
     while let Some(line) = lines.next_line().map_err(failed)? {
         if redact::has_blank(line.bytes) {
             return Ok(true);

@@ -109,10 +109,11 @@ mod tests {
     fn what_cannot_be_saved_is_said() {
         let home = tempfile::tempdir().unwrap();
         assert_eq!(save_allowed(home.path(), &[]).unwrap_err().to_string(), "prefix rule requires at least one token");
-        let missing = home.path().join("a/b");
-        assert!(matches!(save_allowed(&missing, &words(&["ls"])).unwrap_err(), AmendError::Folder { .. }));
         std::fs::write(home.path().join("rules"), "").unwrap();
-        assert!(matches!(save_allowed(home.path(), &words(&["ls"])).unwrap_err(), AmendError::File { .. }));
+        assert!(matches!(save_allowed(home.path(), &words(&["ls"])).unwrap_err(), AmendError::Folder { .. }));
+        let other = home.path().join("other");
+        std::fs::create_dir_all(other.join("rules/default.rules")).unwrap();
+        assert!(matches!(save_allowed(&other, &words(&["ls"])).unwrap_err(), AmendError::File { .. }));
     }
 
     #[test]

@@ -138,7 +138,7 @@ impl AuthFile {
     /// When the file cannot be read, or is not one of a login.
     pub fn read(&self) -> Result<Option<Stored>, CredentialError> {
         let path = || self.path.clone();
-        let text = match fs::read_to_string(&self.path) {
+        let text = match pellucid_files::read_text(&self.path, pellucid_files::TEXT_BYTES_MAX) {
             Ok(text) => text,
             Err(source) if source.kind() == io::ErrorKind::NotFound => return Ok(None),
             Err(source) => return Err(CredentialError::Read { path: path(), source }),

@@ -1,5 +1,8 @@
 //! The corpus of the fuzz target, and a search that is compared with the plain one.
 
+#[cfg(unix)]
+#[path = "../../../../fuzz/checks/apply.rs"]
+mod apply;
 #[path = "../../../../fuzz/checks/patch.rs"]
 mod patch;
 
@@ -8,14 +11,25 @@ use std::fs;
 use pellucid_patch::parse::Chunk;
 use proptest::prelude::*;
 
+#[track_caller]
+fn check_corpus(target: &str, check: impl Fn(&[u8])) {
+    let folder = format!("{}/../../fuzz/corpus/{target}", env!("CARGO_MANIFEST_DIR"));
+    let files: Vec<_> = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+    assert!(!files.is_empty(), "no files for {target}");
+    for file in files {
+        check(&fs::read(file).unwrap());
+    }
+}
+
 #[test]
 fn patches_are_read_or_refused() {
-    let folder = format!("{}/../../fuzz/corpus/patch", env!("CARGO_MANIFEST_DIR"));
-    let files: Vec<_> = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
-    assert!(!files.is_empty(), "no files");
-    for file in files {
-        patch::check(&fs::read(file).unwrap());
-    }
+    check_corpus("patch", patch::check);
+}
+
+#[cfg(unix)]
+#[test]
+fn patches_change_nothing_outside_of_their_folder() {
+    check_corpus("apply", apply::check);
 }
 
 /// Few different lines, so that they repeat and are alike.

@@ -791,7 +791,7 @@ fn described(server: &Server, path: &Path) -> Result<Thread, RpcError> {
 
 /// What the person says first among the first lines of a file, without what an editor puts before it.
 fn first_said(path: &Path) -> Option<String> {
-    let file = std::fs::File::open(path).ok()?;
+    let file = pellucid_files::open(path).ok()?;
     let mut lines = Forwards::new(file, 0, u64::MAX).ok()?;
     for _ in 0..PREVIEW_LINES {
         if let Reading::Record(Record::ResponseItem(item)) = read_line(lines.next_line().ok()??.bytes)

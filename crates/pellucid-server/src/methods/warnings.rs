@@ -6,6 +6,7 @@ use pellucid_agent::rules;
 use pellucid_config::Config;
 use pellucid_config::ConfigError;
 use pellucid_config::HarnessOverrides;
+use pellucid_exec::policy::Policy;
 use pellucid_exec::policy::PolicyError;
 
 use crate::server::Server;
@@ -36,7 +37,10 @@ fn invalid(error: &ConfigError) -> ConfigWarningNotification {
 }
 
 fn rules_warning(config: &Config) -> Option<ConfigWarningNotification> {
-    let error = rules::load(config).err()?;
+    let error = match rules::load(config) {
+        Ok(policy) => return left_out_rules(&policy),
+        Err(error) => error,
+    };
     let summary = "The rules about commands cannot be used; none of them count.".to_owned();
     Some(match &error {
         PolicyError::Fault { path, fault } => {
@@ -51,6 +55,16 @@ fn rules_warning(config: &Config) -> Option<ConfigWarningNotification> {
         }
         _ => ConfigWarningNotification { summary, details: Some(error.to_string()), path: None, range: None },
     })
+}
+
+/// What of the rules of a project that is not trusted cannot be used.
+fn left_out_rules(policy: &Policy) -> Option<ConfigWarningNotification> {
+    if policy.unusable.is_empty() {
+        return None;
+    }
+    let summary = "Rules of a project that is not trusted cannot be used; what they would forbid is not forbidden.";
+    let details = Some(policy.unusable.join("\n"));
+    Some(ConfigWarningNotification { summary: summary.to_owned(), details, path: None, range: None })
 }
 
 fn project_warning(config: &Config) -> Option<ConfigWarningNotification> {

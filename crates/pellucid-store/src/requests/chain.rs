@@ -4,7 +4,6 @@
 //! where the next one does not fit. That lines are missing at the end shows only to those who know
 //! the hash of a later line: the *anchor*, which [`Chain::anchor`] gives.
 
-use std::fs::File;
 use std::io;
 use std::path::Path;
 
@@ -79,7 +78,7 @@ impl Chain {
     /// When it cannot be read.
     pub fn read(path: &Path) -> io::Result<Self> {
         let mut chain = Self::default();
-        let file = match File::open(path) {
+        let file = match pellucid_files::open(path) {
             Ok(file) => file,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(chain),
             Err(error) => return Err(error),

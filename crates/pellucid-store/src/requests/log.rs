@@ -3,7 +3,6 @@
 //! The file appears with its first line. Like the session file it has one writer, and a failure
 //! does not stop the conversation: it is kept for the face to tell, and nothing more is written.
 
-use std::fs::File;
 use std::io;
 use std::path::Path;
 use std::path::PathBuf;
@@ -118,7 +117,7 @@ impl RequestLog {
 /// Goes on behind the last line that can be read.
 fn open(path: &Path) -> io::Result<Open> {
     let sink = FileSink::open(path, Existing::Welcome)?;
-    let mut lines = Backwards::new(File::open(path)?, sink.len());
+    let mut lines = Backwards::new(pellucid_files::open(path)?, sink.len());
     while let Some(line) = lines.next_line()? {
         if let Ok(link) = serde_json::from_slice::<Link>(line.bytes) {
             return Ok(Open { sink, next: link.n + 1, previous: Some(sha256(line.bytes)) });

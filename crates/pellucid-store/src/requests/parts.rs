@@ -13,6 +13,9 @@ use crate::requests::chain::sha256;
 use crate::requests::entry::Piece;
 use crate::requests::entry::Text;
 
+/// How long a part may be: longer than any request.
+const PART_BYTES_MAX: u64 = 1 << 30;
+
 /// From which length on a text is kept by itself.
 const PART_BYTES_MIN: usize = 1024;
 
@@ -88,7 +91,8 @@ impl Parts {
             Text::Kept { sha256, bytes } => (sha256, *bytes),
         };
         let unreadable = |why: String| PartError::Unreadable { sha256: name.clone(), why };
-        let text = fs::read_to_string(self.path(name)).map_err(|error| unreadable(error.to_string()))?;
+        let text = pellucid_files::read_text(&self.path(name), PART_BYTES_MAX)
+            .map_err(|error| unreadable(error.to_string()))?;
         if text.len() as u64 == bytes && sha256(text.as_bytes()) == *name {
             return Ok(text);
         }

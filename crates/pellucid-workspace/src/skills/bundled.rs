@@ -42,7 +42,7 @@ pub fn install(pack: &str, home: &Path) -> io::Result<()> {
     };
     let skills = home.join(super::FOLDER);
     let system = skills.join(super::SYSTEM_FOLDER);
-    let marked = fs::read_to_string(system.join(MARKER)).ok();
+    let marked = pellucid_files::read_text(&system.join(MARKER), pellucid_files::TEXT_BYTES_MAX).ok();
     let print = fingerprint(&files);
     let is_ours = marked.is_some();
     if marked.as_deref() == Some(print.as_str()) || !is_ours && (files.is_empty() || system.exists()) {
@@ -97,7 +97,7 @@ fn read_into(folder: &Path, prefix: &str, files: &mut Files) -> io::Result<()> {
         } else if entry.metadata()?.len() > FILE_BYTES_MAX || files.len() >= FILES_MAX {
             return refused("too many or too large files");
         } else {
-            files.insert(format!("{prefix}{name}"), fs::read(entry.path())?);
+            files.insert(format!("{prefix}{name}"), pellucid_files::read(&entry.path(), FILE_BYTES_MAX)?);
         }
     }
     Ok(())

@@ -1,6 +1,5 @@
 //! Reading what a skill says of itself: the head of its `SKILL.md` and the file beside it.
 
-use std::fs;
 use std::fs::File;
 use std::io;
 use std::io::Read;
@@ -62,7 +61,7 @@ impl Reader {
     /// What the file beside the skill of this folder adds, if there is one.
     pub(super) fn metadata(&self, folder: &Path) -> Result<Option<Box<SkillMetadata>>, SkillProblem> {
         let path = folder.join(Self::METADATA_FOLDER).join(Self::METADATA_FILE);
-        let metadata = match fs::read_to_string(&path) {
+        let metadata = match pellucid_files::read_text(&path, pellucid_files::TEXT_BYTES_MAX) {
             Ok(text) => metadata::parse(&text),
             Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
                 return Ok(None);
@@ -78,9 +77,12 @@ impl Reader {
     /// The whole file: one that is not text further down is no skill either.
     fn text(&mut self, folder: &Dir) -> Result<&str, SkillError> {
         let unreadable = |error: io::Error| SkillError::Unreadable { error: error.to_string() };
-        let flags = OFlags::RDONLY | OFlags::CLOEXEC;
+        let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
         let file = folder.fd().and_then(|folder| rustix::fs::openat(folder, Self::FILE, flags, Mode::empty()));
         let mut file = file.map(File::from).map_err(|error| unreadable(error.into()))?;
+        if !file.metadata().map_err(unreadable)?.is_file() {
+            return Err(unreadable(io::Error::other("it is not a regular file")));
+        }
         let mut len = 0;
         loop {
             if self.buffer.len() < len + BUFFER_BYTES {
@@ -92,6 +94,9 @@ impl Reader {
                     // What was listed is a regular file, and those give less only at their end.
                     if len < self.buffer.len() {
                         break;
+                    }
+                    if len as u64 > pellucid_files::TEXT_BYTES_MAX {
+                        return Err(unreadable(io::ErrorKind::FileTooLarge.into()));
                     }
                 }
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}

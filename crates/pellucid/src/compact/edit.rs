@@ -28,7 +28,7 @@ pub fn edit(text: &str, env: &Env, folder: &Path) -> Result<String, Failure> {
         let ended = status.code().map_or_else(|| "by a signal".to_owned(), |code| format!("with status {code}"));
         return Err(Failure::new(format!("Error: the editor `{editor}` ended {ended}; nothing was changed")));
     }
-    let text = fs::read_to_string(&file.path).map_err(|error| {
+    let text = pellucid_files::read_text(&file.path, pellucid_files::TEXT_BYTES_MAX).map_err(|error| {
         Failure::new(format!("Error: the edited summary cannot be read: {error}; nothing was changed"))
     })?;
     if text.trim().is_empty() {

@@ -86,7 +86,7 @@ fn write(import: &Import, checkout: &Path, folder: &Path) -> Result<(), Failure>
     files.insert(slots::MANIFEST.to_owned(), manifest(&name, &origin));
     // Texts of others go with their licence.
     for paper in [LICENSE, "NOTICE"] {
-        if let Ok(text) = std::fs::read_to_string(checkout.join(paper)) {
+        if let Ok(text) = pellucid_files::read_text(&checkout.join(paper), pellucid_files::TEXT_BYTES_MAX) {
             files.insert(paper.to_owned(), text);
         }
     }

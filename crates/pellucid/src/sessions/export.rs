@@ -28,6 +28,9 @@ use crate::args::ExportArgs;
 use crate::start::Failure;
 use crate::style;
 
+/// How long a session, or what was sent of it, may be to be exported.
+const SESSION_BYTES_MAX: u64 = 4 << 30;
+
 /// How names of variables end that hold secrets.
 const SECRET_NAMES: [&str; 6] = ["_KEY", "_TOKEN", "_SECRET", "_PASSWORD", "_PASS", "_CREDENTIALS"];
 
@@ -36,7 +39,7 @@ pub fn run(home: &Path, args: &ExportArgs) -> Result<ExitCode, Failure> {
     let redactor = (!args.no_redact).then(|| Redactor::new(secrets(home)));
     let mut export = Export { redactor, n_blanks: 0 };
     let failed = |path: &Path, error: &io::Error| Failure::new(format!("Error: {}: {error}", path.display()));
-    let session = fs::read_to_string(&path).map_err(|error| failed(&path, &error))?;
+    let session = pellucid_files::read_text(&path, SESSION_BYTES_MAX).map_err(|error| failed(&path, &error))?;
     let session = export.lines(&session);
     match &args.to {
         None => print(&session)?,
@@ -57,7 +60,7 @@ fn secrets(home: &Path) -> Vec<String> {
     let variables = std::env::vars_os().filter_map(|(name, value)| Some((name.into_string().ok()?, value)));
     let mut secrets: Vec<String> =
         variables.filter(|(name, _)| is_secret(name)).filter_map(|(_, value)| value.into_string().ok()).collect();
-    let login = fs::read_to_string(home.join("auth.json")).ok();
+    let login = pellucid_files::read_text(&home.join("auth.json"), pellucid_files::TEXT_BYTES_MAX).ok();
     let login = login.and_then(|text| serde_json::from_str::<Value>(&text).ok());
     collect_texts(&login.unwrap_or_default(), &mut secrets);
     secrets
@@ -119,14 +122,14 @@ impl Export {
         else {
             return Ok(());
         };
-        let Ok(text) = fs::read_to_string(&from) else {
+        let Ok(text) = pellucid_files::read_text(&from, SESSION_BYTES_MAX) else {
             return Ok(());
         };
         put(&into, &self.lines(&text))?;
         let chain = Chain::read(&from).map_err(|error| (from, error))?;
         let (old, new) = (Parts::new(home), Parts::new(to));
         for sha256 in parts_of(&chain) {
-            if let Ok(text) = fs::read_to_string(old.path(&sha256)) {
+            if let Ok(text) = pellucid_files::read_text(&old.path(&sha256), SESSION_BYTES_MAX) {
                 let text = match &self.redactor {
                     Some(redactor) => {
                         let (text, n) = redactor.text(&text);

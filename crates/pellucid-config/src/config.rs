@@ -36,6 +36,7 @@ pub use words::SandboxBackend;
 pub use words::ScreenMode;
 
 use crate::error::listed;
+use crate::guard::Standing;
 use crate::keys;
 use crate::layers::Layers;
 use crate::layers::Location;
@@ -455,6 +456,22 @@ pub enum Warning {
         /// Where it stands.
         place: Location,
     },
+    /// Values of a project that nobody has accepted.
+    NotAccepted {
+        /// Which, in words.
+        keys: String,
+        /// Where the first of them stands.
+        place: Location,
+        /// Whether the file was accepted with other values.
+        standing: Standing,
+        /// The folder to accept them for.
+        folder: PathBuf,
+    },
+    /// What was accepted cannot be read.
+    AcceptedUnreadable {
+        /// Why.
+        error: String,
+    },
 }
 
 impl std::fmt::Display for Warning {
@@ -465,12 +482,34 @@ impl std::fmt::Display for Warning {
             Self::NotForProjects { key, place } => {
                 return write!(f, "key `{key}` in {place} is ignored: a project may not set it");
             }
+            Self::NotAccepted { keys, place, standing, folder } => {
+                let why = match standing {
+                    Standing::Changed => "they changed since they were accepted",
+                    Standing::New | Standing::Accepted => "nobody has accepted them",
+                };
+                let folder = command_line_word(&folder.to_string_lossy());
+                return write!(
+                    f,
+                    "{place}: not applied, as {why}: {keys}; `pellucid trust accept {folder}` shows and accepts them"
+                );
+            }
+            Self::AcceptedUnreadable { error } => return write!(f, "{error}; nothing counts as accepted"),
         };
         write!(f, "unknown {what} `{key}` in {place}")?;
         match suggestion {
             Some(suggestion) => write!(f, " (did you mean `{suggestion}`?)"),
             None => Ok(()),
         }
+    }
+}
+
+/// A path as a person can paste it into a shell.
+fn command_line_word(path: &str) -> String {
+    let is_plain = |it: char| it.is_ascii_alphanumeric() || "/._-+=:@%,".contains(it);
+    if !path.is_empty() && path.chars().all(is_plain) {
+        path.to_owned()
+    } else {
+        format!("'{}'", path.replace('\'', r"'\''"))
     }
 }
 

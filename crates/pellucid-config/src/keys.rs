@@ -1,10 +1,11 @@
 //! Every key of the configuration, in one table.
 //!
-//! The rows in [`SECTIONS`] say what a key takes, what it is without being set, who may set it and
-//! what it is for. Checking, the reference page and the JSON Schema are all made from them.
+//! The rows in [`SECTIONS`] say what a key takes, what it is without being set, who may set it,
+//! whether it counts in the file of a project, and what it is for. Checking, the reference page and the JSON Schema are all made from them.
 //!
 //! Not here: what the program does with a value.
 
+mod elsewhere;
 mod table;
 mod tree;
 
@@ -34,6 +35,8 @@ pub struct Key {
     pub doc: &'static str,
     /// Where it may stand.
     pub scope: Scope,
+    /// Whether it counts in the file of a trusted project.
+    pub in_project: InProject,
     /// Whether the table that it is in must have it.
     pub required: bool,
     /// Other spellings of its last name.
@@ -49,8 +52,21 @@ pub enum Scope {
     Profile,
     /// In a profile only.
     ProfileOnly,
-    /// At the top, but not in the file of a project.
-    NotProject,
+}
+
+/// Whether a value in the file of a trusted project counts. Keys that name programs, providers, addresses or files,
+/// that say where keys and records go, or that widen what commands may do are never free: whoever changes a
+/// repository would use them to run something outside of the sandbox, or to be sent what belongs to the user.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum InProject {
+    /// It does.
+    Free,
+    /// It does once a person has seen and accepted what the file says of such keys. See [`crate::accepted`].
+    Accepted,
+    /// The same, but this value, which is the strictest, counts anyway.
+    AcceptedUnless(&'static str),
+    /// It never does.
+    Never,
 }
 
 /// What a key takes.
@@ -138,8 +154,14 @@ impl Key {
         matches!(self.scope, Scope::Profile | Scope::ProfileOnly)
     }
 
-    const fn new(path: &'static str, kind: Kind, default: &'static str, doc: &'static str) -> Self {
-        Self { path, kind, default, doc, scope: Scope::Top, required: false, aliases: &[] }
+    const fn new(
+        in_project: InProject,
+        path: &'static str,
+        kind: Kind,
+        default: &'static str,
+        doc: &'static str,
+    ) -> Self {
+        Self { path, kind, default, doc, scope: Scope::Top, in_project, required: false, aliases: &[] }
     }
 
     const fn scope(mut self, scope: Scope) -> Self {
@@ -168,11 +190,6 @@ impl Key {
 /// ```
 pub fn find(path: &str) -> Option<&'static Key> {
     crate::value::segments(path).try_fold(root(), |node, name| node.child(name))?.key
-}
-
-/// Whether a key at the top may not be set by a project.
-pub(crate) fn is_not_for_projects(name: &str) -> bool {
-    root().child(name).and_then(|node| node.key).is_some_and(|key| key.scope == Scope::NotProject)
 }
 
 /// Every key, in the order of the reference page.

@@ -1,22 +1,27 @@
 //! The layers of the configuration: reading them, and laying them over one another.
 //!
 //! From weak to strong: system, user, project folders from the root down, flags, managed. A project
-//! that the user does not trust keeps its layers, but they are switched off.
+//! that the user does not trust keeps its layers, but they are switched off. Of one that is trusted, some values count
+//! only once they were accepted (`guard`).
 //!
 //! Not here: profiles, which are no layer (`reader`), and what the values mean (`load`).
 
+use std::borrow::Cow;
 use std::io;
 use std::path::Path;
 use std::path::PathBuf;
 
 use pellucid_protocol::settings::TrustLevel;
 
+use crate::accepted::Accepted;
 use crate::check::Problem;
 use crate::error::ConfigError;
 use crate::error::Located;
 use crate::error::line_at;
 use crate::files;
-use crate::keys;
+use crate::guard;
+use crate::guard::Guarded;
+use crate::guard::Standing;
 use crate::load::LoadOptions;
 use crate::load::ProjectLayers;
 use crate::overrides;
@@ -64,6 +69,8 @@ pub struct Layer {
     /// Why it is switched off.
     pub disabled: Option<String>,
     trust: Trust,
+    /// Its values that count once they were accepted, if it belongs to a project and has some.
+    guarded: Option<Guarded>,
     text: String,
 }
 
@@ -109,6 +116,26 @@ impl Layer {
         self.trust
     }
 
+    /// Its values that count once they were accepted. None where all count, or none do.
+    pub fn guarded(&self) -> Option<&Guarded> {
+        self.guarded.as_ref().filter(|_| self.is_enabled())
+    }
+
+    /// Its values that count.
+    pub fn counting(&self) -> Cow<'_, Table> {
+        if !self.is_enabled() {
+            return Cow::Owned(Table::default());
+        }
+        if self.source != Source::Project && self.guarded.is_none() {
+            return Cow::Borrowed(&self.table);
+        }
+        let guard::Parts { mut free, guarded } = guard::parts(&self.table);
+        if self.guarded.as_ref().is_some_and(|guarded| guarded.standing == Standing::Accepted) {
+            free.overlay(&guarded);
+        }
+        Cow::Owned(free)
+    }
+
     /// The folder of its file.
     pub fn folder(&self) -> Option<&Path> {
         self.file.as_deref()?.parent()
@@ -132,7 +159,9 @@ pub struct Layers {
     layers: Vec<Layer>,
     merged: Table,
     project: Project,
+    cwd: PathBuf,
     root_markers: Vec<String>,
+    accepted_problem: Option<String>,
 }
 
 impl Layers {
@@ -164,6 +193,16 @@ impl Layers {
     /// What the user decided about the project.
     pub(crate) fn trust(&self) -> Option<TrustLevel> {
         self.project.trust(&self.merged)
+    }
+
+    /// Whether the user has said that the project is not to be trusted. That nobody has said anything is not that.
+    pub fn is_untrusted(&self) -> bool {
+        self.project.trust_in(&self.cwd, &self.merged).level == Some(TrustLevel::Untrusted)
+    }
+
+    /// Why what was accepted could not be read, if that mattered.
+    pub fn accepted_problem(&self) -> Option<&str> {
+        self.accepted_problem.as_deref()
     }
 
     /// What a project's top folder has in it.
@@ -202,11 +241,8 @@ impl Layers {
 
     fn merge(&mut self) {
         let mut merged = Table::default();
-        for layer in self.layers.iter().filter(|layer| layer.is_enabled()) {
-            match layer.source {
-                Source::Project => merged.overlay(&layer.table.without(keys::is_not_for_projects)),
-                _ => merged.overlay(&layer.table),
-            }
+        for layer in &self.layers {
+            merged.overlay(&layer.counting());
         }
         self.merged = merged;
     }
@@ -215,7 +251,7 @@ impl Layers {
 /// Reads every layer.
 pub(crate) fn read(options: &LoadOptions) -> Result<Layers, ConfigError> {
     let user_home = options.env.user_home();
-    let mut reader = LayerReader { layers: Layers::default(), options, user_home };
+    let mut reader = LayerReader { layers: Layers::default(), options, user_home, accepted: None };
     reader.file(Source::System, &options.system.config)?;
     reader.file(Source::User, &options.home.join(FILE_NAME))?;
     // The flags are needed to find the project, though they are stronger than its layers.
@@ -223,7 +259,7 @@ pub(crate) fn read(options: &LoadOptions) -> Result<Layers, ConfigError> {
     reader.project(&flags)?;
     reader.flags(flags);
     if let Some(role) = &options.role_file {
-        reader.required_file(Source::Role, role)?;
+        reader.role_file(role)?;
     }
     reader.file(Source::Managed, &options.system.managed_config)?;
     reader.layers.merge();
@@ -234,6 +270,8 @@ struct LayerReader<'o> {
     layers: Layers,
     options: &'o LoadOptions,
     user_home: Option<PathBuf>,
+    /// Cache: read when something has to be accepted.
+    accepted: Option<Accepted>,
 }
 
 impl LayerReader<'_> {
@@ -247,13 +285,44 @@ impl LayerReader<'_> {
         }
     }
 
-    fn required_file(&mut self, source: Source, path: &Path) -> Result<(), ConfigError> {
-        let text = read_file(path)?.ok_or_else(|| ConfigError::Unreadable {
+    /// The file of a role must be there. One that lies in the project is as much the project's as its own files are,
+    /// whoever named it.
+    fn role_file(&mut self, path: &Path) -> Result<(), ConfigError> {
+        let Read { text, real } = read_located(path)?.ok_or_else(|| ConfigError::Unreadable {
             what: "config file",
             path: path.to_owned(),
             source: io::ErrorKind::NotFound.into(),
         })?;
-        self.text(source, path, text)
+        let table = self.parse(path, &text).map_err(ConfigError::Located)?;
+        let root = self.layers.project_root().canonicalize();
+        let is_of_project = root.is_ok_and(|root| real.starts_with(root)) && !self.is_in_home(&real);
+        let guarded = if is_of_project { self.guarded(real, &table) } else { None };
+        self.push(Source::Role, Some(path.to_owned()), table, text);
+        if let Some(layer) = self.layers.layers.last_mut() {
+            layer.guarded = guarded;
+        }
+        Ok(())
+    }
+
+    /// What of a project's document counts once it was accepted, and whether it was.
+    fn guarded(&mut self, file: PathBuf, table: &Table) -> Option<Guarded> {
+        let guarded = guard::parts(table).guarded;
+        if guarded.is_empty() {
+            return None;
+        }
+        let accepted = self.accepted.get_or_insert_with(|| {
+            Accepted::read(&self.options.home).unwrap_or_else(|error| {
+                self.layers.accepted_problem = Some(error.to_string());
+                Accepted::default()
+            })
+        });
+        let digest = guard::digest(&guarded);
+        let standing = accepted.standing(&file, &digest);
+        Some(Guarded { file, values: guard::values(&guarded), digest, standing })
+    }
+
+    fn is_in_home(&self, path: &Path) -> bool {
+        self.options.home.canonicalize().is_ok_and(|home| path.starts_with(home))
     }
 
     fn text(&mut self, source: Source, path: &Path, text: String) -> Result<(), ConfigError> {
@@ -279,7 +348,15 @@ impl LayerReader<'_> {
     fn push(&mut self, source: Source, file: Option<PathBuf>, mut table: Table, text: String) {
         let base = file.as_deref().and_then(Path::parent).unwrap_or(&self.options.cwd);
         paths::resolve(&mut table, base, self.user_home.as_deref());
-        self.layers.layers.push(Layer { source, file, table, disabled: None, trust: Trust::Given, text });
+        self.layers.layers.push(Layer {
+            source,
+            file,
+            table,
+            disabled: None,
+            trust: Trust::Given,
+            guarded: None,
+            text,
+        });
     }
 
     fn project(&mut self, flags: &Table) -> Result<(), ConfigError> {
@@ -303,6 +380,7 @@ impl LayerReader<'_> {
             }
         }
         self.layers.project = project;
+        self.layers.cwd.clone_from(&self.options.cwd);
         self.layers.root_markers = markers;
         Ok(())
     }
@@ -314,20 +392,23 @@ impl LayerReader<'_> {
 
     fn project_file(&mut self, path: &Path, decision: &Decision) -> Result<(), ConfigError> {
         let trusted = decision.level == Some(TrustLevel::Trusted);
-        let text = match read_file(path) {
-            Ok(text) => text,
+        let read = match read_located(path) {
+            Ok(read) => read,
             Err(error) if trusted => return Err(error),
             Err(_) => None,
         };
-        let disabled = text.is_some() && !trusted;
-        let text = text.unwrap_or_default();
+        let disabled = read.is_some() && !trusted;
+        let Read { text, real } = read.unwrap_or_default();
         let table = match self.parse(path, &text) {
             Ok(table) => table,
             Err(located) if trusted => return Err(ConfigError::Project { located }),
             Err(_) => Table::default(),
         };
+        // From the bytes that are used: what is accepted is never read a second time.
+        let guarded = if trusted { self.guarded(real, &table) } else { None };
         self.push(Source::Project, Some(path.to_owned()), table, text);
         if let Some(layer) = self.layers.layers.last_mut() {
+            layer.guarded = guarded;
             layer.trust = if trusted { Trust::Given } else { Trust::NotGiven };
             layer.disabled = disabled.then(|| reason(decision, &self.options.home.join(FILE_NAME)));
         }
@@ -353,6 +434,25 @@ fn root_markers(table: &Table) -> Vec<String> {
     match table.get("project_root_markers").and_then(Value::as_list) {
         Some(markers) => markers.iter().filter_map(Value::as_str).map(str::to_owned).collect(),
         None => vec![DEFAULT_ROOT_MARKER.to_owned()],
+    }
+}
+
+/// A file, and where it lies without any link.
+#[derive(Default)]
+struct Read {
+    text: String,
+    real: PathBuf,
+}
+
+fn read_located(path: &Path) -> Result<Option<Read>, ConfigError> {
+    let read = pellucid_files::Located::open(path).and_then(|found| {
+        let real = found.real.clone();
+        Ok(Read { text: found.read_text(pellucid_files::TEXT_BYTES_MAX)?, real })
+    });
+    match read {
+        Ok(read) => Ok(Some(read)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(source) => Err(ConfigError::Unreadable { what: "config file", path: path.to_owned(), source }),
     }
 }
 

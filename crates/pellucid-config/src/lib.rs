@@ -4,6 +4,9 @@
 //! value against the one table of keys in [`keys`], and resolves profile, permissions, features
 //! and providers. Every value remembers the file and line it came from.
 //!
+//! Of a project's file some values count only once a person has accepted them: [`guard`] says which, [`accepted`] keeps
+//! what was accepted.
+//!
 //! [`edit`] changes the text of a file and keeps its comments, [`verify`] says whether the result would do, and
 //! [`user_file`] writes it.
 //!
@@ -12,10 +15,12 @@
 
 #![warn(missing_docs)]
 
+pub mod accepted;
 pub mod config;
 pub mod edit;
 pub mod env;
 pub mod error;
+pub mod guard;
 pub mod home;
 mod key_variables;
 pub mod keys;

@@ -57,10 +57,13 @@ use crate::config::SkillSwitch;
 use crate::config::SnapshotSettings;
 use crate::config::Sourced;
 use crate::config::ToolSettings;
+use crate::config::Warning;
 use crate::env::Env;
 use crate::error::ConfigError;
 use crate::features;
 use crate::files;
+use crate::guard;
+use crate::guard::Standing;
 use crate::layers;
 use crate::layers::FILE_NAME;
 use crate::layers::Layer;
@@ -240,7 +243,7 @@ pub fn load(options: &LoadOptions) -> Result<Config, ConfigError> {
         records: records(&reader),
         login: login(&reader),
         display: display(&reader, &harness),
-        warnings: layers.iter().filter(|layer| layer.is_enabled()).flat_map(unknown::warnings).collect(),
+        warnings: warnings(&layers),
         profile,
         model,
         permissions,
@@ -274,6 +277,22 @@ pub fn load_layers(options: &LoadOptions) -> Result<Layers, ConfigError> {
 /// When a file cannot be read or is not what it should be.
 pub fn load_requirements(options: &LoadOptions) -> Result<Requirements, ConfigError> {
     Ok(requirements::read(&options.system.requirements, &layers::read(options)?)?)
+}
+
+/// What does not count of the layers: first what a person may accept, then what nobody reads.
+fn warnings(layers: &Layers) -> Vec<Warning> {
+    let unreadable = layers.accepted_problem().map(|error| Warning::AcceptedUnreadable { error: error.to_owned() });
+    let not_accepted = layers.iter().filter_map(|layer| {
+        let guarded = layer.guarded().filter(|guarded| guarded.standing != Standing::Accepted)?;
+        Some(Warning::NotAccepted {
+            keys: guarded.names(),
+            place: layer.location(guard::first_place(guarded)),
+            standing: guarded.standing,
+            folder: layers.project_root().to_owned(),
+        })
+    });
+    let unknown = layers.iter().filter(|layer| layer.is_enabled()).flat_map(unknown::warnings);
+    unreadable.into_iter().chain(not_accepted).chain(unknown).collect()
 }
 
 fn absolute_roots(options: &LoadOptions) -> HarnessOverrides {

@@ -12,6 +12,7 @@ use serde_json::Value;
 use serde_json::json;
 
 use crate::keys::Bounds;
+use crate::keys::InProject;
 use crate::keys::Key;
 use crate::keys::Kind;
 use crate::keys::Node;
@@ -31,6 +32,10 @@ else is replaced. A relative path starts at the folder of the file that has it, 
 
 A profile is a table `[profiles.<name>]`, chosen with `profile` or `-p`. It may have the keys marked with **P**, and
 they are stronger than the same keys at the top, wherever those come from.
+
+Keys marked with **A**, and all of `profiles`, name programs, providers, addresses or files, say where keys and records
+go, or widen what commands may do. In the file of a project they count once you have accepted them for their values with
+`pellucid trust accept`; see `docs/trust.md`.
 
 Keys that are not listed here are ignored with a warning.
 ";
@@ -54,12 +59,17 @@ fn row(page: &mut String, key: &Key) {
     let mark = match key.scope {
         Scope::Profile => " **P**",
         Scope::ProfileOnly => " **P** only",
-        Scope::Top | Scope::NotProject => "",
+        Scope::Top => "",
     };
-    let note = match (key.required, key.scope) {
-        (true, _) => " Required.",
-        (_, Scope::NotProject) => " A project may not set it.",
-        _ => "",
+    let mark = match key.in_project {
+        InProject::Accepted | InProject::AcceptedUnless(_) => format!("{mark} **A**"),
+        InProject::Free | InProject::Never => mark.to_owned(),
+    };
+    let required = if key.required { " Required." } else { "" };
+    let note = match key.in_project {
+        InProject::Never => format!("{required} A project may not set it."),
+        InProject::AcceptedUnless(strictest) => format!("{required} `{strictest}` counts without being accepted."),
+        InProject::Free | InProject::Accepted => required.to_owned(),
     };
     let aliases: String = key.aliases.iter().map(|alias| format!(" Also `{alias}`.")).collect();
     let _ = writeln!(

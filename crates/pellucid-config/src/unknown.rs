@@ -7,8 +7,8 @@ use pellucid_protocol::feature::Feature;
 
 use crate::config::Warning;
 use crate::keys;
+use crate::keys::InProject;
 use crate::keys::Node;
-use crate::keys::Scope;
 use crate::layers::Layer;
 use crate::layers::Source;
 use crate::value::Data;
@@ -59,7 +59,7 @@ impl<'l> Search<'l> {
                         .map(str::to_owned),
                 });
             }
-            if key.scope == Scope::NotProject && self.layer.source == Source::Project {
+            if key.in_project == InProject::Never && self.layer.source == Source::Project {
                 self.found.push(Warning::NotForProjects { key: dotted(path), place: self.layer.location(entry.place) });
             }
         }

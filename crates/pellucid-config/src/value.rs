@@ -151,9 +151,9 @@ impl Table {
         }
     }
 
-    /// The table without the names that a test finds.
-    pub(crate) fn without(&self, is_dropped: impl Fn(&str) -> bool) -> Self {
-        Self { entries: self.entries.iter().filter(|entry| !is_dropped(&entry.key)).cloned().collect() }
+    /// A table of these entries.
+    pub(crate) fn of(entries: Vec<Entry>) -> Self {
+        Self { entries }
     }
 
     /// The table as JSON, for those who list layers.

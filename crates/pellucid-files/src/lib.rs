@@ -6,6 +6,7 @@
 //!
 //! - `read`: regular files only, and no more of them than a limit
 //! - `identity`: which file something is, whatever its name leads to later
+//! - `real`: where a file that is open lies, all links resolved
 //! - `folder`: writing below a folder that somebody else may change at the same time
 //! - `status`: what is known about something without opening it
 //! - `target`: a file that a person named before commands ran, written when they have
@@ -19,6 +20,7 @@ mod folder;
 mod identity;
 mod private;
 mod read;
+mod real;
 mod status;
 mod target;
 
@@ -36,6 +38,7 @@ pub use read::read;
 pub use read::read_beginning;
 pub use read::read_given;
 pub use read::read_text;
+pub use real::Located;
 pub use status::Kind;
 pub use status::Status;
 pub use target::Target;

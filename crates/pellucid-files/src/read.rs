@@ -116,7 +116,7 @@ fn open_without_waiting(path: &Path) -> io::Result<File> {
     File::open(path)
 }
 
-fn too_long(n_bytes_max: u64) -> io::Error {
+pub(crate) fn too_long(n_bytes_max: u64) -> io::Error {
     let limit = if n_bytes_max >= 1 << 20 && n_bytes_max.is_multiple_of(1 << 20) {
         format!("{} MiB", n_bytes_max >> 20)
     } else {

@@ -4,6 +4,7 @@
 
 use std::sync::LazyLock;
 
+use super::InProject;
 use super::Key;
 use super::Scope;
 use super::all;
@@ -22,6 +23,8 @@ pub(crate) struct Node {
     pub item: Option<Box<Self>>,
     /// The names that a table at the place must have.
     pub required: Vec<&'static str>,
+    /// Whether all that stands here counts in the file of a project only once it was accepted.
+    pub is_guarded: bool,
 }
 
 impl Node {
@@ -37,6 +40,15 @@ impl Node {
     /// Whether a table may stand here.
     pub(crate) fn is_table(&self) -> bool {
         !self.children.is_empty() || self.any.is_some()
+    }
+
+    /// Whether anything that may stand here or below is not free for a project.
+    pub(crate) fn has_guarded(&self) -> bool {
+        self.is_guarded
+            || self.key.is_some_and(|key| key.in_project != InProject::Free)
+            || self.children.iter().any(|(_, child)| child.has_guarded())
+            || self.any.as_ref().is_some_and(|(_, child)| child.has_guarded())
+            || self.item.as_ref().is_some_and(|item| item.has_guarded())
     }
 
     fn insert(&mut self, path: &'static str, key: &'static Key) {
@@ -79,7 +91,9 @@ pub(crate) fn root() -> &'static Node {
                 profile.insert(key.path, key);
             }
         }
-        root.step("profiles").any = Some(("<name>", Box::new(profile)));
+        let profiles = root.step("profiles");
+        profiles.any = Some(("<name>", Box::new(profile)));
+        profiles.is_guarded = true;
         root
     });
     &ROOT

@@ -50,6 +50,14 @@ impl World {
         std::fs::write(path, text.replace("$R", self.root.to_str().unwrap())).unwrap();
     }
 
+    /// With all that its project's files say accepted.
+    fn accepted(self) -> Self {
+        let layers = load_layers(&self.options).unwrap();
+        let guarded: Vec<_> = layers.iter().filter_map(Layer::guarded).collect();
+        crate::accepted::accept(&self.options.home, &guarded).unwrap();
+        self
+    }
+
     fn cwd(mut self, path: &str) -> Self {
         self.options.cwd = self.root.join(path);
         std::fs::create_dir_all(&self.options.cwd).unwrap();

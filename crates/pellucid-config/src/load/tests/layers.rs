@@ -10,6 +10,7 @@ fn layers_from_weak_to_strong() {
         ("work/.codex/config.toml", "# ours\nnotify = ['p', 'q']\nlog_dir = 'logs'\n"),
         ("etc/managed_config.toml", "hide_agent_reasoning = true\n"),
     ])
+    .accepted()
     .flags(&["hide_agent_reasoning=false", "log_dir=elsewhere"])
     .check(
         origins(&[
@@ -223,6 +224,7 @@ fn paths_start_at_their_file() {
         ("home/config.toml", "log_dir = 'l/../logs'\n[projects.'$R/work']\ntrust_level = 'trusted'\n[agents.x]\nconfig_file = '~/x.toml'\n"),
         ("work/.codex/config.toml", "[sandbox_workspace_write]\nwritable_roots = ['a', '../b', '/c']\n"),
     ])
+    .accepted()
     .check(
         |config| {
             format!(

@@ -1,0 +1,194 @@
+//! What was accepted of the files of projects: a digest for each file, kept in the home folder.
+//!
+//! Not here: which values have to be accepted ([`crate::guard`]), and showing them to a person.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::path::Path;
+use std::path::PathBuf;
+
+use toml_edit::DocumentMut;
+
+use crate::guard::Guarded;
+use crate::guard::Standing;
+use crate::user_file;
+use crate::user_file::WriteError;
+
+/// The file in the home folder.
+pub const FILE_NAME: &str = "accepted.toml";
+
+/// How long it may be.
+
+/// What it begins with.
+const HEAD: &str = "# Configuration of projects that was shown and accepted: `pellucid trust list`.\n";
+
+/// The table in it.
+const TABLE: &str = "accepted";
+
+/// Why it cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum AcceptedError {
+    /// It is there and cannot be read.
+    #[error("failed to read {path}: {source}", path = .path.display())]
+    Unreadable {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+    /// It is not what it should be.
+    #[error("{path} is damaged: {detail}; remove it and accept again what should count", path = .path.display())]
+    Damaged {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong.
+        detail: String,
+    },
+    /// It cannot be written.
+    #[error(transparent)]
+    Write(#[from] WriteError),
+    /// A file's name cannot be written down.
+    #[error("{path} is not UTF-8, so it cannot be accepted", path = .0.display())]
+    Name(PathBuf),
+}
+
+/// The digests that were accepted, by file.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Accepted {
+    files: BTreeMap<PathBuf, String>,
+}
+
+impl Accepted {
+    /// Reads them. Nothing is accepted where there is no such file.
+    ///
+    /// # Errors
+    /// When it is there and cannot be used. Then nothing counts as accepted.
+    pub fn read(home: &Path) -> Result<Self, AcceptedError> {
+        let path = home.join(FILE_NAME);
+        match pellucid_files::read_text(&path, pellucid_files::TEXT_BYTES_MAX) {
+            Ok(text) => Self::parse(&path, &text),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Self::default()),
+            Err(source) => Err(AcceptedError::Unreadable { path, source }),
+        }
+    }
+
+    fn parse(path: &Path, text: &str) -> Result<Self, AcceptedError> {
+        let damaged = |detail: String| AcceptedError::Damaged { path: path.to_owned(), detail };
+        let document: DocumentMut =
+            text.parse().map_err(|error: toml_edit::TomlError| damaged(error.message().to_owned()))?;
+        let Some(table) = document.get(TABLE) else { return Ok(Self::default()) };
+        let table = table.as_table_like().ok_or_else(|| damaged(format!("`{TABLE}` is not a table")))?;
+        let file = |(file, digest): (&str, &toml_edit::Item)| {
+            let digest = digest.as_str().ok_or_else(|| damaged(format!("`{file}` has no text")))?;
+            Ok::<_, AcceptedError>((PathBuf::from(file), digest.to_owned()))
+        };
+        Ok(Self { files: table.iter().map(file).collect::<Result<_, _>>()? })
+    }
+
+    /// How values of a file with this digest stand.
+    pub fn standing(&self, file: &Path, digest: &str) -> Standing {
+        match self.files.get(file) {
+            Some(accepted) if accepted == digest => Standing::Accepted,
+            Some(_) => Standing::Changed,
+            None => Standing::New,
+        }
+    }
+
+    /// The files and what was accepted of them, by path.
+    pub fn iter(&self) -> impl Iterator<Item = (&Path, &str)> {
+        self.files.iter().map(|(file, digest)| (file.as_path(), digest.as_str()))
+    }
+}
+
+/// Notes that these values were accepted, in place of what was accepted of their files before.
+///
+/// # Errors
+/// When the file in the home folder cannot be used or written.
+pub fn accept(home: &Path, accepted: &[&Guarded]) -> Result<(), AcceptedError> {
+    change(home, |files| {
+        for guarded in accepted {
+            if guarded.file.to_str().is_none() {
+                return Err(AcceptedError::Name(guarded.file.clone()));
+            }
+            files.insert(guarded.file.clone(), guarded.digest.clone());
+        }
+        Ok(())
+    })
+}
+
+/// Takes back what was accepted of the files that are named or lie in a folder that is, and says which those are.
+///
+/// # Errors
+/// When the file in the home folder cannot be used or written.
+pub fn revoke(home: &Path, path: &Path) -> Result<Vec<PathBuf>, AcceptedError> {
+    let mut revoked = Vec::new();
+    change(home, |files| {
+        revoked = files.keys().filter(|file| file.starts_with(path)).cloned().collect();
+        files.retain(|file, _| !file.starts_with(path));
+        Ok(())
+    })?;
+    Ok(revoked)
+}
+
+fn change(
+    home: &Path,
+    with: impl FnOnce(&mut BTreeMap<PathBuf, String>) -> Result<(), AcceptedError>,
+) -> Result<(), AcceptedError> {
+    let path = home.join(FILE_NAME);
+    user_file::rewrite(&path, |old| {
+        let mut accepted = Accepted::parse(&path, old)?;
+        with(&mut accepted.files)?;
+        if old.is_empty() && accepted.files.is_empty() {
+            return Ok(String::new());
+        }
+        let mut document = DocumentMut::new();
+        let mut table = toml_edit::Table::new();
+        for (file, digest) in &accepted.files {
+            table.insert(&file.to_string_lossy(), toml_edit::value(digest.as_str()));
+        }
+        document.insert(TABLE, toml_edit::Item::Table(table));
+        Ok::<_, AcceptedError>(format!("{HEAD}\n{document}"))
+    })?;
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::MetadataExt as _;
+
+    use super::*;
+
+    fn guarded(file: &str, digest: &str) -> Guarded {
+        Guarded { file: file.into(), values: Vec::new(), digest: digest.to_owned(), standing: Standing::New }
+    }
+
+    #[test]
+    fn what_was_accepted_is_kept_for_its_owner_until_it_is_taken_back() {
+        let home = tempfile::tempdir().unwrap();
+        let home = home.path();
+        assert_eq!(Accepted::read(home).unwrap(), Accepted::default());
+        let odd = "/p/a \"b\"\u{1b}\n.\u{7f}/.codex/config.toml";
+        accept(home, &[&guarded("/p/.codex/config.toml", "1"), &guarded(odd, "2")]).unwrap();
+        accept(home, &[&guarded("/q/.codex/config.toml", "3")]).unwrap();
+        accept(home, &[&guarded("/q/.codex/config.toml", "4")]).unwrap();
+        let known = Accepted::read(home).unwrap();
+        assert_eq!(known.standing(Path::new(odd), "2"), Standing::Accepted);
+        assert_eq!(known.standing(Path::new("/q/.codex/config.toml"), "3"), Standing::Changed);
+        assert_eq!(known.standing(Path::new("/r"), "3"), Standing::New);
+        assert_eq!(home.join(FILE_NAME).metadata().unwrap().mode() & 0o777, 0o600);
+        assert_eq!(revoke(home, Path::new("/p")).unwrap().len(), 2);
+        assert_eq!(revoke(home, Path::new("/p")).unwrap().len(), 0);
+        assert_eq!(Accepted::read(home).unwrap().iter().count(), 1);
+    }
+
+    #[test]
+    fn a_damaged_file_accepts_nothing() {
+        let home = tempfile::tempdir().unwrap();
+        for text in ["accepted = 1", "[accepted]\n\"/p\" = 1", "nonsense"] {
+            std::fs::write(home.path().join(FILE_NAME), text).unwrap();
+            let error = Accepted::read(home.path()).unwrap_err().to_string();
+            assert!(error.contains("is damaged"), "{error}");
+            assert!(accept(home.path(), &[&guarded("/p", "1")]).is_err());
+        }
+    }
+}

@@ -1,0 +1,318 @@
+//! The rows about what is reached and told outside of the project: providers, servers, records, the login.
+
+use super::Key;
+use super::Kind;
+use super::Section;
+use super::table::ACCEPTED;
+use super::table::FREE;
+use super::table::both;
+use super::table::top;
+use super::table::unless;
+use crate::config::CredentialStore;
+use crate::config::HistoryPersistence;
+use crate::config::LoginMethod;
+use crate::config::OauthStore;
+use pellucid_protocol::provider::DeveloperRole;
+use pellucid_protocol::provider::WireApi;
+
+const EXPORTER: Kind = Kind::words(&["none", "statsig", "otlp-http", "otlp-grpc"]);
+
+/// Providers.
+pub(super) const PROVIDERS: Section = Section {
+    title: "Providers",
+    keys: &[
+        top(ACCEPTED, "model_providers.<id>.name", Kind::String, "", "The name for people.").required(),
+        top(
+            ACCEPTED,
+            "model_providers.<id>.base_url",
+            Kind::String,
+            "the built-in service",
+            "The address, without the wire's own path.",
+        ),
+        top(ACCEPTED, "model_providers.<id>.env_key", Kind::String, "", "The variable that holds the key."),
+        top(
+            ACCEPTED,
+            "model_providers.<id>.env_key_instructions",
+            Kind::String,
+            "",
+            "What to tell somebody who has not set it.",
+        ),
+        top(ACCEPTED, "model_providers.<id>.experimental_bearer_token", Kind::String, "", "A key in plain text."),
+        top(
+            ACCEPTED,
+            "model_providers.<id>.wire_api",
+            Kind::words(WireApi::WORDS),
+            "`responses`",
+            "The wire: OpenAI's Responses or Chat Completions, or Anthropic's Messages. See `docs/providers.md`.",
+        ),
+        top(
+            ACCEPTED,
+            "model_providers.<id>.chat_developer_role",
+            Kind::words(DeveloperRole::WORDS),
+            "`developer`",
+            "Who says our own messages on the wire `chat`, for servers whose template lacks that role.",
+        ),
+        top(
+            ACCEPTED,
+            "model_providers.<id>.max_output_tokens",
+            Kind::COUNT,
+            "an eighth of the window, at least 4096, at most 32000",
+            "How many tokens an answer may have on the wire `messages`, which must be told.",
+        ),
+        top(
+            ACCEPTED,
+            "model_providers.<id>.query_params",
+            Kind::STRING_MAP,
+            "",
+            "Parameters that are appended to every address.",
+        ),
+        top(ACCEPTED, "model_providers.<id>.http_headers", Kind::STRING_MAP, "", "Headers of every request."),
+        top(
+            ACCEPTED,
+            "model_providers.<id>.env_http_headers",
+            Kind::STRING_MAP,
+            "",
+            "Headers whose value is in a variable; left out if that is unset or blank.",
+        ),
+        top(
+            ACCEPTED,
+            "model_providers.<id>.request_max_retries",
+            Kind::COUNT,
+            "4",
+            "How often a request is sent again, at most 100.",
+        ),
+        top(
+            ACCEPTED,
+            "model_providers.<id>.stream_max_retries",
+            Kind::COUNT,
+            "5",
+            "How often a broken stream is asked for again, at most 100.",
+        ),
+        top(
+            ACCEPTED,
+            "model_providers.<id>.stream_idle_timeout_ms",
+            Kind::COUNT,
+            "300000",
+            "How long a stream may be silent, in milliseconds.",
+        ),
+        top(ACCEPTED, "model_providers.<id>.requires_openai_auth", Kind::Bool, "`false`", "Whether a login is needed."),
+        top(
+            ACCEPTED,
+            "model_providers.<id>.supports_websockets",
+            Kind::Bool,
+            "`false`",
+            "Whether it can be reached over a WebSocket.",
+        ),
+    ],
+};
+
+/// MCP servers.
+pub(super) const MCP_SERVERS: Section = Section {
+    title: "MCP servers",
+    keys: &[
+        top(
+            ACCEPTED,
+            "mcp_servers.<name>.command",
+            Kind::String,
+            "",
+            "The program of a server that is spoken to over pipes.",
+        ),
+        top(ACCEPTED, "mcp_servers.<name>.args", Kind::STRINGS, "`[]`", "Its arguments."),
+        top(ACCEPTED, "mcp_servers.<name>.env", Kind::STRING_MAP, "`{}`", "Variables it is given."),
+        top(
+            ACCEPTED,
+            "mcp_servers.<name>.env_vars",
+            Kind::STRINGS,
+            "`[]`",
+            "Variables it is given from the environment.",
+        ),
+        top(ACCEPTED, "mcp_servers.<name>.cwd", Kind::String, "the working folder", "Where it runs."),
+        top(
+            ACCEPTED,
+            "mcp_servers.<name>.url",
+            Kind::String,
+            "",
+            "The address of a server that is spoken to over HTTP.",
+        ),
+        top(
+            ACCEPTED,
+            "mcp_servers.<name>.bearer_token_env_var",
+            Kind::String,
+            "",
+            "The variable that holds its token.",
+        ),
+        top(ACCEPTED, "mcp_servers.<name>.bearer_token", Kind::String, "", "Refused: use `bearer_token_env_var`."),
+        top(ACCEPTED, "mcp_servers.<name>.http_headers", Kind::STRING_MAP, "", "Headers of every request."),
+        top(
+            ACCEPTED,
+            "mcp_servers.<name>.env_http_headers",
+            Kind::STRING_MAP,
+            "",
+            "Headers whose value is in a variable.",
+        ),
+        top(ACCEPTED, "mcp_servers.<name>.enabled", Kind::Bool, "`true`", "Whether it is used."),
+        top(ACCEPTED, "mcp_servers.<name>.required", Kind::Bool, "`false`", "Whether a session fails without it."),
+        top(
+            ACCEPTED,
+            "mcp_servers.<name>.startup_timeout_sec",
+            Kind::Float,
+            "10",
+            "How long it may take to start, in seconds.",
+        ),
+        top(
+            ACCEPTED,
+            "mcp_servers.<name>.startup_timeout_ms",
+            Kind::COUNT,
+            "",
+            "The same in milliseconds; seconds are stronger.",
+        ),
+        top(
+            ACCEPTED,
+            "mcp_servers.<name>.tool_timeout_sec",
+            Kind::Float,
+            "60",
+            "How long a call may take, in seconds.",
+        ),
+        top(ACCEPTED, "mcp_servers.<name>.enabled_tools", Kind::STRINGS, "all", "The tools that are offered."),
+        top(ACCEPTED, "mcp_servers.<name>.disabled_tools", Kind::STRINGS, "none", "The tools that are not."),
+        top(ACCEPTED, "mcp_servers.<name>.scopes", Kind::STRINGS, "", "What is asked for at its login."),
+        top(
+            ACCEPTED,
+            "mcp_oauth_credentials_store",
+            Kind::words(OauthStore::WORDS),
+            "`auto`",
+            "Where logins to servers are kept.",
+        ),
+        top(ACCEPTED, "mcp_oauth_callback_port", Kind::PORT, "a free one", "The port that a login comes back to."),
+    ],
+};
+
+/// History, logs and notices.
+pub(super) const RECORDS: Section = Section {
+    title: "History, logs and notices",
+    keys: &[
+        top(
+            FREE,
+            "history.persistence",
+            Kind::words(HistoryPersistence::WORDS),
+            "`save-all`",
+            "Whether inputs are kept for the next session.",
+        )
+        .required(),
+        top(FREE, "history.max_bytes", Kind::COUNT, "no limit", "How long that file may get."),
+        top(ACCEPTED, "log_dir", Kind::Path, "`log` in the home folder", "Where logs are written."),
+        top(ACCEPTED, "notify", Kind::STRINGS, "", "A program that is run after each turn, with its first arguments."),
+        both(unless("false"), "analytics.enabled", Kind::Bool, "", "Whether use may be counted."),
+        top(unless("false"), "feedback.enabled", Kind::Bool, "`true`", "Whether feedback may be sent."),
+        top(FREE, "check_for_update_on_startup", Kind::Bool, "`true`", "Looks for a newer version at the start."),
+        top(FREE, "exec.context_events", Kind::Bool, "`false`", "Adds events about the context to `exec --json`."),
+        top(FREE, "exec.typed_exit_codes", Kind::Bool, "`false`", "Tells kinds of failure apart by the exit code."),
+        top(unless("false"), "otel.log_user_prompt", Kind::Bool, "`false`", "Puts what people type into telemetry."),
+        top(FREE, "otel.environment", Kind::String, "`dev`", "The environment that telemetry names."),
+        top(ACCEPTED, "otel.exporter", EXPORTER, "`none`", "Where logs are sent."),
+        exporter("otel.exporter.otlp-http.endpoint"),
+        exporter_headers("otel.exporter.otlp-http.headers"),
+        exporter_protocol("otel.exporter.otlp-http.protocol"),
+        exporter_tls("otel.exporter.otlp-http.tls"),
+        exporter("otel.exporter.otlp-grpc.endpoint"),
+        exporter_headers("otel.exporter.otlp-grpc.headers"),
+        exporter_tls("otel.exporter.otlp-grpc.tls"),
+        top(ACCEPTED, "otel.trace_exporter", EXPORTER, "the value of `otel.exporter`", "Where traces are sent."),
+        exporter("otel.trace_exporter.otlp-http.endpoint"),
+        exporter_headers("otel.trace_exporter.otlp-http.headers"),
+        exporter_protocol("otel.trace_exporter.otlp-http.protocol"),
+        exporter_tls("otel.trace_exporter.otlp-http.tls"),
+        exporter("otel.trace_exporter.otlp-grpc.endpoint"),
+        exporter_headers("otel.trace_exporter.otlp-grpc.headers"),
+        exporter_tls("otel.trace_exporter.otlp-grpc.tls"),
+        top(ACCEPTED, "otel.metrics_exporter", EXPORTER, "`statsig`", "Where metrics are sent."),
+        exporter("otel.metrics_exporter.otlp-http.endpoint"),
+        exporter_headers("otel.metrics_exporter.otlp-http.headers"),
+        exporter_protocol("otel.metrics_exporter.otlp-http.protocol"),
+        exporter_tls("otel.metrics_exporter.otlp-http.tls"),
+        exporter("otel.metrics_exporter.otlp-grpc.endpoint"),
+        exporter_headers("otel.metrics_exporter.otlp-grpc.headers"),
+        exporter_tls("otel.metrics_exporter.otlp-grpc.tls"),
+        top(FREE, "notice.hide_full_access_warning", Kind::Bool, "`false`", "The warning about full access was read."),
+        top(
+            FREE,
+            "notice.hide_world_writable_warning",
+            Kind::Bool,
+            "`false`",
+            "The warning about folders that all may write in was read.",
+        ),
+        top(FREE, "notice.hide_rate_limit_model_nudge", Kind::Bool, "`false`", "The hint at a smaller model was read."),
+        top(FREE, "notice.hide_gpt5_1_migration_prompt", Kind::Bool, "`false`", "The hint at a newer model was read."),
+        top(
+            FREE,
+            "notice.\"hide_gpt-5.1-codex-max_migration_prompt\"",
+            Kind::Bool,
+            "`false`",
+            "The hint at a newer model was read.",
+        ),
+        top(
+            FREE,
+            "notice.model_migrations",
+            Kind::STRING_MAP,
+            "`{}`",
+            "Hints at newer models that were read, old name to new.",
+        ),
+    ],
+};
+
+/// Login.
+pub(super) const LOGIN: Section = Section {
+    title: "Login",
+    keys: &[
+        both(
+            ACCEPTED,
+            "chatgpt_base_url",
+            Kind::String,
+            "`https://chatgpt.com/backend-api/`",
+            "The service behind a login.",
+        ),
+        top(
+            ACCEPTED,
+            "forced_login_method",
+            Kind::words(LoginMethod::WORDS),
+            "",
+            "The only kind of login that is allowed.",
+        ),
+        top(
+            ACCEPTED,
+            "forced_chatgpt_workspace_id",
+            Kind::String,
+            "",
+            "The only workspace that is allowed; blank for any.",
+        ),
+        top(
+            ACCEPTED,
+            "cli_auth_credentials_store",
+            Kind::words(CredentialStore::WORDS),
+            "`file`",
+            "Where the login is kept.",
+        ),
+    ],
+};
+
+const fn exporter(path: &'static str) -> Key {
+    Key::new(ACCEPTED, path, Kind::String, "", "The address of the collector.").required()
+}
+
+const fn exporter_headers(path: &'static str) -> Key {
+    Key::new(ACCEPTED, path, Kind::STRING_MAP, "`{}`", "Headers for the collector.")
+}
+
+const fn exporter_protocol(path: &'static str) -> Key {
+    Key::new(ACCEPTED, path, Kind::words(&["binary", "json"]), "", "The encoding.").required()
+}
+
+const fn exporter_tls(path: &'static str) -> Key {
+    Key::new(
+        ACCEPTED,
+        path,
+        Kind::Map(&Kind::Path),
+        "",
+        "Certificates: `ca-certificate`, `client-certificate`, `client-private-key`.",
+    )
+}

@@ -1,0 +1,114 @@
+//! Where a file that is open lies, whatever the name that led to it leads to by now.
+
+use std::fs::File;
+use std::io;
+use std::io::Read as _;
+use std::path::Path;
+use std::path::PathBuf;
+
+use crate::Identity;
+use crate::read::open;
+use crate::read::too_long;
+
+/// A regular file that is open, and where it lies without any link.
+#[derive(Debug)]
+pub struct Located {
+    /// The file.
+    pub file: File,
+    /// Its path, all links resolved.
+    pub real: PathBuf,
+}
+
+impl Located {
+    /// Opens a regular file. Links are followed, and where they led is known for the file that is open: a link that
+    /// is exchanged afterwards changes neither.
+    ///
+    /// # Errors
+    /// When [`open`] fails, and when the file has no name any more.
+    pub fn open(path: &Path) -> io::Result<Self> {
+        let file = open(path)?;
+        let real = real_path(&file, path)?;
+        Ok(Self { file, real })
+    }
+
+    /// The text of it, if it has at most `n_bytes_max` bytes.
+    ///
+    /// # Errors
+    /// When it cannot be read, is longer or is not UTF-8.
+    pub fn read_text(self, n_bytes_max: u64) -> io::Result<String> {
+        let mut bytes = Vec::new();
+        self.file.take(n_bytes_max.saturating_add(1)).read_to_end(&mut bytes)?;
+        if bytes.len() as u64 > n_bytes_max {
+            return Err(too_long(n_bytes_max));
+        }
+        String::from_utf8(bytes).map_err(|_| io::Error::new(io::ErrorKind::InvalidData, "it is not UTF-8"))
+    }
+}
+
+/// Where an open file lies. `path` is the name that it was opened by.
+fn real_path(file: &File, path: &Path) -> io::Result<PathBuf> {
+    let identity = Identity::from(&file.metadata()?);
+    // What the system says of a file that is gone is no name, so a name has to lead to the very file.
+    let is_it = |path: &PathBuf| Identity::of(path).is_ok_and(|found| found == identity);
+    known_to_system(file)
+        .into_iter()
+        .chain(path.canonicalize())
+        .find(is_it)
+        .ok_or_else(|| io::Error::new(io::ErrorKind::NotFound, "it was exchanged while it was opened"))
+}
+
+#[cfg(target_os = "linux")]
+fn known_to_system(file: &File) -> Option<PathBuf> {
+    use std::os::fd::AsRawFd as _;
+    std::fs::read_link(format!("/proc/self/fd/{}", file.as_raw_fd())).ok()
+}
+
+#[cfg(not(target_os = "linux"))]
+fn known_to_system(_: &File) -> Option<PathBuf> {
+    None
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use std::fs;
+    use std::os::unix::fs::symlink;
+
+    use super::*;
+
+    #[test]
+    fn links_are_resolved_to_the_end_of_their_chain() {
+        let folder = tempfile::tempdir().unwrap();
+        let top = folder.path().canonicalize().unwrap();
+        fs::create_dir(top.join("deep")).unwrap();
+        fs::write(top.join("deep/file"), "text").unwrap();
+        symlink("deep", top.join("folder")).unwrap();
+        symlink("folder/file", top.join("one")).unwrap();
+        symlink("one", top.join("two")).unwrap();
+        for name in ["deep/file", "folder/file", "one", "two"] {
+            let found = Located::open(&top.join(name)).unwrap();
+            assert_eq!(found.real, top.join("deep/file"), "{name}");
+            assert_eq!(found.read_text(4).unwrap(), "text");
+        }
+        assert_eq!(
+            Located::open(&top.join("two")).unwrap().read_text(3).unwrap_err().to_string(),
+            "it is longer than 3 bytes"
+        );
+    }
+
+    #[test]
+    fn a_link_that_is_exchanged_changes_nothing_that_is_open() {
+        let folder = tempfile::tempdir().unwrap();
+        let top = folder.path().canonicalize().unwrap();
+        fs::write(top.join("good"), "good").unwrap();
+        fs::write(top.join("bad"), "bad").unwrap();
+        let link = top.join("link");
+        symlink("good", &link).unwrap();
+        let file = open(&link).unwrap();
+        fs::remove_file(&link).unwrap();
+        symlink("bad", &link).unwrap();
+        #[cfg(target_os = "linux")]
+        assert_eq!(real_path(&file, &link).unwrap(), top.join("good"));
+        fs::remove_file(top.join("good")).unwrap();
+        assert_eq!(real_path(&file, &link).unwrap_err().kind(), io::ErrorKind::NotFound);
+    }
+}

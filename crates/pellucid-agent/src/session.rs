@@ -15,6 +15,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::SystemTime;
 
+use pellucid_config::Config;
 use pellucid_engine::assemble;
 use pellucid_engine::assemble::Context;
 use pellucid_engine::assemble::ContextMessage;
@@ -756,6 +757,11 @@ impl Session {
     /// The session's id.
     pub fn id(&self) -> &SessionId {
         &self.setup.session_id
+    }
+
+    /// The configuration that it runs under.
+    pub fn config(&self) -> &Config {
+        &self.setup.sources.config
     }
 
     /// What is true in this session.

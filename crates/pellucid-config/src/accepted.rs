@@ -9,15 +9,15 @@ use std::path::PathBuf;
 
 use toml_edit::DocumentMut;
 
+use crate::guard;
 use crate::guard::Guarded;
 use crate::guard::Standing;
 use crate::user_file;
 use crate::user_file::WriteError;
+use crate::value::Table;
 
 /// The file in the home folder.
 pub const FILE_NAME: &str = "accepted.toml";
-
-/// How long it may be.
 
 /// What it begins with.
 const HEAD: &str = "# Configuration of projects that was shown and accepted: `pellucid trust list`.\n";
@@ -98,6 +98,16 @@ impl Accepted {
     pub fn iter(&self) -> impl Iterator<Item = (&Path, &str)> {
         self.files.iter().map(|(file, digest)| (file.as_path(), digest.as_str()))
     }
+}
+
+/// How a file that was accepted stands now: nothing where it is gone, cannot be read or has no such values any more.
+pub fn standing_now(file: &Path, digest: &str) -> Option<Standing> {
+    let text = pellucid_files::read_text(file, BYTES_MAX).ok()?;
+    let guarded = guard::parts(&Table::parse(&text, 0).ok()?).guarded;
+    if guarded.is_empty() {
+        return None;
+    }
+    Some(if guard::digest(&guarded) == digest { Standing::Accepted } else { Standing::Changed })
 }
 
 /// Notes that these values were accepted, in place of what was accepted of their files before.

@@ -87,6 +87,11 @@ pub fn find(bytes: &[u8]) -> Vec<Hidden> {
     found
 }
 
+/// Whether a person does not see a character where it stands.
+pub(crate) fn is_hidden(characters: &[char], at: usize) -> bool {
+    kind(characters[at]).is_some() && !belongs(characters, at)
+}
+
 fn kind(character: char) -> Option<HiddenKind> {
     match character {
         '\t' | '\n' | '\r' => None,
@@ -113,6 +118,7 @@ fn kind(character: char) -> Option<HiddenKind> {
         | '\u{FEFF}'
         | '\u{FFA0}'
         | '\u{FFF0}'..='\u{FFFB}'
+        | '\u{13430}'..='\u{1343F}'
         | '\u{1BCA0}'..='\u{1BCA3}'
         | '\u{1D173}'..='\u{1D17A}'
         | '\u{E0000}'..='\u{E0FFF}' => Some(HiddenKind::Invisible),

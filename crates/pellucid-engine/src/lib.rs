@@ -20,6 +20,7 @@
 //! - [`injection`], [`window`]: items that layouts and callers inject, and histories within a budget
 //! - [`assistant`], [`bootstrap`], [`file_budget`], [`utf16`]: what an assistant in chats knows and begins with
 //! - [`hidden`], [`instruction_file`]: what a person should know of the files whose words the model gets
+//! - [`visible`]: text as a terminal may show it
 //! - [`documents`]: how instruction files share a budget, import others, join later and change
 //! - [`truncate`], [`js_number`]: cutting texts, and reading numbers as JavaScript does
 //!
@@ -81,5 +82,6 @@ pub mod update;
 pub mod user_command;
 pub mod user_message;
 pub mod utf16;
+pub mod visible;
 pub mod window;
 mod wire;

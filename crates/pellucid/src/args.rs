@@ -8,6 +8,7 @@ mod memory;
 mod pack;
 mod sandbox;
 mod sessions;
+mod trust;
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -58,6 +59,9 @@ pub use sessions::SessionsArgs;
 pub use sessions::SessionsCommand;
 pub use sessions::SessionsListArgs;
 pub use sessions::ShowArgs;
+pub use trust::TrustAcceptArgs;
+pub use trust::TrustArgs;
+pub use trust::TrustCommand;
 
 /// A coding agent you can see through.
 ///
@@ -182,6 +186,8 @@ pub enum Command {
     Logout,
     /// MCP servers, which run tools for the model: list, add and remove them.
     Mcp(McpArgs),
+    /// What configuration of projects may reach programs, providers and permissions: see it, accept it, take it back.
+    Trust(TrustArgs),
     /// List feature switches.
     Features(FeaturesArgs),
     /// Packs: the texts and the layout of model input. See, copy, change, check and import them.

@@ -16,6 +16,7 @@
 //! - `doctor`: whether a turn could run here
 //! - `login`: who is known to the provider
 //! - `mcp`: servers of tools in the configuration
+//! - `trust`: what a project's configuration may reach
 //! - `approvals`, `execpolicy`: what is decided about a command, and by which rule
 //! - `demo`: a scripted turn for newcomers
 //! - `print`, `style`: standard output and standard error
@@ -50,6 +51,7 @@ mod skills;
 mod start;
 mod stdin;
 mod style;
+mod trust;
 
 use std::process::ExitCode;
 
@@ -100,6 +102,7 @@ fn run(args: Args) -> Result<ExitCode, Failure> {
         Command::Login(args) => login::run(&shared, &args),
         Command::Logout => login::log_out(&shared),
         Command::Mcp(args) => mcp::run(&shared, args),
+        Command::Trust(args) => trust::run(&shared, &args),
         Command::Features(args) => features::run(&shared, &args),
         Command::Pack(args) => pack::run(&shared, &args),
         Command::Memory(args) => memory::run(&shared, &args),

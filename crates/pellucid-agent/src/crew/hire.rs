@@ -11,6 +11,7 @@ use pellucid_config::Config;
 use pellucid_config::HarnessOverrides;
 use pellucid_config::LoadOptions;
 use pellucid_config::Override;
+use pellucid_config::config::Warning;
 use pellucid_config::layers::Source;
 use pellucid_config::value::Data;
 use pellucid_engine::assemble;
@@ -22,6 +23,7 @@ use pellucid_model::Transport;
 use pellucid_model::compression::Compression;
 use pellucid_model::credentials;
 use pellucid_model::credentials::Login;
+use pellucid_protocol::event::EventMessage;
 use pellucid_protocol::feature::Feature;
 use pellucid_protocol::id::SessionId;
 use pellucid_protocol::settings::ApprovalPolicy;
@@ -160,6 +162,9 @@ fn read_again(setup: &mut Setup, parent: &Parent, options: &LoadOptions, layer: 
         }
     }
     let mut config = pellucid_config::load(&options).map_err(|error| unusable(&error.report()))?;
+    let of_role = |it: &&Warning| matches!(it, Warning::NotAccepted { place, .. } if place.source == Source::Role);
+    let not_accepted = config.warnings.iter().filter(of_role);
+    setup.notices.extend(not_accepted.map(|warning| EventMessage::Warning { message: warning.to_string() }));
     let has_own_provider = layer.names(&config, "model_provider");
     if !has_own_provider && config.model.provider_id != setup.provider_id && !layer.names(&config, "model") {
         // The model belongs to the provider that the person chose for this session.
@@ -194,7 +199,7 @@ impl Layer {
             Self::Values(values) => values.iter().any(|(name, _)| *name == key),
             Self::File(_) => {
                 let layer = config.layers().iter().find(|layer| layer.source == Source::Role);
-                layer.is_some_and(|layer| layer.table.at([key]).is_some())
+                layer.is_some_and(|layer| layer.counting().at([key]).is_some())
             }
         }
     }

@@ -45,12 +45,15 @@ use crate::call::Call;
 use crate::loaded::Busy;
 use crate::loaded::Loaded;
 use crate::methods::turn::ReviewStartResponse;
+use crate::methods::warnings::not_accepted;
 use crate::open;
 use crate::open::Extras;
 use crate::open::Overrides;
+use crate::rpc;
 use crate::rpc::RpcError;
 use crate::server::Server;
 use crate::turns;
+use crate::types::notification::ServerNotification;
 use crate::types::notification::ThreadArchivedNotification;
 use crate::types::notification::ThreadNameUpdatedNotification;
 use crate::types::notification::ThreadStartedNotification;
@@ -299,10 +302,17 @@ async fn begin<R: Opened>(
     told: Told,
 ) -> Result<(), RpcError> {
     start_servers(&mut session).await?;
+    // Of the server's own folder a client was told when it connected.
+    let is_elsewhere = session.config().folders.cwd != call.server.ground.cwd;
+    let warnings = if is_elsewhere { not_accepted(session.config()) } else { Vec::new() };
     let about = Thread { turns: Vec::new(), ..thread.clone() };
     let (loaded, following) = Loaded::run(&call.server, session, about, raw);
     loaded.subscribe(&call.connection);
     call.answer(&R::new(&loaded, thread.clone())).await;
+    for warning in warnings {
+        let warning = ServerNotification::from(warning);
+        call.connection.notify(warning.method(), &rpc::encode(&warning)).await;
+    }
     if told == Told::Begun {
         call.server.notify_all(&ThreadStartedNotification { thread }.into()).await;
     }

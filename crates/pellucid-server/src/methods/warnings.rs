@@ -6,6 +6,7 @@ use pellucid_agent::rules;
 use pellucid_config::Config;
 use pellucid_config::ConfigError;
 use pellucid_config::HarnessOverrides;
+use pellucid_config::config::Warning;
 use pellucid_exec::policy::Policy;
 use pellucid_exec::policy::PolicyError;
 
@@ -17,9 +18,31 @@ use crate::types::notification::TextRange;
 /// What does not count of the configuration and the rules for the server's folder, and why.
 pub async fn config_warnings(server: &Server) -> Vec<ConfigWarningNotification> {
     match server.ground.config(None, Vec::new(), HarnessOverrides::default()) {
-        Ok((config, _options)) => rules_warning(&config).into_iter().chain(project_warning(&config)).collect(),
+        Ok((config, _options)) => {
+            rules_warning(&config).into_iter().chain(project_warning(&config)).chain(not_accepted(&config)).collect()
+        }
         Err(error) => vec![invalid(&error)],
     }
+}
+
+/// What does not count of a project's files because nobody has accepted it.
+pub fn not_accepted(config: &Config) -> Vec<ConfigWarningNotification> {
+    let told = |warning: &Warning| {
+        let path = match warning {
+            Warning::NotAccepted { place, .. } => place.file.as_ref().map(|file| file.to_string_lossy().into_owned()),
+            Warning::AcceptedUnreadable { .. } => None,
+            Warning::UnknownKey { .. } | Warning::UnknownFeature { .. } | Warning::NotForProjects { .. } => {
+                return None;
+            }
+        };
+        Some(ConfigWarningNotification {
+            summary: "A part of the project's configuration is not applied until you accept it.".to_owned(),
+            details: Some(warning.to_string()),
+            path,
+            range: None,
+        })
+    };
+    config.warnings.iter().filter_map(told).collect()
 }
 
 fn invalid(error: &ConfigError) -> ConfigWarningNotification {
@@ -200,5 +223,15 @@ mod tests {
                 "details": null
               }
             ]"#]]).await;
+    }
+
+    #[tokio::test]
+    async fn values_of_a_project_that_nobody_accepted() {
+        let files = [
+            ("home/config.toml", "[projects.\"$R/work\"]\ntrust_level = \"trusted\"\n"),
+            ("work/.git/HEAD", ""),
+            ("work/.codex/config.toml", "model = \"m\"\nnotify = [\"x\"]\n[mcp_servers.a]\ncommand = \"y\"\n"),
+        ];
+        check_warnings(&files, &[], &expect![[r#""#]]).await;
     }
 }

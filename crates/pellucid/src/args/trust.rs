@@ -1,0 +1,46 @@
+//! The arguments of `trust`.
+
+use std::path::PathBuf;
+
+use clap::Args as ClapArgs;
+use clap::Subcommand;
+
+/// `trust`.
+#[derive(Debug, ClapArgs)]
+pub struct TrustArgs {
+    #[command(subcommand)]
+    pub command: TrustCommand,
+}
+
+/// Commands of `trust`.
+#[derive(Debug, Subcommand)]
+pub enum TrustCommand {
+    /// Show what a trusted project's config.toml says of programs, providers, addresses and permissions, and accept it.
+    ///
+    /// Such values count once you have accepted them, for as long as they stay as they are. See docs/trust.md.
+    Accept(TrustAcceptArgs),
+    /// List the files that were accepted, and whether they still are as they were.
+    List,
+    /// Take back what was accepted of a file, or of all files in a folder.
+    Revoke(TrustRevokeArgs),
+}
+
+/// `trust accept`.
+#[derive(Debug, ClapArgs)]
+pub struct TrustAcceptArgs {
+    /// The project: a folder of it, or its config.toml.
+    #[arg(value_name = "PATH", default_value = ".")]
+    pub path: PathBuf,
+
+    /// Accept what is shown without being asked.
+    #[arg(short, long)]
+    pub yes: bool,
+}
+
+/// `trust revoke`.
+#[derive(Debug, ClapArgs)]
+pub struct TrustRevokeArgs {
+    /// The project: a folder of it, or its config.toml.
+    #[arg(value_name = "PATH")]
+    pub path: PathBuf,
+}

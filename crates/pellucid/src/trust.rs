@@ -1,0 +1,230 @@
+//! `trust`: what a project's configuration may reach, shown to a person and accepted by them.
+//!
+//! What is accepted is what was read to be shown: nothing is read a second time.
+
+use std::collections::BTreeSet;
+use std::io::IsTerminal;
+use std::path::Path;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use pellucid_config::LoadOptions;
+use pellucid_config::accepted;
+use pellucid_config::accepted::Accepted;
+use pellucid_config::guard::Guarded;
+use pellucid_config::guard::GuardedValue;
+use pellucid_config::guard::Standing;
+use pellucid_config::layers::Layers;
+use pellucid_config::layers::Source;
+use pellucid_config::paths;
+use pellucid_config::value::Data;
+use pellucid_config::value::Value;
+use pellucid_config::value::segments;
+use pellucid_store::redact::Redactor;
+
+use crate::args::Shared;
+use crate::args::TrustAcceptArgs;
+use crate::args::TrustArgs;
+use crate::args::TrustCommand;
+use crate::environment;
+use crate::print;
+use crate::start;
+use crate::start::Failure;
+use crate::style;
+
+/// Parts of names whose values are secret.
+const SECRET_NAMES: [&str; 7] = ["key", "token", "secret", "pass", "auth", "credential", "cookie"];
+
+/// Tables with names of anybody's choice, whose values may be secret.
+const OPEN_TABLES: [&str; 5] = ["env", "http_headers", "headers", "query_params", "set"];
+
+pub fn run(shared: &Shared, args: &TrustArgs) -> Result<ExitCode, Failure> {
+    let home = start::find_home()?;
+    match &args.command {
+        TrustCommand::Accept(args) => accept(shared, &home, args),
+        TrustCommand::List => list(&home),
+        TrustCommand::Revoke(args) => revoke(&home, &args.path),
+    }
+}
+
+fn accept(shared: &Shared, home: &Path, args: &TrustAcceptArgs) -> Result<ExitCode, Failure> {
+    let mut options = LoadOptions::new(project_folder(&args.path)?, home.to_owned(), environment::with_dotenv(home));
+    options.overrides = start::overrides(shared)?;
+    let load =
+        |options: &LoadOptions| pellucid_config::load_layers(options).map_err(|error| Failure::new(error.report()));
+    let layers = load(&options)?;
+    let mut found: Vec<Guarded> = layers.iter().filter_map(|layer| layer.guarded().cloned()).collect();
+    for role in role_files(&layers) {
+        let of_role = load(&LoadOptions { role_file: Some(role), ..options.clone() })?;
+        found.extend(of_role.iter().filter(|it| it.source == Source::Role).filter_map(|it| it.guarded().cloned()));
+    }
+    let unused: Vec<_> = layers.iter().filter_map(|layer| layer.file.as_ref().zip(layer.disabled.as_ref())).collect();
+    for (file, reason) in &unused {
+        style::line(&format!("warning: {} is not used at all: {reason}", file.display()));
+    }
+    if let Some(problem) = layers.accepted_problem() {
+        return Err(Failure::new(format!("Error: {problem}")));
+    }
+    let root = layers.project_root();
+    let open: Vec<&Guarded> = found.iter().filter(|it| it.standing != Standing::Accepted).collect();
+    if open.is_empty() {
+        return nothing_to_accept(root, found.len(), unused.len());
+    }
+    let text: String = open.iter().map(|guarded| shown(guarded, root)).collect();
+    print::out(&text)?;
+    if !args.yes && !ask()? {
+        style::line("Nothing was accepted.");
+        return Ok(ExitCode::FAILURE);
+    }
+    accepted::accept(home, &open).map_err(|error| Failure::new(format!("Error: {error}")))?;
+    let files = style::counted(open.len(), "file");
+    print::out(&format!("Accepted {files}. Any change of these values has to be accepted again.\n"))?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn nothing_to_accept(root: &Path, n_accepted: usize, n_unused: usize) -> Result<ExitCode, Failure> {
+    let root = root.display();
+    if n_unused > 0 && n_accepted == 0 {
+        return Err(Failure::new(format!("Error: the project {root} is not trusted, so there is nothing to accept")));
+    }
+    print::out(&match n_accepted {
+        0 => format!("No configuration file of {root} has anything that must be accepted.\n"),
+        n => format!("All of it is accepted already ({} of {root}).\n", style::counted(n, "file")),
+    })?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// The folder whose project is meant.
+fn project_folder(path: &Path) -> Result<PathBuf, Failure> {
+    let absolute = absolute(path)?;
+    let metadata =
+        std::fs::metadata(&absolute).map_err(|error| Failure::new(format!("Error: {}: {error}", path.display())))?;
+    if metadata.is_dir() && absolute.file_name().is_none_or(|name| name != ".codex") {
+        return Ok(absolute);
+    }
+    // A file of the project's own folder, or that folder.
+    let folder = if metadata.is_dir() { Some(absolute.as_path()) } else { absolute.parent() };
+    Ok(folder.and_then(Path::parent).unwrap_or(&absolute).to_owned())
+}
+
+fn absolute(path: &Path) -> Result<PathBuf, Failure> {
+    let current = std::env::current_dir()
+        .map_err(|error| Failure::new(format!("Error: the working directory cannot be read: {error}")))?;
+    Ok(paths::normal(&current.join(path)))
+}
+
+/// The files of roles that any layer names and that are there.
+fn role_files(layers: &Layers) -> BTreeSet<PathBuf> {
+    let mut files = BTreeSet::new();
+    for layer in layers.iter().filter(|layer| layer.is_enabled()) {
+        let roles = layer.table.get("agents").and_then(Value::as_table);
+        for role in roles.iter().flat_map(|roles| roles.iter()) {
+            let file = role.value.as_table().and_then(|role| role.get("config_file")).and_then(Value::as_str);
+            files.extend(file.map(PathBuf::from).filter(|file| file.is_file()));
+        }
+    }
+    files
+}
+
+/// What a file says, for a person to decide about.
+fn shown(guarded: &Guarded, root: &Path) -> String {
+    let state = match guarded.standing {
+        Standing::New => "not accepted yet",
+        Standing::Changed => "changed since it was accepted",
+        Standing::Accepted => "accepted",
+    };
+    let mut text = format!("{} ({state})\n", guarded.file.display());
+    for value in &guarded.values {
+        text += &format!("  {} = {}\n", value.key, value_text(value));
+    }
+    for file in named_files(guarded, root) {
+        text += &format!("  note: {} lies in the project; whoever changes it changes what is used\n", file.display());
+    }
+    text + &format!("  SHA-256 {}\n\n", guarded.digest)
+}
+
+/// A value on one line, without what is secret.
+fn value_text(value: &GuardedValue) -> String {
+    let names: Vec<&str> = segments(&value.key).collect();
+    let last = names.last().copied().unwrap_or_default().to_lowercase();
+    let is_open = names.iter().rev().nth(1).is_some_and(|table| OPEN_TABLES.contains(table));
+    let is_secret = matches!(last.as_str(), "experimental_bearer_token" | "bearer_token")
+        || (is_open && SECRET_NAMES.iter().any(|part| last.contains(part)));
+    match &value.value.data {
+        Data::String(text) if is_secret => {
+            format!("(a secret of {})", style::counted(text.chars().count(), "character"))
+        }
+        _ => {
+            let mut json = value.value.to_json();
+            Redactor::default().value(&mut json);
+            json.to_string()
+        }
+    }
+}
+
+/// Files of the project that the values name.
+fn named_files(guarded: &Guarded, root: &Path) -> BTreeSet<PathBuf> {
+    let folder = guarded.file.parent().unwrap_or(root);
+    let mut texts = Vec::new();
+    guarded.values.iter().for_each(|value| collect_texts(&value.value, &mut texts));
+    let places = texts.iter().flat_map(|text| [root.join(text), folder.join(text)]);
+    places.map(|place| paths::normal(&place)).filter(|place| place.starts_with(root) && place.is_file()).collect()
+}
+
+fn collect_texts<'v>(value: &'v Value, texts: &mut Vec<&'v str>) {
+    match &value.data {
+        Data::String(text) => texts.push(text),
+        Data::List(values) => values.iter().for_each(|value| collect_texts(value, texts)),
+        Data::Table(table) => table.iter().for_each(|entry| collect_texts(&entry.value, texts)),
+        _ => {}
+    }
+}
+
+/// Asks whoever sits at the terminal.
+fn ask() -> Result<bool, Failure> {
+    if !std::io::stdin().is_terminal() {
+        return Err(Failure::new(
+            "Error: nobody can be asked here, so nothing was accepted; \
+             run this at a terminal, or add --yes once you have read the values above",
+        ));
+    }
+    style::part("Accept these values? [y/N] ");
+    let mut answer = String::new();
+    std::io::stdin()
+        .read_line(&mut answer)
+        .map_err(|error| Failure::new(format!("Error: the answer cannot be read: {error}")))?;
+    Ok(matches!(answer.trim().to_lowercase().as_str(), "y" | "yes"))
+}
+
+fn list(home: &Path) -> Result<ExitCode, Failure> {
+    let accepted = Accepted::read(home).map_err(|error| Failure::new(format!("Error: {error}")))?;
+    let mut text = String::new();
+    for (file, digest) in accepted.iter() {
+        let state = match accepted::standing_now(file, digest) {
+            Some(Standing::Accepted) => "as accepted",
+            Some(_) => "changed: does not count",
+            None => "gone",
+        };
+        text += &format!("{}  {state}  {digest}\n", file.display());
+    }
+    if text.is_empty() {
+        "Nothing was accepted yet.\n".clone_into(&mut text);
+    }
+    print::out(&text)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn revoke(home: &Path, path: &Path) -> Result<ExitCode, Failure> {
+    let absolute = absolute(path)?;
+    let real = absolute.canonicalize().unwrap_or(absolute);
+    let revoked = accepted::revoke(home, &real).map_err(|error| Failure::new(format!("Error: {error}")))?;
+    if revoked.is_empty() {
+        let real = real.display();
+        return Err(Failure::new(format!(
+            "Error: nothing was accepted of {real} (`pellucid trust list` shows what was)"
+        )));
+    }
+    let lines: String = revoked.iter().map(|file| format!("{} does not count any more\n", file.display())).collect();
+    print::out(&lines)?;
+    Ok(ExitCode::SUCCESS)
+}

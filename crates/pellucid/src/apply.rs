@@ -16,7 +16,6 @@ mod turns;
 use std::collections::BTreeMap;
 use std::env;
 use std::fmt;
-use std::io::Write;
 use std::path::Path;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -34,6 +33,7 @@ use self::git::Git;
 use self::git::Mode;
 use self::turns::Applied;
 use crate::args::ApplyArgs;
+use crate::print;
 use crate::sessions;
 use crate::start::Failure;
 
@@ -73,7 +73,7 @@ fn failed(error: &dyn fmt::Display) -> Failure {
 
 fn print(text: &str) -> Result<ExitCode, Failure> {
     // Whatever was to be done is done; a reader who left changes nothing about that.
-    let _ = std::io::stdout().write_all(text.as_bytes());
+    let _ = print::out(text);
     Ok(ExitCode::SUCCESS)
 }
 

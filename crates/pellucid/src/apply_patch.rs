@@ -11,13 +11,13 @@ use std::ffi::OsStr;
 use std::ffi::OsString;
 use std::io;
 use std::io::Read;
-use std::io::Write;
 use std::path::Path;
 use std::process::ExitCode;
 
 use pellucid_patch::Writable;
 
 use crate::args::ApplyPatchArgs;
+use crate::print;
 use crate::style;
 
 /// Names under which the program is nothing but this.
@@ -93,7 +93,7 @@ fn apply(patch: &str) -> ExitCode {
     match pellucid_patch::run(patch, &cwd, &Writable::Everywhere) {
         Ok(summary) => {
             // The files are written; a reader who left changes nothing about that.
-            let _ = io::stdout().write_all(summary.to_string().as_bytes());
+            let _ = print::out(&summary.to_string());
             ExitCode::SUCCESS
         }
         Err(failure) => refuse(&failure.to_string(), ExitCode::FAILURE),

@@ -35,6 +35,7 @@ use crate::args::ExplainArgs;
 use crate::args::Shared;
 use crate::args::TurnArgs;
 use crate::print;
+use crate::screen::Kind;
 use crate::start::Failure;
 use crate::start::IGNORED_RULE;
 use crate::start::Start;
@@ -50,7 +51,7 @@ pub fn run(shared: &Shared, args: ApprovalsArgs) -> Result<ExitCode, Failure> {
     let permissions = if escalated { SandboxPermissions::RequireEscalated } else { SandboxPermissions::UseDefault };
     let explained = Explained::new(&start, policy, argv(command, &start.env), permissions);
     let text = if json { format!("{:#}\n", explained.json()) } else { explained.text() };
-    print::out(&text)?;
+    print::either(&text, Kind::of(json))?;
     Ok(ExitCode::SUCCESS)
 }
 

@@ -22,6 +22,7 @@ use crate::args::Shared;
 use crate::exec;
 use crate::exec::Show;
 use crate::print;
+use crate::screen::Kind;
 use crate::start::Failure;
 use crate::start::Keep;
 use crate::start::Opening;
@@ -67,7 +68,7 @@ pub fn run(shared: &Shared, args: &CompactArgs) -> Result<ExitCode, Failure> {
     if code == ExitCode::SUCCESS {
         let outcome = Outcome::new(args, &items, tokens, &session);
         let text = if args.json { format!("{:#}\n", outcome.json()) } else { outcome.text() };
-        print::out(&text)?;
+        print::either(&text, Kind::of(args.json))?;
         if args.dry_run {
             style::note("nothing was written; without --dry-run it is");
         }

@@ -23,9 +23,11 @@ use pellucid_tokens::Exact;
 use serde_json::json;
 
 use crate::args::ContextArgs;
+use crate::args::ContextForm;
 use crate::args::Shared;
 use crate::print;
 use crate::prompt;
+use crate::screen::Kind;
 use crate::start::Failure;
 use crate::style::Paint;
 use crate::style::thousands;
@@ -34,7 +36,8 @@ pub fn run(shared: &Shared, args: &ContextArgs) -> Result<ExitCode, Failure> {
     let (session, body) = prompt::next_request(shared, &args.turn, &args.stored, args.input.clone())?;
     if let Some(form) = args.form {
         let text = forms::shown(form, &session, &body)?;
-        return print::out(&text).map(|()| ExitCode::SUCCESS);
+        let kind = Kind::of(matches!(form, ContextForm::Json));
+        return print::either(&text, kind).map(|()| ExitCode::SUCCESS);
     }
     let exact = args.exact_tokens.then_some(body.as_slice());
     show(&session, exact, args.json, Paint::plain())?;
@@ -59,7 +62,7 @@ fn show(session: &Session, body: Option<&[u8]>, as_json: bool, paint: Paint) -> 
     } else {
         table(session, &report, Some(&sandbox), note, paint)
     };
-    print::out(&text)
+    print::either(&text, Kind::of(as_json))
 }
 
 /// Counts the report's tokens with the model's encoding, or says why they stay estimated.

@@ -15,6 +15,7 @@ use serde_json::json;
 use crate::args::DoctorArgs;
 use crate::args::Shared;
 use crate::print;
+use crate::screen::Kind;
 use crate::start::Failure;
 
 /// How something is.
@@ -54,7 +55,7 @@ pub struct Section {
 pub fn run(shared: &Shared, args: &DoctorArgs) -> Result<ExitCode, Failure> {
     let sections = look::look(shared, args.cd.as_deref());
     let text = if args.json { format!("{:#}\n", json(&sections)) } else { text(&sections) };
-    print::out(&text)?;
+    print::either(&text, Kind::of(args.json))?;
     Ok(if is_good(&sections) { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 

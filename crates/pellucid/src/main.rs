@@ -19,7 +19,7 @@
 //! - `trust`: what a project's configuration may reach
 //! - `approvals`, `execpolicy`: what is decided about a command, and by which rule
 //! - `demo`: a scripted turn for newcomers
-//! - `print`, `style`: standard output and standard error
+//! - `print`, `style`, `screen`: standard output and standard error
 //!
 //! Not here: behaviour. That is in the libraries.
 
@@ -46,6 +46,7 @@ mod prompts;
 mod replay;
 mod resume;
 mod sandbox;
+mod screen;
 mod sessions;
 mod skills;
 mod start;
@@ -113,7 +114,7 @@ fn run(args: Args) -> Result<ExitCode, Failure> {
         Command::Completion { shell } => {
             let mut script = Vec::new();
             clap_complete::generate(shell, &mut Args::command(), "pellucid", &mut script);
-            print::bytes(&script)?;
+            print::data(&script)?;
             Ok(ExitCode::SUCCESS)
         }
     }
@@ -124,7 +125,10 @@ fn run(args: Args) -> Result<ExitCode, Failure> {
 fn start_log(command: &Command) {
     let level = std::env::var("RUST_LOG").ok().and_then(|level| level.parse::<tracing::Level>().ok());
     // A log that cannot be written is no reason to fall over.
-    let log = tracing_subscriber::fmt().with_writer(std::io::stderr).with_ansi(false).log_internal_errors(false);
+    let log = tracing_subscriber::fmt()
+        .with_writer(|| screen::Writer::new(screen::Side::Error))
+        .with_ansi(false)
+        .log_internal_errors(false);
     match (level, command) {
         (Some(level), _) => log.with_max_level(level).init(),
         (None, Command::Exec(_) | Command::Review(_) | Command::Resume(_) | Command::Fork(_)) => {

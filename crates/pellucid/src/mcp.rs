@@ -35,6 +35,7 @@ use crate::args::TurnArgs;
 use crate::exec;
 use crate::pack::table::table;
 use crate::print;
+use crate::screen::Kind;
 use crate::start::Failure;
 use crate::start::Start;
 
@@ -46,6 +47,11 @@ const MASK: &str = "*****";
 
 pub fn run(shared: &Shared, args: McpArgs) -> Result<ExitCode, Failure> {
     let start = Start::new(shared, &TurnArgs::default())?;
+    let is_json = match &args.command {
+        McpCommand::List(args) => args.json,
+        McpCommand::Get(args) => args.json,
+        McpCommand::Add(_) | McpCommand::Remove(_) | McpCommand::Login(_) | McpCommand::Logout(_) => false,
+    };
     let said = match args.command {
         McpCommand::List(args) => list(&start, &args)?,
         McpCommand::Get(args) => get(&start, &args)?,
@@ -54,7 +60,7 @@ pub fn run(shared: &Shared, args: McpArgs) -> Result<ExitCode, Failure> {
         McpCommand::Login(args) => return Err(no_login(&start, &args.name)),
         McpCommand::Logout(args) => return Err(no_login(&start, &args.name)),
     };
-    print::out(&format!("{said}\n"))?;
+    print::either(&format!("{said}\n"), Kind::of(is_json))?;
     Ok(ExitCode::SUCCESS)
 }
 

@@ -22,6 +22,7 @@ use crate::args::OfSession;
 use crate::args::Shared;
 use crate::args::TurnArgs;
 use crate::print;
+use crate::screen::Kind;
 use crate::start::Failure;
 use crate::start::Start;
 
@@ -29,6 +30,11 @@ use crate::start::Start;
 const SHOWN_CHARS: usize = 60;
 
 pub fn run(shared: &Shared, args: &MemoryArgs) -> Result<ExitCode, Failure> {
+    let is_json = match &args.command {
+        MemoryCommand::List(of) => of.json,
+        MemoryCommand::Show(args) => args.of.json,
+        MemoryCommand::Edit(_) | MemoryCommand::Pin(_) | MemoryCommand::Forget(_) => false,
+    };
     let text = match &args.command {
         MemoryCommand::List(of) => {
             let opened = Opened::new(shared, of)?;
@@ -72,7 +78,7 @@ pub fn run(shared: &Shared, args: &MemoryArgs) -> Result<ExitCode, Failure> {
             opened.keep(&format!("{n} {} forgotten", if n == 1 { "card" } else { "cards" }), &args.of)?
         }
     };
-    print::out(&text)?;
+    print::either(&text, Kind::of(is_json))?;
     Ok(ExitCode::SUCCESS)
 }
 

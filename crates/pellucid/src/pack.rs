@@ -30,6 +30,8 @@ use crate::args::PackArgs;
 use crate::args::PackCommand;
 use crate::args::Shared;
 use crate::print;
+use crate::screen::Side;
+use crate::screen::Writer;
 use crate::start::Failure;
 use crate::style;
 
@@ -37,9 +39,9 @@ pub fn run(shared: &Shared, args: &PackArgs) -> Result<ExitCode, Failure> {
     match &args.command {
         PackCommand::List { json } => list::run(shared, *json),
         PackCommand::Show { slot, json } => show::run(shared, slot.as_deref(), *json),
-        PackCommand::New { name, from } => new::run(&home_folder()?, name, from, &mut std::io::stdout()),
+        PackCommand::New { name, from } => new::run(&home_folder()?, name, from, &mut Writer::new(Side::Out)),
         PackCommand::Check { pack, json } => check::run(&home_folder()?, &as_typed(pack), *json),
-        PackCommand::Import(args) => import::run(args, &mut std::io::stdout()),
+        PackCommand::Import(args) => import::run(args, &mut Writer::new(Side::Out)),
     }
 }
 
@@ -91,11 +93,11 @@ fn print(text: &str) -> Result<(), Failure> {
 }
 
 fn print_to(out: &mut dyn Write, text: &str) -> Result<(), Failure> {
-    print::to(out, text.as_bytes())
+    print::to(out, text)
 }
 
 fn print_json(value: &Value) -> Result<(), Failure> {
-    print(&json_text(value))
+    print::data(json_text(value).as_bytes())
 }
 
 fn json_text(value: &Value) -> String {

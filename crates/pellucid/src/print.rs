@@ -1,4 +1,4 @@
-//! What a command prints on standard output.
+//! What a command prints on standard output: texts for people, and data for programs.
 //!
 //! A reader who has seen enough (`| head`) is no failure: the command ends quietly, with the status that it has
 //! otherwise. Not for `exec`, whose answer has to arrive.
@@ -6,21 +6,32 @@
 use std::io;
 use std::io::Write;
 
+use crate::screen::Kind;
+use crate::screen::Side;
 use crate::start::Failure;
 
-/// Prints the text.
+/// Prints a text for people.
 pub fn out(text: &str) -> Result<(), Failure> {
-    bytes(text.as_bytes())
+    either(text, Kind::People)
 }
 
-/// Prints the bytes as they are.
-pub fn bytes(bytes: &[u8]) -> Result<(), Failure> {
-    to(&mut io::stdout().lock(), bytes)
+/// Prints a text for people or for programs.
+pub fn either(text: &str, kind: Kind) -> Result<(), Failure> {
+    arrived(Side::Out.write(text, kind))
+}
+
+/// Prints the bytes as they are, for programs.
+pub fn data(bytes: &[u8]) -> Result<(), Failure> {
+    arrived(Side::Out.write_bytes(bytes))
 }
 
 /// Writes what is printed.
-pub fn to(out: &mut dyn Write, bytes: &[u8]) -> Result<(), Failure> {
-    match out.write_all(bytes).and_then(|()| out.flush()) {
+pub fn to(out: &mut dyn Write, text: &str) -> Result<(), Failure> {
+    arrived(out.write_all(text.as_bytes()).and_then(|()| out.flush()))
+}
+
+fn arrived(written: io::Result<()>) -> Result<(), Failure> {
+    match written {
         Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
             Err(Failure::new(format!("Error: standard output cannot be written: {error}")))
         }
@@ -50,7 +61,7 @@ mod tests {
 
     #[track_caller]
     fn check(kind: io::ErrorKind, expected: &Expect) {
-        let said = to(&mut Failing(kind), b"text").map_or_else(|failure| failure.text().to_owned(), |()| String::new());
+        let said = to(&mut Failing(kind), "text").map_or_else(|failure| failure.text().to_owned(), |()| String::new());
         expected.assert_eq(&said);
     }
 

@@ -15,6 +15,7 @@ use crate::args::Shared;
 use crate::args::StoredArgs;
 use crate::args::TurnArgs;
 use crate::print;
+use crate::screen::Kind;
 use crate::start;
 use crate::start::Failure;
 use crate::start::Keep;
@@ -24,6 +25,7 @@ use crate::style;
 
 pub fn run(shared: &Shared, args: &PromptArgs) -> Result<ExitCode, Failure> {
     let (session, body) = next_request(shared, &args.turn, &args.stored, args.input.clone())?;
+    let kind = Kind::of(!args.full && args.format != PromptFormat::Text);
     let text = match args.format {
         _ if args.full => full(&session, start::output_schema(args.turn.output_schema.as_deref())?.as_ref()),
         PromptFormat::Body => body,
@@ -35,7 +37,10 @@ pub fn run(shared: &Shared, args: &PromptArgs) -> Result<ExitCode, Failure> {
         }
         PromptFormat::Text => readable(&parsed(&body)?).into_bytes(),
     };
-    print::bytes(&text)?;
+    match kind {
+        Kind::Data => print::data(&text)?,
+        Kind::People => print::out(&String::from_utf8_lossy(&text))?,
+    }
     Ok(ExitCode::SUCCESS)
 }
 

@@ -11,6 +11,7 @@ use crate::args::PromptsCommand;
 use crate::args::Shared;
 use crate::args::TurnArgs;
 use crate::print;
+use crate::screen::Kind;
 use crate::start::Failure;
 use crate::start::Start;
 
@@ -19,7 +20,7 @@ pub fn run(shared: &Shared, args: PromptsArgs) -> Result<ExitCode, Failure> {
     let start = Start::new(shared, &TurnArgs { cd: args.cd, ..TurnArgs::default() })?;
     let prompts = custom_prompts::load(&start.config.folders.home);
     let text = if args.json { json(&prompts) } else { table(&prompts) };
-    print::out(&text)?;
+    print::either(&text, Kind::of(args.json))?;
     Ok(ExitCode::SUCCESS)
 }
 

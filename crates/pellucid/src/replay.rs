@@ -16,6 +16,7 @@ use pellucid_store::read;
 use crate::args::ReplayArgs;
 use crate::context::number;
 use crate::print;
+use crate::screen::Kind;
 use crate::sessions;
 use crate::start::Failure;
 
@@ -45,7 +46,7 @@ pub fn run(args: &ReplayArgs) -> Result<ExitCode, Failure> {
     } else {
         table(&replay)
     };
-    print::out(&text)?;
+    print::either(&text, Kind::of(args.json))?;
     Ok(if replay.is_proved() {
         ExitCode::SUCCESS
     } else if replay.is_refuted() {

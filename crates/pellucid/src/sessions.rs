@@ -4,7 +4,6 @@ mod export;
 mod fsck;
 mod show;
 
-use std::io::IsTerminal;
 use std::path::Path;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -25,6 +24,8 @@ use crate::args::SessionsCommand;
 use crate::args::SessionsListArgs;
 use crate::pack::table::table;
 use crate::print;
+use crate::screen;
+use crate::screen::Side;
 use crate::start::Failure;
 use crate::style;
 
@@ -89,13 +90,19 @@ fn print(text: &str) -> Result<ExitCode, Failure> {
     Ok(ExitCode::SUCCESS)
 }
 
+fn print_data(text: &str) -> Result<ExitCode, Failure> {
+    print::data(text.as_bytes())?;
+    Ok(ExitCode::SUCCESS)
+}
+
 /// Tells of long work on standard error: a line that counts, or one line where nobody watches.
 fn progress(progress: Progress) {
     let Progress { done, total } = progress;
-    let is_watched = std::io::stderr().is_terminal();
+    let is_watched = Side::Error.is_terminal();
     if is_watched {
         let end = if done == total { "\n" } else { "" };
-        style::part(&format!("\rreading session files for the index: {done} of {total}{end}"));
+        let start = screen::line_start();
+        style::part(&format!("{start}reading session files for the index: {done} of {total}{end}"));
     } else if done == 0 {
         style::line(&format!("reading {total} session files for the index"));
     }
@@ -131,7 +138,7 @@ fn list(home: &Path, args: &SessionsListArgs) -> Result<ExitCode, Failure> {
     }
     if args.json {
         let text = serde_json::to_string(&page).map_err(|error| Failure::new(format!("Error: {error}")))?;
-        return print(&format!("{text}\n"));
+        return print_data(&format!("{text}\n"));
     }
     print(&list_text(&page))
 }

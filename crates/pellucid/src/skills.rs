@@ -14,6 +14,7 @@ use crate::args::SkillsArgs;
 use crate::args::SkillsCommand;
 use crate::args::TurnArgs;
 use crate::print;
+use crate::screen::Kind;
 use crate::start::Failure;
 use crate::start::Start;
 
@@ -27,7 +28,7 @@ pub fn run(shared: &Shared, args: SkillsArgs) -> Result<ExitCode, Failure> {
         _ => None,
     };
     let text = if args.json { format!("{}\n", json(&skills, &has)) } else { table(&skills, &has) };
-    print::out(&text)?;
+    print::either(&text, Kind::of(args.json))?;
     Ok(ExitCode::SUCCESS)
 }
 

@@ -1,12 +1,12 @@
-//! Colours, and the one place that writes notes for a person to standard error.
+//! Colours, and notes for a person on standard error.
 //!
 //! Where standard error cannot be written (a full disk, a reader who left), work goes on without notes:
 //! nothing that is done depends on them.
 
-use std::io::IsTerminal;
-use std::io::Write;
-
 use crate::args::Color;
+use crate::screen;
+use crate::screen::Kind;
+use crate::screen::Side;
 
 /// Paints text for standard error, or does not.
 #[derive(Debug, Clone, Copy)]
@@ -20,7 +20,7 @@ impl Paint {
         let is_on = match color {
             Color::Always => true,
             Color::Never => false,
-            Color::Auto => std::io::stderr().is_terminal() && wants_colours(),
+            Color::Auto => Side::Error.is_terminal() && wants_colours(),
         };
         Self { is_on }
     }
@@ -59,7 +59,7 @@ impl Paint {
     }
 
     fn wrap(self, code: &str, text: &str) -> String {
-        if self.is_on { format!("\x1b[{code}m{text}\x1b[0m") } else { text.to_owned() }
+        if self.is_on { screen::painted(code, text) } else { text.to_owned() }
     }
 }
 
@@ -80,7 +80,7 @@ pub fn line(text: &str) {
 
 /// A piece of a line on standard error.
 pub fn part(text: &str) {
-    let _ = std::io::stderr().write_all(text.as_bytes());
+    let _ = Side::Error.write(text, Kind::People);
 }
 
 /// A count with its word: `1 session`, `2 sessions`.

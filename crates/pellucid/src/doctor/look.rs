@@ -25,6 +25,7 @@ use super::Section;
 use super::State;
 use crate::args::Shared;
 use crate::args::TurnArgs;
+use crate::screen::Side;
 use crate::start::Start;
 use crate::style;
 
@@ -282,7 +283,7 @@ fn shell_section(env: &Env) -> Section {
 
 fn terminal_section() -> Section {
     let name = terminal::terminal(&|name| std::env::var_os(name));
-    let is_terminal = std::io::stdin().is_terminal() && std::io::stderr().is_terminal();
+    let is_terminal = std::io::stdin().is_terminal() && Side::Error.is_terminal();
     let note = if is_terminal { "" } else { ", not interactive" };
     Section {
         name: "terminal",

@@ -1,6 +1,5 @@
 //! Events as lines for people, on standard error; the answer once more on standard output.
 
-use std::io::Write;
 use std::path::Path;
 use std::time::Duration;
 use std::time::Instant;
@@ -28,6 +27,8 @@ use pellucid_protocol::usage::TokenUsage;
 use crate::exec::collab::CollabCall;
 use crate::exec::collab::Phase;
 use crate::replay::cache_break_text;
+use crate::screen::Kind;
+use crate::screen::Side;
 use crate::start::Failure;
 use crate::style;
 use crate::style::Paint;
@@ -129,10 +130,9 @@ impl Human {
         let Some(message) = last_message else {
             return Ok(());
         };
-        let mut out = std::io::stdout().lock();
         let newline = if message.ends_with('\n') { "" } else { "\n" };
-        write!(out, "{message}{newline}")
-            .and_then(|()| out.flush())
+        Side::Out
+            .write(&format!("{message}{newline}"), Kind::People)
             .map_err(|error| Failure::new(format!("Error: the answer cannot be printed: {error}")))
     }
 

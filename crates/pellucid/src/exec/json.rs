@@ -3,8 +3,6 @@
 //! Items are numbered in the order in which they appear. A plan is one item that is started,
 //! updated and, at the end of the turn, completed.
 
-use std::io::Write;
-
 use pellucid_engine::command_line::joined;
 use pellucid_protocol::change::FileChange;
 use pellucid_protocol::event::CacheBreak;
@@ -27,6 +25,7 @@ use serde_json::Value;
 use crate::exec::collab::CollabCall;
 use crate::exec::collab::CollabItem;
 use crate::exec::collab::Phase;
+use crate::screen::Side;
 use crate::start::Failure;
 
 /// Shows events to a program.
@@ -56,13 +55,18 @@ impl Json {
     }
 
     pub fn event(&mut self, event: &EventMessage) -> Result<(), Failure> {
-        let mut out = std::io::stdout().lock();
+        let mut text = String::new();
         for line in self.lines(event) {
-            let text = serde_json::to_string(&line).map_err(|error| Failure::new(error.to_string()))?;
-            writeln!(out, "{text}")
-                .map_err(|error| Failure::new(format!("Error: events cannot be printed: {error}")))?;
+            text += &serde_json::to_string(&line).map_err(|error| Failure::new(error.to_string()))?;
+            text.push('\n');
         }
-        out.flush().map_err(|error| Failure::new(format!("Error: events cannot be printed: {error}")))
+        if text.is_empty() {
+            return Ok(());
+        }
+        // Whoever reads events has to get them all, so a reader who left is a failure here.
+        Side::Out
+            .write_bytes(text.as_bytes())
+            .map_err(|error| Failure::new(format!("Error: events cannot be printed: {error}")))
     }
 
     /// The lines for an event.

@@ -11,6 +11,7 @@ use pellucid_store::index::Index;
 use pellucid_store::sessions::LocalSessions;
 
 use super::print;
+use super::print_data;
 use super::progress;
 use super::resolve;
 use crate::args::FsckArgs;
@@ -33,7 +34,11 @@ pub fn run(home: &Path, args: &FsckArgs) -> Result<ExitCode, Failure> {
     } else {
         text(&findings)
     };
-    print(&text)?;
+    if args.json {
+        print_data(&text)?
+    } else {
+        print(&text)?
+    };
     let is_serious = findings.problems.iter().any(|problem| problem.is_serious);
     Ok(if is_serious { ExitCode::FAILURE } else { ExitCode::SUCCESS })
 }

@@ -17,6 +17,7 @@ use serde_json::json;
 
 use super::failed;
 use super::print;
+use super::print_data;
 use super::resolve;
 use super::time;
 use crate::args::ShowArgs;
@@ -40,7 +41,7 @@ pub fn run(home: &Path, args: &ShowArgs) -> Result<ExitCode, Failure> {
             "usage": requests.usage(),
             "cache_breaks": breaks.collect::<Vec<_>>(),
         });
-        return print(&format!("{value}\n"));
+        return print_data(&format!("{value}\n"));
     }
     print(&text(&stored, &requests))
 }

@@ -1,0 +1,193 @@
+//! The one place that writes to standard output and standard error.
+//!
+//! On a terminal, everything that a person would not see or that would command the terminal is written out
+//! (`pellucid_engine::visible`), whoever it comes from: files, models, tools, names. What we ourselves want a terminal to do
+//! is asked for by marks that no text can forge ([`painted`], [`line_start`]). Pipes and files get texts as they are, and
+//! so do terminals from those who print data ([`Kind::Data`]).
+//!
+//! `clippy.toml` of this crate keeps other files from writing past it.
+
+use std::borrow::Cow;
+use std::hash::BuildHasher;
+use std::io;
+use std::io::IsTerminal;
+use std::io::Write;
+use std::sync::LazyLock;
+
+use pellucid_engine::visible;
+use pellucid_engine::visible::visible;
+
+/// For whom something is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// For a person, if one looks.
+    People,
+    /// For programs: exactly these bytes.
+    Data,
+}
+
+impl Kind {
+    /// Data where JSON was asked for.
+    pub fn of(is_json: bool) -> Self {
+        if is_json { Self::Data } else { Self::People }
+    }
+}
+
+/// Where it is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Side {
+    /// Standard output.
+    Out,
+    /// Standard error.
+    Error,
+}
+
+impl Side {
+    /// Whether a person looks at it.
+    #[expect(clippy::disallowed_methods, reason = "this is the file that may")]
+    pub fn is_terminal(self) -> bool {
+        match self {
+            Self::Out => io::stdout().is_terminal(),
+            Self::Error => io::stderr().is_terminal(),
+        }
+    }
+
+    /// Writes a text and sees that it arrives.
+    ///
+    /// # Errors
+    /// As the system says.
+    pub fn write(self, text: &str, kind: Kind) -> io::Result<()> {
+        match kind {
+            Kind::Data => self.write_bytes(text.as_bytes()),
+            Kind::People => self.write_bytes(shown(text, self.is_terminal()).as_bytes()),
+        }
+    }
+
+    /// Writes exactly these bytes.
+    ///
+    /// # Errors
+    /// As the system says.
+    #[expect(clippy::disallowed_methods, reason = "this is the file that may")]
+    pub fn write_bytes(self, bytes: &[u8]) -> io::Result<()> {
+        match self {
+            Self::Out => {
+                let mut out = io::stdout().lock();
+                out.write_all(bytes).and_then(|()| out.flush())
+            }
+            Self::Error => io::stderr().write_all(bytes),
+        }
+    }
+}
+
+/// What marks begin and end with: characters that Unicode keeps for use inside of programs.
+const MARK_BEGIN: char = '\u{fdd0}';
+const MARK_END: char = '\u{fdd1}';
+
+/// What begins a mark of this process. A text that was written before it started cannot have it.
+static MARK: LazyLock<String> = LazyLock::new(|| {
+    let secret = std::hash::RandomState::new().hash_one("mark");
+    format!("{MARK_BEGIN}{secret:016x}:")
+});
+
+/// A text in a colour, by the number that terminals know it by.
+pub fn painted(code: &str, text: &str) -> String {
+    let mark = MARK.as_str();
+    format!("{mark}{code}{MARK_END}{text}{mark}0{MARK_END}")
+}
+
+/// Goes back to the beginning of the line.
+pub fn line_start() -> String {
+    format!("{}<{MARK_END}", MARK.as_str())
+}
+
+/// A text with its marks carried out and, for a terminal, everything visible.
+fn shown(text: &str, is_terminal: bool) -> Cow<'_, str> {
+    let plain = |text| if is_terminal { visible(text) } else { Cow::Borrowed(text) };
+    let mark = MARK.as_str();
+    if !text.contains(MARK_BEGIN) {
+        return plain(text);
+    }
+    let mut pieces = text.split(mark);
+    let mut out = plain(pieces.next().unwrap_or_default()).into_owned();
+    for piece in pieces {
+        let (code, rest) = piece.split_once(MARK_END).unwrap_or(("", piece));
+        match code {
+            "<" => out.push('\r'),
+            code => {
+                out.push_str("\x1b[");
+                out.push_str(code);
+                out.push('m');
+            }
+        }
+        out += &plain(rest);
+    }
+    Cow::Owned(out)
+}
+
+/// A writer for people, for those who want one.
+#[derive(Debug)]
+pub struct Writer {
+    side: Side,
+    is_terminal: bool,
+    stream: visible::Stream,
+}
+
+impl Writer {
+    /// To this side.
+    pub fn new(side: Side) -> Self {
+        Self { side, is_terminal: side.is_terminal(), stream: visible::Stream::default() }
+    }
+}
+
+impl Write for Writer {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        if self.is_terminal {
+            let shown = self.stream.push(bytes);
+            self.side.write_bytes(shown.as_bytes())?;
+        } else {
+            self.side.write_bytes(bytes)?;
+        }
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.side.write_bytes(self.stream.finish().as_bytes())
+    }
+}
+
+impl Drop for Writer {
+    fn drop(&mut self) {
+        // What could not be written is lost like all that comes after it.
+        let _ = self.flush();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check_shown(text: &str, terminal: &str, pipe: &str) {
+        assert_eq!(shown(text, true), terminal);
+        assert_eq!(shown(text, false), pipe);
+    }
+
+    #[test]
+    fn terminals_see_what_pipes_get() {
+        check_shown("plain\n", "plain\n", "plain\n");
+        check_shown("a\u{1b}[31m\u{202e}", "a\\u{1b}[31m\\u{202e}", "a\u{1b}[31m\u{202e}");
+    }
+
+    #[test]
+    fn our_own_colours_stay_and_those_of_a_text_do_not() {
+        let text = painted("31", "a\u{1b}[0mb") + &line_start();
+        check_shown(&text, "\u{1b}[31ma\\u{1b}[0mb\u{1b}[0m\r", "\u{1b}[31ma\u{1b}[0mb\u{1b}[0m\r");
+    }
+
+    #[test]
+    fn a_mark_of_somebody_else_is_no_mark() {
+        let forged = format!("{MARK_BEGIN}0000000000000000:8{MARK_END}x{MARK_BEGIN}");
+        assert!(!shown(&forged, true).contains('\u{1b}'));
+        assert_eq!(shown(&forged, false), forged);
+    }
+}

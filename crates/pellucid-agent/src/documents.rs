@@ -5,6 +5,7 @@
 //! Not here: what the model is told (`pellucid-engine`), and where on the disk files are (`pellucid-workspace`).
 
 use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::path::PathBuf;
 
@@ -20,7 +21,7 @@ use pellucid_workspace::cache::DocumentCache;
 use pellucid_workspace::changes::Change;
 use pellucid_workspace::changes::Snapshot;
 use pellucid_workspace::documents;
-use pellucid_workspace::documents::DocumentOptions;
+use pellucid_workspace::more_documents::OnTheWay;
 use pellucid_workspace::more_documents::Surroundings;
 use serde_json::Value;
 
@@ -38,6 +39,19 @@ pub(crate) struct Documents {
     surroundings: Surroundings,
     /// Where calls went since the last request.
     touched: Vec<String>,
+    /// Files that lead out of the project, with their targets, that were told.
+    outside: BTreeSet<(String, String)>,
+    /// Whether the user has said that the project is not to be trusted.
+    is_untrusted: bool,
+}
+
+/// Files of folders that calls went to.
+#[derive(Debug, Default)]
+pub(crate) struct Joining {
+    /// Those that have something new to say, each with its hash.
+    pub documents: Vec<(Document, String)>,
+    /// Those that lead out of the project and were not told yet, each with where.
+    pub outside: Vec<(String, String)>,
 }
 
 impl Documents {
@@ -50,31 +64,36 @@ impl Documents {
         let kept = kept.and_then(|kept| serde_json::from_value(kept.clone()).ok());
         let known = kept.unwrap_or_else(|| Known::at_start(hashes(facts)));
         let surroundings = surroundings(sources, facts.cwd.as_ref());
-        Some(Self { rules, known, cache: DocumentCache::default(), surroundings, touched: Vec::new() })
+        let is_untrusted = sources.config.layers().is_untrusted();
+        let (touched, outside) = (Vec::new(), BTreeSet::new());
+        Some(Self { rules, known, cache: DocumentCache::default(), surroundings, touched, outside, is_untrusted })
     }
 
     /// Notes where a call goes.
     pub(crate) fn touch(&mut self, call: &ToolCall) {
-        if self.rules.is_nested() {
+        if self.rules.is_nested() && !self.is_untrusted {
             self.touched.extend(touched::paths(call, &self.surroundings.cwd.to_string_lossy()));
         }
     }
 
     /// The files of folders that calls went to since the last time, which have something new to say.
-    pub(crate) fn joining(&mut self) -> Vec<(Document, String)> {
+    pub(crate) fn joining(&mut self) -> Joining {
         let touched = std::mem::take(&mut self.touched);
         if touched.is_empty() {
-            return Vec::new();
+            return Joining::default();
         }
+        let OnTheWay { documents, outside } = self.surroundings.on_the_way(&touched);
+        let is_new = |it: &(String, String)| self.outside.insert(it.clone());
+        let outside = outside.into_iter().filter(is_new).collect();
         let mut joining: Vec<(Document, String)> = Vec::new();
-        for document in self.surroundings.on_the_way(&touched) {
+        for document in documents {
             let sha256 = hash(&document);
             let is_known = self.known.has(&document.path, &sha256) || joining.iter().any(|(_, it)| *it == sha256);
             if !is_known {
                 joining.push((document, sha256));
             }
         }
-        joining
+        Joining { documents: joining, outside }
     }
 
     /// Reads all files again, if the model is told of changes.
@@ -87,11 +106,7 @@ impl Documents {
         if config.folders.cwd != cwd {
             self.surroundings = surroundings(sources, cwd);
         }
-        let options = DocumentOptions {
-            fallback_names: config.documents.fallback_filenames.clone(),
-            bytes_max: config.documents.max_bytes,
-            work_tree: config.folders.work_tree.clone().filter(|_| config.folders.cwd == cwd),
-        };
+        let options = sources.document_options(cwd);
         let (home, mut candidates) = documents::home_document(&config.folders.home);
         let project = documents::project_documents(cwd, &options, &mut self.cache);
         if let Some(error) = project.error {
@@ -100,6 +115,9 @@ impl Documents {
             return;
         }
         candidates.extend(project.candidates);
+        facts.links = project.links;
+        let own = home.iter().filter_map(|it| Some((it.path.clone(), documents::link_target(&it.path)?)));
+        facts.links.extend(own);
         facts.home_document = home;
         facts.project_documents = project.documents;
         facts.candidates = candidates;
@@ -132,7 +150,7 @@ impl Documents {
 /// A project as its instruction files see it.
 pub(crate) fn surroundings(sources: &Sources, cwd: &Path) -> Surroundings {
     let settings = &sources.config.documents;
-    Surroundings::of(cwd, &settings.fallback_filenames, settings.max_bytes)
+    Surroundings::of(cwd, &settings.fallback_filenames, settings.max_bytes, &sources.bounds(cwd))
 }
 
 /// The folder that `~` stands for.

@@ -11,8 +11,10 @@ use pellucid_config::Config;
 use pellucid_config::Env;
 use pellucid_config::config::Sourced;
 use pellucid_engine::facts::AgentRole;
+use pellucid_engine::facts::Candidate;
 use pellucid_engine::facts::Document;
 use pellucid_engine::facts::Facts;
+use pellucid_engine::facts::Fate;
 use pellucid_engine::facts::InjectionFacts;
 use pellucid_engine::facts::Memory;
 use pellucid_engine::facts::NetworkRules;
@@ -32,6 +34,7 @@ use pellucid_protocol::settings::CollaborationModeKind;
 use pellucid_protocol::settings::CollaborationSettings;
 use pellucid_protocol::settings::PromptMode;
 use pellucid_protocol::settings::SandboxPolicy;
+use pellucid_workspace::bounds::Bounds;
 use pellucid_workspace::cache::DocumentCache;
 use pellucid_workspace::documents;
 use pellucid_workspace::documents::DocumentOptions;
@@ -41,6 +44,9 @@ use pellucid_workspace::skills::SkillSearch;
 
 use crate::identity::VERSION;
 use crate::skills;
+
+/// Where what instruction files say would stand.
+const INSTRUCTIONS_SLOT: &str = "user_instructions";
 
 /// Facts, and what a person should hear about how they came about.
 #[derive(Debug, Clone, PartialEq)]
@@ -143,6 +149,25 @@ impl Sources {
         (model, model_match)
     }
 
+    /// How the instruction files of a folder are looked for.
+    pub(crate) fn document_options(&self, cwd: &Path) -> DocumentOptions {
+        let config = &self.config;
+        DocumentOptions {
+            fallback_names: config.documents.fallback_filenames.clone(),
+            bytes_max: config.documents.max_bytes,
+            work_tree: config.folders.work_tree.clone().filter(|_| config.folders.cwd == cwd),
+            bounds: self.bounds(cwd),
+            is_untrusted: config.layers().is_untrusted(),
+        }
+    }
+
+    /// Where the instruction files of a folder may lie in the end.
+    pub(crate) fn bounds(&self, cwd: &Path) -> Bounds {
+        let folders = &self.config.folders;
+        let project = if cwd.starts_with(&folders.project_root) { &folders.project_root } else { cwd };
+        Bounds::new(project, &folders.home, self.env.user_home().as_deref())
+    }
+
     fn writable_roots(&self, policy: &SandboxPolicy, cwd: &Path) -> Vec<String> {
         let roots = roots::writable_roots(policy, cwd, self.env.var_os("TMPDIR").as_deref());
         roots.iter().map(|root| root.to_string_lossy().into_owned()).collect()
@@ -156,19 +181,22 @@ pub fn gather(sources: &Sources) -> Gathered {
     let (model, model_match) = sources.model(&slug);
     let cwd = &config.folders.cwd;
     let (home_document, mut candidates) = documents::home_document(&config.folders.home);
-    let options = DocumentOptions {
-        fallback_names: config.documents.fallback_filenames.clone(),
-        bytes_max: config.documents.max_bytes,
-        work_tree: config.folders.work_tree.clone(),
-    };
-    let project = documents::project_documents(cwd, &options, &mut DocumentCache::default());
+    let project = documents::project_documents(cwd, &sources.document_options(cwd), &mut DocumentCache::default());
+    let mut omissions = left_out(&project.candidates);
     candidates.extend(project.candidates);
-    let failed = project.error.map(|error| Omission {
-        slot: "user_instructions".into(),
+    omissions.extend(project.error.map(|error| Omission {
+        slot: INSTRUCTIONS_SLOT.into(),
         what: "project documents".to_owned(),
         why: Why::Unusable { error },
-    });
-    let skill_search = skills::search(config, env);
+    }));
+    let mut links = project.links;
+    links.extend(home_document.iter().filter_map(|it| Some((it.path.clone(), documents::link_target(&it.path)?))));
+    let (skill_search, untrusted_skills) = skills::search_and_left_out(config, env);
+    omissions.extend(untrusted_skills.into_iter().map(|folder| Omission {
+        slot: INSTRUCTIONS_SLOT.into(),
+        what: folder.to_string_lossy().into_owned(),
+        why: Why::Untrusted,
+    }));
     let policy = &config.permissions.sandbox_policy;
     let shell = shell::user_shell(&|name| env.var_os(name));
     let facts = Facts {
@@ -206,6 +234,7 @@ pub fn gather(sources: &Sources) -> Gathered {
         imports: Vec::new(),
         nested_documents: Vec::new(),
         candidates,
+        links,
         skills: skill_search.load(),
         memory: memory(config),
         web_search: config.web_search_under(policy),
@@ -218,7 +247,19 @@ pub fn gather(sources: &Sources) -> Gathered {
         assistant: None,
         injection: InjectionFacts::default(),
     };
-    Gathered { facts, omissions: failed.into_iter().collect(), model_match, skill_search, shell: shell.path }
+    Gathered { facts, omissions, model_match, skill_search, shell: shell.path }
+}
+
+/// The files that would have been read and must not be.
+pub(crate) fn left_out(candidates: &[Candidate]) -> Vec<Omission> {
+    let why = |fate: &Fate| match fate {
+        Fate::Outside { target } => Some(Why::Outside { target: target.clone() }),
+        Fate::Untrusted => Some(Why::Untrusted),
+        _ => None,
+    };
+    let omission =
+        |it: &Candidate| Some(Omission { slot: INSTRUCTIONS_SLOT.into(), what: it.path.clone(), why: why(&it.fate)? });
+    candidates.iter().filter_map(omission).collect()
 }
 
 /// A text of the configuration, with its place.

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use jiff::Zoned;
 use pellucid_config::Config;
 use pellucid_config::Env;
+use pellucid_engine::fragment::Why;
 use pellucid_engine::pack::Pack;
 use pellucid_exec::policy::Policy;
 use pellucid_model::Catalogue;
@@ -33,6 +34,7 @@ use pellucid_workspace::skills::bundled;
 use crate::child::Origin;
 use crate::crew::Crew;
 use crate::gather;
+use crate::gather::Gathered;
 use crate::gather::Sources;
 use crate::identity;
 use crate::identity::Identity;
@@ -227,6 +229,7 @@ pub fn open(plan: Plan, opening: Opening) -> Result<Session, OpenError> {
     let mut gathered = gather::gather(&sources);
     gathered.facts.dynamic_tools = dynamic_tools;
     prepare::prepare(&mut gathered, &pack, &sources)?;
+    notices.extend(untrusted_notice(&gathered, &sources.config));
     let setup = Setup {
         session_id,
         origin,
@@ -262,4 +265,15 @@ fn notices(config: &Config) -> Vec<EventMessage> {
     let disallowed = config.disallowed.iter().map(|it| EventMessage::Warning { message: it.to_string() });
     let unstable = config.unstable_features_warning().map(|message| EventMessage::Warning { message });
     deprecations.chain(disallowed).chain(unstable).collect()
+}
+
+/// What is said of a project whose instruction files and skills are left out.
+fn untrusted_notice(gathered: &Gathered, config: &Config) -> Option<EventMessage> {
+    let n = gathered.omissions.iter().filter(|omission| omission.why == Why::Untrusted).count();
+    let (root, file) = (config.folders.project_root.display(), config.folders.user_file.display());
+    (n > 0).then(|| EventMessage::Warning {
+        message: format!(
+            "instruction files and skills of {root} are left out, as it is marked as untrusted in {file} ({n} of them; `pellucid context` names them)"
+        ),
+    })
 }

@@ -12,12 +12,14 @@ use pellucid_engine::assistant::Assistant;
 use pellucid_engine::assistant::Runtime;
 use pellucid_engine::bootstrap;
 use pellucid_engine::bootstrap::SessionKey;
+use pellucid_engine::facts::Candidate;
 use pellucid_engine::facts::InjectionFacts;
 use pellucid_engine::injection;
 use pellucid_engine::pack::Pack;
 use pellucid_protocol::settings::PromptMode;
 use pellucid_workspace::bootstrap_files;
 use pellucid_workspace::bootstrap_files::ExtraFiles;
+use pellucid_workspace::bootstrap_files::May;
 use pellucid_workspace::git;
 use pellucid_workspace::injection_files;
 use pellucid_workspace::os::Host;
@@ -26,6 +28,7 @@ use serde_json::Map;
 use serde_json::Value;
 
 use crate::documents;
+use crate::gather;
 use crate::gather::Gathered;
 use crate::gather::Sources;
 
@@ -92,7 +95,8 @@ pub fn prepare(gathered: &mut Gathered, pack: &Pack, sources: &Sources) -> Resul
     }
     facts.prompt_mode = config.prompt.mode.unwrap_or_else(|| mode_of_key(settings.session_key.as_deref()));
     if has_source("assistant_") {
-        let mut assistant = assistant(config, pack);
+        let (mut assistant, left_out) = assistant(sources, pack);
+        gathered.omissions.extend(gather::left_out(&left_out));
         assistant.runtime.model = Some(format!("{}/{}", config.model.provider_id, facts.model.slug));
         assistant.runtime.shell = Some(facts.shell.clone());
         assistant.think_level = facts.effort.map(|effort| effort.as_str().to_owned());
@@ -115,7 +119,10 @@ fn mode_of_key(key: Option<&str>) -> PromptMode {
     }
 }
 
-fn assistant(config: &Config, pack: &Pack) -> Assistant {
+/// What an assistant knows, and files that must not be read.
+fn assistant(sources: &Sources, pack: &Pack) -> (Assistant, Vec<Candidate>) {
+    let config = &sources.config;
+    let mut left_out = Vec::new();
     let settings = &config.prompt.assistant;
     let workspace = &config.folders.cwd;
     let mut assistant = Assistant {
@@ -136,8 +143,14 @@ fn assistant(config: &Config, pack: &Pack) -> Assistant {
         let max = limit(settings.bootstrap_max_chars, budget.max_chars);
         let total = limit(settings.bootstrap_total_max_chars, budget.total_max_chars);
         let key = settings.session_key.as_deref();
-        let mut files = bootstrap::for_session(bootstrap_files::load(workspace), key);
-        let extra = ExtraFiles::new(settings.extra_files.clone()).load(workspace);
+        let is_untrusted = config.layers().is_untrusted();
+        let bounds = sources.bounds(workspace);
+        let may = if is_untrusted { May::None } else { May::Within(&bounds) };
+        let standard;
+        (standard, left_out) = bootstrap_files::load(workspace, &may);
+        let mut files = bootstrap::for_session(standard, key);
+        let extra = if is_untrusted { Vec::new() } else { settings.extra_files.clone() };
+        let extra = ExtraFiles::new(extra).load(workspace);
         if !extra.is_empty() {
             files = bootstrap::for_session(files.into_iter().chain(extra).collect(), key);
         }
@@ -149,7 +162,7 @@ fn assistant(config: &Config, pack: &Pack) -> Assistant {
         assistant.bootstrap = files;
         assistant.limits = Some((max, total));
     }
-    assistant
+    (assistant, left_out)
 }
 
 fn runtime(settings: &AssistantSettings, workspace: &Path) -> Runtime {

@@ -1,9 +1,12 @@
 //! Skills of a session: where they may lie, and the texts of those that an input asks for.
 
+use std::path::PathBuf;
+
 use pellucid_config::Config;
 use pellucid_config::Env;
 use pellucid_config::layers::Source;
 use pellucid_engine::pack::SameName;
+use pellucid_engine::skills::SkillScope;
 use pellucid_engine::skills::Skills;
 use pellucid_engine::skills::Switch;
 use pellucid_engine::skills::inject;
@@ -17,9 +20,14 @@ use pellucid_workspace::skills;
 use pellucid_workspace::skills::SkillPlaces;
 use pellucid_workspace::skills::SkillSearch;
 
-/// How skills are looked for under a configuration. The layers of a project that the user does not
-/// trust count here too: a skill is text, and the list says where it lies.
+/// How skills are looked for under a configuration. The layers of a project that nobody has decided about count here
+/// too: a skill is text, and the list says where it lies. Those of one that the user does not trust do not.
 pub fn search(config: &Config, env: &Env) -> SkillSearch {
+    search_and_left_out(config, env).0
+}
+
+/// The same, with the folders of skills that are there and left out.
+pub(crate) fn search_and_left_out(config: &Config, env: &Env) -> (SkillSearch, Vec<PathBuf>) {
     let layers = config.layers();
     let folders = |source| {
         let layers = layers.iter().filter(move |layer| layer.source == source);
@@ -40,7 +48,13 @@ pub fn search(config: &Config, env: &Env) -> SkillSearch {
         let to = if switch.enabled { Switch::On } else { Switch::Off };
         (switch.path.clone(), to)
     });
-    SkillSearch::new(&places, switches.collect())
+    let mut search = SkillSearch::new(&places, switches.collect());
+    if !layers.is_untrusted() {
+        return (search, Vec::new());
+    }
+    let of_project = search.roots.extract_if(.., |root| root.scope == SkillScope::Repo);
+    let left_out = of_project.map(|root| root.path).filter(|folder| folder.is_dir()).collect();
+    (search, left_out)
 }
 
 /// What an input brings in.

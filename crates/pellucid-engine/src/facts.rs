@@ -83,6 +83,8 @@ pub struct Facts {
     pub nested_documents: Vec<Document>,
     /// Every file that was looked for, used or not.
     pub candidates: Vec<Candidate>,
+    /// Where instruction files lie that are links, by path.
+    pub links: BTreeMap<String, String>,
     /// The skills of the working directory.
     pub skills: Skills,
     /// What earlier sessions left to remember.
@@ -142,6 +144,7 @@ impl Facts {
             imports: Vec::new(),
             nested_documents: Vec::new(),
             candidates: Vec::new(),
+            links: BTreeMap::new(),
             skills: Skills::default(),
             memory: None,
             web_search: WebSearchMode::Disabled,
@@ -255,6 +258,13 @@ pub enum Fate {
     },
     /// It is blank.
     Blank,
+    /// It is a link that leads out of the project.
+    Outside {
+        /// Where it leads.
+        target: String,
+    },
+    /// The user has said that its project is not to be trusted.
+    Untrusted,
 }
 
 /// Domains of managed requirements.

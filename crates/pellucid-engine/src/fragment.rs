@@ -189,6 +189,13 @@ pub enum Why {
         /// What.
         by: String,
     },
+    /// It is a link of the project that leads out of it.
+    Outside {
+        /// Where it leads.
+        target: String,
+    },
+    /// The user has said that its project is not to be trusted.
+    Untrusted,
     /// It could not be read, or not used.
     Unusable {
         /// Why not.
@@ -209,6 +216,8 @@ impl Why {
             | Self::OnlyOnMention
             | Self::Shadowed { .. }
             | Self::Replaced { .. }
+            | Self::Outside { .. }
+            | Self::Untrusted
             | Self::Unusable { .. } => 0,
         }
     }

@@ -18,6 +18,8 @@ use crate::hidden::Hidden;
 pub struct InstructionFile {
     /// Where it lies.
     pub path: String,
+    /// Where its text lies, if that is a link.
+    pub target: Option<String>,
     /// How many bytes it has.
     pub size: u64,
     /// How many of them were read, hashed and looked through: all, or as many as the budget could use.
@@ -34,6 +36,7 @@ pub struct InstructionFile {
 pub fn instruction_files(facts: &Facts) -> Vec<InstructionFile> {
     let told = |Read { path, size, bytes }: Read<'_>| InstructionFile {
         path: path.to_owned(),
+        target: facts.links.get(path).cloned(),
         size,
         n_read: bytes.len() as u64,
         hash: Digest::of([bytes]),

@@ -254,7 +254,7 @@ fn omission_json(omission: &Omission) -> Value {
         Why::Shadowed { .. } | Why::Replaced { .. } => "shadowed",
         Why::Missing => "missing",
         Why::Duplicate => "duplicate",
-        Why::OverBudget { .. } | Why::Blank | Why::Unusable { .. } => "omitted",
+        Why::OverBudget { .. } | Why::Blank | Why::Outside { .. } | Why::Untrusted | Why::Unusable { .. } => "omitted",
     };
     json!({
         "part": omission.slot,
@@ -288,6 +288,8 @@ fn candidate_json(candidate: &Candidate) -> Value {
         Fate::Shadowed { .. } => "shadowed",
         Fate::NotAFile | Fate::Unreadable { .. } => "unusable",
         Fate::Blank => "blank",
+        Fate::Outside { .. } => "outside",
+        Fate::Untrusted => "untrusted",
     };
     json!({ "path": candidate.path, "status": status, "why": fate_text(&candidate.fate) })
 }
@@ -295,6 +297,7 @@ fn candidate_json(candidate: &Candidate) -> Value {
 fn file_json(file: &InstructionFile) -> Value {
     json!({
         "path": file.path,
+        "target": file.target,
         "bytes": file.size,
         "read_bytes": file.n_read,
         "sha256": file.hash.to_string(),
@@ -325,6 +328,8 @@ pub fn why_text(why: &Why) -> String {
         Why::OnlyOnMention => "used only when it is mentioned".to_owned(),
         Why::Shadowed { by } => format!("{by} has the same name and comes first"),
         Why::Replaced { by } => format!("{by} takes its place"),
+        Why::Outside { target } => format!("left out, as it is a link out of the project, to {target}"),
+        Why::Untrusted => "left out, as the project is marked as untrusted".to_owned(),
         Why::Unusable { error } => error.clone(),
     }
 }
@@ -338,5 +343,7 @@ pub fn fate_text(fate: &Fate) -> String {
         Fate::NotAFile => "not a file".to_owned(),
         Fate::Unreadable { error } => format!("cannot be read: {error}"),
         Fate::Blank => "blank".to_owned(),
+        Fate::Outside { target } => format!("not read, as it leads out of the project, to {target}"),
+        Fate::Untrusted => "not read, as the project is marked as untrusted".to_owned(),
     }
 }

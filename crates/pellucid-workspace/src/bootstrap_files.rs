@@ -1,9 +1,10 @@
 //! Reads the bootstrap files of a workspace, and the further ones that a configuration names.
 //!
-//! The standard ones are read without limit and wherever links lead. Further ones must lie in the
-//! workspace, by name and in truth, and have one of the standard names.
+//! The standard ones are read wherever links lead, unless bounds are given. Further ones must lie in the workspace, by
+//! name and in truth, and have one of the standard names.
 
 use std::fs;
+use std::io::Read as _;
 use std::path::Component;
 use std::path::Path;
 use std::path::PathBuf;
@@ -11,14 +12,32 @@ use std::path::PathBuf;
 use pellucid_engine::bootstrap::BootstrapFile;
 use pellucid_engine::bootstrap::MEMORY_NAMES;
 use pellucid_engine::bootstrap::NAMES;
+use pellucid_engine::facts::Candidate;
+use pellucid_engine::facts::Fate;
 use pellucid_engine::utf16;
 use serde_json::Value;
 
+use crate::bounds::Bounds;
+use crate::bounds::Refused;
 use crate::glob;
 
-/// Reads the standard files. Those that cannot be read count as missing; memory files that do not
-/// exist are not there at all.
-pub fn load(workspace: &Path) -> Vec<BootstrapFile> {
+/// How long a file may be.
+const BYTES_MAX: u64 = 64 << 20;
+
+/// Which of the standard files may be read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum May<'b> {
+    /// All, wherever links lead.
+    All,
+    /// Those that lie within.
+    Within(&'b Bounds),
+    /// None, as the user does not trust the project.
+    None,
+}
+
+/// Reads the standard files. Those that cannot or may not be read count as missing; memory files that do not exist are
+/// not there at all. Says also which of them are there and may not be read.
+pub fn load(workspace: &Path, may: &May<'_>) -> (Vec<BootstrapFile>, Vec<Candidate>) {
     let mut paths: Vec<(&str, PathBuf)> = NAMES.iter().map(|name| (*name, workspace.join(name))).collect();
     let mut memory: Vec<(&str, PathBuf)> = MEMORY_NAMES.iter().map(|name| (*name, workspace.join(name))).collect();
     memory.retain(|(_, path)| path.exists());
@@ -29,14 +48,36 @@ pub fn load(workspace: &Path) -> Vec<BootstrapFile> {
         }
     }
     paths.extend(memory);
-    let read = |(name, path): (&str, PathBuf)| {
+    let mut left_out = Vec::new();
+    let mut files = Vec::with_capacity(paths.len());
+    for (name, path) in paths {
         let shown = path.to_string_lossy();
-        match pellucid_files::read(&path, pellucid_files::TEXT_BYTES_MAX) {
-            Ok(bytes) => BootstrapFile::read(name, &shown, &bytes),
-            Err(_) => BootstrapFile::missing(name, &shown),
-        }
-    };
-    paths.into_iter().map(read).collect()
+        let mut leave_out = |fate| left_out.push(Candidate { path: shown.clone().into_owned(), fate });
+        let file = match may {
+            May::All => pellucid_files::open(&path).ok(),
+            May::Within(bounds) => match bounds.open(&path) {
+                Ok((file, _)) => Some(file),
+                Err(Refused::Outside { target }) => {
+                    leave_out(Fate::Outside { target: target.to_string_lossy().into_owned() });
+                    None
+                }
+                Err(Refused::Io(_)) => None,
+            },
+            May::None => {
+                if path.is_file() {
+                    leave_out(Fate::Untrusted);
+                }
+                None
+            }
+        };
+        let mut bytes = Vec::new();
+        let read = file.and_then(|file| file.take(BYTES_MAX).read_to_end(&mut bytes).ok());
+        files.push(match read {
+            Some(_) => BootstrapFile::read(name, &shown, &bytes),
+            None => BootstrapFile::missing(name, &shown),
+        });
+    }
+    (files, left_out)
 }
 
 /// Further files: paths and patterns, as a configuration has them.

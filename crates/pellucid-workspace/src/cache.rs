@@ -10,6 +10,7 @@ use std::fs;
 use std::fs::Metadata;
 use std::io;
 use std::io::Read;
+use std::path::Path;
 use std::path::PathBuf;
 use std::sync::OnceLock;
 use std::time::Duration;
@@ -17,6 +18,8 @@ use std::time::SystemTime;
 
 use pellucid_engine::facts::Document;
 
+use crate::bounds::Bounds;
+use crate::bounds::Refused;
 use crate::changes::Snapshot;
 use crate::changes::sha256;
 
@@ -40,6 +43,7 @@ struct Entry {
     settled: bool,
     bytes: Vec<u8>,
     size: u64,
+    target: Option<PathBuf>,
     sha256: OnceLock<String>,
 }
 
@@ -60,6 +64,8 @@ pub(crate) struct Beginning {
     pub bytes: Vec<u8>,
     /// The size of the whole file.
     pub size: u64,
+    /// Where it lies, if its name is a link.
+    pub target: Option<PathBuf>,
 }
 
 impl DocumentCache {
@@ -84,33 +90,41 @@ impl DocumentCache {
         }))
     }
 
-    /// The first `bytes_max` bytes of a file, from disk only if it may have changed.
-    pub(crate) fn read(&mut self, place: &Place, bytes_max: usize) -> io::Result<Beginning> {
-        let target = if place.own.is_symlink() { &fs::metadata(&place.reach)? } else { &place.own };
-        refuse_endless(target)?;
+    /// The first `bytes_max` bytes of a file within bounds, from disk only if it may have changed.
+    pub(crate) fn read(&mut self, place: &Place, bytes_max: usize, bounds: &Bounds) -> Result<Beginning, Refused> {
+        let found = if place.own.is_symlink() { &fs::metadata(&place.reach)? } else { &place.own };
+        if found.is_dir() {
+            return Err(Refused::Io(rustix::io::Errno::ISDIR.into()));
+        }
+        if !found.is_file() {
+            // Whoever wants no file says so with a link to nothing.
+            let is_nothing = fs::canonicalize(&place.reach)? == Path::new("/dev/null");
+            let not_regular = || io::Error::new(io::ErrorKind::InvalidInput, "not a regular file");
+            let nothing = Beginning { bytes: Vec::new(), size: 0, target: None };
+            return is_nothing.then_some(nothing).ok_or_else(|| Refused::Io(not_regular()));
+        }
         if let Some(entry) = self.entries.get(&place.path)
-            && entry.holds(target, bytes_max)
+            && entry.holds(found, bytes_max)
         {
             let n = entry.bytes.len().min(bytes_max);
-            return Ok(Beginning { bytes: entry.bytes[..n].to_vec(), size: entry.size });
+            return Ok(Beginning { bytes: entry.bytes[..n].to_vec(), size: entry.size, target: entry.target.clone() });
         }
 
         self.n_reads += 1;
-        // Should the file change between the question and the answer, its stamp is that of before,
-        // and it is read again next time.
-        let file = pellucid_files::open(&place.reach)?;
-        let limit = match target.len() {
+        let (file, real) = bounds.open(&place.reach)?;
+        // Should the file change while it is read, its stamp is that of before, and it is read again next time.
+        let metadata = file.metadata()?;
+        let limit = match metadata.len() {
             // A file that is made while it is read has no size beforehand.
             0 => bytes_max as u64,
             size => size.min(bytes_max as u64),
         };
-        let mut bytes = Vec::with_capacity(usize::try_from(target.len().min(limit)).unwrap_or(0));
+        let mut bytes = Vec::with_capacity(usize::try_from(metadata.len().min(limit)).unwrap_or(0));
         file.take(limit).read_to_end(&mut bytes)?;
-        let size = target.len().max(bytes.len() as u64);
-        if target.is_file() {
-            self.remember(&place.path, Entry::new(target, bytes.clone(), size));
-        }
-        Ok(Beginning { bytes, size })
+        let size = metadata.len().max(bytes.len() as u64);
+        let target = place.own.is_symlink().then_some(real);
+        self.remember(&place.path, Entry::new(&metadata, bytes.clone(), size, target.clone()));
+        Ok(Beginning { bytes, size, target })
     }
 
     fn remember(&mut self, path: &str, entry: Entry) {
@@ -122,13 +136,14 @@ impl DocumentCache {
 }
 
 impl Entry {
-    fn new(metadata: &Metadata, bytes: Vec<u8>, size: u64) -> Self {
+    fn new(metadata: &Metadata, bytes: Vec<u8>, size: u64, target: Option<PathBuf>) -> Self {
         let age = metadata.modified().ok().and_then(|then| SystemTime::now().duration_since(then).ok());
         Self {
             stamp: Stamp::of(metadata),
             settled: age.is_some_and(|age| age >= UNSETTLED),
             bytes,
             size,
+            target,
             sha256: OnceLock::new(),
         }
     }
@@ -161,18 +176,9 @@ impl Stamp {
     }
 }
 
-/// Opening a pipe would wait for its other end, for ever if nobody is there.
-fn refuse_endless(metadata: &Metadata) -> io::Result<()> {
-    if metadata.is_file() || metadata.is_dir() {
-        return Ok(());
-    }
-    Err(io::Error::new(io::ErrorKind::InvalidInput, "not a regular file"))
-}
-
 #[cfg(test)]
 mod tests {
     use std::fs::File;
-    use std::path::Path;
 
     use super::*;
     use crate::fixture::Fixture;
@@ -189,7 +195,8 @@ mod tests {
             reach: path.to_path_buf(),
             own: fs::symlink_metadata(path).unwrap(),
         };
-        let beginning = cache.read(&place, bytes_max).unwrap();
+        let bounds = Bounds::default().with(path.parent().unwrap());
+        let beginning = cache.read(&place, bytes_max, &bounds).unwrap();
         (String::from_utf8(beginning.bytes).unwrap(), beginning.size)
     }
 

@@ -8,6 +8,7 @@
 //! a report can say what it cost.
 
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 use std::fs;
 use std::fs::Metadata;
 use std::io;
@@ -18,6 +19,8 @@ use pellucid_engine::facts::Candidate;
 use pellucid_engine::facts::Document;
 use pellucid_engine::facts::Fate;
 
+use crate::bounds::Bounds;
+use crate::bounds::Refused;
 use crate::cache::DocumentCache;
 use crate::cache::Place;
 use crate::near::Here;
@@ -34,6 +37,10 @@ pub struct DocumentOptions {
     pub bytes_max: usize,
     /// The nearest folder with a `.git` entry, if somebody has looked for it already.
     pub work_tree: Option<PathBuf>,
+    /// Where files may lie besides the folder that is searched from.
+    pub bounds: Bounds,
+    /// Whether the user has said that the project is not to be trusted: then its files are looked for and not read.
+    pub is_untrusted: bool,
 }
 
 /// What was found.
@@ -46,6 +53,8 @@ pub struct ProjectDocuments {
     pub documents: Vec<Document>,
     /// Every path that was looked at.
     pub candidates: Vec<Candidate>,
+    /// Where those lie that are links, by path.
+    pub links: BTreeMap<String, String>,
     /// Why there are no documents at all, although there may be files.
     pub error: Option<String>,
 }
@@ -92,6 +101,12 @@ pub fn home_document(home: &Path) -> (Option<Document>, Vec<Candidate>) {
     (document, candidates)
 }
 
+/// Where the user's own instruction file lies, if it is a link.
+pub fn link_target(path: &str) -> Option<String> {
+    let is_link = fs::symlink_metadata(path).is_ok_and(|own| own.is_symlink());
+    is_link.then(|| fs::canonicalize(path).ok().map(shown)).flatten()
+}
+
 fn read_home_file(path: &Path) -> Result<String, Fate> {
     let metadata = fs::metadata(path).map_err(|error| missing(&error))?;
     if !metadata.is_file() {
@@ -130,10 +145,14 @@ fn gather(
         Some(root) => folders_below(root, &canonical),
         None => project_folders(&canonical, &here)?,
     };
+    // Folders that links led to on the way are the project's: they were chosen by whoever started here.
+    let mut bounds = options.bounds.clone();
     if let Some(root) = folders.first() {
         found.root = Some(root.to_path_buf());
+        bounds = bounds.with(root);
     } else {
         folders.push(cwd);
+        bounds = bounds.with(&canonical);
     }
     let names = names(&options.fallback_names);
 
@@ -144,14 +163,24 @@ fn gather(
         claims.extend(claim(folder, &names, &here, &mut found.candidates)?);
     }
 
+    if options.is_untrusted {
+        for claim in claims {
+            found.candidates[claim.candidate].fate = Fate::Untrusted;
+        }
+        return Ok(());
+    }
     for Claim { candidate, place } in claims {
-        match cache.read(&place, options.bytes_max) {
+        match cache.read(&place, options.bytes_max, &bounds) {
             Ok(beginning) => {
+                found.links.extend(beginning.target.map(|target| (place.path.clone(), shown(target))));
                 let fate = if is_blank(&beginning.bytes) { Fate::Blank } else { Fate::Read };
                 found.candidates[candidate].fate = fate;
                 found.documents.push(Document { path: place.path, bytes: beginning.bytes, size: beginning.size });
             }
-            Err(source) => {
+            Err(Refused::Outside { target }) => {
+                found.candidates[candidate].fate = Fate::Outside { target: shown(target) };
+            }
+            Err(Refused::Io(source)) => {
                 found.candidates[candidate].fate = Fate::Unreadable { error: source.to_string() };
                 let matters =
                     source.kind() != io::ErrorKind::NotFound && !is_used_up(options.bytes_max, &found.documents);

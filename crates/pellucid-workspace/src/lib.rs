@@ -7,6 +7,7 @@
 //! `pellucid-engine`; configuration is read by `pellucid-config`.
 
 pub mod bootstrap_files;
+pub mod bounds;
 pub mod cache;
 pub mod changes;
 pub mod custom_prompts;

@@ -15,7 +15,10 @@ use pellucid_engine::documents::imports::Fault;
 use pellucid_engine::documents::imports::Imported;
 use pellucid_engine::documents::imports::Limits;
 use pellucid_engine::facts::Document;
+use pellucid_files::Located;
 
+use crate::bounds::Bounds;
+use crate::bounds::Refused;
 use crate::documents;
 
 /// Folders whose instruction files nobody wrote for this project.
@@ -32,15 +35,27 @@ pub struct Surroundings {
     pub fallback_names: Vec<String>,
     /// How many bytes of a file are read.
     pub bytes_max: usize,
+    /// Where its files may lie in the end.
+    pub bounds: Bounds,
+}
+
+/// Instruction files of folders that a tool goes to.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct OnTheWay {
+    /// Those that were read.
+    pub documents: Vec<Document>,
+    /// Those that lie outside of the project, each with where that is.
+    pub outside: Vec<(String, String)>,
 }
 
 impl Surroundings {
     /// Those of a working directory: up to the nearest folder with a `.git` entry, or the directory alone.
-    pub fn of(cwd: &Path, fallback_names: &[String], bytes_max: usize) -> Self {
+    pub fn of(cwd: &Path, fallback_names: &[String], bytes_max: usize, bounds: &Bounds) -> Self {
         let cwd = fs::canonicalize(cwd).unwrap_or_else(|_| cwd.to_owned());
         let root = cwd.ancestors().find(|folder| folder.parent().is_some() && folder.join(".git").exists());
         let root = root.unwrap_or(&cwd).to_owned();
-        Self { root, cwd, fallback_names: fallback_names.to_vec(), bytes_max }
+        let bounds = bounds.clone().with(&root);
+        Self { root, cwd, fallback_names: fallback_names.to_vec(), bytes_max, bounds }
     }
 
     /// The files that instruction files import, `depth` steps far.
@@ -53,20 +68,24 @@ impl Surroundings {
         let mut any = |path: &str| self.read(Path::new(path));
         let mut found = imports::follow(own.map_or(&[], std::slice::from_ref), limits, &mut any);
         let mut inside = |path: &str| {
-            let real = fs::canonicalize(path).map_err(|error| fault(&error))?;
-            if real.starts_with(&self.root) { self.read(&real) } else { Err(Fault::Outside) }
+            let found = Located::open(Path::new(path)).map_err(|error| fault(&error))?;
+            if !found.real.starts_with(&self.root) {
+                return Err(Fault::Outside);
+            }
+            beginning(found.file, &found.real, self.bytes_max).map_err(|error| fault(&error))
         };
         found.extend(imports::follow(project, limits, &mut inside));
         found
     }
 
     fn read(&self, path: &Path) -> Result<Document, Fault> {
-        beginning(path, self.bytes_max).map_err(|error| fault(&error))
+        let file = pellucid_files::open(path).map_err(|error| fault(&error))?;
+        beginning(file, path, self.bytes_max).map_err(|error| fault(&error))
     }
 
     /// The instruction files of the folders that paths lead through, those nearer to the root first. Folders from the
     /// root to the working directory are left out: theirs are in the chain.
-    pub fn on_the_way(&self, paths: &[String]) -> Vec<Document> {
+    pub fn on_the_way(&self, paths: &[String]) -> OnTheWay {
         let mut folders: Vec<PathBuf> = Vec::new();
         for path in paths {
             let path = Path::new(path);
@@ -81,30 +100,39 @@ impl Surroundings {
         }
         folders.sort_by(|a, b| a.components().count().cmp(&b.components().count()).then_with(|| a.cmp(b)));
         folders.dedup();
-        folders.iter().filter_map(|folder| self.document_of(folder)).collect()
-    }
-
-    /// The file that stands for a folder.
-    fn document_of(&self, folder: &Path) -> Option<Document> {
         let names = documents::names(&self.fallback_names);
-        let file = names.iter().map(|name| folder.join(name)).find(|file| file.is_file())?;
-        self.again(&file)
+        let mut found = OnTheWay::default();
+        for folder in folders {
+            let Some(file) = names.iter().map(|name| folder.join(name)).find(|file| file.is_file()) else { continue };
+            match self.within(&file) {
+                Ok(document) => found.documents.extend(document),
+                Err(Refused::Outside { target }) => {
+                    found.outside.push((file.to_string_lossy().into_owned(), target.to_string_lossy().into_owned()));
+                }
+                Err(Refused::Io(_)) => {}
+            }
+        }
+        found
     }
 
     /// A file that was read before, as it is now.
     pub fn again(&self, path: &Path) -> Option<Document> {
-        let document = beginning(path, self.bytes_max).ok()?;
-        (!String::from_utf8_lossy(&document.bytes).trim().is_empty()).then_some(document)
+        self.within(path).ok().flatten()
+    }
+
+    /// A file of the project, unless it is blank.
+    fn within(&self, path: &Path) -> Result<Option<Document>, Refused> {
+        let (file, _) = self.bounds.open(path)?;
+        let document = beginning(file, path, self.bytes_max)?;
+        Ok((!String::from_utf8_lossy(&document.bytes).trim().is_empty()).then_some(document))
     }
 }
 
 /// The first bytes of a file.
-fn beginning(path: &Path, bytes_max: usize) -> io::Result<Document> {
-    let metadata = fs::metadata(path)?;
-    if !metadata.is_file() {
-        return Err(io::Error::new(io::ErrorKind::InvalidInput, "not a file"));
-    }
-    let bytes = pellucid_files::read_beginning(path, bytes_max as u64)?;
+fn beginning(file: File, path: &Path, bytes_max: usize) -> io::Result<Document> {
+    let metadata = file.metadata()?;
+    let mut bytes = Vec::new();
+    file.take(bytes_max as u64).read_to_end(&mut bytes)?;
     let size = metadata.len().max(bytes.len() as u64);
     Ok(Document { path: path.to_string_lossy().into_owned(), bytes, size })
 }
@@ -125,13 +153,16 @@ mod tests {
     use crate::fixture::Fixture;
 
     fn surroundings(fixture: &Fixture, cwd: &str) -> Surroundings {
-        Surroundings::of(&fixture.path(cwd), &["TEAM.md".to_owned()], 100)
+        Surroundings::of(&fixture.path(cwd), &["TEAM.md".to_owned()], 100, &Bounds::default())
     }
 
     #[track_caller]
     fn check_imports(entries: &str, depth: usize, expected: &Expect) {
         let fixture = Fixture::new(entries);
-        let read = |path: &str| beginning(&fixture.path(path), 100).unwrap();
+        let read = |path: &str| {
+            let path = fixture.path(path);
+            beginning(pellucid_files::open(&path).unwrap(), &path, 100).unwrap()
+        };
         let (own, project) = (read("home/AGENTS.md"), [read("w/AGENTS.md")]);
         let found = surroundings(&fixture, "w").imports(Some(&own), &project, depth, &fixture.path("home"));
         let lines: Vec<String> = found
@@ -175,7 +206,8 @@ mod tests {
         let fixture = Fixture::new(entries);
         let paths: Vec<String> = paths.iter().map(|it| fixture.path(it).to_string_lossy().into_owned()).collect();
         let found = surroundings(&fixture, cwd).on_the_way(&paths);
-        let lines: Vec<String> = found.iter().map(|it| it.path.clone()).collect();
+        let outside = found.outside.iter().map(|(path, target)| format!("{path} outside: {target}"));
+        let lines: Vec<String> = found.documents.iter().map(|it| it.path.clone()).chain(outside).collect();
         expected.assert_eq(&fixture.shown(lines.join("\n")));
     }
 
@@ -193,12 +225,23 @@ mod tests {
             w/e/AGENTS.override.md: E.
             w/e/AGENTS.md: not this
             w/node_modules/n/AGENTS.md: N.
+            w/f/AGENTS.md -> ../../AGENTS.md
             ",
             "w/a",
-            &["w/a/b/c/x.rs", "w/a/b/new/y.rs", "w/a/d/z", "w/e", "w/node_modules/n/i.js", "AGENTS.md", "w/AGENTS.md"],
+            &[
+                "w/f/x",
+                "w/a/b/c/x.rs",
+                "w/a/b/new/y.rs",
+                "w/a/d/z",
+                "w/e",
+                "w/node_modules/n/i.js",
+                "AGENTS.md",
+                "w/AGENTS.md",
+            ],
             &expect![[r#"
                 $/w/e/AGENTS.override.md
-                $/w/a/b/TEAM.md"#]],
+                $/w/a/b/TEAM.md
+                $/w/f/AGENTS.md outside: $/AGENTS.md"#]],
         );
     }
 }

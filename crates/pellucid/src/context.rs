@@ -249,7 +249,8 @@ fn file_text(report: &Report, file: &InstructionFile) -> String {
         (_, 0) => ", nothing of it is in the request".to_owned(),
         (_, bytes) => format!(", {} of {} bytes are in the request", number_of(bytes), number_of(file.size)),
     };
-    format!("{}: read{read}{sent}, sha256 {}", file.path, file.hash)
+    let target = file.target.as_ref().map(|target| format!(" (a link to {target})")).unwrap_or_default();
+    format!("{}{target}: read{read}{sent}, sha256 {}", file.path, file.hash)
 }
 
 /// What a person does not see in instruction files.

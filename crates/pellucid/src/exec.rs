@@ -233,11 +233,12 @@ fn tell_hidden(session: &Session) {
 /// Whether somebody's words are lost. A blank file loses nothing.
 fn is_loss(why: &Why) -> bool {
     match why {
-        Why::Cut { .. } | Why::OverBudget { .. } | Why::Missing | Why::Unusable { .. } => true,
+        Why::Cut { .. } | Why::OverBudget { .. } | Why::Missing | Why::Outside { .. } | Why::Unusable { .. } => true,
         Why::LeftWindow { .. }
         | Why::Blank
         | Why::Duplicate
         | Why::SwitchedOff
+        | Why::Untrusted
         | Why::OnlyOnMention
         | Why::Shadowed { .. }
         | Why::Replaced { .. } => false,

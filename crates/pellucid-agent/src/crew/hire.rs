@@ -115,6 +115,7 @@ fn take_over(setup: &mut Setup, parent: &Parent) -> Result<(), AgentError> {
             imports: now.imports,
             nested_documents: Vec::new(),
             candidates: now.candidates,
+            links: now.links,
             skills: now.skills,
             memory: now.memory,
             assistant: now.assistant,

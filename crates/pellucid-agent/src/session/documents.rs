@@ -3,10 +3,15 @@
 use pellucid_engine::documents::change;
 use pellucid_engine::documents::change::Changed;
 use pellucid_engine::documents::change::NewText;
+use pellucid_engine::facts::Candidate;
+use pellucid_engine::facts::Fate;
+use pellucid_engine::report::why_text;
 use pellucid_protocol::call::ToolCall;
 
 use super::*;
 use crate::documents;
+use crate::documents::Joining;
+use crate::gather::left_out;
 
 impl Session {
     /// Reads instruction files again, if the model is told of changes.
@@ -46,7 +51,16 @@ impl Session {
 
     /// Records the instruction files of folders that calls went to.
     pub(crate) fn record_joining_documents(&mut self) {
-        let joining = self.documents.as_mut().map(Documents::joining).unwrap_or_default();
+        let Joining { documents: joining, outside } =
+            self.documents.as_mut().map(Documents::joining).unwrap_or_default();
+        for (path, target) in outside {
+            let candidate = Candidate { path, fate: Fate::Outside { target } };
+            for omission in left_out(std::slice::from_ref(&candidate)) {
+                let message = format!("{}: {}", omission.what, why_text(&omission.why));
+                self.told.push(EventMessage::Warning { message });
+                self.omissions.push(omission);
+            }
+        }
         if joining.is_empty() {
             return;
         }

@@ -58,6 +58,8 @@ impl Status {
             | Why::Blank
             | Why::SwitchedOff
             | Why::OnlyOnMention
+            | Why::Outside { .. }
+            | Why::Untrusted
             | Why::Unusable { .. } => Self::Omitted,
         }
     }
@@ -66,7 +68,12 @@ impl Status {
         match fate {
             Fate::Absent => Self::Missing,
             Fate::Shadowed { .. } => Self::Shadowed,
-            Fate::Read | Fate::NotAFile | Fate::Unreadable { .. } | Fate::Blank => Self::Omitted,
+            Fate::Read
+            | Fate::NotAFile
+            | Fate::Unreadable { .. }
+            | Fate::Blank
+            | Fate::Outside { .. }
+            | Fate::Untrusted => Self::Omitted,
         }
     }
 }

@@ -16,7 +16,7 @@ fn find(fixture: &Fixture, cwd: &str, fallback_names: &[&str], bytes_max: usize)
     let options = DocumentOptions {
         fallback_names: fallback_names.iter().map(ToString::to_string).collect(),
         bytes_max,
-        work_tree: None,
+        ..DocumentOptions::default()
     };
     project_documents(&fixture.path(cwd), &options, &mut DocumentCache::default())
 }
@@ -47,6 +47,8 @@ fn render_candidate(candidate: &Candidate) -> String {
         Fate::NotAFile => "not a file".to_owned(),
         Fate::Unreadable { error } => format!("unreadable: {error}"),
         Fate::Blank => "blank".to_owned(),
+        Fate::Outside { target } => format!("outside: {target}"),
+        Fate::Untrusted => "untrusted".to_owned(),
     };
     format!("{} {fate}", candidate.path)
 }
@@ -252,6 +254,53 @@ fn links_are_followed_dangling_ones_claim_their_folder_and_folders_do_not() {
 }
 
 #[test]
+fn a_link_that_leads_out_of_the_project_is_left_out_with_its_target() {
+    let entries = "
+        key: K.
+        w/.git/
+        w/AGENTS.md -> one
+        w/one -> two
+        w/two -> ../key
+        w/a/AGENTS.md: A.
+        w/a/b/AGENTS.md -> ../../docs/b.md
+        w/docs/b.md: B.
+        ";
+    check(entries, "w/a/b", &[], &expect![[r#"
+        root $/w
+        document $/w/a/AGENTS.md "A." of 2
+        document $/w/a/b/AGENTS.md "B." of 2
+        $/w/AGENTS.override.md absent
+        $/w/AGENTS.md outside: $/key
+        $/w/a/AGENTS.override.md absent
+        $/w/a/AGENTS.md read
+        $/w/a/b/AGENTS.override.md absent
+        $/w/a/b/AGENTS.md read"#]]);
+    let found = find(&Fixture::new("w/.git/\nw/AGENTS.md -> a.md\nw/a.md: A."), "w", &[], 100);
+    assert_eq!(found.links.len(), 1);
+    // A name that a configuration gives leads no further than a link.
+    check("key: K.\nw/.git/", "w", &["../key"], &expect![[r#"
+        root $/w
+        $/w/AGENTS.override.md absent
+        $/w/AGENTS.md absent
+        $/w/../key outside: $/key"#]]);
+}
+
+#[test]
+fn files_of_an_untrusted_project_are_looked_for_and_not_read() {
+    let fixture = Fixture::new("w/.git/\nw/AGENTS.md: A.\nw/a/AGENTS.md: B.");
+    let options = DocumentOptions { bytes_max: 100, is_untrusted: true, ..DocumentOptions::default() };
+    let mut cache = DocumentCache::default();
+    let found = project_documents(&fixture.path("w/a"), &options, &mut cache);
+    assert_eq!(cache.n_reads(), 0);
+    expect![[r#"
+        root $/w
+        $/w/AGENTS.override.md absent
+        $/w/AGENTS.md untrusted
+        $/w/a/AGENTS.override.md absent
+        $/w/a/AGENTS.md untrusted"#]].assert_eq(&render(&fixture, &found));
+}
+
+#[test]
 fn a_link_to_a_folder_costs_every_document() {
     check(
         "w/.git/\nw/AGENTS.md: Root.\nw/a/AGENTS.md -> ../.git",
@@ -392,7 +441,11 @@ fn the_root_of_the_file_system_is_no_project() {
 fn the_folder_of_the_process_is_searched_with_the_same_result() {
     let here = env::current_dir().unwrap();
     let detour = here.join("..").join(here.file_name().unwrap());
-    let options = DocumentOptions { fallback_names: vec!["Cargo.toml".to_owned()], bytes_max: 1000, work_tree: None };
+    let options = DocumentOptions {
+        fallback_names: vec!["Cargo.toml".to_owned()],
+        bytes_max: 1000,
+        ..DocumentOptions::default()
+    };
     let mut cache = DocumentCache::default();
     let found = project_documents(&here, &options, &mut cache);
     if found.root.is_some() {
@@ -413,7 +466,7 @@ fn sixty_folders_are_read_once() {
         fixture.push_str(&format!("{folder}/AGENTS.md: Rule {i}.\n"));
     }
     let fixture = Fixture::new(&fixture);
-    let options = DocumentOptions { fallback_names: Vec::new(), bytes_max: 32_768, work_tree: None };
+    let options = DocumentOptions { bytes_max: 32_768, ..DocumentOptions::default() };
     let mut cache = DocumentCache::default();
     let found = project_documents(&fixture.path(&folder), &options, &mut cache);
     assert_eq!(found.documents.len(), 60);
@@ -424,7 +477,7 @@ fn sixty_folders_are_read_once() {
 #[test]
 fn changes_are_told_by_hash() {
     let fixture = Fixture::new("w/.git/\nw/AGENTS.md: one\nw/a/AGENTS.md: same");
-    let options = DocumentOptions { fallback_names: Vec::new(), bytes_max: 100, work_tree: None };
+    let options = DocumentOptions { bytes_max: 100, ..DocumentOptions::default() };
     let mut cache = DocumentCache::default();
     let before = project_documents(&fixture.path("w/a"), &options, &mut cache);
     let before = cache.snapshot(&before.documents);

@@ -7,7 +7,7 @@ use pellucid_engine::assistant::report::{self, FileReport};
 use pellucid_engine::bootstrap::hooks::{Hook, Listens, run_hooks};
 use pellucid_engine::bootstrap::{self, BootstrapFile, Fitted, MAX, MEMORY_NAMES, NAMES, TOTAL_MAX, for_session};
 use pellucid_engine::utf16;
-use pellucid_workspace::bootstrap_files::{self, ExtraFiles};
+use pellucid_workspace::bootstrap_files::{self, ExtraFiles, May};
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -317,7 +317,7 @@ fn disk(case: &DiskCase) -> Result<(), String> {
     }
     let place =
         |text: &str| text.replace(&*workspace.to_string_lossy(), "{WS}").replace(&*outside.to_string_lossy(), "{OUT}");
-    let loaded = bootstrap_files::load(&workspace);
+    let loaded = bootstrap_files::load(&workspace, &May::All).0;
     if let Some(expected) = &case.expect.loaded {
         let found: Vec<Loaded> = loaded.iter().map(|file| as_loaded(file, &place)).collect();
         same("loaded", &found, expected)?;

@@ -1,0 +1,123 @@
+//! Where an instruction file of a project may lie in the end, all links followed.
+//!
+//! A repository that somebody else wrote must not choose which of the user's files are sent to a model: a link to a key
+//! or a login would do. So a file is opened first, and then asked where it lies; what is read is what was asked.
+
+use std::fs;
+use std::fs::File;
+use std::io;
+use std::path::Path;
+use std::path::PathBuf;
+
+use pellucid_files::Located;
+
+/// Folders of the user's that hold configuration of agents, from their own folder.
+const OWN_FOLDERS: [&str; 4] = [".codex", ".pellucid", ".agents", ".config"];
+
+/// Folders that instruction files may lie in.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Bounds {
+    /// The project's, links followed.
+    project: Vec<PathBuf>,
+    /// The user's own, links followed. Only Markdown of theirs counts: logins and keys lie there too.
+    own: Vec<PathBuf>,
+}
+
+/// Why a file is not read.
+#[derive(Debug)]
+pub(crate) enum Refused {
+    /// It lies elsewhere.
+    Outside {
+        /// Where.
+        target: PathBuf,
+    },
+    /// It cannot be opened.
+    Io(io::Error),
+}
+
+impl From<io::Error> for Refused {
+    fn from(error: io::Error) -> Self {
+        Self::Io(error)
+    }
+}
+
+impl Bounds {
+    /// Those of a project with this top folder, for a user with this home folder of the program and this own folder.
+    pub fn new(project: &Path, home: &Path, user_home: Option<&Path>) -> Self {
+        let own = user_home.into_iter().flat_map(|user| OWN_FOLDERS.map(|name| user.join(name)));
+        let own = own.chain([home.to_owned()]).filter_map(|folder| fs::canonicalize(folder).ok());
+        Self { project: Vec::new(), own: own.collect() }.with(project)
+    }
+
+    /// With a further folder of the project.
+    #[must_use]
+    pub fn with(mut self, folder: &Path) -> Self {
+        let real = fs::canonicalize(folder).unwrap_or_else(|_| folder.to_owned());
+        // The root of the file system is no project.
+        if real.parent().is_some() && !self.project.contains(&real) {
+            self.project.push(real);
+        }
+        self
+    }
+
+    /// Whether a file may lie there.
+    fn allow(&self, real: &Path) -> bool {
+        let is_markdown = real.extension().is_some_and(|it| it.eq_ignore_ascii_case("md"));
+        self.project.iter().any(|folder| real.starts_with(folder))
+            || (is_markdown && self.own.iter().any(|folder| real.starts_with(folder)))
+    }
+
+    /// Opens a file that lies within, and says where.
+    pub(crate) fn open(&self, path: &Path) -> Result<(File, PathBuf), Refused> {
+        let Located { file, real } = Located::open(path)?;
+        if self.allow(&real) { Ok((file, real)) } else { Err(Refused::Outside { target: real }) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fixture::Fixture;
+
+    #[track_caller]
+    fn check_open(path: &str, expected: &str) {
+        let fixture = Fixture::new(
+            "
+            secret: S.
+            notes.md: N.
+            w/in.md: I.
+            w/a/deep.md: D.
+            w/out -> ../secret
+            w/chain -> link
+            w/link -> ../notes.md
+            w/inside -> a/deep.md
+            w/own -> ../user/.codex/AGENTS.md
+            w/login -> ../user/.codex/auth.json
+            w/folder -> ../elsewhere
+            elsewhere/x.md: X.
+            user/.codex/AGENTS.md: U.
+            user/.codex/auth.json: {}
+            ",
+        );
+        let bounds = Bounds::new(&fixture.path("w"), &fixture.path("home"), Some(&fixture.path("user")));
+        let found = match bounds.open(&fixture.path(path)) {
+            Ok((_, real)) => format!("{}", real.display()),
+            Err(Refused::Outside { target }) => format!("outside: {}", target.display()),
+            Err(Refused::Io(error)) => format!("{:?}", error.kind()),
+        };
+        assert_eq!(fixture.shown(found), expected, "{path}");
+    }
+
+    #[test]
+    fn files_lie_in_the_project_or_are_texts_of_the_user() {
+        check_open("w/in.md", "$/w/in.md");
+        check_open("w/inside", "$/w/a/deep.md");
+        check_open("w/own", "$/user/.codex/AGENTS.md");
+        check_open("w/login", "outside: $/user/.codex/auth.json");
+        check_open("w/out", "outside: $/secret");
+        check_open("w/chain", "outside: $/notes.md");
+        check_open("w/folder/x.md", "outside: $/elsewhere/x.md");
+        check_open("w/../secret", "outside: $/secret");
+        check_open("w/none", "NotFound");
+    }
+}

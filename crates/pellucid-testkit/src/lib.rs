@@ -1,7 +1,8 @@
 //! Test support: things that stand in for the world and fail on cue.
 //!
-//! A scripted model server on the loopback interface, a server of tools that is a shell script,
-//! workspaces built from a text, and somebody who swaps folders for links. Used as a dev-dependency by every other crate, so it depends on none of
+//! A scripted model server on the loopback interface, a server of tools that is a shell script, a
+//! terminal, workspaces built from a text, and somebody who swaps folders for links. Used as a
+//! dev-dependency by every other crate, so it depends on none of
 //! them.
 //!
 //! Not here: the embedded scripted model, which is a feature of the product (`pellucid-model`).
@@ -14,6 +15,8 @@ pub mod mock_socket;
 pub mod mock_wires;
 #[cfg(unix)]
 pub mod swapper;
+#[cfg(unix)]
+pub mod terminal;
 pub mod workspace;
 
 pub use mcp_script::McpScript;
@@ -26,4 +29,6 @@ pub use mock_socket::Say;
 pub use swapper::Swapper;
 #[cfg(unix)]
 pub use swapper::n_race_rounds;
+#[cfg(unix)]
+pub use terminal::run_at_terminal;
 pub use workspace::Workspace;

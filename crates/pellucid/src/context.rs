@@ -28,6 +28,7 @@ use crate::args::Shared;
 use crate::print;
 use crate::prompt;
 use crate::screen::Kind;
+use crate::screen::name;
 use crate::start::Failure;
 use crate::style::Paint;
 use crate::style::thousands;
@@ -213,7 +214,8 @@ fn left_out(report: &Report, paint: Paint) -> String {
     if !report.omissions.is_empty() {
         text += &format!("\n{}\n", paint.bold("not seen by the model"));
         for omission in &report.omissions {
-            let line = format!("  {} ({}): {}", omission.what, omission.slot, why_text(&omission.why));
+            let (what, why) = (&omission.what, why_text(&omission.why));
+            let line = format!("  {} ({}): {}", name(what), omission.slot, name(&why));
             text += &paint.yellow(&line);
             text.push('\n');
         }
@@ -224,14 +226,14 @@ fn left_out(report: &Report, paint: Paint) -> String {
         let file = report.files.iter().find(|file| file.path == candidate.path);
         text += &match file {
             Some(file) => format!("  {}\n", file_text(report, file)),
-            None => format!("  {}: read\n", candidate.path),
+            None => format!("  {}: read\n", name(&candidate.path)),
         };
     }
     for file in report.files.iter().filter(|file| report.candidates.iter().all(|it| it.path != file.path)) {
         text += &format!("  {}\n", file_text(report, file));
     }
     for candidate in others {
-        text += &paint.dim(&format!("  {}: {}", candidate.path, fate_text(&candidate.fate)));
+        text += &paint.dim(&format!("  {}: {}", name(&candidate.path), name(&fate_text(&candidate.fate))));
         text.push('\n');
     }
     text
@@ -249,8 +251,8 @@ fn file_text(report: &Report, file: &InstructionFile) -> String {
         (_, 0) => ", nothing of it is in the request".to_owned(),
         (_, bytes) => format!(", {} of {} bytes are in the request", number_of(bytes), number_of(file.size)),
     };
-    let target = file.target.as_ref().map(|target| format!(" (a link to {target})")).unwrap_or_default();
-    format!("{}{target}: read{read}{sent}, sha256 {}", file.path, file.hash)
+    let target = file.target.as_ref().map(|target| format!(" (a link to {})", name(target))).unwrap_or_default();
+    format!("{}{target}: read{read}{sent}, sha256 {}", name(&file.path), file.hash)
 }
 
 /// What a person does not see in instruction files.
@@ -261,7 +263,7 @@ fn hidden_text(report: &Report, paint: Paint) -> String {
             text += &format!("\n{}\n", paint.bold("seen by the model and not by you"));
         }
         for hidden in &file.hidden {
-            text += &paint.yellow(&format!("  {}:{hidden}", file.path));
+            text += &paint.yellow(&format!("  {}:{hidden}", name(&file.path)));
             text.push('\n');
         }
     }
@@ -295,6 +297,7 @@ fn origins(rows: &[&Row]) -> Vec<(String, usize, usize)> {
         {
             name += &format!(" (cut at byte {} of {size})", range.end);
         }
+        let name = crate::screen::name(&name).into_owned();
         match origins.iter_mut().find(|(known, ..)| *known == name) {
             Some((_, bytes, tokens)) => {
                 *bytes += row.bytes;

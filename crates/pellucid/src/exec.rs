@@ -36,6 +36,7 @@ use crate::args::Shared;
 use crate::exec::family::Family;
 use crate::exec::human::Human;
 use crate::exec::json::Json;
+use crate::screen::name;
 use crate::start;
 use crate::start::Failure;
 use crate::start::Opening;
@@ -208,7 +209,7 @@ pub fn opening(start: &Start, target: &Target, options: &ExecOptions) -> Result<
 fn tell_omissions(session: &Session, is_strict: bool) -> Result<(), Failure> {
     let lost: Vec<_> = session.omissions().iter().filter(|omission| is_loss(&omission.why)).collect();
     for omission in &lost {
-        style::line(&format!("warning: {}: {}", omission.what, why_text(&omission.why)));
+        style::line(&format!("warning: {}: {}", name(&omission.what), name(&why_text(&omission.why))));
     }
     if is_strict && !lost.is_empty() {
         return Err(Failure::new(
@@ -226,7 +227,7 @@ fn tell_hidden(session: &Session) {
             1 => "",
             _ => ", and elsewhere (see `pellucid context`)",
         };
-        style::line(&format!("warning: {path}:{first}{more}"));
+        style::line(&format!("warning: {}:{first}{more}", name(path)));
     }
 }
 

@@ -16,6 +16,7 @@ use std::sync::LazyLock;
 
 use pellucid_engine::visible;
 use pellucid_engine::visible::visible;
+use pellucid_engine::visible::visible_name;
 
 /// For whom something is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -100,6 +101,15 @@ pub fn line_start() -> String {
     format!("{}<{MARK_END}", MARK.as_str())
 }
 
+/// A name that stands on a line with other words: on a terminal it does not begin another line.
+pub fn name(name: &str) -> Cow<'_, str> {
+    let mark = MARK.as_str();
+    if !name.contains(['\n', '\t']) {
+        return Cow::Borrowed(name);
+    }
+    Cow::Owned(format!("{mark}({MARK_END}{name}{mark}){MARK_END}"))
+}
+
 /// A text with its marks carried out and, for a terminal, everything visible.
 fn shown(text: &str, is_terminal: bool) -> Cow<'_, str> {
     let plain = |text| if is_terminal { visible(text) } else { Cow::Borrowed(text) };
@@ -113,6 +123,11 @@ fn shown(text: &str, is_terminal: bool) -> Cow<'_, str> {
         let (code, rest) = piece.split_once(MARK_END).unwrap_or(("", piece));
         match code {
             "<" => out.push('\r'),
+            "(" if is_terminal => {
+                out += &visible_name(rest);
+                continue;
+            }
+            "(" | ")" => {}
             code => {
                 out.push_str("\x1b[");
                 out.push_str(code);
@@ -182,6 +197,11 @@ mod tests {
     fn our_own_colours_stay_and_those_of_a_text_do_not() {
         let text = painted("31", "a\u{1b}[0mb") + &line_start();
         check_shown(&text, "\u{1b}[31ma\\u{1b}[0mb\u{1b}[0m\r", "\u{1b}[31ma\u{1b}[0mb\u{1b}[0m\r");
+    }
+
+    #[test]
+    fn names_make_no_lines_of_their_own() {
+        check_shown(&format!("{}: read\n", name("a\nb")), "a\\nb: read\n", "a\nb: read\n");
     }
 
     #[test]

@@ -28,6 +28,7 @@ use crate::args::TrustArgs;
 use crate::args::TrustCommand;
 use crate::environment;
 use crate::print;
+use crate::screen::name;
 use crate::start;
 use crate::start::Failure;
 use crate::style;
@@ -133,9 +134,9 @@ fn shown(guarded: &Guarded, root: &Path) -> String {
         Standing::Changed => "changed since it was accepted",
         Standing::Accepted => "accepted",
     };
-    let mut text = format!("{} ({state})\n", guarded.file.display());
+    let mut text = format!("{} ({state})\n", name(&guarded.file.to_string_lossy()));
     for value in &guarded.values {
-        text += &format!("  {} = {}\n", value.key, value_text(value));
+        text += &format!("  {} = {}\n", name(&value.key), value_text(value));
     }
     for file in named_files(guarded, root) {
         text += &format!("  note: {} lies in the project; whoever changes it changes what is used\n", file.display());
@@ -205,7 +206,7 @@ fn list(home: &Path) -> Result<ExitCode, Failure> {
             Some(_) => "changed: does not count",
             None => "gone",
         };
-        text += &format!("{}  {state}  {digest}\n", file.display());
+        text += &format!("{}  {state}  {digest}\n", name(&file.to_string_lossy()));
     }
     if text.is_empty() {
         "Nothing was accepted yet.\n".clone_into(&mut text);

@@ -232,6 +232,13 @@ mod tests {
             ("work/.git/HEAD", ""),
             ("work/.codex/config.toml", "model = \"m\"\nnotify = [\"x\"]\n[mcp_servers.a]\ncommand = \"y\"\n"),
         ];
-        check_warnings(&files, &[], &expect![[r#""#]]).await;
+        check_warnings(&files, &[], &expect![[r#"
+            [
+              {
+                "summary": "A part of the project's configuration is not applied until you accept it.",
+                "details": "$R/work/.codex/config.toml:2: not applied, as nobody has accepted them: notify, mcp_servers.a; `pellucid trust accept $R/work` shows and accepts them",
+                "path": "$R/work/.codex/config.toml"
+              }
+            ]"#]]).await;
     }
 }

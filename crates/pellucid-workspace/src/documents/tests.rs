@@ -265,7 +265,11 @@ fn a_link_that_leads_out_of_the_project_is_left_out_with_its_target() {
         w/a/b/AGENTS.md -> ../../docs/b.md
         w/docs/b.md: B.
         ";
-    check(entries, "w/a/b", &[], &expect![[r#"
+    check(
+        entries,
+        "w/a/b",
+        &[],
+        &expect![[r#"
         root $/w
         document $/w/a/AGENTS.md "A." of 2
         document $/w/a/b/AGENTS.md "B." of 2
@@ -274,15 +278,44 @@ fn a_link_that_leads_out_of_the_project_is_left_out_with_its_target() {
         $/w/a/AGENTS.override.md absent
         $/w/a/AGENTS.md read
         $/w/a/b/AGENTS.override.md absent
-        $/w/a/b/AGENTS.md read"#]]);
+        $/w/a/b/AGENTS.md read"#]],
+    );
     let found = find(&Fixture::new("w/.git/\nw/AGENTS.md -> a.md\nw/a.md: A."), "w", &[], 100);
     assert_eq!(found.links.len(), 1);
     // A name that a configuration gives leads no further than a link.
-    check("key: K.\nw/.git/", "w", &["../key"], &expect![[r#"
+    check(
+        "key: K.\nw/.git/",
+        "w",
+        &["../key"],
+        &expect![[r#"
         root $/w
         $/w/AGENTS.override.md absent
         $/w/AGENTS.md absent
-        $/w/../key outside: $/key"#]]);
+        $/w/../key outside: $/key"#]],
+    );
+}
+
+#[test]
+fn a_link_that_is_exchanged_all_the_time_never_brings_in_what_lies_outside() {
+    let fixture = Fixture::new("key: KEY\nw/.git/\nw/good.md: Good.\nw/AGENTS.md -> good.md");
+    let is_over = std::sync::atomic::AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            let (link, next) = (fixture.path("w/AGENTS.md"), fixture.path("w/next"));
+            for target in ["../key", "good.md"].iter().cycle() {
+                if is_over.load(std::sync::atomic::Ordering::Relaxed) {
+                    break;
+                }
+                std::os::unix::fs::symlink(target, &next).unwrap();
+                fs::rename(&next, &link).unwrap();
+            }
+        });
+        for _ in 0..300 {
+            let found = find(&fixture, "w", &[], 100);
+            assert!(found.documents.iter().all(|document| document.bytes == b"Good."), "{found:?}");
+        }
+        is_over.store(true, std::sync::atomic::Ordering::Relaxed);
+    });
 }
 
 #[test]
@@ -297,7 +330,8 @@ fn files_of_an_untrusted_project_are_looked_for_and_not_read() {
         $/w/AGENTS.override.md absent
         $/w/AGENTS.md untrusted
         $/w/a/AGENTS.override.md absent
-        $/w/a/AGENTS.md untrusted"#]].assert_eq(&render(&fixture, &found));
+        $/w/a/AGENTS.md untrusted"#]]
+    .assert_eq(&render(&fixture, &found));
 }
 
 #[test]

@@ -24,6 +24,9 @@ mod sandbox;
 mod secrets;
 mod sessions;
 mod store;
+mod trust;
+#[cfg(unix)]
+mod visible;
 mod worked_example;
 
 use std::io::Write;

@@ -1,0 +1,43 @@
+//! A program at a terminal of its own, as a person would see it.
+
+use std::fs::File;
+use std::io::Read;
+use std::process::Command;
+use std::process::Stdio;
+
+use rustix::fs::Mode;
+use rustix::fs::OFlags;
+use rustix::pty::OpenptFlags;
+use rustix::termios::OptionalActions;
+
+/// Runs a command with a terminal as its standard input, output and error. Gives all bytes that it wrote there, in the
+/// order in which it wrote them and without any change by the terminal, and its exit code.
+///
+/// # Panics
+/// If there is no terminal to be had, or the command cannot be started.
+pub fn run_at_terminal(mut command: Command, input: &[u8]) -> (Vec<u8>, i32) {
+    use std::io::Write as _;
+    let control = rustix::pty::openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).expect("a pseudo terminal");
+    rustix::pty::grantpt(&control).expect("the terminal's owner");
+    rustix::pty::unlockpt(&control).expect("an unlocked terminal");
+    let name = rustix::pty::ptsname(&control, Vec::new()).expect("the terminal's name");
+    let flags = OFlags::RDWR | OFlags::NOCTTY;
+    let terminal = File::from(rustix::fs::open(name, flags, Mode::empty()).expect("the terminal"));
+    let mut settings = rustix::termios::tcgetattr(&terminal).expect("the terminal's settings");
+    settings.make_raw();
+    rustix::termios::tcsetattr(&terminal, OptionalActions::Now, &settings).expect("a terminal that changes nothing");
+    let mut control = File::from(control);
+    control.write_all(input).expect("what a person types");
+    let side = || Stdio::from(terminal.try_clone().expect("the terminal again"));
+    let mut child = command.stdin(side()).stdout(side()).stderr(side()).spawn().expect("the program");
+    // Only the child's sides are left, so that reading ends with it.
+    drop(command);
+    drop(terminal);
+    let mut seen = Vec::new();
+    let mut piece = [0; 4096];
+    // The end of a terminal is an error.
+    while let Ok(n @ 1..) = control.read(&mut piece) {
+        seen.extend_from_slice(&piece[..n]);
+    }
+    (seen, child.wait().expect("the program's end").code().unwrap_or(-1))
+}

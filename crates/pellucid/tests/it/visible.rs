@@ -1,0 +1,130 @@
+//! What a terminal is given of texts that files, models and tools bring: nothing that commands it or hides.
+
+use pellucid_testkit::run_at_terminal;
+
+use crate::World;
+
+/// Colours of a terminal, its title, a link, hidden and turned around text, a message in tags, an eight-bit command.
+const HOSTILE: &str = "A\u{1b}[8mB\u{1b}[0m\u{1b}]0;title\u{7}\u{1b}]8;;http://x\u{1b}\\C\u{8}\u{9b}31mD\u{7f}\
+    \u{202e}E\u{200b}F\u{2066}G\u{e0041}H\u{ad}I\u{feff}J";
+
+/// A name of a file that tries the same.
+const HOSTILE_NAME: &str = "n\u{1b}[8m\u{202e}ame";
+
+fn world() -> World {
+    let world = World::new("");
+    let text = format!("{HOSTILE}\n");
+    world.files.write("work/AGENTS.md", &text);
+    world.files.write(&format!("work/{HOSTILE_NAME}/AGENTS.md"), &text);
+    let skill = "---\nname: s\ndescription: \"d\\x1b[8mB\\u202eE\"\n---\nx\n";
+    world.files.write("work/.agents/skills/s/SKILL.md", skill);
+    world.files.write("home/prompts/p.md", &format!("---\ndescription: d{HOSTILE}\n---\n{HOSTILE}\n"));
+    let escaped = serde_json::to_string(&format!("printf '{HOSTILE}'")).unwrap();
+    let say = serde_json::to_string(&format!("Answer {HOSTILE}.")).unwrap();
+    let think = serde_json::to_string(&format!("Thought {HOSTILE}.")).unwrap();
+    let script = format!(
+        "[[reply]]\nthink = {think}\n[[reply.call]]\nname = \"shell_command\"\nargs = {{ command = {escaped} }}\n\n[[reply]]\nsay = {say}\n"
+    );
+    world.files.write("answer.toml", &toml_text(&script));
+    world
+}
+
+/// JSON strings are TOML strings but for a few characters that TOML wants written out.
+fn toml_text(text: &str) -> String {
+    text.replace('\u{7f}', "\\u007f")
+}
+
+/// Checks that no byte of what a terminal was given commands it, but our own colours, and that what was hidden shows.
+#[track_caller]
+fn check_terminal(world: &World, args: &[&str]) -> String {
+    let mut command = world.command(args);
+    command.env("TERM", "xterm");
+    let (seen, _) = run_at_terminal(command, b"");
+    let seen = String::from_utf8(seen).unwrap();
+    let mut rest = seen.clone();
+    for colour in ["0", "1", "2", "31", "32", "33", "36", "3;35"] {
+        rest = rest.replace(&format!("\u{1b}[{colour}m"), "");
+    }
+    let hostile = |it: &char| {
+        (it.is_control() && !matches!(it, '\n' | '\t'))
+            || matches!(it, '\u{202e}' | '\u{200b}' | '\u{2066}' | '\u{e0041}' | '\u{ad}' | '\u{feff}')
+    };
+    assert_eq!(rest.chars().find(hostile), None, "{args:?}: {rest:?}");
+    seen
+}
+
+#[track_caller]
+fn check_shows(world: &World, args: &[&str]) {
+    let seen = check_terminal(world, args);
+    assert!(seen.contains("\\u{1b}[8mB"), "{args:?}: {seen}");
+    assert!(seen.contains("\\u{202e}E"), "{args:?}: {seen}");
+}
+
+#[test]
+fn views_of_what_the_model_is_told() {
+    let world = world();
+    check_shows(&world, &["prompt", "--format", "text", "hi"]);
+    check_shows(&world, &["prompts", "list"]);
+    for args in [
+        &["context", "hi"][..],
+        &["prompt", "--full", "hi"],
+        &["context", "--form", "map", HOSTILE],
+        &["context", "-C", HOSTILE_NAME, "hi"],
+        &["prompt", "-C", HOSTILE_NAME, "hi"],
+        &["doctor", "-C", HOSTILE_NAME],
+        &["pack", "show"],
+        &["skills", "list"],
+        &["pack", "check", HOSTILE_NAME],
+        &["approvals", "explain", "--", "echo", HOSTILE],
+        &["sessions", "show", HOSTILE],
+        &["exec", "--profile", HOSTILE, "hi"],
+        &["trust", "accept", HOSTILE_NAME],
+        &["trust", "revoke", HOSTILE_NAME],
+    ] {
+        check_terminal(&world, args);
+    }
+}
+
+#[test]
+fn a_name_of_a_file_makes_no_line_of_its_own() {
+    let world = World::new("");
+    world.files.write("work/a\nwarning: forged/AGENTS.md", "x");
+    let seen = check_terminal(&world, &["context", "-C", "a\nwarning: forged", "hi"]);
+    assert!(seen.contains("work/a\\nwarning: forged/AGENTS.md: read"), "{seen}");
+    assert!(!seen.lines().any(|line| line.starts_with("warning: forged")), "{seen}");
+}
+
+#[test]
+fn a_turn_and_the_session_that_it_leaves() {
+    let world = world();
+    let script = world.files.path("answer.toml");
+    let exec = ["exec", "--skip-git-repo-check", "--color", "always", "--script", script.to_str().unwrap(), HOSTILE];
+    check_shows(&world, &exec);
+    check_terminal(&world, &["sessions", "list"]);
+    let list = world.run(&["sessions", "list", "--json"]);
+    let list: serde_json::Value = serde_json::from_str(list.out()).unwrap();
+    let id = list["sessions"][0]["id"].as_str().unwrap().to_owned();
+    check_shows(&world, &["sessions", "show", &id]);
+}
+
+#[test]
+fn pipes_and_data_get_the_bytes() {
+    let world = world();
+    let text = world.run(&["prompt", "--format", "text", "hi"]);
+    assert!(text.out().contains(HOSTILE));
+    let script = world.files.path("answer.toml");
+    let answer = world.run(&["exec", "--skip-git-repo-check", "--script", script.to_str().unwrap(), "hi"]);
+    assert_eq!(answer.out(), format!("Answer {HOSTILE}.\n"));
+    // A terminal that asks for data gets it.
+    for args in [
+        &["prompt", "--format", "body", "hi"][..],
+        &["context", "--json", "-C", HOSTILE_NAME, "hi"],
+        &["skills", "list", "--json"],
+    ] {
+        let piped = world.run(args).stdout;
+        let seen = run_at_terminal(world.command(args), b"").0;
+        let is_same = seen.windows(piped.len().min(200)).any(|part| part == &piped[..piped.len().min(200)]);
+        assert!(is_same, "{args:?}");
+        assert!(String::from_utf8(seen).unwrap().contains('\u{202e}'), "{args:?}");
+    }
+}

@@ -17,10 +17,14 @@ use crate::print;
 use crate::screen::Kind;
 use crate::start::Failure;
 use crate::start::Start;
+use crate::style;
 
 pub fn run(shared: &Shared, args: SkillsArgs) -> Result<ExitCode, Failure> {
     let SkillsCommand::List(args) = args.command;
     let start = Start::new(shared, &TurnArgs { cd: args.cd, ..TurnArgs::default() })?;
+    if start.config.layers().is_untrusted() {
+        style::note("skills of this project are left out, as it is marked as untrusted");
+    }
     let skills = skills::search(&start.config, &start.env).load();
     let has = |need: &ToolDependency| match need.kind.as_str() {
         "env_var" => Some(start.env.text(&need.value).is_some()),

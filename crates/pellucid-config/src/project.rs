@@ -10,15 +10,15 @@ use std::path::Path;
 use std::path::PathBuf;
 use std::sync::OnceLock;
 
+use pellucid_files::dot_git::DOT_GIT;
+use pellucid_files::dot_git::DotGit;
+use pellucid_files::dot_git::Tie;
 use pellucid_protocol::settings::TrustLevel;
 
 use crate::value::Table;
 
 /// The folder in a project's folders that configures it.
 pub(crate) const FOLDER: &str = ".codex";
-
-/// The entry that makes a folder a work tree of git.
-const DOT_GIT: &str = ".git";
 
 /// A folder at or above the working directory.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -61,25 +61,21 @@ fn is_here(folder: &Path) -> bool {
     std::env::current_dir().is_ok_and(|here| here.as_os_str() == folder.as_os_str())
 }
 
-/// The folder of the main repository that `cwd` is in, for worktrees too.
+/// The folder whose decision holds for the repository that `cwd` is in: that of the main repository for a further work
+/// tree, if it lists that one.
 fn main_repository(cwd: &Path) -> Option<PathBuf> {
-    let git_folder = cwd.ancestors().find_map(|folder| git_folder(&folder.join(".git")))?;
-    let common = match std::fs::read_to_string(git_folder.join("commondir")) {
-        Ok(common) => git_folder.join(common.trim_end()),
-        Err(_) => git_folder,
-    };
-    common.canonicalize().ok()?.parent().map(Path::to_owned)
-}
-
-/// The folder with a repository's data: `.git` itself, or what a file of this name points to.
-fn git_folder(dot_git: &Path) -> Option<PathBuf> {
-    // Git passes over a folder without a head, and so do we.
-    if dot_git.join("HEAD").symlink_metadata().is_ok() {
-        return Some(dot_git.to_owned());
+    let found = cwd.ancestors().find_map(|folder| {
+        let found = DotGit::read(folder)?;
+        // Git passes over a folder without a head, and so do we.
+        let is_passed_over = folder.join(DOT_GIT).is_dir() && found.git_dir.join("HEAD").symlink_metadata().is_err();
+        (!is_passed_over).then_some((folder, found))
+    });
+    let (folder, found) = found?;
+    match found.tie {
+        Tie::Own => folder.canonicalize().ok(),
+        Tie::Worktree | Tie::Named => found.common_dir.canonicalize().ok()?.parent().map(Path::to_owned),
+        Tie::Unconfirmed => None,
     }
-    let pointer = std::fs::read_to_string(dot_git).ok()?;
-    let target = pointer.strip_prefix("gitdir:")?.trim();
-    Some(dot_git.parent()?.join(target))
 }
 
 /// A project, as its folders and the user's decisions about them see it.
@@ -201,14 +197,26 @@ mod tests {
         let head = ("main/.git/HEAD", "ref: x\n");
         check_main_repository(&[head], "main/a/b", Some("main"));
         check_main_repository(&[head], "other", None);
-        let worktree =
-            [head, ("main/.git/worktrees/w/commondir", "../..\n"), ("w/.git", "gitdir: $R/main/.git/worktrees/w\n")];
-        check_main_repository(&worktree, "w/sub", Some("main"));
-        let relative =
-            [head, ("main/.git/worktrees/w/commondir", "../..\n"), ("w/.git", "gitdir: ../main/.git/worktrees/w")];
-        check_main_repository(&relative, "w", Some("main"));
+        let shared = ("main/.git/worktrees/w/commondir", "../..\n");
+        let back = ("main/.git/worktrees/w/gitdir", "$R/w/.git\n");
+        let pointer = ("w/.git", "gitdir: $R/main/.git/worktrees/w\n");
+        check_main_repository(&[head, shared, back, pointer], "w/sub", Some("main"));
+        let relative = ("w/.git", "gitdir: ../main/.git/worktrees/w");
+        check_main_repository(&[head, shared, back, relative], "w", Some("main"));
         check_main_repository(&[head, ("main/sub/.git/config", "")], "main/sub", Some("main"));
         check_main_repository(&[head, ("main/sub/.git", "nonsense")], "main/sub", Some("main"));
+    }
+
+    #[test]
+    fn a_repository_that_does_not_know_a_folder_says_nothing_about_it() {
+        let head = ("main/.git/HEAD", "ref: x\n");
+        let shared = ("main/.git/worktrees/w/commondir", "../..\n");
+        let pointer = ("w/.git", "gitdir: $R/main/.git/worktrees/w\n");
+        check_main_repository(&[head, shared, pointer], "w", None);
+        check_main_repository(&[head, ("w/.git", "gitdir: $R/main/.git\n")], "w", None);
+        check_main_repository(&[head, ("w/.git/HEAD", ""), ("w/.git/commondir", "$R/main/.git\n")], "w", None);
+        // Its own folder may lie in one that was decided about.
+        check_main_repository(&[head, ("main/w/.git", "gitdir: $R/main/.git\n")], "main/w", None);
     }
 
     #[test]

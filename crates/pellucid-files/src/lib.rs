@@ -10,12 +10,15 @@
 //! - `folder`: writing below a folder that somebody else may change at the same time
 //! - `status`: what is known about something without opening it
 //! - `target`: a file that a person named before commands ran, written when they have
+//! - `dot_git`, `git_config`: where a repository is, and what its configuration says
 //! - `private`: folders and files that nobody else on the machine can read
 //!
-//! Not here: what the files mean.
+//! Not here: what files mean, but for those two: trust, the sandbox and git must read them alike.
 
 #![warn(missing_docs)]
 
+pub mod dot_git;
+pub mod git_config;
 mod folder;
 mod identity;
 mod private;

@@ -176,17 +176,17 @@ fn the_nearest_decision_counts() {
 
 #[test]
 fn a_worktree_is_trusted_like_its_repository() {
-    world(&[
+    let files = [
         ("main/.git/HEAD", ""),
         ("main/.git/worktrees/w/commondir", "../..\n"),
         ("work/.git", "gitdir: $R/main/.git/worktrees/w\n"),
         ("work/.codex/config.toml", "model = 'w'\n"),
         ("home/config.toml", "[projects.'$R/main']\ntrust_level = 'trusted'\n"),
-    ])
-    .check(
-        |config| format!("{:?} {:?}", config.model.slug, config.permissions.trust),
-        &expect![[r#"Some("w") Some(Trusted)"#]],
-    );
+    ];
+    let shown = |config: &Config| format!("{:?} {:?}", config.model.slug, config.permissions.trust);
+    let listed = [&files[..], &[("main/.git/worktrees/w/gitdir", "$R/work/.git\n")]].concat();
+    world(&listed).check(shown, &expect![[r#"Some("w") Some(Trusted)"#]]);
+    world(&files).check(shown, &expect!["None None"]);
 }
 
 #[test]

@@ -687,8 +687,9 @@ impl Driver<'_> {
 
     fn start_git(&mut self) {
         if matches!(self.git, Git::NotAsked) {
-            let cwd = self.session.setup.gathered.facts.cwd.clone();
-            self.git = Git::Asked(tokio::task::spawn_blocking(move || metadata::repositories(cwd.as_ref())));
+            let setup = &self.session.setup;
+            let (git, cwd) = (setup.sources.git.clone(), setup.gathered.facts.cwd.clone());
+            self.git = Git::Asked(tokio::task::spawn_blocking(move || metadata::repositories(&git, cwd.as_ref())));
         }
     }
 }

@@ -23,6 +23,7 @@ use pellucid_engine::facts::Provided;
 use pellucid_engine::fragment::Omission;
 use pellucid_engine::fragment::Why;
 use pellucid_exec::policy::Policy;
+use pellucid_git::Git;
 use pellucid_model::Catalogue;
 use pellucid_model::catalogue;
 use pellucid_model::catalogue::Match;
@@ -43,6 +44,7 @@ use pellucid_workspace::shell;
 use pellucid_workspace::skills::SkillSearch;
 
 use crate::identity::VERSION;
+use crate::own_git;
 use crate::skills;
 
 /// Where what instruction files say would stand.
@@ -84,6 +86,8 @@ pub struct Sources {
     pub env: Env,
     /// The rules about commands.
     pub policy: Policy,
+    /// The agent's own git. Agents that this session starts share what it knows.
+    pub git: Git,
     catalogue: Arc<Catalogue>,
 }
 
@@ -92,17 +96,24 @@ impl Sources {
     pub fn new(config: impl Into<Arc<Config>>, env: Env) -> Self {
         let config = config.into();
         let catalogue = Arc::new(catalogue(&config.folders.home));
-        Self { config, env, policy: Policy::default(), catalogue }
+        Self::sharing(config, env, catalogue)
     }
 
     /// With a catalogue that was read before, for one of many sessions.
     pub fn sharing(config: impl Into<Arc<Config>>, env: Env, catalogue: Arc<Catalogue>) -> Self {
-        Self { config: config.into(), env, policy: Policy::default(), catalogue }
+        let config = config.into();
+        let git = own_git::of(&config, &env);
+        Self { config, env, policy: Policy::default(), git, catalogue }
     }
 
     /// The same with rules about commands.
     pub fn with_policy(self, policy: Policy) -> Self {
         Self { policy, ..self }
+    }
+
+    /// The same with the git of another session.
+    pub fn with_git(self, git: Git) -> Self {
+        Self { git, ..self }
     }
 
     /// Changes facts as a person asked for it.
@@ -176,7 +187,7 @@ impl Sources {
 
 /// Gathers the facts of a session.
 pub fn gather(sources: &Sources) -> Gathered {
-    let Sources { config, env, policy: rules, catalogue } = sources;
+    let Sources { config, env, policy: rules, catalogue, .. } = sources;
     let slug = config.model.slug.clone().unwrap_or_else(|| catalogue.default_model().to_owned());
     let (model, model_match) = sources.model(&slug);
     let cwd = &config.folders.cwd;

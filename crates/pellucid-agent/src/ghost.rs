@@ -11,6 +11,11 @@ use std::time::Duration;
 use pellucid_config::config::SnapshotSettings;
 use pellucid_engine::fragment::Origin;
 use pellucid_engine::transcript::Transcript;
+use pellucid_git::Git;
+use pellucid_git::GitError;
+use pellucid_git::ghost;
+use pellucid_git::ghost::Ghost;
+use pellucid_git::ghost::GhostLimits;
 use pellucid_protocol::event::EventMessage;
 use pellucid_protocol::feature::Feature;
 use pellucid_protocol::id::TurnId;
@@ -18,10 +23,6 @@ use pellucid_protocol::item::GhostCommit;
 use pellucid_protocol::item::Item;
 use pellucid_tools::desk::Desk;
 use pellucid_tools::desk::FromTool;
-use pellucid_workspace::git::ghost;
-use pellucid_workspace::git::ghost::Ghost;
-use pellucid_workspace::git::ghost::GhostError;
-use pellucid_workspace::git::ghost::GhostLimits;
 
 use crate::door::FaceGone;
 use crate::door::Inside;
@@ -40,6 +41,7 @@ const SHORT: usize = 7;
 /// What is made a snapshot of.
 #[derive(Debug, Clone)]
 pub(crate) struct GhostPlan {
+    git: Git,
     cwd: PathBuf,
     limits: GhostLimits,
     warns: bool,
@@ -52,6 +54,7 @@ impl GhostPlan {
             setup.sources.config.tools.snapshots;
         let standard = GhostLimits::default();
         Self {
+            git: setup.sources.git.clone(),
             cwd: setup.gathered.facts.cwd.clone().into(),
             limits: GhostLimits {
                 file_bytes: large_file_bytes
@@ -65,8 +68,9 @@ impl GhostPlan {
 
     /// Makes the snapshot, and says what came of it.
     pub(crate) async fn make(self, desk: Desk) {
-        let Self { cwd, limits, warns } = self;
-        let mut making = tokio::task::spawn_blocking(move || ghost::create(&cwd, limits));
+        let Self { git, cwd, limits, warns } = self;
+        let own = git.clone();
+        let mut making = tokio::task::spawn_blocking(move || ghost::create(&own, &cwd, limits));
         let made = match tokio::time::timeout(PATIENCE, &mut making).await {
             Ok(made) => made,
             Err(_) => {
@@ -84,11 +88,30 @@ impl GhostPlan {
                 }
                 desk.say(FromTool::Snapshot(ghost.commit)).await;
             }
-            Ok(Err(GhostError::NoRepository(_))) => {}
+            Ok(Err(GitError::NoRepository(_))) => {}
+            Ok(Err(error)) if is_lasting(&error) => {
+                // Each turn would say the same.
+                if git.is_first_complaint() {
+                    let message = format!("undo has no snapshots in this session: {error}");
+                    desk.tell(EventMessage::Warning { message }).await;
+                }
+            }
             Ok(Err(error)) => tracing::warn!(%error, "there is no snapshot to undo this turn"),
             Err(error) => tracing::error!(%error, "making a snapshot broke"),
         }
     }
+}
+
+/// Whether an error will be the same in the next turn.
+fn is_lasting(error: &GitError) -> bool {
+    matches!(
+        error,
+        GitError::Unconfined(_)
+            | GitError::Untrusted(_)
+            | GitError::Appeared(_)
+            | GitError::NoProgram
+            | GitError::Unreadable { .. }
+    )
 }
 
 /// What people should hear of what a snapshot leaves out.
@@ -159,10 +182,10 @@ pub(crate) async fn undo(session: &mut Session, id: &TurnId, inside: &Inside) ->
     let (success, message) = match session.last_snapshot() {
         None => (false, "No ghost snapshot available to undo.".to_owned()),
         Some(commit) => {
-            let GhostPlan { cwd, limits, .. } = GhostPlan::of(&session.setup);
+            let GhostPlan { git, cwd, limits, .. } = GhostPlan::of(&session.setup);
             let name = commit.id.clone();
             let short = name.get(..SHORT).unwrap_or(&name).to_owned();
-            let restored = tokio::task::spawn_blocking(move || ghost::restore(&cwd, &commit, limits)).await;
+            let restored = tokio::task::spawn_blocking(move || ghost::restore(&git, &cwd, &commit, limits)).await;
             match restored.map_err(|error| error.to_string()).and_then(|done| done.map_err(|error| error.to_string())) {
                 Ok(()) => {
                     session.undone.insert(name);

@@ -30,6 +30,7 @@ pub mod memory;
 pub mod metadata;
 mod notify;
 pub mod open;
+pub mod own_git;
 pub mod prepare;
 pub mod replay;
 pub mod restore;

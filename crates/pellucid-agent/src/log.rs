@@ -18,7 +18,6 @@ use pellucid_store::record::SessionMeta;
 use pellucid_store::record::TurnContext;
 use pellucid_store::recorder;
 use pellucid_store::recorder::Recorder;
-use pellucid_workspace::git;
 use serde_json::Value;
 
 use crate::identity::VERSION;
@@ -175,7 +174,7 @@ impl Log {
 fn repository(setup: &Setup) -> Option<Git> {
     let (folders, cwd) = (&setup.sources.config.folders, Path::new(&setup.gathered.facts.cwd));
     let known = folders.work_tree.as_deref().filter(|_| folders.cwd == cwd);
-    let found = git::Repository::discover(known.unwrap_or(cwd))?;
+    let found = pellucid_git::Repository::discover(known.unwrap_or(cwd))?;
     let head = found.head();
     Some(Git {
         commit_hash: head.as_ref().map(|head| head.commit.clone()),

@@ -6,11 +6,11 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
+use pellucid_git::Git;
 use pellucid_protocol::feature::Feature;
 use pellucid_protocol::feature::Features;
 use pellucid_protocol::id::TurnId;
 use pellucid_protocol::settings::SandboxPolicy;
-use pellucid_workspace::git;
 use serde::Serialize;
 
 /// What is known of a repository.
@@ -27,15 +27,15 @@ pub struct Repository {
 /// Repositories by their root.
 pub type Repositories = BTreeMap<String, Repository>;
 
-/// Asks git about the repository of a folder. This starts a program.
-pub fn repositories(cwd: &Path) -> Repositories {
-    let (Some(root), Some(found)) = (git::work_tree_root(cwd), git::Repository::discover(cwd)) else {
+/// Asks git about the repository of a folder. This starts a program, confined.
+pub fn repositories(git: &Git, cwd: &Path) -> Repositories {
+    let (Some(root), Some(found)) = (pellucid_git::work_tree_root(cwd), pellucid_git::Repository::discover(cwd)) else {
         return Repositories::new();
     };
     let repository = Repository {
         associated_remote_urls: found.remote_urls(),
         latest_git_commit_hash: found.head().map(|head| head.commit),
-        has_changes: git::has_changes(&root),
+        has_changes: pellucid_git::has_changes(git, cwd),
     };
     if repository == Repository::default() {
         return Repositories::new();

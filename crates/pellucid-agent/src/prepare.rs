@@ -20,7 +20,6 @@ use pellucid_protocol::settings::PromptMode;
 use pellucid_workspace::bootstrap_files;
 use pellucid_workspace::bootstrap_files::ExtraFiles;
 use pellucid_workspace::bootstrap_files::May;
-use pellucid_workspace::git;
 use pellucid_workspace::injection_files;
 use pellucid_workspace::os::Host;
 use serde::Deserialize;
@@ -170,7 +169,7 @@ fn runtime(settings: &AssistantSettings, workspace: &Path) -> Runtime {
     Runtime {
         agent: Some("main".to_owned()),
         host: host_name(),
-        repo: git::work_tree_root(workspace).as_deref().map(shown),
+        repo: pellucid_git::work_tree_root(workspace).as_deref().map(shown),
         os: Some(format!("{} {}", host.name, host.version)),
         arch: Some(host.architecture),
         channel: settings.channel.clone(),

@@ -1,12 +1,11 @@
 //! A review: a session of its own looks at changes and reports to this one.
 
-use std::path::Path;
-use std::process::Stdio;
-
 use pellucid_engine::facts::Provided;
 use pellucid_engine::fragment::Origin as Source;
 use pellucid_engine::fragment::concat;
 use pellucid_engine::review;
+use pellucid_git::Git;
+use pellucid_git::history;
 use pellucid_protocol::event::AgentContent;
 use pellucid_protocol::event::ErrorInfo;
 use pellucid_protocol::event::EventMessage;
@@ -53,7 +52,10 @@ pub(crate) async fn run(
     session.begin_turn();
     let ReviewRequest { target, user_facing_hint } = request;
     let base = match &target {
-        ReviewTarget::BaseBranch { branch } => merge_base(session.facts().cwd.as_ref(), branch).await,
+        ReviewTarget::BaseBranch { branch } => {
+            let (git, cwd) = (session.setup.sources.git.clone(), session.facts().cwd.clone());
+            merge_base(git, cwd, branch.clone()).await
+        }
         _ => None,
     };
     let prompt = concat(&review::prompt(session.pack(), &target, base.as_deref()));
@@ -190,30 +192,7 @@ async fn finish(
     inside.events.send(&mut session.log, id.as_str(), complete).await
 }
 
-/// Where this branch parted from another: from what that one follows, if that is ahead of it.
-async fn merge_base(cwd: &Path, branch: &str) -> Option<String> {
-    git(cwd, &["rev-parse", "--verify", "HEAD"]).await?;
-    git(cwd, &["rev-parse", "--verify", branch]).await?;
-    let follows = format!("{branch}@{{upstream}}");
-    let upstream = git(cwd, &["rev-parse", "--abbrev-ref", "--symbolic-full-name", &follows]).await;
-    let upstream = upstream.filter(|upstream| !upstream.is_empty());
-    let mut other = branch.to_owned();
-    if let Some(upstream) = upstream {
-        let range = format!("{branch}...{upstream}");
-        let counts = git(cwd, &["rev-list", "--left-right", "--count", &range]).await.unwrap_or_default();
-        let n_ahead = counts.split_whitespace().nth(1).and_then(|count| count.parse::<u64>().ok());
-        if n_ahead.is_some_and(|count| count > 0) {
-            other = upstream;
-        }
-    }
-    git(cwd, &["merge-base", "HEAD", &other]).await
-}
-
-/// What git prints, without the newline; absent when it fails.
-async fn git(cwd: &Path, args: &[&str]) -> Option<String> {
-    let mut command = tokio::process::Command::new("git");
-    command.args(args).current_dir(cwd).stdin(Stdio::null()).stderr(Stdio::null()).kill_on_drop(true);
-    let output = command.output().await.ok()?;
-    let text = String::from_utf8(output.stdout).ok()?;
-    output.status.success().then(|| text.trim().to_owned())
+/// Where this branch parted from another, if git says so.
+async fn merge_base(git: Git, cwd: String, branch: String) -> Option<String> {
+    tokio::task::spawn_blocking(move || history::merge_base(&git, cwd.as_ref(), &branch)).await.ok()?
 }

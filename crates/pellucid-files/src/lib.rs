@@ -18,8 +18,8 @@
 #![warn(missing_docs)]
 
 pub mod dot_git;
-pub mod git_config;
 mod folder;
+pub mod git_config;
 mod identity;
 mod private;
 mod read;

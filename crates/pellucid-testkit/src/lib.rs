@@ -1,14 +1,14 @@
 //! Test support: things that stand in for the world and fail on cue.
 //!
-//! A scripted model server on the loopback interface, a server of tools that is a shell script, a
-//! terminal, workspaces built from a text, and somebody who swaps folders for links. Used as a
-//! dev-dependency by every other crate, so it depends on none of
-//! them.
+//! A scripted model server on the loopback interface, a server of tools that is a shell script, a terminal,
+//! folders and workspaces built from a text, and somebody who swaps folders for links. Used as a dev-dependency by every
+//! other crate, so it depends on none of them.
 //!
 //! Not here: the embedded scripted model, which is a feature of the product (`pellucid-model`).
 
 #![warn(missing_docs)]
 
+pub mod fixture;
 pub mod mcp_script;
 pub mod mock_server;
 pub mod mock_socket;

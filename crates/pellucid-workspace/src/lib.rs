@@ -1,9 +1,9 @@
-//! Reads the world into facts: instruction files, standing texts, skills, shell, git, writable roots, pictures, host.
+//! Reads the world into facts: instruction files, standing texts, skills, shell, writable roots, pictures, host.
 //!
 //! Everything here looks at the disk or at an environment that the caller hands in, and returns
-//! plain values. Nothing starts a process, with one exception that says so: [`git::has_changes`].
+//! plain values. Nothing starts a process.
 //!
-//! Not here: what the facts are used for. Budgets are spent and texts are decoded by
+//! Not here: git (`pellucid-git`), and what the facts are used for. Budgets are spent and texts are decoded by
 //! `pellucid-engine`; configuration is read by `pellucid-config`.
 
 pub mod bootstrap_files;
@@ -12,7 +12,6 @@ pub mod cache;
 pub mod changes;
 pub mod custom_prompts;
 pub mod documents;
-pub mod git;
 mod glob;
 pub mod images;
 pub mod injection_files;
@@ -29,7 +28,7 @@ pub mod standing_files;
 pub mod terminal;
 
 #[cfg(test)]
-mod fixture;
+use pellucid_testkit::fixture;
 
 use std::ffi::OsString;
 

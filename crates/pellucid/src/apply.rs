@@ -2,7 +2,6 @@
 //!
 //! - `turns`: the patches that a session file holds
 //! - `base`: the files that they were made for, or are to be applied to
-//! - `git`: the program that applies the diff
 //!
 //! A session file holds patches, not the files before and after. Where the commit is known at which the
 //! session began, its patches are done once more on that commit, and what the last turn changed is the diff
@@ -10,16 +9,20 @@
 //! patches of the last turn find their places in the files that are here.
 
 mod base;
-mod git;
 mod turns;
 
 use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 use std::env;
 use std::fmt;
 use std::path::Path;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
+use pellucid_agent::own_git;
+use pellucid_git::apply::ApplyError;
+use pellucid_git::apply::Mode;
+use pellucid_git::apply::Place;
 use pellucid_patch::diff::TurnDiff;
 use pellucid_store::find;
 use pellucid_store::find::Wanted;
@@ -29,15 +32,19 @@ use pellucid_store::read::Loaded;
 use self::base::AtCommit;
 use self::base::Here;
 use self::base::Tree;
-use self::git::Git;
-use self::git::Mode;
 use self::turns::Applied;
 use crate::args::ApplyArgs;
+use crate::args::Shared;
+use crate::args::TurnArgs;
 use crate::print;
 use crate::sessions;
 use crate::start::Failure;
+use crate::start::Start;
 
-pub fn run(args: &ApplyArgs) -> Result<ExitCode, Failure> {
+/// Settings for `git apply` as `name=value`, separated by commas.
+const SETTINGS: &str = "CODEX_APPLY_GIT_CFG";
+
+pub fn run(shared: &Shared, args: &ApplyArgs) -> Result<ExitCode, Failure> {
     let cwd = env::current_dir().map_err(|error| failed(&format!("there is no working directory: {error}")))?;
     let path = session_file(args, &cwd)?;
     let loaded = read::read(&path).map_err(|error| failed(&error))?;
@@ -45,10 +52,12 @@ pub fn run(args: &ApplyArgs) -> Result<ExitCode, Failure> {
     let Some((last, before)) = turns.split_last() else {
         return Err(failed(&format!("the session {} has applied no patch", loaded.meta.id)));
     };
-    let git = Git::at(&cwd).map_err(|error| failed(&error))?;
-    let places = Places::of(&loaded, &git);
-    let exact = exact(&loaded, &git, &places, before, last);
-    let diff = choose(args, &git, &places, last, exact).map_err(|error| failed(&error))?;
+    let start = Start::new(shared, &TurnArgs::default())?;
+    let git = own_git::of(&start.config, &start.env);
+    let place = Place::at(&git, &cwd).map_err(|error| failed(&error))?;
+    let places = Places::of(&loaded, &place);
+    let exact = exact(&loaded, &place, &places, before, last);
+    let diff = choose(args, &place, &places, last, exact).map_err(|error| failed(&error))?;
     if args.print {
         return print(&diff.text);
     }
@@ -57,7 +66,7 @@ pub fn run(args: &ApplyArgs) -> Result<ExitCode, Failure> {
         (false, true) => Mode::ThreeWay,
         (false, false) => Mode::Plain,
     };
-    git.apply(&diff.text, mode).map_err(|error| failed(&error))?;
+    diff.apply(&place, mode).map_err(|error| failed(&error))?;
     let id = &loaded.meta.id;
     let done = if args.check {
         format!("The diff of session {id} fits:")
@@ -92,13 +101,29 @@ fn session_file(args: &ApplyArgs, cwd: &Path) -> Result<PathBuf, Failure> {
 struct Diff {
     text: String,
     list: String,
+    /// Below the place.
+    paths: BTreeSet<PathBuf>,
+}
+
+impl Diff {
+    fn apply(&self, place: &Place<'_>, mode: Mode) -> Result<(), ApplyError> {
+        let settings = env::var(SETTINGS).unwrap_or_default();
+        let settings = settings.split(',').map(str::trim).filter(|setting| !setting.is_empty());
+        place.apply(&self.text, &self.paths, mode, &settings.map(str::to_owned).collect::<Vec<_>>())
+    }
 }
 
 /// What the last turn changed when it ran, if that can be known.
-fn exact(loaded: &Loaded, git: &Git, places: &Places, before: &[Vec<Applied>], last: &[Applied]) -> Option<Diff> {
+fn exact(
+    loaded: &Loaded,
+    place: &Place<'_>,
+    places: &Places,
+    before: &[Vec<Applied>],
+    last: &[Applied],
+) -> Option<Diff> {
     let commit = loaded.meta.git.as_ref()?.commit_hash.as_deref()?;
     let paths = turns::paths(before.iter().flatten().chain(last), places)?;
-    let mut tree = AtCommit::read(git, commit, &paths)?;
+    let mut tree = AtCommit::read(place, commit, &paths)?;
     for turn in before {
         base::change(&mut tree, turn, places).ok()?;
     }
@@ -106,20 +131,26 @@ fn exact(loaded: &Loaded, git: &Git, places: &Places, before: &[Vec<Applied>], l
 }
 
 /// The diff that is applied.
-fn choose(args: &ApplyArgs, git: &Git, places: &Places, last: &[Applied], exact: Option<Diff>) -> Result<Diff, String> {
+fn choose(
+    args: &ApplyArgs,
+    place: &Place<'_>,
+    places: &Places,
+    last: &[Applied],
+    exact: Option<Diff>,
+) -> Result<Diff, String> {
     if let Some(exact) = &exact
         && !args.print
-        && git.apply(&exact.text, Mode::CheckReversed).is_ok()
+        && exact.apply(place, Mode::CheckReversed).is_ok()
     {
         return Err("what the session's last turn changed is in the files already; nothing was changed".to_owned());
     }
     match exact {
         // Git needs the files that the diff was made for, and knows what to do with others.
-        Some(exact) if args.three_way || args.print || git.apply(&exact.text, Mode::Check).is_ok() => Ok(exact),
+        Some(exact) if args.three_way || args.print || exact.apply(place, Mode::Check).is_ok() => Ok(exact),
         _ if args.three_way => Err("--3way needs the commit at which the session began, which is not to be had here; \
              nothing was changed"
             .to_owned()),
-        exact => diff(&mut Here::new(&git.root), last, places).map_err(|error| {
+        exact => diff(&mut Here::new(place.root()), last, places).map_err(|error| {
             let hint = if exact.is_some() { "; --3way merges and marks conflicts" } else { "" };
             format!("{error}\nNothing was changed{hint}.")
         }),
@@ -130,7 +161,8 @@ fn choose(args: &ApplyArgs, git: &Git, places: &Places, last: &[Applied], exact:
 fn diff(tree: &mut impl Tree, turn: &[Applied], places: &Places) -> Result<Diff, String> {
     let mut diff = TurnDiff::default();
     let mut before = BTreeMap::new();
-    for path in turns::paths(turn, places).ok_or_else(|| places.outside(turn))? {
+    let paths = turns::paths(turn, places).ok_or_else(|| places.outside(turn))?;
+    for path in paths.clone() {
         diff.remember(&path, tree.snapshot(&path));
         let was = tree.has(&path);
         before.insert(path, was);
@@ -151,7 +183,8 @@ fn diff(tree: &mut impl Tree, turn: &[Applied], places: &Places) -> Result<Diff,
             Some(format!("{letter} {}\n", name(path)))
         })
         .collect();
-    Ok(Diff { text, list })
+    let below = |path: PathBuf| path.strip_prefix(&places.to).map(Path::to_owned).ok();
+    Ok(Diff { text, list, paths: paths.into_iter().filter_map(below).collect() })
 }
 
 /// Where the session's files are here.
@@ -164,11 +197,11 @@ struct Places {
 }
 
 impl Places {
-    fn of(loaded: &Loaded, git: &Git) -> Self {
+    fn of(loaded: &Loaded, place: &Place<'_>) -> Self {
         let began = Path::new(&loaded.meta.cwd);
         let repository = began.ancestors().find(|folder| folder.join(".git").exists());
-        let from = if git.is_repository { repository.unwrap_or(began) } else { began };
-        Self { from: from.to_owned(), to: git.root.clone() }
+        let from = if place.is_repository() { repository.unwrap_or(began) } else { began };
+        Self { from: from.to_owned(), to: place.root().to_owned() }
     }
 
     /// A path of a patch, here. Absent if it is outside.

@@ -26,7 +26,6 @@ use pellucid_protocol::operation::Operation;
 use pellucid_protocol::operation::Submission;
 use pellucid_protocol::review::ReviewRequest;
 use pellucid_protocol::review::ReviewTarget;
-use pellucid_workspace::git;
 
 use crate::args::ExecArgs;
 use crate::args::ExecCommand;
@@ -123,7 +122,7 @@ pub fn run_job(shared: &Shared, options: &ExecOptions, job: Job) -> Result<ExitC
     start.read_rules()?;
     let is_waived = options.skip_git_repo_check || options.turn.bypass;
     let folders = &start.config.folders;
-    if !is_waived && folders.work_tree.is_none() && git::work_tree_root(&folders.cwd).is_none() {
+    if !is_waived && folders.work_tree.is_none() && pellucid_git::work_tree_root(&folders.cwd).is_none() {
         return Err(Failure::new("Not inside a trusted directory and --skip-git-repo-check was not specified."));
     }
     start.make_ready()?;

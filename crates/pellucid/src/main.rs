@@ -95,7 +95,7 @@ fn run(args: Args) -> Result<ExitCode, Failure> {
         Command::Context(args) => context::run(&shared, &args),
         Command::Compact(args) => compact::run(&shared, &args),
         Command::Demo(args) => demo::run(&args),
-        Command::Apply(args) => apply::run(&args),
+        Command::Apply(args) => apply::run(&shared, &args),
         Command::ApplyPatch(args) => Ok(apply_patch::run(&args)),
         Command::Sandbox(args) => sandbox::run(&shared, &args),
         Command::AppServer(args) => app_server::run(&shared, &args),

@@ -6,6 +6,8 @@ use std::io;
 use std::path::Path;
 use std::path::PathBuf;
 
+use pellucid_git::apply::Committed;
+use pellucid_git::apply::Place;
 use pellucid_patch::Patch;
 use pellucid_patch::Reader;
 use pellucid_patch::diff::Mode;
@@ -19,7 +21,6 @@ use pellucid_patch::parse::Hunk;
 use pellucid_patch::verify;
 
 use super::Places;
-use super::git::Git;
 use super::turns;
 use super::turns::Applied;
 
@@ -163,9 +164,17 @@ pub struct AtCommit {
 
 impl AtCommit {
     /// Reads these files. Absent if there is no such commit here, or something of it cannot be read.
-    pub fn read(git: &Git, commit: &str, paths: &BTreeSet<PathBuf>) -> Option<Self> {
-        let files = git.files(commit, paths)?;
-        Some(Self { root: git.root.clone(), files })
+    pub fn read(place: &Place<'_>, commit: &str, paths: &BTreeSet<PathBuf>) -> Option<Self> {
+        let root = place.root().to_owned();
+        let below: BTreeSet<PathBuf> =
+            paths.iter().filter_map(|path| path.strip_prefix(&root).map(Path::to_owned).ok()).collect();
+        let snapshot = |file: Committed| {
+            let mode = if file.is_program { Mode::Executable } else { Mode::Regular };
+            Snapshot { bytes: file.bytes, mode }
+        };
+        let files = place.committed(commit, &below)?;
+        let files = files.into_iter().map(|(path, file)| (root.join(path), snapshot(file))).collect();
+        Some(Self { root, files })
     }
 }
 

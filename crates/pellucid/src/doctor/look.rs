@@ -3,9 +3,9 @@
 
 use std::io::IsTerminal;
 use std::path::Path;
-use std::process::Command;
 
 use pellucid_agent::login;
+use pellucid_agent::own_git;
 use pellucid_agent::sandbox;
 use pellucid_config::Config;
 use pellucid_config::Env;
@@ -13,9 +13,10 @@ use pellucid_config::home;
 use pellucid_exec::sandbox::Backend;
 use pellucid_exec::sandbox::Finding;
 use pellucid_exec::sandbox::gaps;
+use pellucid_git::GitError;
 use pellucid_model::credentials::Stored;
 use pellucid_protocol::settings::SandboxPolicy;
-use pellucid_workspace::git;
+use pellucid_protocol::settings::TrustLevel;
 use pellucid_workspace::shell;
 use pellucid_workspace::terminal;
 use serde_json::Value;
@@ -38,7 +39,7 @@ pub fn look(shared: &Shared, cd: Option<&Path>) -> Vec<Section> {
             sections.push(configuration(&start.config));
             sections.push(model(&start.config, &start.env));
             sections.push(sandbox_section(&start.config));
-            sections.push(git_section(&start.config.folders.cwd));
+            sections.push(git_section(&start.config, &start.env));
             sections.push(shell_section(&start.env));
         }
         Err(failure) => sections.push(Section {
@@ -252,19 +253,32 @@ fn backend_json(backend: Backend, finding: &Finding) -> Value {
     json!({ "name": backend.as_str(), "state": state, "detail": detail })
 }
 
-fn git_section(cwd: &Path) -> Section {
-    let root = git::work_tree_root(cwd);
-    let said = Command::new("git").arg("--version").output().ok().filter(|it| it.status.success());
-    let version = said.map(|it| String::from_utf8_lossy(&it.stdout).trim().to_owned());
-    let place = match &root {
+fn git_section(config: &Config, env: &Env) -> Section {
+    let cwd = &config.folders.cwd;
+    let root = pellucid_git::work_tree_root(cwd);
+    let git = own_git::of(config, env);
+    let version = git.version(cwd);
+    let mut lines = vec![match &root {
         Some(root) => format!("repository {}", root.display()),
         None => "this folder is in no repository".to_owned(),
+    }];
+    if let Err(error @ GitError::Unconfined(_)) = &version {
+        lines.push(format!("{error}; requests do not say whether there are changes, and there is no undo"));
+    }
+    if root.is_some() && config.permissions.trust == Some(TrustLevel::Untrusted) {
+        lines.push("the project is marked as untrusted, so git is not run in it".to_owned());
+    }
+    let summary = match &version {
+        Ok(version) => version.clone(),
+        Err(GitError::NoProgram) => "git is not installed".to_owned(),
+        Err(_) => "git is not run here".to_owned(),
     };
+    let version = version.ok();
     Section {
         name: "git",
         state: if version.is_some() { State::Good } else { State::Note },
-        summary: version.clone().unwrap_or_else(|| "git is not installed".to_owned()),
-        lines: vec![place],
+        summary,
+        lines,
         fields: json!({ "version": version, "repository": root }),
     }
 }

@@ -8,7 +8,7 @@ use std::process::ExitCode;
 use pellucid_engine::pack::LAYOUT;
 use pellucid_engine::pack::Pack;
 use pellucid_engine::pack::slots;
-use pellucid_workspace::git::Repository;
+use pellucid_git::Repository;
 use pellucid_workspace::pack_files;
 use pellucid_workspace::pack_import;
 use pellucid_workspace::pack_import::Import;

@@ -3,9 +3,9 @@ use std::process::Command;
 
 use expect_test::Expect;
 use expect_test::expect;
+use pellucid_testkit::fixture::Fixture;
 
 use super::*;
-use crate::fixture::Fixture;
 
 const ONE: &str = "1111111111111111111111111111111111111111";
 const TWO: &str = "2222222222222222222222222222222222222222";
@@ -169,6 +169,7 @@ fn broken_references_have_no_commit() {
         "w/.git/HEAD: ref: refs/heads/main\nw/.git/refs/heads/main: 123",
         "w/.git/HEAD: ref: refs/heads/main\nw/.git/refs/heads/main: ref: refs/heads/main",
         "w/.git/HEAD: ref: refs/heads/main\nw/.git/packed-refs: xyz refs/heads/main\\n",
+        "w/.git/HEAD -> /dev/zero",
     ] {
         let expected = expect![[r#"
             no commit
@@ -216,16 +217,43 @@ fn git(folder: &Path, arguments: &[&str]) -> bool {
 }
 
 #[test]
-fn changes_and_head_of_a_real_repository() {
+fn references_are_read_together() {
+    let fixture = Fixture::new(
+        &"
+        r/packed-refs: # pack-refs\\nONE refs/heads/a\\nONE refs/heads/b\\n^TWO\\nONE refs/../x\\nxyz refs/heads/c\\n
+        r/refs/heads/b: TWO\\n
+        r/refs/heads/deep/d: TWO
+        r/refs/heads/junk: xyz
+        r/refs/heads/e.lock/
+        r/refs/heads/link -> b
+        r/refs/remotes/o/HEAD: ref: refs/remotes/o/m\\n
+        r/refs/remotes/o/m: ref: refs/heads/a\\n
+        r/refs/heads/loop: ref: refs/heads/loop
+        "
+        .replace("ONE", ONE)
+        .replace("TWO", TWO),
+    );
+    let shown: String =
+        refs::all(&fixture.path("r")).into_iter().map(|(name, id)| format!("{name} {}\n", &id[..1])).collect();
+    expect![[r#"
+        refs/heads/a 1
+        refs/heads/b 2
+        refs/heads/deep/d 2
+        refs/remotes/o/HEAD 1
+        refs/remotes/o/m 1
+    "#]]
+    .assert_eq(&shown);
+}
+
+#[test]
+fn the_head_of_a_real_repository() {
     let fixture = Fixture::new("w/a.txt: a");
     let root = fixture.path("w");
     if !git(&root, &["init", "-q"]) {
         // Without git there is nothing to compare with.
         return;
     }
-    assert_eq!(has_changes(&root), Some(true));
     assert!(git(&root, &["add", "."]) && git(&root, &["commit", "-q", "-m", "first"]));
-    assert_eq!(has_changes(&root), Some(false));
     assert!(git(&root, &["worktree", "add", "-q", "-b", "side", "../t"]));
     assert!(git(&root, &["pack-refs", "--all"]));
 
@@ -235,11 +263,4 @@ fn changes_and_head_of_a_real_repository() {
     assert_eq!(head.branch.as_deref(), Some("main"));
     assert_eq!(side.head(), Some(Head { branch: Some("side".into()), ..head }));
     assert_eq!(side.main_root(), Some(root));
-}
-
-#[test]
-fn changes_of_no_repository_are_unknown() {
-    let fixture = Fixture::new("w/.git: gitdir: /nowhere");
-    assert_eq!(has_changes(&fixture.path("w")), None);
-    assert_eq!(has_changes(&fixture.path("gone")), None);
 }

@@ -10,15 +10,20 @@ use std::path::PathBuf;
 use tempfile::TempDir;
 
 /// A folder that is removed at the end of the test.
+#[derive(Debug)]
 pub struct Fixture {
     folder: TempDir,
     root: PathBuf,
 }
 
 impl Fixture {
+    /// Draws the entries.
+    ///
+    /// # Panics
+    /// When a line is no entry, or cannot be made.
     pub fn new(entries: &str) -> Self {
-        let folder = TempDir::new().unwrap();
-        let root = folder.path().canonicalize().unwrap();
+        let folder = TempDir::new().expect("a fixture can be made");
+        let root = folder.path().canonicalize().expect("a fixture can be made");
         let fixture = Self { folder, root };
         for entry in entries.lines().map(str::trim).filter(|l| !l.is_empty()) {
             fixture.add(entry);
@@ -32,31 +37,38 @@ impl Fixture {
         &self.root
     }
 
+    /// A path in it.
     pub fn path(&self, path: &str) -> PathBuf {
         self.root.join(path)
     }
 
     /// Writes a file together with the folders it needs.
+    ///
+    /// # Panics
+    /// When it cannot.
     pub fn write(&self, path: &str, bytes: &[u8]) {
         let path = self.path(path);
-        fs::create_dir_all(path.parent().unwrap()).unwrap();
-        fs::write(path, bytes).unwrap();
+        fs::create_dir_all(path.parent().expect("a fixture can be made")).expect("a fixture can be made");
+        fs::write(path, bytes).expect("a fixture can be made");
     }
 
     /// A text with the root shown as `$`.
+    ///
+    /// # Panics
+    /// When the root is no text.
     pub fn shown(&self, text: impl AsRef<str>) -> String {
-        text.as_ref().replace(self.root.to_str().unwrap(), "$")
+        text.as_ref().replace(self.root.to_str().expect("a fixture can be made"), "$")
     }
 
     fn add(&self, entry: &str) {
         if let Some((path, target)) = entry.split_once(" -> ") {
             let path = self.path(path);
-            fs::create_dir_all(path.parent().unwrap()).unwrap();
-            std::os::unix::fs::symlink(target, path).unwrap();
+            fs::create_dir_all(path.parent().expect("a fixture can be made")).expect("a fixture can be made");
+            std::os::unix::fs::symlink(target, path).expect("a fixture can be made");
         } else if let Some(path) = entry.strip_suffix('/') {
-            fs::create_dir_all(self.path(path)).unwrap();
+            fs::create_dir_all(self.path(path)).expect("a fixture can be made");
         } else {
-            let (path, text) = entry.split_once(':').unwrap();
+            let (path, text) = entry.split_once(':').expect("a fixture can be made");
             let text = text.strip_prefix(' ').unwrap_or(text);
             self.write(path, text.replace("\\n", "\n").replace("\\t", "\t").as_bytes());
         }

@@ -1,0 +1,25 @@
+//! The agent's own git, as the configuration has it.
+//!
+//! Not here: running it (`pellucid_git`).
+
+use pellucid_config::Config;
+use pellucid_config::Env;
+use pellucid_git::Git;
+use pellucid_git::Settings;
+use pellucid_workspace::roots;
+
+use crate::sandbox;
+
+/// Git for a process with this configuration. The repository of its working folder is noted, nothing is run.
+pub fn of(config: &Config, env: &Env) -> Git {
+    let (folders, policy) = (&config.folders, &config.permissions.sandbox_policy);
+    let git = Git::new(Settings {
+        sandbox: sandbox::of(config),
+        home: folders.home.clone(),
+        variables: env.variables().clone(),
+        trust: config.permissions.trust,
+        writable: roots::writable_roots(policy, &folders.cwd, env.var_os("TMPDIR").as_deref()),
+    });
+    git.note(&folders.cwd);
+    git
+}

@@ -1,0 +1,106 @@
+//! Where branches part, and what a work tree has that no remote branch has.
+
+use std::ffi::OsString;
+use std::path::Path;
+
+use crate::private::Access;
+use crate::private::Needs;
+use crate::private::Private;
+use crate::run::Ask;
+use crate::run::Git;
+use crate::run::GitError;
+use crate::status::path;
+
+/// How much of a difference is shown.
+const DIFF_BYTES_MAX: u64 = 1 << 20;
+
+/// How many files that git does not know are shown.
+const UNTRACKED_MAX: usize = 2_000;
+
+/// How git is asked for a difference: by itself alone.
+const DIFF: [&str; 5] = ["diff", "--no-color", "--no-textconv", "--no-ext-diff", "--ignore-submodules=dirty"];
+
+/// Where this branch parted from another: from what that one follows, if that is ahead of it. Absent if that is not
+/// known.
+///
+/// Waits for processes.
+pub fn merge_base(git: &Git, cwd: &Path, branch: &str) -> Option<String> {
+    let found = || -> Result<String, GitError> {
+        let tree = git.tree(cwd)?;
+        let private = tree.private(Needs::References)?;
+        private.text(&["rev-parse", "--verify", "HEAD"])?;
+        private.text(&["rev-parse", "--verify", "--end-of-options", branch])?;
+        let follows = format!("{branch}@{{upstream}}");
+        let upstream =
+            private.text(&["rev-parse", "--abbrev-ref", "--symbolic-full-name", "--end-of-options", &follows]);
+        let upstream = upstream.unwrap_or_default().lines().last().unwrap_or_default().to_owned();
+        let mut other = branch.to_owned();
+        if !upstream.is_empty() {
+            let range = format!("{branch}...{upstream}");
+            let words = ["rev-list", "--left-right", "--count", "--end-of-options", &range];
+            let counts = private.text(&words).unwrap_or_default();
+            let n_ahead = counts.split_whitespace().nth(1).and_then(|count| count.parse::<u64>().ok());
+            if n_ahead.is_some_and(|count| count > 0) {
+                other = upstream;
+            }
+        }
+        private.text(&["merge-base", "--end-of-options", "HEAD", &other])
+    };
+    found().map_err(|error| tracing::debug!(%error, "git does not say where branches part")).ok()
+}
+
+/// What a work tree has that no remote branch has.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Ahead {
+    /// The nearest commit that a remote branch has.
+    pub commit: String,
+    /// What came after it, committed or not.
+    pub diff: String,
+}
+
+/// What the work tree of a folder has that no remote branch has.
+///
+/// Waits for processes.
+///
+/// # Errors
+/// When the folder is in no work tree, git may not be run there, there is no remote branch, or git fails.
+pub fn ahead_of_remotes(git: &Git, cwd: &Path) -> Result<Ahead, String> {
+    let tree = git.tree(cwd).map_err(|error| error.to_string())?;
+    let private = tree.private(Needs::References).map_err(|error| error.to_string())?;
+    let said = |words: &[&str]| private.text(words).map_err(|error| error.to_string());
+    if said(&["for-each-ref", "--count=1", "refs/remotes"])?.is_empty() {
+        return Err("there is no remote branch".to_owned());
+    }
+    // The commits that no remote branch has, and after them those where these begin.
+    let ahead = said(&["rev-list", "--boundary", "HEAD", "--not", "--remotes"])?;
+    let commit = match ahead.lines().find_map(|line| line.strip_prefix('-')) {
+        Some(boundary) => boundary.to_owned(),
+        None if ahead.is_empty() => said(&["rev-parse", "HEAD"])?,
+        None => return Err("no commit of it is on a remote branch".to_owned()),
+    };
+    let mut diff = difference(&private, &[commit.as_str().into()])?;
+    let untracked = Ask { n_bytes_max: 64 << 20, ..Ask::new(&["ls-files", "--others", "--exclude-standard", "-z"]) };
+    let untracked = private.bytes(untracked, Access::Read, None).map_err(|error| error.to_string())?;
+    let untracked: Vec<_> = untracked.split(|byte| *byte == 0).filter(|it| !it.is_empty()).map(path).collect();
+    if untracked.len() > UNTRACKED_MAX {
+        return Err(format!("git does not know {} of its files, which are more than are shown", untracked.len()));
+    }
+    for file in untracked.iter().filter(|file| !private.is_own(file)) {
+        diff.push_str(&difference(&private, &["--no-index".into(), "--".into(), "/dev/null".into(), file.into()])?);
+    }
+    Ok(Ahead { commit, diff })
+}
+
+fn difference(private: &Private<'_>, words: &[OsString]) -> Result<String, String> {
+    let mut ask = Ask { n_bytes_max: DIFF_BYTES_MAX, ..Ask::new(&DIFF) };
+    ask.words.extend_from_slice(words);
+    let said = private.ask(ask, Access::Read, None).map_err(|error| match error {
+        GitError::TooLong { .. } => "it is longer than 1 MiB".to_owned(),
+        error => error.to_string(),
+    })?;
+    match said.code {
+        // A difference from nothing is reported by the code 1.
+        Some(0 | 1) => Ok(String::from_utf8_lossy(&said.stdout).into_owned()),
+        _ => Err(format!("git diff failed: {}", said.stderr.trim())),
+    }
+}

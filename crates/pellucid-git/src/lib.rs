@@ -1,0 +1,42 @@
+//! Git: what is known by reading its files, and the one place where the agent runs it.
+//!
+//! A repository can name programs that git starts by itself: filters, monitors, hooks, drivers, helpers. Nobody trusts
+//! them by opening a folder. So git never sees the repository's own configuration: it is run on a folder of its own
+//! that holds the repository's index and references and the few settings that name no program (`private`), behind the
+//! sandbox, without network (`run`).
+//!
+//! - `repository`, `refs`, `remotes`: facts, without running anything
+//! - `program`: where git is
+//! - `private`: the folder that git is given instead of `.git`
+//! - `run`: running it
+//! - `objects`, `files`: what is in a commit, and what is in a work tree
+//! - `status`: whether there are changes, and which
+//! - `ghost`: snapshots, and going back to them
+//! - `apply`: what a diff makes of files, and writing that
+//! - `history`: where branches part, and what no remote has
+//!
+//! Not here: what the facts are used for, and where a `.git` leads (`pellucid_files::dot_git`).
+
+#![warn(missing_docs)]
+
+pub mod apply;
+mod files;
+pub mod ghost;
+pub mod history;
+mod objects;
+mod private;
+mod program;
+mod refs;
+mod remotes;
+mod repository;
+mod run;
+mod status;
+mod tree;
+
+pub use refs::Head;
+pub use repository::Repository;
+pub use repository::work_tree_root;
+pub use run::Git;
+pub use run::GitError;
+pub use run::Settings;
+pub use status::has_changes;

@@ -6,6 +6,7 @@
 //!
 //! - [`sessions`]: everything that can be done with stored sessions; faces begin here
 //! - [`record`], [`recorder`], [`sink`]: the lines, and writing them
+//! - `lock`: one writer for each file
 //! - [`detail`]: how much of what happens is kept
 //! - [`name`], [`names`]: where files are, and what people call them
 //! - [`walk`], [`find`]: every file, and the one that is meant
@@ -39,3 +40,5 @@ pub mod side;
 pub mod sink;
 pub mod summary;
 pub mod walk;
+
+mod lock;

@@ -6,13 +6,14 @@
 use std::fmt::Debug;
 use std::fs::File;
 use std::fs::OpenOptions;
-use std::fs::TryLockError;
 use std::io;
 use std::io::Read;
 use std::io::Seek;
 use std::io::SeekFrom;
 use std::io::Write;
 use std::path::Path;
+
+use crate::lock;
 
 /// Takes lines.
 pub trait Sink: Debug + Send {
@@ -66,8 +67,7 @@ impl FileSink {
         if !file.metadata()?.is_file() {
             return Err(io::Error::other("it is not a regular file"));
         }
-        // Some file systems know no locks; there the rule of one writer is the user's to keep.
-        if let Err(TryLockError::WouldBlock) = file.try_lock() {
+        if !lock::is_ours(&file)? {
             let why = "another process is writing to this session";
             return Err(io::Error::new(io::ErrorKind::ResourceBusy, why));
         }

@@ -5,6 +5,8 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 
 use expect_test::expect;
+use pellucid_store::sink::Existing;
+use pellucid_store::sink::FileSink;
 use serde_json::Value;
 
 use crate::Ran;
@@ -246,8 +248,12 @@ fn two_processes_do_not_write_to_one_session() {
     let world = world();
     let id = exec(&world, "hi");
     let path = file(&world, &id);
-    let lock = fs::File::options().append(true).open(&path).unwrap();
-    lock.lock().unwrap();
+    // A lock for which reading is enough keeps nobody from writing.
+    let reader = fs::File::open(&path).unwrap();
+    reader.lock().unwrap();
+    let ran = world.run(&["resume", "--script", "script.toml", &id, "go"]);
+    assert_eq!(ran.status, 0, "{}", ran.stderr);
+    let _writer = FileSink::open(&path, Existing::Needed).unwrap();
     let ran = world.run(&["resume", "--script", "script.toml", &id, "go"]);
     assert_eq!(ran.status, 1);
     assert!(ran.stderr.ends_with("another process is writing to this session\n"), "{}", ran.stderr);

@@ -31,7 +31,7 @@ const LOCAL_SERVICES: Gap =
     gap("local-services", "with network access, services of this machine are reached by their sockets too");
 const METADATA: Gap = gap(
     "metadata",
-    "under workspace-write, owners, permissions, times, attributes and flags of the user's files can be changed anywhere",
+    "under workspace-write, owners, permissions, times and attributes of the user's files can be changed anywhere",
 );
 const TOP_FOLDER: Gap = gap(
     "top-folder",
@@ -39,6 +39,10 @@ const TOP_FOLDER: Gap = gap(
 );
 const SHARED_MEMORY: Gap =
     gap("shared-memory", "shared memory and message queues of the user's other programs are reached");
+const OPEN_FILES: Gap = gap(
+    "open-files",
+    "`/proc` lists the user's other processes and the numbers of their open files, though not what these are",
+);
 const ENDS: Gap = gap("background", "what a command leaves running in the background ends with it");
 const FORCE: Gap = gap(
     "left-group",
@@ -63,6 +67,7 @@ pub fn of(backend: Backend, findings: &Findings, protection: Protection) -> Vec<
         (is_protected && is_landlock, TOP_FOLDER),
         (is_landlock, METADATA),
         (is_landlock, SHARED_MEMORY),
+        (is_landlock, OPEN_FILES),
         (is_landlock, FORCE),
         (is_landlock && is_older(6), SIGNALS),
         (is_landlock && is_older(3), TRUNCATION),
@@ -115,6 +120,7 @@ mod tests {
                 "top-folder",
                 "metadata",
                 "shared-memory",
+                "open-files",
                 "left-group",
                 "background",
                 "local-services"

@@ -19,6 +19,7 @@ use seccompiler::SeccompRule;
 use seccompiler::TargetArch;
 
 use super::HelperError;
+use crate::sandbox::Backend;
 use crate::sandbox::order::Order;
 
 /// Other processes: reading, writing and steering them.
@@ -149,21 +150,62 @@ const NEW_NAMESPACES: [i32; 7] = [
 /// differs between C libraries.
 const TYPING: [u64; 2] = [0x5412, 0x541c];
 
-/// The parts of a request's number: what kind of thing it is for, and which one of that kind.
-const KIND: u64 = 0xff00;
-const KIND_AND_NUMBER: u64 = 0xffff;
+/// Ranges of requests that are let through: those to terminals, among them what is asked of any open file (`FIONREAD`,
+/// `FIONBIO`, `FIOCLEX`), and those to sockets, which change nothing without a privilege.
+const TERMINALS: (u64, u64) = (0x5400, 0x54ff);
+const SOCKETS: (u64, u64) = (0x8900, 0x89ff);
 
-/// Requests that make, remove or change subvolumes of Btrfs. They need no more than a folder that is open for reading,
-/// and fences do not see them.
-const SUBVOLUME_KIND: u64 = 0x9400;
-const SUBVOLUMES: [u64; 9] = [1, 14, 15, 19, 23, 24, 26, 37, 63];
+/// The size of a file's blocks, `FIGETBSZ`. Its number is below all ranges.
+const BLOCK_SIZE: u64 = 2;
 
-/// Kinds of requests to file systems: those of all of them (`f`, `X`), of Btrfs and of F2FS. Some change a file that is
-/// open for reading, so they are refused where nothing may be written.
-const FILE_SYSTEM_KINDS: [u64; 4] = [0x6600, 0x5800, 0x9400, 0xf500];
+/// Further requests that are let through, with numbers above all ranges. Any other may change a file that is open for
+/// reading only, in a way that neither mounts nor fences see on every file system, so what is not known is refused.
+const FURTHER: [u64; 20] = [
+    // Terminals by newer numbers: settings of any speed, and the ends of a new terminal.
+    0x802c_542a,
+    0x402c_542b,
+    0x402c_542c,
+    0x402c_542d,
+    0x8004_5430,
+    0x4004_5431,
+    0x8004_5432,
+    0x4004_5436,
+    0x8004_5438,
+    0x8004_5439,
+    0x8004_5440,
+    // Sharing the blocks of a file with another that is open for writing.
+    0x4004_9409,
+    0x4020_940d,
+    // Asking for flags, extended flags, generation, places on the disk, the disk's label and the size of a disk.
+    0x8008_6601,
+    0x801c_581f,
+    0x8008_7601,
+    0xc020_660b,
+    0x8100_9431,
+    0x8008_1272,
+    // Asking how much chance there is.
+    0x8004_5200,
+];
 
-/// Those among them that only ask: for flags, extended flags and the places of a file on its disk.
-const ASKING: [u64; 3] = [0x8008_6601, 0x801c_581f, 0xc020_660b];
+/// Commands of `fcntl` that have every other process wait which wants to open or change the file: a lease, and the same
+/// for folders.
+const LEASES: [u64; 2] = [1024, 1040];
+
+/// Other processes: how much of the machine they get, and where. The number is in this argument, and 0 is oneself.
+/// Namespaces show none but a command's own processes, so there is nothing to refuse with them.
+const SCHEDULING: [(i64, u8); 8] = [
+    (libc::SYS_setpriority, 1),
+    (libc::SYS_ioprio_set, 1),
+    (libc::SYS_sched_setaffinity, 0),
+    (libc::SYS_sched_setscheduler, 0),
+    (libc::SYS_sched_setparam, 0),
+    (libc::SYS_sched_setattr, 0),
+    (libc::SYS_migrate_pages, 0),
+    (libc::SYS_move_pages, 0),
+];
+
+/// Calls of those that take a kind of number first, with the kind that means all processes of a user.
+const OF_A_USER: [(i64, u64); 2] = [(libc::SYS_setpriority, 2), (libc::SYS_ioprio_set, 3)];
 
 /// Families of sockets that are meant by network access.
 const FAMILIES: [i32; 4] = [libc::AF_UNIX, libc::AF_INET, libc::AF_INET6, libc::AF_NETLINK];
@@ -233,29 +275,37 @@ fn refused(order: &Order) -> Result<Rules, seccompiler::BackendError> {
     // Limits of one's own are asked for and set under the number 0.
     let limits = SeccompRule::new(vec![condition(0, SeccompCmpOp::Ne, 0)?])?;
     rules.insert(libc::SYS_prlimit64, vec![limits]);
-    rules.insert(libc::SYS_ioctl, requests(order)?);
+    rules.insert(libc::SYS_ioctl, requests()?);
+    let leases = LEASES.map(|lease| SeccompRule::new(vec![condition(1, SeccompCmpOp::Eq, lease)?]));
+    rules.insert(libc::SYS_fcntl, leases.into_iter().collect::<Result<_, _>>()?);
+    if order.backend == Backend::Landlock {
+        for (call, argument) in SCHEDULING {
+            let of_others = SeccompRule::new(vec![condition(argument, SeccompCmpOp::Ne, 0)?])?;
+            rules.entry(call).or_default().push(of_others);
+        }
+        for (call, kind) in OF_A_USER {
+            rules.entry(call).or_default().push(SeccompRule::new(vec![condition(0, SeccompCmpOp::Eq, kind)?])?);
+        }
+    }
     Ok(rules)
 }
 
-/// Requests to files and devices that are refused.
-fn requests(order: &Order) -> Result<Vec<SeccompRule>, seccompiler::BackendError> {
+/// Requests to files and devices that are refused: all that are not known to do no harm.
+fn requests() -> Result<Vec<SeccompRule>, seccompiler::BackendError> {
+    let is_below = |value| condition(1, SeccompCmpOp::Lt, value);
+    let is_above = |value| condition(1, SeccompCmpOp::Gt, value);
+    let is_not = |value| condition(1, SeccompCmpOp::Ne, value);
     let mut rules = Vec::new();
     for request in TYPING {
         rules.push(SeccompRule::new(vec![condition(1, SeccompCmpOp::Eq, request)?])?);
     }
-    for number in SUBVOLUMES {
-        let request = SUBVOLUME_KIND | number;
-        rules.push(SeccompRule::new(vec![condition(1, SeccompCmpOp::MaskedEq(KIND_AND_NUMBER), request)?])?);
+    rules.push(SeccompRule::new(vec![is_below(TERMINALS.0)?, is_not(BLOCK_SIZE)?])?);
+    rules.push(SeccompRule::new(vec![is_above(TERMINALS.1)?, is_below(SOCKETS.0)?])?);
+    let mut others = vec![is_above(SOCKETS.1)?];
+    for request in FURTHER {
+        others.push(is_not(request)?);
     }
-    if order.writable.is_empty() {
-        for kind in FILE_SYSTEM_KINDS {
-            let mut conditions = vec![condition(1, SeccompCmpOp::MaskedEq(KIND), kind)?];
-            for asking in ASKING {
-                conditions.push(condition(1, SeccompCmpOp::Ne, asking)?);
-            }
-            rules.push(SeccompRule::new(conditions)?);
-        }
-    }
+    rules.push(SeccompRule::new(others)?);
     Ok(rules)
 }
 
@@ -314,7 +364,6 @@ fn other_numbering() -> Option<BpfProgram> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sandbox::Backend;
 
     fn order(writable: &[&str], network: bool) -> Order {
         Order {
@@ -339,5 +388,14 @@ mod tests {
         assert!(has(&order(&[], false), libc::SYS_fchmod));
         assert!(!has(&order(&["/w"], false), libc::SYS_fchmod));
         assert!(has(&order(&["/w"], true), libc::SYS_ptrace));
+    }
+
+    #[test]
+    fn scheduling_is_refused_where_other_processes_have_numbers() {
+        let has = |backend| {
+            let order = Order { backend, ..order(&["/w"], false) };
+            refused(&order).unwrap().contains_key(&libc::SYS_sched_setaffinity)
+        };
+        assert_eq!([Backend::Namespaces, Backend::Bubblewrap, Backend::Landlock].map(has), [false, false, true]);
     }
 }

@@ -67,7 +67,7 @@ pub const ATTEMPTS: &[Attempt] = &[
     .gap("metadata"),
     attempt("utimes", "the times of a file", utimes).gap("metadata"),
     attempt("setxattr", "the attributes of a file", setxattr).gap("metadata"),
-    attempt("file-flags", "the flags of a file", file_flags).gap("metadata"),
+    attempt("file-flags", "the flags of a file", file_flags),
 ];
 
 pub fn write(path: &Path) -> Tried {

@@ -10,6 +10,7 @@
 //! - [`grants`]: what a person allowed for the rest of the session
 //! - [`patch`]: the decision about a patch
 //! - [`denial`]: whether a sandbox stopped a command, and what follows
+//! - [`reach`]: what a command outside of the sandbox depends on that others could change meanwhile
 //!
 //! Everything here is values in, values out: a decision never asks, reads or waits.
 //!
@@ -24,6 +25,7 @@ pub mod grants;
 pub mod part;
 pub mod patch;
 pub mod program;
+pub mod reach;
 pub mod rules;
 pub mod safe;
 pub mod wrapper;

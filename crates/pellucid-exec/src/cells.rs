@@ -11,7 +11,6 @@
 //!
 //! Not here: what cells are made of (`sandbox/helper/keeper.rs`, `sandbox/helper/cell.rs`).
 
-use std::ffi::OsString;
 use std::fs::File;
 use std::io;
 use std::io::Write;
@@ -45,8 +44,9 @@ use tokio::time::timeout;
 
 use crate::before_exec::Attachment;
 use crate::command::Command;
+use crate::pause::Kind;
+use crate::pause::Root;
 use crate::sandbox::Backend;
-use crate::sandbox::HELPER;
 use crate::sandbox::cell;
 use crate::sandbox::cell::Said;
 use crate::sandbox::cell::Told;
@@ -134,11 +134,7 @@ pub(crate) async fn start(
 
 /// The limits of a command that is for a cell, and the command itself.
 fn order_of(command: &Command, attachment: Attachment) -> Option<(Order, Told)> {
-    let (helper, args) = command.argv.get(1..)?.split_first()?;
-    if helper != HELPER {
-        return None;
-    }
-    let Ok(Stage::Run(order)) = Stage::from_args(args.iter().map(OsString::from)) else { return None };
+    let order = command.order()?;
     // One that outlives us is not ours to start.
     if order.backend != Backend::Namespaces || order.agent != Some(std::process::id()) {
         return None;
@@ -377,6 +373,11 @@ impl Inmate {
     /// The id of the cell's first process.
     pub(crate) fn id(&self) -> Option<u32> {
         self.status.is_none().then_some(self.id)
+    }
+
+    /// Where all processes of the cell come from.
+    pub(crate) fn root(&self) -> io::Result<Root> {
+        Ok(Root { handle: self.first.try_clone()?, id: self.id.cast_signed(), kind: Kind::First })
     }
 
     /// The next thing that the cell says; nothing if there will be none.

@@ -6,6 +6,10 @@ use std::io;
 use std::path::PathBuf;
 
 use crate::sandbox::HELPER;
+#[cfg(target_os = "linux")]
+use crate::sandbox::order::Order;
+#[cfg(target_os = "linux")]
+use crate::sandbox::order::Stage;
 use crate::spawner::Guarding;
 
 /// The variables of a child.
@@ -30,6 +34,19 @@ impl Command {
         match self.argv.get(1) {
             Some(first) if first == HELPER => Guarding::Itself,
             _ => Guarding::Guard,
+        }
+    }
+
+    /// What our sandbox is asked to do, if it stands before the command.
+    #[cfg(target_os = "linux")]
+    pub(crate) fn order(&self) -> Option<Order> {
+        let (helper, args) = self.argv.get(1..)?.split_first()?;
+        if helper != HELPER {
+            return None;
+        }
+        match Stage::from_args(args.iter().map(OsString::from)) {
+            Ok(Stage::Run(order)) => Some(order),
+            _ => None,
         }
     }
 

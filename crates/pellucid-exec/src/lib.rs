@@ -4,6 +4,7 @@
 //! - `service`: a program that is spoken to over its pipes
 //! - `terminal`: processes that outlive a call and can be written to
 //! - `dialogue`: processes that are talked to in lines
+//! - `pause`: stopping what is confined while something else runs
 //! - `environment`: which variables a child sees
 //! - `snapshot`: what a login shell sets up, found out once
 //! - `summary`: what a command seems to be about, for people
@@ -20,6 +21,7 @@
 
 pub mod dialogue;
 pub mod environment;
+pub mod pause;
 pub mod policy;
 pub mod process;
 pub mod programs;
@@ -35,6 +37,8 @@ pub mod text;
 mod before_exec;
 #[cfg(target_os = "linux")]
 mod cells;
+#[cfg(target_os = "linux")]
+mod census;
 mod command;
 #[cfg(target_os = "linux")]
 mod guard;

@@ -43,6 +43,9 @@ pub const TIMEOUT_EXIT_CODE: i32 = 124;
 /// How long pipes are read that stay open after the command has ended.
 const DRAIN: Duration = Duration::from_secs(2);
 
+/// How long is waited at least until the time of a command is looked at again.
+const LEAST_WAIT: Duration = Duration::from_millis(10);
+
 /// What became of a command that was started.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Finished {
@@ -122,6 +125,7 @@ pub async fn run(
     let started = Instant::now();
     let plugs = [Plug::Nothing, Plug::Pipe, Plug::Pipe];
     let mut child = spawner::spawn(command, plugs, Attachment::Nothing).await?;
+    let time_paused = child.time_paused();
     let mut stdout = Reader::new(child.take_stdout(), Stream::Stdout);
     let mut stderr = Reader::new(child.take_stderr(), Stream::Stderr);
 
@@ -129,7 +133,7 @@ pub async fn run(
         let mut reading = pin!(async { tokio::join!(stdout.read(deltas), stderr.read(deltas)) });
         let mut over = pin!(async {
             match limit {
-                Some(limit) => sleep(limit).await,
+                Some(limit) => over(limit, time_paused).await,
                 None => std::future::pending().await,
             }
         });
@@ -160,6 +164,19 @@ pub async fn run(
     }
     child.leave_alone();
     Ok(Finished { end, stdout: stdout.finish(), stderr: stderr.finish(), duration: started.elapsed() })
+}
+
+/// Waits until a time is over, without the times in which a command could do nothing.
+async fn over(limit: Duration, time_paused: impl Fn() -> Duration) {
+    let started = Instant::now();
+    sleep(limit).await;
+    loop {
+        let counted = started.elapsed().saturating_sub(time_paused());
+        match limit.checked_sub(counted) {
+            Some(left) if !left.is_zero() => sleep(left.max(LEAST_WAIT)).await,
+            _ => return,
+        }
+    }
 }
 
 impl End {

@@ -13,9 +13,11 @@ use std::os::fd::BorrowedFd;
 use std::os::fd::OwnedFd;
 use std::process::ExitStatus;
 use std::process::Stdio;
+use std::sync::Arc;
 use std::sync::OnceLock;
 use std::sync::mpsc;
 use std::thread;
+use std::time::Duration;
 
 use rustix::process::Pid;
 use rustix::process::Signal;
@@ -35,6 +37,17 @@ use crate::cells::Inmate;
 use crate::command::Command;
 #[cfg(target_os = "linux")]
 use crate::guard;
+#[cfg(target_os = "linux")]
+use crate::pause;
+#[cfg(target_os = "linux")]
+use crate::pause::Kind;
+#[cfg(target_os = "linux")]
+use crate::pause::Root;
+#[cfg(target_os = "linux")]
+use crate::pause::Start;
+use crate::pause::Tree;
+#[cfg(target_os = "linux")]
+use crate::sandbox::Backend;
 
 /// A child and its group. Both are ended when this is dropped before the child has ended.
 #[derive(Debug)]
@@ -43,6 +56,9 @@ pub(crate) struct Child {
     stdin: Option<ChildStdin>,
     stdout: Option<ChildStdout>,
     stderr: Option<ChildStderr>,
+    /// All its processes, if it is confined.
+    #[cfg(target_os = "linux")]
+    tree: Option<Arc<Tree>>,
 }
 
 #[derive(Debug)]
@@ -112,10 +128,24 @@ impl Child {
         }
     }
 
+    /// For how long it was paused. May be asked while it is waited for.
+    pub(crate) fn time_paused(&self) -> impl Fn() -> Duration + use<> {
+        #[cfg(target_os = "linux")]
+        let tree = self.tree.clone();
+        #[cfg(not(target_os = "linux"))]
+        let tree: Option<Arc<Tree>> = None;
+        move || tree.as_ref().map(|it| it.time_paused()).unwrap_or_default()
+    }
+
     /// Ends the child and everything in its group, at once.
     ///
     /// A group that is gone already is what was wanted.
     pub(crate) fn kill_group(&self) {
+        #[cfg(target_os = "linux")]
+        if let Some(tree) = self.tree.as_ref().filter(|it| it.must_be_searched()) {
+            // Whether it worked or not, the group is ended below.
+            let _is_ended = tree.end();
+        }
         match &self.process {
             Process::Own { group, .. } => drop(kill_process_group(*group, Signal::KILL)),
             #[cfg(target_os = "linux")]
@@ -142,6 +172,17 @@ impl Child {
     }
 }
 
+#[cfg(target_os = "linux")]
+impl Child {
+    /// The process above all of its processes, if it is confined in this way.
+    fn root(&self, backend: Backend) -> Option<Root> {
+        match &self.process {
+            Process::Own { group, .. } => Root::new(group.as_raw_nonzero().get(), Kind::Helper(backend)),
+            Process::Inmate(inmate) => inmate.root().ok(),
+        }
+    }
+}
+
 impl Drop for Child {
     fn drop(&mut self) {
         if let Process::Own { is_left_alone: false, .. } = &self.process {
@@ -151,16 +192,33 @@ impl Drop for Child {
         if let Process::Own { group, is_guarded: true, .. } = &self.process {
             guard::forget(*group);
         }
+        #[cfg(target_os = "linux")]
+        if let Some(tree) = &self.tree
+            && let Some(root) = tree.remains()
+        {
+            pause::left_behind(root, tree.writable.clone());
+        }
     }
 }
 
 /// Starts a command as the leader of a session of its own. `plugs` are what it reads from, writes to and complains to.
 pub(crate) async fn spawn(command: &Command, plugs: [Plug; 3], attachment: Attachment) -> io::Result<Child> {
     #[cfg(target_os = "linux")]
-    let plugs = match in_cell(command, plugs, attachment).await? {
-        Ok(child) => return Ok(child),
-        Err(plugs) => plugs,
-    };
+    if let Some(order) = command.order() {
+        // From here on a pause waits for this, until it is known what is to be paused.
+        let start = Start::begin(order.writable).await;
+        let mut child = match in_cell(command, plugs, attachment).await? {
+            Ok(child) => child,
+            Err(plugs) => on_thread(command, plugs, attachment).await?,
+        };
+        child.tree = child.root(order.backend).map(|root| start.done(root));
+        return Ok(child);
+    }
+    on_thread(command, plugs, attachment).await
+}
+
+/// Has the thread of children start a command.
+async fn on_thread(command: &Command, plugs: [Plug; 3], attachment: Attachment) -> io::Result<Child> {
     let guarding = command.guarding();
     let mut command = command.to_tokio()?;
     let [stdin, stdout, stderr] = plugs;
@@ -203,6 +261,7 @@ async fn in_cell(command: &Command, plugs: [Plug; 3], attachment: Attachment) ->
         stdin: stdin.map(|it| ChildStdin::from_std(it.into())).transpose()?,
         stdout: stdout.map(|it| ChildStdout::from_std(it.into())).transpose()?,
         stderr: stderr.map(|it| ChildStderr::from_std(it.into())).transpose()?,
+        tree: None,
     };
     Ok(Ok(child))
 }
@@ -267,5 +326,13 @@ fn start(command: &mut tokio::process::Command, is_guarded: bool) -> io::Result<
     let group = group.ok_or_else(|| io::Error::other("a new process has no id"))?;
     let (stdin, stdout, stderr) = (inner.stdin.take(), inner.stdout.take(), inner.stderr.take());
     let process = Process::Own { inner, group, is_left_alone: false, is_guarded };
-    Ok(Child { process, stdin, stdout, stderr })
+    let child = Child {
+        process,
+        stdin,
+        stdout,
+        stderr,
+        #[cfg(target_os = "linux")]
+        tree: None,
+    };
+    Ok(child)
 }

@@ -44,10 +44,6 @@ const OPEN_FILES: Gap = gap(
     "`/proc` lists the user's other processes and the numbers of their open files, though not what these are",
 );
 const ENDS: Gap = gap("background", "what a command leaves running in the background ends with it");
-const FORCE: Gap = gap(
-    "left-group",
-    "a process that left its group outlives a command that was ended by force, until somebody ends it",
-);
 const SIGNALS: Gap = gap("signals", "signals reach the user's other processes (needs Linux 6.12)");
 const TRUNCATION: Gap = gap("truncation", "files can be emptied where they cannot be written (needs Linux 6.2)");
 const DEVICES: Gap = gap("devices", "devices that the user may write can be written (Landlock is missing)");
@@ -68,7 +64,6 @@ pub fn of(backend: Backend, findings: &Findings, protection: Protection) -> Vec<
         (is_landlock, METADATA),
         (is_landlock, SHARED_MEMORY),
         (is_landlock, OPEN_FILES),
-        (is_landlock, FORCE),
         (is_landlock && is_older(6), SIGNALS),
         (is_landlock && is_older(3), TRUNCATION),
         (is_landlock || backend == Backend::Bubblewrap, ENDS),
@@ -121,7 +116,6 @@ mod tests {
                 "metadata",
                 "shared-memory",
                 "open-files",
-                "left-group",
                 "background",
                 "local-services"
             ]

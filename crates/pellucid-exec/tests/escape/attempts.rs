@@ -6,6 +6,7 @@ mod files;
 mod kernel;
 mod processes;
 mod protected;
+mod scheduling;
 mod sockets;
 
 use std::io;
@@ -81,6 +82,7 @@ pub const GROUPS: &[(&str, &[Attempt])] = &[
     ("What is protected inside of them", protected::ATTEMPTS),
     ("Network and sockets", sockets::ATTEMPTS),
     ("Other processes", processes::ATTEMPTS),
+    ("Making others wait", scheduling::ATTEMPTS),
     ("The kernel", kernel::ATTEMPTS),
 ];
 

@@ -40,6 +40,7 @@ use seccompiler::SeccompFilter;
 use seccompiler::SeccompRule;
 
 use crate::attempts::Outcome;
+use crate::pausing;
 use crate::suite;
 use crate::suite::Way;
 use crate::suite::ourselves;
@@ -48,7 +49,7 @@ use crate::suite::workspace_write;
 use crate::world::Services;
 use crate::world::World;
 
-type Checked = Result<(), String>;
+pub type Checked = Result<(), String>;
 type Check = fn(Backend, Way) -> Checked;
 
 /// Runs them; says how many failed.
@@ -78,6 +79,9 @@ pub fn run(backends: &[Backend]) -> usize {
                 tell(&format!("{backend} {}: {name}", way.as_str()), check(*backend, *way));
             }
         }
+    }
+    for backend in backends {
+        pausing::run(*backend, &mut tell);
     }
     if backends.contains(&Backend::Namespaces) {
         tell("namespaces are ready before the command comes", ready());
@@ -109,7 +113,7 @@ fn protected(
 }
 
 #[track_caller]
-fn same<T: PartialEq + std::fmt::Debug + ?Sized>(what: &str, found: &T, expected: &T) -> Checked {
+pub fn same<T: PartialEq + std::fmt::Debug + ?Sized>(what: &str, found: &T, expected: &T) -> Checked {
     if found == expected { Ok(()) } else { Err(format!("{what}: {found:?} instead of {expected:?}")) }
 }
 
@@ -222,10 +226,10 @@ fn killed(on: (Backend, Way), signal: Signal, text: &str, until: &str) -> Checke
 }
 
 /// A named pipe that every process of a command holds, so that its end is theirs.
-struct Line(File);
+pub struct Line(File);
 
 impl Line {
-    fn new(world: &World) -> Self {
+    pub fn new(world: &World) -> Self {
         let path = world.root.join("src/line");
         let mode = rustix::fs::Mode::RUSR | rustix::fs::Mode::WUSR;
         rustix::fs::mknodat(rustix::fs::CWD, &path, rustix::fs::FileType::Fifo, mode, 0).unwrap();
@@ -234,11 +238,16 @@ impl Line {
         Self(File::options().read(true).custom_flags(flags).open(&path).unwrap())
     }
 
-    fn held_by(text: &str) -> String {
+    pub fn held_by(text: &str) -> String {
         format!("exec 9> src/line; {text}")
     }
 
-    fn is_let_go(&self) -> Checked {
+    pub fn is_over(&self) -> bool {
+        let mut watched = [PollFd::new(&self.0, PollFlags::IN)];
+        matches!(rustix::event::poll(&mut watched, Some(&Timespec { tv_sec: 0, tv_nsec: 0 })), Ok(n) if n > 0)
+    }
+
+    pub fn is_let_go(&self) -> Checked {
         let mut watched = [PollFd::new(&self.0, PollFlags::IN)];
         let patience = Timespec { tv_sec: 60, tv_nsec: 0 };
         match rustix::event::poll(&mut watched, Some(&patience)).unwrap() {

@@ -6,6 +6,7 @@
 //! ```text
 //! escape                    run everything; print failures and a summary   (cargo test)
 //! escape --table            the same, with a row for every attempt         (cargo xtask escape-suite)
+//! escape pausing            only what is about pausing
 //! escape _is_up_to_date     hold docs/sandbox.md                           (cargo xtask docs)
 //! ```
 //!
@@ -21,6 +22,8 @@ mod attempts;
 mod checks;
 #[cfg(target_os = "linux")]
 mod page;
+#[cfg(target_os = "linux")]
+mod pausing;
 #[cfg(target_os = "linux")]
 mod suite;
 #[cfg(target_os = "linux")]
@@ -50,6 +53,8 @@ fn linux() -> ExitCode {
         ["attempt", name] => attempts::run_one(name),
         ["batch", names @ ..] => attempts::run_each(names),
         ["agent", backend, way, "--", command @ ..] => checks::be_agent(backend, way, command),
+        ["paused-agent", backend] => pausing::be_paused_agent(backend),
+        ["pausing"] => suite::pausing(),
         ["unmounting"] => checks::be_unmounting(),
         ["without-namespaces"] => checks::be_without_namespaces(),
         ["--table"] => suite::run(suite::Show::Table),

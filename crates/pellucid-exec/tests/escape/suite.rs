@@ -29,6 +29,7 @@ use crate::attempts::Attempt;
 use crate::attempts::Outcome;
 use crate::attempts::Under;
 use crate::checks;
+use crate::pausing;
 use crate::world::Services;
 use crate::world::World;
 
@@ -125,8 +126,24 @@ pub fn by_agent(command: &[OsString], cwd: PathBuf, env: process::Variables, sai
 
 pub type Outcomes = BTreeMap<String, (Outcome, String)>;
 
-pub fn run(show: Show) -> ExitCode {
-    let findings = sandbox(Wanted::Strongest).examine();
+/// Pauses only.
+pub fn pausing() -> ExitCode {
+    let backends = backends(&sandbox(Wanted::Strongest).examine());
+    let mut n_failed = 0;
+    for backend in backends {
+        pausing::run(backend, &mut |name, result| match result {
+            Ok(()) => println!("ok: {name}"),
+            Err(why) => {
+                n_failed += 1;
+                println!("FAILED: {name}: {why}");
+            }
+        });
+    }
+    if n_failed == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
+
+/// The backends that work here.
+fn backends(findings: &Findings) -> Vec<Backend> {
     let mut backends = Vec::new();
     for backend in Backend::of_this_system() {
         match findings.of(*backend) {
@@ -138,6 +155,12 @@ pub fn run(show: Show) -> ExitCode {
             Finding::Untried => println!("{backend}: skipped, it was not tried"),
         }
     }
+    backends
+}
+
+pub fn run(show: Show) -> ExitCode {
+    let findings = sandbox(Wanted::Strongest).examine();
+    let backends = backends(&findings);
     let control = control();
     let columns: Vec<_> = backends.iter().map(|backend| column(*backend, &findings)).collect();
     let (mut n_failed, mut n_proven, mut n_gaps) = (0, 0, 0);

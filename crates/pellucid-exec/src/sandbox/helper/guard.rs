@@ -12,6 +12,10 @@ use std::time::Duration;
 use rustix::process::Pid;
 use rustix::process::Signal;
 
+use crate::census;
+use crate::census::Process;
+use crate::census::State;
+
 /// How often is looked for processes that are still there, and how long is waited in between.
 const ROUNDS: usize = 200;
 const PAUSE: Duration = Duration::from_millis(5);
@@ -25,7 +29,7 @@ pub fn run() -> ExitCode {
         return ExitCode::SUCCESS;
     }
     for _ in 0..ROUNDS {
-        let Ok(processes) = processes() else { break };
+        let Ok(processes) = census::all() else { break };
         let doomed = doomed(&processes, &sessions);
         if doomed.is_empty() {
             return ExitCode::SUCCESS;
@@ -65,50 +69,10 @@ fn hear(mut told: impl Read) -> BTreeSet<i32> {
     sessions
 }
 
-/// A process that runs.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Process {
-    id: i32,
-    parent: i32,
-    session: i32,
-}
-
-/// Those of these sessions, and what descends from them.
+/// Those of these sessions, and what descends from them. The dead that nobody took note of yet need no end.
 fn doomed(processes: &[Process], sessions: &BTreeSet<i32>) -> BTreeSet<i32> {
-    let of_sessions = processes.iter().filter(|it| sessions.contains(&it.session)).map(|it| it.id);
-    let mut doomed: BTreeSet<i32> = of_sessions.collect();
-    loop {
-        let below = processes.iter().filter(|it| doomed.contains(&it.parent) && !doomed.contains(&it.id));
-        let below: Vec<i32> = below.map(|it| it.id).collect();
-        if below.is_empty() {
-            return doomed;
-        }
-        doomed.extend(below);
-    }
-}
-
-/// All processes that run. The dead that nobody took note of yet are none.
-fn processes() -> io::Result<Vec<Process>> {
-    let names = std::fs::read_dir("/proc")?.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
-    let ids = names.filter(|name| name.bytes().all(|byte| byte.is_ascii_digit()));
-    let stats = ids.filter_map(|id| std::fs::read(format!("/proc/{id}/stat")).ok());
-    Ok(stats.filter_map(|stat| Process::read(&String::from_utf8_lossy(&stat))).collect())
-}
-
-impl Process {
-    /// Reads `/proc/PID/stat`: id, name in brackets, state, parent, group, session.
-    fn read(stat: &str) -> Option<Self> {
-        let id = stat.split(' ').next()?.parse().ok()?;
-        // The name may hold anything, so fields are counted from its closing bracket.
-        let (_, rest) = stat.rsplit_once(')')?;
-        let mut fields = rest.split_whitespace();
-        if matches!(fields.next()?, "Z" | "X") {
-            return None;
-        }
-        let parent = fields.next()?.parse().ok()?;
-        let session = fields.nth(1)?.parse().ok()?;
-        Some(Self { id, parent, session })
-    }
+    let running: Vec<Process> = processes.iter().filter(|it| it.state != State::Dead).copied().collect();
+    census::with_descendants(&running, |it| sessions.contains(&it.session))
 }
 
 #[cfg(test)]
@@ -124,18 +88,9 @@ mod tests {
     }
 
     #[test]
-    fn a_process_is_read_whatever_its_name_is() {
-        let read = |stat| Process::read(stat);
-        assert_eq!(read("12 (a) Z (b) S 3 12 7 0 -1 4194560 1"), Some(Process { id: 12, parent: 3, session: 7 }));
-        assert_eq!(read("12 (sleep) Z 3 12 7 0"), None);
-        assert_eq!(read("nothing"), None);
-    }
-
-    #[test]
     fn what_descends_from_a_session_goes_with_it() {
-        let process = |(id, parent, session)| Process { id, parent, session };
-        let processes = [(2, 1, 2), (3, 2, 2), (4, 3, 4), (5, 4, 4), (6, 1, 6), (7, 1, 2)].map(process);
-        assert_eq!(doomed(&processes, &BTreeSet::from([2])), BTreeSet::from([2, 3, 4, 5, 7]));
-        assert_eq!(doomed(&processes, &BTreeSet::from([9])), BTreeSet::new());
+        let dead = |process| Process { state: State::Dead, ..process };
+        let [a, b, c] = [(2, 1, 2), (3, 2, 3), (4, 2, 2)].map(census::process);
+        assert_eq!(doomed(&[a, b, dead(c)], &BTreeSet::from([2])), BTreeSet::from([2, 3]));
     }
 }

@@ -120,6 +120,7 @@ async fn attempt(job: &Job, wanted: &Wanted) -> Result<Finished, NotRun> {
         let mut env = environment(job);
         let argv = permit.argv(job, &wanted.argv, &wanted.cwd, &mut env)?;
         let command = Command { argv, arg0: None, cwd: wanted.cwd.clone(), env };
+        permit.check().await?;
         let ran = run_shown(job, &wanted.call_id, &command, wanted.timeout).await;
         let finished = ran.map_err(|error| NotRun { text: error.failure_text(), status: ExecStatus::Failed })?;
         let Some(exit_code) = finished.exit_code() else { return Ok(finished) };

@@ -41,6 +41,7 @@ use crate::desk::Notice;
 use crate::patch;
 use crate::permit;
 use crate::permit::After;
+use crate::permit::Permit;
 use crate::permit::Refused;
 use crate::permit::Rights;
 use crate::script_argv::Login;
@@ -98,7 +99,8 @@ async fn run(call: &ToolCall, job: &Job) -> Result<ToolOutput, Failed> {
         return patched;
     }
     let started = start(job, call, &wanted, &argv, &cwd).await;
-    let (terminal, has_ended) = started.map_err(|failure| Failed::Told(failure.text()))?;
+    // The permit is held until the answer: a command that goes on after that does so beside the others.
+    let Started { terminal, has_ended, permit: _permit } = started.map_err(|failure| Failed::Told(failure.text()))?;
 
     let number = reservation.number();
     let begin = ExecCommandBegin {
@@ -163,15 +165,23 @@ fn shell(job: &Job, named: Option<&str>) -> PathBuf {
     }
 }
 
+/// A command in its terminal.
+struct Started {
+    terminal: Terminal,
+    /// Whether it has ended already.
+    has_ended: bool,
+    permit: Permit,
+}
+
 /// Starts the command, and once more outside of the sandbox if that stopped it at once and somebody
-/// allows it. Says whether it has ended already.
+/// allows it.
 async fn start(
     job: &Job,
     call: &ToolCall,
     wanted: &Arguments,
     argv: &[String],
     cwd: &Path,
-) -> Result<(Terminal, bool), TerminalFailure> {
+) -> Result<Started, TerminalFailure> {
     let rights = wanted.rights();
     let request = permit::Request { call_id: &call.call_id, argv, cwd, rights: &rights, tty: Some(wanted.tty) };
     let mut permit = permit::permit(job, &request).await?;
@@ -181,11 +191,14 @@ async fn start(
         let argv = permit.argv(job, argv, cwd, &mut env)?;
         let command = Command { argv, arg0: None, cwd: cwd.to_owned(), env };
         let kind = if wanted.tty { Kind::Terminal } else { Kind::Pipes };
+        permit.check().await?;
         let terminal = Terminal::start(&command, kind).await.map_err(TerminalFailure::NotStarted)?;
-        let Some((exit_code, output)) = terminal.ended_early().await else { return Ok((terminal, false)) };
+        let Some((exit_code, output)) = terminal.ended_early().await else {
+            return Ok(Started { terminal, has_ended: false, permit });
+        };
         let text = String::from_utf8_lossy(&output.bytes).into_owned();
         match permit::after(job, &request, &permit, exit_code, &[&text]).await {
-            After::NotDenied => return Ok((terminal, true)),
+            After::NotDenied => return Ok(Started { terminal, has_ended: true, permit }),
             After::Denied => return Err(TerminalFailure::Denied { exit_code, text }),
             After::Again(outside) => permit = outside,
             After::Refused(refused) => return Err(refused.into()),

@@ -27,6 +27,7 @@ mod js_repl;
 mod list_dir;
 mod login;
 mod mcp_resources;
+mod outside;
 mod patch;
 mod permit;
 mod read_file;

@@ -49,6 +49,7 @@ use crate::desk::Answer;
 use crate::desk::AskKey;
 use crate::desk::FromTool;
 use crate::desk::Notice;
+use crate::outside::Outside;
 use crate::permit;
 
 /// Applies a patch and answers as a command would.
@@ -171,16 +172,21 @@ async fn write(
     // Whoever agrees means these files, and none that a link leads to later.
     let keys: Vec<GrantKey> =
         patch.targets.iter().map(|path| GrantKey::File { path: path.to_string_lossy().into_owned() }).collect();
-    let is_asked = matches!(requirement, PatchRequirement::Ask);
-    if is_asked && !job.toolbox.grants().cover(&keys) {
-        ask(job, patch, None, &keys).await?;
-    }
     let is_confined = match job.situation.sandbox_policy {
         SandboxPolicy::DangerFullAccess | SandboxPolicy::ExternalSandbox { .. } => false,
         SandboxPolicy::ReadOnly | SandboxPolicy::WorkspaceWrite { .. } => true,
     };
+    let is_asked = matches!(requirement, PatchRequirement::Ask);
     let root = |it: WritableRoot| Root { path: it.root, identity: None, protected: it.protected, git: it.git };
     let inside = Writable::In(roots.into_iter().map(root).collect());
+    let mut outside = None;
+    if !is_confined || verified.check_writable(&inside).is_err() {
+        let paths = verified.paths().map(Path::to_owned).collect();
+        outside = Some(Outside::of_patch(job, paths).await.map_err(Unwritten::Failed)?);
+    }
+    if is_asked && !job.toolbox.grants().cover(&keys) {
+        ask(job, patch, None, &keys).await?;
+    }
     let mut writable = if is_confined { inside } else { Writable::Everywhere };
     if is_confined && let Err(error) = verified.check_writable(&writable) {
         // What the sandbox would refuse is asked about, unless somebody agreed already or cannot be asked.
@@ -190,17 +196,26 @@ async fn write(
         if let ApplyError::Outside { path, .. } = &error {
             patch.show(job, OutputStream::Stderr, &patch.refused(path)).await;
         }
+        if outside.is_none() {
+            // It lay inside a moment ago, also for the person who was asked.
+            return Err(Unwritten::Failed(error.to_string()));
+        }
         if !is_asked {
             ask(job, patch, Some(RETRY_REASON.to_owned()), &keys).await?;
         }
         writable = Writable::Only(patch.targets.clone());
+    } else if is_confined {
+        // What is written inside of the sandbox changes nothing that commands could not change.
+        outside = None;
     }
     let written = blocking(move || {
         let summary = verified.summary().to_string();
         verified.apply(&writable).map_err(|error| Failed::Told(error.to_string()))?;
         Ok(summary)
     });
-    written.await.map_err(|error| Unwritten::Failed(error.to_string()))
+    let written = written.await.map_err(|error| Unwritten::Failed(error.to_string()));
+    drop(outside);
+    written
 }
 
 async fn ask(job: &Job, patch: &Patch<'_>, reason: Option<String>, keys: &[GrantKey]) -> Result<(), Unwritten> {

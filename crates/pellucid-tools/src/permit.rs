@@ -36,6 +36,7 @@ use crate::Job;
 use crate::desk::Answer;
 use crate::desk::AskKey;
 use crate::desk::FromTool;
+use crate::outside::Outside;
 
 /// The rights that the model asks for, as its arguments say it.
 ///
@@ -72,6 +73,8 @@ pub(crate) struct Permit {
     proposed_amendment: Option<Vec<String>>,
     /// Whether programs that a repository names are kept from running.
     is_git_quiet: bool,
+    /// What holds while it runs, if it runs outside of the sandbox.
+    outside: Option<Outside>,
 }
 
 /// Why a command did not run.
@@ -107,18 +110,27 @@ pub(crate) async fn permit(job: &Job, request: &Request<'_>) -> Result<Permit, R
     };
     let is_sandboxed = decision.attempt == Attempt::Inside;
     let is_git_quiet = decision.guards_git();
-    match decision.requirement {
+    let (consent, question, proposed_amendment) = match decision.requirement {
+        Requirement::Reject { text } => return Err(Refused::ByPolicy(text)),
         Requirement::Run { is_granted, proposed_amendment } => {
             let consent = if is_granted { Consent::Given } else { Consent::NotAsked };
-            Ok(Permit { is_sandboxed, consent, proposed_amendment, is_git_quiet })
+            (consent, None, proposed_amendment)
         }
-        Requirement::Reject { text } => Err(Refused::ByPolicy(text)),
         Requirement::Ask { reason, proposed_amendment } => {
             let reason = reason.or_else(|| request.rights.justification.clone());
-            ask(job, request, &keys, reason, proposed_amendment.clone()).await?;
-            Ok(Permit { is_sandboxed, consent: Consent::Given, proposed_amendment, is_git_quiet })
+            (Consent::Given, Some(reason), proposed_amendment)
         }
+    };
+    let outside = if is_sandboxed { None } else { Some(outside(job, request, &parts).await?) };
+    if let Some(reason) = question {
+        ask(job, request, &keys, reason, proposed_amendment.clone()).await?;
     }
+    Ok(Permit { is_sandboxed, consent, proposed_amendment, is_git_quiet, outside })
+}
+
+/// Keeps what a command runs from being changed, from now on.
+async fn outside(job: &Job, request: &Request<'_>, parts: &Parts) -> Result<Outside, Refused> {
+    Outside::of_command(job, request.argv, parts, request.cwd).await.map_err(Refused::ByPolicy)
 }
 
 /// Whether a sandbox seems to have stopped a command, and if so, whether it may run without.
@@ -133,19 +145,25 @@ pub(crate) async fn after(
     if denial::denial(&ended, Platform::HERE).is_none() {
         return After::NotDenied;
     }
-    match denial::after_denial(job.situation.approval_policy, Denied::Command, permit.consent) {
-        AfterDenial::Fail => After::Denied,
-        AfterDenial::Retry => After::Again(permit.outside()),
-        AfterDenial::Ask => {
-            let parts = script::parts(request.argv);
-            let keys = keys(request, &parts, &programs(job, request, &parts));
-            let reason = Some(denial::RETRY_REASON.to_owned());
-            match ask(job, request, &keys, reason, permit.proposed_amendment.clone()).await {
-                Ok(()) => After::Again(permit.outside()),
-                Err(refused) => After::Refused(refused),
-            }
+    let after_denial = denial::after_denial(job.situation.approval_policy, Denied::Command, permit.consent);
+    if after_denial == AfterDenial::Fail {
+        return After::Denied;
+    }
+    let parts = script::parts(request.argv);
+    let outside = match outside(job, request, &parts).await {
+        Ok(outside) => outside,
+        Err(refused) => return After::Refused(refused),
+    };
+    if after_denial == AfterDenial::Ask {
+        let keys = keys(request, &parts, &programs(job, request, &parts));
+        let reason = Some(denial::RETRY_REASON.to_owned());
+        if let Err(refused) = ask(job, request, &keys, reason, permit.proposed_amendment.clone()).await {
+            return After::Refused(refused);
         }
     }
+    let consent = Consent::Given;
+    let (outside, proposed_amendment) = (Some(outside), None);
+    After::Again(Permit { is_sandboxed: false, consent, proposed_amendment, is_git_quiet: false, outside })
 }
 
 /// What follows an attempt.
@@ -162,8 +180,12 @@ pub(crate) enum After {
 }
 
 impl Permit {
-    fn outside(&self) -> Self {
-        Self { is_sandboxed: false, consent: Consent::Given, proposed_amendment: None, is_git_quiet: false }
+    /// Whether what is to be run is still what was asked about. To be asked right before it is started.
+    pub(crate) async fn check(&self) -> Result<(), Refused> {
+        match &self.outside {
+            Some(outside) => outside.check().await.map_err(Refused::ByPolicy),
+            None => Ok(()),
+        }
     }
 
     /// The command as it is started: behind the sandbox, if it runs in one. `env` becomes what it has to be given.

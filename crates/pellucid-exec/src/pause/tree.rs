@@ -32,10 +32,14 @@ use crate::census::Process;
 use crate::census::State;
 use crate::sandbox::Backend;
 
-/// How often processes are looked for, and how long is waited in between once a few rounds did not suffice.
-const ROUNDS: usize = 200;
+/// How often processes are looked for, and how long is waited in between once a few rounds did not suffice. A disk that
+/// is slow keeps a process from being stopped for a while.
+const ROUNDS: usize = 600;
 const ROUNDS_AT_ONCE: usize = 4;
 const PAUSE: Duration = Duration::from_millis(5);
+
+/// How often more is looked whether a helper that was started has begun.
+const ROUNDS_TO_BEGIN: usize = 1_400;
 
 /// In each of so many rounds, those that a waiting process waits for go on for a moment.
 const ROUNDS_TO_RELEASE: usize = 8;
@@ -150,19 +154,22 @@ impl Tree {
     /// Stops all of it. Whether that worked.
     pub(crate) fn stop(&self) -> bool {
         self.stopped().since.get_or_insert_with(Instant::now);
-        for round in 0..ROUNDS {
-            if self.is_over() {
-                return true;
-            }
+        let (mut round, mut n_left) = (0, ROUNDS + ROUNDS_TO_BEGIN);
+        while n_left > 0 && !self.is_over() {
             let Ok(processes) = census::all() else { return false };
             let members = self.root.members(&processes);
+            let has_begun = self.root.has_begun(&processes);
             let is_still = self.stop_those(&processes, &members, round);
-            if is_still && self.root.has_begun(&processes) && self.nobody_comes(&processes, members) {
+            if is_still && has_begun && self.nobody_comes(&processes, members) {
                 return true;
             }
+            if has_begun {
+                n_left = n_left.min(ROUNDS);
+            }
+            (round, n_left) = (round + 1, n_left - 1);
             rest(round);
         }
-        false
+        self.is_over()
     }
 
     /// Stops those that are not. Whether all were.
@@ -214,12 +221,21 @@ impl Tree {
 
     /// Lets those go on that were stopped by us.
     pub(crate) fn go_on(&self) {
-        let processes = census::all().unwrap_or_default();
-        let members = self.root.members(&processes);
         let ours = std::mem::take(&mut self.stopped().processes);
-        for process in by_depth(&processes, &members).into_iter().rev() {
-            if ours.get(&process.id) == Some(&process.began) {
-                send(process, Signal::CONT);
+        match census::all() {
+            Ok(processes) => {
+                let members = self.root.members(&processes);
+                for process in by_depth(&processes, &members).into_iter().rev() {
+                    if ours.get(&process.id) == Some(&process.began) {
+                        send(process, Signal::CONT);
+                    }
+                }
+            }
+            // Nobody is left standing for ever; to one that was not stopped this signal says nothing.
+            Err(_) => {
+                for id in ours.into_keys().filter_map(Pid::from_raw) {
+                    let _ = rustix::process::kill_process(id, Signal::CONT);
+                }
             }
         }
         let mut stopped = self.stopped();
@@ -235,6 +251,8 @@ impl Tree {
             let _ = rustix::process::pidfd_send_signal(&self.root.handle, Signal::KILL);
             return (0..ROUNDS).any(|_| is_over(&self.root.handle, PAUSE));
         }
+        // It is not to start anything any more. What loses its parent stays below it all the same.
+        let _ = rustix::process::pidfd_send_signal(&self.root.handle, Signal::STOP);
         for round in 0..ROUNDS {
             if self.is_over() {
                 return true;
@@ -243,8 +261,8 @@ impl Tree {
             let members = self.root.members(&processes);
             let living = by_depth(&processes, &members);
             let living: Vec<_> = living.into_iter().filter(|it| it.state != State::Dead).collect();
-            if living.is_empty() && self.root.has_begun(&processes) && self.nobody_comes(&processes, members) {
-                // Only now: while it is there, what loses its parent stays below it.
+            let is_empty = living.is_empty() && census::state(self.root.id) == State::Stopped;
+            if is_empty && self.nobody_comes(&processes, members) {
                 let _ = rustix::process::pidfd_send_signal(&self.root.handle, Signal::KILL);
                 return (0..ROUNDS).any(|_| is_over(&self.root.handle, PAUSE));
             }

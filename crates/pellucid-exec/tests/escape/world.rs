@@ -48,6 +48,8 @@ impl World {
         }
         fs::create_dir_all(world.outside.join("empty")).unwrap();
         fs::write(&world.secret, "before\n").unwrap();
+        // One that nobody has open.
+        fs::write(world.outside.join("quiet"), "before\n").unwrap();
         std::os::unix::fs::symlink(&world.outside, world.root.join("way-out")).unwrap();
         world
     }

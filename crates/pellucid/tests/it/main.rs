@@ -15,6 +15,8 @@ mod mcp;
 #[cfg(target_os = "linux")]
 mod orphans;
 mod other_packs;
+#[cfg(target_os = "linux")]
+mod pausing;
 mod recordings;
 mod reference;
 mod requests;

@@ -26,19 +26,19 @@ pub const ATTEMPTS: &[Attempt] = &[
         perl(&format!("{own} {}", said(libc::SYS_sched_setaffinity, &format!("{}, 128, $m", world.agent))), world)
     }),
     attempt("agent-scheduler", "how the agent is scheduled", |world| {
-        call(libc::SYS_sched_setscheduler, &format!("{}, 0, pack('i', 0)", world.agent))
+        call(libc::SYS_sched_setscheduler, &format!("{}, 0, my $p = pack('i', 0)", world.agent))
     }),
     attempt("agent-scheduler-settings", "the settings of that", |world| {
-        call(libc::SYS_sched_setparam, &format!("{}, pack('i', 0)", world.agent))
+        call(libc::SYS_sched_setparam, &format!("{}, my $p = pack('i', 0)", world.agent))
     }),
     attempt("agent-scheduler-attributes", "the same by a newer system call", |world| {
-        call(libc::SYS_sched_setattr, &format!("{}, pack('LLQlLQQQ', 48, 0, 0, 0, 0, 0, 0, 0), 0", world.agent))
+        call(libc::SYS_sched_setattr, &format!("{}, my $p = pack('LLQlLQQQ', 48, 0, 0, 0, 0, 0, 0, 0), 0", world.agent))
     }),
     attempt("agent-disk-priority", "the agent's turn at the disk", |world| {
         call(libc::SYS_ioprio_set, &format!("1, {}, {}", world.agent, (2 << 13) | 4))
     }),
     attempt("agent-pages", "where the agent's memory lies", |world| {
-        call(libc::SYS_migrate_pages, &format!("{}, 2, pack('Q', 1), pack('Q', 1)", world.agent))
+        call(libc::SYS_migrate_pages, &format!("{}, 2, my $p = pack('Q', 1), my $q = pack('Q', 1)", world.agent))
     }),
     attempt("agent-open-files", "the numbers of the agent's open files", |world| {
         let folder = format!("/proc/{}/fd", world.agent);
@@ -73,7 +73,7 @@ fn said(number: i64, arguments: &str) -> String {
 /// Runs a piece of Perl with the file outside open for reading. It ends with the number of an error, or 0.
 fn perl(text: &str, world: &World) -> Tried {
     let text = format!("open(F, '<', $ARGV[0]) or exit $!; {text}");
-    let ended = Command::new("perl").args(["-e", &text]).arg(&world.secret).output();
+    let ended = Command::new("perl").args(["-e", &text]).arg(world.outside.join("quiet")).output();
     let status = match ended {
         Ok(output) => output.status,
         Err(error) => return Err(Failure::Skipped(format!("perl: {error}"))),

@@ -189,3 +189,15 @@ impl End {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn a_pause_takes_no_time() {
+        let began = Instant::now();
+        over(Duration::from_secs(10), || began.elapsed().min(Duration::from_secs(7))).await;
+        assert_eq!(began.elapsed(), Duration::from_secs(17));
+    }
+}

@@ -37,9 +37,11 @@ const LOOKS: usize = 40;
 /// How long is waited for what must come.
 const PATIENCE: Duration = Duration::from_secs(60);
 
+type Check = fn(Backend) -> Checked;
+
 /// Runs them on a backend; each with its name.
 pub fn run(backend: Backend, tell: &mut impl FnMut(&str, Checked)) {
-    let checks: [(&str, fn(Backend) -> Checked); 11] = [
+    let checks: [(&str, Check); 11] = [
         ("what was looked at is what runs", swap),
         ("of two pauses the last one counts", two_pauses),
         ("fifty processes stand still and go on", fifty),

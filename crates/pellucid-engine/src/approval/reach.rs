@@ -27,8 +27,8 @@ pub fn can_change(writable: &[PathBuf], reach: &[PathBuf]) -> bool {
 /// interpreters.
 pub fn named_files(argv: &[String], parts: &Parts) -> Vec<String> {
     let mut named = Vec::new();
-    let all = parts.iter().flat_map(|part| std::iter::once(&part.words).chain(&part.inner));
-    for words in std::iter::once(argv).chain(all.map(Vec::as_slice)) {
+    let seen = parts.iter().flat_map(|part| std::iter::once(&part.words).chain(part.seen.iter().map(|it| &it.words)));
+    for words in std::iter::once(argv).chain(seen.map(Vec::as_slice)) {
         for word in named_by(words) {
             if !named.contains(word) {
                 named.push(word.clone());
@@ -60,7 +60,7 @@ mod tests {
     #[track_caller]
     fn check_named(script: &str, expected: &str) {
         let parts = script.split(';').map(|part| Part::new(words(part))).collect();
-        let parts = Parts::of_script(parts, Split::Plain).unwrap();
+        let parts = Parts::of_script("/bin/bash", parts, Split::Plain).unwrap();
         assert_eq!(named_files(&words("/bin/bash -lc SCRIPT"), &parts).join(" "), expected);
     }
 

@@ -20,6 +20,7 @@ pub use pellucid_tools::queue::Receiver;
 pub use pellucid_tools::queue::Sender;
 use tokio::sync::watch;
 
+use crate::child::Origin;
 use crate::drive;
 use crate::ghost;
 use crate::log::Log;
@@ -190,7 +191,13 @@ async fn serve(session: &mut Session, inside: &mut Inside) -> Result<(), FaceGon
                 }
             }
             Operation::Shutdown => {
-                session.jobs.toolbox.close().await;
+                for aside in session.jobs.toolbox.close().await {
+                    let warning = EventMessage::Warning { message: aside.to_string() };
+                    inside.events.send(&mut session.log, id.as_str(), warning).await?;
+                }
+                if matches!(session.setup.origin, Origin::Face(_)) {
+                    pellucid_exec::sandbox::let_go().await;
+                }
                 session.end_servers().await;
                 session.clean_login_snapshots();
                 session.setup.crew.end().await;

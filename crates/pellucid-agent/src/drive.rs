@@ -76,6 +76,11 @@ pub(crate) enum Task {
 
 /// Runs a turn to its end.
 pub(crate) async fn drive(session: &mut Session, input: TurnInput, inside: &mut Inside) -> Result<(), FaceGone> {
+    // Before anything of the project is read again.
+    for aside in session.jobs.toolbox.take_aside() {
+        let warning = EventMessage::Warning { message: aside.to_string() };
+        inside.events.send(&mut session.log, input.id.as_str(), warning).await?;
+    }
     let mut stood = match input.task {
         Task::Answer => session.stand(&input.items),
         Task::Compact | Task::UserCommand(_) => Ok(Vec::new()),

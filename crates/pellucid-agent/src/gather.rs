@@ -23,6 +23,7 @@ use pellucid_engine::facts::Provided;
 use pellucid_engine::fragment::Omission;
 use pellucid_engine::fragment::Why;
 use pellucid_exec::policy::Policy;
+use pellucid_exec::sandbox::Roots;
 use pellucid_git::Git;
 use pellucid_model::Catalogue;
 use pellucid_model::catalogue;
@@ -88,6 +89,8 @@ pub struct Sources {
     pub policy: Policy,
     /// The agent's own git. Agents that this session starts share what it knows.
     pub git: Git,
+    /// Where commands may write, as it was when that was decided. Shared with the sessions that this one starts.
+    pub roots: Arc<Roots>,
     catalogue: Arc<Catalogue>,
 }
 
@@ -103,7 +106,7 @@ impl Sources {
     pub fn sharing(config: impl Into<Arc<Config>>, env: Env, catalogue: Arc<Catalogue>) -> Self {
         let config = config.into();
         let git = own_git::of(&config, &env);
-        Self { config, env, policy: Policy::default(), git, catalogue }
+        Self { config, env, policy: Policy::default(), git, roots: Arc::default(), catalogue }
     }
 
     /// The same with rules about commands.
@@ -114,6 +117,11 @@ impl Sources {
     /// The same with the git of another session.
     pub fn with_git(self, git: Git) -> Self {
         Self { git, ..self }
+    }
+
+    /// The same with the roots of the session that starts this one.
+    pub(crate) fn with_roots(self, roots: Arc<Roots>) -> Self {
+        Self { roots, ..self }
     }
 
     /// Changes facts as a person asked for it.
@@ -143,7 +151,9 @@ impl Sources {
             facts.web_search = self.config.web_search_under(&policy);
             facts.sandbox_policy = policy;
         }
+        let before = std::mem::take(&mut facts.writable_roots);
         facts.writable_roots = self.writable_roots(&facts.sandbox_policy, facts.cwd.as_ref());
+        self.roots.decide(&paths(&before), &paths(&facts.writable_roots));
     }
 
     /// What is known of a model, with what the configuration says about it.
@@ -185,6 +195,10 @@ impl Sources {
     }
 }
 
+fn paths(names: &[String]) -> Vec<PathBuf> {
+    names.iter().map(PathBuf::from).collect()
+}
+
 /// Gathers the facts of a session.
 pub fn gather(sources: &Sources) -> Gathered {
     let Sources { config, env, policy: rules, catalogue, .. } = sources;
@@ -209,6 +223,9 @@ pub fn gather(sources: &Sources) -> Gathered {
         why: Why::Untrusted,
     }));
     let policy = &config.permissions.sandbox_policy;
+    let writable_roots = sources.writable_roots(policy, cwd);
+    // Before any command can change what their names lead to.
+    sources.roots.pin(&paths(&writable_roots));
     let shell = shell::user_shell(&|name| env.var_os(name));
     let facts = Facts {
         cwd: cwd.to_string_lossy().into_owned(),
@@ -219,7 +236,7 @@ pub fn gather(sources: &Sources) -> Gathered {
         }),
         approval_policy: config.permissions.approval_policy,
         sandbox_policy: policy.clone(),
-        writable_roots: sources.writable_roots(policy, cwd),
+        writable_roots,
         approved_prefixes: rules.rules.allowed_prefixes(),
         effort: config.model.reasoning_effort,
         summary: config.model.reasoning_summary,

@@ -3,13 +3,16 @@
 //! Not here: how commands are confined (`pellucid_exec::sandbox`), and when.
 
 use std::path::Path;
+use std::path::PathBuf;
 
 use pellucid_config::Config;
 use pellucid_config::Env;
 use pellucid_config::config::SandboxBackend;
 use pellucid_exec::sandbox::Backend;
 use pellucid_exec::sandbox::Confinement;
+use pellucid_exec::sandbox::Ground;
 use pellucid_exec::sandbox::Protection;
+use pellucid_exec::sandbox::Roots;
 use pellucid_exec::sandbox::Sandbox;
 use pellucid_exec::sandbox::SandboxError;
 use pellucid_exec::sandbox::Wanted;
@@ -47,7 +50,22 @@ pub fn confinement(
     cwd: &Path,
 ) -> Result<Confinement, SandboxError> {
     let roots = roots::writable_roots(policy, cwd, env.var_os("TMPDIR").as_deref());
-    sandbox.confinement(policy, &roots, protection(config))
+    let ground = Ground {
+        protection: protection(config),
+        cwd: cwd.to_owned(),
+        project_root: config.folders.project_root.clone(),
+        home: Some(config.folders.home.clone()),
+    };
+    sandbox.confinement(policy, &Roots::default().hold(&roots)?, &ground)
+}
+
+/// The writable root under which the home folder lies, if it lies under one. Commands cannot write there all the same.
+pub fn root_above_home(config: &Config, env: &Env) -> Option<PathBuf> {
+    let policy = &config.permissions.sandbox_policy;
+    let real = |path: &Path| std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+    let home = real(&config.folders.home);
+    let mut roots = roots::writable_roots(policy, &config.folders.cwd, env.var_os("TMPDIR").as_deref()).into_iter();
+    roots.find(|root| home.starts_with(real(root)))
 }
 
 /// What confines commands, for people who want to know.

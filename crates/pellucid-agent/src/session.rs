@@ -455,6 +455,7 @@ impl Session {
             sandbox: sandbox::of(config),
             protection: sandbox::protection(config),
             home: config.folders.home.clone(),
+            roots: setup.sources.roots.clone(),
             node_paths: config.tools.node_paths.clone(),
         });
         Self {
@@ -563,6 +564,11 @@ impl Session {
             message: format!("nothing is known of the model `{slug}`; defaults are used, which may not suit it"),
         });
         unknown.into_iter().collect()
+    }
+
+    /// Has a person hear something before the first turn.
+    pub fn tell_first(&mut self, message: String) {
+        self.setup.notices.push(EventMessage::Warning { message });
     }
 
     /// Changes settings for the turns to come.

@@ -31,9 +31,10 @@ pub(crate) struct Above<'p> {
 }
 
 impl Above<'_> {
-    /// Whether it has a folder of this name.
+    /// Whether it has a folder of this name. One that only keeps the name from being taken is none.
     pub(crate) fn has_folder(&self, name: &str) -> bool {
-        self.reach.join(name).is_dir()
+        let path = self.reach.join(name);
+        path.is_dir() && !pellucid_files::is_placeholder(&path)
     }
 
     /// Whether it has an entry of this name, wherever that leads.

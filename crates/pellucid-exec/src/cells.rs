@@ -62,12 +62,18 @@ const ATTEMPTS: usize = 2;
 /// The keepers, the one used last at the end.
 static KEEPERS: Mutex<Vec<Arc<Keeper>>> = Mutex::new(Vec::new());
 
-/// Whether a keeper could not make a single cell. It is then not tried again: commands start without.
+/// Whether the first keeper could not make a single cell. It is then not tried again: commands start without.
 static IS_HOPELESS: AtomicBool = AtomicBool::new(false);
+
+/// Whether a cell was ever made. A keeper that cannot is then about its own limits, such as a root that was replaced.
+static HAS_WORKED: AtomicBool = AtomicBool::new(false);
 
 /// How long a keeper may take to come up with a cell, and that to answer. One that takes longer, say because a disk does
 /// not answer, is not waited for: a command has a limit of its own, which counts from its start.
 const PATIENCE: Duration = Duration::from_secs(5);
+
+/// How long is waited for the end of a keeper. One with a command that was left running goes on until we have ended.
+const PATIENCE_AT_END: Duration = Duration::from_millis(200);
 
 /// A command that runs in a cell. All of the cell ends when this is dropped, unless it is to be left alone.
 #[derive(Debug)]
@@ -123,7 +129,7 @@ pub(crate) async fn start(
             None => {
                 dismiss(&keeper);
                 if !keeper.has_made_one.load(Ordering::Relaxed) {
-                    IS_HOPELESS.store(true, Ordering::Relaxed);
+                    IS_HOPELESS.store(!HAS_WORKED.load(Ordering::Relaxed), Ordering::Relaxed);
                     return Ok(None);
                 }
             }
@@ -165,6 +171,18 @@ fn keeper_for(helper: &str, limits: &Order) -> io::Result<Arc<Keeper>> {
     Ok(keeper)
 }
 
+/// Lets keepers go, and waits for those to end that have no command any more: they remove what protected their commands.
+pub(crate) async fn let_go() {
+    let ending: Vec<_> = std::mem::take(&mut *keepers());
+    for keeper in ending {
+        // One that somebody is about to use ends later.
+        let Ok(mut keeper) = Arc::try_unwrap(keeper) else { continue };
+        let Some(mut process) = keeper.process.take() else { continue };
+        drop(keeper);
+        let _ = timeout(PATIENCE_AT_END, process.wait()).await;
+    }
+}
+
 fn dismiss(keeper: &Arc<Keeper>) {
     keepers().retain(|it| !Arc::ptr_eq(it, keeper));
 }
@@ -181,7 +199,7 @@ struct Keeper {
     has_made_one: AtomicBool,
     /// Lets it go when mounts change and no command comes.
     watch: AbortHandle,
-    _process: tokio::process::Child,
+    process: Option<tokio::process::Child>,
 }
 
 impl Drop for Keeper {
@@ -219,12 +237,13 @@ impl Keeper {
         command.args(Stage::Keep(limits.clone()).to_args());
         command.stdin(theirs).stdout(Stdio::null()).stderr(Stdio::null());
         // No folder is to be kept busy, and a group of its own keeps the keys of our terminal from it.
-        command.current_dir("/").env_clear().process_group(0).kill_on_drop(true);
+        // It ends when our end of the socket is gone, and is not killed: it may have placeholders to remove.
+        command.current_dir("/").env_clear().process_group(0);
         let process = command.spawn()?;
         let (helper, limits) = (helper.to_owned(), limits.clone());
         let (demand, has_made_one) = (Mutex::default(), AtomicBool::new(false));
         let watch = tokio::spawn(watch_mounts(watched)).abort_handle();
-        Ok(Self { helper, limits, socket, mounts, demand, has_made_one, watch, _process: process })
+        Ok(Self { helper, limits, socket, mounts, demand, has_made_one, watch, process: Some(process) })
     }
 
     fn demand(&self) -> MutexGuard<'_, Demand> {
@@ -285,6 +304,7 @@ impl Keeper {
             return Err(io::Error::from(io::ErrorKind::UnexpectedEof));
         };
         self.has_made_one.store(true, Ordering::Relaxed);
+        HAS_WORKED.store(true, Ordering::Relaxed);
         let mut demand = self.demand();
         demand.n_asked = demand.n_asked.saturating_sub(1);
         Ok(Some(Cell { socket, first, id }))

@@ -10,12 +10,15 @@
 //! - `order`: what the helper is asked to do, as arguments
 //! - `helper`: the helper itself
 //! - `cell`: what the agent says to namespaces that were made before the command came
+//! - `roots`: writable folders, as they were when somebody decided on them
 //! - `protected`: what stays read-only under a writable root
+//! - `aside`: what a backend could not keep from being made is put aside before anybody reads it
 //! - `denial`: whether a failure looks like a denial
 //! - `seatbelt`: the profile for macOS
 //!
 //! Not here: where commands may write (the workspace says), and asking people for more.
 
+pub mod aside;
 #[cfg(target_os = "linux")]
 pub(crate) mod cell;
 mod confinement;
@@ -26,18 +29,22 @@ pub(crate) mod helper;
 pub(crate) mod order;
 mod probe;
 pub mod protected;
+pub mod roots;
 pub mod seatbelt;
 
 use std::process::ExitCode;
 
 pub use confinement::Confinement;
-pub use confinement::Protection;
 pub use confinement::Sandbox;
 pub use confinement::SandboxError;
 pub use order::HELPER;
 pub use probe::Finding;
 pub use probe::Findings;
 pub use probe::Wanted;
+pub use protected::Ground;
+pub use protected::Protection;
+pub use roots::Root;
+pub use roots::Roots;
 
 /// Plays the helper if the arguments ask for it, and says what to end with. Otherwise there is nothing
 /// to play and the program goes on. To be called first in `main`, before any thread is started.
@@ -47,6 +54,13 @@ pub fn take_over() -> Option<ExitCode> {
     #[cfg(not(target_os = "linux"))]
     let played = None;
     played
+}
+
+/// Ends what is ready for commands to come, and waits until nothing of it is left on the disk. Commands may come all the
+/// same.
+pub async fn let_go() {
+    #[cfg(target_os = "linux")]
+    crate::cells::let_go().await;
 }
 
 /// A mechanism that confines commands.

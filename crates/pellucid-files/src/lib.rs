@@ -12,6 +12,7 @@
 //! - `target`: a file that a person named before commands ran, written when they have
 //! - `dot_git`, `git_config`: where a repository is, and what its configuration says
 //! - `private`: folders and files that nobody else on the machine can read
+//! - `placeholder`: empty folders that keep a name from being taken, for a while
 //!
 //! Not here: what files mean, but for those two: trust, the sandbox and git must read them alike.
 
@@ -21,6 +22,7 @@ pub mod dot_git;
 mod folder;
 pub mod git_config;
 mod identity;
+mod placeholder;
 mod private;
 mod read;
 mod real;
@@ -29,6 +31,8 @@ mod target;
 
 pub use folder::Folder;
 pub use identity::Identity;
+pub use placeholder::PLACEHOLDER_MODE;
+pub use placeholder::is_placeholder;
 pub use private::append_private;
 pub use private::create_or_empty_private;
 pub use private::create_private;

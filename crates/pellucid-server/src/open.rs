@@ -124,6 +124,8 @@ pub fn open(
     extras: Extras,
     opening: Opening,
 ) -> Result<Session, RpcError> {
+    // What a session left that was killed is not to be read.
+    let aside = pellucid_exec::sandbox::aside::recover(&server.ground.home);
     let (config, options) = overrides.config(server, recorded_cwd)?;
     let wrong = |error: &dyn std::fmt::Display| RpcError::invalid(format!("error creating thread: {error}"));
     // Clients are told of rules that cannot be used when they connect.
@@ -153,5 +155,9 @@ pub fn open(
         crew,
         catalogue,
     };
-    open::open(plan, opening).map_err(|error| wrong(&error))
+    let mut session = open::open(plan, opening).map_err(|error| wrong(&error))?;
+    for aside in aside {
+        session.tell_first(aside.to_string());
+    }
+    Ok(session)
 }

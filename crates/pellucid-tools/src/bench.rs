@@ -38,6 +38,7 @@ use crate::toolbox::Toolbox;
 
 pub(crate) struct Bench {
     pub folder: tempfile::TempDir,
+    pub home: tempfile::TempDir,
     pub situation: Situation,
     pub servers: Option<Arc<dyn ToolServers>>,
     /// Where Node may be.
@@ -92,7 +93,7 @@ impl Bench {
             environment: BTreeMap::from([("PATH".into(), "/usr/bin:/bin".into())]),
             skill_variables: SkillVariables::default(),
         };
-        Self { folder, situation, node_paths: Vec::new(), servers: None }
+        Self { folder, home: tempfile::tempdir().unwrap(), situation, node_paths: Vec::new(), servers: None }
     }
 
     pub(crate) fn path(&self) -> &Path {
@@ -132,12 +133,13 @@ impl Bench {
         Self::run_in(&runtime, &self.toolbox(), &self.situation, call, answer)
     }
 
-    fn toolbox(&self) -> Arc<Toolbox> {
+    pub(crate) fn toolbox(&self) -> Arc<Toolbox> {
         let toolbox = Toolbox::new(Equipment {
             rules: Rules::default(),
             sandbox: Sandbox::new(Wanted::Strongest),
             protection: Protection::On,
-            home: self.folder.path().to_owned(),
+            home: self.home.path().to_owned(),
+            roots: Arc::default(),
             node_paths: self.node_paths.clone(),
         });
         if let Some(servers) = &self.servers {

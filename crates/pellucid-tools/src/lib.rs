@@ -59,6 +59,7 @@ use std::sync::Arc;
 
 use pellucid_protocol::call::Payload;
 use pellucid_protocol::call::ToolCall;
+use pellucid_protocol::event::EventMessage;
 use pellucid_protocol::item::ToolOutput;
 
 use crate::desk::Desk;
@@ -189,7 +190,11 @@ pub async fn run(call: &ToolCall, job: &Job) -> Result<ToolOutput, NoOutcome> {
         let text = "direct tool calls are disabled; use js_repl and codex.tool(...) instead";
         return Ok(ToolOutput::Text(text.to_owned()));
     }
-    dispatch(call, job).await
+    let outcome = dispatch(call, job).await;
+    for aside in job.toolbox.take_aside() {
+        job.desk.tell(EventMessage::Warning { message: aside.to_string() }).await;
+    }
+    outcome
 }
 
 /// Runs a call, whoever made it.

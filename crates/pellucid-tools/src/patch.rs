@@ -51,6 +51,7 @@ use crate::desk::FromTool;
 use crate::desk::Notice;
 use crate::outside::Outside;
 use crate::permit;
+use crate::toolbox::PatchRoot;
 
 /// Applies a patch and answers as a command would.
 pub(crate) async fn apply(job: &Job, call_id: &str, body: &str, cwd: &Path) -> Result<ToolOutput, Failed> {
@@ -63,13 +64,14 @@ pub(crate) async fn apply(job: &Job, call_id: &str, body: &str, cwd: &Path) -> R
         })
         .await?
     };
-    let roots = job.toolbox.roots_of_patches(&job.situation);
+    let roots = job.toolbox.patch_roots(&job.situation);
+    let named: Vec<WritableRoot> = roots.iter().map(named).collect();
     let paths: Vec<PathBuf> = verified.paths().map(Path::to_owned).collect();
     let decision = decide_patch(&PatchQuestion {
         paths: &paths,
         policy: job.situation.approval_policy,
         sandbox: &job.situation.sandbox_policy,
-        roots: &roots,
+        roots: &named,
         platform_sandbox: PlatformSandbox::Present,
     });
     if let PatchRequirement::Reject(text) = decision.requirement {
@@ -138,6 +140,11 @@ fn check(body: &str, cwd: &Path) -> Result<Verified, Failed> {
     verify(&patch, cwd, &Disk, Reader::Model).map_err(|error| failed(&error))
 }
 
+/// A root under the name that the policy gives it, as which paths of a patch are looked at first.
+fn named(root: &PatchRoot) -> WritableRoot {
+    WritableRoot { root: root.name.clone(), protected: root.protected.clone(), git: root.git }
+}
+
 /// A patch that people see.
 struct Patch<'a> {
     call_id: &'a str,
@@ -167,7 +174,7 @@ async fn write(
     patch: &Patch<'_>,
     verified: Verified,
     requirement: PatchRequirement,
-    roots: Vec<WritableRoot>,
+    roots: Vec<PatchRoot>,
 ) -> Result<String, Unwritten> {
     // Whoever agrees means these files, and none that a link leads to later.
     let keys: Vec<GrantKey> =
@@ -177,7 +184,10 @@ async fn write(
         SandboxPolicy::ReadOnly | SandboxPolicy::WorkspaceWrite { .. } => true,
     };
     let is_asked = matches!(requirement, PatchRequirement::Ask);
-    let root = |it: WritableRoot| Root { path: it.root, identity: None, protected: it.protected, git: it.git };
+    let root = |it: PatchRoot| {
+        let (path, identity) = (it.root.path, Some(it.root.identity));
+        Root { path, identity, protected: it.protected, git: it.git }
+    };
     let inside = Writable::In(roots.into_iter().map(root).collect());
     let mut outside = None;
     if !is_confined || verified.check_writable(&inside).is_err() {

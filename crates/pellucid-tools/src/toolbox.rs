@@ -10,19 +10,25 @@ use std::sync::MutexGuard;
 use std::sync::PoisonError;
 
 use pellucid_engine::approval::grants::Grants;
-use pellucid_engine::approval::patch::WritableRoot;
 use pellucid_engine::approval::rules::Rule;
 use pellucid_engine::approval::rules::Rules;
 use pellucid_exec::policy;
 use pellucid_exec::process::Variables;
+use pellucid_exec::sandbox::Ground;
 use pellucid_exec::sandbox::Protection;
+use pellucid_exec::sandbox::Root;
+use pellucid_exec::sandbox::Roots;
 use pellucid_exec::sandbox::Sandbox;
+use pellucid_exec::sandbox::aside::Aside;
+use pellucid_exec::sandbox::aside::Watch;
 use pellucid_exec::sandbox::protected;
+use pellucid_exec::sandbox::protected::Nested;
 use pellucid_exec::terminal::Terminals;
 use pellucid_patch::diff::TurnDiff;
 use pellucid_protocol::event::EventMessage;
 use pellucid_protocol::protected::AGENT_FOLDERS;
 use pellucid_protocol::protected::Git;
+use pellucid_protocol::settings::SandboxPolicy;
 
 use crate::desk::Desk;
 use crate::desk::FromTool;
@@ -42,6 +48,8 @@ pub struct Toolbox {
     sandbox: Sandbox,
     protection: Protection,
     home: PathBuf,
+    roots: Arc<Roots>,
+    watch: Watch,
     diff: Mutex<TurnDiff>,
     login: Login,
     node_paths: Vec<PathBuf>,
@@ -60,8 +68,23 @@ pub struct Equipment {
     pub protection: Protection,
     /// Where a person's rules are saved.
     pub home: PathBuf,
+    /// Where commands may write, as it was when that was decided.
+    pub roots: Arc<Roots>,
     /// Where Node may be, before it is looked for in `PATH`.
     pub node_paths: Vec<PathBuf>,
+}
+
+/// A folder in which a patch may write.
+#[derive(Debug, Clone)]
+pub(crate) struct PatchRoot {
+    /// As the policy names it.
+    pub name: PathBuf,
+    /// The folder that is meant.
+    pub root: Root,
+    /// What stays as it is there, whether it is there or not.
+    pub protected: Vec<PathBuf>,
+    /// Whether repositories in it may be written.
+    pub git: Git,
 }
 
 impl Toolbox {
@@ -73,7 +96,9 @@ impl Toolbox {
             grants: Mutex::default(),
             sandbox: equipment.sandbox,
             protection: equipment.protection,
+            watch: Watch::new(&equipment.home),
             home: equipment.home,
+            roots: equipment.roots,
             diff: Mutex::default(),
             login: Login::default(),
             node_paths: equipment.node_paths,
@@ -117,26 +142,54 @@ impl Toolbox {
         locked(&self.diff)
     }
 
-    /// Where patches may write, and what is protected there whether or not it is there yet. Commands may make
-    /// repositories; a patch has no reason to. The home folder is protected in any case: what is in it decides what runs.
-    pub(crate) fn roots_of_patches(&self, situation: &Situation) -> Vec<WritableRoot> {
-        let roots = &situation.writable_roots;
-        let mut protected = vec![self.home.clone()];
-        let mut git = Git::Writable;
-        if let Protection::On = self.protection {
-            let folders = roots.iter().chain([&situation.cwd, &situation.project_root]);
-            let named = folders.flat_map(|folder| AGENT_FOLDERS.map(|name| folder.join(name)));
-            protected.extend(protected::paths(roots).into_iter().chain(named));
-            git = Git::Protected;
-        }
-        protected.sort();
-        protected.dedup();
-        let root = |root: &PathBuf| {
-            // Who names a folder as a root means it.
-            let protected = protected.iter().filter(|path| !root.starts_with(path)).cloned().collect();
-            WritableRoot { root: root.clone(), protected, git }
+    /// The folders in which a patch may write without asking, with what it may not touch there, whether or not it is there
+    /// yet. Folders that are missing or are not what they were when the session began are none. Commands may make
+    /// repositories; a patch has no reason to.
+    pub(crate) fn patch_roots(&self, situation: &Situation) -> Vec<PatchRoot> {
+        let ground = self.ground(situation);
+        let git = match self.protection {
+            Protection::On => Git::Protected,
+            Protection::Off => Git::Writable,
         };
-        roots.iter().map(root).collect()
+        let root = |name: &PathBuf| {
+            let held = self.roots.hold(std::slice::from_ref(name)).ok()?.pop()?;
+            let paths = [held.path.clone()];
+            let mut protected = protected::find(&paths, &ground, Nested::Known).names();
+            if self.protection == Protection::On {
+                protected.extend(AGENT_FOLDERS.map(|name| held.path.join(name)));
+            }
+            // Who names a folder as a root means it.
+            protected.retain(|path| !held.path.starts_with(path));
+            if held.path != *name {
+                // The patch may name them either way.
+                let named = |path: &PathBuf| path.strip_prefix(&held.path).ok().map(|rest| name.join(rest));
+                let others: Vec<PathBuf> = protected.iter().filter_map(named).collect();
+                protected.extend(others);
+            }
+            protected.sort();
+            protected.dedup();
+            Some(PatchRoot { name: name.clone(), root: held, protected, git })
+        };
+        situation.writable_roots.iter().filter_map(root).collect()
+    }
+
+    fn ground(&self, situation: &Situation) -> Ground {
+        Ground {
+            protection: self.protection,
+            cwd: situation.cwd.clone(),
+            project_root: situation.project_root.clone(),
+            home: Some(self.home.clone()),
+        }
+    }
+
+    /// Where commands may write.
+    pub(crate) fn roots(&self) -> &Roots {
+        &self.roots
+    }
+
+    /// Puts aside what commands made or replaced and nobody may read.
+    pub fn take_aside(&self) -> Vec<Aside> {
+        self.watch.put_aside()
     }
 
     /// Has the login shell's setup written down for commands that may come.
@@ -164,10 +217,11 @@ impl Toolbox {
         &self.kernel
     }
 
-    /// Ends what goes on between calls, and waits until it has ended.
-    pub async fn close(&self) {
+    /// Ends what goes on between calls, and waits until it has ended. Says what had to be put aside.
+    pub async fn close(&self) -> Vec<Aside> {
         self.terminals.terminate_all().await;
         self.kernel.reset().await;
+        self.watch.finish()
     }
 
     /// A command with the login shell's setup, if it asks for that and it is known. `env` becomes what it has to be given.
@@ -184,9 +238,14 @@ impl Toolbox {
     /// A command behind the sandbox.
     pub(crate) fn confine(&self, argv: &[String], cwd: &Path, situation: &Situation) -> Result<Vec<String>, String> {
         let policy = &situation.sandbox_policy;
-        let confinement = self.sandbox.confinement(policy, &situation.writable_roots, self.protection);
+        let roots = match policy {
+            SandboxPolicy::WorkspaceWrite { .. } => self.roots.hold(&situation.writable_roots),
+            _ => Ok(Vec::new()),
+        };
+        let roots = roots.map_err(|error| error.to_string())?;
+        let confinement = self.sandbox.confinement(policy, &roots, &self.ground(situation));
         let argv = argv.iter().map(OsString::from).collect();
-        let confined = confinement.and_then(|confinement| confinement.wrap(argv, cwd));
+        let confined = confinement.and_then(|confinement| confinement.wrap_watched(argv, cwd, Some(&self.watch)));
         let confined = confined.map_err(|error| error.to_string())?;
         let texts = confined.into_iter().map(OsString::into_string).collect::<Result<Vec<_>, _>>();
         texts.map_err(|word| format!("a path of the sandbox is no text: {}", word.to_string_lossy()))
@@ -210,4 +269,42 @@ impl Toolbox {
 /// What is behind a lock. A panic while it was held left nothing half done: every change is one step.
 pub(crate) fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use std::fs;
+    use std::os::unix::fs::symlink;
+
+    use pellucid_protocol::settings::SandboxPolicy;
+
+    use crate::bench::Bench;
+
+    #[test]
+    fn a_root_that_was_replaced_is_refused() {
+        let mut bench = Bench::new();
+        let (work, outside) = (bench.path().join("work"), bench.path().join("outside"));
+        for folder in [&work, &outside] {
+            fs::create_dir(folder).unwrap();
+        }
+        bench.situation.cwd.clone_from(&work);
+        bench.situation.writable_roots = vec![work.clone(), work.join("missing")];
+        bench.situation.sandbox_policy = SandboxPolicy::WorkspaceWrite {
+            writable_roots: Vec::new(),
+            network_access: false,
+            exclude_tmpdir_env_var: true,
+            exclude_slash_tmp: true,
+        };
+        let toolbox = bench.toolbox();
+        let roots = toolbox.patch_roots(&bench.situation);
+        assert_eq!(roots.iter().map(|it| &it.name).collect::<Vec<_>>(), [&work]);
+        for name in [".agents", ".codex", ".pellucid"] {
+            assert!(roots[0].protected.contains(&roots[0].root.path.join(name)), "{roots:?}");
+        }
+        fs::rename(&work, bench.path().join("moved")).unwrap();
+        symlink(&outside, &work).unwrap();
+        assert!(toolbox.patch_roots(&bench.situation).is_empty());
+        let refused = toolbox.confine(&["true".to_owned()], &work, &bench.situation).unwrap_err();
+        assert!(refused.contains("is not the folder that it was when this session began"), "{refused}");
+    }
 }

@@ -133,6 +133,10 @@ impl Start {
         turn: &TurnArgs,
         policy: Option<ApprovalPolicy>,
     ) -> Result<Self, Failure> {
+        // What a session left that was killed is not to be read.
+        for aside in pellucid_exec::sandbox::aside::recover(&home) {
+            style::line(&format!("warning: {aside}"));
+        }
         let env = environment::with_dotenv(&home);
         let cwd = working_directory(turn.cd.as_deref())?;
         let mut options = LoadOptions::new(cwd, home, env);

@@ -10,6 +10,7 @@ use std::sync::OnceLock;
 use pellucid_protocol::settings::SandboxPolicy;
 
 use super::Backend;
+use super::aside::Watch;
 use super::gaps;
 use super::gaps::Gap;
 use super::order::Order;
@@ -18,17 +19,12 @@ use super::probe;
 use super::probe::Findings;
 use super::probe::Wanted;
 use super::protected;
+use super::protected::Ground;
+use super::protected::Nested;
+use super::protected::Protected;
+use super::roots::Root;
+use super::roots::RootChanged;
 use super::seatbelt;
-
-/// Whether `.git` and the folders of agents stay read-only under writable roots.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Protection {
-    /// They do, whatever it takes.
-    #[default]
-    On,
-    /// They are like any other folder.
-    Off,
-}
 
 /// The version of Landlock's interface from which on files cannot be cut short either.
 pub(super) const FENCES_THAT_HOLD: u32 = 3;
@@ -48,6 +44,9 @@ pub enum SandboxError {
         /// Each mechanism with what is wrong with it.
         reasons: String,
     },
+    /// A root is another folder than it was.
+    #[error(transparent)]
+    Root(#[from] RootChanged),
 }
 
 /// The sandbox of this process: what was asked for, and what was found to work.
@@ -91,7 +90,7 @@ impl Sandbox {
     }
 
     /// What confines commands under a policy. `roots` are the folders that the policy lets commands
-    /// write in, temporary ones included.
+    /// write in, temporary ones included; `ground` says what is protected there.
     ///
     /// # Errors
     ///
@@ -99,8 +98,8 @@ impl Sandbox {
     pub fn confinement(
         &self,
         policy: &SandboxPolicy,
-        roots: &[PathBuf],
-        protection: Protection,
+        roots: &[Root],
+        ground: &Ground,
     ) -> Result<Confinement, SandboxError> {
         let (network, roots) = match policy {
             SandboxPolicy::DangerFullAccess | SandboxPolicy::ExternalSandbox { .. } => {
@@ -115,8 +114,8 @@ impl Sandbox {
             backend,
             helper: self.helper.clone(),
             network,
-            roots: existing(roots),
-            protection,
+            roots: roots.to_vec(),
+            ground: ground.clone(),
             bubblewrap: findings.bubblewrap_path.clone(),
             fresh_proc: findings.has_fresh_proc,
             has_high_fences: findings.landlock_abi.is_some_and(|abi| abi >= FENCES_THAT_HOLD),
@@ -137,8 +136,8 @@ struct Confined {
     backend: Backend,
     helper: PathBuf,
     network: bool,
-    roots: Vec<PathBuf>,
-    protection: Protection,
+    roots: Vec<Root>,
+    ground: Ground,
     bubblewrap: Option<PathBuf>,
     fresh_proc: bool,
     has_high_fences: bool,
@@ -146,12 +145,24 @@ struct Confined {
 }
 
 impl Confined {
+    fn has_mounts(&self) -> bool {
+        matches!(self.backend, Backend::Namespaces | Backend::Bubblewrap)
+    }
+
+    fn paths(&self) -> Vec<PathBuf> {
+        self.roots.iter().map(|root| root.path.clone()).collect()
+    }
+
+    fn protected(&self) -> Protected {
+        let nested = if self.backend == Backend::Landlock { Nested::Not } else { Nested::Known };
+        protected::find(&self.paths(), &self.ground, nested)
+    }
+
     /// The folder in which fences alone refuse to write: the working directory, if nothing at all may be written.
     ///
     /// Where something may, the filter lets permissions and times of files be changed, which fences do not see.
     fn fenced(&self, cwd: &Path) -> Option<PathBuf> {
-        let has_mounts = matches!(self.backend, Backend::Namespaces | Backend::Bubblewrap);
-        if !has_mounts || !self.has_high_fences || !self.roots.is_empty() {
+        if !self.has_mounts() || !self.has_high_fences || !self.roots.is_empty() {
             return None;
         }
         std::fs::canonicalize(cwd).ok().filter(|path| path.parent().is_some())
@@ -172,7 +183,12 @@ impl Confinement {
     /// What this confinement cannot hold.
     pub fn gaps(&self, findings: &Findings) -> Vec<Gap> {
         let Some(confined) = &self.confined else { return Vec::new() };
-        gaps::of(confined.backend, findings, confined.protection)
+        gaps::of(confined.backend, findings, confined.ground.protection)
+    }
+
+    /// What is protected now. Nothing where nothing is confined.
+    pub fn protected(&self) -> Protected {
+        self.confined.as_ref().map(Confined::protected).unwrap_or_default()
     }
 
     /// Lets the command outlive this process, for a person who runs it by hand.
@@ -190,16 +206,32 @@ impl Confinement {
     ///
     /// There is no command.
     pub fn wrap(&self, argv: Vec<OsString>, cwd: &Path) -> Result<Vec<OsString>, SandboxError> {
+        self.wrap_watched(argv, cwd, None)
+    }
+
+    /// The same, and what the backend cannot keep from being changed is noted first.
+    ///
+    /// # Errors
+    ///
+    /// There is no command.
+    pub fn wrap_watched(
+        &self,
+        argv: Vec<OsString>,
+        cwd: &Path,
+        watch: Option<&Watch>,
+    ) -> Result<Vec<OsString>, SandboxError> {
         if argv.is_empty() {
             return Err(SandboxError::NoCommand);
         }
         let Some(confined) = &self.confined else { return Ok(argv) };
-        let protected = match confined.protection {
-            Protection::On => protected::paths(&confined.roots),
-            Protection::Off => Vec::new(),
-        };
+        let protected = confined.protected();
+        if let Some(watch) = watch {
+            let missing = if confined.backend == Backend::Landlock { &protected.missing[..] } else { &[] };
+            watch.note(missing, &protected.links);
+        }
         if confined.backend == Backend::Seatbelt {
-            return Ok(seatbelt::wrap(argv, &confined.roots, &protected, confined.network));
+            // A profile knows names, whether they are there or not.
+            return Ok(seatbelt::wrap(argv, &confined.paths(), &protected.names(), confined.network));
         }
         let order = Order {
             agent: confined.agent,
@@ -208,7 +240,8 @@ impl Confinement {
             cwd: (confined.backend == Backend::Bubblewrap).then(|| cwd.to_owned()),
             bubblewrap: confined.bubblewrap.clone().filter(|_| confined.backend == Backend::Bubblewrap),
             writable: confined.roots.clone(),
-            protected,
+            protected: protected.there,
+            missing: if confined.has_mounts() { protected.missing } else { Vec::new() },
             fenced: confined.fenced(cwd),
             ..Order::new(confined.backend, argv)
         };
@@ -218,24 +251,12 @@ impl Confinement {
     }
 }
 
-/// The roots that are there, without links, each once. One that is missing cannot be written in.
-fn existing(roots: &[PathBuf]) -> Vec<PathBuf> {
-    let mut found = Vec::new();
-    for root in roots {
-        if let Ok(root) = std::fs::canonicalize(root)
-            && !found.contains(&root)
-        {
-            found.push(root);
-        }
-    }
-    found
-}
-
 #[cfg(test)]
 mod tests {
     use pellucid_protocol::settings::NetworkAccess;
 
     use super::*;
+    use crate::sandbox::Protection;
 
     fn sandbox() -> Sandbox {
         let sandbox = Sandbox::with_helper("/opt/pellucid", Wanted::Strongest);
@@ -253,7 +274,7 @@ mod tests {
             SandboxPolicy::DangerFullAccess,
             SandboxPolicy::ExternalSandbox { network_access: NetworkAccess::Restricted },
         ] {
-            let confinement = sandbox().confinement(&policy, &[], Protection::On).unwrap();
+            let confinement = sandbox().confinement(&policy, &[], &Ground::default()).unwrap();
             assert_eq!(confinement.backend(), None);
             assert_eq!(confinement.wrap(argv(), Path::new("/")), Ok(argv()));
         }
@@ -265,27 +286,32 @@ mod tests {
     fn the_helper_comes_first_and_is_told_everything() {
         let folder = tempfile::tempdir().unwrap();
         let root = std::fs::canonicalize(folder.path()).unwrap();
-        std::fs::create_dir(root.join(".git")).unwrap();
+        for name in [".git", ".agents", ".codex"] {
+            std::fs::create_dir(root.join(name)).unwrap();
+        }
         let policy = SandboxPolicy::WorkspaceWrite {
             writable_roots: Vec::new(),
             network_access: true,
             exclude_tmpdir_env_var: false,
             exclude_slash_tmp: false,
         };
-        let roots = [root.clone(), root.join("."), "/nowhere/at/all".into()];
+        let held = Root::find(&root).unwrap();
+        let identity = format!("{}:{}", held.identity.device, held.identity.number);
         let wrapped = |protection| {
-            let confinement = sandbox().confinement(&policy, &roots, protection).unwrap().outliving();
+            let ground = Ground { protection, cwd: root.clone(), project_root: root.clone(), home: None };
+            let confinement = sandbox().confinement(&policy, std::slice::from_ref(&held), &ground).unwrap().outliving();
             let args = confinement.wrap(argv(), &root).unwrap();
             let text: Vec<_> = args.iter().map(|it| it.to_str().unwrap()).collect();
-            text.join(" ").replace(root.to_str().unwrap(), "/R")
+            text.join(" ").replace(root.to_str().unwrap(), "/R").replace(&identity, "ID")
         };
         assert_eq!(
             wrapped(Protection::On),
-            "/opt/pellucid --pellucid-sandbox run --backend namespaces --write /R --protect /R/.git --network -- echo hi"
+            "/opt/pellucid --pellucid-sandbox run --backend namespaces --write ID:/R --protect /R/.git \
+             --protect /R/.agents --protect /R/.codex --missing /R/.pellucid --network -- echo hi"
         );
         assert_eq!(
             wrapped(Protection::Off),
-            "/opt/pellucid --pellucid-sandbox run --backend namespaces --write /R --network -- echo hi"
+            "/opt/pellucid --pellucid-sandbox run --backend namespaces --write ID:/R --network -- echo hi"
         );
     }
 
@@ -297,7 +323,7 @@ mod tests {
         let wrapped = |abi: u32, backend: Wanted, cwd: &Path| {
             let sandbox = Sandbox::with_helper("/opt/pellucid", backend);
             sandbox.findings.set(Findings { landlock_abi: Some(abi), ..Findings::fixture(Ok(()), Ok(())) }).unwrap();
-            let confinement = sandbox.confinement(&SandboxPolicy::ReadOnly, &[], Protection::On).unwrap();
+            let confinement = sandbox.confinement(&SandboxPolicy::ReadOnly, &[], &Ground::default()).unwrap();
             confinement.wrap(argv(), cwd).unwrap().contains(&"--fenced".into())
         };
         assert!(wrapped(3, Wanted::Strongest, &cwd));
@@ -311,7 +337,7 @@ mod tests {
     fn where_nothing_works_nothing_runs() {
         let sandbox = Sandbox::with_helper("/opt/pellucid", Wanted::Strongest);
         sandbox.findings.set(Findings::fixture(Err("EPERM"), Err("not in this kernel"))).unwrap();
-        let error = sandbox.confinement(&SandboxPolicy::ReadOnly, &[], Protection::On).unwrap_err().to_string();
+        let error = sandbox.confinement(&SandboxPolicy::ReadOnly, &[], &Ground::default()).unwrap_err().to_string();
         assert!(error.contains("namespaces: EPERM"), "{error}");
         assert!(error.contains("landlock: not in this kernel"), "{error}");
     }

@@ -23,9 +23,19 @@ const fn gap(id: &'static str, text: &'static str) -> Gap {
 
 const NOT_YET_THERE: Gap = gap(
     "missing-protected-folder",
-    "a protected folder that is not there yet can be made; it is protected from the next command on",
+    "an agent's folder that is not there yet can be made; it is put aside after the command, before anything reads it",
 );
-const LINKED: Gap = gap("linked-protected-folder", "a protected folder that is a symbolic link can be replaced");
+const LINKED: Gap = gap(
+    "linked-protected-folder",
+    "a protected name that is a symbolic link can be replaced; what it led to stays, and the replacement is put aside",
+);
+const NESTED: Gap = gap(
+    "nested-repositories",
+    "hooks and configuration of repositories further down can be changed, unless they are submodules, work trees or \
+     above the working folder",
+);
+const ALL_NESTED: Gap =
+    gap("nested-repositories", "hooks and configuration of repositories below the top folder can be changed");
 const UNPROTECTED: Gap = gap("protection-off", "`.git` and the agents' folders can be changed under writable roots");
 const LOCAL_SERVICES: Gap =
     gap("local-services", "with network access, services of this machine are reached by their sockets too");
@@ -58,8 +68,10 @@ pub fn of(backend: Backend, findings: &Findings, protection: Protection) -> Vec<
     let is_protected = protection == Protection::On;
     [
         (!is_protected, UNPROTECTED),
-        (is_protected, NOT_YET_THERE),
-        (is_protected && is_mounted, LINKED),
+        (is_protected && is_landlock, NOT_YET_THERE),
+        (is_protected && backend != Backend::Seatbelt, LINKED),
+        (is_protected && !is_landlock, NESTED),
+        (is_protected && is_landlock, ALL_NESTED),
         (is_protected && is_landlock, TOP_FOLDER),
         (is_landlock, METADATA),
         (is_landlock, SHARED_MEMORY),
@@ -106,12 +118,14 @@ mod tests {
     fn stronger_backends_have_fewer() {
         assert_eq!(
             ids(Backend::Namespaces, Some(7), Protection::On),
-            ["missing-protected-folder", "linked-protected-folder", "local-services"]
+            ["linked-protected-folder", "nested-repositories", "local-services"]
         );
         assert_eq!(
             ids(Backend::Landlock, Some(7), Protection::On),
             [
                 "missing-protected-folder",
+                "linked-protected-folder",
+                "nested-repositories",
                 "top-folder",
                 "metadata",
                 "shared-memory",

@@ -15,6 +15,8 @@
 //! - `filter`: system calls (seccomp)
 //! - `privileges`: capabilities and inherited files
 //! - `namespaces`: mounts and processes
+//! - `handles`: folders that are held while they are used
+//! - `missing`: names that must not be taken
 //! - `keeper`, `cell`: the same, made before the command comes
 //! - `bubblewrap`: the same by another program
 //! - `fork`: copies of the helper
@@ -29,7 +31,9 @@ mod fences;
 mod filter;
 mod fork;
 mod guard;
+pub(crate) mod handles;
 mod keeper;
+mod missing;
 mod namespaces;
 mod privileges;
 mod trial;
@@ -51,6 +55,7 @@ use super::order::HELPER;
 use super::order::Order;
 use super::order::OrderError;
 use super::order::Stage;
+use super::roots::RootChanged;
 
 /// Why the helper cannot do what it is asked to.
 #[derive(Debug, thiserror::Error)]
@@ -60,6 +65,8 @@ enum HelperError {
     /// A step towards confinement failed.
     #[error("{what}: {error}")]
     Step { what: String, error: io::Error },
+    #[error(transparent)]
+    Root(#[from] RootChanged),
     #[error("Landlock does not work here: {0}")]
     Landlock(String),
     #[error("the filter of system calls does not work here: {0}")]
@@ -112,6 +119,7 @@ pub fn take_over() -> Option<ExitCode> {
 fn tell(error: &HelperError) {
     let text = match error {
         HelperError::Command { .. } => format!("pellucid: {error}\n"),
+        HelperError::Root(_) => format!("pellucid sandbox: {error}\n"),
         _ => format!(
             "pellucid sandbox: the command was not run, because it could not be confined: {error}\n\
              `pellucid doctor` shows which sandboxes work on this system\n"
@@ -124,13 +132,13 @@ fn play(args: impl Iterator<Item = OsString>) -> Result<ExitCode, HelperError> {
     privileges::close_inherited_files();
     match Stage::from_args(args)? {
         Stage::Run(order) => match order.backend {
-            Backend::Namespaces => namespaces::run(&order),
-            Backend::Bubblewrap => bubblewrap::run(&order),
+            Backend::Namespaces => namespaces::run(order),
+            Backend::Bubblewrap => bubblewrap::run(order),
             Backend::Landlock => watch::run_beside(&order),
             Backend::Seatbelt => Err(HelperError::Backend(order.backend)),
         },
         Stage::Confine(order) => Err(become_command(&order)),
-        Stage::Keep(order) => keeper::run(&order),
+        Stage::Keep(order) => keeper::run(order),
         Stage::Guard => Ok(guard::run()),
         Stage::Probe { bubblewrap, everything } => {
             let text = trial::trial(bubblewrap.as_deref(), everything);

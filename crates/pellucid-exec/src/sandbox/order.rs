@@ -5,11 +5,15 @@
 //!
 //! Not here: doing it (`helper`), and deciding it (`confinement`).
 
+use std::ffi::OsStr;
 use std::ffi::OsString;
 use std::path::Path;
 use std::path::PathBuf;
 
+use pellucid_files::Identity;
+
 use super::Backend;
+use super::roots::Root;
 
 /// The first argument that makes the program a helper.
 pub const HELPER: &str = "--pellucid-sandbox";
@@ -49,10 +53,12 @@ pub struct Order {
     pub cwd: Option<PathBuf>,
     /// Where bubblewrap is.
     pub bubblewrap: Option<PathBuf>,
-    /// Where it may write.
-    pub writable: Vec<PathBuf>,
+    /// Where it may write. A path that leads to another folder than the one that is meant is refused.
+    pub writable: Vec<Root>,
     /// What it may not change even there.
     pub protected: Vec<PathBuf>,
+    /// Folders that are not there and that it may not make. A backend that cannot hold this leaves it.
+    pub missing: Vec<PathBuf>,
     /// A folder in which the fences alone refuse to write, so that a refusal reads as one. It must not be the root
     /// of all files, and the filter must refuse what fences do not see: nothing may be writable.
     pub fenced: Option<PathBuf>,
@@ -143,6 +149,7 @@ impl Order {
             bubblewrap: None,
             writable: Vec::new(),
             protected: Vec::new(),
+            missing: Vec::new(),
             fenced: None,
             command,
         }
@@ -151,11 +158,12 @@ impl Order {
     /// The folders that have to be mounts so that nobody can rename or remove them, outer ones first:
     /// writable roots, the fenced folder, and what lies between a root and a root or something protected further down.
     pub fn solid(&self) -> Vec<PathBuf> {
-        let mut paths: Vec<PathBuf> = self.writable.iter().chain(&self.fenced).cloned().collect();
-        for inner in self.writable.iter().chain(&self.protected) {
+        let mut paths: Vec<PathBuf> = self.roots().chain(self.fenced.as_deref()).map(Path::to_owned).collect();
+        let closed = self.protected.iter().chain(&self.missing).map(PathBuf::as_path);
+        for inner in self.roots().chain(closed) {
             let between = inner.ancestors().skip(1).filter(|path| {
-                let is_below = |root: &PathBuf| path.starts_with(root) && *path != root;
-                self.writable.iter().any(is_below)
+                let is_below = |root: &Path| path.starts_with(root) && *path != root;
+                self.roots().any(is_below)
             });
             paths.extend(between.map(Path::to_owned));
         }
@@ -169,15 +177,25 @@ impl Order {
         paths
     }
 
-    /// Whether something here may be written by a command, or is left to the fences.
-    pub fn is_open(&self, path: &Path) -> bool {
-        self.writable.iter().chain(&self.fenced).any(|root| path.starts_with(root))
+    /// The paths of writable roots.
+    pub fn roots(&self) -> impl Iterator<Item = &Path> {
+        self.writable.iter().map(|root| root.path.as_path())
     }
 
-    /// All that has to be a mount: what is solid, and what is protected there.
+    /// The writable root at a path.
+    pub fn root(&self, path: &Path) -> Option<&Root> {
+        self.writable.iter().find(|root| root.path == path)
+    }
+
+    /// Whether something here may be written by a command, or is left to the fences.
+    pub fn is_open(&self, path: &Path) -> bool {
+        self.roots().chain(self.fenced.as_deref()).any(|root| path.starts_with(root))
+    }
+
+    /// All that has to be a mount: what is solid, and what is protected or must stay missing there.
     pub fn anchors(&self) -> Vec<PathBuf> {
         let mut paths = self.solid();
-        paths.extend(self.protected.iter().filter(|path| self.is_open(path)).cloned());
+        paths.extend(self.protected.iter().chain(&self.missing).filter(|path| self.is_open(path)).cloned());
         paths
     }
 
@@ -194,10 +212,13 @@ impl Order {
             pair("--bubblewrap", path.into());
         }
         for root in &self.writable {
-            pair("--write", root.into());
+            pair("--write", written(root));
         }
         for path in &self.protected {
             pair("--protect", path.into());
+        }
+        for path in &self.missing {
+            pair("--missing", path.into());
         }
         if let Some(path) = &self.fenced {
             pair("--fenced", path.into());
@@ -216,8 +237,12 @@ impl Order {
                 Some("--agent") => order.agent = Some(parsed(&mut args, "--agent", |it| it.parse().ok())?),
                 Some("--cwd") => order.cwd = Some(value(&mut args, "--cwd")?.into()),
                 Some("--bubblewrap") => order.bubblewrap = Some(value(&mut args, "--bubblewrap")?.into()),
-                Some("--write") => order.writable.push(value(&mut args, "--write")?.into()),
+                Some("--write") => {
+                    let value = value(&mut args, "--write")?;
+                    order.writable.push(read(&value).ok_or(OrderError::Value("--write", value))?);
+                }
                 Some("--protect") => order.protected.push(value(&mut args, "--protect")?.into()),
+                Some("--missing") => order.missing.push(value(&mut args, "--missing")?.into()),
                 Some("--fenced") => order.fenced = Some(value(&mut args, "--fenced")?.into()),
                 Some("--network") => order.network = true,
                 Some("--no-proc") => order.fresh_proc = false,
@@ -234,6 +259,32 @@ impl Order {
     fn with_command(self) -> Result<Self, OrderError> {
         if self.command.is_empty() { Err(OrderError::NoCommand) } else { Ok(self) }
     }
+}
+
+/// A root as an argument: `DEVICE:NUMBER:PATH`.
+fn written(root: &Root) -> OsString {
+    let Identity { device, number } = root.identity;
+    let mut text = OsString::from(format!("{device}:{number}:"));
+    text.push(&root.path);
+    text
+}
+
+fn read(text: &OsStr) -> Option<Root> {
+    let mut parts = text.as_encoded_bytes().splitn(3, |byte| *byte == b':');
+    let mut part = || parts.next().and_then(|it| std::str::from_utf8(it).ok());
+    let identity = Identity { device: part()?.parse().ok()?, number: part()?.parse().ok()? };
+    let path = path_of(parts.next()?)?;
+    path.is_absolute().then_some(Root { path, identity })
+}
+
+#[cfg(unix)]
+fn path_of(bytes: &[u8]) -> Option<PathBuf> {
+    Some(PathBuf::from(std::os::unix::ffi::OsStrExt::from_bytes(bytes) as &OsStr))
+}
+
+#[cfg(not(unix))]
+fn path_of(bytes: &[u8]) -> Option<PathBuf> {
+    std::str::from_utf8(bytes).ok().map(PathBuf::from)
 }
 
 fn value(args: &mut impl Iterator<Item = OsString>, name: &'static str) -> Result<OsString, OrderError> {
@@ -255,6 +306,10 @@ mod tests {
 
     use super::*;
 
+    fn root(path: impl Into<PathBuf>) -> Root {
+        Root { path: path.into(), identity: Identity { device: 4, number: 77 } }
+    }
+
     fn order() -> Order {
         Order {
             agent: Some(7),
@@ -262,8 +317,9 @@ mod tests {
             fresh_proc: false,
             cwd: Some("/w/sub".into()),
             bubblewrap: Some("/usr/bin/bwrap".into()),
-            writable: vec!["/w".into(), OsString::from_vec(vec![b'/', 0xff]).into()],
+            writable: vec![root("/w"), root(OsString::from_vec(vec![b'/', 0xff, b':']))],
             protected: vec!["/w/.git".into()],
+            missing: vec!["/w/.codex".into()],
             ..Order::new(Backend::Bubblewrap, vec!["sh".into(), "-c".into(), "--network".into(), "--".into()])
         }
     }
@@ -273,7 +329,7 @@ mod tests {
         let stages = [
             Stage::Run(order()),
             Stage::Confine(Order { fenced: Some("/w".into()), ..Order::new(Backend::Namespaces, vec!["true".into()]) }),
-            Stage::Keep(Order { writable: vec!["/w".into()], ..Order::new(Backend::Namespaces, Vec::new()) }),
+            Stage::Keep(Order { writable: vec![root("/w")], ..Order::new(Backend::Namespaces, Vec::new()) }),
             Stage::Guard,
             Stage::Probe { bubblewrap: Some("/b".into()), everything: true },
             Stage::Probe { bubblewrap: None, everything: false },
@@ -294,6 +350,7 @@ mod tests {
         check("run --writ /w -- true", "unknown argument \"--writ\"");
         check("run --backend jail -- true", "--backend: \"jail\" means nothing");
         check("run --write", "--write needs a value");
+        check("run --write /w -- true", "--write: \"/w\" means nothing");
         check("run --network --", "no command is given after --");
         check("go", "unknown argument \"go\"");
     }
@@ -301,12 +358,13 @@ mod tests {
     #[test]
     fn the_way_to_something_protected_is_solid() {
         let order = Order {
-            writable: vec!["/tmp/a/proj".into(), "/tmp".into()],
+            writable: vec![root("/tmp/a/proj"), root("/tmp")],
             protected: vec!["/tmp/a/proj/.git".into(), "/tmp/main/.git".into(), "/else/.git".into()],
+            missing: vec!["/tmp/b/.codex".into()],
             ..Order::new(Backend::Namespaces, vec!["true".into()])
         };
         let solid = order.solid();
         let solid: Vec<_> = solid.iter().map(|it| it.to_str().unwrap()).collect();
-        assert_eq!(solid, ["/tmp", "/tmp/a", "/tmp/main", "/tmp/a/proj"]);
+        assert_eq!(solid, ["/tmp", "/tmp/a", "/tmp/main", "/tmp/b", "/tmp/a/proj"]);
     }
 }

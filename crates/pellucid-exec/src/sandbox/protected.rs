@@ -1,115 +1,193 @@
-//! What stays read-only under a writable root: the repository's and the agents' own folders.
+//! What stays read-only under a writable root: the repository's, the agents' own and this program's folders.
 //!
-//! Writing there would reach beyond the command: a hook or a filter of git's configuration, an
-//! agent's settings or skills run later, without a sandbox.
+//! Writing there would reach beyond the command: a hook or a filter of git's configuration, an agent's settings or
+//! skills run later, without a sandbox. Where agents look for their folders, a missing one must stay missing.
+//!
+//! - `repositories`: git's folders, and those of repositories further down that are known
 //!
 //! Not here: enforcing it. A backend does, and the check of patches does for itself.
 
+mod repositories;
+
+use std::io;
 use std::path::Path;
 use std::path::PathBuf;
 
-/// Folders of agents, protected if they are folders.
-const FOLDERS: [&str; 3] = [".agents", ".codex", ".pellucid"];
+use pellucid_files::is_placeholder;
+
+/// Folders of agents.
+pub const FOLDERS: [&str; 3] = [".agents", ".codex", ".pellucid"];
 
 /// The repository: a folder, or a file that names one.
 const GIT: &str = ".git";
 
-/// What is read-only below these roots: what is there now, without repetition, in order of roots.
-pub fn paths(roots: &[PathBuf]) -> Vec<PathBuf> {
-    let mut found = Vec::new();
-    for root in roots {
-        for path in below(root) {
-            if !found.contains(&path) {
-                found.push(path);
+/// Whether `.git` and the folders of agents stay read-only under writable roots.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Protection {
+    /// They do, whatever it takes.
+    #[default]
+    On,
+    /// They are like any other folder.
+    Off,
+}
+
+/// Whom commands work for: what is not theirs to change follows from it.
+#[derive(Debug, Clone, Default)]
+pub struct Ground {
+    /// Whether folders of the project are protected.
+    pub protection: Protection,
+    /// The working folder of the session.
+    pub cwd: PathBuf,
+    /// The top folder of its project.
+    pub project_root: PathBuf,
+    /// The home folder of this program. It is protected always.
+    pub home: Option<PathBuf>,
+}
+
+/// What is protected below writable roots. All paths are without links but for their last name.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Protected {
+    /// What is there.
+    pub there: Vec<PathBuf>,
+    /// Folders that are not there and must not be made.
+    pub missing: Vec<PathBuf>,
+    /// Names above that are links. What they lead to is protected; a mount cannot keep the link itself in its place.
+    pub links: Vec<PathBuf>,
+}
+
+impl Protected {
+    /// All names that a patch may not touch.
+    pub fn names(&self) -> Vec<PathBuf> {
+        [&self.there, &self.missing, &self.links].into_iter().flatten().cloned().collect()
+    }
+
+    /// Looks at a name that is to stay as it is.
+    fn add(&mut self, path: &Path) {
+        match std::fs::symlink_metadata(path) {
+            Err(error) if is_missing(&error) => self.missing.push(path.to_owned()),
+            // What nobody can look at nobody can change either.
+            Err(_) => {}
+            Ok(_) if is_placeholder(path) => self.missing.push(path.to_owned()),
+            Ok(metadata) if metadata.is_symlink() => {
+                self.links.push(path.to_owned());
+                self.add_target(path);
+            }
+            Ok(_) => self.there.push(path.to_owned()),
+        }
+    }
+
+    /// Looks at a name only if something is there.
+    fn add_existing(&mut self, path: &Path) {
+        if path.symlink_metadata().is_ok() {
+            self.add(path);
+        }
+    }
+
+    /// Protects what a link leads to, or would lead to.
+    fn add_target(&mut self, link: &Path) {
+        match std::fs::canonicalize(link) {
+            Ok(target) => self.there.push(target),
+            Err(_) => {
+                let named = std::fs::read_link(link).ok().and_then(|text| Some(link.parent()?.join(text)));
+                self.missing.extend(named.as_deref().and_then(first_missing));
             }
         }
     }
-    found
+
+    /// Keeps what lies below roots, each once.
+    fn below(mut self, roots: &[PathBuf]) -> Self {
+        for list in [&mut self.there, &mut self.missing, &mut self.links] {
+            let mut seen = Vec::new();
+            list.retain(|path| {
+                let is_new = roots.iter().any(|root| path.starts_with(root)) && !seen.contains(path);
+                seen.push(path.clone());
+                is_new
+            });
+        }
+        // One that lies in what is read-only anyway cannot be made, unless a root lies between.
+        let there = &self.there;
+        self.missing.retain(|path| {
+            let is_open =
+                |it: &Path| roots.iter().any(|root| root != it && root.starts_with(it) && path.starts_with(root));
+            !there.iter().any(|it| path.starts_with(it) && !is_open(it))
+        });
+        self
+    }
 }
 
-fn below(root: &Path) -> Vec<PathBuf> {
-    let git = root.join(GIT);
-    let mut found = Vec::new();
-    if git.is_dir() {
-        found.push(git);
-    } else if git.is_file() {
-        let elsewhere = pointed_to(&git);
-        found.push(git);
-        if let Some(folder) = elsewhere {
-            // The hooks and the configuration of a work tree are those of its main repository.
-            let common = common_folder(&folder);
-            found.push(folder);
-            found.extend(common);
+fn is_missing(error: &io::Error) -> bool {
+    error.kind() == io::ErrorKind::NotFound
+}
+
+/// How far repositories below the top one are protected.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Nested {
+    /// Those that are known keep configuration and hooks.
+    Known,
+    /// Not at all: around what Landlock spares no file can be made, which would end all work in them.
+    Not,
+}
+
+/// What is protected below these roots, whose paths have no links.
+pub fn find(roots: &[PathBuf], ground: &Ground, nested: Nested) -> Protected {
+    let mut found = Protected::default();
+    if let Some(home) = &ground.home {
+        add_home(home, &mut found);
+    }
+    if ground.protection == Protection::Off {
+        return found.below(roots);
+    }
+    for root in roots {
+        repositories::add(root, &mut found);
+        for name in FOLDERS {
+            found.add_existing(&root.join(name));
         }
     }
-    found.extend(FOLDERS.iter().map(|name| root.join(name)).filter(|path| path.is_dir()));
-    found
+    for folder in project_folders(ground) {
+        for name in FOLDERS {
+            found.add(&folder.join(name));
+        }
+        if nested == Nested::Known && !roots.contains(&folder) {
+            repositories::add_parts(&folder.join(GIT), &mut found);
+        }
+        if nested == Nested::Known {
+            repositories::add_known(&folder, &mut found);
+        }
+    }
+    found.below(roots)
 }
 
-/// The folder that a `.git` file names, if it is there.
-fn pointed_to(file: &Path) -> Option<PathBuf> {
-    let text = std::fs::read_to_string(file).ok()?;
-    let named = text.trim().strip_prefix("gitdir:")?.trim();
-    existing(&file.parent()?.join(named))
+/// The home folder, or the first folder on the way to it that is missing.
+fn add_home(home: &Path, found: &mut Protected) {
+    match std::fs::canonicalize(home) {
+        Ok(real) => {
+            // The link by which it is reached would lead elsewhere.
+            if real != home && home.is_symlink() {
+                found.links.push(home.to_owned());
+            }
+            found.add(&real);
+        }
+        Err(_) => found.missing.extend(first_missing(home)),
+    }
 }
 
-/// The folder that a work tree's own folder shares with its repository.
-fn common_folder(folder: &Path) -> Option<PathBuf> {
-    let text = std::fs::read_to_string(folder.join("commondir")).ok()?;
-    existing(&folder.join(text.trim()))
+/// The outermost part of a path that is not there, with what is above it free of links.
+fn first_missing(path: &Path) -> Option<PathBuf> {
+    let mut names = path.ancestors().zip(path.ancestors().skip(1));
+    names.find_map(|(path, parent)| Some(std::fs::canonicalize(parent).ok()?.join(path.file_name()?)))
 }
 
-fn existing(path: &Path) -> Option<PathBuf> {
-    std::fs::canonicalize(path).ok()
+/// The folders whose settings hold for the session: from the working folder up to the top of its project.
+fn project_folders(ground: &Ground) -> Vec<PathBuf> {
+    let Ok(cwd) = std::fs::canonicalize(&ground.cwd) else { return Vec::new() };
+    let top = std::fs::canonicalize(&ground.project_root).ok();
+    let is_top = |folder: &Path| top.as_deref() == Some(folder) || folder.join(GIT).symlink_metadata().is_ok();
+    match cwd.ancestors().position(is_top) {
+        Some(at) => cwd.ancestors().take(at + 1).map(Path::to_owned).collect(),
+        None => vec![cwd],
+    }
 }
 
 #[cfg(test)]
-mod tests {
-    use std::fs;
-
-    use super::*;
-
-    #[track_caller]
-    fn check(make: impl Fn(&Path), expected: &[&str]) {
-        let folder = tempfile::tempdir().unwrap();
-        let top = fs::canonicalize(folder.path()).unwrap();
-        let root = top.join("root");
-        fs::create_dir(&root).unwrap();
-        make(&root);
-        let found = paths(&[root.clone(), root]);
-        let found: Vec<_> = found.iter().map(|it| it.strip_prefix(&top).unwrap().to_str().unwrap()).collect();
-        assert_eq!(found, expected);
-    }
-
-    #[test]
-    fn only_what_is_there_and_each_once() {
-        check(|_| (), &[]);
-        check(
-            |root| {
-                for name in [".pellucid", ".git", ".codex", "src"] {
-                    fs::create_dir(root.join(name)).unwrap();
-                }
-                fs::write(root.join(".agents"), "a file").unwrap();
-            },
-            &["root/.git", "root/.codex", "root/.pellucid"],
-        );
-    }
-
-    #[test]
-    fn a_work_tree_protects_its_repository() {
-        check(
-            |root| {
-                let own = root.join("../main/.git/worktrees/w");
-                fs::create_dir_all(&own).unwrap();
-                fs::write(own.join("commondir"), "../..\n").unwrap();
-                fs::write(root.join(".git"), "gitdir: ../main/.git/worktrees/w\n").unwrap();
-            },
-            &["root/.git", "main/.git/worktrees/w", "main/.git"],
-        );
-    }
-
-    #[test]
-    fn a_pointer_to_nothing_is_protected_itself() {
-        check(|root| fs::write(root.join(".git"), "gitdir: /nowhere/at/all\n").unwrap(), &["root/.git"]);
-    }
-}
+#[path = "protected/tests.rs"]
+mod tests;

@@ -6,6 +6,7 @@ mod files;
 mod kernel;
 mod processes;
 mod protected;
+mod roots;
 mod scheduling;
 mod sockets;
 
@@ -26,9 +27,22 @@ pub struct Attempt {
     pub what: &'static str,
     /// The gap of a backend, by its id, through which it may go if the backend says so openly.
     pub gap: Option<&'static str>,
+    /// On which backends that gap is.
+    pub leaks: Leaks,
     /// Under which policies it means something.
     pub under: Under,
     run: fn(&World) -> Tried,
+}
+
+/// Backends with a gap.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Leaks {
+    /// Landlock alone.
+    Landlock,
+    /// Those with mounts.
+    Mounts,
+    /// All.
+    All,
 }
 
 /// Policies under which an attempt means something.
@@ -61,12 +75,17 @@ impl<E: Into<io::Error>> From<E> for Failure {
 }
 
 const fn attempt(name: &'static str, what: &'static str, run: fn(&World) -> Tried) -> Attempt {
-    Attempt { name, what, gap: None, under: Under::Any, run }
+    Attempt { name, what, gap: None, leaks: Leaks::Landlock, under: Under::Any, run }
 }
 
 impl Attempt {
     const fn gap(mut self, id: &'static str) -> Self {
         self.gap = Some(id);
+        self
+    }
+
+    const fn leaks(mut self, leaks: Leaks) -> Self {
+        self.leaks = leaks;
         self
     }
 
@@ -80,6 +99,7 @@ impl Attempt {
 pub const GROUPS: &[(&str, &[Attempt])] = &[
     ("Files outside of writable roots", files::ATTEMPTS),
     ("What is protected inside of them", protected::ATTEMPTS),
+    ("What is missing, linked or further down", roots::ATTEMPTS),
     ("Network and sockets", sockets::ATTEMPTS),
     ("Other processes", processes::ATTEMPTS),
     ("Making others wait", scheduling::ATTEMPTS),

@@ -8,6 +8,7 @@ use std::fs::File;
 use std::io::BufRead;
 use std::io::BufReader;
 use std::io::Read;
+use std::os::fd::AsFd;
 use std::os::unix::fs::OpenOptionsExt;
 use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
@@ -21,6 +22,7 @@ use std::time::Duration;
 use nix::libc;
 use pellucid_exec::process;
 use pellucid_exec::sandbox::Backend;
+use pellucid_exec::sandbox::Ground;
 use pellucid_exec::sandbox::Protection;
 use pellucid_exec::sandbox::Wanted;
 use pellucid_exec::sandbox::denial;
@@ -50,7 +52,7 @@ use crate::world::Services;
 use crate::world::World;
 
 pub type Checked = Result<(), String>;
-type Check = fn(Backend, Way) -> Checked;
+pub type Check = fn(Backend, Way) -> Checked;
 
 /// Runs them; says how many failed.
 pub fn run(backends: &[Backend]) -> usize {
@@ -97,7 +99,7 @@ pub fn run(backends: &[Backend]) -> usize {
     n_failed
 }
 
-fn confined(backend: Backend, policy: &SandboxPolicy, roots: &[PathBuf], command: &[&str]) -> Vec<OsString> {
+pub fn confined(backend: Backend, policy: &SandboxPolicy, roots: &[PathBuf], command: &[&str]) -> Vec<OsString> {
     protected(backend, policy, roots, Protection::On, command)
 }
 
@@ -108,8 +110,10 @@ fn protected(
     protection: Protection,
     command: &[&str],
 ) -> Vec<OsString> {
-    let confinement = sandbox(Wanted::Only(backend)).confinement(policy, roots, protection).unwrap();
-    confinement.wrap(command.iter().map(OsString::from).collect(), roots.last().unwrap()).unwrap()
+    let cwd = roots.last().unwrap();
+    let ground = Ground { protection, cwd: cwd.clone(), project_root: cwd.clone(), home: None };
+    let confinement = sandbox(Wanted::Only(backend)).confinement(policy, &suite::pinned(roots), &ground).unwrap();
+    confinement.wrap(command.iter().map(OsString::from).collect(), cwd).unwrap()
 }
 
 #[track_caller]
@@ -225,6 +229,19 @@ fn killed(on: (Backend, Way), signal: Signal, text: &str, until: &str) -> Checke
     same("the rest", rest.trim(), "")
 }
 
+/// Waits a minute for something to be read, or for the end of it; says whether that came.
+pub fn wait_for(file: &impl AsFd) -> usize {
+    let mut watched = [PollFd::new(file, PollFlags::IN)];
+    let patience = Timespec { tv_sec: 60, tv_nsec: 0 };
+    loop {
+        match rustix::event::poll(&mut watched, Some(&patience)) {
+            // A child has ended.
+            Err(rustix::io::Errno::INTR) => {}
+            n_ready => return n_ready.unwrap(),
+        }
+    }
+}
+
 /// A named pipe that every process of a command holds, so that its end is theirs.
 pub struct Line(File);
 
@@ -248,9 +265,7 @@ impl Line {
     }
 
     pub fn is_let_go(&self) -> Checked {
-        let mut watched = [PollFd::new(&self.0, PollFlags::IN)];
-        let patience = Timespec { tv_sec: 60, tv_nsec: 0 };
-        match rustix::event::poll(&mut watched, Some(&patience)).unwrap() {
+        match wait_for(&self.0) {
             0 => Err("something goes on a minute later".to_owned()),
             _ => Ok(()),
         }
@@ -345,7 +360,9 @@ fn out_of_date() -> Checked {
         repository(&root.join(".git"));
     });
     try_it("after another root came", "again\n1")?;
-    fs::create_dir(world.root.join(".codex")).unwrap();
+    // The empty folder that keeps the name may be there; with something in it, it is somebody's.
+    fs::create_dir_all(world.root.join(".codex")).unwrap();
+    fs::write(world.root.join(".codex/config.toml"), "").unwrap();
     let said = by_agent(&world, &policy, "mkdir .codex/skills 2> /dev/null || echo no");
     same("after there is more to protect", said.as_str(), "no")?;
     let gone = Way::ByAgent
@@ -448,11 +465,7 @@ pub fn be_unmounting() -> ExitCode {
     let ended = runtime.block_on(process::run(&command(&world, "echo $PPID"), None, None)).unwrap();
     assert_eq!(ended.shown().trim(), "1", "it ran where a place was ready");
     rustix::mount::unmount(disk, rustix::mount::UnmountFlags::empty()).unwrap();
-    let waiting = move || {
-        let mut watched = [PollFd::new(&gone, PollFlags::IN)];
-        let patience = Timespec { tv_sec: 60, tv_nsec: 0 };
-        rustix::event::poll(&mut watched, Some(&patience)).unwrap()
-    };
+    let waiting = move || wait_for(&gone);
     let n_ready = runtime.block_on(async { tokio::task::spawn_blocking(waiting).await.unwrap() });
     println!("{}", if n_ready > 0 { "let go" } else { "held" });
     ExitCode::SUCCESS
@@ -488,8 +501,8 @@ pub fn be_without_namespaces() -> ExitCode {
     let world = World::told();
     let sandbox = sandbox(Wanted::Strongest);
     println!("{}", sandbox.backend().map_or_else(|error| error.to_string(), |it| it.to_string()));
-    let confinement =
-        sandbox.confinement(&workspace_write(false), std::slice::from_ref(&world.root), Protection::On).unwrap();
+    let roots = suite::pinned(std::slice::from_ref(&world.root));
+    let confinement = sandbox.confinement(&workspace_write(false), &roots, &world.ground()).unwrap();
     for name in ["write-absolute", "git-config"] {
         let command = confinement.wrap(vec![ourselves(), "batch".into(), name.into()], &world.root).unwrap();
         for (name, (outcome, _)) in suite::batch(&world, Way::ByAgent, &command) {

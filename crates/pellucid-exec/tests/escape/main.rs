@@ -25,6 +25,8 @@ mod page;
 #[cfg(target_os = "linux")]
 mod pausing;
 #[cfg(target_os = "linux")]
+mod roots;
+#[cfg(target_os = "linux")]
 mod suite;
 #[cfg(target_os = "linux")]
 mod world;

@@ -5,6 +5,7 @@ use std::process::ExitCode;
 
 use crate::attempts;
 use crate::attempts::Attempt;
+use crate::attempts::Leaks;
 
 const PAGE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/sandbox.md");
 const BEGIN: &str = "<!-- table of attempts: begin -->\n";
@@ -34,7 +35,9 @@ fn table() -> String {
             "\n### {group}\n\n| attempt | namespaces | bubblewrap | Landlock alone |\n| --- | --- | --- | --- |\n"
         );
         for attempt in *attempts {
-            text += &format!("| {} (`{}`) | denied | denied | {} |\n", attempt.what, attempt.name, alone(attempt));
+            let mounts = if attempt.leaks == Leaks::Landlock { "denied" } else { alone(attempt) };
+            let alone = if attempt.leaks == Leaks::Mounts { "denied" } else { alone(attempt) };
+            text += &format!("| {} (`{}`) | {mounts} | {mounts} | {alone} |\n", attempt.what, attempt.name);
         }
     }
     text + "\n"
@@ -45,6 +48,7 @@ fn alone(attempt: &Attempt) -> &'static str {
         None => "denied",
         Some("metadata") => "denied under read-only, **not denied** under workspace-write",
         Some("signals") => "denied from Linux 6.12",
+        Some("missing-protected-folder" | "linked-protected-folder") => "put aside after the command",
         Some("truncation") => "denied from Linux 6.2",
         Some(_) => "**not denied**",
     }

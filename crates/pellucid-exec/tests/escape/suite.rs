@@ -19,6 +19,8 @@ use pellucid_exec::sandbox::Backend;
 use pellucid_exec::sandbox::Finding;
 use pellucid_exec::sandbox::Findings;
 use pellucid_exec::sandbox::Protection;
+use pellucid_exec::sandbox::Root;
+use pellucid_exec::sandbox::Roots;
 use pellucid_exec::sandbox::Sandbox;
 use pellucid_exec::sandbox::Wanted;
 use pellucid_exec::sandbox::gaps;
@@ -30,6 +32,7 @@ use crate::attempts::Outcome;
 use crate::attempts::Under;
 use crate::checks;
 use crate::pausing;
+use crate::roots;
 use crate::world::Services;
 use crate::world::World;
 
@@ -212,7 +215,7 @@ pub fn run(show: Show) -> ExitCode {
     if n_failed > 0 {
         println!("FAILED: {n_failed} attempts were not denied");
     }
-    let n_broken = checks::run(&backends);
+    let n_broken = checks::run(&backends) + roots::run(&backends);
     let is_good = is_enough && n_failed == 0 && n_broken == 0;
     if is_good { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
@@ -281,8 +284,8 @@ fn under(backend: Backend, way: Way, policy: &SandboxPolicy, is_wanted: impl Fn(
     let (world, _services) = Services::start();
     let mut command = vec![ourselves(), "batch".into()];
     command.extend(attempts::all().filter(|it| is_wanted(it)).map(|it| OsString::from(it.name)));
-    let confinement =
-        sandbox(Wanted::Only(backend)).confinement(policy, std::slice::from_ref(&world.root), Protection::On).unwrap();
+    let roots = pinned(std::slice::from_ref(&world.root));
+    let confinement = sandbox(Wanted::Only(backend)).confinement(policy, &roots, &world.ground()).unwrap();
     batch(&world, way, &confinement.wrap(command, &world.root).unwrap())
 }
 
@@ -297,6 +300,11 @@ pub fn batch(world: &World, way: Way, command: &[OsString]) -> Outcomes {
         .filter_map(attempts::read_line)
         .map(|(name, outcome, detail)| (name.to_owned(), (outcome, detail.to_owned())))
         .collect()
+}
+
+/// Folders as the roots that they are now.
+pub fn pinned(paths: &[PathBuf]) -> Vec<Root> {
+    Roots::default().hold(paths).unwrap()
 }
 
 pub fn sandbox(wanted: Wanted) -> Sandbox {

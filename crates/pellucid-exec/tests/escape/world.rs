@@ -12,6 +12,9 @@ use std::path::Path;
 use std::path::PathBuf;
 use std::process::Command;
 
+use pellucid_exec::sandbox::Ground;
+use pellucid_exec::sandbox::Protection;
+
 /// Where the parts are.
 #[derive(Debug, Clone)]
 pub struct World {
@@ -46,12 +49,35 @@ impl World {
         for file in [".git/config", ".git/hooks/pre-commit.sample", ".codex/config.toml", "src/lib.rs", "top.txt"] {
             fs::write(world.root.join(file), "before\n").unwrap();
         }
+        // A session in `mid/bare`, whose own folders are missing, a home folder, and repositories further down.
+        for folder in ["mid/bare", "settings", "home", "known/.git/hooks", "src/nested/.git/hooks"] {
+            fs::create_dir_all(world.root.join(folder)).unwrap();
+        }
+        for folder in ["known", "src/nested"] {
+            for file in ["HEAD", "config"] {
+                fs::write(world.root.join(folder).join(".git").join(file), "before\n").unwrap();
+            }
+        }
+        for (file, text) in [("mid/.agents", ""), (".gitmodules", "[submodule \"known\"]\n\tpath = known\n")] {
+            fs::write(world.root.join(file), text).unwrap();
+        }
+        std::os::unix::fs::symlink("../settings", world.root.join("mid/.codex")).unwrap();
         fs::create_dir_all(world.outside.join("empty")).unwrap();
         fs::write(&world.secret, "before\n").unwrap();
         // One that nobody has open.
         fs::write(world.outside.join("quiet"), "before\n").unwrap();
         std::os::unix::fs::symlink(&world.outside, world.root.join("way-out")).unwrap();
         world
+    }
+
+    /// Whom commands work for in it.
+    pub fn ground(&self) -> Ground {
+        Ground {
+            protection: Protection::On,
+            cwd: self.root.join("mid/bare"),
+            project_root: self.root.clone(),
+            home: Some(self.root.join("home")),
+        }
     }
 
     fn at(base: &Path, tcp: SocketAddr, abstract_name: String, agent: i32) -> Self {

@@ -110,6 +110,8 @@ impl Kernel {
         // Where commands may write at all, the kernel may write in its own folder too.
         let mut confined = (**situation).clone();
         confined.writable_roots.push(folder.path().to_owned());
+        let made = job.toolbox.roots().made(folder.path());
+        made.map_err(|error| format!("failed to create js_repl temp dir: {error}"))?;
         let command = |arguments: &[&str]| {
             let text = |path: &Path| path.to_string_lossy().into_owned();
             let argv: Vec<String> =

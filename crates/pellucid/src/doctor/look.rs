@@ -210,10 +210,20 @@ fn sandbox_section(config: &Config) -> Section {
     };
     lines.extend(gaps.iter().map(|gap| format!("to know: {}", gap.text)));
     lines.extend(remedy.map(|remedy| format!("for more: {remedy}")));
+    let above_home = sandbox::root_above_home(config, &Env::process());
+    lines.extend(above_home.as_ref().map(|root| {
+        format!(
+            "warning: the home folder {} lies below the writable root {}; commands can read it and not change it, and \
+             PELLUCID_HOME moves it",
+            config.folders.home.display(),
+            root.display()
+        )
+    }));
     let (state, summary) = match &chosen {
         Ok(backend) => {
             let is_strongest = Backend::of_this_system().first() == Some(backend);
-            (if is_strongest { State::Good } else { State::Note }, format!("{backend}, mode {mode}"))
+            let is_good = is_strongest && above_home.is_none();
+            (if is_good { State::Good } else { State::Note }, format!("{backend}, mode {mode}"))
         }
         Err(error) if is_needed => (State::Bad, error.to_string()),
         Err(error) => (State::Note, format!("none is needed in mode {mode}; {error}")),
@@ -232,6 +242,7 @@ fn sandbox_section(config: &Config) -> Section {
             "landlock_abi": findings.landlock_abi,
             "limits": gaps.iter().map(|gap| json!({ "id": gap.id, "text": gap.text })).collect::<Vec<_>>(),
             "remedy": remedy,
+            "root_above_home": above_home,
         }),
     }
 }

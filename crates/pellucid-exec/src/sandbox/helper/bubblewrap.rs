@@ -4,26 +4,45 @@
 //! Not here: whether it works (`trial`).
 
 use std::ffi::OsString;
+use std::os::fd::AsRawFd;
 use std::path::Path;
 use std::process::Command;
 use std::process::ExitCode;
 
 use super::HelperError;
 use super::Step;
+use super::handles;
+use super::missing;
+use super::missing::Sweeper;
 use super::watch;
 use crate::sandbox::order::Order;
 use crate::sandbox::order::Stage;
 
 /// Runs a command through bubblewrap.
-pub fn run(order: &Order) -> Result<ExitCode, HelperError> {
-    let agent = watch::agent(order)?;
+pub fn run(mut order: Order) -> Result<ExitCode, HelperError> {
+    let agent = watch::agent(&order)?;
+    // Inside it is looked again, at what was really mounted. Here it is told in plainer words.
+    for root in &order.writable {
+        handles::open_root(root)?;
+    }
+    let sweeper = missing::make(&mut order)?.leave_to_sweeper()?;
     let bubblewrap = order.bubblewrap.clone().unwrap_or_else(|| "/usr/bin/bwrap".into()).into_os_string();
     // Inside, "this program" is another one, so it needs its real name.
     let ourselves = std::fs::read_link(watch::OURSELVES).step("finding this program's file")?;
     let mut command = Command::new(&bubblewrap);
-    command.args(args(order, &ourselves, rustix::process::geteuid().is_root()));
+    if let Some(sweeper) = &sweeper {
+        // It tells which process is the first one inside: what is mounted is there until that ends.
+        let pipe = sweeper.pipe();
+        rustix::io::fcntl_setfd(pipe, rustix::io::FdFlags::empty()).step("telling the sweeper")?;
+        command.args(["--info-fd", &pipe.as_raw_fd().to_string()]);
+    }
+    command.args(args(&order, &ourselves, rustix::process::geteuid().is_root()));
     let child = watch::spawn(&mut command, &bubblewrap)?;
+    let sweeper = sweeper.map(Sweeper::told);
     let status = watch::wait(child, agent.as_ref())?;
+    if let Some(sweeper) = sweeper.filter(|_| status.is_some()) {
+        watch::wait_for(sweeper);
+    }
     Ok(watch::end_like(status))
 }
 
@@ -44,11 +63,16 @@ pub fn args(order: &Order, ourselves: &Path, is_root: bool) -> Vec<OsString> {
     bind("--ro-bind", Path::new("/"));
     // Without this devices could not be opened at all; the fences say which may be written.
     bind("--dev-bind", Path::new("/dev"));
-    for root in order.solid() {
-        bind("--bind", &root);
+    // A root may lie in what is protected, such as a work tree in the home folder: the innermost says what holds.
+    let solid = order.solid().into_iter().map(|path| ("--bind", path));
+    let protected = order.protected.iter().filter(|path| order.is_open(path));
+    let mut binds: Vec<_> = solid.chain(protected.map(|path| ("--ro-bind-try", path.clone()))).collect();
+    binds.sort_by_key(|(_, path)| path.components().count());
+    for (kind, path) in binds {
+        bind(kind, &path);
     }
-    for path in &order.protected {
-        bind("--ro-bind", path);
+    for path in &order.missing {
+        args.extend(["--tmpfs".into(), path.into(), "--remount-ro".into(), path.into()]);
     }
     if order.fresh_proc {
         args.extend(["--proc", "/proc"].map(OsString::from));
@@ -66,8 +90,15 @@ mod tests {
     use expect_test::Expect;
     use expect_test::expect;
 
+    use pellucid_files::Identity;
+
     use super::*;
     use crate::sandbox::Backend;
+    use crate::sandbox::roots::Root;
+
+    fn root(path: &str) -> Root {
+        Root { path: path.into(), identity: Identity { device: 4, number: 77 } }
+    }
 
     #[track_caller]
     fn check(order: &Order, is_root: bool, expected: &Expect) {
@@ -80,8 +111,9 @@ mod tests {
     fn everything_is_read_only_but_roots_and_in_them_what_is_protected() {
         let order = Order {
             cwd: Some("/w/sub".into()),
-            writable: vec!["/tmp/w".into(), "/tmp".into()],
-            protected: vec!["/tmp/w/.git".into()],
+            writable: vec![root("/tmp/w"), root("/tmp")],
+            protected: vec!["/tmp/w/.git".into(), "/tmp/.git".into()],
+            missing: vec!["/tmp/w/.codex".into()],
             ..Order::new(Backend::Bubblewrap, vec!["sh".into()])
         };
         check(
@@ -96,15 +128,20 @@ mod tests {
             --dev-bind /dev /dev
             --bind /tmp /tmp
             --bind /tmp/w /tmp/w
-            --ro-bind /tmp/w/.git /tmp/w/.git
+            --ro-bind-try /tmp/.git /tmp/.git
+            --ro-bind-try /tmp/w/.git /tmp/w/.git
+            --tmpfs /tmp/w/.codex
+            --remount-ro /tmp/w/.codex
             --proc /proc
             --chdir /w/sub
             -- /opt/pellucid
             --pellucid-sandbox confine
             --backend bubblewrap
-            --write /tmp/w
-            --write /tmp
+            --write 4:77:/tmp/w
+            --write 4:77:/tmp
             --protect /tmp/w/.git
+            --protect /tmp/.git
+            --missing /tmp/w/.codex
             -- sh"#]],
         );
     }

@@ -7,7 +7,10 @@
 //!
 //! Not here: what Landlock does not see, such as owners and times of files.
 
+use std::ffi::OsStr;
 use std::os::fd::AsFd;
+use std::os::fd::OwnedFd;
+use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::path::PathBuf;
 
@@ -18,7 +21,6 @@ use landlock::AccessNet;
 use landlock::BitFlags;
 use landlock::LandlockStatus;
 use landlock::PathBeneath;
-use landlock::PathFd;
 use landlock::Ruleset;
 use landlock::RulesetAttr;
 use landlock::RulesetCreated;
@@ -26,8 +28,12 @@ use landlock::RulesetCreatedAttr;
 use landlock::RulesetError;
 use landlock::RulesetStatus;
 use landlock::Scope;
+use rustix::fs::FileType;
+use rustix::fs::Mode;
+use rustix::fs::OFlags;
 
 use super::HelperError;
+use super::handles;
 use crate::sandbox::Backend;
 use crate::sandbox::order::Order;
 
@@ -63,11 +69,9 @@ pub fn prepare(order: &Order) -> Result<Fences, HelperError> {
     let mut reading = AccessFs::from_read(NEWEST);
     // With network access, services of this machine are reached as before.
     reading.set(AccessFs::ResolveUnix, order.network);
-    ruleset = grant(ruleset, Path::new("/"), reading)?;
-    ruleset = grant(ruleset, Path::new("/dev/null"), AccessFs::from_all(NEWEST))?;
-    for path in writable(order) {
-        ruleset = grant(ruleset, &path, AccessFs::from_all(NEWEST))?;
-    }
+    grant(&mut ruleset, Path::new("/"), reading)?;
+    grant(&mut ruleset, Path::new("/dev/null"), AccessFs::from_all(NEWEST))?;
+    grant_roots(&mut ruleset, order)?;
     Ok(Fences { ruleset })
 }
 
@@ -84,43 +88,76 @@ impl Fences {
     }
 }
 
-/// What is granted for writing: the roots, or what is in them where something must be spared.
-fn writable(order: &Order) -> Vec<PathBuf> {
-    if order.backend != Backend::Landlock {
-        // A mount spares what must be spared.
-        return order.writable.clone();
-    }
-    let mut granted = Vec::new();
+/// Grants the roots for writing, or what is in them where something must be spared.
+fn grant_roots(ruleset: &mut RulesetCreated, order: &Order) -> Result<(), HelperError> {
+    // Elsewhere a mount spares what must be spared.
+    let spared: &[PathBuf] = if order.backend == Backend::Landlock { &order.protected } else { &[] };
     for root in &order.writable {
-        grant_but(root, &order.protected, &mut granted);
+        let opened = handles::open_root(root)?;
+        // A root in something protected, such as a work tree in the home folder, is a root.
+        let is_around = |path: &PathBuf| root.path.starts_with(path) && root.path != *path;
+        let spared: Vec<PathBuf> = spared.iter().filter(|path| !is_around(path)).cloned().collect();
+        grant_but(&root.path, &opened, &spared, &mut |path, opened| {
+            grant_opened(ruleset, path, opened, AccessFs::from_all(NEWEST))
+        })?;
     }
-    granted
+    Ok(())
 }
 
-/// Adds a folder, or its entries if something in it must be spared.
-fn grant_but(path: &Path, spared: &[PathBuf], granted: &mut Vec<PathBuf>) {
+/// Takes a folder, or its entries if something in it must be spared. All are held from the moment in which they are
+/// looked at: a name could lead elsewhere the next moment.
+fn grant_but(
+    path: &Path,
+    opened: &OwnedFd,
+    spared: &[PathBuf],
+    take: &mut impl FnMut(&Path, &OwnedFd) -> Result<(), HelperError>,
+) -> Result<(), HelperError> {
     if spared.iter().any(|it| path.starts_with(it)) {
-        return;
+        return Ok(());
     }
     if !spared.iter().any(|it| it.starts_with(path)) {
-        granted.push(path.to_owned());
-        return;
+        return take(path, opened);
     }
-    let Ok(entries) = std::fs::read_dir(path) else { return };
+    let readable = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    let Ok(folder) = rustix::fs::openat(opened, ".", readable, Mode::empty()) else { return Ok(()) };
+    let Ok(entries) = rustix::fs::Dir::new(folder) else { return Ok(()) };
     for entry in entries.flatten() {
-        // A link is not followed: what it points to may be what must be spared.
-        if entry.file_type().is_ok_and(|it| !it.is_symlink()) {
-            grant_but(&entry.path(), spared, granted);
+        let name = OsStr::from_bytes(entry.file_name().to_bytes());
+        if name == "." || name == ".." {
+            continue;
         }
+        // What is gone since it was listed needs no right.
+        let held = rustix::fs::openat(opened, name, OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC, Mode::empty());
+        let Ok(held) = held else { continue };
+        // A link is not followed: what it points to may be what must be spared.
+        let kind = rustix::fs::fstat(&held).map(|stat| FileType::from_raw_mode(stat.st_mode));
+        if kind.is_ok_and(|kind| kind != FileType::Symlink) {
+            grant_but(&path.join(name), &held, spared, take)?;
+        }
+    }
+    Ok(())
+}
+
+/// Grants something of this machine. What is missing needs no right.
+fn grant(ruleset: &mut RulesetCreated, path: &Path, access: BitFlags<AccessFs>) -> Result<(), HelperError> {
+    match rustix::fs::open(path, OFlags::PATH | OFlags::CLOEXEC, Mode::empty()) {
+        Ok(opened) => grant_opened(ruleset, path, &opened, access),
+        Err(_) => Ok(()),
     }
 }
 
-fn grant(ruleset: RulesetCreated, path: &Path, access: BitFlags<AccessFs>) -> Result<RulesetCreated, HelperError> {
-    // What is gone since it was listed needs no right.
-    let Ok(opened) = PathFd::new(path) else { return Ok(ruleset) };
-    let access = if path.is_dir() { access } else { access & AccessFs::from_file(NEWEST) };
+fn grant_opened(
+    ruleset: &mut RulesetCreated,
+    path: &Path,
+    opened: &OwnedFd,
+    access: BitFlags<AccessFs>,
+) -> Result<(), HelperError> {
+    let is_folder =
+        rustix::fs::fstat(opened).is_ok_and(|it| FileType::from_raw_mode(it.st_mode) == FileType::Directory);
+    let access = if is_folder { access } else { access & AccessFs::from_file(NEWEST) };
     ruleset
         .add_rule(PathBeneath::new(opened, access))
+        .map(drop)
         .map_err(|error| HelperError::Landlock(format!("{}: {error}", path.display())))
 }
 
@@ -153,7 +190,11 @@ mod tests {
         }
         let spared: Vec<_> = spared.iter().map(|it| folder.path().join(it)).collect();
         let mut granted = Vec::new();
-        grant_but(folder.path(), &spared, &mut granted);
+        let mut take = |path: &Path, _: &OwnedFd| {
+            granted.push(path.to_owned());
+            Ok(())
+        };
+        grant_but(folder.path(), &handles::open(folder.path()).unwrap(), &spared, &mut take).unwrap();
         let mut granted: Vec<_> =
             granted.iter().map(|it| it.strip_prefix(folder.path()).unwrap().to_str().unwrap()).collect();
         granted.sort_unstable();

@@ -1,7 +1,8 @@
 //! The keeper: arranges the files for commands with the same limits once, and makes a cell whenever it is asked for
 //! one, so that a command which comes finds its place ready.
 //!
-//! It lives as long as somebody holds the other end of its socket. Commands neither see it nor reach it: every cell has
+//! It lives as long as somebody holds the other end of its socket, and until its last cell has ended. A process beside it
+//! holds the names that must not be taken there, and removes what kept them. Commands neither see it nor reach it: every cell has
 //! processes and mounts of its own.
 //!
 //! Not here: what goes on in a cell (`cell`).
@@ -28,14 +29,18 @@ use super::HelperError;
 use super::Step;
 use super::cell;
 use super::filter;
+use super::fork::fork;
 use super::fork::fork_into;
+use super::missing;
 use super::namespaces;
 use super::namespaces::Mount;
+use super::tell;
 use super::watch;
 use crate::sandbox::Backend;
 use crate::sandbox::cell::ANOTHER;
 use crate::sandbox::cell::receive;
 use crate::sandbox::cell::send;
+use crate::sandbox::denial::HELPER_FAILED;
 use crate::sandbox::order::Order;
 
 /// What all cells of a keeper have in common.
@@ -50,17 +55,52 @@ pub struct Common {
 }
 
 /// Makes cells until nobody can ask for one any more.
-pub fn run(order: &Order) -> Result<ExitCode, HelperError> {
+pub fn run(mut order: Order) -> Result<ExitCode, HelperError> {
     if order.backend != Backend::Namespaces {
         return Err(HelperError::Backend(order.backend));
     }
-    let Some(agent) = watch::agent(order)? else {
+    let Some(agent) = watch::agent(&order)? else {
         return Err(io::Error::from(io::ErrorKind::NotFound)).step("finding the agent");
     };
+    let placeholders = missing::make(&mut order)?;
+    if placeholders.are_none() {
+        return keep(order, agent);
+    }
+    // Whoever has mounted something over a name cannot remove it, so another process does that afterwards.
+    let keeper = fork(move || match keep(order, agent) {
+        Ok(_) => 0,
+        Err(error) => {
+            tell(&error);
+            HELPER_FAILED
+        }
+    });
+    let keeper = keeper.step("copying the helper")?;
+    // The socket is the keeper's alone: its end tells the agent that there is none any more.
+    let null = std::fs::File::open("/dev/null").step("letting the socket go")?;
+    rustix::stdio::dup2_stdin(null).step("letting the socket go")?;
+    watch::wait_for(keeper);
+    placeholders.remove();
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Makes cells, and stays until the last one has ended: what is mounted over placeholders is there until then.
+fn keep(order: Order, agent: OwnedFd) -> Result<ExitCode, HelperError> {
+    let made = make_cells(order, agent);
+    end_cells();
+    made
+}
+
+/// Waits until all cells have ended: idle ones when their command can come no more, others with the agent at the latest.
+fn end_cells() {
+    while !matches!(rustix::process::wait(WaitOptions::empty()), Err(error) if error != rustix::io::Errno::INTR) {}
+}
+
+fn make_cells(order: Order, agent: OwnedFd) -> Result<ExitCode, HelperError> {
     let mounts = Mount::all()?;
-    namespaces::separate(nix::sched::CloneFlags::CLONE_NEWNS | namespaces::of_limits(order))?;
-    namespaces::arrange(order, &mounts)?;
-    let common = Common { order: order.clone(), programs: filter::compile(order)?, agent };
+    namespaces::separate(nix::sched::CloneFlags::CLONE_NEWNS | namespaces::of_limits(&order))?;
+    namespaces::arrange(&order, &mounts)?;
+    let programs = filter::compile(&order)?;
+    let common = Common { order, programs, agent };
 
     let mut children = SigSet::empty();
     children.add(Signal::SIGCHLD);

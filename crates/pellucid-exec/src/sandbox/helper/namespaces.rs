@@ -3,7 +3,8 @@
 //!
 //! The mounts take away what Landlock cannot take away: everything is read-only, writable roots are
 //! put back, and what is protected in them is made read-only again. A folder that is a mount can be
-//! neither renamed nor removed, so every folder on the way to something protected becomes one.
+//! neither renamed nor removed, so every folder on the way to something protected becomes one. What must stay missing is
+//! covered with something empty. Roots are mounted by handles of the folders that are meant.
 //!
 //! In a folder that fences guard nothing is made read-only: the kernel looks at mounts first, and what they refuse reads
 //! as a broken disk (`Read-only file system`), where fences say `Permission denied`.
@@ -14,6 +15,8 @@
 
 use std::ffi::OsStr;
 use std::ffi::OsString;
+use std::io::Write;
+use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::ffi::OsStringExt;
 use std::path::Path;
@@ -29,24 +32,37 @@ use super::HelperError;
 use super::Step;
 use super::command;
 use super::confine;
+use super::handles;
+use super::missing;
+use super::missing::Sweeper;
 use super::privileges;
 use super::watch;
 use super::watch::Init;
+use super::watch::Left;
 use crate::sandbox::order::Order;
+use crate::sandbox::protected::FOLDERS;
 
 /// Runs a command in namespaces of its own.
-pub fn run(order: &Order) -> Result<ExitCode, HelperError> {
-    let agent = watch::agent(order)?;
+pub fn run(mut order: Order) -> Result<ExitCode, HelperError> {
+    let agent = watch::agent(&order)?;
     let mounts = Mount::all()?;
-    separate(OF_A_COMMAND | of_limits(order))?;
+    let sweeper = missing::make(&mut order)?.leave_to_sweeper()?;
+    separate(OF_A_COMMAND | of_limits(&order))?;
+    // Before the first process: it mounts another `/proc`, in which we do not exist.
+    arrange(&order, &mounts)?;
     let mut init = Init::start(agent.as_ref())?;
-    arrange(order, &mounts)?;
+    // What is mounted is there until the first process ends.
+    if let Some(sweeper) = &sweeper {
+        write!(sweeper.pipe(), "{}", init.process().as_raw_nonzero()).step("telling the sweeper")?;
+    }
+    let sweeper = sweeper.map(Sweeper::told);
     init.is_ready_with_proc()?;
-    confine(order)?;
-    let child = watch::spawn(&mut command(order), &order.command[0])?;
+    confine(&order)?;
+    let child = watch::spawn(&mut command(&order), &order.command[0])?;
     let status = watch::wait(child, agent.as_ref())?;
-    if status.is_some() {
-        init.ended();
+    let is_empty = status.is_some() && init.ended() == Left::Nothing;
+    if let Some(sweeper) = sweeper.filter(|_| is_empty) {
+        watch::wait_for(sweeper);
     }
     Ok(watch::end_like(status))
 }
@@ -88,7 +104,13 @@ pub fn arrange(order: &Order, mounts: &[Mount]) -> Result<(), HelperError> {
     rustix::mount::mount_change("/", private).step("keeping mounts to ourselves")?;
 
     for path in order.solid() {
-        rustix::mount::mount_bind_recursive(&path, &path).step(format!("mounting {}", path.display()))?;
+        // Each is looked up again, because what is mounted before lies over what was there.
+        let opened = match order.root(&path) {
+            Some(root) => handles::open_root(root)?,
+            None => handles::open(&path).step(format!("opening {}", path.display()))?,
+        };
+        let name = handles::name(&opened);
+        rustix::mount::mount_bind_recursive(&name, &name).step(format!("mounting {}", path.display()))?;
     }
     for mount in mounts.iter().filter(|it| !order.is_open(&it.path)) {
         make_read_only(&mount.path, mount.flags)?;
@@ -97,13 +119,37 @@ pub fn arrange(order: &Order, mounts: &[Mount]) -> Result<(), HelperError> {
         if !order.is_open(path) {
             continue;
         }
-        rustix::mount::mount_bind_recursive(path, path).step(format!("mounting {}", path.display()))?;
+        let Some(opened) = protected(path)? else { continue };
+        let name = handles::name(&opened);
+        rustix::mount::mount_bind_recursive(&name, &name).step(format!("mounting {}", path.display()))?;
         make_read_only(path, Mount::around(mounts, path))?;
         for mount in mounts.iter().filter(|it| it.path != *path && it.path.starts_with(path)) {
             make_read_only(&mount.path, mount.flags)?;
         }
     }
+    for path in &order.missing {
+        cover(path)?;
+    }
     std::env::set_current_dir(&cwd).step(format!("entering {}", cwd.display()))
+}
+
+/// Something protected; nothing if it has just gone and need not be kept from coming back.
+fn protected(path: &Path) -> Result<Option<OwnedFd>, HelperError> {
+    let is_agents = path.file_name().is_some_and(|name| FOLDERS.iter().any(|it| name == *it));
+    match handles::open(path) {
+        Ok(opened) => Ok(Some(opened)),
+        Err(Errno::NOENT) if !is_agents => Ok(None),
+        Err(error) => Err(error).step(format!("opening {}", path.display())),
+    }
+}
+
+/// Mounts something empty over a placeholder.
+fn cover(path: &Path) -> Result<(), HelperError> {
+    let opened = handles::open(path).step(format!("opening {}", path.display()))?;
+    let name = handles::name(&opened);
+    let flags = MountFlags::RDONLY | MountFlags::NOSUID | MountFlags::NODEV | MountFlags::NOEXEC;
+    rustix::mount::mount("tmpfs", &name, "tmpfs", flags, Some(c"mode=555,size=4k"))
+        .step(format!("mounting over {}", path.display()))
 }
 
 fn make_read_only(path: &Path, flags: MountFlags) -> Result<(), HelperError> {

@@ -223,15 +223,30 @@ impl Init {
     ///
     /// If it left nothing, this waits for the end of the first process: in many containers nobody
     /// else would take note of it, and it would lie about for ever.
-    pub fn ended(mut self) {
+    pub fn ended(mut self) -> Left {
         let mut said = [0; STAYS.len()];
         if self.tell.write_all(ENDED).is_ok() && self.hear.read_exact(&mut said).is_err() {
             wait_for(self.process);
+            return Left::Nothing;
         }
+        Left::Something
+    }
+
+    /// The first process.
+    pub fn process(&self) -> Pid {
+        self.process
     }
 }
 
-fn wait_for(process: Pid) {
+/// What a command left running.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Left {
+    Nothing,
+    Something,
+}
+
+/// Waits for the end of a child.
+pub fn wait_for(process: Pid) {
     while matches!(rustix::process::waitpid(Some(process), WaitOptions::empty()), Err(rustix::io::Errno::INTR)) {}
 }
 

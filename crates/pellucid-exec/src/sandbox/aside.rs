@@ -1,0 +1,298 @@
+//! What a backend could not keep from being made or replaced is put aside before anybody reads it.
+//!
+//! Landlock cannot deny a name that is not there, and a mount cannot keep a link in its place. So what is at such a name
+//! after a command, and was not before, is moved into a private folder below the home folder, where nothing is read, and
+//! the person is told. Should this process die before that, a file there says what was missing when its commands ran, and
+//! the next one to start looks after it.
+//!
+//! A file that the person makes meanwhile cannot be told from a command's. It is moved as well, and not lost.
+//!
+//! Not here: what must not be made (`protected`), and when is looked.
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::fs;
+use std::io;
+use std::io::Write;
+use std::os::fd::OwnedFd;
+use std::path::Path;
+use std::path::PathBuf;
+use std::sync::Mutex;
+use std::sync::MutexGuard;
+use std::sync::PoisonError;
+
+use pellucid_files::is_placeholder;
+use serde::Deserialize;
+use serde::Serialize;
+
+/// The folder below the home folder.
+const FOLDER: &str = "put-aside";
+
+/// How the files begin that say what a process has to look after.
+const PENDING: &str = "pending-";
+
+/// They hold a few paths.
+const PENDING_BYTES_MAX: u64 = 1 << 20;
+
+/// Something that was put aside.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Aside {
+    /// Where it was.
+    pub was: PathBuf,
+    /// Where it is now, or why it is still there.
+    pub now: Result<PathBuf, String>,
+}
+
+const WHY: &str = "appeared or was replaced while a command ran, and would be read without a sandbox";
+
+impl std::fmt::Display for Aside {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let was = self.was.display();
+        match &self.now {
+            Ok(now) => write!(f, "{was} {WHY}; it is now {}, and you can move it back if it is yours", now.display()),
+            Err(why) => {
+                write!(f, "{was} {WHY}; it could not be moved away ({why}): look at it before you go on")
+            }
+        }
+    }
+}
+
+/// What was at a name before commands ran.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Before {
+    Nothing,
+    Link(PathBuf),
+}
+
+/// Looks after the names that the commands of a session can take.
+#[derive(Debug)]
+pub struct Watch {
+    home: PathBuf,
+    names: Mutex<BTreeMap<PathBuf, Before>>,
+    /// The file that says so to others.
+    file: PathBuf,
+}
+
+#[derive(Serialize, Deserialize)]
+struct Pending {
+    missing: Vec<PathBuf>,
+}
+
+impl Watch {
+    /// Nothing is looked after yet.
+    pub fn new(home: &Path) -> Self {
+        let name = format!("{PENDING}{}-{}.json", this_process(), uuid::Uuid::new_v4());
+        Self { home: home.to_owned(), names: Mutex::default(), file: home.join(FOLDER).join(name) }
+    }
+
+    /// Notes what is there before a command runs. What was noted before stays as it was.
+    pub fn note(&self, missing: &[PathBuf], links: &[PathBuf]) {
+        if missing.is_empty() && links.is_empty() {
+            return;
+        }
+        let mut names = self.names();
+        let mut has_new = false;
+        for path in missing.iter().filter(|path| fs::symlink_metadata(path).is_err()) {
+            has_new |= !names.contains_key(path);
+            names.entry(path.clone()).or_insert(Before::Nothing);
+        }
+        for path in links {
+            if let Ok(target) = fs::read_link(path) {
+                names.entry(path.clone()).or_insert(Before::Link(target));
+            }
+        }
+        let are_missing = |(path, before): (&PathBuf, &Before)| (*before == Before::Nothing).then(|| path.clone());
+        if has_new {
+            let pending = Pending { missing: names.iter().filter_map(are_missing).collect() };
+            // Without the file, what a killed process leaves is not looked after; the rest is.
+            let _ = write(&self.file, &pending);
+        }
+    }
+
+    /// Puts aside what is at a name and was not before.
+    pub fn put_aside(&self) -> Vec<Aside> {
+        let names = self.names();
+        let changed = names.iter().filter(|(path, before)| has_changed(path, before));
+        changed.map(|(path, _)| move_away(&self.home, path)).collect()
+    }
+
+    /// The same for the last time: nothing runs any more.
+    pub fn finish(&self) -> Vec<Aside> {
+        let aside = self.put_aside();
+        if aside.iter().all(|it| it.now.is_ok()) {
+            self.names().clear();
+            let _ = fs::remove_file(&self.file);
+        }
+        aside
+    }
+
+    fn names(&self) -> MutexGuard<'_, BTreeMap<PathBuf, Before>> {
+        // Every change under the lock is done in one step.
+        self.names.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Looks after what processes left that have died since. To be called before anything of a project is read.
+pub fn recover(home: &Path) -> Vec<Aside> {
+    let Ok(entries) = fs::read_dir(home.join(FOLDER)) else { return Vec::new() };
+    let mut aside = Vec::new();
+    for entry in entries.flatten() {
+        let name = entry.file_name();
+        let Some(owner) = name.to_str().and_then(|name| name.strip_prefix(PENDING)) else { continue };
+        if is_running(owner) {
+            continue;
+        }
+        let text = pellucid_files::read_text(&entry.path(), PENDING_BYTES_MAX).unwrap_or_default();
+        let pending = serde_json::from_str(&text).unwrap_or(Pending { missing: Vec::new() });
+        let changed = pending.missing.iter().filter(|path| has_changed(path, &Before::Nothing));
+        let moved: Vec<_> = changed.map(|path| move_away(home, path)).collect();
+        if moved.iter().all(|it| it.now.is_ok()) {
+            let _ = fs::remove_file(entry.path());
+        }
+        aside.extend(moved);
+    }
+    aside
+}
+
+fn has_changed(path: &Path, before: &Before) -> bool {
+    match (before, fs::symlink_metadata(path)) {
+        (_, Err(_)) => false,
+        (Before::Nothing, Ok(_)) => !is_placeholder(path),
+        (Before::Link(target), Ok(_)) => fs::read_link(path).ok().as_ref() != Some(target),
+    }
+}
+
+fn write(path: &Path, pending: &Pending) -> io::Result<()> {
+    if let Some(folder) = path.parent() {
+        pellucid_files::make_private_folder(folder)?;
+    }
+    let _ = fs::remove_file(path);
+    pellucid_files::create_private(path)?.write_all(&serde_json::to_vec(pending)?)
+}
+
+/// Moves something to where nothing reads it, whatever it is: it is neither opened nor followed.
+fn move_away(home: &Path, path: &Path) -> Aside {
+    let moved = moved(home, path).map_err(|error| error.to_string());
+    Aside { was: path.to_owned(), now: moved }
+}
+
+fn moved(home: &Path, path: &Path) -> io::Result<PathBuf> {
+    let (Some(parent), Some(name)) = (path.parent(), path.file_name()) else {
+        return Err(io::ErrorKind::InvalidInput.into());
+    };
+    let held = open(parent)?;
+    let id = uuid::Uuid::new_v4().to_string();
+    let folder = home.join(FOLDER).join(&id);
+    pellucid_files::make_private_folder(&folder)?;
+    let place = open(&fs::canonicalize(&folder)?)?;
+    match rustix::fs::renameat(&held, name, &place, name) {
+        Ok(()) => Ok(folder.join(name)),
+        // On another disk it stays beside, under a name that nothing reads.
+        Err(rustix::io::Errno::XDEV) => {
+            let _ = fs::remove_dir(&folder);
+            let mut beside = OsString::from(name);
+            beside.push(format!(".put-aside-{id}"));
+            rustix::fs::renameat(&held, name, &held, &beside)?;
+            Ok(parent.join(beside))
+        }
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// A folder whose path has no links.
+#[cfg(target_os = "linux")]
+fn open(path: &Path) -> io::Result<OwnedFd> {
+    Ok(super::helper::handles::open(path)?)
+}
+
+#[cfg(not(target_os = "linux"))]
+fn open(path: &Path) -> io::Result<OwnedFd> {
+    use rustix::fs::OFlags;
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    Ok(rustix::fs::open(path, flags, rustix::fs::Mode::empty())?)
+}
+
+/// This process, by its number and when it began: numbers are used again.
+fn this_process() -> String {
+    let id = std::process::id();
+    format!("{id}-{}", began(&id.to_string()).unwrap_or_default())
+}
+
+/// Whether the process that a file is named after is still there.
+fn is_running(owner: &str) -> bool {
+    let mut parts = owner.split('-');
+    let (Some(id), Some(time)) = (parts.next(), parts.next()) else { return false };
+    id.bytes().all(|byte| byte.is_ascii_digit()) && began(id).is_some_and(|it| it == time)
+}
+
+/// When a process began, as the system counts; nothing if there is none.
+fn began(id: &str) -> Option<String> {
+    let stat = fs::read_to_string(format!("/proc/{id}/stat")).ok()?;
+    // The name before may hold anything, so fields are counted from its closing bracket.
+    stat.rsplit_once(')')?.1.split_whitespace().nth(19).map(str::to_owned)
+}
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use std::os::unix::fs::symlink;
+
+    use super::*;
+
+    fn top() -> (tempfile::TempDir, PathBuf) {
+        let folder = tempfile::tempdir().unwrap();
+        let top = fs::canonicalize(folder.path()).unwrap();
+        fs::create_dir(top.join("work")).unwrap();
+        (folder, top)
+    }
+
+    #[test]
+    fn what_appeared_is_moved_and_what_was_there_stays() {
+        let (_folder, top) = top();
+        let (codex, agents) = (top.join("work/.codex"), top.join("work/.agents"));
+        fs::create_dir(&agents).unwrap();
+        let watch = Watch::new(&top.join("home"));
+        watch.note(&[codex.clone(), agents.clone()], &[]);
+        assert_eq!(watch.put_aside(), []);
+        fs::create_dir(&codex).unwrap();
+        fs::write(codex.join("config.toml"), "notify = []").unwrap();
+        // Noting it again does not make it what was there.
+        watch.note(&[], &[]);
+        let aside = watch.put_aside();
+        let [Aside { was, now: Ok(now) }] = aside.as_slice() else { panic!("{aside:?}") };
+        assert_eq!(*was, codex);
+        assert!(now.starts_with(top.join("home/put-aside")) && now.join("config.toml").is_file());
+        assert!(!codex.exists() && agents.exists());
+        assert_eq!(watch.finish(), []);
+    }
+
+    #[test]
+    fn a_link_that_was_replaced_is_noticed() {
+        let (_folder, top) = top();
+        let (link, other) = (top.join("work/.codex"), top.join("work/other"));
+        symlink("real", &link).unwrap();
+        let watch = Watch::new(&top.join("home"));
+        watch.note(&[], std::slice::from_ref(&link));
+        assert_eq!(watch.put_aside(), []);
+        fs::remove_file(&link).unwrap();
+        symlink(&other, &link).unwrap();
+        fs::create_dir(&other).unwrap();
+        assert_eq!(watch.put_aside().len(), 1);
+        assert!(!link.is_symlink() && other.is_dir());
+    }
+
+    #[test]
+    fn the_next_process_looks_after_what_a_dead_one_left() {
+        let (_folder, top) = top();
+        let (home, codex) = (top.join("home"), top.join("work/.codex"));
+        let watch = Watch::new(&home);
+        watch.note(std::slice::from_ref(&codex), &[]);
+        symlink("/etc", &codex).unwrap();
+        assert_eq!(recover(&home), [], "its process is still there");
+        let dead = home.join(FOLDER).join(format!("{PENDING}1-1-x.json"));
+        fs::rename(&watch.file, dead).unwrap();
+        assert_eq!(recover(&home).len(), 1);
+        assert!(!codex.is_symlink());
+        assert_eq!(recover(&home), []);
+        assert_eq!(recover(&top.join("nowhere")), []);
+    }
+}

@@ -1,0 +1,302 @@
+//! Names of folders that are not there and must not be taken.
+//!
+//! What is mounted needs a place, so an empty folder is made for the time in which commands run (a placeholder), and
+//! something empty and read-only is mounted over it. Whoever makes or finds a placeholder holds a lock on it for as long
+//! as a mount of theirs may be there, and the last one removes it: if nobody else holds it, if it is still what was made,
+//! and if it is empty. One that a killed process left behind is found by the next, and goes with that.
+//!
+//! Commands see what is mounted, not the placeholder, so they cannot hold the lock.
+//!
+//! Not here: mounting (`namespaces`, `bubblewrap`).
+
+use std::ffi::OsString;
+use std::io;
+use std::io::PipeReader;
+use std::io::PipeWriter;
+use std::io::Read;
+use std::os::fd::OwnedFd;
+use std::path::Path;
+
+use pellucid_files::PLACEHOLDER_MODE;
+use pellucid_files::is_placeholder;
+use rustix::event::PollFd;
+use rustix::event::PollFlags;
+use rustix::fs::AtFlags;
+use rustix::fs::FlockOperation;
+use rustix::fs::Mode;
+use rustix::fs::OFlags;
+use rustix::io::Errno;
+use rustix::process::Pid;
+use rustix::process::PidfdFlags;
+
+use super::HelperError;
+use super::Step;
+use super::fork::fork;
+use super::handles;
+use super::watch;
+use crate::sandbox::order::Order;
+use crate::sandbox::protected::FOLDERS;
+
+/// How often a placeholder that somebody removes at the same moment is made again.
+const ATTEMPTS: usize = 16;
+
+/// A placeholder that is held.
+#[derive(Debug)]
+struct Held {
+    parent: OwnedFd,
+    name: OsString,
+    folder: OwnedFd,
+}
+
+/// The placeholders of an order.
+#[derive(Debug, Default)]
+pub struct Placeholders {
+    held: Vec<Held>,
+}
+
+/// What became of a name.
+enum Made {
+    Held(Held),
+    /// There is something, which is protected as it is.
+    There,
+    /// Nobody here can make it, so no command can.
+    Impossible,
+}
+
+/// Makes placeholders for what must stay missing. The order becomes what is there now: names may have come and gone since
+/// it was written.
+pub fn make(order: &mut Order) -> Result<Placeholders, HelperError> {
+    let is_agents = |path: &Path| path.file_name().is_some_and(|name| FOLDERS.iter().any(|it| name == *it));
+    for path in std::mem::take(&mut order.protected) {
+        match path.symlink_metadata() {
+            Ok(_) => order.protected.push(path),
+            // What is gone needs no protection, unless the next one to come would be read.
+            Err(_) if is_agents(&path) => order.missing.push(path),
+            Err(_) => {}
+        }
+    }
+    let mut placeholders = Placeholders::default();
+    for path in std::mem::take(&mut order.missing) {
+        if !order.is_open(&path) {
+            continue;
+        }
+        match hold(&path)? {
+            Made::Held(held) => {
+                placeholders.held.push(held);
+                order.missing.push(path);
+            }
+            Made::There => order.protected.push(path),
+            Made::Impossible => {}
+        }
+    }
+    Ok(placeholders)
+}
+
+fn hold(path: &Path) -> Result<Made, HelperError> {
+    let (Some(parent), Some(name)) = (path.parent(), path.file_name()) else { return Ok(Made::Impossible) };
+    let failed = |error: Errno| match error {
+        Errno::NOENT | Errno::NOTDIR | Errno::ACCESS | Errno::PERM | Errno::ROFS | Errno::LOOP => Ok(Made::Impossible),
+        error => Err(error).step(format!("keeping {} from being made", path.display())),
+    };
+    let parent = match handles::open(parent) {
+        Ok(parent) => parent,
+        Err(error) => return failed(error),
+    };
+    for _ in 0..ATTEMPTS {
+        match rustix::fs::mkdirat(&parent, name, Mode::from_raw_mode(PLACEHOLDER_MODE)) {
+            Ok(()) | Err(Errno::EXIST) => {}
+            Err(error) => return failed(error),
+        }
+        if !is_placeholder(path) {
+            return Ok(Made::There);
+        }
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let folder = match rustix::fs::openat(&parent, name, flags, Mode::empty()) {
+            Ok(folder) => folder,
+            // Its last holder has just removed it.
+            Err(Errno::NOENT) => continue,
+            Err(error) => return failed(error),
+        };
+        rustix::fs::flock(&folder, FlockOperation::LockShared).step("holding a folder")?;
+        let held = Held { parent: rustix::io::dup(&parent).step("holding a folder")?, name: name.to_owned(), folder };
+        // It may have been removed before it was held.
+        if held.is_in_place() {
+            return Ok(Made::Held(held));
+        }
+    }
+    Err(io::Error::from(io::ErrorKind::TimedOut)).step(format!("keeping {} from being made", path.display()))
+}
+
+impl Held {
+    /// Whether its name still leads to it.
+    fn is_in_place(&self) -> bool {
+        let now = rustix::fs::statat(&self.parent, &self.name, AtFlags::SYMLINK_NOFOLLOW);
+        now.is_ok_and(|now| handles::identity(&self.folder).is_ok_and(|it| it == handles::identity_of(&now)))
+    }
+
+    /// Removes it, unless somebody else holds it or made use of it.
+    fn remove(self) {
+        let is_last = rustix::fs::flock(&self.folder, FlockOperation::NonBlockingLockExclusive).is_ok();
+        if is_last && self.is_in_place() {
+            let _ = rustix::fs::unlinkat(&self.parent, &self.name, AtFlags::REMOVEDIR);
+        }
+    }
+}
+
+impl Placeholders {
+    /// Whether there is nothing to remove.
+    pub fn are_none(&self) -> bool {
+        self.held.is_empty()
+    }
+
+    /// Lets them go. No mount of ours may be left.
+    pub fn remove(self) {
+        for held in self.held {
+            held.remove();
+        }
+    }
+
+    /// Has them removed by a process of its own, once it has been told of a process and that has ended, or once nobody
+    /// can tell it of one any more. Nothing if there are none.
+    ///
+    /// The one that makes mounts cannot do it: it confines itself, and may be ended by force.
+    pub fn leave_to_sweeper(self) -> Result<Option<Sweeper>, HelperError> {
+        if self.are_none() {
+            return Ok(None);
+        }
+        let (told, tell) = io::pipe().step("making a pipe")?;
+        let (mut tell, mut placeholders) = (Some(tell), Some(self));
+        let process = fork(|| {
+            // Held by nobody but the helper, so that its end can be noticed.
+            drop(tell.take());
+            let Some(told) = stay_behind(&told) else { return 1 };
+            sweep(told);
+            if let Some(placeholders) = placeholders.take() {
+                placeholders.remove();
+            }
+            0
+        });
+        // Our copies of the handles go; the lock stays with those of the other.
+        drop(placeholders);
+        let process = process.step("copying the helper")?;
+        Ok(tell.map(|tell| Sweeper { process, tell }))
+    }
+}
+
+/// The helper's end of the process that removes placeholders.
+#[derive(Debug)]
+pub struct Sweeper {
+    process: Pid,
+    tell: PipeWriter,
+}
+
+impl Sweeper {
+    /// Where the process is told of, by its number as text.
+    pub fn pipe(&self) -> &PipeWriter {
+        &self.tell
+    }
+
+    /// Nothing more will be told.
+    pub fn told(self) -> Pid {
+        self.process
+    }
+}
+
+/// Leaves everything behind that would be missed by others: files, the folder, the session.
+fn stay_behind(told: &PipeReader) -> Option<OwnedFd> {
+    let null = rustix::fs::open("/dev/null", OFlags::RDWR | OFlags::CLOEXEC, Mode::empty()).ok()?;
+    rustix::process::setsid().ok()?;
+    rustix::process::chdir("/").ok()?;
+    rustix::stdio::dup2_stdin(told).ok()?;
+    rustix::stdio::dup2_stdout(&null).ok()?;
+    rustix::stdio::dup2_stderr(&null).ok()?;
+    rustix::io::fcntl_dupfd_cloexec(rustix::stdio::stdin(), 3).ok()
+}
+
+/// Waits for what it is told of.
+fn sweep(told: OwnedFd) {
+    let mut text = String::new();
+    let _ = std::fs::File::from(told).read_to_string(&mut text);
+    let Some(process) = number(&text).and_then(Pid::from_raw) else { return };
+    if let Ok(handle) = rustix::process::pidfd_open(process, PidfdFlags::empty()) {
+        let mut watched = [PollFd::new(&handle, PollFlags::IN)];
+        while watch::poll(&mut watched).is_ok() && watched[0].revents().is_empty() {}
+    }
+}
+
+/// The number in a text, which may be bubblewrap's: `{"child-pid": 123, ...}`.
+fn number(text: &str) -> Option<i32> {
+    let digits = text.find(|c: char| c.is_ascii_digit()).map(|at| &text[at..])?;
+    let end = digits.find(|c: char| !c.is_ascii_digit()).unwrap_or(digits.len());
+    digits[..end].parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+    use crate::sandbox::Backend;
+    use crate::sandbox::roots::Root;
+
+    fn order(folder: &Path) -> Order {
+        let root = Root::find(folder).unwrap();
+        let missing = FOLDERS.iter().map(|name| root.path.join(name)).collect();
+        Order { writable: vec![root], missing, ..Order::new(Backend::Namespaces, Vec::new()) }
+    }
+
+    fn entries(folder: &Path) -> Vec<String> {
+        let mut names: Vec<_> =
+            fs::read_dir(folder).unwrap().map(|it| it.unwrap().file_name().into_string().unwrap()).collect();
+        names.sort();
+        names
+    }
+
+    #[test]
+    fn the_last_holder_removes_what_is_still_a_placeholder() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut order = order(folder.path());
+        let first = make(&mut order).unwrap();
+        let second = make(&mut order).unwrap();
+        assert_eq!(entries(folder.path()), [".agents", ".codex", ".pellucid"]);
+        first.remove();
+        assert_eq!(entries(folder.path()), [".agents", ".codex", ".pellucid"]);
+        fs::write(folder.path().join(".codex/config.toml"), "").unwrap();
+        fs::remove_dir(folder.path().join(".agents")).unwrap();
+        fs::create_dir(folder.path().join(".agents")).unwrap();
+        second.remove();
+        assert_eq!(entries(folder.path()), [".agents", ".codex"]);
+    }
+
+    #[test]
+    fn what_a_killed_process_left_is_taken_over() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut order = order(folder.path());
+        // Letting go without removing is what the kernel does for the dead.
+        drop(make(&mut order).unwrap());
+        assert_eq!(entries(folder.path()).len(), 3);
+        make(&mut order).unwrap().remove();
+        assert_eq!(entries(folder.path()).len(), 0);
+    }
+
+    #[test]
+    fn what_came_and_went_meanwhile_is_seen() {
+        let folder = tempfile::tempdir().unwrap();
+        let top = fs::canonicalize(folder.path()).unwrap();
+        let mut order = order(&top);
+        order.protected = vec![top.join(".git"), order.missing.remove(0)];
+        fs::create_dir(top.join(".codex")).unwrap();
+        let held = make(&mut order).unwrap();
+        assert_eq!(order.protected, [top.join(".codex")]);
+        assert_eq!(order.missing, [top.join(".pellucid"), top.join(".agents")]);
+        held.remove();
+        assert_eq!(entries(&top), [".codex"]);
+    }
+
+    #[test]
+    fn a_process_is_found_in_what_is_told() {
+        assert_eq!(number("{\n    \"child-pid\": 4711\n}\n"), Some(4711));
+        assert_eq!(number("12"), Some(12));
+        assert_eq!(number(""), None);
+    }
+}

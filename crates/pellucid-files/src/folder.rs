@@ -16,6 +16,7 @@ use std::io::Write;
 use std::path::Component;
 use std::path::Path;
 use std::path::PathBuf;
+use std::sync::LazyLock;
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering;
 
@@ -310,8 +311,10 @@ enum Access {
 /// name may be taken all the same.
 fn temporary_name() -> OsString {
     static N_NAMES: AtomicU64 = AtomicU64::new(0);
+    /// Asked once: the system has to be asked each time.
+    static PROCESS: LazyLock<u32> = LazyLock::new(std::process::id);
     let n = N_NAMES.fetch_add(1, Ordering::Relaxed);
-    format!(".pellucid-{}-{n}.tmp", std::process::id()).into()
+    format!(".pellucid-{}-{n}.tmp", *PROCESS).into()
 }
 
 /// One part of a path, and none that leads up.

@@ -41,6 +41,7 @@ pub use private::write_private;
 pub use read::TEXT_BYTES_MAX;
 pub use read::open;
 pub use read::open_with_status;
+pub use read::open_without_waiting;
 pub use read::read;
 pub use read::read_beginning;
 pub use read::read_given;

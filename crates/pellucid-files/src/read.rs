@@ -103,16 +103,25 @@ fn directory() -> io::Error {
     io::ErrorKind::IsADirectory.into()
 }
 
+/// Opens a file again that was a regular file a moment ago. Whoever reads it reads no more than it had then, and looks
+/// afterwards whether it is still the same ([`Status::of`]). Links are followed.
+///
+/// # Errors
+/// As the system says.
 #[cfg(unix)]
-fn open_without_waiting(path: &Path) -> io::Result<File> {
+pub fn open_without_waiting(path: &Path) -> io::Result<File> {
     use rustix::fs::Mode;
     use rustix::fs::OFlags;
     let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
     Ok(File::from(rustix::fs::open(path, flags, Mode::empty())?))
 }
 
+/// Opens a file again that was a regular file a moment ago.
+///
+/// # Errors
+/// As the system says.
 #[cfg(not(unix))]
-fn open_without_waiting(path: &Path) -> io::Result<File> {
+pub fn open_without_waiting(path: &Path) -> io::Result<File> {
     File::open(path)
 }
 

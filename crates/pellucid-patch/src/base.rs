@@ -61,7 +61,7 @@ impl OnDisk {
 
     /// Writes parts of the file to another.
     pub fn copy(&self, parts: &Parts, out: &mut File) -> io::Result<()> {
-        let (mut file, _) = pellucid_files::open_with_status(&self.path)?;
+        let mut file = pellucid_files::open_without_waiting(&self.path)?;
         match usize::try_from(self.stamp.n_bytes()) {
             Ok(n_bytes) if n_bytes <= WINDOW => {
                 let mut bytes = vec![0; n_bytes];

@@ -61,7 +61,8 @@ pub fn reads(part: &Part, is_in_script: bool, programs: &Programs, platform: Pla
     let program = part.words.first()?;
     if !part.inner.is_empty() {
         let inner = part.inner.iter().map(|inner| reads(inner, true, programs, platform));
-        return programs.is_known_shell(program).then(|| inner.collect::<Option<Vec<_>>>()).flatten().map(most);
+        let inner = inner.collect::<Option<Vec<_>>>()?;
+        return programs.is_known_shell(program).then(|| most(&inner));
     }
     // What a shell replaces may become an option.
     let is_literal = part.mark.is_none();
@@ -69,7 +70,7 @@ pub fn reads(part: &Part, is_in_script: bool, programs: &Programs, platform: Pla
     programs.is_systems(program, is_in_script).then_some(reads)
 }
 
-fn most(all: Vec<Reads>) -> Reads {
+fn most(all: &[Reads]) -> Reads {
     if all.contains(&Reads::Repository) { Reads::Repository } else { Reads::Files }
 }
 

@@ -20,7 +20,6 @@ use pellucid_protocol::settings::CollaborationMode;
 use pellucid_protocol::settings::CollaborationModeKind;
 use pellucid_protocol::settings::CollaborationSettings;
 use pellucid_protocol::settings::SandboxPolicy;
-use pellucid_store::read;
 use pellucid_store::recorder::Recorder;
 use pellucid_testkit::MockReply;
 use pellucid_testkit::MockServer;
@@ -29,7 +28,6 @@ use serde_json::Value;
 use serde_json::json;
 
 use crate::configure;
-use crate::run;
 use crate::setup;
 
 /// What came of a conversation.
@@ -252,78 +250,6 @@ fn breaking_off_ends_the_command_of_the_person() {
         </user_shell_command>
     "#]]
     .assert_eq(&records(&talked.requests[0]));
-}
-
-/// A work tree with one file, which says `before`.
-fn repository() -> Workspace {
-    let files = Workspace::empty();
-    let work = files.folder("work");
-    let git = |words: &[&str]| {
-        let mut command = std::process::Command::new("git");
-        command.current_dir(&work).args(["-c", "user.name=t", "-c", "user.email=t@example.test"]).args(words);
-        command.env("GIT_CONFIG_GLOBAL", "/dev/null").env("GIT_CONFIG_NOSYSTEM", "1");
-        assert!(command.output().unwrap().status.success(), "git {words:?}");
-    };
-    files.write("work/kept", "before");
-    git(&["init", "-q"]);
-    git(&["add", "-A"]);
-    git(&["commit", "-qm", "first"]);
-    files
-}
-
-/// A session that is resumed goes back as far as it could before, also past a summary, and not twice.
-#[test]
-fn undo_goes_on_where_a_session_is_resumed() {
-    let files = repository();
-    let change = |text: &str| call("shell", &json!({"command": ["/bin/sh", "-c", format!("echo {text} > kept")]}));
-    let said = MockReply::say("Done.");
-    let server = MockServer::start(vec![change("one"), said.clone(), change("two"), said.clone(), said]);
-    configure(&files, "features.undo = true", &server);
-    let make = || setup(&files, |provider| Model::http(Transport::default(), provider, None, &|_| None));
-    let path = files.path("home/sessions/2026/01/02/rollout-2026-01-02T03-04-05-a.jsonl");
-    let resumed = || {
-        let file = read::open(&path).unwrap();
-        Session::resumed(make(), Recorder::resume(path.clone()).unwrap(), &file).unwrap()
-    };
-    let session = Session::new(make(), Recorder::new(path.clone()));
-    drop(run(session, vec![full_access(), say("one"), full_access(), say("two")]));
-    assert_eq!(files.read("work/kept"), "two\n");
-    let (session, _) = run(resumed(), vec![Operation::Undo]);
-    drop(session);
-    assert_eq!(files.read("work/kept"), "one\n");
-    drop(run(resumed(), vec![Operation::Compact]));
-    drop(run(resumed(), vec![Operation::Undo]));
-    assert_eq!(files.read("work/kept"), "before");
-    files.write("work/kept", "mine");
-    drop(run(resumed(), vec![Operation::Undo]));
-    assert_eq!(files.read("work/kept"), "mine");
-    let text = std::fs::read_to_string(&path).unwrap();
-    assert_eq!(text.matches(r#""type":"undo_completed","success":true"#).count(), 2, "{text}");
-    assert_eq!(text.matches(r#""type":"undo_completed","success":false"#).count(), 1, "{text}");
-}
-
-#[test]
-fn undo_brings_the_work_tree_back() {
-    let files = repository();
-    let change = json!({"command": ["/bin/sh", "-c", "echo after > kept; echo new > late"]});
-    let replies = vec![call("shell", &change), MockReply::say("Done.")];
-    let operations = vec![full_access(), say("change"), Operation::Undo, Operation::Undo];
-    let said = std::cell::RefCell::new(Vec::new());
-    let talked = talk_in(&files, "features.undo = true", Vec::new(), replies, operations, |_, event| {
-        if let EventMessage::ExecCommandEnd(_) = event {
-            assert_eq!(files.read("work/kept"), "after\n");
-        }
-        if let EventMessage::UndoCompleted { success, message } = event {
-            let message = message.as_deref().unwrap_or_default();
-            let first = message.rsplit_once(' ').map_or(message, |(first, _)| first);
-            said.borrow_mut().push(format!("{success} {first}"));
-        }
-        None
-    });
-    assert_eq!(talked.count("undo_started"), 2);
-    assert_eq!(*said.borrow(), ["true Undo restored snapshot", "false No ghost snapshot available to"]);
-    assert_eq!(files.read("work/kept"), "before");
-    assert!(!files.path("work/late").exists());
 }
 
 fn full_access() -> Operation {

@@ -8,6 +8,7 @@
 
 mod blobs;
 mod dependencies;
+mod git_home;
 mod layers;
 mod length;
 mod literals;
@@ -68,6 +69,7 @@ const RULES: &[Rule] = &[
         asks: "files that somebody may have prepared are read by pellucid-files",
         check: raw_reads::check,
     },
+    Rule { name: "git home", asks: "one file starts git", check: git_home::check },
     Rule { name: "paperwork", asks: "changelog and licence are there", check: paperwork::check },
     Rule { name: "length", asks: "a Rust file can be read in one sitting", check: length::check },
 ];

@@ -19,6 +19,7 @@ use std::io::Read;
 use std::io::Write;
 use std::path::Path;
 use std::path::PathBuf;
+use std::time::Duration;
 
 use pellucid_files::git_config::Entry;
 
@@ -30,6 +31,12 @@ use crate::run::Ask;
 use crate::run::Git;
 use crate::run::GitError;
 use crate::run::Said;
+
+/// How names of these folders begin.
+const PREFIX: &str = "git-";
+
+/// No question takes as long.
+const OLD: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// An index that is longer is not copied.
 const INDEX_BYTES_MAX: u64 = 2 << 30;
@@ -125,7 +132,8 @@ impl<'g> Private<'g> {
         let settings = git.settings();
         let program = git.program(root)?;
         let above = settings.home.join("tmp");
-        let folder = above.join(format!("git-{}", uuid::Uuid::new_v4()));
+        remove_old(&above);
+        let folder = above.join(format!("{PREFIX}{}", uuid::Uuid::new_v4()));
         pellucid_files::make_private_folder(&folder).map_err(GitError::file(&folder))?;
         // From here on it is removed again, whatever happens.
         let mut private = Self {
@@ -304,6 +312,18 @@ impl Drop for Private<'_> {
         // What does not go is in the person's own folder, and nothing depends on it.
         let _ = fs::remove_dir_all(&self.folder);
         let _ = self.folder.parent().map(fs::remove_dir);
+    }
+}
+
+/// Removes folders of agents that were killed.
+fn remove_old(above: &Path) {
+    let Ok(entries) = fs::read_dir(above) else { return };
+    for entry in entries.flatten().filter(|entry| entry.file_name().to_string_lossy().starts_with(PREFIX)) {
+        let age = entry.metadata().and_then(|it| it.modified()).map(|it| it.elapsed().unwrap_or_default());
+        if age.is_ok_and(|age| age > OLD) {
+            // Another agent may be about to do the same.
+            let _ = fs::remove_dir_all(entry.path());
+        }
     }
 }
 

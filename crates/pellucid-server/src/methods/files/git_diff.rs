@@ -52,3 +52,24 @@ pub async fn git_diff_to_remote(
     let ahead = ahead.map_err(|error| failed(&error.to_string()))?.map_err(|reason| failed(&reason))?;
     Ok(GitDiffToRemoteResponse { sha: ahead.commit, diff: ahead.diff })
 }
+
+#[cfg(test)]
+mod tests {
+    use expect_test::expect;
+
+    use super::*;
+    use crate::methods::fixture::world;
+
+    /// What git says is tested where it is run; this process cannot confine it.
+    #[tokio::test]
+    async fn where_git_is_not_run_the_answer_says_why() {
+        let untrusted = "[projects.\"$R/work\"]\ntrust_level = \"untrusted\"\n";
+        let world = world(&[("work/file", "one\n"), ("home/config.toml", untrusted)], &[]);
+        let params = GitDiffToRemoteParams { cwd: world.filled("$R/work") };
+        expect![[r#"-32600: failed to compute git diff to remote for cwd: "$R/work" (it is in no work tree of git)"#]]
+            .assert_eq(&world.answer(git_diff_to_remote(&world.server, params.clone()).await));
+        world.write("work/.git/HEAD", "ref: refs/heads/main\n");
+        expect![[r#"-32600: failed to compute git diff to remote for cwd: "$R/work" ($R/work is marked as untrusted, so git is not run there)"#]]
+            .assert_eq(&world.answer(git_diff_to_remote(&world.server, params).await));
+    }
+}

@@ -10,6 +10,7 @@ use std::io::BufReader;
 use std::process::Command;
 use std::process::ExitCode;
 use std::process::Stdio;
+use std::sync::Arc;
 use std::time::Duration;
 use std::time::Instant;
 
@@ -20,6 +21,7 @@ use pellucid_exec::sandbox::Protection;
 use pellucid_exec::sandbox::Wanted;
 use pellucid_exec::terminal::Kind;
 use pellucid_exec::terminal::Terminal;
+use pellucid_exec::terminal::Terminals;
 use tokio::runtime::Runtime;
 
 use crate::checks::Checked;
@@ -32,7 +34,7 @@ use crate::world::Services;
 use crate::world::World;
 
 /// How often is looked whether something changes.
-const LOOKS: usize = 40;
+const LOOKS: usize = 20;
 
 /// How long is waited for what must come.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -41,7 +43,7 @@ type Check = fn(Backend) -> Checked;
 
 /// Runs them on a backend; each with its name.
 pub fn run(backend: Backend, tell: &mut impl FnMut(&str, Checked)) {
-    let checks: [(&str, Check); 11] = [
+    let checks: [(&str, Check); 12] = [
         ("what was looked at is what runs", swap),
         ("of two pauses the last one counts", two_pauses),
         ("fifty processes stand still and go on", fifty),
@@ -53,6 +55,7 @@ pub fn run(backend: Backend, tell: &mut impl FnMut(&str, Checked)) {
         ("what a command leaves running is paused too", left_running),
         ("what a person stopped stays so", stopped_before),
         ("a command that is ended leaves nobody", ended),
+        ("what is typed waits, and who looks is answered", typed),
     ];
     for (name, check) in checks {
         tell(&format!("{backend}: {name}"), check(backend));
@@ -316,5 +319,27 @@ fn ended(backend: Backend) -> Checked {
         drop(terminal);
         // The task that watches over it hears of this.
         until("its end", || line.is_over()).await
+    })
+}
+
+fn typed(backend: Backend) -> Checked {
+    let (world, _services) = Services::start();
+    runtime().block_on(async {
+        let command = command(backend, &world, "echo 1 > src/n; read word; echo got-$word");
+        let terminal = Terminal::start(&command, Kind::Terminal).await.map_err(|error| error.to_string())?;
+        until("it begins", || world.root.join("src/n").exists()).await?;
+        let terminals = Arc::new(Terminals::default());
+        let reservation = terminals.reserve();
+        let number = reservation.number();
+        terminals.keep(reservation, terminal, String::new());
+        let pause = paused(&world).await;
+        let write = |text: &'static str, limit| terminals.write(number, text, limit);
+        let written = write("hi\n", Duration::ZERO).await.map_err(|error| error.to_string())?;
+        same("the end in a pause", &written.chunk.exit_code, &None)?;
+        same("the answer in a pause", &written.chunk.text().contains("got-"), &false)?;
+        drop(pause);
+        let written = write("", PATIENCE).await.map_err(|error| error.to_string())?;
+        same("the end", &written.chunk.exit_code, &Some(0))?;
+        same("the answer", &written.chunk.text().contains("got-hi"), &true)
     })
 }

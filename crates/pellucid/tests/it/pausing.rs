@@ -28,6 +28,13 @@ const LOOKS: usize = 2_000;
 /// Rewrites the script for ever.
 const SWAPPING: &str = "i=0; while :; do i=$((i+1)); echo \"echo $i >> sub/ran\" > sub/t; mv sub/t sub/build.sh; done";
 
+/// A script that a rule allows, which looks at the other again and again.
+const LOOKING: &str = "//- home/rules/default.rules
+prefix_rule(pattern=[\"sh\", \"sub/look.sh\"], decision=\"allow\")
+//- work/sub/look.sh
+i=0; while [ $i -lt 200 ]; do i=$((i+1)); cat sub/build.sh >> sub/seen; done
+";
+
 /// Backends on which commands can be confined here.
 fn backends() -> Vec<String> {
     let found = World::new("").run(&["doctor", "--json"]);
@@ -63,8 +70,7 @@ impl Client {
     fn start(backend: &str, calls: &[String]) -> Self {
         let reply = |what: &str| format!("[[reply]]\n{what}\nusage = {{ input = 1, output = 1 }}\n");
         let replies: String = calls.iter().map(|call| reply(&format!("call = [{call}]"))).collect();
-        let world =
-            World::new(&format!("//- work/sub/keep\n//- work/script.toml\n{replies}{}", reply("say = \"done\"")));
+        let world = World::new(&format!("{LOOKING}//- work/script.toml\n{replies}{}", reply("say = \"done\"")));
         let backend = format!("sandbox_backend={backend}");
         let args = ["app-server", "--script", "script.toml", "-c", &backend, "-c", "features.unified_exec=true"];
         let mut server = world.command(&args).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
@@ -207,5 +213,19 @@ fn a_script_that_a_person_changed_is_not_run() {
         client.answer(&question, "accept");
         client.turn_ends();
         assert_eq!(client.read("ran"), "", "{backend}");
+    }
+}
+
+#[test]
+fn what_runs_outside_by_a_rule_is_left_alone_too() {
+    for backend in backends() {
+        let look = "{ name = \"exec_command\", args = { cmd = \"sh sub/look.sh\", login = false } }";
+        let mut client = Client::start(&backend, &[in_terminal(SWAPPING), look.to_owned()]);
+        client.turn_ends();
+        let seen = client.read("seen");
+        let lines: Vec<&str> = seen.lines().collect();
+        assert_eq!(lines.len(), 200, "{backend}: {:?}", client.log);
+        assert!(lines.iter().all(|line| line == &lines[0]), "{backend}");
+        assert!(client.goes_on(), "{backend}");
     }
 }

@@ -44,7 +44,7 @@ fn a_program_of_the_project_runs_once_it_was_accepted_and_until_it_changes() {
     let (has_run, said) = turn(&world);
     assert!(has_run && !said.contains("not applied"), "{said}");
 
-    world.files.write("work/.codex/config.toml", &FILE.replace("ran", "Ran"));
+    world.files.write("work/.codex/config.toml", FILE.replace("ran", "Ran"));
     let (has_run, said) = turn(&world);
     assert!(!has_run && said.contains("they changed since they were accepted"), "{said}");
 

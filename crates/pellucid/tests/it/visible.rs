@@ -15,17 +15,17 @@ fn world() -> World {
     let world = World::new("");
     let text = format!("{HOSTILE}\n");
     world.files.write("work/AGENTS.md", &text);
-    world.files.write(&format!("work/{HOSTILE_NAME}/AGENTS.md"), &text);
+    world.files.write(format!("work/{HOSTILE_NAME}/AGENTS.md"), &text);
     let skill = "---\nname: s\ndescription: \"d\\x1b[8mB\\u202eE\"\n---\nx\n";
     world.files.write("work/.agents/skills/s/SKILL.md", skill);
-    world.files.write("home/prompts/p.md", &format!("---\ndescription: d{HOSTILE}\n---\n{HOSTILE}\n"));
+    world.files.write("home/prompts/p.md", format!("---\ndescription: d{HOSTILE}\n---\n{HOSTILE}\n"));
     let escaped = serde_json::to_string(&format!("printf '{HOSTILE}'")).unwrap();
     let say = serde_json::to_string(&format!("Answer {HOSTILE}.")).unwrap();
     let think = serde_json::to_string(&format!("Thought {HOSTILE}.")).unwrap();
     let script = format!(
         "[[reply]]\nthink = {think}\n[[reply.call]]\nname = \"shell_command\"\nargs = {{ command = {escaped} }}\n\n[[reply]]\nsay = {say}\n"
     );
-    world.files.write("answer.toml", &toml_text(&script));
+    world.files.write("answer.toml", toml_text(&script));
     world
 }
 

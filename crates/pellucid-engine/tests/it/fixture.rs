@@ -73,7 +73,7 @@ pub fn facts() -> Facts {
         imports: Vec::new(),
         nested_documents: Vec::new(),
         candidates: Vec::new(),
-        links: Default::default(),
+        links: std::collections::BTreeMap::new(),
         skills: Skills::default(),
         memory: None,
         web_search: WebSearchMode::Cached,

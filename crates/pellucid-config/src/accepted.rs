@@ -102,7 +102,7 @@ impl Accepted {
 
 /// How a file that was accepted stands now: nothing where it is gone, cannot be read or has no such values any more.
 pub fn standing_now(file: &Path, digest: &str) -> Option<Standing> {
-    let text = pellucid_files::read_text(file, BYTES_MAX).ok()?;
+    let text = pellucid_files::read_text(file, pellucid_files::TEXT_BYTES_MAX).ok()?;
     let guarded = guard::parts(&Table::parse(&text, 0).ok()?).guarded;
     if guarded.is_empty() {
         return None;

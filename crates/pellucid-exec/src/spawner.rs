@@ -206,7 +206,7 @@ pub(crate) async fn spawn(command: &Command, plugs: [Plug; 3], attachment: Attac
     #[cfg(target_os = "linux")]
     if let Some(order) = command.order() {
         // From here on a pause waits for this, until it is known what is to be paused.
-        let start = Start::begin(order.writable).await;
+        let start = Start::begin(order.writable.into_iter().map(|root| root.path).collect()).await;
         let mut child = match in_cell(command, plugs, attachment).await? {
             Ok(child) => child,
             Err(plugs) => on_thread(command, plugs, attachment).await?,

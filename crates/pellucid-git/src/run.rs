@@ -27,7 +27,9 @@ use std::thread;
 use std::time::Duration;
 use std::time::SystemTime;
 
+use pellucid_exec::sandbox::Ground;
 use pellucid_exec::sandbox::Protection;
+use pellucid_exec::sandbox::Root;
 use pellucid_exec::sandbox::Sandbox;
 use pellucid_exec::sandbox::SandboxError;
 use pellucid_files::Identity;
@@ -245,7 +247,10 @@ impl Git {
             exclude_tmpdir_env_var: true,
             exclude_slash_tmp: true,
         };
-        let confinement = self.settings().sandbox.confinement(&policy, writable, Protection::Off)?;
+        let roots: Result<Vec<Root>, _> = writable.iter().map(|path| Root::find(path)).collect();
+        let ground = Ground { protection: Protection::Off, ..Ground::default() };
+        let confinement =
+            self.settings().sandbox.confinement(&policy, &roots.map_err(GitError::NotStarted)?, &ground)?;
         let mut argv = vec![program.path.clone().into_os_string()];
         argv.extend(ask.words.iter().map(OsString::from));
         let argv = confinement.wrap(argv, ask.cwd)?;

@@ -6,7 +6,9 @@
 //! Not here: which parts of a text are imports, and which files the model knows already (`pellucid-engine`).
 
 use std::fs;
+use std::fs::File;
 use std::io;
+use std::io::Read;
 use std::path::Path;
 use std::path::PathBuf;
 

@@ -17,7 +17,6 @@ use std::time::Instant;
 use pellucid_exec::pause::Pause;
 use pellucid_exec::process;
 use pellucid_exec::sandbox::Backend;
-use pellucid_exec::sandbox::Protection;
 use pellucid_exec::sandbox::Wanted;
 use pellucid_exec::terminal::Kind;
 use pellucid_exec::terminal::Terminal;
@@ -28,6 +27,7 @@ use crate::checks::Checked;
 use crate::checks::Line;
 use crate::checks::same;
 use crate::suite::ourselves;
+use crate::suite::pinned;
 use crate::suite::sandbox;
 use crate::suite::workspace_write;
 use crate::world::Services;
@@ -68,9 +68,9 @@ fn runtime() -> Runtime {
 
 /// A command that may write in a world.
 fn command(backend: Backend, world: &World, text: &str) -> process::Command {
-    let roots = [world.root.clone()];
+    let roots = pinned(std::slice::from_ref(&world.root));
     let confinement =
-        sandbox(Wanted::Only(backend)).confinement(&workspace_write(false), &roots, Protection::On).unwrap();
+        sandbox(Wanted::Only(backend)).confinement(&workspace_write(false), &roots, &world.ground()).unwrap();
     let argv = ["sh", "-c", text].map(OsString::from).to_vec();
     let argv = confinement.wrap(argv, &world.root).unwrap();
     let argv = argv.into_iter().map(|word| word.into_string().unwrap()).collect();

@@ -173,8 +173,8 @@ mod tests {
         std::os::unix::fs::symlink("/dev/zero", &link).unwrap();
         check(&link, 4, Err("it is not a regular file"));
         assert_eq!(read_given(&pipe, 4).unwrap_err().to_string(), "it is not a regular file");
-        let (ours, theirs) = std::io::pipe().unwrap();
-        std::io::Write::write_all(&mut { theirs }, b"four").unwrap();
+        let (ours, theirs) = io::pipe().unwrap();
+        io::Write::write_all(&mut { theirs }, b"four").unwrap();
         let passed_on = format!("/proc/self/fd/{}", std::os::fd::AsRawFd::as_raw_fd(&ours));
         assert_eq!(read_given(Path::new(&passed_on), 4).unwrap(), "four");
         // It says that it has no bytes, and has some.

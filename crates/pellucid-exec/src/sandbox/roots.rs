@@ -159,7 +159,8 @@ fn leads_through_link_in(name: &Path, root: &Root, all: &[Root]) -> bool {
     folders.into_iter().any(|folder| all.iter().any(|it| it.path != root.path && folder.starts_with(&it.path)))
 }
 
-#[cfg(all(test, unix))]
+#[cfg(unix)]
+#[cfg(test)]
 mod tests {
     use std::fs;
     use std::os::unix::fs::symlink;

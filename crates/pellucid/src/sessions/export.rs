@@ -4,7 +4,6 @@
 //! a home folder of its own, so everything that reads sessions reads it.
 
 use std::collections::BTreeSet;
-use std::fs;
 use std::io;
 use std::path::Path;
 use std::path::PathBuf;

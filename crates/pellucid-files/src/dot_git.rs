@@ -128,7 +128,8 @@ fn is_named(folder: &Path, entry: &Path, git_dir: &Path) -> bool {
     named().unwrap_or(false)
 }
 
-#[cfg(all(test, unix))]
+#[cfg(test)]
+#[cfg(unix)]
 mod tests {
     use std::fs;
 

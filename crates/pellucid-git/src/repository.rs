@@ -115,5 +115,4 @@ pub(crate) fn read_text(path: &Path) -> Option<String> {
 }
 
 #[cfg(test)]
-#[path = "repository_tests.rs"]
 mod tests;

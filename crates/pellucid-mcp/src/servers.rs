@@ -160,7 +160,8 @@ impl Servers {
         tool: &str,
         arguments: Option<Map<String, Value>>,
     ) -> Result<McpToolResult, McpFailure> {
-        self.client(server).await?.call(tool, arguments).await
+        let answer = self.client(server).await?.call(tool, arguments).await;
+        answer.map_err(|failure| self.blanked(server, failure))
     }
 
     /// A part of a server's resources.
@@ -169,7 +170,7 @@ impl Servers {
     /// If the server cannot be asked or does not answer.
     pub async fn resources(&self, server: &str, cursor: Option<String>) -> Result<McpPage, McpFailure> {
         let page = self.client(server).await?.resources(cursor).await;
-        page.map_err(|failure| failure.of(format!("resources/list failed for `{server}`")))
+        page.map_err(|failure| self.blanked(server, failure).of(format!("resources/list failed for `{server}`")))
     }
 
     /// A part of a server's templates of resources.
@@ -178,7 +179,9 @@ impl Servers {
     /// If the server cannot be asked or does not answer.
     pub async fn templates(&self, server: &str, cursor: Option<String>) -> Result<McpPage, McpFailure> {
         let page = self.client(server).await?.templates(cursor).await;
-        page.map_err(|failure| failure.of(format!("resources/templates/list failed for `{server}`")))
+        page.map_err(|failure| {
+            self.blanked(server, failure).of(format!("resources/templates/list failed for `{server}`"))
+        })
     }
 
     /// The contents of a resource.
@@ -187,7 +190,9 @@ impl Servers {
     /// If the server cannot be asked or does not answer.
     pub async fn read(&self, server: &str, uri: &str) -> Result<Map<String, Value>, McpFailure> {
         let read = self.client(server).await?.read(uri).await;
-        read.map_err(|failure| failure.of(format!("resources/read failed for `{server}` ({uri})")))
+        read.map_err(|failure| {
+            self.blanked(server, failure).of(format!("resources/read failed for `{server}` ({uri})"))
+        })
     }
 
     /// All resources, by server. Servers that do not give theirs are left out.
@@ -244,6 +249,12 @@ impl Servers {
             // A task that broke has dropped its program, which ends it.
             let _ = ended.await;
         }
+    }
+
+    /// A failure without the secrets that its server is asked with.
+    fn blanked(&self, server: &str, failure: McpFailure) -> McpFailure {
+        let Some(Server { spec, .. }) = self.servers.get(server) else { return failure };
+        McpFailure { causes: failure.causes.iter().map(|cause| spec.blanked(cause)).collect() }
     }
 
     /// The servers that can be asked.
@@ -339,6 +350,7 @@ async fn started(spec: &ServerSpec, http: &HttpClients, us: &ClientName) -> Stat
              config.toml to the name of a variable that holds a token"
         )),
         Err(NoClient::Failed(error)) => {
+            let error = spec.blanked(&error.to_string());
             State::Failed(format!("MCP client for `{name}` failed to start: MCP startup failed: {error}"))
         }
     }

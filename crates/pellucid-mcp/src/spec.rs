@@ -52,6 +52,23 @@ pub struct HttpReach {
     pub headers: BTreeMap<String, Secret>,
 }
 
+/// The least length of what is taken for a secret: shorter values are words.
+const SECRET_CHARS_MIN: usize = 8;
+
+impl ServerSpec {
+    /// A text without the secrets that the server is asked with: servers repeat what they refuse.
+    pub(crate) fn blanked(&self, text: &str) -> String {
+        let Ok(Reach::Http(http)) = &self.reach else { return text.to_owned() };
+        let secrets = http.bearer.iter().chain(http.headers.values());
+        let values = secrets.map(|secret| secret.reveal().trim_start_matches("Bearer "));
+        let mut text = text.to_owned();
+        for value in values.filter(|value| value.chars().count() >= SECRET_CHARS_MIN) {
+            text = text.replace(value, "[secret]");
+        }
+        text
+    }
+}
+
 impl HttpReach {
     /// Whether requests say who asks.
     pub fn has_authorization(&self) -> bool {

@@ -219,8 +219,9 @@ async fn dispatch(call: &ToolCall, job: &Job) -> Result<ToolOutput, NoOutcome> {
     match run(call, job).await {
         Ok(output) => Ok(output),
         Err(Failed::Told(text)) => {
-            // What the model was told may hold anything that the call read: the session file has it, a log does not.
+            // What the model was told may hold anything that the call read: only who asks for it sees it in a log.
             tracing::error!("a call of `{}` failed; the model was told why", call.name);
+            tracing::debug!("the model was told: {text}");
             Ok(ToolOutput::Text(text))
         }
         Err(Failed::Fatal(text)) => Err(NoOutcome::Fatal(text)),

@@ -223,3 +223,15 @@ async fn a_server_that_wants_a_login_says_what_to_do() {
     let failure = servers.call("web", "x", None).await.unwrap_err();
     expect!["MCP client for `web` is not logged in: set `bearer_token_env_var` in [mcp_servers.web] of config.toml to the name of a variable that holds a token"].assert_eq(&failure.causes[1]);
 }
+
+#[tokio::test]
+async fn a_server_that_repeats_its_token_is_quoted_without_it() {
+    for status in [400, 403, 500] {
+        let server = MockServer::start(vec![MockReply::status(status, "no: planted-token planted-header")]);
+        let headers = [("x-key".to_owned(), Secret::new("planted-header"))].into();
+        let reach = HttpReach { url: server.base_url(), bearer: Some(Secret::new("planted-token")), headers };
+        let (servers, _events) = start(vec![spec("web", Reach::Http(reach))]);
+        let failure = servers.call("web", "x", None).await.unwrap_err().to_string();
+        assert!(failure.contains("failed to start") && !failure.contains("planted-"), "{failure}");
+    }
+}

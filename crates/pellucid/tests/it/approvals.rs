@@ -194,7 +194,8 @@ fn a_decision_is_explained_by_rule_file_and_line() {
             "changing or removing the rule at ROOT/home/rules/default.rules:1"
           ],
           "ignored_rules": [],
-          "unread_files": []
+          "unread_files": [],
+          "unusable_rules": []
         }
     "#]],
     );
@@ -296,7 +297,8 @@ fn a_project_that_is_not_trusted_cannot_allow_its_own_commands() {
               "why": "a rule that allows does not count, as the project is not trusted"
             }
           ],
-          "unread_files": []
+          "unread_files": [],
+          "unusable_rules": []
         }
     "#]],
     );

@@ -1,17 +1,97 @@
-//! `cargo xtask escape-suite`: attempts to get out of the sandbox, as a table.
+//! `cargo xtask escape-suite`: attempts to get out of the sandbox, as tables.
 //!
-//! Not here: the attempts. They are a test of `pellucid-exec` and run with the others, too.
+//! A race test is one whose name contains `race_`. It makes `PELLUCID_RACE_ROUNDS` rounds, few unless it is told
+//! otherwise; `--long` makes it 1000. The tests are found by that name, so there is no list to forget.
+//!
+//! Not here: the attempts. They are tests of `pellucid-exec` (what a confined command does) and of `pellucid` (what
+//! the agent does around it), and run with the others, too.
+
+use std::collections::BTreeSet;
 
 use anyhow::Result;
 
 use crate::Outcome;
 use crate::args::Args;
 use crate::program;
+use crate::tree::Tree;
+
+/// What the name of a race test contains.
+const RACES: &str = "race_";
+
+/// The variable that says how often a race is run.
+const ROUNDS: &str = "PELLUCID_RACE_ROUNDS";
+
+/// How often it is when there is time.
+const N_ROUNDS_LONG: &str = "1000";
+
+/// The tests that print a table: package and name.
+const TABLES: [(&str, &str); 2] = [("pellucid-exec", "escape"), ("pellucid", "around")];
 
 /// `cargo xtask escape-suite`
-pub fn run(args: Args) -> Result<Outcome> {
+pub fn run(mut args: Args) -> Result<Outcome> {
+    let is_long = args.flag("--long");
     args.finish()?;
-    let mut command = program::cargo();
-    command.args(["test", "--quiet", "--package", "pellucid-exec", "--test", "escape", "--", "--table"]);
-    program::outcome_of(&mut command)
+    let mut outcome = Outcome::Good;
+    let mut add = |this: Outcome| {
+        if this == Outcome::Bad {
+            outcome = Outcome::Bad;
+        }
+    };
+    for (package, test) in TABLES {
+        println!("escape-suite: {test} of {package}");
+        let mut command = program::cargo();
+        command.args(["test", "--quiet", "--package", package, "--test", test, "--", "--table"]);
+        if is_long {
+            command.env(ROUNDS, N_ROUNDS_LONG);
+        }
+        add(program::outcome_of(&mut command)?);
+    }
+    if is_long {
+        let tree = Tree::read(program::root())?;
+        for package in racers(&tree) {
+            println!("escape-suite: the races of {package}");
+            let mut command = program::cargo();
+            command.args(["test", "--quiet", "--package", package, "--", RACES]).env(ROUNDS, N_ROUNDS_LONG);
+            add(program::outcome_of(&mut command)?);
+        }
+    }
+    Ok(outcome)
+}
+
+/// The crates that have race tests; a crate's folder is named like the crate.
+fn racers(tree: &Tree) -> BTreeSet<&str> {
+    tree.texts(|path| path.starts_with("crates/") && path.ends_with(".rs"))
+        .filter(|(_, text)| text.lines().any(is_racer))
+        .filter_map(|(path, _)| path.split('/').nth(1))
+        .collect()
+}
+
+fn is_racer(line: &str) -> bool {
+    let line = line.trim_start();
+    let name = line.strip_prefix("fn ").or_else(|| line.strip_prefix("async fn "));
+    name.and_then(|it| it.split('(').next()).is_some_and(|it| it.contains(RACES))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn crates_with_race_tests_are_found() {
+        let tree = Tree::fixture(
+            r#"
+== crates/pellucid-patch/src/apply.rs
+//! Applying.
+    #[test]
+    fn a_race_of_folders_is_lost() {}
+    #[test]
+    fn race_adding_files() {}
+== crates/pellucid-engine/src/lib.rs
+//! The core.
+fn embrace(what: &str) {}
+"#,
+        );
+        let racers: Vec<_> = racers(&tree).into_iter().collect();
+        assert_eq!(racers, ["pellucid-patch"]);
+    }
 }

@@ -82,8 +82,8 @@ const COMMANDS: &[Command] = &[
     },
     Command {
         name: "escape-suite",
-        usage: "",
-        about: "try to get out of the sandbox on every backend of this machine, and print the table",
+        usage: "[--long]",
+        about: "try to get out of the sandbox on every backend of this machine, and print the tables; --long with every race",
         run: escape::run,
     },
     Command {

@@ -22,12 +22,8 @@ pub fn check(data: &[u8]) {
     }
     let seen = || [top.path().join("outside"), work.join(".git")].map(|folder| state(&folder));
     let (before, all_before) = (seen(), state(&work));
-    let writable = Writable::In(vec![Root {
-        path: work.clone(),
-        identity: None,
-        protected: Vec::new(),
-        git: Git::Protected,
-    }]);
+    let writable =
+        Writable::In(vec![Root { path: work.clone(), identity: None, protected: Vec::new(), git: Git::Protected }]);
     let applied = pellucid_patch::run(text, &work, &writable);
     assert_eq!(seen(), before, "{applied:?}");
     if applied.is_err() {

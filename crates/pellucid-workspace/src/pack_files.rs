@@ -204,7 +204,9 @@ pub fn write(folder: &Path, files: &PackFiles) -> Result<(), PackFilesError> {
         let path = path.to_owned();
         |source| PackFilesError::Write { path, source }
     };
-    let held = pellucid_files::make_private_folder(folder).and_then(|()| Folder::open(folder, None)).map_err(failed(folder))?;
+    let held = pellucid_files::make_private_folder(folder)
+        .and_then(|()| Folder::open(folder, None))
+        .map_err(failed(folder))?;
     for (name, text) in files {
         held.write_private(Path::new(name), text.as_bytes()).map_err(failed(&folder.join(name)))?;
     }

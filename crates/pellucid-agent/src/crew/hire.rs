@@ -182,10 +182,8 @@ fn read_again(setup: &mut Setup, parent: &Parent, options: &LoadOptions, layer: 
     }
     setup.compact_prompt = config.prompt.compact_prompt.as_ref().map(gather::provided);
     let Sources { env, policy, git, roots, .. } = &parent.setup.sources;
-    setup.sources = Sources::new(config, env.clone())
-        .with_policy(policy.clone())
-        .with_git(git.clone())
-        .with_roots(roots.clone());
+    setup.sources =
+        Sources::new(config, env.clone()).with_policy(policy.clone()).with_git(git.clone()).with_roots(roots.clone());
     setup.gathered = gathered(setup, |error| unusable(&error))?;
     let facts = &mut setup.gathered.facts;
     if freedom(&turn.sandbox_policy) < freedom(&facts.sandbox_policy) {

@@ -54,8 +54,8 @@ impl SessionFile {
                 )
             }
             Doubt::NoLine => format!(
-                "the session file {path} has no line that says which session it is of; it is used as {id}, as its name \
-                 says, and its base instructions, client tools and origin are lost"
+                "the session file {path} has lost its first line, and with it the base instructions; it is used as {id}, \
+                 as its name says"
             ),
         })
     }

@@ -186,7 +186,7 @@ fn ask() -> Result<bool, Failure> {
     if !std::io::stdin().is_terminal() {
         return Err(Failure::new(
             "Error: nobody can be asked here, so nothing was accepted; \
-             run this at a terminal, or add --yes once you have read the values above",
+             use a terminal, or add --yes to accept these values",
         ));
     }
     style::part("Accept these values? [y/N] ");

@@ -146,9 +146,7 @@ fn ways_to_make() -> Vec<Attempt> {
             trial.turn().run(&[shell(&make)]);
             trial.turn().reading().always_confined().run(&[shell("touch $OUT/pwned")]);
             Tried::Look
-        })
-        .gap(Backend::Namespaces, "linked-protected-folder")
-        .gap(Backend::Bubblewrap, "linked-protected-folder"),
+        }),
         attempt("first-link-target", "rules in the folder that a `.codex` link names", |trial| {
             trusted(trial);
             trial.by_hand("mkdir c && ln -s c .codex");
@@ -222,13 +220,35 @@ fn what_it_does() -> Vec<Attempt> {
             trial.turn().run(&[shell("cd sub; printf '#!/bin/sh\\ntouch $OUT/pwned\\n' > .git/hooks/pre-commit; chmod +x .git/hooks/pre-commit")]);
             trial.by_hand("cd sub; echo x > y; git add y; git commit -qm two || true");
             Tried::Look
-        }),
+        })
+        .gap(Backend::Namespaces, NESTED)
+        .gap(Backend::Bubblewrap, NESTED)
+        .gap(Backend::Landlock, NESTED),
         attempt("first-nested-config", "the configuration of a repository below that is there", |trial| {
             super::patch_names::nested(trial);
             trial.turn().run(&[shell("cd sub; git config core.fsmonitor 'touch $OUT/pwned; false'")]);
             trial.by_hand("cd sub; git status >/dev/null 2>&1 || true");
             Tried::Look
+        })
+        .gap(Backend::Namespaces, NESTED)
+        .gap(Backend::Bubblewrap, NESTED)
+        .gap(Backend::Landlock, NESTED),
+        attempt("first-submodule-hook", "a hook of a submodule, where its repository is", |trial| {
+            submodule(trial);
+            let hook = "h=.git/modules/lib/hooks/pre-commit; printf '#!/bin/sh\\ntouch $OUT/pwned\\n' > $h; chmod +x $h";
+            trial.turn().run(&[shell(hook)]);
+            trial.by_hand("cd lib; echo x > y; git add y; git commit -qm two || true");
+            Tried::Look
         }),
+        attempt("first-submodule-replaced", "another repository in the place of a submodule's", |trial| {
+            submodule(trial);
+            let make = "cd lib && mv .git g && cp -r ../.git/modules/lib .git && git config --unset core.worktree; \
+                        printf '#!/bin/sh\\ntouch $OUT/pwned\\n' > .git/hooks/pre-commit; chmod +x .git/hooks/pre-commit";
+            trial.turn().run(&[shell(make)]);
+            trial.by_hand("cd lib; echo x > y; git add y; git commit -qm two || true");
+            Tried::Look
+        })
+        .gap(Backend::Landlock, NESTED),
         attempt("first-shared-hook", "a hook of a worktree's repository", |trial| {
             trial.by_hand("git init -q -b main ../main && cd ../main && echo x > f && git add . && git commit -qm one");
             trial.by_hand("rm -rf src; cd ../main; git worktree add -q -f $WORK/tree");
@@ -239,6 +259,18 @@ fn what_it_does() -> Vec<Attempt> {
             Tried::Look
         }),
     ]
+}
+
+/// The gap of repositories further down that nothing at the top names.
+const NESTED: &str = "nested-repositories";
+
+/// A project with a submodule.
+fn submodule(trial: &Trial) {
+    trial.repository();
+    trial.by_hand(
+        "git init -q -b main ../lib && (cd ../lib && echo x > f && git add . && git commit -qm one) && \
+         git -c protocol.file.allow=always submodule --quiet add $BASE/lib lib && git commit -qm lib",
+    );
 }
 
 /// Protection that shows itself on the disk would be a nuisance, and a folder that stays is no longer missing.

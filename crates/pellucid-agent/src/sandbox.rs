@@ -8,6 +8,7 @@ use std::path::PathBuf;
 use pellucid_config::Config;
 use pellucid_config::Env;
 use pellucid_config::config::SandboxBackend;
+use pellucid_config::home;
 use pellucid_exec::sandbox::Backend;
 use pellucid_exec::sandbox::Confinement;
 use pellucid_exec::sandbox::Ground;
@@ -54,9 +55,16 @@ pub fn confinement(
         protection: protection(config),
         cwd: cwd.to_owned(),
         project_root: config.folders.project_root.clone(),
-        home: Some(config.folders.home.clone()),
+        homes: homes(config, env),
     };
     sandbox.confinement(policy, &Roots::default().hold(&roots)?, &ground)
+}
+
+/// The folders that decide what runs: the home folder, and those that another run would take for it.
+pub fn homes(config: &Config, env: &Env) -> Vec<PathBuf> {
+    let mut homes = vec![config.folders.home.clone()];
+    homes.extend(home::named(env).into_iter().filter(|named| *named != config.folders.home));
+    homes
 }
 
 /// The writable root under which the home folder lies, if it lies under one. Commands cannot write there all the same.

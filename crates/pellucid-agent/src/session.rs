@@ -455,6 +455,7 @@ impl Session {
             sandbox: sandbox::of(config),
             protection: sandbox::protection(config),
             home: config.folders.home.clone(),
+            homes: sandbox::homes(config, &setup.sources.env),
             roots: setup.sources.roots.clone(),
             node_paths: config.tools.node_paths.clone(),
         });

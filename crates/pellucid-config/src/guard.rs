@@ -124,7 +124,7 @@ fn class<'n>(node: &'n Node, value: &Value) -> Class<'n> {
     }
     match node.key.map(|key| key.in_project) {
         Some(InProject::Accepted) => return Class::Guarded,
-        Some(InProject::AcceptedUnless(strictest)) if !is(value, strictest) => return Class::Guarded,
+        Some(InProject::AcceptedUnless(narrow)) if !narrow.iter().any(|word| is(value, word)) => return Class::Guarded,
         Some(InProject::Never) => return Class::Never,
         Some(InProject::AcceptedUnless(_)) => return Class::Free,
         Some(InProject::Free) | None => {}

@@ -63,6 +63,12 @@ pub fn find(env: &Env) -> Result<PathBuf, HomeError> {
     Ok(env.user_home().ok_or(HomeError::Unknown)?.join(DEFAULT_FOLDER))
 }
 
+/// The folders that the variables name, whichever of them wins: another run, or the Codex CLI, reads the others.
+pub fn named(env: &Env) -> Vec<PathBuf> {
+    let named = VARIABLES.into_iter().filter_map(|variable| env.var_os(variable));
+    named.map(PathBuf::from).filter(|path| path.is_absolute()).collect()
+}
+
 fn named_by(variable: &'static str, path: &Path) -> Result<PathBuf, HomeError> {
     let unreadable = |source| HomeError::Unreadable { variable, path: path.to_owned(), source };
     match path.metadata() {

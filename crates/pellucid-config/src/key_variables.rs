@@ -9,12 +9,13 @@ use pellucid_protocol::environment::SECRETS;
 
 use crate::config::Config;
 use crate::env::Env;
+use crate::mcp::McpServer;
 
 /// Variables of built-in providers whose values are no secret.
 const PLAIN: [&str; 2] = ["OPENAI_ORGANIZATION", "OPENAI_PROJECT"];
 
 impl Config {
-    /// The names of the variables that hold keys of ours: those that providers name, those that this program reads, and
+    /// The names of the variables that hold keys of ours: those that providers and servers of tools name, those that this program reads, and
     /// any whose value is the key in use. What the user sets for commands is not among them.
     pub fn key_variables(&self, env: &Env, is_key: impl Fn(&str) -> bool) -> BTreeSet<String> {
         let providers = self.model.providers.values().chain([&self.model.provider]);
@@ -22,7 +23,8 @@ impl Config {
             let headers = provider.env_http_headers.iter().flat_map(|headers| headers.values());
             provider.env_key.iter().chain(headers)
         });
-        let named = named.filter(|name| !PLAIN.contains(&name.as_str())).cloned();
+        let servers = self.tools.mcp_servers.values().flat_map(McpServer::key_variables);
+        let named = named.chain(servers).filter(|name| !PLAIN.contains(&name.as_str())).cloned();
         let by_value = env.variables().iter().filter_map(|(name, value)| {
             let is_one = value.to_str().is_some_and(|value| !value.trim().is_empty() && is_key(value.trim()));
             is_one.then(|| name.to_str().map(str::to_owned)).flatten()

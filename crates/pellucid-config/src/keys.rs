@@ -63,8 +63,8 @@ pub enum InProject {
     Free,
     /// It does once a person has seen and accepted what the file says of such keys. See [`crate::accepted`].
     Accepted,
-    /// The same, but this value, which is the strictest, counts anyway.
-    AcceptedUnless(&'static str),
+    /// The same, but these values, which widen nothing, count anyway.
+    AcceptedUnless(&'static [&'static str]),
     /// It never does.
     Never,
 }

@@ -68,6 +68,19 @@ pub enum McpTransport {
     },
 }
 
+impl McpServer {
+    /// The variables that hold its token or secrets for its headers. A program is given its own by name, and commands may
+    /// need the same ones.
+    pub(crate) fn key_variables(&self) -> Vec<&String> {
+        match &self.transport {
+            McpTransport::Stdio { .. } => Vec::new(),
+            McpTransport::Http { bearer_token_env_var, env_http_headers, .. } => {
+                bearer_token_env_var.iter().chain(env_http_headers.values()).collect()
+            }
+        }
+    }
+}
+
 const STDIO_ONLY: [&str; 4] = ["args", "env", "env_vars", "cwd"];
 const HTTP_ONLY: [&str; 4] = ["url", "bearer_token_env_var", "http_headers", "env_http_headers"];
 const REFUSED: &str = "bearer_token";

@@ -68,7 +68,10 @@ fn row(page: &mut String, key: &Key) {
     let required = if key.required { " Required." } else { "" };
     let note = match key.in_project {
         InProject::Never => format!("{required} A project may not set it."),
-        InProject::AcceptedUnless(strictest) => format!("{required} `{strictest}` counts without being accepted."),
+        InProject::AcceptedUnless([narrow]) => format!("{required} `{narrow}` counts without being accepted."),
+        InProject::AcceptedUnless(narrow) => {
+            format!("{required} `{}` count without being accepted.", narrow.join("` and `"))
+        }
         InProject::Free | InProject::Accepted => required.to_owned(),
     };
     let aliases: String = key.aliases.iter().map(|alias| format!(" Also `{alias}`.")).collect();

@@ -249,7 +249,8 @@ fn secrets(provider: &Provider, env: &dyn Fn(&str) -> Option<String>) -> Vec<Sec
     let from_env = provider.env_http_headers.iter().flatten().filter_map(|(_, variable)| non_blank(env(variable)));
     let written = provider.http_headers.iter().flatten().filter(|(name, _)| is_marked(name));
     let written = written.map(|(_, value)| value.trim_start_matches("Bearer ").to_owned());
-    let asked = provider.query_params.iter().flatten().filter(|(name, _)| is_marked(name));
+    // Whatever is put into an address by hand may be a key; only the version of an interface is known to be none.
+    let asked = provider.query_params.iter().flatten().filter(|(name, _)| *name != "api-version");
     let asked = asked.flat_map(|(_, value)| [value.clone(), in_address(value)]);
     from_env.chain(written).chain(asked).map(Secret::new).collect()
 }

@@ -139,6 +139,7 @@ impl Bench {
             sandbox: Sandbox::new(Wanted::Strongest),
             protection: Protection::On,
             home: self.home.path().to_owned(),
+            homes: vec![self.home.path().to_owned()],
             roots: Arc::default(),
             node_paths: self.node_paths.clone(),
         });

@@ -48,6 +48,7 @@ pub struct Toolbox {
     sandbox: Sandbox,
     protection: Protection,
     home: PathBuf,
+    homes: Vec<PathBuf>,
     roots: Arc<Roots>,
     watch: Watch,
     diff: Mutex<TurnDiff>,
@@ -68,6 +69,8 @@ pub struct Equipment {
     pub protection: Protection,
     /// Where a person's rules are saved.
     pub home: PathBuf,
+    /// The folders that decide what runs, the home among them. Commands cannot change them.
+    pub homes: Vec<PathBuf>,
     /// Where commands may write, as it was when that was decided.
     pub roots: Arc<Roots>,
     /// Where Node may be, before it is looked for in `PATH`.
@@ -98,6 +101,7 @@ impl Toolbox {
             protection: equipment.protection,
             watch: Watch::new(&equipment.home),
             home: equipment.home,
+            homes: equipment.homes,
             roots: equipment.roots,
             diff: Mutex::default(),
             login: Login::default(),
@@ -178,7 +182,7 @@ impl Toolbox {
             protection: self.protection,
             cwd: situation.cwd.clone(),
             project_root: situation.project_root.clone(),
-            home: Some(self.home.clone()),
+            homes: self.homes.clone(),
         }
     }
 

@@ -61,16 +61,17 @@ impl World {
 }
 
 /// Two values of a kind, none of them this word.
-fn samples(kind: &Kind, without: &str) -> (String, String) {
+fn samples(kind: &Kind, without: &[&str]) -> (String, String) {
     let both = |one: &str, other: &str| (one.to_owned(), other.to_owned());
     match kind {
         Kind::String | Kind::Path | Kind::NameOrPath => both("\"xa\"", "\"xb\""),
-        Kind::Bool if without == "true" => both("false", "false"),
+        Kind::Bool if without.contains(&"true") => both("false", "false"),
         Kind::Bool => both("true", "true"),
         Kind::Float => both("1.5", "1.6"),
         Kind::Integer(_) => both("1", "2"),
         Kind::Words(words) => {
-            let mut words = words.words.iter().filter(|word| **word != without).map(|word| format!("\"{word}\""));
+            let mut words =
+                words.words.iter().filter(|word| !without.contains(*word)).map(|word| format!("\"{word}\""));
             let one = words.next().unwrap();
             (one.clone(), words.next().unwrap_or(one))
         }
@@ -103,8 +104,8 @@ fn has(layers: &Layers, path: &str) -> bool {
 /// Checks one key and gives how it stands.
 fn check_key(key: &Key) -> InProject {
     let path = path_of(key);
-    let strictest = if let InProject::AcceptedUnless(strictest) = key.in_project { strictest } else { "" };
-    let (one, other) = samples(&key.kind, strictest);
+    let narrow = if let InProject::AcceptedUnless(narrow) = key.in_project { narrow } else { &[] };
+    let (one, other) = samples(&key.kind, narrow);
     let document = |value: &str| match path.split_once("[].") {
         Some((list, name)) => format!("[[{list}]]\n{name} = {value}\n"),
         None => format!("{path} = {value}\n"),
@@ -119,10 +120,10 @@ fn check_key(key: &Key) -> InProject {
         world.write("work/.codex/config.toml", &document(&other));
         assert!(!has(&world.layers(), asked), "{path} after a change");
     }
-    if !strictest.is_empty() {
-        let strict = if matches!(key.kind, Kind::Bool) { strictest.to_owned() } else { format!("\"{strictest}\"") };
-        let world = World::new(&document(&strict));
-        assert!(has(&world.layers(), asked), "{path} with its strictest value");
+    for word in narrow {
+        let value = if matches!(key.kind, Kind::Bool) { (*word).to_owned() } else { format!("\"{word}\"") };
+        let world = World::new(&document(&value));
+        assert!(has(&world.layers(), asked), "{path} = {value}, which widens nothing");
     }
     key.in_project
 }

@@ -365,14 +365,14 @@ pub const SECTIONS: &[Section] = &[
         title: "Permissions",
         keys: &[
             both(
-                unless("untrusted"),
+                FREE,
                 "approval_policy",
                 Kind::words(ApprovalPolicy::WORDS),
                 "`on-request`; `untrusted` in an untrusted project",
                 "When a person is asked before a command runs.",
             ),
             both(
-                unless("read-only"),
+                unless(&["read-only", "workspace-write"]),
                 "sandbox_mode",
                 Kind::words(SandboxMode::WORDS),
                 "`read-only`; `workspace-write` once a project has a trust level",
@@ -386,21 +386,21 @@ pub const SECTIONS: &[Section] = &[
                 "Further folders to write in, under `workspace-write`.",
             ),
             top(
-                unless("false"),
+                unless(&["false"]),
                 "sandbox_workspace_write.network_access",
                 Kind::Bool,
                 "`false`",
                 "Whether commands reach the network, under `workspace-write`.",
             ),
             top(
-                unless("true"),
+                unless(&["true"]),
                 "sandbox_workspace_write.exclude_tmpdir_env_var",
                 Kind::Bool,
                 "`false`",
                 "Leaves `$TMPDIR` out of the writable folders.",
             ),
             top(
-                unless("true"),
+                unless(&["true"]),
                 "sandbox_workspace_write.exclude_slash_tmp",
                 Kind::Bool,
                 "`false`",
@@ -440,14 +440,14 @@ pub const SECTIONS: &[Section] = &[
         title: "Commands",
         keys: &[
             top(
-                unless("none"),
+                unless(&["none"]),
                 "shell_environment_policy.inherit",
                 Kind::words(Inherit::WORDS),
                 "`all`",
                 "Which variables a command starts with. Keys of ours are never among them (login.md).",
             ),
             top(
-                unless("false"),
+                unless(&["false"]),
                 "shell_environment_policy.ignore_default_excludes",
                 Kind::Bool,
                 "`true`",
@@ -469,7 +469,7 @@ pub const SECTIONS: &[Section] = &[
             ),
             top(ACCEPTED, "shell_environment_policy.set", Kind::STRING_MAP, "`{}`", "Variables to set."),
             top(
-                unless("false"),
+                unless(&["false"]),
                 "shell_environment_policy.experimental_use_profile",
                 Kind::Bool,
                 "`false`",
@@ -508,7 +508,7 @@ pub const SECTIONS: &[Section] = &[
             )
             .required(),
             top(FREE, "skills.config[].enabled", Kind::Bool, "", "Whether that skill is offered.").required(),
-            top(unless("false"), "apps.<id>.enabled", Kind::Bool, "`true`", "Whether an app is offered."),
+            top(unless(&["false"]), "apps.<id>.enabled", Kind::Bool, "`true`", "Whether an app is offered."),
             top(FREE, "apps.<id>.disabled_reason", Kind::words(&["unknown", "user"]), "", "Why it is not."),
         ],
     },
@@ -656,9 +656,9 @@ pub(super) const FREE: InProject = InProject::Free;
 pub(super) const ACCEPTED: InProject = InProject::Accepted;
 pub(super) const NEVER: InProject = InProject::Never;
 
-/// Widens something unless it has its strictest value.
-pub(super) const fn unless(strictest: &'static str) -> InProject {
-    InProject::AcceptedUnless(strictest)
+/// Widens something unless it has one of these values.
+pub(super) const fn unless(narrow: &'static [&'static str]) -> InProject {
+    InProject::AcceptedUnless(narrow)
 }
 
 /// A key at the top.

@@ -227,7 +227,7 @@ fn is_running(owner: &str) -> bool {
 
 /// When a process began, as the system counts; nothing if there is none.
 fn began(id: &str) -> Option<String> {
-    let stat = fs::read_to_string(format!("/proc/{id}/stat")).ok()?;
+    let stat = pellucid_files::read_text(Path::new(&format!("/proc/{id}/stat")), 4096).ok()?;
     // The name before may hold anything, so fields are counted from its closing bracket.
     stat.rsplit_once(')')?.1.split_whitespace().nth(19).map(str::to_owned)
 }

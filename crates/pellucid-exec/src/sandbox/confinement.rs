@@ -298,7 +298,7 @@ mod tests {
         let held = Root::find(&root).unwrap();
         let identity = format!("{}:{}", held.identity.device, held.identity.number);
         let wrapped = |protection| {
-            let ground = Ground { protection, cwd: root.clone(), project_root: root.clone(), home: None };
+            let ground = Ground { protection, cwd: root.clone(), project_root: root.clone(), homes: Vec::new() };
             let confinement = sandbox().confinement(&policy, std::slice::from_ref(&held), &ground).unwrap().outliving();
             let args = confinement.wrap(argv(), &root).unwrap();
             let text: Vec<_> = args.iter().map(|it| it.to_str().unwrap()).collect();

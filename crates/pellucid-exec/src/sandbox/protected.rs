@@ -40,8 +40,8 @@ pub struct Ground {
     pub cwd: PathBuf,
     /// The top folder of its project.
     pub project_root: PathBuf,
-    /// The home folder of this program. It is protected always.
-    pub home: Option<PathBuf>,
+    /// The home folders of this program. They are protected always.
+    pub homes: Vec<PathBuf>,
 }
 
 /// What is protected below writable roots. All paths are without links but for their last name.
@@ -131,7 +131,7 @@ pub enum Nested {
 /// What is protected below these roots, whose paths have no links.
 pub fn find(roots: &[PathBuf], ground: &Ground, nested: Nested) -> Protected {
     let mut found = Protected::default();
-    if let Some(home) = &ground.home {
+    for home in &ground.homes {
         add_home(home, &mut found);
     }
     if ground.protection == Protection::Off {

@@ -111,7 +111,7 @@ fn protected(
     command: &[&str],
 ) -> Vec<OsString> {
     let cwd = roots.last().unwrap();
-    let ground = Ground { protection, cwd: cwd.clone(), project_root: cwd.clone(), home: None };
+    let ground = Ground { protection, cwd: cwd.clone(), project_root: cwd.clone(), homes: Vec::new() };
     let confinement = sandbox(Wanted::Only(backend)).confinement(policy, &suite::pinned(roots), &ground).unwrap();
     confinement.wrap(command.iter().map(OsString::from).collect(), cwd).unwrap()
 }

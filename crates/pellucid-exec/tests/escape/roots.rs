@@ -287,7 +287,7 @@ fn missing_home(backend: Backend, way: Way) -> Checked {
     let work = bare(&world);
     let home = work.join("not/yet");
     let ground =
-        Ground { home: Some(home.clone()), cwd: work.clone(), project_root: work.clone(), ..Ground::default() };
+        Ground { homes: vec![home.clone()], cwd: work.clone(), project_root: work.clone(), ..Ground::default() };
     let roots = suite::pinned(std::slice::from_ref(&work));
     let confinement =
         suite::sandbox(Wanted::Only(backend)).confinement(&workspace_write(false), &roots, &ground).unwrap();

@@ -76,7 +76,7 @@ impl World {
             protection: Protection::On,
             cwd: self.root.join("mid/bare"),
             project_root: self.root.clone(),
-            home: Some(self.root.join("home")),
+            homes: vec![self.root.join("home")],
         }
     }
 

@@ -163,41 +163,44 @@ fn a_decision_is_explained_by_rule_file_and_line() {
         &files,
         &["approvals", "explain", "--json", "bash", "-lc", "touch a > b"],
         &expect![[r#"
-        0
-        {
-          "command": [
-            "bash",
-            "-lc",
-            "touch a > b"
-          ],
-          "approval_policy": "on-request",
-          "sandbox_mode": "read-only",
-          "outcome": "run",
-          "what": "it runs outside of the sandbox, as a rule allows it",
-          "split": "a single command; what redirects or assigns is passed over, so it is never known to be safe",
-          "parts": [
+            0
             {
               "command": [
-                "touch",
-                "a"
+                "bash",
+                "-lc",
+                "touch a > b"
               ],
-              "decision": "allow",
-              "rules": [
+              "approval_policy": "on-request",
+              "sandbox_mode": "read-only",
+              "outcome": "run",
+              "what": "it runs in the sandbox: no rule that allows counts for `touch a`, as there is a redirection in the script",
+              "split": "a single command; what redirects or assigns is passed over, so it is never known to be safe",
+              "parts": [
                 {
-                  "place": "ROOT/home/rules/default.rules:1",
-                  "rule": "prefix_rule(pattern=[\"touch\"], decision=\"allow\")"
+                  "command": [
+                    "touch",
+                    "a"
+                  ],
+                  "decision": "allow",
+                  "rules": [],
+                  "ignored": [
+                    {
+                      "place": "ROOT/home/rules/default.rules:1",
+                      "rule": "prefix_rule(pattern=[\"touch\"], decision=\"allow\")"
+                    }
+                  ],
+                  "ignored_because": "there is a redirection in the script",
+                  "heuristic": "the approval policy asks when the model does, and it does not"
                 }
-              ]
+              ],
+              "changes": [
+                "a script without a redirection, or the model's asking for escalated permissions, to leave the sandbox"
+              ],
+              "ignored_rules": [],
+              "unread_files": [],
+              "unusable_rules": []
             }
-          ],
-          "changes": [
-            "changing or removing the rule at ROOT/home/rules/default.rules:1"
-          ],
-          "ignored_rules": [],
-          "unread_files": [],
-          "unusable_rules": []
-        }
-    "#]],
+        "#]],
     );
     check_run(
         &files,

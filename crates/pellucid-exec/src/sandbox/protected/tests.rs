@@ -151,7 +151,7 @@ fn repositories_that_are_known_keep_what_runs_programs() {
 #[test]
 fn the_home_folder_is_protected_whatever_is_switched_off() {
     let off = |home: &'static str| {
-        move |top: &Path, ground: Ground| Ground { protection: Protection::Off, home: Some(top.join(home)), ..ground }
+        move |top: &Path, ground: Ground| Ground { protection: Protection::Off, homes: vec![top.join(home)], ..ground }
     };
     let make = |root: &Path| fs::create_dir_all(root.join("h/deep")).unwrap();
     check_ground(off("root/h"), Nested::Known, make, &["root/h"]);
@@ -171,7 +171,7 @@ fn a_root_in_the_home_folder_is_a_root() {
     let work = top.join("home/work");
     fs::create_dir_all(&work).unwrap();
     let ground =
-        Ground { cwd: work.clone(), project_root: work.clone(), home: Some(top.join("home")), ..Ground::default() };
+        Ground { cwd: work.clone(), project_root: work.clone(), homes: vec![top.join("home")], ..Ground::default() };
     let found = find(&[top.clone(), work.clone()], &ground, Nested::Known);
     assert_eq!(found.there, [top.join("home")]);
     assert_eq!(found.missing, FOLDERS.map(|name| work.join(name)));

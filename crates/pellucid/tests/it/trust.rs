@@ -1,5 +1,8 @@
 //! Configuration of projects that reaches outside of them: not applied, shown, accepted, changed, taken back.
 
+use std::io::Read;
+use std::io::Write;
+
 use crate::World;
 
 const FILE: &str = "model_reasoning_effort = \"high\"\nnotify = [\"sh\", \"-c\", \"echo ran > notified\"]\n";
@@ -13,22 +16,47 @@ fn world(trust_level: &str, file: &str) -> World {
     world
 }
 
-/// Runs a turn, and says whether the project's program ran.
-fn turn(world: &World) -> (bool, String) {
+/// Runs a turn and gives what it said.
+fn turn(world: &World) -> String {
     let script = world.files.path("answer.toml");
     let ran = world.run(&["exec", "--script", script.to_str().unwrap(), "hi"]);
     assert_eq!((ran.status, ran.out()), (0, "Done.\n"), "{}", ran.stderr);
-    let notified = world.files.path("work/notified");
-    let has_run = notified.exists();
-    let _ = std::fs::remove_file(notified);
-    (has_run, ran.stderr)
+    ran.stderr
+}
+
+/// Where the project's program says that it ran: a named pipe, because nobody waits for that program.
+struct Notified(std::fs::File);
+
+impl Notified {
+    fn listen(world: &World) -> Self {
+        let path = world.files.path("work/notified");
+        assert!(std::process::Command::new("mkfifo").arg(&path).status().unwrap().success());
+        Self(std::fs::File::options().read(true).write(true).open(path).unwrap())
+    }
+
+    /// Waits until the program has run.
+    fn has_run(&mut self) {
+        assert_eq!(self.next(), "ran\n");
+    }
+
+    /// Fails if the program ran more often than it was waited for.
+    fn has_not_run_again(&mut self) {
+        self.0.write_all(b"end\n").unwrap();
+        assert_eq!(self.next(), "end\n");
+    }
+
+    fn next(&mut self) -> String {
+        let mut said = [0; 4];
+        self.0.read_exact(&mut said).unwrap();
+        String::from_utf8(said.to_vec()).unwrap()
+    }
 }
 
 #[test]
 fn a_program_of_the_project_runs_once_it_was_accepted_and_until_it_changes() {
     let world = world("trusted", FILE);
-    let (has_run, said) = turn(&world);
-    assert!(!has_run);
+    let mut notified = Notified::listen(&world);
+    let said = turn(&world);
     let warning = "warning: ROOT/work/.codex/config.toml:2: not applied, as nobody has accepted them: notify; \
                    `pellucid trust accept ROOT/work` shows and accepts them";
     assert!(said.contains(warning), "{said}");
@@ -38,33 +66,39 @@ fn a_program_of_the_project_runs_once_it_was_accepted_and_until_it_changes() {
     assert_eq!(refused.status, 1);
     assert!(refused.out().contains("notify = [\"sh\",\"-c\",\"echo ran > notified\"]"), "{}", refused.out());
     assert!(refused.stderr.contains("nobody can be asked here"), "{}", refused.stderr);
-    assert!(!turn(&world).0);
+    turn(&world);
 
     assert_eq!(world.run(&["trust", "accept", "--yes"]).status, 0);
-    let (has_run, said) = turn(&world);
-    assert!(has_run && !said.contains("not applied"), "{said}");
+    let said = turn(&world);
+    assert!(!said.contains("not applied"), "{said}");
+    notified.has_run();
 
     world.files.write("work/.codex/config.toml", FILE.replace("ran", "Ran"));
-    let (has_run, said) = turn(&world);
-    assert!(!has_run && said.contains("they changed since they were accepted"), "{said}");
+    let said = turn(&world);
+    assert!(said.contains("they changed since they were accepted"), "{said}");
 
     world.files.write("work/.codex/config.toml", FILE);
-    assert!(turn(&world).0);
+    turn(&world);
+    notified.has_run();
     assert_eq!(world.run(&["trust", "revoke", "."]).status, 0);
-    assert!(!turn(&world).0);
+    turn(&world);
+    notified.has_not_run_again();
 }
 
 #[cfg(unix)]
 #[test]
 fn a_person_at_a_terminal_is_asked() {
     let world = world("trusted", FILE);
+    let mut notified = Notified::listen(&world);
     let (seen, status) = pellucid_testkit::run_at_terminal(world.command(&["trust", "accept"]), b"n\n");
     assert_eq!(status, 1, "{}", String::from_utf8_lossy(&seen));
-    assert!(!turn(&world).0);
+    turn(&world);
     let (seen, status) = pellucid_testkit::run_at_terminal(world.command(&["trust", "accept"]), b"y\n");
     let seen = String::from_utf8_lossy(&seen);
     assert!(status == 0 && seen.contains("Accept these values? [y/N]"), "{seen}");
-    assert!(turn(&world).0);
+    turn(&world);
+    notified.has_run();
+    notified.has_not_run_again();
 }
 
 #[test]

@@ -68,6 +68,7 @@ fn racers(tree: &Tree) -> BTreeSet<&str> {
 
 fn is_racer(line: &str) -> bool {
     let line = line.trim_start();
+    let line = line.strip_prefix("pub ").unwrap_or(line);
     let name = line.strip_prefix("fn ").or_else(|| line.strip_prefix("async fn "));
     name.and_then(|it| it.split('(').next()).is_some_and(|it| it.contains(RACES))
 }
@@ -86,12 +87,15 @@ mod tests {
     fn a_race_of_folders_is_lost() {}
     #[test]
     fn race_adding_files() {}
+== crates/pellucid-git/tests/confined/races.rs
+//! Races.
+pub fn race_of_a_restore() {}
 == crates/pellucid-engine/src/lib.rs
 //! The core.
 fn embrace(what: &str) {}
 "#,
         );
         let racers: Vec<_> = racers(&tree).into_iter().collect();
-        assert_eq!(racers, ["pellucid-patch"]);
+        assert_eq!(racers, ["pellucid-git", "pellucid-patch"]);
     }
 }

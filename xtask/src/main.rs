@@ -16,6 +16,7 @@ mod callgrind;
 mod conformance;
 mod crash_suite;
 mod escape;
+mod full;
 mod golden;
 mod hot;
 mod manifest;
@@ -85,6 +86,12 @@ const COMMANDS: &[Command] = &[
         usage: "[--long]",
         about: "try to get out of the sandbox on every backend of this machine, and print the tables; --long with every race",
         run: escape::run,
+    },
+    Command {
+        name: "full",
+        usage: "",
+        about: "run every corpus whole, of which CI takes a sample: golden, conformance, crash-suite, escape-suite --long",
+        run: full::run,
     },
     Command {
         name: "callgrind",

@@ -1,11 +1,9 @@
 //! Folders and files that nobody else on the machine can read, whatever the user's `umask` is.
 
+use std::ffi::OsStr;
 use std::fs::File;
 use std::io;
-use std::io::Write;
 use std::path::Path;
-use std::sync::atomic::AtomicU64;
-use std::sync::atomic::Ordering;
 
 use crate::Folder;
 
@@ -44,9 +42,8 @@ pub fn create_or_empty_private(path: &Path) -> io::Result<File> {
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
         result => return result,
     }
-    let (folder, name) = (path.parent().unwrap_or(Path::new("")), path.file_name());
-    let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
-    let file = Folder::open(folder, None)?.open_file_to_overwrite(name.ok_or(io::ErrorKind::IsADirectory)?)?;
+    let (folder, name) = parts(path)?;
+    let file = Folder::open(folder, None)?.open_file_to_overwrite(name)?;
     file.set_len(0)?;
     Ok(file)
 }
@@ -69,28 +66,19 @@ pub fn append_private(path: &Path) -> io::Result<File> {
 /// # Errors
 /// As the system says. Then the file is as it was.
 pub fn write_private(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    static N_WRITTEN: AtomicU64 = AtomicU64::new(0);
-    let number = N_WRITTEN.fetch_add(1, Ordering::Relaxed);
-    let name = path.file_name().unwrap_or_default().to_string_lossy();
-    let draft = path.with_file_name(format!(".{name}.{}.{number}", std::process::id()));
-    let mut file = match create_private(&draft) {
-        // Another process had this number before, and did not come to its end.
-        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
-            std::fs::remove_file(&draft)?;
-            create_private(&draft)?
-        }
-        opened => opened?,
-    };
-    let written = file.write_all(bytes).and_then(|()| std::fs::rename(&draft, path));
-    if written.is_err() {
-        // The draft is of no use; what matters is the error.
-        let _ = std::fs::remove_file(&draft);
-    }
-    written
+    let (folder, name) = parts(path)?;
+    Folder::open(folder, None)?.write_private(Path::new(name), bytes)
+}
+
+/// The folder of a path and the name in it.
+fn parts(path: &Path) -> io::Result<(&Path, &OsStr)> {
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    Ok((folder, path.file_name().ok_or(io::ErrorKind::IsADirectory)?))
 }
 
 #[cfg(all(test, unix))]
 mod tests {
+    use std::io::Write;
     use std::os::unix::fs::PermissionsExt;
 
     use super::*;

@@ -13,6 +13,7 @@ pub mod mcp_script;
 pub mod mock_server;
 pub mod mock_socket;
 pub mod mock_wires;
+mod page;
 #[cfg(unix)]
 pub mod swapper;
 #[cfg(unix)]
@@ -25,6 +26,7 @@ pub use mock_server::MockServer;
 pub use mock_server::RecordedRequest;
 pub use mock_socket::MockSocket;
 pub use mock_socket::Say;
+pub use page::keep_table_of_attempts;
 #[cfg(unix)]
 pub use swapper::Swapper;
 #[cfg(unix)]

@@ -40,8 +40,8 @@ const CASES: &[Case] = cases![
     ghosts::bytes_modes_and_links_come_back_exactly,
     ghosts::a_repository_of_somebody_else_is_not_written,
     hostile::no_program_of_a_repository_runs,
-    races::a_restore_follows_no_link,
-    races::a_diff_follows_no_link,
+    races::race_of_a_restore_against_folders_that_become_links,
+    races::race_of_a_diff_against_folders_that_become_links,
 ];
 
 fn main() -> ExitCode {

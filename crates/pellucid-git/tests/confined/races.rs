@@ -55,7 +55,7 @@ fn settle(swapper: Swapper, folders: &[PathBuf]) {
     }
 }
 
-pub fn a_restore_follows_no_link() {
+pub fn race_of_a_restore_against_folders_that_become_links() {
     let (world, paths, outside) = world();
     let git = world.own();
     let folders = [world.work().join("one"), world.work().join("two/deep")];
@@ -75,7 +75,7 @@ pub fn a_restore_follows_no_link() {
     assert!(paths.iter().all(|path| fs::read(world.work().join(path)).unwrap() == b"before\n"));
 }
 
-pub fn a_diff_follows_no_link() {
+pub fn race_of_a_diff_against_folders_that_become_links() {
     let (world, paths, outside) = world();
     let folders = [world.work().join("one"), world.work().join("two/deep")];
     let mut diff = String::new();

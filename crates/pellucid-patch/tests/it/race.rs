@@ -126,12 +126,12 @@ fn check_race(patch: &str) -> String {
 }
 
 #[test]
-fn nothing_is_written_through_a_folder_that_became_a_link() {
+fn race_of_every_change_against_folders_that_become_links() {
     println!("{}", check_race(&every_kind()));
 }
 
 #[test]
-fn no_file_is_made_through_a_folder_that_became_a_link() {
+fn race_of_new_files_against_folders_that_become_links() {
     println!("{}", check_race(&only_added()));
 }
 

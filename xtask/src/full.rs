@@ -1,0 +1,45 @@
+//! `cargo xtask full`: every corpus whole, where CI takes a sample of it.
+//!
+//! Not here: what is fuzzed (`fuzz/README.md`) and measured (`cargo xtask bench`), which have no end by themselves.
+
+use anyhow::Result;
+
+use crate::Outcome;
+use crate::args::Args;
+use crate::conformance;
+use crate::crash_suite;
+use crate::escape;
+use crate::golden;
+
+/// A command: its name, its arguments, and what runs it.
+type Part = (&'static str, &'static [&'static str], fn(Args) -> Result<Outcome>);
+
+const PARTS: [Part; 4] = [
+    ("golden", &[], golden::run),
+    ("conformance", &["--claimed"], conformance::run),
+    ("crash-suite", &[], crash_suite::run),
+    ("escape-suite", &["--long"], escape::run),
+];
+
+/// `cargo xtask full`
+pub fn run(args: Args) -> Result<Outcome> {
+    args.finish()?;
+    let mut failed = Vec::new();
+    for (name, words, part) in PARTS {
+        println!("full: {name} {}", words.join(" "));
+        let words = words.iter().map(|word| (*word).to_owned()).collect();
+        // A part that cannot be run does not keep the others from it.
+        let outcome = part(Args::new(words)).unwrap_or_else(|error| {
+            println!("full: {name}: {error:#}");
+            Outcome::Bad
+        });
+        if outcome == Outcome::Bad {
+            failed.push(name);
+        }
+    }
+    match failed.as_slice() {
+        [] => println!("full: {} of {} parts passed", PARTS.len(), PARTS.len()),
+        names => println!("full: {} of {} parts failed: {}", names.len(), PARTS.len(), names.join(", ")),
+    }
+    Ok(if failed.is_empty() { Outcome::Good } else { Outcome::Bad })
+}

@@ -291,7 +291,7 @@ fn repository(trial: &Trial, deed: Deed) {
 }
 
 /// A bare repository that says it is none, and names a program.
-const BARE: &str = "git init -q --bare b; cd b; git config core.bare false; git config core.worktree .; \
+const BARE: &str = "git init -q --bare src/b; cd src/b; git config core.bare false; git config core.worktree .; \
                     git config core.fsmonitor 'touch $OUT/pwned; false'";
 
 /// Repositories that a command makes, for the agent's git of the next turn.
@@ -328,12 +328,12 @@ fn made_by_commands() -> Vec<Attempt> {
         attempt("git-made-bare", "a bare repository in a folder below, where the next session is", |trial| {
             trial.repository();
             trial.turn().run(&[shell(BARE)]);
-            trial.turn().within("work/b").reading().by_server().run(&[shell("sleep 0.3")]);
+            trial.turn().within("work/src/b").reading().by_server().run(&[shell("sleep 0.3")]);
             Tried::Look
         })
         .by_hand(|trial| {
             trial.by_hand(BARE);
-            trial.by_hand("cd b; git status >/dev/null 2>&1; true");
+            trial.by_hand("cd src/b; git status >/dev/null 2>&1; true");
             Tried::Look
         }),
         attempt("git-made-snapshot", "a repository with a filter, and a snapshot in the next turn", {

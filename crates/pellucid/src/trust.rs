@@ -20,7 +20,6 @@ use pellucid_config::paths;
 use pellucid_config::value::Data;
 use pellucid_config::value::Value;
 use pellucid_config::value::segments;
-use pellucid_store::redact::Redactor;
 
 use crate::args::Shared;
 use crate::args::TrustAcceptArgs;
@@ -35,6 +34,9 @@ use crate::style;
 
 /// Parts of names whose values are secret.
 const SECRET_NAMES: [&str; 7] = ["key", "token", "secret", "pass", "auth", "credential", "cookie"];
+
+/// Parts of names whose values say what is run or read, however secret the rest of the name sounds (`GIT_ASKPASS`).
+const SHOWN_NAMES: [&str; 7] = ["askpass", "command", "cmd", "exec", "program", "file", "path"];
 
 /// Tables with names of anybody's choice, whose values may be secret.
 const OPEN_TABLES: [&str; 5] = ["env", "http_headers", "headers", "query_params", "set"];
@@ -139,28 +141,30 @@ fn shown(guarded: &Guarded, root: &Path) -> String {
         text += &format!("  {} = {}\n", name(&value.key), value_text(value));
     }
     for file in named_files(guarded, root) {
-        text += &format!("  note: {} lies in the project; whoever changes it changes what is used\n", file.display());
+        let file = file.to_string_lossy();
+        text += &format!("  note: {} lies in the project; whoever changes it changes what is used\n", name(&file));
     }
     text + &format!("  SHA-256 {}\n\n", guarded.digest)
 }
 
-/// A value on one line, without what is secret.
+/// A value on one line. What is accepted is seen in full: only the value of a token or of a variable or header with such a
+/// name is left out, since a text that merely looks like a secret may be a part of a program.
 fn value_text(value: &GuardedValue) -> String {
-    let names: Vec<&str> = segments(&value.key).collect();
-    let last = names.last().copied().unwrap_or_default().to_lowercase();
-    let is_open = names.iter().rev().nth(1).is_some_and(|table| OPEN_TABLES.contains(table));
-    let is_secret = matches!(last.as_str(), "experimental_bearer_token" | "bearer_token")
-        || (is_open && SECRET_NAMES.iter().any(|part| last.contains(part)));
     match &value.value.data {
-        Data::String(text) if is_secret => {
+        Data::String(text) if is_secret(&value.key) => {
             format!("(a secret of {})", style::counted(text.chars().count(), "character"))
         }
-        _ => {
-            let mut json = value.value.to_json();
-            Redactor::default().value(&mut json);
-            json.to_string()
-        }
+        _ => value.value.to_json().to_string(),
     }
+}
+
+fn is_secret(key: &str) -> bool {
+    let names: Vec<&str> = segments(key).collect();
+    let last = names.last().copied().unwrap_or_default().to_lowercase();
+    let is_open = names.iter().rev().nth(1).is_some_and(|table| OPEN_TABLES.contains(table));
+    let has = |parts: &[&str]| parts.iter().any(|part| last.contains(part));
+    matches!(last.as_str(), "experimental_bearer_token" | "bearer_token")
+        || (is_open && has(&SECRET_NAMES) && !has(&SHOWN_NAMES))
 }
 
 /// Files of the project that the values name.

@@ -101,6 +101,19 @@ fn a_person_at_a_terminal_is_asked() {
     notified.has_not_run_again();
 }
 
+/// A program that dresses as a secret is no secret: nobody accepts what they did not see.
+#[test]
+fn programs_are_shown_whatever_they_look_like() {
+    let file = "notify = [\"sh\", \"-c\", \": '-----BEGIN PRIVATE KEY'; ran; : '-----END x-----'\"]\n\
+                [mcp_servers.a]\ncommand = \"x\"\nargs = [\"password=hidden-ran\", \"sk-aaaaaaaaaaaaaaaaaaaaaaaa\"]\n\
+                env = { GIT_ASKPASS = \"/tmp/asked\", KEY_COMMAND = \"commanded\" }\n";
+    let world = world("trusted", file);
+    let shown = world.run(&["trust", "accept", "--yes"]);
+    for text in ["; ran; ", "password=hidden-ran", "sk-aaaaaaaaaaaaaaaaaaaaaaaa", "/tmp/asked", "commanded"] {
+        assert!(shown.out().contains(text), "{text}: {}", shown.out());
+    }
+}
+
 #[test]
 fn secrets_are_not_shown() {
     let file = "[mcp_servers.a]\ncommand = \"x\"\nenv = { A_TOKEN = \"verysecret\", LEVEL = \"debug\" }\n\

@@ -365,7 +365,8 @@ pub const SECTIONS: &[Section] = &[
         title: "Permissions",
         keys: &[
             both(
-                FREE,
+                // With full access, whoever is not asked runs unconfined.
+                unless(&["untrusted"]),
                 "approval_policy",
                 Kind::words(ApprovalPolicy::WORDS),
                 "`on-request`; `untrusted` in an untrusted project",

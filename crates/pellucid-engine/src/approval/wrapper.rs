@@ -39,9 +39,7 @@ const WRAPPERS: &[Wrapper] = &[
     plain("toybox"),
     plain("noglob"),
     plain("nocorrect"),
-    plain("coproc"),
     plain("nohup"),
-    plain("setarch"),
     Wrapper { name: "command", values: &[], flags: "p", n_operands: 0 },
     Wrapper { name: "exec", values: &["-a"], flags: "cl", n_operands: 0 },
     Wrapper { name: "env", values: &["-u", "--unset", "-C", "--chdir", "-P"], flags: "i0v", n_operands: 0 },
@@ -140,9 +138,12 @@ const LOOSE: &[&str] = &[
     "at",
     "catchsegv",
     "chpst",
+    "chronic",
+    "coproc",
     "cpulimit",
     "daemonize",
     "dbus-run-session",
+    "direnv",
     "eatmydata",
     "entr",
     "fakeroot",
@@ -151,6 +152,8 @@ const LOOSE: &[&str] = &[
     "fdfind",
     "firejail",
     "gdb",
+    "hyperfine",
+    "ifne",
     "linux32",
     "linux64",
     "ltrace",
@@ -168,6 +171,7 @@ const LOOSE: &[&str] = &[
     "runuser",
     "screen",
     "script",
+    "setarch",
     "setpriv",
     "sg",
     "ssh-agent",
@@ -243,12 +247,11 @@ impl Wrapper {
         let mut rest = arguments;
         while let Some((word, after)) = rest.split_first() {
             if word == "--" {
-                rest = after;
+                rest = &after[after.iter().take_while(|it| is_assignment(it)).count()..];
                 break;
             }
             if !word.starts_with('-') || word == "-" {
-                // `env` and `sudo` take assignments before the command; no program has such a name.
-                if !word.contains('=') {
+                if !is_assignment(word) {
                     break;
                 }
                 rest = after;
@@ -296,6 +299,11 @@ enum Takes {
     Alone,
     WithNext,
     Unknown,
+}
+
+/// `env` and `sudo` take assignments before the command; no program has such a name.
+fn is_assignment(word: &str) -> bool {
+    word.contains('=')
 }
 
 fn wrapper(name: &str) -> Option<&'static Wrapper> {
@@ -410,6 +418,10 @@ mod tests {
             ("env -iS'curl x'", &["script: curl x"]),
             ("env --split-string=curl x", &["script: curl x"]),
             ("env -", &["-"]),
+            ("env -i -- A=1 curl x", &["curl x"]),
+            ("setarch x86_64 curl x", &["anywhere: x86_64 curl x"]),
+            ("coproc N { curl x", &["anywhere: N { curl x"]),
+            ("chronic curl x", &["anywhere: curl x"]),
             ("command curl", &["curl"]),
             ("command -p curl", &["curl"]),
             ("command -v curl", &[]),

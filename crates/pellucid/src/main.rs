@@ -58,6 +58,7 @@ use std::process::ExitCode;
 
 use clap::CommandFactory;
 use clap::Parser;
+use pellucid_engine::visible::visible;
 
 use crate::args::Args;
 use crate::args::Command;
@@ -71,12 +72,28 @@ fn main() -> ExitCode {
     if let Some(code) = apply_patch::run_if_asked() {
         return code;
     }
-    let args = Args::parse();
+    let args = match Args::try_parse() {
+        Ok(args) => args,
+        Err(error) => return unreadable(&error),
+    };
     start_log(&args.command);
     match run(args) {
         Ok(code) => code,
         Err(failure) => failure.show(),
     }
+}
+
+/// Help, the version, or what is wrong with the arguments. Arguments may be names of files that somebody else chose
+/// (`pellucid pack check *`), so what they hide is shown; texts of our own keep their colours.
+fn unreadable(error: &clap::Error) -> ExitCode {
+    let text = error.render().to_string();
+    if error.use_stderr() && visible(&text) != text {
+        style::part(&text);
+    } else {
+        // Whoever left does not need it.
+        let _ = error.print();
+    }
+    u8::try_from(error.exit_code()).map_or(ExitCode::FAILURE, ExitCode::from)
 }
 
 fn run(args: Args) -> Result<ExitCode, Failure> {

@@ -80,6 +80,8 @@ fn views_of_what_the_model_is_told() {
         &["exec", "--profile", HOSTILE, "hi"],
         &["trust", "accept", HOSTILE_NAME],
         &["trust", "revoke", HOSTILE_NAME],
+        &["exec", &format!("--{HOSTILE}")],
+        &["memory", "show", HOSTILE],
     ] {
         check_terminal(&world, args);
     }

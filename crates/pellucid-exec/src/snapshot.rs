@@ -8,6 +8,7 @@
 //! removed as soon as its variables are listed, else with its session, and by the next session if its process was killed.
 
 use std::ffi::OsStr;
+use std::ffi::OsString;
 use std::fs;
 use std::io;
 use std::io::Write;
@@ -145,6 +146,11 @@ impl Snapshot {
     /// The file, which is there where variables cannot be listed.
     pub fn path(&self) -> &Path {
         &self.path
+    }
+
+    /// What a login sets a variable to, where variables can be listed.
+    pub fn variable(&self, name: &str) -> Option<&OsStr> {
+        self.variables.as_ref()?.get(OsStr::new(name)).map(OsString::as_os_str)
     }
 
     /// The command that does what `argv` does, with this snapshot in place of a login. Nothing

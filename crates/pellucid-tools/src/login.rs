@@ -4,6 +4,8 @@
 //! the same result. It begins a moment after the first request has gone, so that it neither delays the
 //! request nor costs a turn that is over at once.
 
+use std::ffi::OsStr;
+use std::ffi::OsString;
 use std::path::Path;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -26,6 +28,8 @@ use crate::toolbox::locked;
 
 /// Shorter than what a model takes for the first word of an answer.
 const MOMENT: Duration = Duration::from_millis(150);
+
+const PATH: &str = "PATH";
 
 /// One session of a process at a time has it made ahead. Many that begin together would start as many shells, and most
 /// of them run no command; theirs is made with the first.
@@ -57,6 +61,10 @@ impl Drop for Login {
             maker.abort();
         }
     }
+}
+
+fn asks_for_login(argv: &[String]) -> bool {
+    matches!(argv, [_, flag, _, ..] if flag == "-lc")
 }
 
 #[derive(Debug, Default)]
@@ -95,7 +103,7 @@ impl Login {
     /// The command that does what `argv` does, with the setup in place of a login if it is there.
     /// The first command of a working folder has it made, if nothing has before. `env` becomes what it has to be given.
     pub(crate) fn wrap(&self, argv: &[String], cwd: &Path, situation: &Situation, env: &mut Variables) -> Vec<String> {
-        if !matches!(argv, [_, flag, _, ..] if flag == "-lc") {
+        if !asks_for_login(argv) {
             return argv.to_vec();
         }
         let Some(home) = &situation.snapshots else { return snapshot::without(argv, &situation.withheld) };
@@ -110,6 +118,18 @@ impl Login {
             }
             State::NotAsked | State::Without(_) => snapshot::without(argv, &situation.withheld),
         }
+    }
+
+    /// Where a command is looked for by name: as the login says, if it asks for one and that is known by now.
+    pub(crate) fn search_path(&self, argv: &[String], situation: &Situation) -> Option<OsString> {
+        let given = situation.environment.get(OsStr::new(PATH));
+        let is_set = situation.set_variables.iter().any(|name| name == PATH);
+        match &*locked(&self.state) {
+            State::Ready(_, snapshot) if asks_for_login(argv) && !is_set => snapshot.variable(PATH),
+            _ => None,
+        }
+        .map(OsStr::to_owned)
+        .or_else(|| given.cloned())
     }
 
     /// Whether it is there.
@@ -202,6 +222,28 @@ mod tests {
             assert_eq!(login.wrap(&command, cwd, situation, env), plain);
             assert!(env.contains_key(OsStr::new("PATH")), "the login sets it");
             assert_eq!(env[OsStr::new("TERM")], "kept");
+        });
+    }
+
+    /// What is found by name decides whether a rule counts, so it is looked for where the command will.
+    #[test]
+    fn programs_are_looked_for_where_a_login_looks() {
+        let mut bench = Bench::new();
+        std::fs::write(bench.path().join(".bash_profile"), "export PATH=./bin:/usr/bin:/bin\n").unwrap();
+        bench.situation.snapshots = Some(bench.path().join("home"));
+        let home = bench.path().as_os_str().to_owned();
+        bench.situation.environment.extend([("HOME".into(), home), ("PATH".into(), "/usr/bin:/bin".into())]);
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        runtime.block_on(async {
+            let (login, cwd) = (login(), bench.path().to_owned());
+            let [command, plain] = ["-lc", "-c"].map(|flag| argv(["/bin/bash", flag, "npm test"]));
+            login.wrap(&command, &cwd, &bench.situation, &mut Variables::default());
+            made(&login).await;
+            let found = |argv: &[String], situation: &_| login.search_path(argv, situation).unwrap();
+            assert_eq!(found(&command, &bench.situation), "./bin:/usr/bin:/bin");
+            assert_eq!(found(&plain, &bench.situation), "/usr/bin:/bin");
+            bench.situation.set_variables = vec!["PATH".to_owned()];
+            assert_eq!(found(&command, &bench.situation), "/usr/bin:/bin");
         });
     }
 

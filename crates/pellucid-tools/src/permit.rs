@@ -4,7 +4,6 @@
 //! call and those that are left running.
 
 use std::ffi::OsStr;
-use std::ffi::OsString;
 use std::path::Path;
 use std::path::PathBuf;
 
@@ -212,12 +211,8 @@ fn programs(job: &Job, request: &Request<'_>, parts: &Parts) -> Programs {
     let situation = &job.situation;
     let temporary = situation.environment.get(OsStr::new("TMPDIR")).map(PathBuf::from);
     let writable = situation.writable_roots.iter().chain([&situation.cwd]).cloned().chain(temporary).collect();
-    let ground = Ground {
-        cwd: request.cwd,
-        search_path: situation.environment.get(OsStr::new("PATH")).map(OsString::as_os_str),
-        writable,
-        shell: &situation.shell,
-    };
+    let search_path = job.toolbox.search_path(request.argv, situation);
+    let ground = Ground { cwd: request.cwd, search_path: search_path.as_deref(), writable, shell: &situation.shell };
     programs::look_up(parts, &ground)
 }
 

@@ -228,6 +228,11 @@ impl Toolbox {
         self.watch.finish()
     }
 
+    /// Where a command is looked for by name.
+    pub(crate) fn search_path(&self, argv: &[String], situation: &Situation) -> Option<OsString> {
+        self.login.search_path(argv, situation)
+    }
+
     /// A command with the login shell's setup, if it asks for that and it is known. `env` becomes what it has to be given.
     pub(crate) fn with_login(
         &self,

@@ -17,6 +17,10 @@ use pellucid_server::server::Server;
 use pellucid_server::transport::listen::Listen;
 use pellucid_server::transport::stdio;
 use pellucid_server::transport::websocket::Listener;
+#[cfg(unix)]
+use tokio::signal::unix::SignalKind;
+#[cfg(unix)]
+use tokio::signal::unix::signal;
 
 use crate::args::AppServerArgs;
 use crate::args::AppServerCommand;
@@ -87,6 +91,7 @@ async fn serve_websocket(ground: Ground, address: SocketAddr, token: Option<Stri
     let token = token.unwrap_or_else(|| uuid::Uuid::new_v4().simple().to_string());
     let listener = Listener::bind(address, Secret::new(token.as_str())).await.map_err(failed)?;
     let address = listener.address().map_err(failed)?;
+    let end = asked_to_end().map_err(failed)?;
     // The token itself is not printed: what is printed ends up in logs and histories.
     let file = if is_given { None } else { Some(TokenFile::write(&ground.home, address, &token)?) };
     style::line(&format!("listening on ws://{address}/"));
@@ -98,9 +103,29 @@ async fn serve_websocket(ground: Ground, address: SocketAddr, token: Option<Stri
     let server = Server::new(ground);
     tokio::select! {
         () = listener.serve(server.clone()) => {}
-        _ = tokio::signal::ctrl_c() => server.shut_down().await,
+        () = end => server.shut_down().await,
     }
     Ok(())
+}
+
+/// Comes when somebody ends the server: at the keyboard, or as services are ended. Neither is missed from now on.
+#[cfg(unix)]
+fn asked_to_end() -> std::io::Result<impl Future<Output = ()>> {
+    let mut interrupt = signal(SignalKind::interrupt())?;
+    let mut terminate = signal(SignalKind::terminate())?;
+    Ok(async move {
+        tokio::select! {
+            _ = interrupt.recv() => {}
+            _ = terminate.recv() => {}
+        }
+    })
+}
+
+#[cfg(not(unix))]
+fn asked_to_end() -> std::io::Result<impl Future<Output = ()>> {
+    Ok(async {
+        let _ = tokio::signal::ctrl_c().await;
+    })
 }
 
 /// A file with the token, which this user alone can read. It goes when the server ends.

@@ -1,8 +1,12 @@
 //! Keys stay where they belong: no command, no message and no file of a run holds one, and nobody else can look.
 
 use std::fs;
+use std::io::BufRead;
+use std::io::BufReader;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
+use std::process::Command;
+use std::process::Stdio;
 
 use pellucid_testkit::MockReply;
 use pellucid_testkit::MockServer;
@@ -160,5 +164,22 @@ fn the_doctor_tells_of_a_home_that_others_can_write() {
         let told = ran.out().contains(expected) || ran.stderr.contains(expected);
         assert_eq!(told, mode != 0o700, "{}", ran.out());
         assert_eq!(home.metadata().unwrap().permissions().mode() & 0o777, mode, "it is the user's to change");
+    }
+}
+
+#[test]
+fn the_servers_token_is_in_a_file_for_as_long_as_the_server_runs() {
+    for signal in ["TERM", "INT"] {
+        let world = World::new("");
+        let mut command = world.command(&["app-server", "--listen", "ws://127.0.0.1:0"]);
+        let mut server = command.stderr(Stdio::piped()).spawn().unwrap();
+        let mut said = BufReader::new(server.stderr.take().unwrap()).lines().map(Result::unwrap);
+        let place =
+            said.find_map(|line| Some(line.strip_prefix("the token is in ")?.split_once(';')?.0.to_owned())).unwrap();
+        assert_eq!(fs::metadata(&place).unwrap().permissions().mode() & 0o777, 0o600);
+        let id = server.id().to_string();
+        assert!(Command::new("kill").args(["-s", signal, &id]).status().unwrap().success());
+        assert!(server.wait().unwrap().success(), "{signal}");
+        assert!(!Path::new(&place).exists(), "{signal}");
     }
 }

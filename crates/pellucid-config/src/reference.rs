@@ -70,7 +70,7 @@ fn row(page: &mut String, key: &Key) {
         InProject::Never => format!("{required} A project may not set it."),
         InProject::AcceptedUnless([narrow]) => format!("{required} `{narrow}` counts without being accepted."),
         InProject::AcceptedUnless(narrow) => {
-            format!("{required} `{}` count without being accepted.", narrow.join("` and `"))
+            format!("{required} `{}` count without being accepted.", narrow.join("`, `"))
         }
         InProject::Free | InProject::Accepted => required.to_owned(),
     };

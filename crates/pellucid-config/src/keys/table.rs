@@ -365,8 +365,8 @@ pub const SECTIONS: &[Section] = &[
         title: "Permissions",
         keys: &[
             both(
-                // With full access, whoever is not asked runs unconfined.
-                unless(&["untrusted"]),
+                // With full access in the user's own file, a project that has nobody asked would run unconfined.
+                unless(&["untrusted", "on-failure", "on-request"]),
                 "approval_policy",
                 Kind::words(ApprovalPolicy::WORDS),
                 "`on-request`; `untrusted` in an untrusted project",

@@ -22,8 +22,9 @@ pub fn is_placeholder(path: &Path) -> bool {
 #[cfg(unix)]
 fn has_its_mode(metadata: &Metadata) -> bool {
     use std::os::unix::fs::MetadataExt;
-    // The user's `umask` may have taken rights of others away, and takes nothing else.
-    let is_marked = metadata.mode() & 0o7000 == PLACEHOLDER_MODE & 0o7000;
+    // The user's `umask` may have taken rights of others away, and takes nothing else. A folder whose group is handed
+    // down hands that mark down as well.
+    let is_marked = metadata.mode() & 0o5000 == PLACEHOLDER_MODE & 0o5000;
     let is_for_others = metadata.mode() & 0o022 != 0;
     metadata.is_dir() && is_marked && !is_for_others && metadata.uid() == rustix::process::geteuid().as_raw()
 }
@@ -49,6 +50,8 @@ mod tests {
         assert!(!is_placeholder(&path), "somebody made an empty folder");
         fs::set_permissions(&path, fs::Permissions::from_mode(PLACEHOLDER_MODE)).unwrap();
         assert!(is_placeholder(&path));
+        fs::set_permissions(&path, fs::Permissions::from_mode(PLACEHOLDER_MODE | 0o2000)).unwrap();
+        assert!(is_placeholder(&path), "in a folder that hands its group down");
         std::os::unix::fs::symlink(&path, folder.path().join("link")).unwrap();
         assert!(!is_placeholder(&folder.path().join("link")));
         fs::write(path.join("config.toml"), "").unwrap();

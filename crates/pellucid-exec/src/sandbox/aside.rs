@@ -1,11 +1,13 @@
 //! What a backend could not keep from being made or replaced is put aside before anybody reads it.
 //!
-//! Landlock cannot deny a name that is not there, and a mount cannot keep a link in its place. So what is at such a name
-//! after a command, and was not before, is moved into a private folder below the home folder, where nothing is read, and
-//! the person is told. Should this process die before that, a file there says what was missing when its commands ran, and
-//! the next one to start looks after it.
+//! Landlock cannot deny a name that is not there, and a mount cannot keep a link in its place. Nor does a mount keep a
+//! placeholder in its place: whoever removes that outside, such as a person who tidies up, takes the mount with it. So
+//! what is at such a name after a command, and was not before, is moved into a private folder below the home folder,
+//! where nothing is read, and the person is told. Should this process die before that, a file there says what was missing
+//! when its commands ran, and the next one to start looks after it.
 //!
-//! A file that the person makes meanwhile cannot be told from a command's. It is moved as well, and not lost.
+//! What the person puts into a placeholder is theirs: commands see something else there. Anything else that the person
+//! makes meanwhile cannot be told from a command's. It is moved as well, and not lost.
 //!
 //! Not here: what must not be made (`protected`), and when is looked.
 
@@ -24,6 +26,13 @@ use std::sync::PoisonError;
 use pellucid_files::is_placeholder;
 use serde::Deserialize;
 use serde::Serialize;
+
+#[cfg(target_os = "linux")]
+use super::helper::missing;
+#[cfg(target_os = "linux")]
+use super::helper::missing::Held;
+#[cfg(target_os = "linux")]
+use super::helper::missing::Made;
 
 /// The folder below the home folder.
 const FOLDER: &str = "put-aside";
@@ -58,10 +67,13 @@ impl std::fmt::Display for Aside {
 }
 
 /// What was at a name before commands ran.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug)]
 enum Before {
     Nothing,
     Link(PathBuf),
+    /// A placeholder over which something is mounted for commands.
+    #[cfg(target_os = "linux")]
+    Covered(Held),
 }
 
 /// Looks after the names that the commands of a session can take.
@@ -92,7 +104,8 @@ impl Watch {
         }
         let mut names = self.names();
         let mut has_new = false;
-        for path in missing.iter().filter(|path| fs::symlink_metadata(path).is_err()) {
+        // A command can make what looks like a placeholder, so one is as good as nothing.
+        for path in missing.iter().filter(|path| fs::symlink_metadata(path).is_err() || is_placeholder(path)) {
             has_new |= !names.contains_key(path);
             names.entry(path.clone()).or_insert(Before::Nothing);
         }
@@ -101,7 +114,7 @@ impl Watch {
                 names.entry(path.clone()).or_insert(Before::Link(target));
             }
         }
-        let are_missing = |(path, before): (&PathBuf, &Before)| (*before == Before::Nothing).then(|| path.clone());
+        let are_missing = |(path, before): (&PathBuf, &Before)| matches!(before, Before::Nothing).then(|| path.clone());
         if has_new {
             let pending = Pending { missing: names.iter().filter_map(are_missing).collect() };
             // Without the file, what a killed process leaves is not looked after; the rest is.
@@ -109,11 +122,37 @@ impl Watch {
         }
     }
 
+    /// The same for names over which something is mounted. They are held, so that it is known which placeholder is ours;
+    /// who mounts holds them too.
+    #[cfg(target_os = "linux")]
+    pub fn note_covered(&self, missing: &[PathBuf]) {
+        let mut names = self.names();
+        for path in missing {
+            let is_known = names.contains_key(path);
+            if is_known && fs::symlink_metadata(path).is_ok() {
+                continue;
+            }
+            // One that was removed since is made again. One that somebody else has just made stays suspect.
+            if let Ok(Made::Held(held)) = missing::hold(path)
+                && (held.is_new || !is_known)
+            {
+                names.insert(path.clone(), Before::Covered(held));
+            }
+        }
+    }
+
     /// Puts aside what is at a name and was not before.
     pub fn put_aside(&self) -> Vec<Aside> {
         let names = self.names();
         let changed = names.iter().filter(|(path, before)| has_changed(path, before));
-        changed.map(|(path, _)| move_away(&self.home, path)).collect()
+        let aside = changed.map(|(path, _)| move_away(&self.home, path)).collect();
+        #[cfg(target_os = "linux")]
+        for before in names.values() {
+            if let Before::Covered(held) = before {
+                held.let_go();
+            }
+        }
+        aside
     }
 
     /// The same for the last time: nothing runs any more.
@@ -132,21 +171,19 @@ impl Watch {
     }
 }
 
-/// Looks after what processes left that have died since. To be called before anything of a project is read.
+/// Looks after what commands of other processes made, above all of those that have died since. To be called before
+/// anything of a project is read.
 pub fn recover(home: &Path) -> Vec<Aside> {
     let Ok(entries) = fs::read_dir(home.join(FOLDER)) else { return Vec::new() };
     let mut aside = Vec::new();
     for entry in entries.flatten() {
         let name = entry.file_name();
         let Some(owner) = name.to_str().and_then(|name| name.strip_prefix(PENDING)) else { continue };
-        if is_running(owner) {
-            continue;
-        }
         let text = pellucid_files::read_text(&entry.path(), PENDING_BYTES_MAX).unwrap_or_default();
         let pending = serde_json::from_str(&text).unwrap_or(Pending { missing: Vec::new() });
         let changed = pending.missing.iter().filter(|path| has_changed(path, &Before::Nothing));
         let moved: Vec<_> = changed.map(|path| move_away(home, path)).collect();
-        if moved.iter().all(|it| it.now.is_ok()) {
+        if moved.iter().all(|it| it.now.is_ok()) && !is_running(owner) {
             let _ = fs::remove_file(entry.path());
         }
         aside.extend(moved);
@@ -159,6 +196,8 @@ fn has_changed(path: &Path, before: &Before) -> bool {
         (_, Err(_)) => false,
         (Before::Nothing, Ok(_)) => !is_placeholder(path),
         (Before::Link(target), Ok(_)) => fs::read_link(path).ok().as_ref() != Some(target),
+        #[cfg(target_os = "linux")]
+        (Before::Covered(held), Ok(_)) => !is_placeholder(path) && !held.is_in_place(),
     }
 }
 
@@ -235,6 +274,7 @@ fn began(id: &str) -> Option<String> {
 #[cfg(target_os = "linux")]
 #[cfg(test)]
 mod tests {
+    use std::os::unix::fs::PermissionsExt;
     use std::os::unix::fs::symlink;
 
     use super::*;
@@ -267,6 +307,41 @@ mod tests {
     }
 
     #[test]
+    fn what_looks_like_a_placeholder_is_looked_after() {
+        let (_folder, top) = top();
+        let (home, codex) = (top.join("home"), top.join("work/.codex"));
+        fs::create_dir(&codex).unwrap();
+        fs::set_permissions(&codex, fs::Permissions::from_mode(pellucid_files::PLACEHOLDER_MODE)).unwrap();
+        let watch = Watch::new(&home);
+        watch.note(std::slice::from_ref(&codex), &[]);
+        assert_eq!(watch.put_aside(), []);
+        fs::write(codex.join("config.toml"), "").unwrap();
+        assert_eq!(watch.put_aside().len(), 1);
+    }
+
+    #[test]
+    fn what_is_put_into_a_placeholder_stays_and_what_is_put_in_its_place_does_not() {
+        let (_folder, top) = top();
+        let (home, codex) = (top.join("home"), top.join("work/.codex"));
+        let watch = Watch::new(&home);
+        watch.note_covered(std::slice::from_ref(&codex));
+        assert!(is_placeholder(&codex));
+        fs::write(codex.join("config.toml"), "").unwrap();
+        assert_eq!(watch.put_aside(), []);
+        assert!(codex.join("config.toml").is_file());
+        fs::remove_dir_all(&codex).unwrap();
+        fs::create_dir(&codex).unwrap();
+        // A command cannot have it noted as what was there.
+        watch.note_covered(std::slice::from_ref(&codex));
+        assert_eq!(watch.put_aside().len(), 1);
+        // Nothing is left behind once there is nothing to keep.
+        watch.note_covered(std::slice::from_ref(&codex));
+        assert!(is_placeholder(&codex));
+        assert_eq!(watch.finish(), []);
+        assert!(!codex.exists());
+    }
+
+    #[test]
     fn a_link_that_was_replaced_is_noticed() {
         let (_folder, top) = top();
         let (link, other) = (top.join("work/.codex"), top.join("work/other"));
@@ -288,7 +363,8 @@ mod tests {
         let watch = Watch::new(&home);
         watch.note(std::slice::from_ref(&codex), &[]);
         symlink("/etc", &codex).unwrap();
-        assert_eq!(recover(&home), [], "its process is still there");
+        assert_eq!(recover(&home).len(), 1, "others are about to read it");
+        symlink("/etc", &codex).unwrap();
         let dead = home.join(FOLDER).join(format!("{PENDING}1-1-x.json"));
         fs::rename(&watch.file, dead).unwrap();
         assert_eq!(recover(&home).len(), 1);

@@ -228,6 +228,10 @@ impl Confinement {
         if let Some(watch) = watch {
             let missing = if confined.backend == Backend::Landlock { &protected.missing[..] } else { &[] };
             watch.note(missing, &protected.links);
+            #[cfg(target_os = "linux")]
+            if confined.has_mounts() {
+                watch.note_covered(&protected.missing);
+            }
         }
         if confined.backend == Backend::Seatbelt {
             // A profile knows names, whether they are there or not.

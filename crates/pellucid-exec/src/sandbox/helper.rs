@@ -33,7 +33,7 @@ mod fork;
 mod guard;
 pub(crate) mod handles;
 mod keeper;
-mod missing;
+pub(crate) mod missing;
 mod namespaces;
 mod privileges;
 mod trial;
@@ -59,7 +59,7 @@ use super::roots::RootChanged;
 
 /// Why the helper cannot do what it is asked to.
 #[derive(Debug, thiserror::Error)]
-enum HelperError {
+pub(crate) enum HelperError {
     #[error(transparent)]
     Order(#[from] OrderError),
     /// A step towards confinement failed.

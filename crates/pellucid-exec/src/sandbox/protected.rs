@@ -14,12 +14,8 @@ use std::path::Path;
 use std::path::PathBuf;
 
 use pellucid_files::is_placeholder;
-
-/// Folders of agents.
-pub const FOLDERS: [&str; 3] = [".agents", ".codex", ".pellucid"];
-
-/// The repository: a folder, or a file that names one.
-const GIT: &str = ".git";
+use pellucid_protocol::protected::AGENT_FOLDERS;
+use pellucid_protocol::protected::GIT;
 
 /// Whether `.git` and the folders of agents stay read-only under writable roots.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -115,6 +111,11 @@ impl Protected {
     }
 }
 
+/// Whether this is the name of a folder of agents: the next one to come there would be read.
+pub fn is_of_agents(path: &Path) -> bool {
+    path.file_name().is_some_and(|name| AGENT_FOLDERS.iter().any(|it| name == *it))
+}
+
 fn is_missing(error: &io::Error) -> bool {
     error.kind() == io::ErrorKind::NotFound
 }
@@ -139,12 +140,18 @@ pub fn find(roots: &[PathBuf], ground: &Ground, nested: Nested) -> Protected {
     }
     for root in roots {
         repositories::add(root, &mut found);
-        for name in FOLDERS {
-            found.add_existing(&root.join(name));
+        // One with a repository is a project, in which somebody may start this program as well.
+        let is_project = root.join(GIT).symlink_metadata().is_ok();
+        for name in AGENT_FOLDERS {
+            if is_project {
+                found.add(&root.join(name));
+            } else {
+                found.add_existing(&root.join(name));
+            }
         }
     }
     for folder in project_folders(ground) {
-        for name in FOLDERS {
+        for name in AGENT_FOLDERS {
             found.add(&folder.join(name));
         }
         if nested == Nested::Known && !roots.contains(&folder) {

@@ -16,6 +16,8 @@ use std::io::PipeWriter;
 use std::io::Read;
 use std::os::fd::OwnedFd;
 use std::path::Path;
+use std::thread;
+use std::time::Duration;
 
 use pellucid_files::PLACEHOLDER_MODE;
 use pellucid_files::is_placeholder;
@@ -35,17 +37,20 @@ use super::fork::fork;
 use super::handles;
 use super::watch;
 use crate::sandbox::order::Order;
-use crate::sandbox::protected::FOLDERS;
+use crate::sandbox::protected::is_of_agents;
 
-/// How often a placeholder that somebody removes at the same moment is made again.
+/// How often a placeholder that somebody removes at the same moment is made again, and how long is waited for them.
 const ATTEMPTS: usize = 16;
+const PATIENCE: Duration = Duration::from_millis(5);
 
 /// A placeholder that is held.
 #[derive(Debug)]
-struct Held {
+pub struct Held {
     parent: OwnedFd,
     name: OsString,
     folder: OwnedFd,
+    /// Whether it was made for this, and not found.
+    pub is_new: bool,
 }
 
 /// The placeholders of an order.
@@ -55,7 +60,8 @@ pub struct Placeholders {
 }
 
 /// What became of a name.
-enum Made {
+#[derive(Debug)]
+pub enum Made {
     Held(Held),
     /// There is something, which is protected as it is.
     There,
@@ -66,12 +72,11 @@ enum Made {
 /// Makes placeholders for what must stay missing. The order becomes what is there now: names may have come and gone since
 /// it was written.
 pub fn make(order: &mut Order) -> Result<Placeholders, HelperError> {
-    let is_agents = |path: &Path| path.file_name().is_some_and(|name| FOLDERS.iter().any(|it| name == *it));
     for path in std::mem::take(&mut order.protected) {
         match path.symlink_metadata() {
             Ok(_) => order.protected.push(path),
             // What is gone needs no protection, unless the next one to come would be read.
-            Err(_) if is_agents(&path) => order.missing.push(path),
+            Err(_) if is_of_agents(&path) => order.missing.push(path),
             Err(_) => {}
         }
     }
@@ -92,7 +97,8 @@ pub fn make(order: &mut Order) -> Result<Placeholders, HelperError> {
     Ok(placeholders)
 }
 
-fn hold(path: &Path) -> Result<Made, HelperError> {
+/// Makes a placeholder or finds one, and holds it.
+pub fn hold(path: &Path) -> Result<Made, HelperError> {
     let (Some(parent), Some(name)) = (path.parent(), path.file_name()) else { return Ok(Made::Impossible) };
     let failed = |error: Errno| match error {
         Errno::NOENT | Errno::NOTDIR | Errno::ACCESS | Errno::PERM | Errno::ROFS | Errno::LOOP => Ok(Made::Impossible),
@@ -103,11 +109,13 @@ fn hold(path: &Path) -> Result<Made, HelperError> {
         Err(error) => return failed(error),
     };
     for _ in 0..ATTEMPTS {
-        match rustix::fs::mkdirat(&parent, name, Mode::from_raw_mode(PLACEHOLDER_MODE)) {
-            Ok(()) | Err(Errno::EXIST) => {}
+        let is_made = match rustix::fs::mkdirat(&parent, name, Mode::from_raw_mode(PLACEHOLDER_MODE)) {
+            Ok(()) => true,
+            Err(Errno::EXIST) => false,
             Err(error) => return failed(error),
-        }
-        if !is_placeholder(path) {
+        };
+        // Not every file system keeps the mark. Others see an ordinary folder then; this one goes all the same.
+        if !is_made && !is_placeholder(path) {
             return Ok(Made::There);
         }
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
@@ -117,29 +125,50 @@ fn hold(path: &Path) -> Result<Made, HelperError> {
             Err(Errno::NOENT) => continue,
             Err(error) => return failed(error),
         };
-        rustix::fs::flock(&folder, FlockOperation::LockShared).step("holding a folder")?;
-        let held = Held { parent: rustix::io::dup(&parent).step("holding a folder")?, name: name.to_owned(), folder };
+        if rustix::fs::flock(&folder, FlockOperation::NonBlockingLockShared).is_err() {
+            // Somebody is about to remove it.
+            thread::sleep(PATIENCE);
+            continue;
+        }
+        let held = Held {
+            parent: rustix::io::dup(&parent).step("holding a folder")?,
+            name: name.to_owned(),
+            folder,
+            is_new: is_made,
+        };
         // It may have been removed before it was held.
         if held.is_in_place() {
             return Ok(Made::Held(held));
         }
+    }
+    // Whoever does not let it go has not made it for us: it is an ordinary folder.
+    if is_placeholder(path) {
+        return Ok(Made::There);
     }
     Err(io::Error::from(io::ErrorKind::TimedOut)).step(format!("keeping {} from being made", path.display()))
 }
 
 impl Held {
     /// Whether its name still leads to it.
-    fn is_in_place(&self) -> bool {
+    pub fn is_in_place(&self) -> bool {
         let now = rustix::fs::statat(&self.parent, &self.name, AtFlags::SYMLINK_NOFOLLOW);
         now.is_ok_and(|now| handles::identity(&self.folder).is_ok_and(|it| it == handles::identity_of(&now)))
     }
 
-    /// Removes it, unless somebody else holds it or made use of it.
-    fn remove(self) {
-        let is_last = rustix::fs::flock(&self.folder, FlockOperation::NonBlockingLockExclusive).is_ok();
+    /// Removes it, unless somebody else holds it or made use of it. Which folder it was stays known: its number is not
+    /// given to another as long as this is there.
+    pub fn let_go(&self) {
+        let is_alone = || rustix::fs::flock(&self.folder, FlockOperation::NonBlockingLockExclusive).is_ok();
+        let release = || rustix::fs::flock(&self.folder, FlockOperation::Unlock);
+        // Of two that let go at the same moment each sees the other, so both look again while they hold nothing.
+        let is_last = is_alone() || {
+            let _ = release();
+            is_alone()
+        };
         if is_last && self.is_in_place() {
             let _ = rustix::fs::unlinkat(&self.parent, &self.name, AtFlags::REMOVEDIR);
         }
+        let _ = release();
     }
 }
 
@@ -151,8 +180,8 @@ impl Placeholders {
 
     /// Lets them go. No mount of ours may be left.
     pub fn remove(self) {
-        for held in self.held {
-            held.remove();
+        for held in &self.held {
+            held.let_go();
         }
     }
 
@@ -234,6 +263,9 @@ fn number(text: &str) -> Option<i32> {
 #[cfg(test)]
 mod tests {
     use std::fs;
+    use std::os::unix::fs::PermissionsExt;
+
+    use pellucid_protocol::protected::AGENT_FOLDERS;
 
     use super::*;
     use crate::sandbox::Backend;
@@ -241,7 +273,7 @@ mod tests {
 
     fn order(folder: &Path) -> Order {
         let root = Root::find(folder).unwrap();
-        let missing = FOLDERS.iter().map(|name| root.path.join(name)).collect();
+        let missing = AGENT_FOLDERS.iter().map(|name| root.path.join(name)).collect();
         Order { writable: vec![root], missing, ..Order::new(Backend::Namespaces, Vec::new()) }
     }
 
@@ -266,6 +298,44 @@ mod tests {
         fs::create_dir(folder.path().join(".agents")).unwrap();
         second.remove();
         assert_eq!(entries(folder.path()), [".agents", ".codex"]);
+    }
+
+    #[test]
+    fn where_groups_are_handed_down_nothing_is_left_either() {
+        let folder = tempfile::tempdir().unwrap();
+        fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o2775)).unwrap();
+        let mut order = order(folder.path());
+        make(&mut order).unwrap().remove();
+        assert_eq!(entries(folder.path()).len(), 0);
+    }
+
+    #[test]
+    fn of_two_that_let_go_at_once_one_removes() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().canonicalize().unwrap().join(".codex");
+        for _ in 0..100 {
+            let held = [hold(&path).unwrap(), hold(&path).unwrap()];
+            let threads = held.map(|made| {
+                let Made::Held(held) = made else { panic!("{made:?}") };
+                thread::spawn(move || held.let_go())
+            });
+            for thread in threads {
+                thread.join().unwrap();
+            }
+            assert!(!path.exists());
+        }
+    }
+
+    #[test]
+    fn who_never_lets_go_keeps_nobody_waiting() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().canonicalize().unwrap().join(".codex");
+        let Made::Held(_first) = hold(&path).unwrap() else { panic!("it was not there") };
+        let other = fs::File::open(&path).unwrap();
+        assert!(rustix::fs::flock(&other, FlockOperation::NonBlockingLockExclusive).is_err());
+        drop(_first);
+        rustix::fs::flock(&other, FlockOperation::NonBlockingLockExclusive).unwrap();
+        assert!(matches!(hold(&path).unwrap(), Made::There));
     }
 
     #[test]

@@ -40,7 +40,7 @@ use super::watch;
 use super::watch::Init;
 use super::watch::Left;
 use crate::sandbox::order::Order;
-use crate::sandbox::protected::FOLDERS;
+use crate::sandbox::protected::is_of_agents;
 
 /// Runs a command in namespaces of its own.
 pub fn run(mut order: Order) -> Result<ExitCode, HelperError> {
@@ -135,10 +135,9 @@ pub fn arrange(order: &Order, mounts: &[Mount]) -> Result<(), HelperError> {
 
 /// Something protected; nothing if it has just gone and need not be kept from coming back.
 fn protected(path: &Path) -> Result<Option<OwnedFd>, HelperError> {
-    let is_agents = path.file_name().is_some_and(|name| FOLDERS.iter().any(|it| name == *it));
     match handles::open(path) {
         Ok(opened) => Ok(Some(opened)),
-        Err(Errno::NOENT) if !is_agents => Ok(None),
+        Err(Errno::NOENT) if !is_of_agents(path) => Ok(None),
         Err(error) => Err(error).step(format!("opening {}", path.display())),
     }
 }

@@ -74,7 +74,7 @@ fn a_work_tree_protects_its_repository() {
         |_, ground| Ground { protection: Protection::On, ..ground },
         Nested::Not,
         |root| {
-            for name in FOLDERS {
+            for name in AGENT_FOLDERS {
                 fs::create_dir(root.join(name)).unwrap();
             }
             let own = root.join("main/.git/worktrees/w");
@@ -115,7 +115,7 @@ fn nested(root: &Path) {
     let modules =
         "[submodule \"a\"]\n\tpath = new\n[submodule \"b\"]\n\tpath = old\n[submodule \"c\"]\n\tpath = ../..\n";
     fs::write(project.join(".gitmodules"), modules).unwrap();
-    for name in FOLDERS {
+    for name in AGENT_FOLDERS {
         fs::create_dir(project.join(name)).unwrap();
         fs::create_dir_all(project.join("sub").join(name)).unwrap();
     }
@@ -174,5 +174,19 @@ fn a_root_in_the_home_folder_is_a_root() {
         Ground { cwd: work.clone(), project_root: work.clone(), homes: vec![top.join("home")], ..Ground::default() };
     let found = find(&[top.clone(), work.clone()], &ground, Nested::Known);
     assert_eq!(found.there, [top.join("home")]);
-    assert_eq!(found.missing, FOLDERS.map(|name| work.join(name)));
+    assert_eq!(found.missing, AGENT_FOLDERS.map(|name| work.join(name)));
+}
+
+#[test]
+fn a_root_that_is_a_project_has_no_settings_made_either() {
+    let folder = tempfile::tempdir().unwrap();
+    let top = fs::canonicalize(folder.path()).unwrap();
+    let (work, other, cache) = (top.join("work"), top.join("other"), top.join("cache"));
+    for made in [&work, &other.join(".git"), &cache] {
+        fs::create_dir_all(made).unwrap();
+    }
+    let ground = Ground { cwd: work.clone(), project_root: work.clone(), ..Ground::default() };
+    let found = find(&[work.clone(), other.clone(), cache], &ground, Nested::Known);
+    let expected: Vec<_> = [other, work].iter().flat_map(|root| AGENT_FOLDERS.map(|name| root.join(name))).collect();
+    assert_eq!(found.missing, expected);
 }

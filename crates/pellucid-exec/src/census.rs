@@ -67,6 +67,12 @@ pub(crate) fn is_first_of_namespace(id: i32) -> bool {
     numbers.len() > 1 && numbers.last() == Some(&"1")
 }
 
+/// Whether a process sees the mounts that we see.
+pub(crate) fn sees_our_mounts(id: i32) -> bool {
+    let mounts = |process: &str| std::fs::read_link(format!("/proc/{process}/ns/mnt"));
+    mounts(&id.to_string()).is_ok_and(|theirs| mounts("self").is_ok_and(|ours| ours == theirs))
+}
+
 /// Those that are meant, and all that descend from them.
 pub(crate) fn with_descendants(processes: &[Process], is_meant: impl Fn(&Process) -> bool) -> BTreeSet<i32> {
     let mut found: BTreeSet<i32> = processes.iter().filter(|it| is_meant(it)).map(|it| it.id).collect();

@@ -3,7 +3,8 @@
 //! They are found by their parents. Whatever a confined process does, its descendants stay below the helper that
 //! confines it: that is the first process of their namespace, or takes in those that lost their parent. A process that
 //! is stopped cannot start another, so when all that are found are stopped and no new one shows up, all are stopped.
-//! The helper itself goes on: it watches the agent, and ends the command with it.
+//! The helper itself goes on: it watches the agent, and ends the command with it. So does the process that removes
+//! placeholders: it is no part of the command, and nobody would be left to let it go on.
 //!
 //! Rounds are counted, not timed, and where they do not suffice the caller ends what it could not stop.
 //!
@@ -82,6 +83,9 @@ impl Root {
         let is_meant = |it: &Process| it.id == self.id || (is_helper && it.session == self.id);
         let mut members = census::with_descendants(processes, is_meant);
         members.remove(&self.id);
+        for sweeper in processes.iter().filter(|it| self.is_sweeper(it)) {
+            members.remove(&sweeper.id);
+        }
         members
     }
 
@@ -93,7 +97,15 @@ impl Root {
             Kind::Helper(Backend::Namespaces) => 2,
             Kind::Helper(_) => 1,
         };
-        processes.iter().filter(|it| it.parent == self.id).count() >= n_needed
+        processes.iter().filter(|it| it.parent == self.id && !self.is_sweeper(it)).count() >= n_needed
+    }
+
+    /// Whether a process is the one that removes placeholders: it leads a session, and sees the mounts that we see,
+    /// which a command does not.
+    fn is_sweeper(&self, process: &Process) -> bool {
+        let has_mounts = matches!(self.kind, Kind::Helper(Backend::Namespaces | Backend::Bubblewrap));
+        let is_apart = process.parent == self.id && process.session == process.id;
+        has_mounts && is_apart && census::sees_our_mounts(process.id)
     }
 
     /// Whether a process below it is one of ours that is not to be stopped: it watches the agent.

@@ -272,7 +272,9 @@ fn killed_agent(backend: Backend) -> Checked {
     agent.kill().unwrap();
     agent.wait().unwrap();
     same("the first line", first.trim(), "paused")?;
-    line.is_let_go()
+    line.is_let_go()?;
+    let bare = world.root.join("mid/bare");
+    runtime().block_on(until("nothing is left behind", || fs::read_dir(&bare).unwrap().count() == 0))
 }
 
 /// Where a backend lets something go on after its command.

@@ -194,11 +194,13 @@ impl Placeholders {
             return Ok(None);
         }
         let (told, tell) = io::pipe().step("making a pipe")?;
-        let (mut tell, mut placeholders) = (Some(tell), Some(self));
+        let (mut is_apart, apart) = io::pipe().step("making a pipe")?;
+        let (mut tell, mut apart, mut placeholders) = (Some(tell), Some(apart), Some(self));
         let process = fork(|| {
             // Held by nobody but the helper, so that its end can be noticed.
             drop(tell.take());
             let Some(told) = stay_behind(&told) else { return 1 };
+            drop(apart.take());
             sweep(told);
             if let Some(placeholders) = placeholders.take() {
                 placeholders.remove();
@@ -208,6 +210,9 @@ impl Placeholders {
         // Our copies of the handles go; the lock stays with those of the other.
         drop(placeholders);
         let process = process.step("copying the helper")?;
+        drop(apart);
+        // Nothing of the command is started before: whoever pauses it must be able to tell the two apart.
+        is_apart.read_to_end(&mut Vec::new()).step("waiting for the sweeper")?;
         Ok(tell.map(|tell| Sweeper { process, tell }))
     }
 }
@@ -330,10 +335,10 @@ mod tests {
     fn who_never_lets_go_keeps_nobody_waiting() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().canonicalize().unwrap().join(".codex");
-        let Made::Held(_first) = hold(&path).unwrap() else { panic!("it was not there") };
+        let Made::Held(first) = hold(&path).unwrap() else { panic!("it was not there") };
         let other = fs::File::open(&path).unwrap();
         assert!(rustix::fs::flock(&other, FlockOperation::NonBlockingLockExclusive).is_err());
-        drop(_first);
+        drop(first);
         rustix::fs::flock(&other, FlockOperation::NonBlockingLockExclusive).unwrap();
         assert!(matches!(hold(&path).unwrap(), Made::There));
     }

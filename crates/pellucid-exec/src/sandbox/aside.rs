@@ -85,9 +85,11 @@ pub struct Watch {
     file: PathBuf,
 }
 
-#[derive(Serialize, Deserialize)]
+#[derive(Default, Serialize, Deserialize)]
 struct Pending {
     missing: Vec<PathBuf>,
+    #[serde(default)]
+    links: Vec<(PathBuf, PathBuf)>,
 }
 
 impl Watch {
@@ -111,12 +113,21 @@ impl Watch {
         }
         for path in links {
             if let Ok(target) = fs::read_link(path) {
+                has_new |= !names.contains_key(path);
                 names.entry(path.clone()).or_insert(Before::Link(target));
             }
         }
-        let are_missing = |(path, before): (&PathBuf, &Before)| matches!(before, Before::Nothing).then(|| path.clone());
         if has_new {
-            let pending = Pending { missing: names.iter().filter_map(are_missing).collect() };
+            let mut pending = Pending::default();
+            for (path, before) in names.iter() {
+                match before {
+                    Before::Nothing => pending.missing.push(path.clone()),
+                    Before::Link(target) => pending.links.push((path.clone(), target.clone())),
+                    // It is removed with the command that it is for.
+                    #[cfg(target_os = "linux")]
+                    Before::Covered(_) => {}
+                }
+            }
             // Without the file, what a killed process leaves is not looked after; the rest is.
             let _ = write(&self.file, &pending);
         }
@@ -180,9 +191,11 @@ pub fn recover(home: &Path) -> Vec<Aside> {
         let name = entry.file_name();
         let Some(owner) = name.to_str().and_then(|name| name.strip_prefix(PENDING)) else { continue };
         let text = pellucid_files::read_text(&entry.path(), PENDING_BYTES_MAX).unwrap_or_default();
-        let pending = serde_json::from_str(&text).unwrap_or(Pending { missing: Vec::new() });
-        let changed = pending.missing.iter().filter(|path| has_changed(path, &Before::Nothing));
-        let moved: Vec<_> = changed.map(|path| move_away(home, path)).collect();
+        let Pending { missing, links } = serde_json::from_str(&text).unwrap_or_default();
+        let missing = missing.into_iter().map(|path| (path, Before::Nothing));
+        let links = links.into_iter().map(|(path, target)| (path, Before::Link(target)));
+        let changed = missing.chain(links).filter(|(path, before)| has_changed(path, before));
+        let moved: Vec<_> = changed.map(|(path, _)| move_away(home, &path)).collect();
         if moved.iter().all(|it| it.now.is_ok()) && !is_running(owner) {
             let _ = fs::remove_file(entry.path());
         }
@@ -352,8 +365,15 @@ mod tests {
         fs::remove_file(&link).unwrap();
         symlink(&other, &link).unwrap();
         fs::create_dir(&other).unwrap();
+        let file = pellucid_files::read_text(&watch.file, PENDING_BYTES_MAX).unwrap();
         assert_eq!(watch.put_aside().len(), 1);
         assert!(!link.is_symlink() && other.is_dir());
+        // The next process knows what the link was.
+        symlink(&other, &link).unwrap();
+        fs::write(watch.file.with_file_name(format!("{PENDING}1-1-x.json")), file).unwrap();
+        assert_eq!(recover(&top.join("home")).len(), 1);
+        symlink("real", &link).unwrap();
+        assert_eq!(recover(&top.join("home")), []);
     }
 
     #[test]
@@ -364,6 +384,7 @@ mod tests {
         watch.note(std::slice::from_ref(&codex), &[]);
         symlink("/etc", &codex).unwrap();
         assert_eq!(recover(&home).len(), 1, "others are about to read it");
+        assert!(!codex.is_symlink() && watch.file.is_file());
         symlink("/etc", &codex).unwrap();
         let dead = home.join(FOLDER).join(format!("{PENDING}1-1-x.json"));
         fs::rename(&watch.file, dead).unwrap();

@@ -126,6 +126,27 @@ fn ways_to_make() -> Vec<Attempt> {
             trial.turn().within("work/a/b").reading().always_confined().run(&[shell("touch $OUT/pwned")]);
             Tried::Look
         }),
+        attempt("first-marked", "a folder that looks like the sandbox's own, filled by the next session", |trial| {
+            trusted(trial);
+            trial.turn().run(&[shell("mkdir -m 1755 .codex")]);
+            trial.turn().run(&[shell(&format!("mkdir -p .codex/rules; echo {RULE} > .codex/rules/a.rules"))]);
+            trial.turn().reading().always_confined().run(&[shell("touch $OUT/pwned")]);
+            Tried::Look
+        }),
+        attempt(
+            "first-other-project",
+            "rules at the top of a project that is a root of another one's session",
+            |trial| {
+                trial.repository();
+                trial.decide("work", "trusted");
+                let root = "sandbox_workspace_write.writable_roots=['$WORK']";
+                trial.turn().within("work/src").config(root).run(&[shell("git init -q .")]);
+                let make = format!("mkdir -p ../.codex/rules; echo {RULE} > ../.codex/rules/a.rules");
+                trial.turn().within("work/src").config(root).run(&[shell(&make)]);
+                trial.turn().reading().always_confined().run(&[shell("touch $OUT/pwned")]);
+                Tried::Look
+            },
+        ),
         attempt("first-resumed", "rules in `.codex`, in a session that goes on", |trial| {
             trusted(trial);
             let make = format!("mkdir -p .codex/rules; echo {RULE} > .codex/rules/a.rules");

@@ -31,8 +31,8 @@ const LINKED: Gap = gap(
 );
 const NESTED: Gap = gap(
     "nested-repositories",
-    "hooks and configuration of repositories further down can be changed, unless they are submodules, work trees or \
-     above the working folder",
+    "hooks and configuration of repositories further down can be changed, unless they are other work trees, above the \
+     working folder, or submodules for as long as `.gitmodules` names them, which a command can change",
 );
 const ALL_NESTED: Gap =
     gap("nested-repositories", "hooks and configuration of repositories below the top folder can be changed");

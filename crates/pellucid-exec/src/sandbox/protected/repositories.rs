@@ -10,6 +10,9 @@ use std::path::Component;
 use std::path::Path;
 use std::path::PathBuf;
 
+use pellucid_files::dot_git;
+use pellucid_files::git_config;
+
 use super::GIT;
 use super::Protected;
 
@@ -105,9 +108,10 @@ pub(super) fn add_known(folder: &Path, found: &mut Protected) {
 /// Where `.gitmodules` says that submodules are, as far as that is below the folder and leads through no link.
 fn submodules(folder: &Path) -> Vec<PathBuf> {
     let text = own_text(&folder.join(".gitmodules"), MODULES_BYTES_MAX).unwrap_or_default();
-    let paths = text.lines().filter_map(|line| {
-        let value = line.trim().strip_prefix("path")?.trim_start().strip_prefix('=')?.trim().trim_matches('"');
-        let path = Path::new(value);
+    // Git takes nothing from a file that it cannot read.
+    let entries = git_config::parse(&text).unwrap_or_default().into_iter();
+    let paths = entries.filter(|entry| entry.section == "submodule" && entry.key == "path").filter_map(|entry| {
+        let path = PathBuf::from(entry.value?);
         path.components().all(|it| matches!(it, Component::Normal(_))).then(|| folder.join(path))
     });
     paths.take(KNOWN_MAX).filter(|path| existing(path).as_ref() == Some(path)).collect()
@@ -115,15 +119,12 @@ fn submodules(folder: &Path) -> Vec<PathBuf> {
 
 /// The folder that a `.git` file names, if it is there.
 fn pointed_to(file: &Path) -> Option<PathBuf> {
-    let text = own_text(file, POINTER_BYTES_MAX)?;
-    let named = text.trim().strip_prefix("gitdir:")?.trim();
-    existing(&file.parent()?.join(named))
+    is_own(file).then(|| existing(&dot_git::named_folder(file)?)).flatten()
 }
 
 /// The folder that a work tree's own folder shares with its repository.
 fn common_folder(folder: &Path) -> Option<PathBuf> {
-    let text = own_text(&folder.join("commondir"), POINTER_BYTES_MAX)?;
-    existing(&folder.join(text.trim()))
+    is_own(&folder.join("commondir")).then(|| existing(&dot_git::common_dir(folder)?)).flatten()
 }
 
 /// The text of a short file that this user or the superuser owns.

@@ -31,8 +31,8 @@ const LINKED: Gap = gap(
 );
 const NESTED: Gap = gap(
     "nested-repositories",
-    "hooks and configuration of repositories further down can be changed, unless they are other work trees, above the \
-     working folder, or submodules for as long as `.gitmodules` names them, which a command can change",
+    "hooks and configuration of repositories further down can be changed, unless they are work trees, above the working \
+     folder, or submodules in `.gitmodules`",
 );
 const ALL_NESTED: Gap =
     gap("nested-repositories", "hooks and configuration of repositories below the top folder can be changed");

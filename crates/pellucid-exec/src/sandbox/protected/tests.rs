@@ -112,8 +112,7 @@ fn nested(root: &Path) {
     repository(&project.join("old/.git"));
     fs::create_dir_all(project.join("new")).unwrap();
     fs::write(project.join("new/.git"), "gitdir: ../.git/modules/libs/new\n").unwrap();
-    let modules =
-        "[submodule \"a\"]\n\tpath = new\n[submodule \"b\"]\n\tpath = old\n[submodule \"c\"]\n\tpath = ../..\n";
+    let modules = "[submodule \"a\"]\n\tpath = new\n[submodule \"b\"]\n\tpath = \"old\" # by hand\n[submodule \"c\"]\n\tpath = ../..\n";
     fs::write(project.join(".gitmodules"), modules).unwrap();
     for name in AGENT_FOLDERS {
         fs::create_dir(project.join(name)).unwrap();

@@ -19,6 +19,7 @@ use pellucid_exec::sandbox::SandboxError;
 use pellucid_exec::sandbox::Wanted;
 use pellucid_exec::sandbox::gaps;
 use pellucid_exec::sandbox::gaps::Gap;
+use pellucid_protocol::protected::AGENT_FOLDERS;
 use pellucid_protocol::settings::SandboxPolicy;
 use pellucid_workspace::roots;
 
@@ -60,10 +61,16 @@ pub fn confinement(
     sandbox.confinement(policy, &Roots::default().hold(&roots)?, &ground)
 }
 
-/// The folders that decide what runs: the home folder, and those that another run would take for it.
+/// The folders that decide what runs: the home folder, those that another run would take for it, and those of agents in
+/// the user's own folder that are there.
 pub fn homes(config: &Config, env: &Env) -> Vec<PathBuf> {
     let mut homes = vec![config.folders.home.clone()];
-    homes.extend(home::named(env).into_iter().filter(|named| *named != config.folders.home));
+    let of_user = env.user_home().into_iter().flat_map(|user| AGENT_FOLDERS.map(|name| user.join(name)));
+    for folder in home::named(env).into_iter().chain(of_user.filter(|folder| folder.is_dir())) {
+        if !homes.contains(&folder) {
+            homes.push(folder);
+        }
+    }
     homes
 }
 

@@ -47,7 +47,8 @@ fn counted(script: &str) -> (Option<Tree>, usize) {
     let mut read = |at: usize, _| {
         n_pieces.set(n_pieces.get() + 1);
         // Until it asks whether to go on it may read any number of pieces, so the script ends for it here.
-        let end = if n_pieces.get() > budget { at } else { script.len().min(at + PIECE_BYTES) };
+        // No piece ends within a character: the parser would ask for the rest of it, and crash if there is none.
+        let end = if n_pieces.get() > budget { at } else { script.ceil_char_boundary(at + PIECE_BYTES) };
         script.as_bytes().get(at..end).unwrap_or_default()
     };
     let tree = parser.parse_with_options(&mut read, None, Some(options));

@@ -1,3 +1,5 @@
+use std::cell::RefCell;
+
 use pellucid_protocol::protected::Git;
 use tempfile::TempDir;
 
@@ -110,8 +112,11 @@ fn a_change_between_staging_and_writing_is_not_lost() {
     assert_eq!(content(folder.path()), ["a=a", "b=somebody else", "c=c"]);
 }
 
+/// What somebody else does, and before which step.
+type Deed = (&'static str, Box<dyn FnOnce()>);
+
 thread_local! {
-    static MEANWHILE: std::cell::RefCell<Option<(&'static str, Box<dyn FnOnce()>)>> = const { std::cell::RefCell::new(None) };
+    static MEANWHILE: RefCell<Option<Deed>> = const { RefCell::new(None) };
 }
 
 /// Has something done once when the next patch of this thread is so far.

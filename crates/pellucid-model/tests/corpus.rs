@@ -1,7 +1,5 @@
 //! The corpus of the fuzz targets: files that broke something once, or could have.
 
-#![allow(clippy::unwrap_used, reason = "a test that panics says where")]
-
 #[path = "../../../fuzz/checks/chat.rs"]
 mod chat;
 #[path = "../../../fuzz/checks/messages.rs"]
@@ -11,17 +9,7 @@ mod script;
 #[path = "../../../fuzz/checks/stream.rs"]
 mod stream;
 
-use std::fs;
-
-#[track_caller]
-fn check_corpus(target: &str, check: impl Fn(&[u8])) {
-    let folder = format!("{}/../../fuzz/corpus/{target}", env!("CARGO_MANIFEST_DIR"));
-    let files: Vec<_> = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
-    assert!(!files.is_empty(), "no files for {target}");
-    for file in files {
-        check(&fs::read(file).unwrap());
-    }
-}
+use pellucid_testkit::check_corpus;
 
 #[test]
 fn scripts_are_refused_or_played() {

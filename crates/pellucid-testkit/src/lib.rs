@@ -8,6 +8,7 @@
 
 #![warn(missing_docs)]
 
+mod corpus;
 pub mod fixture;
 pub mod mcp_script;
 pub mod mock_server;
@@ -20,6 +21,7 @@ pub mod swapper;
 pub mod terminal;
 pub mod workspace;
 
+pub use corpus::check_corpus;
 pub use mcp_script::McpScript;
 pub use mock_server::MockReply;
 pub use mock_server::MockServer;

@@ -6,20 +6,9 @@ mod apply;
 #[path = "../../../../fuzz/checks/patch.rs"]
 mod patch;
 
-use std::fs;
-
 use pellucid_patch::parse::Chunk;
+use pellucid_testkit::check_corpus;
 use proptest::prelude::*;
-
-#[track_caller]
-fn check_corpus(target: &str, check: impl Fn(&[u8])) {
-    let folder = format!("{}/../../fuzz/corpus/{target}", env!("CARGO_MANIFEST_DIR"));
-    let files: Vec<_> = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
-    assert!(!files.is_empty(), "no files for {target}");
-    for file in files {
-        check(&fs::read(file).unwrap());
-    }
-}
 
 #[test]
 fn patches_are_read_or_refused() {

@@ -72,7 +72,7 @@ static HAS_WORKED: AtomicBool = AtomicBool::new(false);
 /// not answer, is not waited for: a command has a limit of its own, which counts from its start.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// How long is waited for the end of a keeper. One with a command that was left running goes on until we have ended.
+/// How long is waited for the end of a keeper. One with a command that was left running continues until we have ended.
 const PATIENCE_AT_END: Duration = Duration::from_millis(200);
 
 /// A command that runs in a cell. All of the cell ends when this is dropped, unless it is to be left alone.

@@ -146,7 +146,7 @@ pub struct Pause {
 /// Why there is no pause.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum PauseError {
-    /// Something goes on.
+    /// Something continues.
     #[error(
         "a confined command that was left running can be neither paused nor ended, and could change what is about to \
          run; end it and try again"

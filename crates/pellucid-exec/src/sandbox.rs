@@ -10,7 +10,7 @@
 //! - `order`: what the helper is asked to do, as arguments
 //! - `helper`: the helper itself
 //! - `cell`: what the agent says to namespaces that were made before the command came
-//! - `roots`: writable folders, as they were when somebody decided on them
+//! - `roots`: writable folders, as they were when a person decided on them
 //! - `protected`: what stays read-only under a writable root
 //! - `aside`: what a backend could not keep from being made is put aside before anybody reads it
 //! - `denial`: whether a failure looks like a denial

@@ -1,4 +1,4 @@
-//! Writing below a folder that somebody else may change at the same time.
+//! Writing below a folder that another process may change at the same time.
 //!
 //! A path that was checked and is then used leads elsewhere if one of its folders is exchanged for a link in
 //! between. So a folder is opened once and held; everything in it is reached by the handle and a name, which is one
@@ -72,7 +72,7 @@ impl Folder {
             folder = match folder.folder(Path::new(name)) {
                 Err(error) if error.kind() == io::ErrorKind::NotFound => {
                     match folder.make_folder(name, mode) {
-                        // Somebody was quicker.
+                        // Another process was quicker.
                         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
                         result => result?,
                     }

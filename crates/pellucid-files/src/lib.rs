@@ -1,4 +1,4 @@
-//! Files that somebody else may have prepared.
+//! Files that a repository or a command may have prepared.
 //!
 //! A repository, or a command that ran confined in it, can leave anything where the agent looks for a file: a
 //! named pipe that never answers, a device without end, a link to somewhere else. Whatever the agent reads or
@@ -7,7 +7,7 @@
 //! - `read`: regular files only, and no more of them than a limit
 //! - `identity`: which file something is, whatever its name leads to later
 //! - `real`: where a file that is open lies, all links resolved
-//! - `folder`: writing below a folder that somebody else may change at the same time
+//! - `folder`: writing below a folder that another process may change at the same time
 //! - `status`: what is known about something without opening it
 //! - `target`: a file that a person named before commands ran, written when they have
 //! - `dot_git`, `git_config`: where a repository is, and what its configuration says

@@ -1,6 +1,6 @@
 //! Where the files of a patch are, held from the moment when it was checked until the patch is written.
 //!
-//! A command that goes on in the background can exchange a folder for a link at any time. So every folder is opened
+//! A command that continues in the background can exchange a folder for a link at any time. So every folder is opened
 //! once, from its root and never through a link, and files are reached by that handle and their name. What was moved
 //! away meanwhile is noticed before the patch counts as applied.
 //!

@@ -29,7 +29,7 @@ pub enum Writable {
     Everywhere,
     /// In these folders; in none if there are none.
     In(Vec<Root>),
-    /// These files, by where links led when somebody agreed to it ([`crate::Verified::targets`]). A link that leads
+    /// These files, by where links led when a person agreed to it ([`crate::Verified::targets`]). A link that leads
     /// elsewhere since leads out.
     Only(Vec<PathBuf>),
 }

@@ -99,7 +99,7 @@ async fn run(call: &ToolCall, job: &Job) -> Result<ToolOutput, Failed> {
         return patched;
     }
     let started = start(job, call, &wanted, &argv, &cwd).await;
-    // The permit is held until the answer: a command that goes on after that does so beside the others.
+    // The permit is held until the answer: a command that continues after that does so beside the others.
     let Started { terminal, has_ended, permit: _permit } = started.map_err(|failure| Failed::Told(failure.text()))?;
 
     let number = reservation.number();

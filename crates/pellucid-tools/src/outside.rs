@@ -1,6 +1,6 @@
 //! What runs outside of the sandbox is what was looked at: nothing confined changes it from the question to the end.
 //!
-//! Confined commands that still run are paused, and go on when this is dropped. What nobody can pause, such as a
+//! Confined commands that still run are paused, and continue when this is dropped. What nobody can pause, such as a
 //! person's editor, may still change the very file that is to be run; so that is compared before it is started.
 //!
 //! Not here: how commands are paused (`pellucid_exec::pause`), and which files a command names (the engine's `reach`).
@@ -26,14 +26,14 @@ use crate::situation::Situation;
 /// Up to what size the content of a file is compared; of larger ones only size and time are.
 const HASHED_MAX: u64 = 64 * 1024 * 1024;
 
-/// Something outside of the sandbox: it is asked about, or runs. Dropping this lets the others go on.
+/// Something outside of the sandbox: it is asked about, or runs. Dropping this lets the others continue.
 #[derive(Debug)]
 pub(crate) struct Outside {
     _pause: Pause,
     seen: Vec<Seen>,
 }
 
-/// A file that is to be run, as it was when somebody was asked.
+/// A file that is to be run, as it was when a person was asked.
 #[derive(Debug, Clone)]
 struct Seen {
     /// As the command names it.

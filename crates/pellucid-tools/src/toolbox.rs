@@ -221,7 +221,7 @@ impl Toolbox {
         &self.kernel
     }
 
-    /// Ends what goes on between calls, and waits until it has ended. Says what had to be put aside.
+    /// Ends what continues between calls, and waits until it has ended. Says what had to be put aside.
     pub async fn close(&self) -> Vec<Aside> {
         self.terminals.terminate_all().await;
         self.kernel.reset().await;

@@ -3,8 +3,8 @@
 //! They are found by their parents. Whatever a confined process does, its descendants stay below the helper that
 //! confines it: that is the first process of their namespace, or takes in those that lost their parent. A process that
 //! is stopped cannot start another, so when all that are found are stopped and no new one shows up, all are stopped.
-//! The helper itself goes on: it watches the agent, and ends the command with it. So does the process that removes
-//! placeholders: it is no part of the command, and nobody would be left to let it go on.
+//! The helper itself continues: it watches the agent, and ends the command with it. So does the process that removes
+//! placeholders: it is no part of the command, and nobody would be left to let it continue.
 //!
 //! Rounds are counted, not timed, and where they do not suffice the caller ends what it could not stop.
 //!
@@ -42,7 +42,7 @@ const PAUSE: Duration = Duration::from_millis(5);
 /// How often more is looked whether a helper that was started has begun.
 const ROUNDS_TO_BEGIN: usize = 1_400;
 
-/// In each of so many rounds, those that a waiting process waits for go on for a moment.
+/// In each of so many rounds, those that a waiting process waits for continue for a moment.
 const ROUNDS_TO_RELEASE: usize = 8;
 
 /// How often in a row nobody new may show up.
@@ -231,7 +231,7 @@ impl Tree {
         true
     }
 
-    /// Lets those go on that were stopped by us.
+    /// Lets those continue that were stopped by us.
     pub(crate) fn go_on(&self) {
         let ours = std::mem::take(&mut self.stopped().processes);
         match census::all() {
@@ -318,7 +318,7 @@ fn by_depth<'a>(processes: &'a [Process], members: &BTreeSet<i32>) -> Vec<&'a Pr
     while !left.is_empty() {
         let (now, later): (Vec<&Process>, Vec<&Process>) =
             left.iter().copied().partition(|it| !waiting.contains(&it.parent));
-        // Numbers that were given anew while they were read can make a circle.
+        // Numbers that were given again while they were read can make a circle.
         let now = if now.is_empty() { later.clone() } else { now };
         for process in &now {
             waiting.remove(&process.id);

@@ -1,4 +1,4 @@
-//! The folders in which commands may write, as they were when somebody decided on them.
+//! The folders in which commands may write, as they were when a person decided on them.
 //!
 //! A command can replace what lies in a place where it may write: a root of the next command that was a folder, or was
 //! not there, becomes a link to somewhere else. So names are resolved once, and from then on a root is that very folder.
@@ -85,7 +85,7 @@ pub struct Roots {
 }
 
 impl Roots {
-    /// Resolves names that are not known yet. To be called when somebody decides on them, before commands run.
+    /// Resolves names that are not known yet. To be called when a person decides on them, before commands run.
     pub fn pin(&self, names: &[PathBuf]) {
         let mut pins = self.pins();
         let unknown: Vec<_> = names.iter().filter(|name| !pins.contains_key(*name)).collect();
@@ -102,7 +102,7 @@ impl Roots {
         }
     }
 
-    /// The same when a person has just decided on other names than before: those that are new are resolved anew.
+    /// The same when a person has just decided on other names than before: those that are new are resolved again.
     pub fn decide(&self, before: &[PathBuf], names: &[PathBuf]) {
         self.pins().retain(|name, _| before.contains(name) || !names.contains(name));
         self.pin(names);

@@ -18,7 +18,7 @@ use super::tree;
 /// Scripts in scripts, and wrappers in wrappers. Deeper ones are scanned word by word.
 const SCRIPTS_MAX: usize = 6;
 const WRAPPERS_MAX: usize = 8;
-/// What makes a line go on.
+/// What makes a line continue.
 const CONTINUED: &str = "\\\n";
 
 /// What stands beside the words of a command.
@@ -69,7 +69,7 @@ struct Depth {
 }
 
 fn read(script: &str, depth: usize, seen: &mut Vec<Seen>) {
-    // A line that goes on is one word to a shell, and two to the grammar.
+    // A line that continues is one word to a shell, and two to the grammar.
     let script = &script.replace(CONTINUED, "");
     let Some(tree) = (depth <= SCRIPTS_MAX).then(|| tree::parse_whole(script)).flatten() else {
         return seen.extend(scan(script));

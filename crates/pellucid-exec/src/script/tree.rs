@@ -46,7 +46,7 @@ fn counted(script: &str) -> (Option<Tree>, usize) {
     let options = ParseOptions::new().progress_callback(&mut go_on);
     let mut read = |at: usize, _| {
         n_pieces.set(n_pieces.get() + 1);
-        // Until it asks whether to go on it may read any number of pieces, so the script ends for it here.
+        // Until it asks whether to continue it may read any number of pieces, so the script ends for it here.
         // No piece ends within a character: the parser would ask for the rest of it, and crash if there is none.
         let end = if n_pieces.get() > budget { at } else { script.ceil_char_boundary(at + PIECE_BYTES) };
         script.as_bytes().get(at..end).unwrap_or_default()
@@ -128,7 +128,7 @@ mod tests {
             let script = piece.repeat(SCRIPT_BYTES_MAX / piece.len());
             if is_bounded(&script) {
                 let (_, n_pieces) = counted(&script);
-                // The parser may look at the end a few times before it asks whether to go on.
+                // The parser may look at the end a few times before it asks whether to continue.
                 assert!(n_pieces <= 2 * budget(&script), "{piece}: {n_pieces} of {}", budget(&script));
             }
         }

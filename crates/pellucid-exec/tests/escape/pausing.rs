@@ -1,7 +1,7 @@
-//! What is confined stands still while something unconfined is decided or runs, and goes on afterwards.
+//! What is confined stands still while something unconfined is decided or runs, and continues afterwards.
 //!
 //! Each check leaves confined processes running that change files as fast as they can, pauses them, and has an
-//! unconfined process look at the files again and again: what it sees must not change. Then they go on.
+//! unconfined process look at the files again and again: what it sees must not change. Then they continue.
 
 use std::ffi::OsString;
 use std::fs;
@@ -277,7 +277,7 @@ fn killed_agent(backend: Backend) -> Checked {
     runtime().block_on(until("nothing is left behind", || fs::read_dir(&bare).unwrap().count() == 0))
 }
 
-/// Where a backend lets something go on after its command.
+/// Where a backend lets something continue after its command.
 fn left_running(backend: Backend) -> Checked {
     let (world, _services) = Services::start();
     runtime().block_on(async {
@@ -297,7 +297,7 @@ fn left_running(backend: Backend) -> Checked {
 fn stopped_before(backend: Backend) -> Checked {
     let (world, _services) = Services::start();
     runtime().block_on(async {
-        // The second of the two goes on for ever, the first not at all.
+        // The second of the two continues for ever, the first not at all.
         let text = format!(
             "sh -c 'echo 1 > src/n-1; kill -STOP $$; echo 2 > src/n-1' & while ! grep -q 'T (stopped)' \
              /proc/$!/status; do :; done; {}",

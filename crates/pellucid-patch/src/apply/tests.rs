@@ -112,7 +112,7 @@ fn a_change_between_staging_and_writing_is_not_lost() {
     assert_eq!(content(folder.path()), ["a=a", "b=somebody else", "c=c"]);
 }
 
-/// What somebody else does, and before which step.
+/// What another process does, and before which step.
 type Deed = (&'static str, Box<dyn FnOnce()>);
 
 thread_local! {

@@ -74,7 +74,7 @@ fn as_program(patch: &str, root: &Path, writable: &Writable) -> Result<(), Strin
     run(patch, root, writable).map(drop).map_err(|failure| failure.to_string())
 }
 
-/// As the tool does it, which looks before somebody is asked.
+/// As the tool does it, which looks before a person is asked.
 fn as_tool(patch: &str, root: &Path, writable: &Writable) -> Result<(), String> {
     let parsed = parse(patch).unwrap();
     let verified = verify(&parsed, root, &Disk, Reader::Model).map_err(|error| error.to_string())?;

@@ -72,7 +72,7 @@ pub struct Attempt {
     pub on: &'static [Backend],
     /// Where it runs when there is little time.
     pub quick: Backend,
-    /// Gaps, by their ids in `doctor`, through which it may go on a backend.
+    /// Gaps, by their ids in `doctor`, through which it may continue a backend.
     pub gaps: Vec<(Backend, &'static str)>,
     /// How it is seen to be real.
     pub control: Control,

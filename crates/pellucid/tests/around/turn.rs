@@ -17,7 +17,7 @@ use crate::trial::Way;
 pub enum Call {
     /// A command that is waited for.
     Shell(String),
-    /// A command in a terminal, which goes on while the next call is made.
+    /// A command in a terminal, which continues while the next call is made.
     Terminal(String),
     /// A patch in its own format.
     Patch(String),
@@ -91,7 +91,7 @@ impl<'a> Turn<'a> {
         self
     }
 
-    /// The last session goes on.
+    /// The last session continues.
     pub fn resumed(mut self) -> Self {
         self.words = vec!["exec".to_owned(), "resume".to_owned(), "--last".to_owned()];
         self

@@ -118,7 +118,7 @@ pub fn attempts() -> Vec<Attempt> {
             trial.turn().reading().run(&[shell("./echo ok")]);
             Tried::Look
         }),
-        attempt("allow-resumed", "another command after `&&`, in a session that goes on", |trial| {
+        attempt("allow-resumed", "another command after `&&`, in a resumed session", |trial| {
             rule(trial, "[\"echo\", \"ok\"]");
             trial.turn().reading().run(&[shell("true")]);
             trial.turn().reading().resumed().run(&[shell("echo ok && touch $OUT/pwned")]);

@@ -116,7 +116,7 @@ pub fn attempts() -> Vec<Attempt> {
             Tried::Look
         })
         .quick_on(Backend::Landlock),
-        attempt("home-by-terminal", "settings, by a command that goes on in a terminal", |trial| {
+        attempt("home-by-terminal", "settings, by a command left running in a terminal", |trial| {
             below(trial);
             let write = "while :; do echo 'forged = 1' > data/config.toml; done 2>/dev/null";
             home(trial.turn()).run(&[crate::turn::terminal(write)]);

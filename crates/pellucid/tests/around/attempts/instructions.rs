@@ -25,7 +25,7 @@ pub fn attempts() -> Vec<Attempt> {
             "an import through a folder that is a link",
             "ln -s ../user/.ssh d; echo '@d/id_rsa' > AGENTS.md",
         ),
-        attempt("link-resumed", "a link, in a session that goes on", |trial| {
+        attempt("link-resumed", "a link, in a resumed session", |trial| {
             secret(trial);
             trial.turn().by_server().run(&[shell("ln -s $BASE/user/.ssh/id_rsa AGENTS.md")]);
             let (_, requests) = trial.turn().by_server().resumed().run_seen(&[]);

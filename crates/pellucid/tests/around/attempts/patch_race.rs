@@ -1,4 +1,4 @@
-//! A command that goes on in a terminal swaps folders and files for links while a patch is written.
+//! A command that continues in a terminal swaps folders and files for links while a patch is written.
 
 use super::Attempt;
 use super::Tried;
@@ -113,7 +113,7 @@ pub fn attempts() -> Vec<Attempt> {
         })
         // With the others it ends with its command.
         .only_on(&[Backend::Namespaces]),
-        attempt("race-resumed", "the same in a session that goes on", |trial| {
+        attempt("race-resumed", "the same in a resumed session", |trial| {
             prepare(trial);
             trial.turn().run(&[shell("true")]);
             let waiting = waiting("mv d d.old; ln -s $OUT d");

@@ -28,7 +28,7 @@ pub fn attempts() -> Vec<Attempt> {
             "made as a folder first, then a link",
             "mkdir $BASE/wide/cache; rmdir $BASE/wide/cache; ln -s $OUT $BASE/wide/cache",
         ),
-        attempt("root-missing-resumed", "a root that is not there, as a link, in a session that goes on", |trial| {
+        attempt("root-missing-resumed", "a root that is not there, as a link, in a resumed session", |trial| {
             wide(trial);
             let roots = "sandbox_workspace_write.writable_roots=['$BASE/wide','$BASE/wide/cache']";
             trial.turn().config(roots).run(&[shell("ln -s $OUT $BASE/wide/cache")]);
@@ -78,7 +78,7 @@ pub fn attempts() -> Vec<Attempt> {
             Tried::Look
         })
         .quick_on(Backend::Landlock),
-        attempt("root-project-resumed", "the same in a session that goes on", |trial| {
+        attempt("root-project-resumed", "the same in a resumed session", |trial| {
             wide(trial);
             trial.turn().within("wide/w").config(BELOW).run(&[shell("cd ..; mv w w.old; ln -s $OUT w; true")]);
             // A link that cannot be entered any more is no way out either.

@@ -1,4 +1,4 @@
-//! Session files: a command changes them, or holds them so that the person cannot go on.
+//! Session files: a command changes them, or holds them so that the person cannot continue.
 
 use super::Attempt;
 use super::Tried;
@@ -21,7 +21,7 @@ pub fn attempts() -> Vec<Attempt> {
             "the record of requests",
             "for f in $(find $DATA/requests -type f); do echo forged >> $f; done",
         ),
-        held("session-lock", "a lock that is nobody else's", "flock -x -n 9 9< FILE"),
+        held("session-lock", "a lock that no other process holds", "flock -x -n 9 9< FILE"),
         held("session-lock-shared", "a lock that others may share", "flock -s -n 9 9< FILE"),
         held("session-lock-folder", "a lock on its folder", "flock -x -n 9 9< $(dirname FILE)"),
         held("session-lock-home", "a lock on the home folder", "flock -x -n 9 9< $DATA"),
@@ -60,7 +60,7 @@ fn stored(trial: &Trial) -> std::collections::BTreeMap<std::path::PathBuf, Vec<u
     found
 }
 
-/// A confined command takes a lock and keeps it; the person goes on with the session meanwhile.
+/// A confined command takes a lock and keeps it; the person continues with the session meanwhile.
 fn held(name: &str, what: &str, lock: &'static str) -> Attempt {
     attempt(name, what, move |trial| {
         let Way::Confined(backend) = trial.way() else { return Tried::Skipped("nothing confines it".to_owned()) };

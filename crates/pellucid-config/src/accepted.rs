@@ -31,15 +31,15 @@ pub enum AcceptedError {
     /// It is there and cannot be read.
     #[error("failed to read {path}: {source}", path = .path.display())]
     Unreadable {
-        /// The file.
+        /// The file of the home that cannot be read.
         path: PathBuf,
-        /// Why.
+        /// What the system said.
         source: io::Error,
     },
     /// It is not what it should be.
     #[error("{path} is damaged: {detail}; remove it and accept again what should count", path = .path.display())]
     Damaged {
-        /// The file.
+        /// The file of the home that cannot be understood.
         path: PathBuf,
         /// What is wrong.
         detail: String,

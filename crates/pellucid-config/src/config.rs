@@ -469,7 +469,7 @@ pub enum Warning {
     },
     /// What was accepted cannot be read.
     AcceptedUnreadable {
-        /// Why.
+        /// What is wrong with it.
         error: String,
     },
 }

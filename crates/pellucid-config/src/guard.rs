@@ -43,7 +43,7 @@ pub struct Guarded {
 pub struct GuardedValue {
     /// Its dotted path.
     pub key: String,
-    /// The value.
+    /// What the project sets the key to.
     pub value: Value,
 }
 

@@ -59,7 +59,7 @@ pub enum Scope {
 /// repository would use them to run something outside of the sandbox, or to be sent what belongs to the user.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum InProject {
-    /// It does.
+    /// The project's value counts.
     Free,
     /// It does once a person has seen and accepted what the file says of such keys. See [`crate::accepted`].
     Accepted,

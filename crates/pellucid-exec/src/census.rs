@@ -5,7 +5,7 @@
 use std::collections::BTreeSet;
 use std::io;
 
-/// A process.
+/// What `/proc` says of a process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Process {
     pub id: i32,
@@ -36,7 +36,7 @@ pub(crate) fn ids() -> io::Result<Vec<i32>> {
     Ok(ids)
 }
 
-/// All processes.
+/// All processes that `/proc` shows.
 pub(crate) fn all() -> io::Result<Vec<Process>> {
     Ok(ids()?.into_iter().filter_map(look).collect())
 }

@@ -13,7 +13,7 @@ use crate::read::too_long;
 /// A regular file that is open, and where it lies without any link.
 #[derive(Debug)]
 pub struct Located {
-    /// The file.
+    /// The open file.
     pub file: File,
     /// Its path, all links resolved.
     pub real: PathBuf,

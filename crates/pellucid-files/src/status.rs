@@ -11,7 +11,7 @@ use crate::Identity;
 pub enum Kind {
     /// A regular file.
     File,
-    /// A folder.
+    /// A folder, whatever is in it.
     Folder,
     /// A symbolic link.
     Link,
@@ -26,7 +26,7 @@ pub struct Status {
     pub kind: Kind,
     /// Which one it is.
     pub identity: Identity,
-    /// Its length.
+    /// How many bytes it has.
     pub n_bytes: u64,
     /// When it was written last, where the system knows.
     pub modified: Option<SystemTime>,

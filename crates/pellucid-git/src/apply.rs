@@ -34,7 +34,7 @@ use crate::run::GitError;
 use crate::run::Said;
 use crate::tree::Tree;
 
-/// The copies.
+/// The folder in which git works on copies.
 const COPIES: &str = "tree";
 
 /// How long an index may be.
@@ -71,7 +71,7 @@ pub enum ApplyError {
     /// It was merged, with conflicts.
     #[error("the diff was applied with conflicts, which are marked in:\n{}\nThe rest is applied and staged.", paths.join("\n"))]
     Conflicts {
-        /// The files.
+        /// The files in conflict.
         paths: Vec<String>,
     },
     /// A file is not what it was when it was copied.
@@ -99,7 +99,7 @@ fn advice(said: &str) -> &'static str {
 /// A file of a commit.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Committed {
-    /// Its bytes.
+    /// What is in it after the diff.
     pub bytes: Vec<u8>,
     /// Whether it can be run.
     pub is_program: bool,
@@ -126,7 +126,7 @@ impl<'g> Place<'g> {
         }
     }
 
-    /// The folder.
+    /// The top folder of the work tree.
     pub fn root(&self) -> &Path {
         &self.root
     }

@@ -82,7 +82,7 @@ impl Default for GhostLimits {
 /// A snapshot, and what it does not hold.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Ghost {
-    /// The commit.
+    /// The commit that holds the snapshot.
     pub commit: GhostCommit,
     /// Files that are too large, with their sizes.
     pub large_files: Vec<(String, u64)>,

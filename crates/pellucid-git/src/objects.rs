@@ -24,7 +24,7 @@ const LIMIT: Duration = Duration::from_secs(300);
 /// What something is in a commit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Mode {
-    /// A file.
+    /// A regular file.
     File,
     /// A file that can be run.
     Program,

@@ -15,7 +15,7 @@ const SYSTEM: [&str; 4] = ["/usr/bin", "/usr/local/bin", "/bin", "/opt/homebrew/
 /// Git, and the folders in which it may look for more.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Program {
-    /// The program.
+    /// Where the git program lies.
     pub path: PathBuf,
     /// The value of `PATH` for it.
     pub folders: OsString,

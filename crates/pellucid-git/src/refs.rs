@@ -37,7 +37,7 @@ const DEPTH_MAX: usize = 32;
 /// What a work tree is at.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Checkout {
-    /// A commit.
+    /// The commit that it leads to.
     At(Head),
     /// A branch without a commit.
     Nothing,
@@ -70,7 +70,7 @@ pub fn checkout(git_dir: &Path, common_dir: &Path) -> Option<Checkout> {
 /// The content of a reference.
 enum Value {
     Commit(String),
-    /// Another reference.
+    /// The name of another reference.
     Name(String),
 }
 

@@ -84,9 +84,9 @@ pub enum GitError {
     /// A file could not be read or written.
     #[error("{}: {error}", path.display())]
     File {
-        /// Which.
+        /// The file or folder that failed.
         path: PathBuf,
-        /// Why.
+        /// What the system said.
         error: io::Error,
     },
     /// It could not be started.
@@ -267,7 +267,7 @@ impl Git {
 /// A question to git.
 #[derive(Debug)]
 pub(crate) struct Ask<'a> {
-    /// Its arguments.
+    /// The arguments that git is given.
     pub words: Vec<OsString>,
     /// What it is asked for, for people.
     pub command: &'a str,

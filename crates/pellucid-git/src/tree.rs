@@ -26,7 +26,7 @@ impl<'g> Tree<'g> {
         Self { git, repository, prefix }
     }
 
-    /// Its folder.
+    /// The top folder of the work tree.
     pub fn root(&self) -> &Path {
         &self.repository.root
     }

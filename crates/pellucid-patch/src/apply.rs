@@ -74,7 +74,7 @@ pub enum ApplyError {
     /// A folder was exchanged for a link, or moved, while the patch was applied.
     #[error("{} was moved or exchanged for something else while the patch was applied; look at it and try again", path.display())]
     Moved {
-        /// The folder.
+        /// The folder that moved.
         path: PathBuf,
     },
     /// A file cannot be written.

@@ -28,7 +28,7 @@ pub struct Bounds {
 pub(crate) enum Refused {
     /// It lies elsewhere.
     Outside {
-        /// Where.
+        /// Where it lies, all links resolved.
         target: PathBuf,
     },
     /// It cannot be opened.

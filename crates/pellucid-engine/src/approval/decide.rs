@@ -139,7 +139,7 @@ pub enum Obstacle {
 /// A rule that matches.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Match {
-    /// The rule.
+    /// The rule that matches.
     pub rule: Rule,
     /// The words that it matches.
     pub prefix: Vec<String>,

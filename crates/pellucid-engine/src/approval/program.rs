@@ -39,15 +39,15 @@ pub enum Place {
     System,
     /// Somewhere else, where commands cannot write.
     Elsewhere {
-        /// Its path.
+        /// Where the program lies.
         path: String,
     },
     /// Where commands can write.
     Changeable {
-        /// Its path.
+        /// Where the program lies.
         path: String,
     },
-    /// Nowhere.
+    /// No folder of the search path has it.
     Nowhere,
 }
 

@@ -8,7 +8,7 @@
 /// What a command would start.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Started {
-    /// A command.
+    /// The command behind the wrapper, word by word.
     Command(Vec<String>),
     /// A script, for a shell.
     Script(String),

@@ -10,6 +10,7 @@ use std::io;
 pub(crate) struct Process {
     pub id: i32,
     pub parent: i32,
+    pub group: i32,
     pub session: i32,
     pub state: State,
     /// When it began, which tells it from a later one with the same number.
@@ -109,15 +110,16 @@ impl Process {
             _ => State::Runs,
         };
         let parent = fields.next()?.parse().ok()?;
-        let session = fields.nth(1)?.parse().ok()?;
+        let group = fields.next()?.parse().ok()?;
+        let session = fields.next()?.parse().ok()?;
         let began = fields.nth(15)?.parse().ok()?;
-        Some(Self { id, parent, session, state, began })
+        Some(Self { id, parent, group, session, state, began })
     }
 }
 
 #[cfg(test)]
 pub(crate) fn process((id, parent, session): (i32, i32, i32)) -> Process {
-    Process { id, parent, session, state: State::Runs, began: 0 }
+    Process { id, parent, group: id, session, state: State::Runs, began: 0 }
 }
 
 #[cfg(test)]

@@ -42,8 +42,16 @@ const PAUSE: Duration = Duration::from_millis(5);
 /// How often more is looked whether a helper that was started has begun.
 const ROUNDS_TO_BEGIN: usize = 1_400;
 
+/// In how many rounds processes may show up that were not there before, until a command is taken for one that starts
+/// others without end. One whose processes live on stops starting others in the first round.
+const ROUNDS_WITH_NEW_ONES: usize = 60;
+
 /// In each of so many rounds, those that a waiting process waits for continue for a moment.
 const ROUNDS_TO_RELEASE: usize = 8;
+
+/// How many processes of a chain are signalled one after the other, and how far ahead the next one's number may be.
+const CHASED: usize = 200;
+const NUMBERS_AHEAD: i32 = 40;
 
 /// How often in a row nobody new may show up.
 const LOOKS: usize = 8;
@@ -166,15 +174,17 @@ impl Tree {
     /// Stops all of it. Whether that worked.
     pub(crate) fn stop(&self) -> bool {
         self.stopped().since.get_or_insert_with(Instant::now);
-        let (mut round, mut n_left) = (0, ROUNDS + ROUNDS_TO_BEGIN);
-        while n_left > 0 && !self.is_over() {
+        let (mut round, mut n_left, mut n_with_new_ones) = (0, ROUNDS + ROUNDS_TO_BEGIN, 0);
+        while n_left > 0 && n_with_new_ones < ROUNDS_WITH_NEW_ONES && !self.is_over() {
             let Ok(processes) = census::all() else { return false };
             let members = self.root.members(&processes);
             let has_begun = self.root.has_begun(&processes);
+            let n_known = self.stopped().processes.len();
             let is_still = self.stop_those(&processes, &members, round);
-            if is_still && has_begun && self.nobody_comes(&processes, members) {
+            if is_still && has_begun && self.nobody_comes(&processes, members, Signal::STOP) {
                 return true;
             }
+            n_with_new_ones += usize::from(self.stopped().processes.len() > n_known);
             if has_begun {
                 n_left = n_left.min(ROUNDS);
             }
@@ -210,8 +220,9 @@ impl Tree {
     }
 
     /// Whether no process shows up that was not there before and may be one of these. One that is gone before it can be
-    /// looked at may have been.
-    fn nobody_comes(&self, processes: &[Process], mut members: BTreeSet<i32>) -> bool {
+    /// looked at may have been. One that certainly is one of these gets the signal at once, and so do those that it
+    /// started meanwhile.
+    fn nobody_comes(&self, processes: &[Process], mut members: BTreeSet<i32>, signal: Signal) -> bool {
         members.insert(self.root.id);
         let mut others: BTreeSet<i32> =
             processes.iter().map(|it| it.id).filter(|id| !members.contains(id)).chain([0]).collect();
@@ -224,11 +235,35 @@ impl Tree {
                 }
                 match census::look(id) {
                     Some(new) if others.contains(&new.parent) && new.session != self.root.id => others.insert(id),
-                    _ => return false,
+                    Some(new) => {
+                        self.chase(new, members, signal);
+                        return false;
+                    }
+                    None => return false,
                 };
             }
         }
         true
+    }
+
+    /// Signals a process that is one of these, and those after it. Of a chain in which each process ends as soon as it
+    /// has started the next, a list of all processes names only such as are gone; but the kernel gives numbers in
+    /// order, so the next is found by its number before it has started another.
+    fn chase(&self, first: Process, mut members: BTreeSet<i32>, signal: Signal) {
+        let mut found = Some(first);
+        for _ in 0..CHASED {
+            let Some(new) = found.take() else { return };
+            let is_ours = members.contains(&new.parent) || new.session == self.root.id;
+            if !is_ours || self.root.spares(new.id) || self.root.is_sweeper(&new) {
+                return;
+            }
+            if send(&new, signal) && signal == Signal::STOP {
+                self.stopped().processes.insert(new.id, new.began);
+            }
+            members.insert(new.id);
+            let mut next = (new.id + 1..new.id + NUMBERS_AHEAD).filter_map(census::look);
+            found = next.find(|it| members.contains(&it.parent));
+        }
     }
 
     /// Lets those continue that were stopped by us.
@@ -265,25 +300,38 @@ impl Tree {
         }
         // It is not to start anything any more. What loses its parent stays below it all the same.
         let _ = rustix::process::pidfd_send_signal(&self.root.handle, Signal::STOP);
-        for round in 0..ROUNDS {
+        for round in 0..2 * ROUNDS {
             if self.is_over() {
                 return true;
             }
             let Ok(processes) = census::all() else { return false };
             let members = self.root.members(&processes);
             let living = by_depth(&processes, &members);
+            self.stop_groups(&living);
             let living: Vec<_> = living.into_iter().filter(|it| it.state != State::Dead).collect();
             let is_empty = living.is_empty() && census::state(self.root.id) == State::Stopped;
-            if is_empty && self.nobody_comes(&processes, members) {
+            if is_empty && self.nobody_comes(&processes, members, Signal::KILL) {
                 let _ = rustix::process::pidfd_send_signal(&self.root.handle, Signal::KILL);
                 return (0..ROUNDS).any(|_| is_over(&self.root.handle, PAUSE));
             }
             for process in living {
                 send(process, Signal::KILL);
             }
-            rest(round);
+            // Processes that start others without end are gone when a look comes late, so many looks follow at once.
+            rest(round.saturating_sub(ROUNDS));
         }
         false
+    }
+
+    /// Stops the process groups of the helper and of these at once. A process that was started after it was looked for
+    /// belongs to the group of its parent, and while a signal goes to a group the kernel adds no process to the group.
+    /// So a chain in which each process ends as soon as it has started the next stands still, which no signal to a
+    /// single process achieves.
+    fn stop_groups(&self, processes: &[&Process]) {
+        let groups: BTreeSet<i32> = processes.iter().map(|it| it.group).chain([self.root.id]).collect();
+        for group in groups.into_iter().filter_map(Pid::from_raw) {
+            let _ = rustix::process::kill_process_group(group, Signal::STOP);
+        }
     }
 
     /// Whether what it leaves when it is ended by force has to be looked for.

@@ -43,11 +43,12 @@ type Check = fn(Backend) -> Checked;
 
 /// Runs them on a backend; each with its name.
 pub fn run(backend: Backend, tell: &mut impl FnMut(&str, Checked)) {
-    let checks: [(&str, Check); 12] = [
+    let checks: [(&str, Check); 13] = [
         ("what was looked at is what runs", swap),
         ("of two pauses the last one counts", two_pauses),
         ("fifty processes stand still and go on", fifty),
         ("who starts others without end is paused or ended", without_end),
+        ("who starts others apart without end is paused or ended", without_end_apart),
         ("a pause that is not waited for is none", not_waited_for),
         ("no command is started in a pause", started_later),
         ("a command elsewhere goes on", elsewhere),
@@ -185,9 +186,18 @@ fn fifty(backend: Backend) -> Checked {
 
 /// A process that is gone as soon as it has started the next, which is never there when it is looked for.
 fn without_end(backend: Backend) -> Checked {
+    starts_others(backend, "hop() { echo $1 > src/n; hop $(($1+1)) & }; hop 1; hop 1000000; sleep 100000")
+}
+
+/// The same, with each process in a group and a session of its own.
+fn without_end_apart(backend: Backend) -> Checked {
+    let hop = "echo $2 > src/n; setsid sh -c \"$1\" sh \"$1\" $(($2+1)) & ";
+    starts_others(backend, &format!("hop='{hop}'; setsid sh -c \"$hop\" sh \"$hop\" 1; sleep 100000"))
+}
+
+fn starts_others(backend: Backend, text: &str) -> Checked {
     let (world, _services) = Services::start();
     runtime().block_on(async {
-        let text = "hop() { echo $1 > src/n; hop $(($1+1)) & }; hop 1; hop 1000000; sleep 100000";
         let _terminal = start(backend, &world, text).await;
         until("it begins", || world.root.join("src/n").exists()).await?;
         // Either is good: all of it stands still, or it is ended.

@@ -12,7 +12,6 @@ use pellucid_protocol::feature::Features;
 use pellucid_protocol::project_docs::ProjectDocs;
 use pellucid_protocol::provider::Provider;
 use pellucid_protocol::settings::ApprovalPolicy;
-use pellucid_protocol::settings::CollaborationModeKind;
 use pellucid_protocol::settings::Personality;
 use pellucid_protocol::settings::PromptMode;
 use pellucid_protocol::settings::ReasoningEffort;
@@ -27,13 +26,8 @@ use pellucid_protocol::settings::TrustLevel;
 use pellucid_protocol::settings::Verbosity;
 use pellucid_protocol::settings::WebSearchMode;
 pub use words::CredentialStore;
-pub use words::FileOpener;
-pub use words::HistoryPersistence;
 pub use words::LoginMethod;
-pub use words::NotificationMethod;
-pub use words::OauthStore;
 pub use words::SandboxBackend;
-pub use words::ScreenMode;
 
 use crate::error::listed;
 use crate::guard::Standing;
@@ -103,8 +97,8 @@ pub struct Folders {
     /// The nearest folder at or above the working directory with a `.git` entry. Without one
     /// nothing is known: there may be none, or it was not looked for.
     pub work_tree: Option<PathBuf>,
-    /// Where logs are written.
-    pub logs: PathBuf,
+    /// The folder that a log is written to, if the user wants one.
+    pub logs: Option<PathBuf>,
 }
 
 /// The model and its provider.
@@ -258,8 +252,6 @@ pub struct DocumentSettings {
     pub max_bytes: usize,
     /// Files that are looked for instead of the usual ones.
     pub fallback_filenames: Vec<String>,
-    /// What a project's top folder has in it.
-    pub root_markers: Vec<String>,
     /// What holds for such files beyond that.
     pub rules: ProjectDocs,
 }
@@ -279,8 +271,6 @@ pub struct Permissions {
     pub sandbox_protect: bool,
     /// What the user decided about this project.
     pub trust: Option<TrustLevel>,
-    /// Whether somebody chose approval or sandbox.
-    pub is_explicit: bool,
 }
 
 /// What the model may call.
@@ -298,8 +288,6 @@ pub struct ToolSettings {
     pub mcp_servers: BTreeMap<String, McpServer>,
     /// Skills that the user switched on or off.
     pub skills: Vec<SkillSwitch>,
-    /// Apps that the user switched on or off, by id.
-    pub apps: BTreeMap<String, bool>,
     /// What snapshots leave out.
     pub snapshots: SnapshotSettings,
     /// What is remembered of sessions.
@@ -355,18 +343,10 @@ pub struct MemorySettings {
 /// What is kept and sent elsewhere.
 #[derive(Debug, Clone)]
 pub struct RecordSettings {
-    /// Whether inputs are kept.
-    pub history: HistoryPersistence,
-    /// How long their file may get, in bytes.
-    pub history_bytes_max: Option<usize>,
     /// A program that is run after each turn.
     pub notify: Option<Vec<String>>,
-    /// Whether use may be counted; absent if the user does not say.
-    pub analytics: Option<bool>,
     /// Whether feedback may be sent.
     pub feedback: bool,
-    /// Whether to look for a newer version.
-    pub check_for_update: bool,
     /// Whether `exec --json` tells what requests are made of.
     pub context_events: bool,
     /// Whether `exec` tells kinds of failure apart by its exit code.
@@ -376,18 +356,12 @@ pub struct RecordSettings {
 /// The login.
 #[derive(Debug, Clone)]
 pub struct LoginSettings {
-    /// The service behind it.
-    pub chatgpt_base_url: String,
     /// The only kind that is allowed.
     pub forced_method: Option<LoginMethod>,
     /// The only workspace that is allowed.
     pub forced_workspace_id: Option<String>,
     /// Where it is kept.
     pub store: CredentialStore,
-    /// Where logins to MCP servers are kept.
-    pub mcp_store: OauthStore,
-    /// The port that a login to an MCP server comes back to.
-    pub mcp_callback_port: Option<u16>,
 }
 
 /// What people see.
@@ -397,35 +371,6 @@ pub struct DisplaySettings {
     pub hide_reasoning: bool,
     /// Shows the model's thoughts as they are.
     pub show_raw_reasoning: bool,
-    /// The editor that file names link to.
-    pub file_opener: FileOpener,
-    /// Takes fast typing for typing.
-    pub disable_paste_burst: bool,
-    /// Of what the terminal notifies.
-    pub notifications: Notifications,
-    /// How the terminal notifies.
-    pub notification_method: NotificationMethod,
-    /// Whether the terminal moves.
-    pub animations: bool,
-    /// Whether the terminal gives hints.
-    pub tooltips: bool,
-    /// The mode that the terminal starts in.
-    pub start_mode: Option<CollaborationModeKind>,
-    /// Whether the terminal's second screen is used.
-    pub screen: ScreenMode,
-    /// What the status line shows.
-    pub status_line: Option<Vec<String>>,
-}
-
-/// Of what the terminal notifies.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Notifications {
-    /// Everything.
-    All,
-    /// Nothing.
-    None,
-    /// These.
-    Only(Vec<String>),
 }
 
 /// A key that nobody reads, or not from there.

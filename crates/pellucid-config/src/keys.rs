@@ -13,6 +13,9 @@ pub use table::SECTIONS;
 pub(crate) use tree::Node;
 pub(crate) use tree::root;
 
+/// Why keys about a terminal have no effect.
+const TERMINAL: &str = "there is no terminal client yet";
+
 /// Keys that belong together.
 #[derive(Debug)]
 pub struct Section {
@@ -41,6 +44,8 @@ pub struct Key {
     pub required: bool,
     /// Other spellings of its last name.
     pub aliases: &'static [&'static str],
+    /// Why this version accepts the key and does nothing with it. Absent for keys that the program reads.
+    pub not_used: Option<&'static str>,
 }
 
 /// Where a key may stand.
@@ -161,7 +166,21 @@ impl Key {
         default: &'static str,
         doc: &'static str,
     ) -> Self {
-        Self { path, kind, default, doc, scope: Scope::Top, in_project, required: false, aliases: &[] }
+        Self { path, kind, default, doc, scope: Scope::Top, in_project, required: false, aliases: &[], not_used: None }
+    }
+
+    /// Marks a key that is accepted so that a file of the Codex CLI loads, and that nothing reads.
+    const fn not_used(mut self, why: &'static str) -> Self {
+        self.not_used = Some(why);
+        self
+    }
+
+    /// What it is for, and whether it has an effect.
+    pub fn meaning(&self) -> String {
+        match self.not_used {
+            Some(why) => format!("{} Accepted, not used: {why}.", self.doc),
+            None => self.doc.to_owned(),
+        }
     }
 
     const fn scope(mut self, scope: Scope) -> Self {

@@ -17,7 +17,6 @@ use pellucid_protocol::project_docs::Cut;
 use pellucid_protocol::project_docs::OnChange;
 use pellucid_protocol::project_docs::ProjectDocs;
 use pellucid_protocol::settings::ApprovalPolicy;
-use pellucid_protocol::settings::CollaborationModeKind;
 use pellucid_protocol::settings::Personality;
 use pellucid_protocol::settings::PromptMode;
 use pellucid_protocol::settings::ReasoningEffort;
@@ -39,20 +38,14 @@ use crate::config::CredentialStore;
 use crate::config::Deprecation;
 use crate::config::DisplaySettings;
 use crate::config::DocumentSettings;
-use crate::config::FileOpener;
 use crate::config::Folders;
-use crate::config::HistoryPersistence;
 use crate::config::LoginMethod;
 use crate::config::LoginSettings;
 use crate::config::MemorySettings;
 use crate::config::ModelSettings;
-use crate::config::NotificationMethod;
-use crate::config::Notifications;
-use crate::config::OauthStore;
 use crate::config::Origin;
 use crate::config::PromptSettings;
 use crate::config::RecordSettings;
-use crate::config::ScreenMode;
 use crate::config::SkillSwitch;
 use crate::config::SnapshotSettings;
 use crate::config::Sourced;
@@ -86,7 +79,6 @@ mod tests;
 const DEFAULT_PACK: &str = "codex";
 const DEFAULT_DOCUMENT_BYTES: usize = 32 * 1024;
 const DEFAULT_AGENTS_MAX: usize = 6;
-const DEFAULT_CHATGPT_URL: &str = "https://chatgpt.com/backend-api/";
 
 /// What [`load`] needs to know.
 #[derive(Debug, Clone)]
@@ -238,7 +230,7 @@ pub fn load(options: &LoadOptions) -> Result<Config, ConfigError> {
         folders: folders(&reader, options, &layers),
         prompt: prompt(&reader),
         compaction: compaction(&reader),
-        documents: documents(&reader, &layers),
+        documents: documents(&reader),
         shell_environment: shell_environment(&reader),
         records: records(&reader),
         login: login(&reader),
@@ -373,7 +365,6 @@ fn tools(reader: &Reader<'_>, layers: &Layers) -> Result<ToolSettings, ConfigErr
         agent_roles: agent_roles(reader),
         mcp_servers: BTreeMap::new(),
         skills: layers.user().map(skills).unwrap_or_default(),
-        apps: apps(reader),
         snapshots: SnapshotSettings {
             large_file_bytes: reader
                 .integer("ghost_snapshot.ignore_large_untracked_files")
@@ -415,16 +406,6 @@ fn skills(layer: &Layer) -> Vec<SkillSwitch> {
         .collect()
 }
 
-fn apps(reader: &Reader<'_>) -> BTreeMap<String, bool> {
-    let entries = reader.table("apps").into_iter().flat_map(Table::iter);
-    entries
-        .filter_map(|entry| {
-            let enabled = entry.value.as_table()?.get("enabled").and_then(Value::as_bool).unwrap_or(true);
-            Some((entry.key.clone(), enabled))
-        })
-        .collect()
-}
-
 fn memories(reader: &Reader<'_>) -> MemorySettings {
     MemorySettings {
         raw_memories_max: reader.count("memories.max_raw_memories_for_global").unwrap_or(1024).min(4096),
@@ -443,7 +424,7 @@ fn folders(reader: &Reader<'_>, options: &LoadOptions, layers: &Layers) -> Folde
         user_file: options.home.join(FILE_NAME),
         project_root: layers.project_root().to_owned(),
         work_tree: layers.work_tree().map(Path::to_owned),
-        logs: reader.path("log_dir").unwrap_or_else(|| options.home.join("log")),
+        logs: reader.path("log_dir"),
     }
 }
 
@@ -499,7 +480,7 @@ fn assistant(reader: &Reader<'_>) -> AssistantSettings {
     }
 }
 
-fn documents(reader: &Reader<'_>, layers: &Layers) -> DocumentSettings {
+fn documents(reader: &Reader<'_>) -> DocumentSettings {
     let mut fallback_filenames: Vec<String> = Vec::new();
     for name in reader.texts("project_doc_fallback_filenames").unwrap_or_default() {
         let name = name.trim();
@@ -510,7 +491,6 @@ fn documents(reader: &Reader<'_>, layers: &Layers) -> DocumentSettings {
     DocumentSettings {
         max_bytes: reader.count("project_doc_max_bytes").unwrap_or(DEFAULT_DOCUMENT_BYTES),
         fallback_filenames,
-        root_markers: layers.root_markers().to_vec(),
         rules: ProjectDocs {
             allocation: reader.word("project_docs.allocation", Allocation::from_word),
             cut: reader.word("project_docs.cut", Cut::from_word),
@@ -534,14 +514,8 @@ fn shell_environment(reader: &Reader<'_>) -> ShellEnvironmentPolicy {
 
 fn records(reader: &Reader<'_>) -> RecordSettings {
     RecordSettings {
-        history: reader
-            .word("history.persistence", HistoryPersistence::from_word)
-            .unwrap_or(HistoryPersistence::SaveAll),
-        history_bytes_max: reader.count("history.max_bytes"),
         notify: reader.texts("notify"),
-        analytics: reader.flag("analytics.enabled"),
         feedback: reader.flag("feedback.enabled").unwrap_or(true),
-        check_for_update: reader.flag("check_for_update_on_startup").unwrap_or(true),
         context_events: reader.flag("exec.context_events").unwrap_or(false),
         typed_exit_codes: reader.flag("exec.typed_exit_codes").unwrap_or(false),
     }
@@ -549,38 +523,16 @@ fn records(reader: &Reader<'_>) -> RecordSettings {
 
 fn login(reader: &Reader<'_>) -> LoginSettings {
     LoginSettings {
-        chatgpt_base_url: reader.text("chatgpt_base_url").unwrap_or_else(|| DEFAULT_CHATGPT_URL.to_owned()),
         forced_method: reader.word("forced_login_method", LoginMethod::from_word),
         forced_workspace_id: reader.text("forced_chatgpt_workspace_id").and_then(|id| not_blank(&id)),
         store: reader.word("cli_auth_credentials_store", CredentialStore::from_word).unwrap_or(CredentialStore::File),
-        mcp_store: reader.word("mcp_oauth_credentials_store", OauthStore::from_word).unwrap_or(OauthStore::Auto),
-        mcp_callback_port: reader.count("mcp_oauth_callback_port"),
     }
 }
 
 fn display(reader: &Reader<'_>, harness: &HarnessOverrides) -> DisplaySettings {
-    let notifications = reader.value("tui.notifications");
     DisplaySettings {
         hide_reasoning: reader.flag("hide_agent_reasoning").unwrap_or(false),
         show_raw_reasoning: reader.flag("show_raw_agent_reasoning").or(harness.show_raw_reasoning).unwrap_or(false),
-        file_opener: reader.word("file_opener", FileOpener::from_word).unwrap_or(FileOpener::VsCode),
-        disable_paste_burst: reader.flag("disable_paste_burst").unwrap_or(false),
-        notifications: match notifications.map(Value::as_bool) {
-            Some(Some(false)) => Notifications::None,
-            Some(None) => Notifications::Only(reader.texts("tui.notifications").unwrap_or_default()),
-            _ => Notifications::All,
-        },
-        notification_method: reader
-            .word("tui.notification_method", NotificationMethod::from_word)
-            .unwrap_or(NotificationMethod::Auto),
-        animations: reader.flag("tui.animations").unwrap_or(true),
-        tooltips: reader.flag("tui.show_tooltips").unwrap_or(true),
-        // The other words that are accepted all stand for the default mode.
-        start_mode: reader
-            .text("tui.experimental_mode")
-            .map(|word| CollaborationModeKind::from_word(&word).unwrap_or(CollaborationModeKind::Default)),
-        screen: reader.word("tui.alternate_screen", ScreenMode::from_word).unwrap_or(ScreenMode::Auto),
-        status_line: reader.texts("tui.status_line"),
     }
 }
 

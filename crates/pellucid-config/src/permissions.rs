@@ -48,8 +48,6 @@ pub(crate) fn resolve(
         // Without a sandbox of its own, Windows does not write unasked.
         if trust.is_some() && cfg!(not(windows)) { SandboxMode::WorkspaceWrite } else { SandboxMode::ReadOnly },
     );
-    let is_explicit = approval.is_explicit || sandbox.is_explicit;
-
     let approval_policy = within(
         "approval_policy",
         &approval,
@@ -70,7 +68,6 @@ pub(crate) fn resolve(
         sandbox_backend: reader.word("sandbox_backend", SandboxBackend::from_word).unwrap_or(preferred),
         sandbox_protect: reader.flag("sandbox_protect").unwrap_or(true),
         trust,
-        is_explicit,
     }
 }
 

@@ -37,7 +37,8 @@ Keys marked with **A**, and all of `profiles`, name programs, providers, address
 go, or widen what commands may do. In the file of a project they count once you have accepted them for their values with
 `pellucid trust accept`; see `docs/trust.md`.
 
-Keys that are not listed here are ignored with a warning.
+Keys that are not listed here are ignored with a warning. Keys that say *Accepted, not used* are known, so that a file
+of the Codex CLI loads without a warning, and have no effect; `pellucid doctor` lists those that your file sets.
 ";
 
 /// The reference page, as Markdown.
@@ -81,7 +82,7 @@ fn row(page: &mut String, key: &Key) {
         key.path,
         takes(&key.kind),
         key.default,
-        key.doc
+        key.meaning()
     );
 }
 
@@ -164,9 +165,9 @@ fn place(node: &Node) -> Value {
     }
     match (node.key, node.is_table()) {
         (None, _) => table(node),
-        (Some(key), true) => json!({ "description": key.doc, "anyOf": [kind(&key.kind), table(node)] }),
+        (Some(key), true) => json!({ "description": key.meaning(), "anyOf": [kind(&key.kind), table(node)] }),
         (Some(key), false) => {
-            let mut schema = json!({ "description": key.doc });
+            let mut schema = json!({ "description": key.meaning() });
             if let (Value::Object(schema), Value::Object(kind)) = (&mut schema, kind(&key.kind)) {
                 schema.extend(kind);
             }

@@ -3,17 +3,18 @@
 use super::Key;
 use super::Kind;
 use super::Section;
+use super::TERMINAL;
 use super::table::ACCEPTED;
 use super::table::FREE;
 use super::table::both;
 use super::table::top;
 use super::table::unless;
 use crate::config::CredentialStore;
-use crate::config::HistoryPersistence;
 use crate::config::LoginMethod;
-use crate::config::OauthStore;
 use pellucid_protocol::provider::DeveloperRole;
 use pellucid_protocol::provider::WireApi;
+
+const TELEMETRY: &str = "Pellucid sends no telemetry";
 
 const EXPORTER: Kind = Kind::words(&["none", "statsig", "otlp-http", "otlp-grpc"]);
 
@@ -175,15 +176,18 @@ pub(super) const MCP_SERVERS: Section = Section {
         ),
         top(ACCEPTED, "mcp_servers.<name>.enabled_tools", Kind::STRINGS, "all", "The tools that are offered."),
         top(ACCEPTED, "mcp_servers.<name>.disabled_tools", Kind::STRINGS, "none", "The tools that are not."),
-        top(ACCEPTED, "mcp_servers.<name>.scopes", Kind::STRINGS, "", "What is asked for at its login."),
+        top(ACCEPTED, "mcp_servers.<name>.scopes", Kind::STRINGS, "", "What is asked for at its login.")
+            .not_used("there is no login to MCP servers yet"),
         top(
             ACCEPTED,
             "mcp_oauth_credentials_store",
-            Kind::words(OauthStore::WORDS),
+            Kind::words(&["auto", "file", "keyring"]),
             "`auto`",
             "Where logins to servers are kept.",
-        ),
-        top(ACCEPTED, "mcp_oauth_callback_port", Kind::PORT, "a free one", "The port that a login comes back to."),
+        )
+        .not_used("there is no login to MCP servers yet"),
+        top(ACCEPTED, "mcp_oauth_callback_port", Kind::PORT, "a free one", "The port that a login comes back to.")
+            .not_used("there is no login to MCP servers yet"),
     ],
 };
 
@@ -194,22 +198,33 @@ pub(super) const RECORDS: Section = Section {
         top(
             FREE,
             "history.persistence",
-            Kind::words(HistoryPersistence::WORDS),
+            Kind::words(&["save-all", "none"]),
             "`save-all`",
             "Whether inputs are kept for the next session.",
         )
+        .not_used(TERMINAL)
         .required(),
-        top(FREE, "history.max_bytes", Kind::COUNT, "no limit", "How long that file may get."),
-        top(ACCEPTED, "log_dir", Kind::Path, "`log` in the home folder", "Where logs are written."),
+        top(FREE, "history.max_bytes", Kind::COUNT, "no limit", "How long that file may get.").not_used(TERMINAL),
+        top(
+            ACCEPTED,
+            "log_dir",
+            Kind::Path,
+            "",
+            "A folder for the log, `pellucid.log`. What `RUST_LOG` selects is appended there too, errors without it.",
+        ),
         top(ACCEPTED, "notify", Kind::STRINGS, "", "A program that is run after each turn, with its first arguments."),
-        both(unless(&["false"]), "analytics.enabled", Kind::Bool, "", "Whether use may be counted."),
+        both(unless(&["false"]), "analytics.enabled", Kind::Bool, "", "Whether use may be counted.")
+            .not_used("Pellucid counts nothing"),
         top(unless(&["false"]), "feedback.enabled", Kind::Bool, "`true`", "Whether feedback may be sent."),
-        top(FREE, "check_for_update_on_startup", Kind::Bool, "`true`", "Looks for a newer version at the start."),
+        top(FREE, "check_for_update_on_startup", Kind::Bool, "`true`", "Looks for a newer version at the start.")
+            .not_used("Pellucid never looks for updates"),
         top(FREE, "exec.context_events", Kind::Bool, "`false`", "Adds events about the context to `exec --json`."),
         top(FREE, "exec.typed_exit_codes", Kind::Bool, "`false`", "Tells kinds of failure apart by the exit code."),
-        top(unless(&["false"]), "otel.log_user_prompt", Kind::Bool, "`false`", "Puts what people type into telemetry."),
-        top(FREE, "otel.environment", Kind::String, "`dev`", "The environment that telemetry names."),
-        top(ACCEPTED, "otel.exporter", EXPORTER, "`none`", "Where logs are sent."),
+        top(unless(&["false"]), "otel.log_user_prompt", Kind::Bool, "`false`", "Puts what people type into telemetry.")
+            .not_used(TELEMETRY),
+        top(FREE, "otel.environment", Kind::String, "`dev`", "The environment that telemetry names.")
+            .not_used(TELEMETRY),
+        top(ACCEPTED, "otel.exporter", EXPORTER, "`none`", "Where logs are sent.").not_used(TELEMETRY),
         exporter("otel.exporter.otlp-http.endpoint"),
         exporter_headers("otel.exporter.otlp-http.headers"),
         exporter_protocol("otel.exporter.otlp-http.protocol"),
@@ -217,7 +232,8 @@ pub(super) const RECORDS: Section = Section {
         exporter("otel.exporter.otlp-grpc.endpoint"),
         exporter_headers("otel.exporter.otlp-grpc.headers"),
         exporter_tls("otel.exporter.otlp-grpc.tls"),
-        top(ACCEPTED, "otel.trace_exporter", EXPORTER, "the value of `otel.exporter`", "Where traces are sent."),
+        top(ACCEPTED, "otel.trace_exporter", EXPORTER, "the value of `otel.exporter`", "Where traces are sent.")
+            .not_used(TELEMETRY),
         exporter("otel.trace_exporter.otlp-http.endpoint"),
         exporter_headers("otel.trace_exporter.otlp-http.headers"),
         exporter_protocol("otel.trace_exporter.otlp-http.protocol"),
@@ -225,7 +241,7 @@ pub(super) const RECORDS: Section = Section {
         exporter("otel.trace_exporter.otlp-grpc.endpoint"),
         exporter_headers("otel.trace_exporter.otlp-grpc.headers"),
         exporter_tls("otel.trace_exporter.otlp-grpc.tls"),
-        top(ACCEPTED, "otel.metrics_exporter", EXPORTER, "`statsig`", "Where metrics are sent."),
+        top(ACCEPTED, "otel.metrics_exporter", EXPORTER, "`statsig`", "Where metrics are sent.").not_used(TELEMETRY),
         exporter("otel.metrics_exporter.otlp-http.endpoint"),
         exporter_headers("otel.metrics_exporter.otlp-http.headers"),
         exporter_protocol("otel.metrics_exporter.otlp-http.protocol"),
@@ -233,30 +249,36 @@ pub(super) const RECORDS: Section = Section {
         exporter("otel.metrics_exporter.otlp-grpc.endpoint"),
         exporter_headers("otel.metrics_exporter.otlp-grpc.headers"),
         exporter_tls("otel.metrics_exporter.otlp-grpc.tls"),
-        top(FREE, "notice.hide_full_access_warning", Kind::Bool, "`false`", "The warning about full access was read."),
+        top(FREE, "notice.hide_full_access_warning", Kind::Bool, "`false`", "The warning about full access was read.")
+            .not_used(TERMINAL),
         top(
             FREE,
             "notice.hide_world_writable_warning",
             Kind::Bool,
             "`false`",
             "The warning about folders that all may write in was read.",
-        ),
-        top(FREE, "notice.hide_rate_limit_model_nudge", Kind::Bool, "`false`", "The hint at a smaller model was read."),
-        top(FREE, "notice.hide_gpt5_1_migration_prompt", Kind::Bool, "`false`", "The hint at a newer model was read."),
+        )
+        .not_used(TERMINAL),
+        top(FREE, "notice.hide_rate_limit_model_nudge", Kind::Bool, "`false`", "The hint at a smaller model was read.")
+            .not_used(TERMINAL),
+        top(FREE, "notice.hide_gpt5_1_migration_prompt", Kind::Bool, "`false`", "The hint at a newer model was read.")
+            .not_used(TERMINAL),
         top(
             FREE,
             "notice.\"hide_gpt-5.1-codex-max_migration_prompt\"",
             Kind::Bool,
             "`false`",
             "The hint at a newer model was read.",
-        ),
+        )
+        .not_used(TERMINAL),
         top(
             FREE,
             "notice.model_migrations",
             Kind::STRING_MAP,
             "`{}`",
             "Hints at newer models that were read, old name to new.",
-        ),
+        )
+        .not_used(TERMINAL),
     ],
 };
 
@@ -270,7 +292,8 @@ pub(super) const LOGIN: Section = Section {
             Kind::String,
             "`https://chatgpt.com/backend-api/`",
             "The service behind a login.",
-        ),
+        )
+        .not_used("it belongs to a service behind a ChatGPT login"),
         top(
             ACCEPTED,
             "forced_login_method",
@@ -296,15 +319,15 @@ pub(super) const LOGIN: Section = Section {
 };
 
 const fn exporter(path: &'static str) -> Key {
-    Key::new(ACCEPTED, path, Kind::String, "", "The address of the collector.").required()
+    Key::new(ACCEPTED, path, Kind::String, "", "The address of the collector.").required().not_used(TELEMETRY)
 }
 
 const fn exporter_headers(path: &'static str) -> Key {
-    Key::new(ACCEPTED, path, Kind::STRING_MAP, "`{}`", "Headers for the collector.")
+    Key::new(ACCEPTED, path, Kind::STRING_MAP, "`{}`", "Headers for the collector.").not_used(TELEMETRY)
 }
 
 const fn exporter_protocol(path: &'static str) -> Key {
-    Key::new(ACCEPTED, path, Kind::words(&["binary", "json"]), "", "The encoding.").required()
+    Key::new(ACCEPTED, path, Kind::words(&["binary", "json"]), "", "The encoding.").required().not_used(TELEMETRY)
 }
 
 const fn exporter_tls(path: &'static str) -> Key {
@@ -315,4 +338,5 @@ const fn exporter_tls(path: &'static str) -> Key {
         "",
         "Certificates: `ca-certificate`, `client-certificate`, `client-private-key`.",
     )
+    .not_used(TELEMETRY)
 }

@@ -24,12 +24,10 @@ use super::Key;
 use super::Kind;
 use super::Scope;
 use super::Section;
+use super::TERMINAL;
 use super::Words;
 use super::elsewhere;
-use crate::config::FileOpener;
-use crate::config::NotificationMethod;
 use crate::config::SandboxBackend;
-use crate::config::ScreenMode;
 
 /// Every key, grouped.
 pub const SECTIONS: &[Section] = &[
@@ -137,7 +135,8 @@ pub const SECTIONS: &[Section] = &[
                 "A file that takes the place of the base instructions. It must be readable and not blank.",
             ),
             top(FREE, "developer_instructions", Kind::String, "", "A further message to the model from its developer."),
-            top(FREE, "instructions", Kind::String, "", "Accepted and not used."),
+            top(FREE, "instructions", Kind::String, "", "What the Codex CLI once took here.")
+                .not_used("the Codex CLI does not use it either"),
             top(
                 FREE,
                 "compact_prompt",
@@ -434,7 +433,8 @@ pub const SECTIONS: &[Section] = &[
                 Kind::words(&["elevated", "unelevated"]),
                 "",
                 "The kind of sandbox on Windows.",
-            ),
+            )
+            .not_used("Pellucid does not run on Windows"),
         ],
     },
     Section {
@@ -489,7 +489,8 @@ pub const SECTIONS: &[Section] = &[
                 "Whether the hosted web search is offered.",
             ),
             top(FREE, "tools.web_search", Kind::Bool, "", "Gone: use `web_search`.").aliases(&["web_search_request"]),
-            top(FREE, "tools.view_image", Kind::Bool, "", "Accepted and not used."),
+            top(FREE, "tools.view_image", Kind::Bool, "", "What the Codex CLI once took here.")
+                .not_used("the Codex CLI does not use it either"),
             both(
                 ACCEPTED,
                 "js_repl_node_path",
@@ -509,8 +510,10 @@ pub const SECTIONS: &[Section] = &[
             )
             .required(),
             top(FREE, "skills.config[].enabled", Kind::Bool, "", "Whether that skill is offered.").required(),
-            top(unless(&["false"]), "apps.<id>.enabled", Kind::Bool, "`true`", "Whether an app is offered."),
-            top(FREE, "apps.<id>.disabled_reason", Kind::words(&["unknown", "user"]), "", "Why it is not."),
+            top(unless(&["false"]), "apps.<id>.enabled", Kind::Bool, "`true`", "Whether an app is offered.")
+                .not_used("it belongs to a service behind a ChatGPT login"),
+            top(FREE, "apps.<id>.disabled_reason", Kind::words(&["unknown", "user"]), "", "Why it is not.")
+                .not_used("it belongs to a service behind a ChatGPT login"),
         ],
     },
     elsewhere::MCP_SERVERS,
@@ -535,7 +538,8 @@ pub const SECTIONS: &[Section] = &[
             ),
             profile("include_apply_patch_tool", "Gone: use `features.apply_patch_freeform`."),
             profile("tools_web_search", "Gone: use `web_search`."),
-            profile("tools_view_image", "Accepted and not used."),
+            profile("tools_view_image", "What the Codex CLI once took here.")
+                .not_used("the Codex CLI does not use it either"),
         ],
     },
     Section {
@@ -555,24 +559,35 @@ pub const SECTIONS: &[Section] = &[
         keys: &[
             top(FREE, "hide_agent_reasoning", Kind::Bool, "`false`", "Hides summaries of the model's thoughts."),
             top(FREE, "show_raw_agent_reasoning", Kind::Bool, "`false`", "Shows the model's thoughts as they are."),
-            top(FREE, "file_opener", Kind::words(FileOpener::WORDS), "`vscode`", "The editor that file names link to."),
-            top(FREE, "disable_paste_burst", Kind::Bool, "`false`", "Takes fast typing for typing, not for a paste."),
+            top(
+                FREE,
+                "file_opener",
+                Kind::words(&["vscode", "vscode-insiders", "windsurf", "cursor", "none"]),
+                "`vscode`",
+                "The editor that file names link to.",
+            )
+            .not_used(TERMINAL),
+            top(FREE, "disable_paste_burst", Kind::Bool, "`false`", "Takes fast typing for typing, not for a paste.")
+                .not_used(TERMINAL),
             top(
                 FREE,
                 "tui.notifications",
                 Kind::Either(&Kind::Bool, &Kind::STRINGS),
                 "`true`",
                 "Whether the terminal notifies, or of what: `agent-turn-complete`, `approval-requested`.",
-            ),
+            )
+            .not_used(TERMINAL),
             top(
                 FREE,
                 "tui.notification_method",
-                Kind::words(NotificationMethod::WORDS),
+                Kind::words(&["auto", "osc9", "bel"]),
                 "`auto`",
                 "How the terminal notifies.",
-            ),
-            top(FREE, "tui.animations", Kind::Bool, "`true`", "Whether the terminal moves."),
-            top(FREE, "tui.show_tooltips", Kind::Bool, "`true`", "Whether the terminal gives hints."),
+            )
+            .not_used(TERMINAL),
+            top(FREE, "tui.animations", Kind::Bool, "`true`", "Whether the terminal moves.").not_used(TERMINAL),
+            top(FREE, "tui.show_tooltips", Kind::Bool, "`true`", "Whether the terminal gives hints.")
+                .not_used(TERMINAL),
             top(
                 FREE,
                 "tui.experimental_mode",
@@ -587,16 +602,19 @@ pub const SECTIONS: &[Section] = &[
                 }),
                 "",
                 "The mode that the terminal starts in.",
-            ),
+            )
+            .not_used(TERMINAL),
             top(
                 FREE,
                 "tui.alternate_screen",
-                Kind::words(ScreenMode::WORDS),
+                Kind::words(&["auto", "always", "never"]),
                 "`auto`",
                 "Whether the terminal's second screen is used.",
-            ),
-            top(FREE, "tui.status_line", Kind::STRINGS, "", "What the status line shows."),
-            top(FREE, "windows_wsl_setup_acknowledged", Kind::Bool, "`false`", "The hint at WSL was read."),
+            )
+            .not_used(TERMINAL),
+            top(FREE, "tui.status_line", Kind::STRINGS, "", "What the status line shows.").not_used(TERMINAL),
+            top(FREE, "windows_wsl_setup_acknowledged", Kind::Bool, "`false`", "The hint at WSL was read.")
+                .not_used("Pellucid does not run on Windows"),
         ],
     },
     Section {

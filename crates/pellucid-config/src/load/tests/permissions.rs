@@ -4,8 +4,8 @@ use super::*;
 use crate::config::Permissions;
 
 fn shown(config: &Config) -> String {
-    let Permissions { approval_policy, sandbox_mode, is_explicit, .. } = &config.permissions;
-    let mut text = format!("{approval_policy} {sandbox_mode} {is_explicit}");
+    let Permissions { approval_policy, sandbox_mode, .. } = &config.permissions;
+    let mut text = format!("{approval_policy} {sandbox_mode}");
     for disallowed in &config.disallowed {
         let _ = write!(text, "\n{disallowed}");
     }
@@ -15,25 +15,25 @@ fn shown(config: &Config) -> String {
 #[test]
 fn without_a_choice_trust_decides() {
     let trust = |level| format!("[projects.'$R/work']\ntrust_level = '{level}'\n");
-    check_user("", &[], shown, &expect!["on-request read-only false"]);
-    check_user(&trust("trusted"), &[], shown, &expect!["on-request workspace-write false"]);
-    check_user(&trust("untrusted"), &[], shown, &expect!["untrusted workspace-write false"]);
-    check_user(&trust("untrusted"), &["sandbox_mode=read-only"], shown, &expect!["untrusted read-only true"]);
-    check_user("[projects.'$R/work']\n", &[], shown, &expect!["on-request read-only false"]);
+    check_user("", &[], shown, &expect!["on-request read-only"]);
+    check_user(&trust("trusted"), &[], shown, &expect!["on-request workspace-write"]);
+    check_user(&trust("untrusted"), &[], shown, &expect!["untrusted workspace-write"]);
+    check_user(&trust("untrusted"), &["sandbox_mode=read-only"], shown, &expect!["untrusted read-only"]);
+    check_user("[projects.'$R/work']\n", &[], shown, &expect!["on-request read-only"]);
 }
 
 #[test]
 fn the_caller_then_the_profile_then_the_top() {
     let text = "sandbox_mode = 'workspace-write'\napproval_policy = 'untrusted'\n[profiles.p]\nsandbox_mode = 'danger-full-access'\n";
-    check_user(text, &[], shown, &expect!["untrusted workspace-write true"]);
-    check_user(text, &["profile=p"], shown, &expect!["untrusted danger-full-access true"]);
+    check_user(text, &[], shown, &expect!["untrusted workspace-write"]);
+    check_user(text, &["profile=p"], shown, &expect!["untrusted danger-full-access"]);
     world(&[("home/config.toml", text)])
         .flags(&["profile=p"])
         .harness(|harness| {
             harness.sandbox_mode = Some(SandboxMode::ReadOnly);
             harness.approval_policy = Some(ApprovalPolicy::Never);
         })
-        .check(shown, &expect!["never read-only true"]);
+        .check(shown, &expect!["never read-only"]);
 }
 
 #[test]
@@ -76,7 +76,7 @@ fn requirements_bound_what_is_chosen() {
         "etc/requirements.toml",
         "allowed_approval_policies = ['untrusted', 'on-failure']\nallowed_sandbox_modes = ['read-only']\nallowed_web_search_modes = ['live']\n",
     )];
-    world(&allowed).check(shown, &expect!["untrusted read-only false"]);
+    world(&allowed).check(shown, &expect!["untrusted read-only"]);
     world(&allowed)
         .flags(&["sandbox_mode=workspace-write", "web_search=cached"])
         .harness(|harness| harness.approval_policy = Some(ApprovalPolicy::Never))
@@ -84,12 +84,12 @@ fn requirements_bound_what_is_chosen() {
             |config| format!("{}\n{}", config.tools.web_search, shown(config)),
             &expect![[r#"
                 live
-                untrusted read-only true
+                untrusted read-only
                 `approval_policy` is `untrusted` and not `never` as configured: $R/etc/requirements.toml allows only untrusted, on-failure
                 `sandbox_mode` is `read-only` and not `workspace-write` as configured: $R/etc/requirements.toml allows only read-only
                 `web_search` is `live` and not `cached` as configured: $R/etc/requirements.toml allows only live, disabled"#]],
         );
-    world(&allowed).flags(&["approval_policy=on-failure"]).check(shown, &expect!["on-failure read-only true"]);
+    world(&allowed).flags(&["approval_policy=on-failure"]).check(shown, &expect!["on-failure read-only"]);
 }
 
 #[test]
@@ -103,13 +103,13 @@ fn managed_configuration_fills_what_requirements_leave_open() {
         .check(
             shown,
             &expect![[r#"
-                on-request read-only true
+                on-request read-only
                 `approval_policy` is `on-request` and not `never` as configured: $R/etc/managed_config.toml allows only on-request
                 `sandbox_mode` is `read-only` and not `danger-full-access` as configured: $R/etc/managed_config.toml allows only read-only, workspace-write"#]],
         );
     world(&[managed, ("etc/requirements.toml", "allowed_approval_policies = ['never']\n")])
         .check(shown, &expect![[r#"
-            never workspace-write true
+            never workspace-write
             `approval_policy` is `never` and not `on-request` as configured: $R/etc/requirements.toml allows only never"#]]);
 }
 

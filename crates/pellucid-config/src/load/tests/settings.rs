@@ -301,35 +301,19 @@ fn defaults_of_the_rest() {
                     use_profile: false,
                 },
                 RecordSettings {
-                    history: SaveAll,
-                    history_bytes_max: None,
                     notify: None,
-                    analytics: None,
                     feedback: true,
-                    check_for_update: true,
                     context_events: false,
                     typed_exit_codes: false,
                 },
                 LoginSettings {
-                    chatgpt_base_url: "https://chatgpt.com/backend-api/",
                     forced_method: None,
                     forced_workspace_id: None,
                     store: File,
-                    mcp_store: Auto,
-                    mcp_callback_port: None,
                 },
                 DisplaySettings {
                     hide_reasoning: false,
                     show_raw_reasoning: false,
-                    file_opener: VsCode,
-                    disable_paste_burst: false,
-                    notifications: All,
-                    notification_method: Auto,
-                    animations: true,
-                    tooltips: true,
-                    start_mode: None,
-                    screen: Auto,
-                    status_line: None,
                 },
                 6,
             )"#]],
@@ -367,23 +351,22 @@ ignore_untracked_files_over_bytes = 0
         &[],
         |config| {
             format!(
-                "{:?}\n{:?}\n{:?}\n{:?}\n{:?} {:?} {:?} {:?}",
+                "{:?}\n{:?}\n{:?}\n{:?}\n{:?} {:?} {:?}",
                 config.records,
                 config.login.forced_workspace_id,
                 config.shell_environment,
                 config.display,
                 config.tools.agents_max,
                 config.tools.agent_roles,
-                config.tools.apps,
                 config.tools.snapshots,
             )
         },
         &expect![[r#"
-            RecordSettings { history: None, history_bytes_max: Some(5), notify: Some(["prog", "arg"]), analytics: None, feedback: true, check_for_update: true, context_events: false, typed_exit_codes: false }
+            RecordSettings { notify: Some(["prog", "arg"]), feedback: true, context_events: false, typed_exit_codes: false }
             None
             ShellEnvironmentPolicy { inherit: Core, ignore_default_excludes: true, exclude: ["A*"], set: {"B": "b"}, include_only: [], use_profile: false }
-            DisplaySettings { hide_reasoning: false, show_raw_reasoning: false, file_opener: None, disable_paste_burst: false, notifications: Only(["approval-requested"]), notification_method: Auto, animations: true, tooltips: true, start_mode: Some(Default), screen: Auto, status_line: None }
-            2 {"scribe": AgentRole { description: Some("Writes the log."), config_file: None }} {"one": false, "two": true} SnapshotSettings { large_file_bytes: Some(0), large_folder_files: None, disable_warnings: false }"#]],
+            DisplaySettings { hide_reasoning: false, show_raw_reasoning: false }
+            2 {"scribe": AgentRole { description: Some("Writes the log."), config_file: None }} SnapshotSettings { large_file_bytes: Some(0), large_folder_files: None, disable_warnings: false }"#]],
     );
 }
 

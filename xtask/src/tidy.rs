@@ -7,6 +7,7 @@
 //! longer needed is itself a problem.
 
 mod blobs;
+mod config_fields;
 mod dependencies;
 mod git_home;
 mod layers;
@@ -68,6 +69,11 @@ const RULES: &[Rule] = &[
         name: "raw reads",
         asks: "files that somebody may have prepared are read by pellucid-files",
         check: raw_reads::check,
+    },
+    Rule {
+        name: "config fields",
+        asks: "what the configuration holds is read by the program",
+        check: config_fields::check,
     },
     Rule { name: "git home", asks: "one file starts git", check: git_home::check },
     Rule { name: "paperwork", asks: "changelog and licence are there", check: paperwork::check },

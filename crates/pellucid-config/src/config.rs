@@ -36,6 +36,7 @@ use crate::layers::Layers;
 use crate::layers::Location;
 use crate::mcp::McpServer;
 use crate::requirements::Requirements;
+use crate::value::Table;
 use crate::value::Value;
 use crate::value::dotted;
 use crate::value::segments;
@@ -487,6 +488,19 @@ pub struct Deprecation {
     pub details: Option<String>,
 }
 
+fn collect_unused<'t>(table: &'t Table, names: &mut Vec<&'t str>, found: &mut Vec<(String, &'static str)>) {
+    for entry in table.iter() {
+        names.push(&entry.key);
+        let path = dotted(names);
+        match (keys::find(&path).and_then(|key| key.not_used), entry.value.as_table()) {
+            (Some(why), _) => found.push((path, why)),
+            (None, Some(table)) => collect_unused(table, names, found),
+            (None, None) => {}
+        }
+        names.pop();
+    }
+}
+
 impl Config {
     /// The layers that this was made of.
     pub fn layers(&self) -> &Layers {
@@ -524,6 +538,13 @@ impl Config {
             .into_iter()
             .find(|mode| allows(*mode))
             .unwrap_or(WebSearchMode::Disabled)
+    }
+
+    /// The keys that are set and have no effect in this version, each with the reason.
+    pub fn without_effect(&self) -> Vec<(String, &'static str)> {
+        let mut found = Vec::new();
+        collect_unused(self.layers.merged(), &mut Vec::new(), &mut found);
+        found
     }
 
     /// What to tell the user about features under development that are on.

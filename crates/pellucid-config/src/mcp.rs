@@ -35,8 +35,6 @@ pub struct McpServer {
     pub enabled_tools: Option<Vec<String>>,
     /// The tools that are not.
     pub disabled_tools: Option<Vec<String>>,
-    /// What is asked for at its login.
-    pub scopes: Option<Vec<String>>,
 }
 
 /// How a server is spoken to.
@@ -131,7 +129,6 @@ fn server(table: &Table) -> Result<McpServer, String> {
         tool_timeout: seconds("tool_timeout_sec")?,
         enabled_tools: table.get("enabled_tools").and_then(texts),
         disabled_tools: table.get("disabled_tools").and_then(texts),
-        scopes: table.get("scopes").and_then(texts),
     })
 }
 

@@ -12,6 +12,7 @@ use expect_test::expect;
 
 use super::*;
 
+mod effects;
 mod errors;
 mod features;
 mod layers;

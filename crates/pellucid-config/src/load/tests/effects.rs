@@ -1,0 +1,140 @@
+//! Every key, changed: a key that the program reads changes the configuration, and one that is accepted and not used
+//! changes nothing.
+//!
+//! Not here: whether the rest of the program reads a field of the configuration. A tidy rule looks for that.
+
+use super::*;
+use crate::keys;
+use crate::keys::Key;
+use crate::keys::Kind;
+use crate::keys::Scope;
+
+/// What a configuration says, without the layers that it came from.
+fn meaning(config: &Config) -> String {
+    let Config {
+        folders,
+        profile,
+        model,
+        prompt,
+        compaction,
+        documents,
+        permissions,
+        features,
+        tools,
+        shell_environment,
+        records,
+        login,
+        display,
+        requirements: _,
+        warnings: _,
+        disallowed,
+        deprecations,
+        unstable_features,
+        layers: _,
+        from_caller: _,
+    } = config;
+    let settings = (model, prompt, compaction, documents, permissions, tools, shell_environment, records, login);
+    format!(
+        "{settings:?} {folders:?} {profile:?} {features:?} {display:?} {disallowed:?} {deprecations:?} \
+         {unstable_features:?}"
+    )
+}
+
+/// Values of a kind that are not all alike.
+fn values(kind: &Kind) -> Vec<String> {
+    match kind {
+        Kind::String => vec!["'some text'".to_owned()],
+        Kind::Path | Kind::NameOrPath => vec!["'$R/home/some.md'".to_owned()],
+        Kind::Bool => vec!["true".to_owned(), "false".to_owned()],
+        Kind::Float => vec!["1.5".to_owned()],
+        Kind::Integer(bounds) => {
+            [7, bounds.min.max(1)].into_iter().filter(|it| *it <= bounds.max).map(|it| it.to_string()).collect()
+        }
+        Kind::Words(words) => words.words.iter().map(|word| format!("'{word}'")).collect(),
+        Kind::List(item) => values(item).into_iter().map(|value| format!("[{value}]")).collect(),
+        Kind::Map(item) => values(item).into_iter().map(|value| format!("{{ some = {value} }}")).collect(),
+        Kind::Either(one, other) => values(one).into_iter().chain(values(other)).collect(),
+    }
+}
+
+/// What else must be written for a key to count, by the beginning of its path.
+fn company(path: &str) -> &'static str {
+    const COMPANY: &[(&str, &str)] = &[
+        ("model_providers.<id>.name", ""),
+        ("model_providers.", "model_provider = 'some'\nmodel_providers.some.name = 'a'\n"),
+        ("mcp_servers.<name>.command", ""),
+        ("mcp_servers.<name>.url", ""),
+        ("mcp_servers.<name>.bearer_token_env_var", "mcp_servers.some.url = 'http://localhost'\n"),
+        ("mcp_servers.<name>.http_headers", "mcp_servers.some.url = 'http://localhost'\n"),
+        ("mcp_servers.<name>.env_http_headers", "mcp_servers.some.url = 'http://localhost'\n"),
+        ("mcp_servers.", "mcp_servers.some.command = 'a'\n"),
+        ("sandbox_workspace_write.", "sandbox_mode = 'workspace-write'\n"),
+        ("history.max_bytes", "history.persistence = 'none'\n"),
+        ("suppress_unstable_features_warning", "features.memory_tool = true\n"),
+        ("profile", "profiles.'some text'.model = 'm'\n"),
+        ("model_provider", "model_providers.'some text'.name = 'a'\n"),
+    ];
+    let found = COMPANY.iter().find(|(beginning, _)| match beginning.ends_with('.') {
+        true => path.starts_with(beginning),
+        false => path == *beginning,
+    });
+    found.map_or("", |(_, text)| text)
+}
+
+/// The key in a file, with a value; a profile's key in the active profile.
+fn written(key: &Key, value: &str) -> String {
+    let path = match key.path {
+        "features.<key>" => "features.sqlite".to_owned(),
+        "projects.<path>.trust_level" => "projects.'$R/work'.trust_level".to_owned(),
+        path => path.replace("<id>", "some").replace("<name>", "some").replace("<role>", "some"),
+    };
+    let company = company(key.path);
+    match (path.split_once("[]."), key.scope) {
+        (Some((list, "path")), _) => format!("{company}[[{list}]]\npath = {value}\nenabled = false\n"),
+        (Some((list, name)), _) => format!("{company}[[{list}]]\npath = 'p'\n{name} = {value}\n"),
+        (None, Scope::ProfileOnly) => format!("profile = 'p'\nprofiles.p.{path} = {value}\n"),
+        (None, _) if path.contains(".otlp-") => {
+            let (exporter, name) = path.rsplit_once('.').unwrap_or_default();
+            let rest = [("endpoint", "'a'"), ("protocol", "'json'")].into_iter().filter(|(it, _)| *it != name);
+            let rest: String = rest.map(|(name, value)| format!("{exporter}.{name} = {value}\n")).collect();
+            format!("{rest}{exporter}.{name} = {value}\n")
+        }
+        (None, _) => format!("{company}{path} = {value}\n"),
+    }
+}
+
+/// What comes of each value of a key, and of the file without it. `None` for a value that is refused.
+fn meanings(key: &Key) -> (String, Vec<Option<String>>) {
+    let of = |text: &str| {
+        // The folder that is worked in lies below one that has a marker.
+        let files = [("home/config.toml", text), ("home/some.md", "text"), ("work/some text", "")];
+        let world = world(&files).cwd(if key.path == "project_root_markers" { "work/below" } else { "work" });
+        let meaning = load(&world.options).ok().map(|config| meaning(&config));
+        meaning.map(|it| it.replace(world.root.to_str().unwrap(), "$R"))
+    };
+    let without = match key.scope {
+        Scope::ProfileOnly => "profile = 'p'\n[profiles.p]\n",
+        _ => company(key.path),
+    };
+    let with = values(&key.kind).iter().map(|value| of(&written(key, value))).collect();
+    (of(without).unwrap(), with)
+}
+
+#[test]
+fn keys_have_the_effect_that_the_table_says() {
+    /// Keys whose every value is refused: with a message about what to write instead.
+    const REFUSED: &[&str] = &["mcp_servers.<name>.bearer_token"];
+    let mut problems = Vec::new();
+    for key in keys::all() {
+        let (without, with) = meanings(key);
+        let is_refused = with.iter().all(Option::is_none);
+        let has_effect = with.iter().flatten().any(|it| *it != without);
+        if is_refused != REFUSED.contains(&key.path) {
+            problems.push(format!("{}: no value is accepted", key.path));
+        } else if !is_refused && has_effect == key.not_used.is_some() {
+            let what = if has_effect { "has an effect and is marked as not used" } else { "has no effect" };
+            problems.push(format!("{}: {what}", key.path));
+        }
+    }
+    assert!(problems.is_empty(), "{}", problems.join("\n"));
+}

@@ -9,6 +9,7 @@ use pellucid_config::Config;
 use pellucid_config::Env;
 use pellucid_engine::fragment::Why;
 use pellucid_engine::pack::Pack;
+use pellucid_engine::source;
 use pellucid_exec::policy::Policy;
 use pellucid_model::Catalogue;
 use pellucid_model::Model;
@@ -230,6 +231,10 @@ pub fn open(plan: Plan, opening: Opening) -> Result<Session, OpenError> {
     gathered.facts.dynamic_tools = dynamic_tools;
     prepare::prepare(&mut gathered, &pack, &sources)?;
     notices.extend(untrusted_notice(&gathered, &sources.config));
+    if source::lacks_tones(&gathered.facts, &pack) {
+        let model = &gathered.facts.model.slug;
+        tracing::warn!(%model, "`personality` has no effect: there are no instructions with a place for it");
+    }
     let setup = Setup {
         session_id,
         origin,

@@ -30,6 +30,7 @@ use std::sync::Arc;
 
 pub use about::about;
 pub use base_instructions::instructions_for;
+pub use base_instructions::lacks_tones;
 pub use base_instructions::offers_tones;
 pub(crate) use environment::environment;
 pub(crate) use personality::personality_message;

@@ -188,7 +188,7 @@ pub enum Command {
     Mcp(McpArgs),
     /// What configuration of projects may reach programs, providers and permissions: see it, accept it, take it back.
     Trust(TrustArgs),
-    /// List feature switches.
+    /// List feature switches, and set them.
     Features(FeaturesArgs),
     /// Packs: the texts and the layout of model input. See, copy, change, check and import them.
     Pack(PackArgs),
@@ -620,6 +620,18 @@ pub struct FeaturesArgs {
 pub enum FeaturesCommand {
     /// Every feature with its stage and whether it is on.
     List,
+    /// Switch a feature on in the user's `config.toml`.
+    Enable {
+        /// The feature's key, as `features list` shows it.
+        #[arg(value_name = "FEATURE")]
+        feature: String,
+    },
+    /// Switch a feature off in the user's `config.toml`.
+    Disable {
+        /// The feature's key, as `features list` shows it.
+        #[arg(value_name = "FEATURE")]
+        feature: String,
+    },
 }
 
 /// `skills`.

@@ -32,10 +32,12 @@ mod compact;
 mod context;
 mod demo;
 mod doctor;
+mod edits;
 mod environment;
 mod exec;
 mod execpolicy;
 mod features;
+mod log;
 mod login;
 mod mcp;
 mod memory;
@@ -76,7 +78,7 @@ fn main() -> ExitCode {
         Ok(args) => args,
         Err(error) => return unreadable(&error),
     };
-    start_log(&args.command);
+    log::start(matches!(args.command, Command::Exec(_) | Command::Review(_) | Command::Resume(_) | Command::Fork(_)));
     match run(args) {
         Ok(code) => code,
         Err(failure) => failure.show(),
@@ -134,23 +136,5 @@ fn run(args: Args) -> Result<ExitCode, Failure> {
             print::data(&script)?;
             Ok(ExitCode::SUCCESS)
         }
-    }
-}
-
-/// Diagnostics go to standard error when `RUST_LOG` names a level. Where a turn is run and nobody is asked,
-/// what failed is told in any case: a call that was refused is no event.
-fn start_log(command: &Command) {
-    let level = std::env::var("RUST_LOG").ok().and_then(|level| level.parse::<tracing::Level>().ok());
-    // A log that cannot be written is no reason to fall over.
-    let log = tracing_subscriber::fmt()
-        .with_writer(|| screen::Writer::new(screen::Side::Error))
-        .with_ansi(false)
-        .log_internal_errors(false);
-    match (level, command) {
-        (Some(level), _) => log.with_max_level(level).init(),
-        (None, Command::Exec(_) | Command::Review(_) | Command::Resume(_) | Command::Fork(_)) => {
-            log.with_max_level(tracing::Level::ERROR).without_time().with_target(false).init();
-        }
-        (None, _) => {}
     }
 }

@@ -8,17 +8,12 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use pellucid_agent::mcp;
-use pellucid_config::ConfigError;
 use pellucid_config::Env;
-use pellucid_config::edit;
 use pellucid_config::edit::Change;
 use pellucid_config::edit::Edit;
 use pellucid_config::mcp::McpServer;
 use pellucid_config::mcp::McpTransport;
-use pellucid_config::user_file;
-use pellucid_config::user_file::WriteError;
 use pellucid_config::value::Value as ConfigValue;
-use pellucid_config::verify;
 use pellucid_engine::mcp::is_server_name;
 use pellucid_protocol::mcp::McpAuthStatus;
 use serde::Serialize;
@@ -32,6 +27,7 @@ use crate::args::McpGetArgs;
 use crate::args::McpListArgs;
 use crate::args::Shared;
 use crate::args::TurnArgs;
+use crate::edits;
 use crate::exec;
 use crate::pack::table::table;
 use crate::print;
@@ -189,34 +185,18 @@ enum Before {
     Nothing,
 }
 
-/// Why the user's file is as it was.
-#[derive(Debug, thiserror::Error)]
-enum ChangeError {
-    #[error(transparent)]
-    Write(#[from] WriteError),
-    #[error(transparent)]
-    Edit(#[from] edit::EditError),
-    #[error("{}", .0.report())]
-    Config(#[from] ConfigError),
-}
-
 /// Changes what the user's file says of a server.
 fn change(start: &Start, name: &str, change: Change) -> Result<Before, Failure> {
-    let file = start.config.folders.home.join("config.toml");
     let mut before = Before::Nothing;
-    let changed = user_file::rewrite(&file, |text| {
-        let servers = verify::verify(&file, text)?;
-        let servers = servers.get("mcp_servers").and_then(ConfigValue::as_table);
+    edits::change(&start.config.folders.user_file, |file| {
+        let servers = file.get("mcp_servers").and_then(ConfigValue::as_table);
         if servers.is_some_and(|servers| servers.get(name).is_some()) {
             before = Before::There;
         } else if change == Change::Clear {
-            return Ok(text.to_owned());
+            return Vec::new();
         }
-        let new = edit::apply(text, &[Edit::top("mcp_servers", change).under(name)])?;
-        verify::verify(&file, &new)?;
-        Ok::<_, ChangeError>(new)
-    });
-    changed.map_err(|error| Failure::new(format!("Error: {error}")))?;
+        vec![Edit::top("mcp_servers", change).under(name)]
+    })?;
     Ok(before)
 }
 

@@ -55,6 +55,7 @@ use crate::args::Shared;
 use crate::args::TurnArgs;
 use crate::environment;
 use crate::exec;
+use crate::log;
 use crate::pack;
 use crate::style;
 
@@ -155,6 +156,9 @@ impl Start {
             options.harness.show_raw_reasoning = Some(true);
         }
         let mut config = load(&options)?;
+        if let Some(folder) = &config.folders.logs {
+            log::append_to(folder);
+        }
         for file in &turn.inject {
             config.prompt.inject.push(std::path::absolute(file).unwrap_or_else(|_| file.clone()));
         }

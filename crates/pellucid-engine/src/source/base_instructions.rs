@@ -80,6 +80,12 @@ pub fn offers_tones(model: &ModelInfo, pack: &Pack) -> bool {
     Messages::of_model(model, pack).is_some_and(|messages| messages.is_complete())
 }
 
+/// Whether a tone is wanted of a model for which neither the catalogue nor the pack has a template that carries tones.
+pub fn lacks_tones(facts: &Facts, pack: &Pack) -> bool {
+    let is_wanted = facts.personality.is_some() && facts.features.is_on(Feature::Personality);
+    is_wanted && facts.base_instructions.is_none() && Messages::of_model(&facts.model, pack).is_none()
+}
+
 /// A template with tones, from whoever has one.
 struct Messages {
     template: Option<Vec<Fragment>>,

@@ -139,17 +139,20 @@ fn configuration(config: &Config) -> Section {
         files.push((file.display().to_string(), state));
     }
     let warnings: Vec<String> = config.warnings.iter().map(ToString::to_string).collect();
+    let without_effect = config.without_effect();
+    let unused = without_effect.iter().map(|(key, why)| format!("`{key}` has no effect: {why}"));
     let n_used = files.iter().filter(|(_, state)| state == "used").count();
     let lines = files.iter().map(|(file, state)| format!("{file}: {state}"));
     Section {
         name: "configuration",
         state: if warnings.is_empty() { State::Good } else { State::Note },
         summary: format!("{} used, {}", style::counted(n_used, "file"), style::counted(warnings.len(), "warning")),
-        lines: lines.chain(warnings.iter().map(|it| format!("warning: {it}"))).collect(),
+        lines: lines.chain(warnings.iter().map(|it| format!("warning: {it}"))).chain(unused).collect(),
         fields: json!({
             "files": files.iter().map(|(file, state)| json!({ "path": file, "state": state })).collect::<Vec<_>>(),
             "warnings": warnings,
             "profile": config.profile,
+            "without_effect": without_effect.iter().map(|(key, _)| key).collect::<Vec<_>>(),
         }),
     }
 }

@@ -10,6 +10,7 @@ mod crashes;
 mod errors;
 mod exec;
 mod instruction_files;
+mod keys;
 mod login;
 mod mcp;
 #[cfg(target_os = "linux")]

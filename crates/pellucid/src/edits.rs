@@ -1,0 +1,40 @@
+//! Changes that commands make to the user's `config.toml`.
+//!
+//! A file that does not load is left as it is, and so is one that would not load afterwards.
+
+use std::path::Path;
+
+use pellucid_config::ConfigError;
+use pellucid_config::edit;
+use pellucid_config::edit::Edit;
+use pellucid_config::user_file;
+use pellucid_config::user_file::WriteError;
+use pellucid_config::value::Table;
+use pellucid_config::verify;
+
+use crate::start::Failure;
+
+/// Why the user's file stays as it was.
+#[derive(Debug, thiserror::Error)]
+enum ChangeError {
+    #[error(transparent)]
+    Write(#[from] WriteError),
+    #[error(transparent)]
+    Edit(#[from] edit::EditError),
+    #[error("{}", .0.report())]
+    Config(#[from] ConfigError),
+}
+
+/// Changes a file: `choose` sees what it says and gives the changes, none for a file that stays as it is.
+pub fn change(file: &Path, choose: impl FnOnce(&Table) -> Vec<Edit>) -> Result<(), Failure> {
+    let changed = user_file::rewrite(file, |text| {
+        let edits = choose(&verify::verify(file, text)?);
+        if edits.is_empty() {
+            return Ok(text.to_owned());
+        }
+        let new = edit::apply(text, &edits)?;
+        verify::verify(file, &new)?;
+        Ok::<_, ChangeError>(new)
+    });
+    changed.map(drop).map_err(|error| Failure::new(format!("Error: {error}")))
+}

@@ -55,6 +55,7 @@ pub mod increment;
 pub mod injection;
 pub mod instruction_file;
 pub mod js_number;
+pub mod least;
 pub mod loss;
 pub mod mcp;
 pub mod memory;

@@ -38,6 +38,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
             "pellucid-git",
             "pellucid-patch",
             "pellucid-tools",
+            "pellucid-tokens",
             "pellucid-mcp",
         ],
     ),

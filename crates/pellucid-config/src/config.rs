@@ -54,6 +54,8 @@ pub struct Config {
     pub prompt: PromptSettings,
     /// What happens to a long history.
     pub compaction: CompactionSettings,
+    /// How much a session may ask for.
+    pub limits: LimitSettings,
     /// Instruction files of projects.
     pub documents: DocumentSettings,
     /// What commands may do.
@@ -339,6 +341,15 @@ pub struct MemorySettings {
     pub reading_model: Option<String>,
     /// The model that merges memories.
     pub merging_model: Option<String>,
+}
+
+/// How much a session may ask for, with its agents, reviews and summaries; absent is without limit.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct LimitSettings {
+    /// Tokens of requests and replies.
+    pub max_tokens: Option<u64>,
+    /// Requests.
+    pub max_requests: Option<u64>,
 }
 
 /// What is kept and sent elsewhere.

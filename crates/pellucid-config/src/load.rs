@@ -39,6 +39,7 @@ use crate::config::Deprecation;
 use crate::config::DisplaySettings;
 use crate::config::DocumentSettings;
 use crate::config::Folders;
+use crate::config::LimitSettings;
 use crate::config::LoginMethod;
 use crate::config::LoginSettings;
 use crate::config::MemorySettings;
@@ -231,6 +232,10 @@ pub fn load(options: &LoadOptions) -> Result<Config, ConfigError> {
         prompt: prompt(&reader),
         compaction: compaction(&reader),
         documents: documents(&reader),
+        limits: LimitSettings {
+            max_tokens: reader.count("limits.max_tokens"),
+            max_requests: reader.count("limits.max_requests"),
+        },
         shell_environment: shell_environment(&reader),
         records: records(&reader),
         login: login(&reader),

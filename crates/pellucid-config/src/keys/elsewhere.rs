@@ -220,6 +220,20 @@ pub(super) const RECORDS: Section = Section {
             .not_used("Pellucid never looks for updates"),
         top(FREE, "exec.context_events", Kind::Bool, "`false`", "Adds events about the context to `exec --json`."),
         top(FREE, "exec.typed_exit_codes", Kind::Bool, "`false`", "Tells kinds of failure apart by the exit code."),
+        top(
+            ACCEPTED,
+            "limits.max_tokens",
+            Kind::COUNT,
+            "no limit",
+            "How many tokens a session may spend, with its agents, reviews and summaries; 0 allows nothing.",
+        ),
+        top(
+            ACCEPTED,
+            "limits.max_requests",
+            Kind::COUNT,
+            "no limit",
+            "How many requests a session may send, with its agents, reviews and summaries; 0 allows nothing.",
+        ),
         top(unless(&["false"]), "otel.log_user_prompt", Kind::Bool, "`false`", "Puts what people type into telemetry.")
             .not_used(TELEMETRY),
         top(FREE, "otel.environment", Kind::String, "`dev`", "The environment that telemetry names.")

@@ -17,6 +17,7 @@ fn meaning(config: &Config) -> String {
         model,
         prompt,
         compaction,
+        limits,
         documents,
         permissions,
         features,
@@ -35,7 +36,7 @@ fn meaning(config: &Config) -> String {
     } = config;
     let settings = (model, prompt, compaction, documents, permissions, tools, shell_environment, records, login);
     format!(
-        "{settings:?} {folders:?} {profile:?} {features:?} {display:?} {disallowed:?} {deprecations:?} \
+        "{settings:?} {limits:?} {folders:?} {profile:?} {features:?} {display:?} {disallowed:?} {deprecations:?} \
          {unstable_features:?}"
     )
 }

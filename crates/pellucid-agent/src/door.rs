@@ -12,6 +12,7 @@ use pellucid_protocol::event::ErrorInfo;
 use pellucid_protocol::event::Event;
 use pellucid_protocol::event::EventMessage;
 use pellucid_protocol::event::RawReasoning;
+use pellucid_protocol::failure::Failure;
 use pellucid_protocol::operation::Operation;
 use pellucid_protocol::operation::Submission;
 use pellucid_tools::desk::FromTool;
@@ -172,6 +173,7 @@ async fn serve(session: &mut Session, inside: &mut Inside) -> Result<(), FaceGon
                 let error = EventMessage::Error {
                     message: "num_turns must be >= 1".to_owned(),
                     codex_error_info: Some(ErrorInfo::ThreadRollbackFailed),
+                    failure: Failure::default(),
                 };
                 inside.events.send(&mut session.log, id.as_str(), error).await?;
             }

@@ -22,8 +22,11 @@ use pellucid_engine::turn::TurnSettings;
 use pellucid_engine::turn::Wish;
 use pellucid_model::Ask;
 use pellucid_model::Reply;
+use pellucid_model::budget::Ticket;
 use pellucid_protocol::event::ErrorInfo;
 use pellucid_protocol::event::EventMessage;
+use pellucid_protocol::failure::Failure;
+use pellucid_protocol::failure::FailureCode;
 use pellucid_protocol::id::TurnId;
 use pellucid_protocol::input::UserInput;
 use pellucid_protocol::item::Item;
@@ -290,8 +293,15 @@ impl Driver<'_> {
                 },
                 Wish::AskAgain => {
                     self.log_context();
-                    self.session.log_request(&self.input.id, Attempt::Again);
-                    self.ask(turn, AskKind::LastRequest).await;
+                    if let Some(ticket) = self.admit_again() {
+                        self.session.log_request(&self.input.id, Attempt::Again);
+                        self.ask(turn, AskKind::LastRequest, ticket).await;
+                    }
+                }
+                Wish::KeepCutOff(text) => {
+                    self.session.keep_cut_off(&self.input.id, &text);
+                    let event = EventMessage::ContextCutOff { text };
+                    inside.events.send(&mut self.session.log, self.input.id.as_str(), event).await?;
                 }
                 Wish::LeaveWebSocket => self.session.setup.model.leave_socket(),
                 Wish::Pause(pause) => {
@@ -471,9 +481,12 @@ impl Driver<'_> {
     async fn remembered(
         &mut self,
         turn: &mut Turn,
-        remembered: Remembered,
+        mut remembered: Remembered,
         inside: &Inside,
     ) -> Result<Vec<Wish>, FaceGone> {
+        let is_mistake = remembered.result.as_ref().is_err_and(|failure| failure.is_raised);
+        let fit = if is_mistake { FailureCode::Other } else { FailureCode::Overflow };
+        let code = remembered.failure.take().unwrap_or(fit);
         match self.session.remembered(remembered) {
             Ok(events) => {
                 for event in events {
@@ -482,7 +495,10 @@ impl Driver<'_> {
                 self.send(turn, inside).await?;
                 Ok(Vec::new())
             }
-            Err(message) => Ok(turn.step(Fact::ReplyFailed(ReplyError::new(ReplyErrorKind::Local, message)))),
+            Err(message) => {
+                let error = ReplyError::new(ReplyErrorKind::Local, message);
+                Ok(turn.step(Fact::ReplyFailed(error.coded(code))))
+            }
         }
     }
 
@@ -491,14 +507,34 @@ impl Driver<'_> {
         self.session.jobs.next_reply();
         // The earlier request is let go first, so that its bytes can be added to.
         self.request = None;
-        self.request = Some(self.session.request(&self.frame));
+        let request = self.session.request(&self.frame);
+        let admitted = self.session.admit(&request);
+        self.request = Some(request);
+        let ticket = match admitted {
+            Ok(ticket) => ticket,
+            Err(error) => {
+                self.session.take_request_back();
+                // The Codex CLI writes it down before it looks for the variable of a key.
+                if error.kind == ReplyErrorKind::MissingKey && self.session.setup.provider.env_key.is_some() {
+                    self.log_context();
+                }
+                self.facts.push_back(Fact::ReplyFailed(error));
+                return Ok(());
+            }
+        };
         for event in self.session.context_events() {
             inside.events.send(&mut self.session.log, self.input.id.as_str(), event).await?;
         }
         self.log_context();
         self.session.log_request(&self.input.id, Attempt::First);
-        self.ask(turn, AskKind::LastRequest).await;
+        self.ask(turn, AskKind::LastRequest, ticket).await;
         Ok(())
+    }
+
+    /// Lets the last request out once more, if it may go.
+    fn admit_again(&mut self) -> Option<Ticket> {
+        let ticket = self.session.admit_again(self.request.as_ref()?);
+        ticket.map_err(|error| self.facts.push_back(Fact::ReplyFailed(error))).ok()
     }
 
     async fn ask_for_summary(&mut self, turn: &Turn) {
@@ -509,21 +545,32 @@ impl Driver<'_> {
             SummarisedBy::Model => {
                 let frame = self.session.summary_frame(&summary.facts);
                 let request = summary.compaction.request(&frame);
+                let ticket = match self.session.admit_again(&request) {
+                    Ok(ticket) => ticket,
+                    Err(error) => return self.facts.push_back(Fact::ReplyFailed(error)),
+                };
                 self.session.log_summary_request(&self.input.id, &summary.compaction, &frame, &request);
                 self.request = Some(request);
-                self.ask(turn, AskKind::Summary).await;
+                self.ask(turn, AskKind::Summary, ticket).await;
             }
             SummarisedBy::Provider => {
                 let frame = self.session.provider_summary_frame(&summary.facts);
                 let request =
                     (summary.compaction.n_items() > 0).then(|| summary.compaction.request_without_prompt(&frame));
+                let mut ticket = None;
                 if let Some(request) = &request {
+                    match self.session.admit_again(request) {
+                        Ok(admitted) => ticket = Some(admitted),
+                        Err(error) => return self.facts.push_back(Fact::ReplyFailed(error)),
+                    }
                     self.session.log_summary_request(&self.input.id, &summary.compaction, &frame, request);
                 }
                 let (model, headers) = (self.session.setup.model.clone(), self.session.own_headers());
                 self.waiting = Waiting::Summarising(Box::pin(async move {
                     match request {
-                        Some(request) => model.compact(Ask { body: request.segments, headers, socket: None }).await,
+                        Some(request) => {
+                            model.compact(Ask { body: request.segments, headers, socket: None, ticket }).await
+                        }
                         None => Ok(Vec::new()),
                     }
                 }));
@@ -531,7 +578,7 @@ impl Driver<'_> {
         }
     }
 
-    async fn ask(&mut self, turn: &Turn, kind: AskKind) {
+    async fn ask(&mut self, turn: &Turn, kind: AskKind, ticket: Ticket) {
         let Some(request) = &self.request else {
             return;
         };
@@ -542,7 +589,8 @@ impl Driver<'_> {
         let headers = self.session.headers(&turn_headers);
         let socket = self.session.socket_ask(&self.input.id, kind);
         let model = self.session.setup.model.clone();
-        self.waiting = Waiting::Asking(Box::pin(async move { model.ask(Ask { body, headers, socket }).await }));
+        let ask = Ask { body, headers, socket, ticket: Some(ticket) };
+        self.waiting = Waiting::Asking(Box::pin(async move { model.ask(ask).await }));
         self.session.jobs.expect_commands();
     }
 
@@ -647,6 +695,7 @@ impl Driver<'_> {
                             let error = EventMessage::Error {
                                 message: "Cannot rollback while a turn is in progress.".to_owned(),
                                 codex_error_info: Some(ErrorInfo::ThreadRollbackFailed),
+                                failure: Failure::default(),
                             };
                             inside.events.send(&mut self.session.log, submission.id.as_str(), error).await?;
                         }

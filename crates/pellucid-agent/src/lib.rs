@@ -23,6 +23,7 @@ mod ghost;
 pub mod identity;
 pub mod images;
 mod jobs;
+mod least;
 pub mod log;
 pub mod login;
 pub mod mcp;

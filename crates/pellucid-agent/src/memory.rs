@@ -40,6 +40,7 @@ pub(crate) use self::history::Kept;
 pub(crate) use self::job::Done;
 pub(crate) use self::job::Job;
 pub(crate) use self::recall::Asker;
+pub(crate) use self::recall::FirstFailure;
 pub(crate) use self::recall::Remembered;
 pub(crate) use self::recall::remember;
 pub(crate) use self::recall::remember_now;
@@ -126,7 +127,7 @@ impl Memory {
 
     /// Takes over what a strategy did. Gives what is to be kept.
     pub(crate) fn take(&mut self, remembered: Remembered) -> (Result<Done, Failure>, Value) {
-        let Remembered { result, v3, vectors } = remembered;
+        let Remembered { result, v3, vectors, failure: _ } = remembered;
         if let Some(v3) = v3 {
             self.file.v3 = v3;
         }

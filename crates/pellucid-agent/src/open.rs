@@ -7,14 +7,17 @@ use std::sync::Arc;
 use jiff::Zoned;
 use pellucid_config::Config;
 use pellucid_config::Env;
+use pellucid_config::config::LimitSettings;
 use pellucid_engine::fragment::Why;
 use pellucid_engine::pack::Pack;
 use pellucid_engine::source;
 use pellucid_exec::policy::Policy;
+use pellucid_model::Budget;
 use pellucid_model::Catalogue;
 use pellucid_model::Model;
 use pellucid_model::Script;
 use pellucid_model::Transport;
+use pellucid_model::budget::Limits;
 use pellucid_model::compression::Compression;
 use pellucid_model::credentials::Login;
 use pellucid_protocol::dynamic_tool::DynamicTool;
@@ -218,6 +221,8 @@ pub fn open(plan: Plan, opening: Opening) -> Result<Session, OpenError> {
     if let Opening::Resumed { file, .. } | Opening::Forked { file, .. } = &opening {
         notices.extend(file.warning().map(|message| EventMessage::Warning { message }));
     }
+    let LimitSettings { max_tokens, max_requests } = config.limits;
+    let budget = Budget::new(Limits { max_tokens, max_requests });
     let compact_prompt = config.prompt.compact_prompt.as_ref().map(gather::provided);
     if let Err(error) = bundled::install(&config.prompt.pack, &home) {
         tracing::warn!(%error, "the skills of the pack could not be put into place");
@@ -243,7 +248,7 @@ pub fn open(plan: Plan, opening: Opening) -> Result<Session, OpenError> {
         sources,
         provider_id: asked.provider_id,
         provider: asked.provider,
-        model: asked.model,
+        model: asked.model.within(budget),
         identity,
         raw_reasoning,
         raw_items,

@@ -10,6 +10,7 @@ use pellucid_protocol::event::AgentContent;
 use pellucid_protocol::event::ErrorInfo;
 use pellucid_protocol::event::EventMessage;
 use pellucid_protocol::event::TurnItem;
+use pellucid_protocol::failure::Failure;
 use pellucid_protocol::id::TurnId;
 use pellucid_protocol::input::UserInput;
 use pellucid_protocol::item::Item;
@@ -46,6 +47,7 @@ pub(crate) async fn run(
         let error = EventMessage::Error {
             message: "Review prompt cannot be empty".to_owned(),
             codex_error_info: Some(ErrorInfo::BadRequest),
+            failure: Failure::default(),
         };
         return inside.events.send(&mut session.log, id.as_str(), error).await;
     }

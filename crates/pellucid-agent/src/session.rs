@@ -1,5 +1,6 @@
 //! A session: a conversation with its settings, and the requests it makes.
 
+mod admission;
 mod again;
 mod documents;
 mod headers;
@@ -114,11 +115,13 @@ use crate::gather::Sources;
 use crate::identity::Identity;
 use crate::images;
 use crate::jobs::Jobs;
+use crate::least::Least;
 use crate::log::Log;
 use crate::mcp::Attached;
 use crate::memory;
 use crate::memory::Asker;
 use crate::memory::Done;
+use crate::memory::FirstFailure;
 use crate::memory::Job;
 use crate::memory::Kept;
 use crate::memory::Memory;
@@ -270,6 +273,10 @@ pub struct Session {
     instructions: Vec<Fragment>,
     omissions: Vec<Omission>,
     last: Option<LastRequest>,
+    /// The one before it.
+    previous: Option<LastRequest>,
+    /// The bytes of a request whose tokens were counted, and the least that they were.
+    counted: Option<(u64, u64)>,
     /// How many requests were made.
     n_requests: u64,
     /// The file that its history is from, until the first request.
@@ -471,6 +478,8 @@ impl Session {
             instructions: context.instructions.clone(),
             omissions,
             last: None,
+            previous: None,
+            counted: None,
             before: facts.clone(),
             n_requests: 0,
             restored_from: None,
@@ -764,6 +773,11 @@ impl Session {
     /// The session's id.
     pub fn id(&self) -> &SessionId {
         &self.setup.session_id
+    }
+
+    /// Whether there is a file of it, so that it can be resumed.
+    pub fn is_kept(&self) -> bool {
+        self.log.is_kept()
     }
 
     /// The configuration that it runs under.

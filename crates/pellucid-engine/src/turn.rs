@@ -229,6 +229,8 @@ pub enum Wish {
     Rebuild,
     /// Put the provider's items in place of the history.
     Replace(Vec<Item>),
+    /// Keep the text of a message that broke off, beside the session, and show it.
+    KeepCutOff(String),
     /// Tell a program of the user's that the turn has its final answer.
     Notify(Option<String>),
     /// The turn is over.
@@ -329,6 +331,8 @@ struct Round {
     answers_needed: bool,
     is_complete: bool,
     last_message: Option<String>,
+    /// The text so far of a message that is not complete.
+    unfinished: String,
     plans: plan_text::PlanRound,
 }
 
@@ -451,7 +455,7 @@ impl Turn {
         match event {
             ReplyEvent::ItemAdded(item) => self.item_added(&item),
             ReplyEvent::ItemDone(item) => self.item_done(item),
-            ReplyEvent::TextDelta(delta) => match self.plan_text(&delta) {
+            ReplyEvent::TextDelta(delta) => match self.text_delta(&delta) {
                 Some(wishes) => wishes,
                 None => self.delta(|turn, item_id| EventMessage::AgentMessageContentDelta {
                     thread_id: turn.settings.session_id.clone(),
@@ -509,6 +513,11 @@ impl Turn {
         }
     }
 
+    fn text_delta(&mut self, delta: &str) -> Option<Vec<Wish>> {
+        self.round.unfinished.push_str(delta);
+        self.plan_text(delta)
+    }
+
     /// Tells once in a turn that another model answers than was asked.
     fn rerouted(&mut self, to_model: String) -> Vec<Wish> {
         if to_model.eq_ignore_ascii_case(&self.settings.model) {
@@ -539,6 +548,7 @@ impl Turn {
         } else {
             wishes.push(self.item_started(&visible));
         }
+        self.round.unfinished.clear();
         let early_text = turn_item::said(item).filter(|text| !text.is_empty());
         self.round.active = Some(visible);
         if let Some(text) = early_text {
@@ -577,6 +587,7 @@ impl Turn {
         ) {
             return Vec::new();
         }
+        self.round.unfinished.clear();
         let mut wishes = Vec::new();
         let id = self.round.active.as_ref().map(|item| item.id().to_owned());
         let visible = turn_item::visible(&item, || id.unwrap_or_else(|| self.fresh_id()));
@@ -639,6 +650,7 @@ impl Turn {
         if !self.round.calls.is_empty() {
             wishes.push(Wish::CancelTools);
         }
+        wishes.extend(self.cut_off());
         self.round = Round::default();
         if let Some(limits) = &error.rate_limits {
             self.meter.limit(limits.clone());
@@ -659,6 +671,7 @@ impl Turn {
         wishes.push(Wish::Emit(EventMessage::Error {
             message: error.message.clone(),
             codex_error_info: Some(error_info(error.kind)),
+            failure: error.failure.clone(),
         }));
         wishes.extend(self.complete(None));
         wishes
@@ -668,6 +681,9 @@ impl Turn {
     /// without it.
     fn reconnect(&mut self, error: &ReplyError, again: Wish) -> Option<Vec<Wish>> {
         let max = self.settings.stream_retries_max;
+        if error.is_unsent() {
+            return None;
+        }
         if self.retries >= max {
             if error.via != Via::WebSocket {
                 return None;
@@ -681,6 +697,7 @@ impl Turn {
             message: format!("Reconnecting... {}/{max}", self.retries),
             codex_error_info: Some(ErrorInfo::ResponseStreamDisconnected { http_status_code: None }),
             additional_details: Some(error.message.clone()),
+            plain: error.failure.plain.clone(),
         };
         let is_silent = self.retries == 1 && self.settings.first_retry == FirstRetry::Silent;
         let backoff = Pause::Backoff { attempt: self.retries };
@@ -688,8 +705,15 @@ impl Turn {
         Some((!is_silent).then_some(Wish::Emit(told)).into_iter().chain([pause]).collect())
     }
 
+    /// Keeps the text of a message that will not be completed.
+    fn cut_off(&mut self) -> Option<Wish> {
+        let text = std::mem::take(&mut self.round.unfinished);
+        (!text.trim().is_empty()).then_some(Wish::KeepCutOff(text))
+    }
+
     fn interrupted(&mut self, running: &[(usize, Duration)]) -> Vec<Wish> {
         let mut wishes = vec![Wish::CancelTools];
+        wishes.extend(self.cut_off());
         for (index, open) in self.round.calls.iter_mut().enumerate().skip(self.round.n_recorded) {
             let after = running.iter().find(|(n, _)| *n == index).map(|(_, after)| *after);
             let answer = match open.finished.take() {
@@ -785,6 +809,8 @@ fn error_info(kind: ReplyErrorKind) -> ErrorInfo {
         | ReplyErrorKind::UnexpectedStatus
         | ReplyErrorKind::InvalidRequest
         | ReplyErrorKind::MissingKey
+        | ReplyErrorKind::Unreachable
+        | ReplyErrorKind::Budget
         | ReplyErrorKind::Local => ErrorInfo::Other,
     }
 }

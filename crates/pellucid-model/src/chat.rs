@@ -370,7 +370,8 @@ impl Chunk {
         let message = text("message").or(error.as_str()).or(self.message.as_deref()).unwrap_or_default();
         let code = text("code").or(text("type"));
         if overflow::is_told(message) || code.is_some_and(overflow::is_told) {
-            return Some(failure::context_window_exceeded());
+            let message = Some(message.to_owned());
+            return Some(responses::said(failure::context_window_exceeded(), message, failure::OVERFLOW_ADVICE));
         }
         Some(responses::reported(code, Some(message.to_owned())))
     }

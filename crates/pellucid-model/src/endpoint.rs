@@ -19,6 +19,9 @@ use pellucid_protocol::reply::ReplyError;
 use pellucid_protocol::reply::ReplyErrorKind;
 use reqwest::Url;
 
+use crate::credentials;
+use crate::key_origin::KeyOrigin;
+use crate::key_origin::missing_key_advice;
 use crate::provider::DEFAULT_BASE_URL;
 use crate::provider::LOCAL_SERVERS;
 use crate::provider::MESSAGES_BASE_URL;
@@ -40,6 +43,9 @@ pub struct Endpoint {
     url: Url,
     headers: HeaderMap,
     token: Option<Secret>,
+    key_origin: KeyOrigin,
+    /// Why nothing can be sent, if that is certain before it is tried.
+    hindrance: Option<ReplyError>,
     /// Knows what nobody should see: the key, and values of headers and parameters that may be one.
     redactor: Arc<Redactor>,
     /// The header that carries the key.
@@ -61,7 +67,7 @@ impl Endpoint {
         env: &dyn Fn(&str) -> Option<String>,
     ) -> Result<Self, ReplyError> {
         let address = address(provider);
-        let token = token(provider, session_key, env);
+        let token = token(provider, session_key.clone(), env);
         let key = token.iter().flatten().cloned();
         let redactor = Redactor::new(key.chain(secrets(provider, env)));
         let wrong = |why: String| {
@@ -72,10 +78,15 @@ impl Endpoint {
         if !matches!(url.scheme(), "http" | "https") {
             return Err(wrong("must begin with http:// or https://".to_owned()));
         }
+        let headers = headers(provider, env);
+        let has_written = !secrets(provider, env).is_empty();
+        let key_origin = key_origin(provider, session_key.as_ref(), has_written, env);
         Ok(Self {
             url,
-            headers: headers(provider, env),
+            headers,
             token: token?,
+            hindrance: hindrance(provider, &key_origin),
+            key_origin,
             redactor: Arc::new(redactor),
             token_header: token_header(provider),
             wire: provider.wire_api,
@@ -88,6 +99,26 @@ impl Endpoint {
     /// The address of the wire, query included, as it was configured.
     pub fn address(&self) -> &str {
         &self.address
+    }
+
+    /// Whether something may be sent.
+    ///
+    /// # Errors
+    ///
+    /// When it is certain that the provider would refuse it.
+    pub(crate) fn ready(&self) -> Result<&Self, ReplyError> {
+        self.hindrance.as_ref().map_or(Ok(self), |error| Err(error.clone()))
+    }
+
+    /// Where the key is from.
+    pub(crate) fn key_origin(&self) -> &KeyOrigin {
+        &self.key_origin
+    }
+
+    /// The server's name and port, for messages.
+    pub(crate) fn host(&self) -> String {
+        let host = self.url.host_str().unwrap_or_default();
+        self.url.port().map_or_else(|| host.to_owned(), |port| format!("{host}:{port}"))
     }
 
     pub(crate) fn wire(&self) -> WireApi {
@@ -291,6 +322,40 @@ fn token(
         return Ok(Some(token.clone()));
     }
     Ok(session_key.filter(|_| provider.wire_api != WireApi::Messages))
+}
+
+/// Where the key that [`token`] gives is from.
+fn key_origin(
+    provider: &Provider,
+    session_key: Option<&Secret>,
+    has_written: bool,
+    env: &dyn Fn(&str) -> Option<String>,
+) -> KeyOrigin {
+    if let Some(variable) = &provider.env_key {
+        return KeyOrigin::Variable(variable.clone());
+    }
+    if provider.experimental_bearer_token.is_some() {
+        return KeyOrigin::Written;
+    }
+    match session_key.filter(|_| provider.wire_api != WireApi::Messages) {
+        Some(key) if credentials::variable_key(env).is_some_and(|it| it.reveal() == key.reveal()) => {
+            KeyOrigin::Variable(credentials::KEY_VARIABLE.to_owned())
+        }
+        Some(_) => KeyOrigin::Login,
+        None if has_written => KeyOrigin::Settings,
+        None => KeyOrigin::Nowhere(provider.wire_api),
+    }
+}
+
+/// A public provider answers nobody without a key. A server at an address that somebody wrote may.
+fn hindrance(provider: &Provider, key_origin: &KeyOrigin) -> Option<ReplyError> {
+    let is_public = non_blank(provider.base_url.clone()).is_none();
+    let is_without = matches!(key_origin, KeyOrigin::Nowhere(_));
+    (is_public && is_without).then(|| {
+        let (name, advice) = (&provider.name, missing_key_advice(provider.wire_api));
+        let message = format!("there is no key for the provider `{name}`, so nothing was sent: {advice}");
+        ReplyError::new(ReplyErrorKind::MissingKey, message)
+    })
 }
 
 /// The header that carries the key: a written bearer token is one on every wire.

@@ -1,7 +1,8 @@
 //! Why there is no reply: the kinds of trouble and the words for them.
 //!
 //! A table from statuses and codes to kinds. The words of the fixed sentences are here and nowhere
-//! else.
+//! else. The message of an error has the words that programs know from the Codex CLI; beside it stands
+//! what a person reads, with the server's own words and what to do.
 //!
 //! Not here: whether to ask again (the kind says it) and errors inside a stream
 //! ([`crate::responses`]).
@@ -9,16 +10,22 @@
 use http::HeaderMap;
 use http::StatusCode;
 use jiff::Zoned;
+use pellucid_protocol::failure::FailureCode;
 use pellucid_protocol::reply::ReplyError;
 use pellucid_protocol::reply::ReplyErrorKind;
 use serde_json::Value;
 
+use crate::key_origin::KeyOrigin;
+use crate::overflow;
 use crate::rate_limit;
 use crate::rate_limit::text;
 use crate::usage_limit;
 
 /// How much of a body that is not JSON is shown.
 const BODY_BYTES_SHOWN: usize = 1000;
+
+/// What stands for a body that says nothing.
+const UNKNOWN: &str = "Unknown error";
 
 /// The phrase by which a server says that a picture is none.
 const INVALID_IMAGE_PHRASE: &str = "The image data you provided does not represent a valid image";
@@ -36,12 +43,24 @@ pub struct Refusal<'a> {
     pub body: &'a str,
     /// The time here, for sentences about "when".
     pub now: &'a Zoned,
+    /// Where the key of the request is from, if that is known.
+    pub key: Option<&'a KeyOrigin>,
 }
 
 /// What a response that is no reply means.
 pub fn refused(refusal: &Refusal<'_>) -> ReplyError {
     let json: Option<Value> = serde_json::from_str(refusal.body).ok();
-    let error = |key: &str| json.as_ref().and_then(|json| json.get("error")?.get(key)?.as_str());
+    let error = meaning(refusal, json.as_ref());
+    let code = code(refusal, json.as_ref(), &error);
+    let error = error.coded(code);
+    match plain(refusal, json.as_ref(), &error) {
+        Some(text) => error.plainly(text),
+        None => error,
+    }
+}
+
+fn meaning(refusal: &Refusal<'_>, json: Option<&Value>) -> ReplyError {
+    let error = |key: &str| json.and_then(|json| json.get("error")?.get(key)?.as_str());
     match refusal.status {
         StatusCode::BAD_REQUEST if refusal.body.contains(INVALID_IMAGE_PHRASE) => invalid_image(),
         StatusCode::BAD_REQUEST => ReplyError::new(ReplyErrorKind::InvalidRequest, refusal.body),
@@ -50,7 +69,7 @@ pub fn refused(refusal: &Refusal<'_>) -> ReplyError {
             server_overloaded()
         }
         StatusCode::TOO_MANY_REQUESTS => match error("type") {
-            Some("usage_limit_reached") => usage_limit_reached(refusal, json.as_ref()),
+            Some("usage_limit_reached") => usage_limit_reached(refusal, json),
             Some("usage_not_included") => usage_not_included(),
             _ => retry_limit(refusal),
         },
@@ -58,12 +77,107 @@ pub fn refused(refusal: &Refusal<'_>) -> ReplyError {
     }
 }
 
+/// What programs are told of it: statuses and codes tell more than the kinds do.
+fn code(refusal: &Refusal<'_>, json: Option<&Value>, error: &ReplyError) -> FailureCode {
+    let says = |phrases: &[&str]| {
+        let body = refusal.body.to_ascii_lowercase();
+        phrases.iter().any(|phrase| body.contains(phrase))
+    };
+    let is_refusal = matches!(error.kind, ReplyErrorKind::InvalidRequest | ReplyErrorKind::UnexpectedStatus);
+    match refusal.status {
+        StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN => FailureCode::Auth,
+        StatusCode::PAYMENT_REQUIRED => FailureCode::Quota,
+        status if status.is_client_error() && is_quota(json) => FailureCode::Quota,
+        StatusCode::TOO_MANY_REQUESTS if says(&["exceeded your current quota"]) => FailureCode::Quota,
+        StatusCode::BAD_REQUEST if says(&["credit balance is too low"]) => FailureCode::Quota,
+        status if status.is_client_error() && is_refusal && overflow::is_told(refusal.body) => FailureCode::Overflow,
+        StatusCode::REQUEST_TIMEOUT => FailureCode::Provider,
+        status if status.is_client_error() && is_refusal => FailureCode::Other,
+        _ => error.failure.code,
+    }
+}
+
+/// Whether a body says by its code that the account has nothing left, as OpenAI, Anthropic and those that follow them
+/// do.
+fn is_quota(json: Option<&Value>) -> bool {
+    const CODES: [&str; 3] = ["insufficient_quota", "billing_hard_limit_reached", "billing_error"];
+    let error = |key: &str| json.and_then(|json| json.get("error")?.get(key)?.as_str());
+    ["code", "type"].into_iter().filter_map(error).any(|code| CODES.contains(&code))
+}
+
+/// What a person reads: what happened, in the server's own words, and what to do. Nothing where the message is that.
+fn plain(refusal: &Refusal<'_>, json: Option<&Value>, error: &ReplyError) -> Option<String> {
+    let Refusal { status, headers, .. } = *refusal;
+    let key = || refusal.key.map(KeyOrigin::advice).unwrap_or_default();
+    let (what, advice) = match (error.kind, error.failure.code) {
+        (
+            ReplyErrorKind::UsageLimitReached | ReplyErrorKind::UsageNotIncluded | ReplyErrorKind::ServerOverloaded,
+            _,
+        ) => return None,
+        (_, FailureCode::Auth) if is_blocked(refusal) => return None,
+        (_, FailureCode::Auth) if status == StatusCode::UNAUTHORIZED => ("the provider refused the key", key()),
+        (_, FailureCode::Auth) => ("the provider does not allow this", key()),
+        (_, FailureCode::Quota) => (
+            "the account's quota is used up",
+            "check the plan and the billing details of the account that the key belongs to".to_owned(),
+        ),
+        (_, FailureCode::Overflow) => ("the prompt is longer than the model's window", OVERFLOW_ADVICE.to_owned()),
+        (ReplyErrorKind::InvalidImage, _) => ("the provider refused an image", "remove it and try again".to_owned()),
+        (ReplyErrorKind::RetryLimit { .. }, _) => {
+            ("the provider limits how often it is asked", wait_advice(text(headers, "retry-after").as_deref()))
+        }
+        (ReplyErrorKind::InternalServer, _) => ("the provider's server failed", String::new()),
+        (_, _) if status == StatusCode::NOT_FOUND => (
+            "the provider has nothing there",
+            "check the model's name, and base_url and wire_api of the provider".to_owned(),
+        ),
+        (_, _) if status.is_client_error() => ("the provider refused the request", String::new()),
+        (_, _) if status.is_redirection() => (
+            "the provider sends the request elsewhere, which is not followed",
+            "write the address where it answers as base_url".to_owned(),
+        ),
+        (_, _) => ("the provider's server failed", String::new()),
+    };
+    let mut text = format!("{what} ({status}): {}{}", server_words(refusal.body, json), facts(refusal));
+    if !advice.is_empty() {
+        text.push_str("; ");
+        text.push_str(&advice);
+    }
+    Some(text)
+}
+
+/// What to do about a prompt that is too long.
+pub const OVERFLOW_ADVICE: &str =
+    "start a new session, or make this one shorter with `pellucid compact` or a smaller prompt";
+
+fn wait_advice(retry_after: Option<&str>) -> String {
+    match retry_after.and_then(|value| value.trim().parse::<f64>().ok()).filter(|seconds| seconds.is_finite()) {
+        Some(seconds) => format!("the provider asks to wait {seconds} s before the next request"),
+        None => "wait a little before you try again".to_owned(),
+    }
+}
+
+/// The server's own words: the message in its JSON, or its text.
+fn server_words(body: &str, json: Option<&Value>) -> String {
+    let inner = |json: &Value| -> Option<String> {
+        let error = json.get("error").unwrap_or(json);
+        let text = error.as_str().or_else(|| ["message", "detail"].iter().find_map(|key| error.get(*key)?.as_str()));
+        text.map(str::to_owned)
+    };
+    let message = json.and_then(inner);
+    let start = body.trim_start().get(..20).unwrap_or(body).to_ascii_lowercase();
+    if message.is_none() && (start.starts_with("<!doctype html") || start.starts_with("<html")) {
+        return "it answered with a web page".to_owned();
+    }
+    match shown_body(body, message.as_deref()) {
+        unknown if unknown == UNKNOWN => "it gave no reason".to_owned(),
+        words => words,
+    }
+}
+
 /// 500.
 fn internal_server() -> ReplyError {
-    ReplyError::new(
-        ReplyErrorKind::InternalServer,
-        "The model's server is under heavy demand and fails now and then; trying again may help.",
-    )
+    ReplyError::new(ReplyErrorKind::InternalServer, "The provider's server failed; trying again may help.")
 }
 
 /// A picture was refused.
@@ -129,24 +243,30 @@ fn retry_limit(refusal: &Refusal<'_>) -> ReplyError {
 }
 
 fn unexpected_status(refusal: &Refusal<'_>, error_message: Option<&str>) -> ReplyError {
-    let Refusal { status, headers, body, .. } = *refusal;
-    let blocked = status == StatusCode::FORBIDDEN && body.contains("Cloudflare") && body.contains("blocked");
-    let mut message = if blocked {
+    let Refusal { status, body, .. } = *refusal;
+    let mut message = if is_blocked(refusal) {
         format!("Cloudflare blocked the access, which often happens in a restricted region (status {status})")
     } else {
         format!("unexpected status {status}: {}", shown_body(body, error_message))
     };
+    message.push_str(&facts(refusal));
+    ReplyError::new(ReplyErrorKind::UnexpectedStatus, message)
+}
+
+fn is_blocked(refusal: &Refusal<'_>) -> bool {
+    let Refusal { status, body, .. } = *refusal;
+    status == StatusCode::FORBIDDEN && body.contains("Cloudflare") && body.contains("blocked")
+}
+
+/// Where it came from and by what the provider finds it again, as far as that is known.
+fn facts(refusal: &Refusal<'_>) -> String {
     let facts = [
         ("url", refusal.address.map(str::to_owned)),
-        ("cf-ray", text(headers, "cf-ray")),
-        ("request id", request_id(headers)),
+        ("cf-ray", text(refusal.headers, "cf-ray")),
+        ("request id", request_id(refusal.headers)),
     ];
-    for (name, value) in facts {
-        if let Some(value) = value {
-            message.push_str(&format!(", {name}: {value}"));
-        }
-    }
-    ReplyError::new(ReplyErrorKind::UnexpectedStatus, message)
+    let known = facts.into_iter().filter_map(|(name, value)| Some(format!(", {name}: {}", value?)));
+    known.collect()
 }
 
 fn shown_body(body: &str, error_message: Option<&str>) -> String {
@@ -155,7 +275,7 @@ fn shown_body(body: &str, error_message: Option<&str>) -> String {
     }
     let body = body.trim();
     if body.is_empty() {
-        "Unknown error".to_owned()
+        UNKNOWN.to_owned()
     } else if body.len() > BODY_BYTES_SHOWN {
         format!("{}...", &body[..body.floor_char_boundary(BODY_BYTES_SHOWN)])
     } else {

@@ -12,6 +12,7 @@
 #![cfg_attr(test, allow(clippy::needless_pass_by_value, reason = "check helpers take what they expect by value"))]
 
 mod body;
+pub mod budget;
 pub mod catalogue;
 pub mod chat;
 pub mod compression;
@@ -21,6 +22,7 @@ mod embeddings;
 pub mod endpoint;
 pub mod failure;
 mod held;
+pub mod key_origin;
 pub mod local;
 pub mod messages;
 pub mod model;
@@ -37,8 +39,10 @@ pub mod script;
 pub mod socket;
 pub mod sse;
 pub mod transport;
+mod trouble;
 mod usage_limit;
 
+pub use budget::Budget;
 pub use catalogue::Catalogue;
 pub use endpoint::Endpoint;
 pub use model::Ask;

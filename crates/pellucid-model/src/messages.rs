@@ -9,6 +9,7 @@
 
 use std::collections::BTreeMap;
 
+use pellucid_protocol::failure::FailureCode;
 use pellucid_protocol::item::Item;
 use pellucid_protocol::item::ReasoningSummaryPart;
 use pellucid_protocol::reply::ReplyError;
@@ -23,6 +24,7 @@ use crate::failure;
 use crate::held::Answer;
 use crate::held::Held;
 use crate::overflow;
+use crate::responses::said;
 
 /// A decoder in the middle of a stream.
 #[derive(Debug, Default)]
@@ -401,9 +403,16 @@ impl Fault {
     fn meaning(self) -> ReplyError {
         let message = self.message.unwrap_or_default();
         match self.kind.as_deref() {
-            _ if overflow::is_told(&message) => failure::context_window_exceeded(),
-            Some("billing_error") => failure::quota_exceeded(),
-            Some("invalid_request_error" | "authentication_error" | "permission_error" | "not_found_error") => {
+            _ if overflow::is_told(&message) => {
+                said(failure::context_window_exceeded(), Some(message), failure::OVERFLOW_ADVICE)
+            }
+            Some("billing_error") => {
+                said(failure::quota_exceeded(), Some(message), "check the account's plan and billing details")
+            }
+            Some("authentication_error" | "permission_error") => {
+                ReplyError::new(ReplyErrorKind::InvalidRequest, message).coded(FailureCode::Auth)
+            }
+            Some("invalid_request_error" | "not_found_error") => {
                 ReplyError::new(ReplyErrorKind::InvalidRequest, message)
             }
             // Overload and limits of rate pass, and so does what is not known.

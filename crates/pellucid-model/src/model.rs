@@ -14,6 +14,7 @@ use http::HeaderMap;
 use http::HeaderValue;
 use http::header::ACCEPT;
 use http::header::CONTENT_ENCODING;
+use http::header::CONTENT_TYPE;
 use pellucid_protocol::item::Item;
 use pellucid_protocol::provider::Provider;
 use pellucid_protocol::provider::WireApi;
@@ -26,6 +27,8 @@ use tokio::time::Instant;
 use tokio::time::timeout;
 use tokio::time::timeout_at;
 
+use crate::budget::Budget;
+use crate::budget::Ticket;
 use crate::compression;
 use crate::compression::Compression;
 use crate::decoder::Decoder;
@@ -37,6 +40,7 @@ use crate::recording::Recorder;
 use crate::recording::Tape;
 use crate::redactor::Redactor;
 use crate::response_headers;
+use crate::responses;
 use crate::script::Played;
 use crate::script::Script;
 use crate::socket::SocketAsk;
@@ -48,6 +52,9 @@ use crate::transport::Transport;
 use crate::transport::with_causes;
 use pellucid_protocol::secret::Secret;
 
+/// What a person is told of a web page in place of a reply.
+const PAGE: &str = "the server answered with a web page in place of a reply; check the provider's base_url";
+
 /// How long a provider's summary may be.
 const SUMMARY_BYTES_MAX: usize = 64 << 20;
 
@@ -56,6 +63,7 @@ const SUMMARY_BYTES_MAX: usize = 64 << 20;
 pub struct Model {
     kind: Kind,
     recorder: Option<Recorder>,
+    budget: Budget,
 }
 
 #[derive(Debug, Clone)]
@@ -74,7 +82,7 @@ enum Kind {
 }
 
 /// One request.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Default)]
 pub struct Ask {
     /// The body in shared segments.
     pub body: Vec<Bytes>,
@@ -82,6 +90,8 @@ pub struct Ask {
     pub headers: Vec<(String, String)>,
     /// How it may go over a WebSocket, if it may.
     pub socket: Option<SocketAsk>,
+    /// What [`Model::admit`] gave for it; without one it is let out when it is asked.
+    pub ticket: Option<Ticket>,
 }
 
 impl Model {
@@ -94,12 +104,37 @@ impl Model {
     ) -> Self {
         let endpoint = Arc::new(Endpoint::resolve(provider, session_key, env));
         let (compression, sockets) = (Compression::None, Sockets::default());
-        Self { kind: Kind::Http { transport, endpoint, compression, sockets }, recorder: None }
+        let kind = Kind::Http { transport, endpoint, compression, sockets };
+        Self { kind, recorder: None, budget: Budget::default() }
     }
 
     /// The embedded model that plays a script.
     pub fn scripted(script: Script) -> Self {
-        Self { kind: Kind::Scripted { script: Arc::new(script), n_asked: Arc::default() }, recorder: None }
+        let kind = Kind::Scripted { script: Arc::new(script), n_asked: Arc::default() };
+        Self { kind, recorder: None, budget: Budget::default() }
+    }
+
+    /// The same model, with requests only as far as a budget goes.
+    #[must_use]
+    pub fn within(self, budget: Budget) -> Self {
+        Self { budget, ..self }
+    }
+
+    /// How much may be asked for. Clones of a model share what is spent.
+    pub fn budget(&self) -> &Budget {
+        &self.budget
+    }
+
+    /// Lets a request out that costs at least so many tokens.
+    ///
+    /// # Errors
+    ///
+    /// When it cannot go out: the settings do not work, there is no key, or a limit is reached.
+    pub fn admit(&self, least: u64) -> Result<Ticket, ReplyError> {
+        if let Kind::Http { endpoint, .. } = &self.kind {
+            usable(endpoint)?;
+        }
+        self.budget.admit(least)
     }
 
     /// The same model, with the bodies of requests compressed like this.
@@ -179,10 +214,21 @@ impl Model {
         }
     }
 
-    async fn begin(&self, request: Ask) -> Result<Reply, ReplyError> {
+    async fn begin(&self, mut request: Ask) -> Result<Reply, ReplyError> {
+        let mut ticket = request.ticket.take().map_or_else(|| self.admit(0), Ok)?;
+        match self.connect(request, &ticket).await {
+            Ok(reply) => Ok(Reply { ticket: Some(ticket), ..reply }),
+            Err(error) => {
+                ticket.refund();
+                Err(error)
+            }
+        }
+    }
+
+    async fn connect(&self, request: Ask, ticket: &Ticket) -> Result<Reply, ReplyError> {
         match &self.kind {
             Kind::Http { transport, endpoint, compression, sockets } => {
-                let endpoint = Result::as_ref(endpoint).map_err(ReplyError::clone)?;
+                let endpoint = usable(endpoint)?;
                 if let Some(ask) =
                     request.socket.as_ref().filter(|_| sockets.are_used() && endpoint.wire() == WireApi::Responses)
                 {
@@ -193,10 +239,12 @@ impl Model {
                 }
                 let mut headers = endpoint.request_headers(&request.headers);
                 let body = compress(*compression, request.body, &mut headers)?;
-                let sent = transport.send(endpoint, &headers, body).await;
+                let sent = transport.send(endpoint, &headers, body, ticket).await;
                 let response = sent.map_err(|error| overflow::recognised(endpoint.wire(), error))?;
                 let events = response_headers::events(response.headers());
+                let content_type = response.headers().get(CONTENT_TYPE).map(HeaderValue::as_bytes);
                 let stream = HttpStream {
+                    is_page: content_type.is_some_and(|it| it.to_ascii_lowercase().starts_with(b"text/html")),
                     transport: transport.clone(),
                     response,
                     decoder: sse::Decoder::with_limits(transport.stream_limits()),
@@ -232,20 +280,30 @@ impl Model {
         summary
     }
 
-    async fn summarise(&self, request: Ask) -> Result<Vec<Item>, ReplyError> {
+    async fn summarise(&self, mut request: Ask) -> Result<Vec<Item>, ReplyError> {
+        let mut ticket = request.ticket.take().map_or_else(|| self.admit(0), Ok)?;
         let (transport, endpoint) = match &self.kind {
             Kind::Http { transport, endpoint, .. } => (transport, endpoint),
             Kind::Scripted { script, n_asked } => {
                 return script.play_summary(n_asked.fetch_add(1, Ordering::Relaxed) + 1).await;
             }
         };
-        let endpoint = Result::as_ref(endpoint).map_err(ReplyError::clone)?.for_compaction()?;
+        let endpoint = usable(endpoint)?.for_compaction()?;
         let mut headers = endpoint.request_headers(&request.headers);
         headers.insert(ACCEPT, HeaderValue::from_static("*/*"));
-        let response = transport.send(&endpoint, &headers, request.body).await?;
+        let response = match transport.send(&endpoint, &headers, request.body, &ticket).await {
+            Ok(response) => response,
+            Err(error) => {
+                ticket.refund();
+                return Err(error);
+            }
+        };
         let body = read_whole(response, endpoint.idle_timeout()).await?;
         let summary: Summary = serde_json::from_slice(&body)
             .map_err(|error| ReplyError::stream(format!("the summary cannot be read: {error}")))?;
+        if let Some(usage) = summary.usage {
+            ticket.settle(&usage.into());
+        }
         Ok(summary.output)
     }
 }
@@ -288,19 +346,28 @@ impl Model {
             let message = "the embedded model makes no vectors; write `vectors = \"lexical\"` under [memory]";
             return Err(ReplyError::new(ReplyErrorKind::Local, message));
         };
-        let endpoint = Result::as_ref(endpoint).map_err(ReplyError::clone)?.for_embeddings()?;
+        let endpoint = usable(endpoint)?.for_embeddings()?;
         let mut headers = endpoint.request_headers(headers);
         headers.insert(ACCEPT, HeaderValue::from_static("application/json"));
-        let response = transport.send(&endpoint, &headers, vec![embeddings::body(model, texts)]).await?;
+        // A text has at least one token.
+        let ticket = self.admit(texts.len() as u64)?;
+        let response = transport.send(&endpoint, &headers, vec![embeddings::body(model, texts)], &ticket).await?;
         let body = read_whole(response, endpoint.idle_timeout()).await?;
         embeddings::vectors(&body, texts.len()).map_err(|error| ReplyError::new(ReplyErrorKind::InvalidRequest, error))
     }
+}
+
+/// Where requests go, if any may.
+fn usable(endpoint: &Result<Endpoint, ReplyError>) -> Result<&Endpoint, ReplyError> {
+    endpoint.as_ref().map_err(ReplyError::clone)?.ready()
 }
 
 /// The answer of a provider that summarises.
 #[derive(Deserialize)]
 struct Summary {
     output: Vec<Item>,
+    #[serde(default)]
+    usage: Option<responses::Usage>,
 }
 
 async fn read_whole(mut response: Response, idle_timeout: Duration) -> Result<Vec<u8>, ReplyError> {
@@ -326,6 +393,7 @@ pub struct Reply {
     source: Source,
     listener: Option<Listener>,
     redactor: Arc<Redactor>,
+    ticket: Option<Ticket>,
 }
 
 #[derive(Debug)]
@@ -347,6 +415,8 @@ struct HttpStream {
     response: Response,
     decoder: sse::Decoder,
     idle_timeout: Duration,
+    /// Whether the server says that it is a web page.
+    is_page: bool,
     /// When the stream counts as silent. Kept across calls, so that a caller who stops waiting and
     /// comes back does not start the wait anew.
     silent_until: Option<Instant>,
@@ -365,6 +435,7 @@ impl Reply {
             source,
             listener: None,
             redactor: Arc::default(),
+            ticket: None,
         }
     }
 
@@ -373,6 +444,9 @@ impl Reply {
     /// A call that is dropped while it waits loses nothing.
     pub async fn next(&mut self) -> Option<Result<ReplyEvent, ReplyError>> {
         let next = self.advance().await.map(|next| next.map_err(|error| self.redactor.error(error)));
+        if let (Some(ticket), Some(Ok(ReplyEvent::Completed { usage: Some(usage), .. }))) = (&mut self.ticket, &next) {
+            ticket.settle(usage);
+        }
         if let (Some(listener), Some(next)) = (&mut self.listener, &next) {
             listener.hear(next);
         }
@@ -415,8 +489,12 @@ impl Reply {
             match payload {
                 Ok(Some(payload)) => self.failed = self.decoder.decode(&payload, &mut self.ready).err(),
                 Ok(None) => {
-                    self.source = Source::Over;
-                    self.failed = self.decoder.finish(&mut self.ready).err();
+                    let source = std::mem::replace(&mut self.source, Source::Over);
+                    let failed = self.decoder.finish(&mut self.ready).err();
+                    self.failed = match source {
+                        Source::Http(stream) if stream.is_page => failed.map(|error| error.plainly(PAGE)),
+                        _ => failed,
+                    };
                 }
                 Err(error) => {
                     self.source = Source::Over;

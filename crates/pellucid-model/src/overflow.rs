@@ -29,7 +29,7 @@ pub(crate) fn is_told(text: &str) -> bool {
 pub(crate) fn recognised(wire: WireApi, error: ReplyError) -> ReplyError {
     let is_refusal = matches!(error.kind, ReplyErrorKind::InvalidRequest | ReplyErrorKind::UnexpectedStatus);
     if wire != WireApi::Responses && is_refusal && is_told(&error.message) {
-        return failure::context_window_exceeded();
+        return ReplyError { failure: error.failure, ..failure::context_window_exceeded() };
     }
     error
 }

@@ -3,6 +3,7 @@
 //! A key may be split over the pieces in which a text arrives, so pieces that belong together are
 //! looked at together.
 
+use pellucid_protocol::failure::Failure;
 use pellucid_protocol::reply::ReplyError;
 use pellucid_protocol::reply::ReplyEvent;
 use pellucid_protocol::secret::Secret;
@@ -84,7 +85,9 @@ impl Redactor {
 
     /// Blanks keys in what a server or a connection said, and who logs in in every address there.
     pub(crate) fn error(&self, error: ReplyError) -> ReplyError {
-        ReplyError { message: without_logins(&self.text(error.message)), ..error }
+        let blanked = |text: String| without_logins(&self.text(text));
+        let failure = Failure { plain: error.failure.plain.map(blanked), ..error.failure };
+        ReplyError { message: blanked(error.message), failure, ..error }
     }
 
     fn has_key(&self, text: &str) -> bool {

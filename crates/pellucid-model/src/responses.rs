@@ -173,8 +173,9 @@ struct Done {
     usage: Option<Usage>,
 }
 
+/// What a response cost.
 #[derive(Deserialize)]
-struct Usage {
+pub(crate) struct Usage {
     input_tokens: i64,
     #[serde(default)]
     input_tokens_details: Option<InputDetails>,
@@ -253,8 +254,10 @@ fn failed(response: Option<&RawValue>) -> ReplyError {
 /// What an error that a stream reports means, by its code.
 pub(crate) fn reported(code: Option<&str>, message: Option<String>) -> ReplyError {
     match code {
-        Some("context_length_exceeded") => failure::context_window_exceeded(),
-        Some("insufficient_quota") => failure::quota_exceeded(),
+        Some("context_length_exceeded") => said(failure::context_window_exceeded(), message, failure::OVERFLOW_ADVICE),
+        Some("insufficient_quota") => {
+            said(failure::quota_exceeded(), message, "check the account's plan and billing details")
+        }
         Some("usage_not_included") => failure::usage_not_included(),
         Some("server_is_overloaded" | "slow_down") => failure::server_overloaded(),
         Some("invalid_prompt") => {
@@ -265,6 +268,14 @@ pub(crate) fn reported(code: Option<&str>, message: Option<String>) -> ReplyErro
             let retry_after = if code == Some("rate_limit_exceeded") { wished_delay(&message) } else { None };
             ReplyError { retry_after, ..ReplyError::stream(message) }
         }
+    }
+}
+
+/// An error whose fixed sentence a person reads in the server's own words, where there are any.
+pub(crate) fn said(error: ReplyError, message: Option<String>, advice: &str) -> ReplyError {
+    match message.filter(|message| !message.trim().is_empty()) {
+        Some(message) => error.plainly(format!("{message}; {advice}")),
+        None => error,
     }
 }
 

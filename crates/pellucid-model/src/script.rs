@@ -247,6 +247,7 @@ impl Script {
                 headers: &HeaderMap::new(),
                 body,
                 now: &Zoned::now(),
+                key: None,
             }));
         }
         Ok(reply)

@@ -205,7 +205,7 @@ async fn connect(way: &Way<'_>, ask: &SocketAsk) -> Result<Option<Box<Idle>>, Re
         StatusCode::UPGRADE_REQUIRED => return Ok(None),
         _ => {
             let address = way.endpoint.socket_address();
-            return Err(transport::refused(response, &address, way.endpoint.idle_timeout()).await);
+            return Err(transport::refused(response, way.endpoint, &address).await);
         }
     }
     let accepted = response.headers().get(header::SEC_WEBSOCKET_ACCEPT);

@@ -2,11 +2,14 @@
 //!
 //! Connections are kept. What TLS needs (a provider of cryptography, the system's certificates) is
 //! made ready once, and only when an address is `https`. A request is sent again after a server's
-//! error or a broken connection; a status that blames the request is final.
+//! error or a broken connection; a status that blames the request is final. So is a connection that
+//! cannot be made to a server that never answered this process: its address or certificate is wrong,
+//! or it does not run. One that answered before may be starting again.
 //!
 //! Not here: reading the stream of a response ([`crate::model`]), asking again once a stream has
 //! begun (the turn does).
 
+use std::collections::BTreeSet;
 use std::error::Error;
 use std::io;
 use std::sync::Arc;
@@ -30,11 +33,13 @@ use tokio::task::yield_now;
 use tokio::time::timeout;
 
 use crate::body::Segments;
+use crate::budget::Ticket;
 use crate::endpoint::Endpoint;
 use crate::failure;
 use crate::failure::Refusal;
 use crate::retry::Backoff;
 use crate::sse;
+use crate::trouble;
 
 /// The delay before the first retry.
 pub const BACKOFF_BASE: Duration = Duration::from_millis(200);
@@ -68,6 +73,8 @@ struct Shared {
     plain: OnceLock<Result<Client, String>>,
     tls: OnceLock<Result<Client, String>>,
     drains: Mutex<Vec<Drain>>,
+    /// The servers that answered.
+    answered: Mutex<BTreeSet<String>>,
 }
 
 /// A connection that is being made ready for its next use.
@@ -102,8 +109,9 @@ impl Transport {
 
     /// A transport that also holds less, or more, of a stream before it gives up.
     pub fn with_limits(backoff_base: Duration, stream_limits: sse::Limits) -> Self {
-        let (plain, tls, drains) = (OnceLock::new(), OnceLock::new(), Mutex::default());
-        Self { shared: Arc::new(Shared { backoff_base, stream_limits, plain, tls, drains }) }
+        let (plain, tls) = (OnceLock::new(), OnceLock::new());
+        let (drains, answered) = (Mutex::default(), Mutex::default());
+        Self { shared: Arc::new(Shared { backoff_base, stream_limits, plain, tls, drains, answered }) }
     }
 
     /// How much of a stream is held.
@@ -111,12 +119,13 @@ impl Transport {
         self.shared.stream_limits
     }
 
-    /// Sends a request, again if that may help, and waits for the head of the response.
+    /// Sends a request, again if that may help and `ticket` allows it, and waits for the head of the response.
     pub(crate) async fn send(
         &self,
         endpoint: &Endpoint,
         headers: &HeaderMap,
         body: Vec<Bytes>,
+        ticket: &Ticket,
     ) -> Result<Response, ReplyError> {
         let client = self.client(endpoint)?;
         self.drained(endpoint.url()).await;
@@ -124,7 +133,7 @@ impl Transport {
         let mut backoff = Backoff::new(self.shared.backoff_base);
         let mut n_retries = 0;
         loop {
-            let attempt = attempt(client, endpoint, headers.clone(), body.clone()).await;
+            let attempt = self.attempt(client, endpoint, headers.clone(), body.clone()).await;
             let (error, helps) = match attempt {
                 Ok(response) => return Ok(response),
                 Err(Failed::Final(error)) => (error, false),
@@ -137,7 +146,55 @@ impl Transport {
             n_retries += 1;
             tracing::debug!(n_retries, %error, "sending the request again");
             tokio::time::sleep(backoff.delay(n_retries)).await;
+            ticket.again()?;
         }
+    }
+
+    /// Sends a request once.
+    async fn attempt(
+        &self,
+        client: &Client,
+        endpoint: &Endpoint,
+        headers: HeaderMap,
+        body: Segments,
+    ) -> Result<Response, Failed> {
+        let mut request = reqwest::Request::new(http::Method::POST, endpoint.url().clone());
+        *request.headers_mut() = headers;
+        *request.body_mut() = Some(reqwest::Body::wrap(body));
+        // A server that accepts a request and then says nothing is as silent as one in mid-stream, so
+        // the same limit holds, and the same rules for asking again.
+        let Ok(sent) = timeout(endpoint.idle_timeout(), client.execute(request)).await else {
+            return Err(Failed::Final(ReplyError::stream("idle timeout waiting for SSE")));
+        };
+        let response = sent.map_err(|error| {
+            let error = self.network_error(endpoint, &error);
+            if error.is_unsent() { Failed::Final(error) } else { Failed::Passing(error) }
+        })?;
+        self.note_answer(endpoint);
+        let status = response.status();
+        if status.is_success() {
+            return Ok(response);
+        }
+        let error = refused(response, endpoint, endpoint.address()).await;
+        Err(if status.is_server_error() { Failed::Passing(error) } else { Failed::Final(error) })
+    }
+
+    /// Notes that a server answered, whatever it said.
+    fn note_answer(&self, endpoint: &Endpoint) {
+        let mut answered = self.shared.answered.lock().unwrap_or_else(PoisonError::into_inner);
+        answered.insert(origin(endpoint.url()));
+    }
+
+    fn network_error(&self, endpoint: &Endpoint, error: &reqwest::Error) -> ReplyError {
+        let Some(words) = trouble::unsent(endpoint, error) else {
+            return ReplyError::stream(with_causes(error));
+        };
+        let answered = self.shared.answered.lock().unwrap_or_else(PoisonError::into_inner);
+        let error = ReplyError::stream(&words).plainly(words);
+        if answered.contains(&origin(endpoint.url())) {
+            return error;
+        }
+        ReplyError { kind: ReplyErrorKind::Unreachable, ..error }
     }
 
     /// Asks a server to go on as a WebSocket, once, and waits for the head of the response.
@@ -147,8 +204,11 @@ impl Transport {
         let mut request = reqwest::Request::new(http::Method::GET, endpoint.url().clone());
         *request.headers_mut() = headers;
         match timeout(endpoint.idle_timeout(), client.execute(request)).await {
-            Ok(Ok(response)) => Ok(response),
-            Ok(Err(error)) => Err(network_error(endpoint, &error)),
+            Ok(Ok(response)) => {
+                self.note_answer(endpoint);
+                Ok(response)
+            }
+            Ok(Err(error)) => Err(self.network_error(endpoint, &error)),
             Err(_) => Err(ReplyError::stream("idle timeout waiting for websocket")),
         }
     }
@@ -278,30 +338,12 @@ enum Failed {
     Passing(ReplyError),
 }
 
-async fn attempt(client: &Client, endpoint: &Endpoint, headers: HeaderMap, body: Segments) -> Result<Response, Failed> {
-    let mut request = reqwest::Request::new(http::Method::POST, endpoint.url().clone());
-    *request.headers_mut() = headers;
-    *request.body_mut() = Some(reqwest::Body::wrap(body));
-    // A server that accepts a request and then says nothing is as silent as one in mid-stream, so
-    // the same limit holds, and the same rules for asking again.
-    let Ok(sent) = timeout(endpoint.idle_timeout(), client.execute(request)).await else {
-        return Err(Failed::Final(ReplyError::stream("idle timeout waiting for SSE")));
-    };
-    let response = sent.map_err(|error| Failed::Passing(network_error(endpoint, &error)))?;
-    let status = response.status();
-    if status.is_success() {
-        return Ok(response);
-    }
-    let error = refused(response, endpoint.address(), endpoint.idle_timeout()).await;
-    Err(if status.is_server_error() { Failed::Passing(error) } else { Failed::Final(error) })
-}
-
 /// What a response that is no reply means.
-pub(crate) async fn refused(response: Response, address: &str, idle_timeout: Duration) -> ReplyError {
+pub(crate) async fn refused(response: Response, endpoint: &Endpoint, address: &str) -> ReplyError {
     let (status, headers) = (response.status(), response.headers().clone());
-    let body = refusal_text(response, idle_timeout).await;
-    let refusal = Refusal { status, address: Some(address), headers: &headers, body: &body, now: &Zoned::now() };
-    failure::refused(&refusal)
+    let body = refusal_text(response, endpoint.idle_timeout()).await;
+    let (address, key) = (Some(address), Some(endpoint.key_origin()));
+    failure::refused(&Refusal { status, address, headers: &headers, body: &body, now: &Zoned::now(), key })
 }
 
 /// The body of a response that is no reply, as far as it comes and is of bearable size.
@@ -331,16 +373,6 @@ fn origin(url: &reqwest::Url) -> String {
     url.origin().ascii_serialization()
 }
 
-fn network_error(endpoint: &Endpoint, error: &reqwest::Error) -> ReplyError {
-    let refused = causes(error).any(|cause| {
-        cause.downcast_ref::<io::Error>().is_some_and(|error| error.kind() == io::ErrorKind::ConnectionRefused)
-    });
-    match endpoint.refused_hint().filter(|_| refused) {
-        Some(hint) => ReplyError::stream(hint),
-        None => ReplyError::stream(with_causes(error)),
-    }
-}
-
 /// An error's text with those of its causes, each once.
 pub(crate) fn with_causes(error: &dyn Error) -> String {
     let mut text = error.to_string();
@@ -354,8 +386,13 @@ pub(crate) fn with_causes(error: &dyn Error) -> String {
     text
 }
 
-fn causes(error: &dyn Error) -> impl Iterator<Item = &(dyn Error + 'static)> {
-    std::iter::successors(error.source(), |error| (*error).source())
+/// What an error is due to, from the nearest cause on.
+pub(crate) fn causes(error: &dyn Error) -> impl Iterator<Item = &(dyn Error + 'static)> {
+    std::iter::successors(error.source(), |error| {
+        // One of input and output that carries another names only what that one is due to.
+        let carried = error.downcast_ref::<io::Error>().and_then(io::Error::get_ref);
+        carried.map(|carried| carried as &(dyn Error + 'static)).or_else(|| (*error).source())
+    })
 }
 
 #[cfg(test)]

@@ -20,6 +20,8 @@ use crate::dynamic_tool::DynamicToolCall;
 use crate::exec::ExecCommandBegin;
 use crate::exec::ExecCommandEnd;
 use crate::exec::OutputStream;
+use crate::failure::Failure;
+use crate::failure::FailureCode;
 use crate::id::SessionId;
 use crate::id::TurnId;
 use crate::input::TextElement;
@@ -97,6 +99,9 @@ pub enum EventMessage {
         /// Which kind.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         codex_error_info: Option<ErrorInfo>,
+        /// The code, and the text for people. Ours alone.
+        #[serde(skip)]
+        failure: Failure,
     },
     /// A reply broke off and is asked for again.
     StreamError {
@@ -108,6 +113,9 @@ pub enum EventMessage {
         /// What went wrong.
         #[serde(default)]
         additional_details: Option<String>,
+        /// The same for people. Ours alone.
+        #[serde(skip)]
+        plain: Option<String>,
     },
     /// Something a person should know.
     Warning {
@@ -156,6 +164,20 @@ pub enum EventMessage {
     ContextCacheBreak(CacheBreak),
     /// Where the first request of a session that goes on parts from its last one. Ours alone; for people.
     ContextResumeCost(CacheBreak),
+    /// Text of a reply that broke off before its message was complete. Ours alone.
+    ContextCutOff {
+        /// The text that had arrived.
+        text: String,
+    },
+    /// A call that was not done. Ours alone.
+    ContextRefusal {
+        /// Which call.
+        call_id: String,
+        /// What was in its way.
+        code: FailureCode,
+        /// The same for people.
+        why: String,
+    },
     /// What an answer cost, by what is charged for. Ours alone; only for faces that ask for it.
     ContextUsage {
         /// The request that was answered.

@@ -15,6 +15,7 @@ pub mod dynamic_tool;
 pub mod environment;
 pub mod event;
 pub mod exec;
+pub mod failure;
 pub mod feature;
 pub mod id;
 pub mod input;

@@ -4,6 +4,8 @@
 
 use std::time::Duration;
 
+use crate::failure::Failure;
+use crate::failure::FailureCode;
 use crate::item::Item;
 use crate::usage::RateLimitSnapshot;
 use crate::usage::TokenUsage;
@@ -62,8 +64,10 @@ pub enum ReplyEvent {
 pub struct ReplyError {
     /// What kind of trouble.
     pub kind: ReplyErrorKind,
-    /// The text for people.
+    /// The text that programs are given, in the words that they expect.
     pub message: String,
+    /// The code, and the text for people.
+    pub failure: Failure,
     /// The server's wish how long to wait.
     pub retry_after: Option<Duration>,
     /// A rate limit's state that came with it.
@@ -110,8 +114,12 @@ pub enum ReplyErrorKind {
         /// The last status.
         status: u16,
     },
-    /// A variable with a key is not set.
+    /// There is no key, so nothing was sent.
     MissingKey,
+    /// No connection to the provider could be made, and this process never had an answer from it.
+    Unreachable,
+    /// A limit of the person's own is reached, so nothing was sent.
+    Budget,
     /// Something on this side: the provider's settings or the script.
     Local,
 }
@@ -119,7 +127,27 @@ pub enum ReplyErrorKind {
 impl ReplyError {
     /// An error of this kind without further facts.
     pub fn new(kind: ReplyErrorKind, message: impl Into<String>) -> Self {
-        Self { kind, message: message.into(), retry_after: None, rate_limits: None, via: Via::Http }
+        let (message, failure) = (message.into(), kind.code().into());
+        Self { kind, message, failure, retry_after: None, rate_limits: None, via: Via::Http }
+    }
+
+    /// The same with a text for people.
+    #[must_use]
+    pub fn plainly(mut self, text: impl Into<String>) -> Self {
+        self.failure.plain = Some(text.into());
+        self
+    }
+
+    /// The same with another code.
+    #[must_use]
+    pub fn coded(mut self, code: FailureCode) -> Self {
+        self.failure.code = code;
+        self
+    }
+
+    /// The text for people.
+    pub fn plain(&self) -> &str {
+        self.failure.plain.as_deref().unwrap_or(&self.message)
     }
 
     /// A broken stream, in the words that every face shows.
@@ -130,6 +158,30 @@ impl ReplyError {
     /// Whether asking again may help.
     pub fn is_retryable(&self) -> bool {
         matches!(self.kind, ReplyErrorKind::Stream | ReplyErrorKind::UnexpectedStatus | ReplyErrorKind::InternalServer)
+    }
+
+    /// Whether nothing went out, and nothing would if it were asked again.
+    pub fn is_unsent(&self) -> bool {
+        matches!(self.kind, ReplyErrorKind::MissingKey | ReplyErrorKind::Unreachable | ReplyErrorKind::Budget)
+    }
+}
+
+impl ReplyErrorKind {
+    /// The code of a failure of this kind, unless more is known of it.
+    pub fn code(self) -> FailureCode {
+        match self {
+            Self::MissingKey => FailureCode::Auth,
+            Self::UsageLimitReached | Self::UsageNotIncluded | Self::QuotaExceeded => FailureCode::Quota,
+            Self::ContextWindowExceeded => FailureCode::Overflow,
+            Self::Budget => FailureCode::Budget,
+            Self::Stream
+            | Self::UnexpectedStatus
+            | Self::InternalServer
+            | Self::ServerOverloaded
+            | Self::RetryLimit { .. }
+            | Self::Unreachable => FailureCode::Provider,
+            Self::InvalidRequest | Self::InvalidImage | Self::Local => FailureCode::Other,
+        }
     }
 }
 

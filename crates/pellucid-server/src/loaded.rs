@@ -371,7 +371,7 @@ async fn answer_waiting(server: &Server, session: &Arc<Loaded>, event: &Event) {
                 }
             }
         }
-        EventMessage::Error { message, codex_error_info: Some(ErrorInfo::ThreadRollbackFailed) } => {
+        EventMessage::Error { message, codex_error_info: Some(ErrorInfo::ThreadRollbackFailed), .. } => {
             let call = held(&session.state).rollback.take();
             if let Some(call) = call {
                 call.refuse(&RpcError::invalid(message.clone())).await;

@@ -111,7 +111,7 @@ impl Builder {
             }
             EventMessage::TaskComplete { turn_id, .. } => self.complete(turn_id),
             EventMessage::TurnAborted { turn_id, .. } => self.abort(turn_id),
-            EventMessage::Error { message, codex_error_info } => {
+            EventMessage::Error { message, codex_error_info, failure: _ } => {
                 let error = TurnError {
                     message: message.clone(),
                     codex_error_info: codex_error_info.map(Into::into),

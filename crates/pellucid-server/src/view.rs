@@ -125,7 +125,7 @@ impl ThreadView {
                 self.error = None;
                 self.turn_over(turn_id, TurnStatus::Interrupted, None)
             }
-            EventMessage::Error { message, codex_error_info } => {
+            EventMessage::Error { message, codex_error_info, failure: _ } => {
                 let error = TurnError {
                     message: message.clone(),
                     codex_error_info: codex_error_info.map(Into::into),
@@ -138,7 +138,7 @@ impl ThreadView {
                 self.error = Some(error.clone());
                 vec![self.failure(turn_id, error, false)]
             }
-            EventMessage::StreamError { message, codex_error_info, additional_details } => {
+            EventMessage::StreamError { message, codex_error_info, additional_details, plain: _ } => {
                 let error = TurnError {
                     message: message.clone(),
                     codex_error_info: codex_error_info.map(Into::into),

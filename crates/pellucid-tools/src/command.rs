@@ -118,7 +118,7 @@ async fn attempt(job: &Job, wanted: &Wanted) -> Result<Finished, NotRun> {
     let mut permit = permit::permit(job, &request).await?;
     loop {
         let mut env = environment(job);
-        let argv = permit.argv(job, &wanted.argv, &wanted.cwd, &mut env)?;
+        let argv = permit.argv(job, &request, &mut env).await?;
         let command = Command { argv, arg0: None, cwd: wanted.cwd.clone(), env };
         permit.check().await?;
         let ran = run_shown(job, &wanted.call_id, &command, wanted.timeout).await;

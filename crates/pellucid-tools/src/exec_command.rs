@@ -188,7 +188,7 @@ async fn start(
     loop {
         let mut env = job.situation.environment.clone();
         add_terminal(&mut env);
-        let argv = permit.argv(job, argv, cwd, &mut env)?;
+        let argv = permit.argv(job, &request, &mut env).await?;
         let command = Command { argv, arg0: None, cwd: cwd.to_owned(), env };
         let kind = if wanted.tty { Kind::Terminal } else { Kind::Pipes };
         permit.check().await?;

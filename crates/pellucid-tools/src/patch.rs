@@ -12,6 +12,7 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use pellucid_engine::approval::denial::RETRY_REASON;
 use pellucid_engine::approval::grants::GrantKey;
+use pellucid_engine::approval::patch::PatchGrounds;
 use pellucid_engine::approval::patch::PatchQuestion;
 use pellucid_engine::approval::patch::PatchRequirement;
 use pellucid_engine::approval::patch::PlatformSandbox;
@@ -38,6 +39,7 @@ use pellucid_protocol::change::PatchApplyEnd;
 use pellucid_protocol::change::PatchStatus;
 use pellucid_protocol::event::EventMessage;
 use pellucid_protocol::exec::OutputStream;
+use pellucid_protocol::failure::FailureCode;
 use pellucid_protocol::item::ToolOutput;
 use pellucid_protocol::settings::ApprovalPolicy;
 use pellucid_protocol::settings::SandboxPolicy;
@@ -75,6 +77,9 @@ pub(crate) async fn apply(job: &Job, call_id: &str, body: &str, cwd: &Path) -> R
         platform_sandbox: PlatformSandbox::Present,
     });
     if let PatchRequirement::Reject(text) = decision.requirement {
+        if decision.grounds == PatchGrounds::OutsideUnasked {
+            permit::tell_refusal(job, call_id, FailureCode::Approval, text).await;
+        }
         return Err(Failed::told(text));
     }
     let changes = verified.changes();

@@ -24,12 +24,14 @@ use pellucid_exec::process::Variables;
 use pellucid_exec::programs;
 use pellucid_exec::programs::Ground;
 use pellucid_exec::quiet_git;
+use pellucid_exec::sandbox::denial::HELPER_FAILED;
 use pellucid_exec::script;
 use pellucid_exec::summary::summary;
 use pellucid_protocol::approval::ExecApprovalRequest;
 use pellucid_protocol::approval::ReviewDecision;
 use pellucid_protocol::approval::SandboxPermissions;
 use pellucid_protocol::event::EventMessage;
+use pellucid_protocol::failure::FailureCode;
 
 use crate::Job;
 use crate::desk::Answer;
@@ -109,8 +111,14 @@ pub(crate) async fn permit(job: &Job, request: &Request<'_>) -> Result<Permit, R
     };
     let is_sandboxed = decision.attempt == Attempt::Inside;
     let is_git_quiet = decision.guards_git();
+    let lacks_approval = decision.lacks_approval();
     let (consent, question, proposed_amendment) = match decision.requirement {
-        Requirement::Reject { text } => return Err(Refused::ByPolicy(text)),
+        Requirement::Reject { text } => {
+            if lacks_approval {
+                tell_refusal(job, request.call_id, FailureCode::Approval, &text).await;
+            }
+            return Err(Refused::ByPolicy(text));
+        }
         Requirement::Run { is_granted, proposed_amendment } => {
             let consent = if is_granted { Consent::Given } else { Consent::NotAsked };
             (consent, None, proposed_amendment)
@@ -141,6 +149,11 @@ pub(crate) async fn after(
     outputs: &[&str],
 ) -> After {
     let ended = denial::Ended { is_sandboxed: permit.is_sandboxed, exit_code, outputs };
+    if permit.is_sandboxed
+        && let Some(why) = helper_failure(exit_code, outputs)
+    {
+        tell_refusal(job, request.call_id, FailureCode::Sandbox, &why).await;
+    }
     if denial::denial(&ended, Platform::HERE).is_none() {
         return After::NotDenied;
     }
@@ -163,6 +176,13 @@ pub(crate) async fn after(
     let consent = Consent::Given;
     let (outside, proposed_amendment) = (Some(outside), None);
     After::Again(Permit { is_sandboxed: false, consent, proposed_amendment, is_git_quiet: false, outside })
+}
+
+/// What the sandbox's own program says when it could not confine a command, which it then did not run.
+fn helper_failure(exit_code: i32, outputs: &[&str]) -> Option<String> {
+    const MARK: &str = "pellucid sandbox: ";
+    let said = outputs.iter().find_map(|output| output.strip_prefix(MARK)).filter(|_| exit_code == HELPER_FAILED)?;
+    said.lines().next().map(str::to_owned)
 }
 
 /// What follows an attempt.
@@ -188,22 +208,31 @@ impl Permit {
     }
 
     /// The command as it is started: behind the sandbox, if it runs in one. `env` becomes what it has to be given.
-    pub(crate) fn argv(
+    pub(crate) async fn argv(
         &self,
         job: &Job,
-        argv: &[String],
-        cwd: &Path,
+        request: &Request<'_>,
         env: &mut Variables,
     ) -> Result<Vec<String>, Refused> {
-        let argv = job.toolbox.with_login(argv, cwd, &job.situation, env);
+        let argv = job.toolbox.with_login(request.argv, request.cwd, &job.situation, env);
         if self.is_git_quiet {
             quiet_git::quiet(env);
         }
         if !self.is_sandboxed {
             return Ok(argv);
         }
-        job.toolbox.confine(&argv, cwd, &job.situation).map_err(Refused::ByPolicy)
+        let confined = job.toolbox.confine(&argv, request.cwd, &job.situation);
+        if let Err(why) = &confined {
+            tell_refusal(job, request.call_id, FailureCode::Sandbox, why).await;
+        }
+        confined.map_err(Refused::ByPolicy)
     }
+}
+
+/// Tells faces of a call that was not done, and what was in its way.
+pub(crate) async fn tell_refusal(job: &Job, call_id: &str, code: FailureCode, why: &str) {
+    let event = EventMessage::ContextRefusal { call_id: call_id.to_owned(), code, why: why.to_owned() };
+    job.desk.tell(event).await;
 }
 
 /// Where the programs of a command lie.

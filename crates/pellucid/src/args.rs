@@ -324,6 +324,14 @@ pub struct ExecOptions {
     #[arg(long, requires = "json", global = true)]
     pub context_events: bool,
 
+    /// Spend at most so many tokens; over it nothing is sent.
+    #[arg(long, value_name = "N", global = true)]
+    pub max_tokens: Option<u64>,
+
+    /// Send at most so many requests.
+    #[arg(long, value_name = "N", global = true)]
+    pub max_requests: Option<u64>,
+
     /// Tell kinds of failure apart by the exit code (see docs/exec.md).
     #[arg(long, global = true)]
     pub typed_exit_codes: bool,

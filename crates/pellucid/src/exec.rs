@@ -20,8 +20,8 @@ use pellucid_engine::fragment::Why;
 use pellucid_engine::instruction_file::with_hidden;
 use pellucid_engine::report::why_text;
 use pellucid_engine::review;
-use pellucid_protocol::event::ErrorInfo;
 use pellucid_protocol::event::EventMessage;
+use pellucid_protocol::failure::FailureCode;
 use pellucid_protocol::operation::Operation;
 use pellucid_protocol::operation::Submission;
 use pellucid_protocol::review::ReviewRequest;
@@ -132,6 +132,9 @@ pub fn run_job(shared: &Shared, options: &ExecOptions, job: Job) -> Result<ExitC
     let hide_reasoning = start.config.display.hide_reasoning;
     let has_context_events = options.context_events || start.config.records.context_events;
     let has_typed_codes = options.typed_exit_codes || start.config.records.typed_exit_codes;
+    let limits = &mut start.config.limits;
+    limits.max_tokens = options.max_tokens.or(limits.max_tokens);
+    limits.max_requests = options.max_requests.or(limits.max_requests);
     let opening = opening(&start, &job.target, options)?;
     let mut session = start.session(opening)?;
     if options.json && has_context_events {
@@ -159,6 +162,9 @@ pub fn run_job(shared: &Shared, options: &ExecOptions, job: Job) -> Result<ExitC
     show.finish(outcome.last_message.as_deref())?;
     if let Some(Err(error)) = tape.map(|tape| tape.finish()) {
         style::line(&format!("warning: the recording is not whole: {error}"));
+    }
+    if session.is_kept() && (outcome.is_interrupted || outcome.is_cut_off) {
+        style::line(&format!("to continue: pellucid exec resume {}", session.id()));
     }
     Ok(if has_typed_codes { outcome.typed_code() } else { outcome.code() })
 }
@@ -249,8 +255,12 @@ fn is_loss(why: &Why) -> bool {
 #[derive(Debug, Default)]
 pub struct Outcome {
     pub last_message: Option<String>,
-    pub failure: Option<ErrorInfo>,
+    pub failure: Option<FailureCode>,
+    /// What was in the way of a call that was not done; the turn may have completed all the same.
+    pub refusal: Option<FailureCode>,
     pub is_interrupted: bool,
+    /// Whether the turn ended with a message that is not complete.
+    pub is_cut_off: bool,
 }
 
 impl Outcome {
@@ -261,23 +271,25 @@ impl Outcome {
 
     /// The status that tells kinds of failure apart.
     fn typed_code(&self) -> ExitCode {
-        let code = match self.failure {
-            None if self.is_interrupted => 130,
+        ExitCode::from(match self.failure.or(self.refusal.filter(|_| !self.is_interrupted)) {
+            None if self.is_interrupted => INTERRUPTED,
             None => 0,
-            Some(ErrorInfo::Unauthorized) => 10,
-            Some(ErrorInfo::UsageLimitExceeded) => 11,
-            Some(ErrorInfo::ContextWindowExceeded) => 12,
-            Some(
-                ErrorInfo::ServerOverloaded
-                | ErrorInfo::InternalServerError
-                | ErrorInfo::ResponseStreamDisconnected { .. }
-                | ErrorInfo::ResponseTooManyFailedAttempts { .. },
-            ) => 16,
-            Some(ErrorInfo::BadRequest | ErrorInfo::ThreadRollbackFailed | ErrorInfo::Other) => 1,
-        };
-        ExitCode::from(code)
+            Some(code) => code.status(),
+        })
+    }
+
+    /// Notes what the status depends on. Of several refusals the sandbox's own counts.
+    fn note(&mut self, event: &EventMessage) {
+        match event {
+            EventMessage::Error { failure, .. } => self.failure = Some(failure.code),
+            EventMessage::ContextRefusal { code, .. } => self.refusal = self.refusal.max(Some(*code)),
+            _ => {}
+        }
     }
 }
+
+/// The status of a turn that was interrupted, as shells have it for Ctrl-C.
+const INTERRUPTED: u8 = 130;
 
 /// Where events go.
 #[derive(Debug)]
@@ -298,9 +310,12 @@ impl Show {
             Self::Json(json) => json.event(event),
             Self::Trouble => {
                 match event {
-                    EventMessage::Error { message, .. } => style::line(&format!("Error: {message}")),
-                    EventMessage::Warning { message } | EventMessage::StreamError { message, .. } => {
-                        style::line(&format!("warning: {message}"));
+                    EventMessage::Error { message, failure, .. } => {
+                        style::line(&format!("Error: {}", failure.plain.as_ref().unwrap_or(message)));
+                    }
+                    EventMessage::Warning { message } => style::line(&format!("warning: {message}")),
+                    EventMessage::StreamError { .. } => {
+                        style::line(&format!("warning: {}", human::retry_text(event)));
                     }
                     _ => {}
                 }
@@ -356,9 +371,7 @@ async fn watch(mut door: Door, mut family: Family, operation: Operation, show: &
             event = door.events.recv() => event,
             event = family.next() => {
                 // What its agents could not do is not what the session could not do, but the status tells it.
-                if let EventMessage::Error { codex_error_info, .. } = &event {
-                    outcome.failure = Some(codex_error_info.unwrap_or(ErrorInfo::Other));
-                }
+                outcome.note(&event);
                 show.event(&event)?;
                 continue;
             }
@@ -373,10 +386,10 @@ async fn watch(mut door: Door, mut family: Family, operation: Operation, show: &
             return Ok(outcome);
         };
         show.event(&event.msg)?;
+        outcome.note(&event.msg);
         match event.msg {
-            EventMessage::Error { codex_error_info, .. } => {
-                outcome.failure = Some(codex_error_info.unwrap_or(ErrorInfo::Other));
-            }
+            EventMessage::ContextCutOff { .. } => outcome.is_cut_off = true,
+            EventMessage::AgentMessage { .. } => outcome.is_cut_off = false,
             EventMessage::TaskComplete { last_agent_message, .. } => {
                 outcome.last_message = last_agent_message;
                 let _ = door.submissions.send(submit(Operation::Shutdown)).await;

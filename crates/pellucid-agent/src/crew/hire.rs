@@ -176,7 +176,10 @@ fn read_again(setup: &mut Setup, parent: &Parent, options: &LoadOptions, layer: 
         let lookup = |name: &str| env.text(name);
         let key = credentials::api_key(&config.folders.home, &lookup);
         let compression = Compression::of(&provider, Login::ApiKey, &config.features);
-        setup.model = Model::http(Transport::default(), &provider, key, &lookup).compressing(compression);
+        // Another provider's requests are paid for by the same person.
+        let budget = setup.model.budget().clone();
+        setup.model =
+            Model::http(Transport::default(), &provider, key, &lookup).compressing(compression).within(budget);
         setup.provider_id.clone_from(&config.model.provider_id);
         setup.provider = provider;
     }

@@ -3,6 +3,8 @@
 //! Summaries that may be asked for side by side go through a rate limiter; after one that fails,
 //! those that have not begun are canceled.
 
+use std::sync::Arc;
+use std::sync::OnceLock;
 use std::time::Duration;
 
 use pellucid_engine::fragment::Fragment;
@@ -30,8 +32,10 @@ use pellucid_engine::transcript::ItemIds;
 use pellucid_engine::transcript::Transcript;
 use pellucid_model::Model;
 use pellucid_model::model::Ask;
+use pellucid_protocol::failure::FailureCode;
 use pellucid_protocol::item::ContentPart;
 use pellucid_protocol::item::Item;
+use pellucid_protocol::reply::ReplyError;
 use pellucid_protocol::reply::ReplyEvent;
 use pellucid_protocol::settings::TruncationMode;
 use pellucid_protocol::settings::TruncationPolicy;
@@ -40,6 +44,7 @@ use tokio::time::Instant;
 
 use super::job::Done;
 use super::job::Job;
+use crate::least::Least;
 
 /// What is said of something that was not even begun.
 const CANCELED: &str = "canceled";
@@ -58,6 +63,8 @@ pub(crate) struct Remembered {
     pub v3: Option<V3Data>,
     /// Vectors that are worth keeping.
     pub vectors: Known,
+    /// What kept a model from answering, if something did.
+    pub failure: Option<FailureCode>,
 }
 
 /// Who answers.
@@ -68,6 +75,22 @@ pub(crate) struct Asker {
     /// What surrounds the messages of a request for a summary.
     pub frame: Frame,
     pub ids: ItemIds,
+    /// How the least that a request costs is counted.
+    pub least: Least,
+    /// What kept the model from answering, the first time.
+    pub failure: FirstFailure,
+}
+
+/// The first failure of several requests. Clones share it.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct FirstFailure(Arc<OnceLock<FailureCode>>);
+
+impl FirstFailure {
+    /// Notes a failure, and gives its words.
+    fn note(&self, error: ReplyError) -> String {
+        self.0.get_or_init(|| error.failure.code);
+        error.failure.plain.unwrap_or(error.message)
+    }
 }
 
 /// Runs a strategy to its end.
@@ -85,7 +108,7 @@ pub(crate) async fn remember(job: Job, asker: Asker) -> Remembered {
             }),
         }
     };
-    ended(&job, result, v3, vectors)
+    Remembered { failure: asker.failure.0.get().copied(), ..ended(&job, result, v3, vectors) }
 }
 
 /// Runs a strategy as far as it comes without asking anybody.
@@ -108,7 +131,7 @@ pub(crate) fn remember_now(job: &Job) -> Remembered {
 fn ended(job: &Job, result: Result<Done, Failure>, v3: V3Data, vectors: Known) -> Remembered {
     let is_worth = result.as_ref().map_or_else(|failure| !failure.is_raised, |_| true);
     let is_v3 = job.layout.strategy() == Strategy::HypaV3;
-    Remembered { result, v3: (is_v3 && is_worth).then_some(v3), vectors }
+    Remembered { result, v3: (is_v3 && is_worth).then_some(v3), vectors, failure: None }
 }
 
 /// The answer where the layout wants none of a model.
@@ -153,8 +176,8 @@ impl Asker {
         let at_once = job.preset.embedding_max_concurrent;
         let ask = |task: usize| {
             let (model, name, batch) = (self.model.clone(), name.to_owned(), batches[task].to_vec());
-            let headers = self.headers.clone();
-            async move { model.embed(&name, &batch, &headers).await.map_err(|error| error.message) }
+            let (headers, failure) = (self.headers.clone(), self.failure.clone());
+            async move { model.embed(&name, &batch, &headers).await.map_err(|error| failure.note(error)) }
         };
         let answers = limited(per_minute, at_once, batches.len(), ask).await;
         // Of several failures the first that is no cancellation is told.
@@ -178,15 +201,18 @@ impl Asker {
             transcript.record_draft(&Draft::text(part, role, text));
         }
         let body = self.frame.request(&mut transcript).segments;
-        let ask = Ask { body, headers: self.headers.clone(), socket: None };
-        let model = self.model.clone();
-        async move { last_said(&model, ask).await }
+        let ticket = self.least.admit(&self.model, &body);
+        let (model, headers, failure) = (self.model.clone(), self.headers.clone(), self.failure.clone());
+        async move {
+            let ticket = Some(ticket.map_err(|error| failure.note(error))?);
+            last_said(&model, Ask { body, headers, socket: None, ticket }, &failure).await
+        }
     }
 }
 
 /// The last thing that a model says in answer to a request.
-async fn last_said(model: &Model, ask: Ask) -> Result<String, String> {
-    let mut reply = model.ask(ask).await.map_err(|error| error.message)?;
+async fn last_said(model: &Model, ask: Ask, failure: &FirstFailure) -> Result<String, String> {
+    let mut reply = model.ask(ask).await.map_err(|error| failure.note(error))?;
     let mut said = None;
     loop {
         match reply.next().await {
@@ -199,7 +225,7 @@ async fn last_said(model: &Model, ask: Ask) -> Result<String, String> {
             }
             Some(Ok(ReplyEvent::Completed { .. })) | None => return said.ok_or_else(|| "no answer".to_owned()),
             Some(Ok(_)) => {}
-            Some(Err(error)) => return Err(error.message),
+            Some(Err(error)) => return Err(failure.note(error)),
         }
     }
 }
@@ -261,7 +287,6 @@ where
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
     use std::sync::Mutex;
 
     use super::*;

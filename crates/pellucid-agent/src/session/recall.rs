@@ -29,7 +29,9 @@ impl Session {
             facts.effort = supported_effort(&facts);
         }
         let frame = Frame::for_summary(&self.setup.pack, &facts, &[], &self.setup.wire(None));
-        Asker { model: self.setup.model.clone(), headers, frame, ids: ids(&self.setup.provider) }
+        let least = Least::new(self.setup.provider.wire_api, &facts.model.slug);
+        let (model, ids) = (self.setup.model.clone(), ids(&self.setup.provider));
+        Asker { model, headers, frame, ids, least, failure: FirstFailure::default() }
     }
 
     /// Takes over what a memory did, and shows it. Gives what faces may hear.

@@ -75,7 +75,7 @@ impl Session {
             Some(Known { number: self.n_requests, bytes: known_bytes, n_returned })
         });
         self.n_requests += 1;
-        self.last = Some(LastRequest {
+        self.previous = self.last.replace(LastRequest {
             frame: frame.clone(),
             n_items: self.transcript.rendered().len(),
             sent: Sent::new(frame, self.transcript.shown_len()),

@@ -239,6 +239,13 @@ impl Decision {
         self.judgements.iter().flat_map(Judgement::rules)
     }
 
+    /// Whether the command does not run because nobody can be asked, though no rule forbids it.
+    pub fn lacks_approval(&self) -> bool {
+        let is_forbidden =
+            |it: &Judgement| matches!(it.grounds, Grounds::Rules(_)) && it.decision() == RuleDecision::Forbidden;
+        matches!(self.requirement, Requirement::Reject { .. }) && !self.judgements.iter().any(is_forbidden)
+    }
+
     /// Whether the command runs because it is `git` that only reads, so that programs which the repository names
     /// have to be switched off.
     pub fn guards_git(&self) -> bool {

@@ -1,6 +1,7 @@
 //! Why a history could not be made shorter.
 
 use pellucid_protocol::event::ErrorInfo;
+use pellucid_protocol::failure::FailureCode;
 
 /// Why a history could not be made shorter.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -60,6 +61,14 @@ impl CompactionError {
                 ErrorInfo::ContextWindowExceeded
             }
             Self::Refused { .. } | Self::Empty => ErrorInfo::Other,
+        }
+    }
+
+    /// The kind, in our own word.
+    pub fn code(&self) -> FailureCode {
+        match self.info() {
+            ErrorInfo::ContextWindowExceeded => FailureCode::Overflow,
+            _ => FailureCode::Other,
         }
     }
 }

@@ -8,6 +8,8 @@
 use pellucid_protocol::event::ErrorInfo;
 use pellucid_protocol::event::EventMessage;
 use pellucid_protocol::event::TurnItem;
+use pellucid_protocol::failure::Failure;
+use pellucid_protocol::failure::FailureCode;
 use pellucid_protocol::input::UserInput;
 use pellucid_protocol::reply::ReplyError;
 use pellucid_protocol::reply::ReplyErrorKind;
@@ -73,7 +75,7 @@ impl Turn {
     }
 
     pub(super) fn window_exceeded(&mut self, error: &WindowExceeded) -> Vec<Wish> {
-        self.fail(&error.to_string(), ErrorInfo::ContextWindowExceeded)
+        self.fail(&error.to_string(), ErrorInfo::ContextWindowExceeded, FailureCode::Overflow.into())
     }
 
     pub(super) fn start_compaction(&mut self, next: Next) -> Vec<Wish> {
@@ -156,7 +158,7 @@ impl Turn {
 
     pub(super) fn summary_failed(&mut self, error: &ReplyError) -> Vec<Wish> {
         if self.settings.summarised_by == SummarisedBy::Provider {
-            return self.no_summary(&error.message, error_info(error.kind));
+            return self.no_summary(&error.message, error_info(error.kind), &error.failure);
         }
         if self.strategy == Strategy::Window {
             // What was dropped is lost, but the turn goes on.
@@ -172,7 +174,7 @@ impl Turn {
         }
         match self.reconnect(error, Wish::AskForSummaryAgain) {
             Some(again) => again,
-            None => self.no_summary(&error.message, error_info(error.kind)),
+            None => self.no_summary(&error.message, error_info(error.kind), &error.failure),
         }
     }
 
@@ -183,15 +185,16 @@ impl Turn {
             let message = format!("{error}; asking once more");
             return vec![Wish::Emit(EventMessage::BackgroundEvent { message }), Wish::AskForSummaryAgain];
         }
-        self.no_summary(&error.to_string(), error.info())
+        self.no_summary(&error.to_string(), error.info(), &error.code().into())
     }
 
     /// No summary comes: one is made by rule where that is wanted, otherwise the turn ends.
-    fn no_summary(&mut self, message: &str, info: ErrorInfo) -> Vec<Wish> {
+    fn no_summary(&mut self, message: &str, info: ErrorInfo, failure: &Failure) -> Vec<Wish> {
         if self.settings.compaction.fallback != Some(SummaryFallback::Local) {
-            return self.fail(message, info);
+            return self.fail(message, info, failure.clone());
         }
-        let message = format!("no summary came ({message}), so one was made by rule from the history");
+        let why = failure.plain.as_deref().unwrap_or(message);
+        let message = format!("no summary came ({why}), so one was made by rule from the history");
         vec![Wish::Emit(EventMessage::Warning { message }), Wish::SummariseLocally]
     }
 
@@ -201,7 +204,7 @@ impl Turn {
             self.meter.fill(window);
             wishes.push(Wish::Emit(self.meter.event()));
         }
-        wishes.extend(self.no_summary(&error.to_string(), error.info()));
+        wishes.extend(self.no_summary(&error.to_string(), error.info(), &error.code().into()));
         wishes
     }
 
@@ -246,16 +249,16 @@ impl Turn {
     /// Begins and ends at once, because what the person said must not be sent.
     pub fn refuse(&mut self, message: &str) -> Vec<Wish> {
         let mut wishes = vec![self.started()];
-        wishes.extend(self.fail(message, ErrorInfo::Other));
+        wishes.extend(self.fail(message, ErrorInfo::Other, Failure::default()));
         wishes
     }
 
     fn fail_with(&mut self, error: &CompactionError) -> Vec<Wish> {
-        self.fail(&error.to_string(), error.info())
+        self.fail(&error.to_string(), error.info(), error.code().into())
     }
 
-    fn fail(&mut self, message: &str, info: ErrorInfo) -> Vec<Wish> {
-        let error = EventMessage::Error { message: message.to_owned(), codex_error_info: Some(info) };
+    fn fail(&mut self, message: &str, info: ErrorInfo, failure: Failure) -> Vec<Wish> {
+        let error = EventMessage::Error { message: message.to_owned(), codex_error_info: Some(info), failure };
         let mut wishes = vec![Wish::Emit(error)];
         wishes.extend(self.complete(None));
         wishes

@@ -588,3 +588,55 @@ proptest! {
         }
     }
 }
+
+fn deltas() -> [Fact; 2] {
+    let announced =
+        Item::Message { id: None, role: "assistant".into(), content: Vec::new(), end_turn: None, phase: None };
+    [Fact::Reply(ReplyEvent::ItemAdded(announced)), Fact::Reply(ReplyEvent::TextDelta("half an answer".to_owned()))]
+}
+
+#[test]
+fn text_that_broke_off_is_kept_and_a_complete_one_is_not_said_to_be() {
+    let [added, delta] = deltas();
+    check_turn(
+        vec![added.clone(), delta.clone(), broken(), Fact::PauseOver, added, delta, say("whole"), broken()],
+        &expect![[r#"
+            begin: task_started, input(go), item_started(UserMessage), item_completed(UserMessage), Persist, RecordSkills, AskModel
+            item_started(AgentMessage)
+            agent_message_content_delta
+            KeepCutOff("half an answer"), stream_error(Reconnecting... 1/2), pause(200ms)
+            AskAgain
+            item_started(AgentMessage)
+            agent_message_content_delta
+            item_completed(AgentMessage), record(message )
+            stream_error(Reconnecting... 2/2), pause(400ms)
+        "#]],
+    );
+}
+
+#[test]
+fn an_interruption_keeps_the_text_so_far() {
+    let [added, delta] = deltas();
+    check_turn(
+        vec![added, delta, Fact::Interrupted { running: Vec::new() }],
+        &expect![[r#"
+        begin: task_started, input(go), item_started(UserMessage), item_completed(UserMessage), Persist, RecordSkills, AskModel
+        item_started(AgentMessage)
+        agent_message_content_delta
+        CancelTools, KeepCutOff("half an answer"), record(turn_aborted), turn_aborted, Finish
+    "#]],
+    );
+}
+
+#[test]
+fn what_cannot_go_out_is_not_asked_for_again() {
+    for kind in [ReplyErrorKind::MissingKey, ReplyErrorKind::Unreachable, ReplyErrorKind::Budget] {
+        check_turn(
+            vec![Fact::ReplyFailed(ReplyError::new(kind, "no"))],
+            &expect![[r#"
+                begin: task_started, input(go), item_started(UserMessage), item_completed(UserMessage), Persist, RecordSkills, AskModel
+                error(no), task_complete(None), Finish
+            "#]],
+        );
+    }
+}

@@ -18,6 +18,7 @@ fn check_refusal(fixture: &str, expected: Expect) {
         headers: &parse_headers(headers),
         body,
         now: &now,
+        key: Some(&KeyOrigin::Variable("BOX_KEY".to_owned())),
     });
     let limit = error.rate_limits.as_ref().and_then(|snapshot| snapshot.limit_id.clone());
     let limit = limit.map(|id| format!(" [{id}]")).unwrap_or_default();
@@ -46,9 +47,7 @@ fn a_bad_request_shows_the_body_as_it_is() {
 fn server_errors_have_their_sentences() {
     check_refusal(
         "500\n\n{\"error\":{\"message\":\"trouble\"}}",
-        expect![
-            "InternalServer again: The model's server is under heavy demand and fails now and then; trying again may help."
-        ],
+        expect!["InternalServer again: The provider's server failed; trying again may help."],
     );
     check_refusal(
         "503\n\n{\"error\":{\"code\":\"server_is_overloaded\"}}",

@@ -84,9 +84,7 @@ fn the_last_error_counts() {
     );
     check_ask(
         [MockReply::hang_up(), MockReply::hang_up(), MockReply::status(500, "")],
-        expect![
-            "3 requests, InternalServer: The model's server is under heavy demand and fails now and then; trying again may help."
-        ],
+        expect!["3 requests, InternalServer: The provider's server failed; trying again may help."],
     );
 }
 
@@ -261,7 +259,22 @@ fn a_local_server_that_is_not_there_is_named() {
              or change the provider's base_url"
         )
     );
-    assert!(error.is_retryable());
+    assert_eq!((error.kind, error.is_retryable()), (ReplyErrorKind::Unreachable, false));
+}
+
+#[test]
+fn a_server_that_answered_before_may_be_starting_again() {
+    let server = MockServer::start([MockReply::say("Hello.")]);
+    let model = model(&Provider { request_max_retries: Some(0), ..provider(server.base_url()) });
+    run(async {
+        let (_, error) = collect(&model).await;
+        assert_eq!(error, None);
+        drop(server);
+        let (_, error) = collect(&model).await;
+        let error = error.unwrap();
+        assert_eq!((error.kind, error.is_retryable()), (ReplyErrorKind::Stream, true), "{error}");
+        assert!(error.plain().starts_with("nothing listens at 127.0.0.1:"), "{error}");
+    });
 }
 
 #[test]

@@ -105,6 +105,8 @@ fn every_error() -> Vec<ReplyError> {
         ReplyErrorKind::ServerOverloaded,
         ReplyErrorKind::RetryLimit { status: 418 },
         ReplyErrorKind::MissingKey,
+        ReplyErrorKind::Unreachable,
+        ReplyErrorKind::Budget,
         ReplyErrorKind::Local,
     ];
     let mut errors: Vec<ReplyError> = kinds.map(|kind| ReplyError::new(kind, format!("{kind:?}"))).into();
@@ -188,7 +190,7 @@ fn a_server_becomes_a_script() {
             error = { kind = "stream", message = "stream disconnected before completion: stream closed before response.completed" }
 
             [[reply]]
-            error = { kind = "invalid_request", message = "no" }
+            error = { kind = "invalid_request", message = "no", plain = "the provider refused the request (400 Bad Request): no, url: BASE/responses" }
 
             [[reply]]
             events = [

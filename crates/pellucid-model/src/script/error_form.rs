@@ -3,6 +3,8 @@
 use std::time::Duration;
 
 use http::StatusCode;
+use pellucid_protocol::failure::Failure;
+use pellucid_protocol::failure::FailureCode;
 use pellucid_protocol::reply::ReplyError;
 use pellucid_protocol::reply::ReplyErrorKind;
 use pellucid_protocol::reply::Via;
@@ -31,6 +33,8 @@ struct ErrorFields {
     rate_limits: Option<RateLimitSnapshot>,
     #[serde(default)]
     via: ViaForm,
+    code: Option<FailureCode>,
+    plain: Option<String>,
 }
 
 impl TryFrom<ErrorFields> for ErrorForm {
@@ -51,9 +55,13 @@ impl TryFrom<ErrorFields> for ErrorForm {
             retry_after_ms,
             rate_limits,
             via: _,
+            code,
+            plain,
         } = fields;
-        if retry_after_ms.is_some() || rate_limits.is_some() {
-            return Err("`retry_after_ms` and `rate_limits` go with the `kind` of a recorded error".to_owned());
+        if retry_after_ms.is_some() || rate_limits.is_some() || code.is_some() || plain.is_some() {
+            return Err(
+                "`retry_after_ms`, `rate_limits`, `code` and `plain` go with the `kind` of a recorded error".to_owned()
+            );
         }
         let ending = match (status, body, failed, message, incomplete, cut) {
             (Some(status), body, None, None, None, None) => status_ending(status, body)?,
@@ -76,15 +84,19 @@ impl ErrorFields {
     fn recorded(self, kind: KindForm) -> Result<ReplyError, String> {
         if self.body.is_some() || self.failed.is_some() || self.incomplete.is_some() || self.cut.is_some() {
             return Err(
-                "an `error` with a `kind` has `message`, `status`, `retry_after_ms`, `rate_limits`, `via`".to_owned()
+                "an `error` with a `kind` has `message`, `status`, `retry_after_ms`, `rate_limits`, `via`, `code`, \
+                 `plain`"
+                    .to_owned(),
             );
         }
         let message = self.message.ok_or("an `error` with a `kind` needs its `message`")?;
+        let kind = kind.read(self.status);
         Ok(ReplyError {
+            failure: Failure { code: self.code.unwrap_or(kind.code()), plain: self.plain },
             retry_after: self.retry_after_ms.map(Duration::from_millis),
             rate_limits: self.rate_limits,
             via: self.via.into(),
-            ..ReplyError::new(kind.read(self.status), message)
+            ..ReplyError::new(kind, message)
         })
     }
 }
@@ -115,6 +127,11 @@ pub(crate) struct RecordedError {
     rate_limits: Option<RateLimitSnapshot>,
     #[serde(skip_serializing_if = "ViaForm::is_http")]
     via: ViaForm,
+    /// Where the kind does not say it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    code: Option<FailureCode>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    plain: Option<String>,
 }
 
 impl From<ReplyError> for RecordedError {
@@ -127,6 +144,8 @@ impl From<ReplyError> for RecordedError {
             retry_after_ms: error.retry_after.map(|delay| u64::try_from(delay.as_millis()).unwrap_or(u64::MAX)),
             rate_limits: error.rate_limits,
             via: error.via.into(),
+            code: Some(error.failure.code).filter(|code| *code != error.kind.code()),
+            plain: error.failure.plain,
         }
     }
 }
@@ -179,6 +198,8 @@ enum KindForm {
     ServerOverloaded,
     RetryLimit,
     MissingKey,
+    Unreachable,
+    Budget,
     Local,
 }
 
@@ -197,6 +218,8 @@ impl KindForm {
             ReplyErrorKind::ServerOverloaded => Self::ServerOverloaded,
             ReplyErrorKind::RetryLimit { status } => return (Self::RetryLimit, Some(status)),
             ReplyErrorKind::MissingKey => Self::MissingKey,
+            ReplyErrorKind::Unreachable => Self::Unreachable,
+            ReplyErrorKind::Budget => Self::Budget,
             ReplyErrorKind::Local => Self::Local,
         };
         (form, None)
@@ -216,6 +239,8 @@ impl KindForm {
             Self::ServerOverloaded => ReplyErrorKind::ServerOverloaded,
             Self::RetryLimit => ReplyErrorKind::RetryLimit { status: status.unwrap_or(429) },
             Self::MissingKey => ReplyErrorKind::MissingKey,
+            Self::Unreachable => ReplyErrorKind::Unreachable,
+            Self::Budget => ReplyErrorKind::Budget,
             Self::Local => ReplyErrorKind::Local,
         }
     }

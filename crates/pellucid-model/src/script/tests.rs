@@ -138,7 +138,7 @@ fn trouble_can_be_played() {
 "#,
         expect![[r##"
             # 1
-            InternalServer: The model's server is under heavy demand and fails now and then; trying again may help.
+            InternalServer: The provider's server failed; trying again may help.
             # 2
             UsageNotIncluded: This plan does not include the model's use. Upgrade the plan to go on.
             # 3
@@ -355,12 +355,16 @@ fn mistakes_in_recordings_are_told() {
     check_refused(
         "s.toml",
         "[[reply]]\nerror = { kind = \"stream\", message = \"m\", cut = true }\n",
-        expect!["s.toml:2:9: an `error` with a `kind` has `message`, `status`, `retry_after_ms`, `rate_limits`, `via`"],
+        expect![
+            "s.toml:2:9: an `error` with a `kind` has `message`, `status`, `retry_after_ms`, `rate_limits`, `via`, `code`, `plain`"
+        ],
     );
     check_refused(
         "s.toml",
         "[[reply]]\nerror = { cut = true, retry_after_ms = 5 }\n",
-        expect!["s.toml:2:9: `retry_after_ms` and `rate_limits` go with the `kind` of a recorded error"],
+        expect![
+            "s.toml:2:9: `retry_after_ms`, `rate_limits`, `code` and `plain` go with the `kind` of a recorded error"
+        ],
     );
     check_refused(
         "s.jsonl",

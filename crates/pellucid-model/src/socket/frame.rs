@@ -70,7 +70,7 @@ impl ErrorFrame {
             StatusCode::from_u16(self.status.or(self.status_code)?).ok().filter(|status| !status.is_success())?;
         let headers: HeaderMap = self.headers.iter().flatten().filter_map(header).collect();
         let body = self.error.map(|error| format!("{:#}", json!({ "error": error }))).unwrap_or_default();
-        let refusal = Refusal { status, address: None, headers: &headers, body: &body, now: &Zoned::now() };
+        let refusal = Refusal { status, address: None, headers: &headers, body: &body, now: &Zoned::now(), key: None };
         Some(failure::refused(&refusal))
     }
 }

@@ -41,6 +41,7 @@ fn ask(turn: &str, number: u64, items: &str, known: Option<Known>) -> Ask {
     Ask {
         body: segments.into_iter().map(|segment| Bytes::from(segment.to_owned())).collect(),
         headers: vec![("session_id".to_owned(), "s-1".to_owned()), ("user-agent".to_owned(), "me".to_owned())],
+        ticket: None,
         socket: Some(SocketAsk {
             version: SocketVersion::V2,
             turn: turn.into(),
@@ -136,8 +137,8 @@ fn trouble_is_told_as_it_would_be_over_http() {
     check_round(
         error(500, json!({ "message": "bad" })),
         expect![[r#"
-        WebSocket InternalServer: The model's server is under heavy demand and fails now and then; trying again may help.
-    "#]],
+            WebSocket InternalServer: The provider's server failed; trying again may help.
+        "#]],
     );
     check_round(
         error(429, json!({ "type": "usage_limit_reached" })),
@@ -318,7 +319,7 @@ fn another_refusal_is_an_error_that_the_turn_decides_about() {
     });
     let address = server.base_url().replace("http", "ws");
     expect![[r#"
-        WebSocket InternalServer: The model's server is under heavy demand and fails now and then; trying again may help.
+        WebSocket InternalServer: The provider's server failed; trying again may help.
         WebSocket UnexpectedStatus: unexpected status 401 Unauthorized: no socket, url: BASE/responses
         {"limit_id":"codex","limit_name":null,"primary":null,"secondary":null,"credits":null,"plan_type":null}
         Created

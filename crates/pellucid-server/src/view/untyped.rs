@@ -35,6 +35,8 @@ impl Untyped {
             | EventMessage::ContextReport(_)
             | EventMessage::ContextCacheBreak(_)
             | EventMessage::ContextResumeCost(_)
+            | EventMessage::ContextCutOff { .. }
+            | EventMessage::ContextRefusal { .. }
             | EventMessage::ContextUsage { .. }
             | EventMessage::ContextDocument { .. }
             | EventMessage::ContextOmission { .. }

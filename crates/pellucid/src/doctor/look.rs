@@ -15,6 +15,7 @@ use pellucid_exec::sandbox::Finding;
 use pellucid_exec::sandbox::gaps;
 use pellucid_git::GitError;
 use pellucid_model::credentials::Stored;
+use pellucid_model::key_origin::missing_key_advice;
 use pellucid_protocol::settings::SandboxPolicy;
 use pellucid_protocol::settings::TrustLevel;
 use pellucid_workspace::shell;
@@ -186,7 +187,7 @@ fn model(config: &Config, env: &Env) -> Section {
 
 /// What to do about a missing key.
 fn missing_key_hint(config: &Config) -> String {
-    let advice = "pipe a key into `pellucid login --with-api-key`, or set the variable CODEX_API_KEY";
+    let advice = missing_key_advice(config.model.provider.wire_api);
     match login::stored(config) {
         Ok(Some(Stored::ChatGpt(_))) => format!("the stored login is a ChatGPT account's, which is not sent: {advice}"),
         Err(error) => format!("{error}; or {advice}"),

@@ -58,9 +58,15 @@ impl Human {
         let paint = self.paint;
         match event {
             EventMessage::SessionConfigured(session) => self.header(session),
-            EventMessage::Error { message, .. } => style::line(&format!("{} {message}", paint.red("ERROR:"))),
+            EventMessage::Error { message, failure, .. } => {
+                let text = failure.plain.as_ref().unwrap_or(message);
+                style::line(&format!("{} {text}", paint.red("ERROR:")));
+            }
             EventMessage::Warning { message } => style::line(&format!("{} {message}", paint.yellow("warning:"))),
-            EventMessage::StreamError { message, .. } => style::line(&paint.dim(message)),
+            EventMessage::StreamError { .. } => style::line(&paint.dim(&retry_text(event))),
+            EventMessage::ContextCutOff { text } => {
+                style::line(&format!("{} (broke off here)\n{text}", paint.magenta("pellucid")));
+            }
             EventMessage::DeprecationNotice { summary, details } => {
                 style::line(&format!("{} {summary}", paint.yellow("deprecated:")));
                 if let Some(details) = details {
@@ -246,6 +252,17 @@ impl Human {
             };
             style::line(&format!("  {mark} {}", step.step));
         }
+    }
+}
+
+/// That a reply is asked for again, and why.
+pub fn retry_text(event: &EventMessage) -> String {
+    let EventMessage::StreamError { message, additional_details, plain, .. } = event else {
+        return String::new();
+    };
+    match plain.as_ref().or(additional_details.as_ref()) {
+        Some(why) => format!("{message} ({why})"),
+        None => message.clone(),
     }
 }
 

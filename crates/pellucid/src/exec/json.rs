@@ -12,6 +12,7 @@ use pellucid_protocol::event::PlanUpdate;
 use pellucid_protocol::event::StepStatus;
 use pellucid_protocol::exec::ExecCommandBegin;
 use pellucid_protocol::exec::ExecCommandEnd;
+use pellucid_protocol::failure::FailureCode;
 use pellucid_protocol::item::WebSearchAction;
 use pellucid_protocol::mcp::McpInvocation;
 use pellucid_protocol::mcp::McpToolResult;
@@ -41,7 +42,7 @@ pub struct Json {
     /// Calls of servers' tools that run, with the ids of their items.
     server_calls: Vec<(String, String)>,
     usage: TokenUsage,
-    error: Option<String>,
+    error: Option<(String, pellucid_protocol::failure::Failure)>,
     /// Whether the stream also says what requests are made of.
     has_context: bool,
 }
@@ -168,8 +169,14 @@ impl Json {
                 self.usage = info.total_token_usage;
                 Vec::new()
             }
-            EventMessage::Error { message, .. } => {
-                self.error = Some(message.clone());
+            EventMessage::ContextCutOff { text } if self.has_context => {
+                vec![Line::ContextCutOff { text: text.clone() }]
+            }
+            EventMessage::ContextRefusal { call_id, code, why } if self.has_context => {
+                vec![Line::ContextRefusal { call_id: call_id.clone(), code: *code, why: why.clone() }]
+            }
+            EventMessage::Error { message, failure, .. } => {
+                self.error = Some((message.clone(), failure.clone()));
                 vec![Line::Error { message: message.clone() }]
             }
             EventMessage::StreamError { message, additional_details, .. } => {
@@ -223,7 +230,12 @@ impl Json {
         let plan = self.plan.take();
         let plan = plan.map(|(id, plan)| Line::ItemCompleted { item: Item { id, details: todo_list(&plan) } });
         let end = match self.error.take() {
-            Some(message) => Line::TurnFailed { error: TurnError { message } },
+            Some((message, failure)) => {
+                let ours = self.has_context.then_some(failure);
+                let code = ours.as_ref().map(|failure| failure.code);
+                let explanation = ours.and_then(|failure| failure.plain);
+                Line::TurnFailed { error: TurnError { message }, code, explanation }
+            }
             None => Line::TurnCompleted {
                 usage: Usage {
                     input_tokens: self.usage.input_tokens,
@@ -288,7 +300,13 @@ enum Line {
     #[serde(rename = "turn.completed")]
     TurnCompleted { usage: Usage },
     #[serde(rename = "turn.failed")]
-    TurnFailed { error: TurnError },
+    TurnFailed {
+        error: TurnError,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        code: Option<FailureCode>,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        explanation: Option<String>,
+    },
     #[serde(rename = "item.started")]
     ItemStarted { item: Item },
     #[serde(rename = "item.updated")]
@@ -315,6 +333,10 @@ enum Line {
     ContextUsage { request: UsageSplit, session: UsageSplit },
     #[serde(rename = "context.omission")]
     ContextOmission { part: String, what: String, why: String, bytes: u64 },
+    #[serde(rename = "context.cut_off")]
+    ContextCutOff { text: String },
+    #[serde(rename = "context.refusal")]
+    ContextRefusal { call_id: String, code: FailureCode, why: String },
     #[serde(rename = "context.compaction")]
     ContextCompaction {
         #[serde(flatten)]

@@ -18,6 +18,7 @@ mod orphans;
 mod other_packs;
 #[cfg(target_os = "linux")]
 mod pausing;
+mod provider_failures;
 mod recordings;
 mod reference;
 mod requests;

@@ -94,6 +94,7 @@ use pellucid_store::requests::entry::How;
 use pellucid_store::requests::entry::Purpose;
 use pellucid_store::side::Side;
 use pellucid_tools::desk::Notice;
+use pellucid_tools::outputs::Outputs;
 use pellucid_tools::situation::Situation;
 use pellucid_tools::situation::SkillVariables;
 use pellucid_tools::toolbox::Equipment;
@@ -465,6 +466,7 @@ impl Session {
             homes: sandbox::homes(config, &setup.sources.env),
             roots: setup.sources.roots.clone(),
             node_paths: config.tools.node_paths.clone(),
+            outputs: log.is_kept().then(|| Outputs::of(&config.folders.home, setup.session_id.as_str())),
         });
         Self {
             transcript: Transcript::new(ids(&setup.provider), facts.model.truncation_policy),

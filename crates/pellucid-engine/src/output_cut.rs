@@ -11,7 +11,7 @@ use pellucid_protocol::item::ToolOutput;
 use pellucid_protocol::settings::TruncationMode;
 use pellucid_protocol::settings::TruncationPolicy;
 
-use crate::truncate::BYTES_PER_TOKEN;
+use crate::truncate::byte_limit;
 use crate::truncate::tokens_of_bytes;
 use crate::truncate::truncate_middle;
 
@@ -39,12 +39,7 @@ pub fn cut_output(item: &Item, policy: TruncationPolicy) -> Cow<'_, Item> {
 
 /// Whether a text of so many bytes stays whole.
 pub(crate) fn fits(n_bytes: usize, policy: TruncationPolicy) -> bool {
-    let policy = with_room(policy);
-    let limit = usize::try_from(policy.limit).unwrap_or(0);
-    let budget = match policy.mode {
-        TruncationMode::Bytes => limit,
-        TruncationMode::Tokens => limit.saturating_mul(BYTES_PER_TOKEN),
-    };
+    let budget = byte_limit(with_room(policy));
     n_bytes == 0 || (budget > 0 && n_bytes <= budget)
 }
 

@@ -14,13 +14,18 @@ pub fn tokens_of_bytes(bytes: usize) -> usize {
     bytes.div_ceil(BYTES_PER_TOKEN)
 }
 
-/// Keeps head and tail of `text` within the policy; the marker comes on top.
-pub fn truncate_middle(text: &str, policy: TruncationPolicy) -> String {
+/// How many bytes of a text the policy lets stay.
+pub fn byte_limit(policy: TruncationPolicy) -> usize {
     let limit = usize::try_from(policy.limit).unwrap_or(0);
-    let budget = match policy.mode {
+    match policy.mode {
         TruncationMode::Bytes => limit,
         TruncationMode::Tokens => limit.saturating_mul(BYTES_PER_TOKEN),
-    };
+    }
+}
+
+/// Keeps head and tail of `text` within the policy; the marker comes on top.
+pub fn truncate_middle(text: &str, policy: TruncationPolicy) -> String {
+    let budget = byte_limit(policy);
     if text.is_empty() || (budget > 0 && text.len() <= budget) {
         return text.to_owned();
     }

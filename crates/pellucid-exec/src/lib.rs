@@ -21,6 +21,7 @@
 
 pub mod dialogue;
 pub mod environment;
+pub mod listener;
 pub mod pause;
 pub mod policy;
 pub mod process;

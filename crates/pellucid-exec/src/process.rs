@@ -20,6 +20,7 @@ use crate::before_exec::Attachment;
 pub use crate::command::Command;
 pub use crate::command::SpawnError;
 pub use crate::command::Variables;
+use crate::listener::Listening;
 use crate::spawner;
 use crate::spawner::Plug;
 use crate::text;
@@ -122,12 +123,25 @@ pub async fn run(
     limit: Option<Duration>,
     deltas: Option<&mpsc::Sender<Delta>>,
 ) -> Result<Finished, SpawnError> {
+    run_heard(command, limit, deltas, None).await
+}
+
+/// The same with a listener that gets all of what the command writes.
+///
+/// # Errors
+/// When it cannot be started.
+pub async fn run_heard(
+    command: &Command,
+    limit: Option<Duration>,
+    deltas: Option<&mpsc::Sender<Delta>>,
+    listening: Listening,
+) -> Result<Finished, SpawnError> {
     let started = Instant::now();
     let plugs = [Plug::Nothing, Plug::Pipe, Plug::Pipe];
     let mut child = spawner::spawn(command, plugs, Attachment::Nothing).await?;
     let time_paused = child.time_paused();
-    let mut stdout = Reader::new(child.take_stdout(), Stream::Stdout);
-    let mut stderr = Reader::new(child.take_stderr(), Stream::Stderr);
+    let mut stdout = Reader::new(child.take_stdout(), Stream::Stdout, listening.clone());
+    let mut stderr = Reader::new(child.take_stderr(), Stream::Stderr, listening);
 
     let status = {
         let mut reading = pin!(async { tokio::join!(stdout.read(deltas), stderr.read(deltas)) });

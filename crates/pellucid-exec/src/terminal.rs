@@ -39,6 +39,7 @@ pub use self::store::TERMINALS_WARN;
 use crate::before_exec::Attachment;
 use crate::command::Command;
 use crate::command::SpawnError;
+use crate::listener::Listening;
 use crate::spawner;
 use crate::spawner::Plug;
 
@@ -99,6 +100,14 @@ impl Terminal {
     /// # Errors
     /// When it cannot be started, or there is no terminal for it.
     pub async fn start(command: &Command, kind: Kind) -> Result<Self, SpawnError> {
+        Self::start_heard(command, kind, None).await
+    }
+
+    /// The same with a listener that gets all of what the command writes.
+    ///
+    /// # Errors
+    /// When it cannot be started, or there is no terminal for it.
+    pub async fn start_heard(command: &Command, kind: Kind, listening: Listening) -> Result<Self, SpawnError> {
         let started = Instant::now();
         let (child, streams) = match kind {
             Kind::Terminal => {
@@ -113,7 +122,7 @@ impl Terminal {
                 (child, streams)
             }
         };
-        let state = Arc::new(State::default());
+        let state = Arc::new(State::heard(listening));
         tokio::spawn(pump::pump(Arc::clone(&state), child, streams));
         Ok(Self { state, kind, started })
     }

@@ -29,6 +29,7 @@ use crate::desk::Answer;
 use crate::desk::Desk;
 use crate::desk::FromTool;
 use crate::mcp_tool::ToolServers;
+use crate::outputs::Outputs;
 use crate::run;
 use crate::situation::Offered;
 use crate::situation::Situation;
@@ -142,6 +143,7 @@ impl Bench {
             homes: vec![self.home.path().to_owned()],
             roots: Arc::default(),
             node_paths: self.node_paths.clone(),
+            outputs: Some(Outputs::of(self.home.path(), "session")),
         });
         if let Some(servers) = &self.servers {
             toolbox.use_servers(servers.clone());

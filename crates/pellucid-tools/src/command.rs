@@ -8,6 +8,7 @@ use base64::engine::general_purpose::STANDARD;
 use pellucid_engine::approval::decide::escalation_refusal;
 use pellucid_engine::exec_output;
 use pellucid_engine::exec_output::Ended;
+use pellucid_engine::truncate::byte_limit;
 use pellucid_exec::process;
 use pellucid_exec::process::Command;
 use pellucid_exec::process::Delta;
@@ -170,9 +171,10 @@ pub(crate) async fn run_shown(
     command: &Command,
     timeout: Duration,
 ) -> Result<Finished, process::SpawnError> {
+    let listening = job.toolbox.listen(call_id, byte_limit(job.situation.truncation));
     let (sender, mut deltas) = mpsc::channel::<Delta>(DELTAS_WAITING);
     let running = async {
-        let finished = process::run(command, Some(timeout), Some(&sender)).await;
+        let finished = process::run_heard(command, Some(timeout), Some(&sender), listening).await;
         drop(sender);
         finished
     };

@@ -8,6 +8,7 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use pellucid_engine::approval::decide::escalation_refusal;
 use pellucid_engine::exec_output::with_heading;
+use pellucid_engine::truncate::BYTES_PER_TOKEN;
 use pellucid_exec::environment::add_terminal;
 use pellucid_exec::process::Command;
 use pellucid_exec::summary::summary;
@@ -192,7 +193,9 @@ async fn start(
         let command = Command { argv, arg0: None, cwd: cwd.to_owned(), env };
         let kind = if wanted.tty { Kind::Terminal } else { Kind::Pipes };
         permit.check().await?;
-        let terminal = Terminal::start(&command, kind).await.map_err(TerminalFailure::NotStarted)?;
+        let tokens = wanted.max_output_tokens.unwrap_or(OUTPUT_TOKENS);
+        let listening = job.toolbox.listen(&call.call_id, tokens.saturating_mul(BYTES_PER_TOKEN));
+        let terminal = Terminal::start_heard(&command, kind, listening).await.map_err(TerminalFailure::NotStarted)?;
         let Some((exit_code, output)) = terminal.ended_early().await else {
             return Ok(Started { terminal, has_ended: false, permit });
         };

@@ -10,6 +10,7 @@
 pub mod agents;
 pub mod desk;
 pub mod mcp_tool;
+pub mod outputs;
 pub mod queue;
 pub mod situation;
 pub mod toolbox;

@@ -12,6 +12,7 @@ use std::sync::PoisonError;
 use pellucid_engine::approval::grants::Grants;
 use pellucid_engine::approval::rules::Rule;
 use pellucid_engine::approval::rules::Rules;
+use pellucid_exec::listener::Listening;
 use pellucid_exec::policy;
 use pellucid_exec::process::Variables;
 use pellucid_exec::sandbox::Ground;
@@ -36,6 +37,7 @@ use crate::desk::Notice;
 use crate::js_repl::KernelSeat;
 use crate::login::Login;
 use crate::mcp_tool::ToolServers;
+use crate::outputs::Outputs;
 use crate::situation::Situation;
 
 /// What stays between the calls of a session.
@@ -56,6 +58,7 @@ pub struct Toolbox {
     node_paths: Vec<PathBuf>,
     kernel: KernelSeat,
     servers: Mutex<Option<Arc<dyn ToolServers>>>,
+    outputs: Option<Arc<Outputs>>,
 }
 
 /// What a session begins with.
@@ -75,6 +78,8 @@ pub struct Equipment {
     pub roots: Arc<Roots>,
     /// Where Node may be, before it is looked for in `PATH`.
     pub node_paths: Vec<PathBuf>,
+    /// Where whole outputs are kept, if they are.
+    pub outputs: Option<Arc<Outputs>>,
 }
 
 /// A folder in which a patch may write.
@@ -108,6 +113,7 @@ impl Toolbox {
             node_paths: equipment.node_paths,
             kernel: KernelSeat::default(),
             servers: Mutex::default(),
+            outputs: equipment.outputs,
         }
     }
 
@@ -119,6 +125,11 @@ impl Toolbox {
     /// Where calls of servers' tools go.
     pub(crate) fn servers(&self) -> Option<Arc<dyn ToolServers>> {
         locked(&self.servers).clone()
+    }
+
+    /// Keeps the whole output of a call whose text is cut to so many bytes, where outputs are kept.
+    pub(crate) fn listen(&self, call_id: &str, limit: usize) -> Listening {
+        self.outputs.as_ref()?.listen(call_id, limit)
     }
 
     /// A new turn begins: what patches did before does not belong to it.

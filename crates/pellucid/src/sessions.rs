@@ -2,6 +2,7 @@
 
 mod export;
 mod fsck;
+mod output;
 mod show;
 
 use std::path::Path;
@@ -37,6 +38,7 @@ pub fn run(command: SessionsCommand) -> Result<ExitCode, Failure> {
     match command {
         SessionsCommand::List(args) => list(&home, &args),
         SessionsCommand::Show(args) => show::run(&home, &args),
+        SessionsCommand::Output { session, call } => output::run(&home, &session, call.as_deref()),
         SessionsCommand::Export(args) => export::run(&home, &args),
         SessionsCommand::Fsck(args) => fsck::run(&home, &args),
         SessionsCommand::Rename { session, name } => {

@@ -6,6 +6,7 @@ use tokio::io::AsyncRead;
 use tokio::io::AsyncReadExt;
 use tokio::sync::mpsc;
 
+use crate::listener::Listening;
 use crate::text;
 
 /// How much of a stream is kept, and of both together.
@@ -72,10 +73,11 @@ pub(super) struct Reader<R> {
     /// Deltas that the receiver has not taken yet.
     waiting: VecDeque<Vec<u8>>,
     buffer: Vec<u8>,
+    listening: Listening,
 }
 
 impl<R: AsyncRead + Unpin> Reader<R> {
-    pub(super) fn new(pipe: Option<R>, stream: Stream) -> Self {
+    pub(super) fn new(pipe: Option<R>, stream: Stream, listening: Listening) -> Self {
         Self {
             pipe,
             stream,
@@ -83,6 +85,7 @@ impl<R: AsyncRead + Unpin> Reader<R> {
             n_deltas: 0,
             waiting: VecDeque::new(),
             buffer: vec![0; READ_BYTES],
+            listening,
         }
     }
 
@@ -97,6 +100,9 @@ impl<R: AsyncRead + Unpin> Reader<R> {
                 Ok(n_bytes) => {
                     let bytes = &self.buffer[..n_bytes];
                     self.captured.keep(bytes);
+                    if let Some(listener) = &self.listening {
+                        listener.wrote(bytes);
+                    }
                     if deltas.is_some() {
                         let left = DELTAS_MAX - self.n_deltas;
                         let before = self.waiting.len();
@@ -180,7 +186,7 @@ mod tests {
     async fn deltas_of(bytes: Vec<u8>) -> (Captured, Vec<usize>) {
         let (deltas, mut received) = mpsc::channel(1);
         let reading = async move {
-            let mut reader = Reader::new(Some(bytes.as_slice()), Stream::Stdout);
+            let mut reader = Reader::new(Some(bytes.as_slice()), Stream::Stdout, None);
             reader.read(Some(&deltas)).await;
             reader.finish()
         };
@@ -211,7 +217,7 @@ mod tests {
     async fn a_receiver_that_is_gone_stops_nothing() {
         let (deltas, received) = mpsc::channel(1);
         drop(received);
-        let mut reader = Reader::new(Some(&b"abc"[..]), Stream::Stderr);
+        let mut reader = Reader::new(Some(&b"abc"[..]), Stream::Stderr, None);
         reader.read(Some(&deltas)).await;
         assert_eq!(reader.finish().text(), "abc");
     }
@@ -221,7 +227,7 @@ mod tests {
         let (mut writing, reading) = tokio::io::duplex(64);
         tokio::io::AsyncWriteExt::write_all(&mut writing, b"abc").await.unwrap();
         let (deltas, mut received) = mpsc::channel(1);
-        let mut reader = Reader::new(Some(reading), Stream::Stdout);
+        let mut reader = Reader::new(Some(reading), Stream::Stdout, None);
         tokio::select! {
             () = reader.read(Some(&deltas)) => unreachable!("it is open"),
             delta = received.recv() => assert_eq!(delta.unwrap().bytes, b"abc"),

@@ -17,6 +17,7 @@ use tokio::time::timeout_at;
 use super::Chunk;
 use super::buffer::HeadTail;
 use super::buffer::Kept;
+use crate::listener::Listening;
 
 /// How much output is kept for the next call, and for the report of the end.
 const KEPT_BYTES: usize = 1024 * 1024;
@@ -31,6 +32,7 @@ const DRAIN: Duration = Duration::from_millis(50);
 pub(super) struct State {
     inner: Mutex<Inner>,
     changed: Notify,
+    listening: Listening,
 }
 
 #[derive(Debug)]
@@ -58,6 +60,13 @@ pub(super) enum News {
 
 impl Default for State {
     fn default() -> Self {
+        Self::heard(None)
+    }
+}
+
+impl State {
+    /// With nothing written yet.
+    pub(super) fn heard(listening: Listening) -> Self {
         let inner = Inner {
             unread: HeadTail::new(KEPT_BYTES),
             transcript: HeadTail::new(KEPT_BYTES),
@@ -68,11 +77,9 @@ impl Default for State {
             is_over: false,
             is_terminated: false,
         };
-        Self { inner: Mutex::new(inner), changed: Notify::new() }
+        Self { inner: Mutex::new(inner), changed: Notify::new(), listening }
     }
-}
 
-impl State {
     fn lock(&self) -> MutexGuard<'_, Inner> {
         // Nothing that is done under the lock can leave a half of it undone.
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
@@ -101,6 +108,9 @@ impl State {
     // What the process does.
 
     pub(super) fn wrote(&self, bytes: &[u8]) {
+        if let Some(listener) = &self.listening {
+            listener.wrote(bytes);
+        }
         self.change(|inner| {
             inner.unread.push(bytes);
             inner.transcript.push(bytes);

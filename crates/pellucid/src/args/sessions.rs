@@ -115,6 +115,13 @@ pub enum SessionsCommand {
         /// The session's id or name.
         session: String,
     },
+    /// Print the whole output of a call whose text was cut for the model, or list those that are kept.
+    Output {
+        /// The session's id or name.
+        session: String,
+        /// The call's id. Without one, the outputs are listed.
+        call: Option<String>,
+    },
     /// Write a session out, with secrets blanked.
     Export(ExportArgs),
     /// Check that session files, records of what was sent, names and index are whole.

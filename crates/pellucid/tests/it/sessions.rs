@@ -342,3 +342,39 @@ fn instructions_stand_once_after_a_summary_if_a_session_says_only_what_changed()
     run(&["--undo"]);
     assert_eq!(context_counts(&next_request(&world)), [1, 2, 1], "what changed is said at the end");
 }
+
+#[test]
+fn the_whole_output_of_a_call_is_kept_beside_the_session() {
+    let calls = r#"[[reply]]
+call = { name = "shell_command", id = "by_shell", args = { command = "seq 1 30000" } }
+
+[[reply]]
+call = { name = "exec_command", id = "by_terminal", args = { cmd = "seq 1 30000; echo end >&2", max_output_tokens = 50 } }
+
+[[reply]]
+call = { name = "shell_command", id = "short", args = { command = "echo short" } }
+
+[[reply]]
+say = "done"
+"#;
+    let world = World::new(&format!("//- work/s.toml\n{calls}"));
+    const ID: &str = "11111111-1111-4111-8111-111111111111";
+    let ran = world.run(&["exec", "--script", "s.toml", "--session-id", ID, "count"]);
+    assert_eq!(ran.status, 0, "{}", ran.stderr);
+    let whole: String = (1..=30_000).map(|n| format!("{n}\n")).collect();
+    assert_eq!(world.run(&["sessions", "output", ID, "by_shell"]).out(), whole);
+    assert_eq!(world.run(&["sessions", "output", ID, "by_terminal"]).out(), whole.clone() + "end\n");
+    expect_test::expect![[r#"
+        CALL         BYTES   KEPT
+        by_shell     168894  whole
+        by_terminal  168898  whole
+    "#]]
+    .assert_eq(world.run(&["sessions", "output", ID]).out());
+    let none = world.run(&["sessions", "output", ID, "short"]);
+    assert_eq!(none.status, 1);
+    assert!(none.stderr.contains("no output of a call `short` is kept"), "{}", none.stderr);
+    // A session without a file leaves nothing behind.
+    let ran = world.run(&["exec", "--script", "s.toml", "--ephemeral", "count"]);
+    assert_eq!(ran.status, 0, "{}", ran.stderr);
+    assert_eq!(fs::read_dir(world.files.path("home/outputs")).unwrap().count(), 1);
+}

@@ -1,0 +1,13 @@
+//! Who gets a copy of all that a command writes, before anything of it is dropped.
+
+use std::fmt;
+use std::sync::Arc;
+
+/// Gets every byte of both streams, in the order in which they are read.
+pub trait Listener: fmt::Debug + Send + Sync {
+    /// A command wrote this.
+    fn wrote(&self, bytes: &[u8]);
+}
+
+/// A listener, or none.
+pub type Listening = Option<Arc<dyn Listener>>;

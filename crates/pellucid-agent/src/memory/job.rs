@@ -110,6 +110,7 @@ impl Job {
                     prompt: self.prompt.clone(),
                     user: "user".to_owned(),
                     character: "assistant".to_owned(),
+                    cast: supa::Cast::One,
                 };
                 let memory = self.file.supa.as_deref();
                 let mut outcome = supa::supa(&chat, memory, &settings, answers)?;

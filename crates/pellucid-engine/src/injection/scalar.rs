@@ -4,6 +4,7 @@
 
 use std::borrow::Cow;
 
+use serde_json::Number;
 use serde_json::Value;
 
 /// A whole number: itself, a fraction cut off, or a text of digits in one of four bases.
@@ -53,13 +54,29 @@ fn int_of_text(text: &str) -> Option<i64> {
     Some(if is_negative { -number } else { number })
 }
 
-/// A value as text: nothing for null, and numbers as they are written.
+/// A value as text: nothing for null, a text as it is, and any other as messages show it.
 pub fn text(value: &Value) -> Cow<'_, str> {
     match value {
         Value::Null => Cow::Borrowed(""),
         Value::String(text) => Cow::Borrowed(text),
-        other => Cow::Owned(other.to_string()),
+        other => Cow::Owned(inspect(other)),
     }
+}
+
+/// A number as the reference's language writes it: a fraction always has a point, and an exponent
+/// from 1e16 on and below 1e-4.
+fn number(number: &Number) -> String {
+    let Some(float) = number.as_f64().filter(|_| number.is_f64()) else {
+        return number.to_string();
+    };
+    if float == 0.0 || (1e-4..1e16).contains(&float.abs()) {
+        return format!("{float:?}");
+    }
+    let short = format!("{float:e}");
+    let (digits, exponent) = short.split_once('e').unwrap_or((&short, "0"));
+    let point = if digits.contains('.') { "" } else { ".0" };
+    let (sign, exponent) = exponent.strip_prefix('-').map_or(('+', exponent), |exponent| ('-', exponent));
+    format!("{digits}{point}e{sign}{exponent:0>2}")
 }
 
 /// A flag that only `true` turns on.
@@ -100,6 +117,7 @@ pub fn inspect(value: &Value) -> String {
             let field = |(key, value): (&String, &Value)| format!("{key:?} => {}", inspect(value));
             format!("{{{}}}", fields.iter().map(field).collect::<Vec<_>>().join(", "))
         }
+        Value::Number(given) => number(given),
         other => other.to_string(),
     }
 }
@@ -135,6 +153,25 @@ mod tests {
             (json!([1]), None),
         ] {
             assert_eq!(int(&value), expected, "{value}");
+        }
+    }
+
+    #[test]
+    fn values_that_are_no_text_become_one() {
+        for (value, expected) in [
+            (json!(null), ""),
+            (json!("a"), "a"),
+            (json!(42), "42"),
+            (json!(2.50), "2.5"),
+            (json!(1e3), "1000.0"),
+            (json!(0.0001), "0.0001"),
+            (json!(1.5e-5), "1.5e-05"),
+            (json!(1e16), "1.0e+16"),
+            (json!(-2.5e100), "-2.5e+100"),
+            (json!(true), "true"),
+            (json!([1, null, "a"]), "[1, nil, \"a\"]"),
+        ] {
+            assert_eq!(text(&value), expected, "{value}");
         }
     }
 

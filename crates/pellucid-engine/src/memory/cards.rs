@@ -2,16 +2,16 @@
 
 use super::data::Summary;
 use super::data::V3Data;
+use crate::utf16;
 
-/// The cards that an input such as `1, 3-5` means, of so many. Numbers are from one; parts that
-/// mean nothing are passed over.
+/// The cards that an input such as `1, 3-5` means, of so many. Numbers are from one; a number ends
+/// where its digits end, so `3rd` is 3; parts that do not begin with a number are passed over.
 pub fn selection(input: &str, n_cards: usize) -> Vec<usize> {
     let mut selected = Vec::new();
     for part in input.split(',') {
-        let number = |text: &str| text.trim().parse::<usize>().ok();
         let range = match part.split_once('-') {
-            Some((from, to)) => number(from).zip(number(to)),
-            None => number(part).map(|only| (only, only)),
+            Some((from, to)) => leading_number(from).zip(leading_number(to)),
+            None => leading_number(part).map(|only| (only, only)),
         };
         let Some((from, to)) = range else {
             continue;
@@ -25,10 +25,17 @@ pub fn selection(input: &str, n_cards: usize) -> Vec<usize> {
     selected
 }
 
-/// Whether a text looks like a part of a message's id.
+/// The number that a text begins with. One too large for any list of cards is the largest there is.
+fn leading_number(text: &str) -> Option<usize> {
+    let text = utf16::trim(text);
+    let text = text.strip_prefix('+').unwrap_or(text);
+    let digits = text.split(|c: char| !c.is_ascii_digit()).next().filter(|digits| !digits.is_empty())?;
+    Some(digits.parse().unwrap_or(usize::MAX))
+}
+
+/// Whether a part of a message's id stands anywhere in a text: four hexadecimal digits in a row.
 pub fn is_id_like(text: &str) -> bool {
-    let is_group = |group: &str| (4..=12).contains(&group.len()) && group.chars().all(|c| c.is_ascii_hexdigit());
-    text.len() >= 4 && text.split('-').all(is_group)
+    text.split(|c: char| !c.is_ascii_hexdigit()).any(|digits| digits.len() >= 4)
 }
 
 /// Which categories are shown.
@@ -139,6 +146,35 @@ mod tests {
         assert_eq!((data.summaries[1].text.as_str(), data.summaries[1].is_important), ("bc", true));
         let memos: Vec<_> = data.summaries[1].chat_memos.iter().flatten().collect();
         assert_eq!(memos, ["2", "3", "4"]);
+    }
+
+    #[test]
+    fn a_number_of_a_selection_ends_where_its_digits_end() {
+        for (input, expected) in [
+            ("3rd", vec![2]),
+            ("2 and 4", vec![1]),
+            ("1.9", vec![0]),
+            ("2a-3b", vec![1, 2]),
+            ("1-2-5", vec![0, 1]),
+            (" +2 ", vec![1]),
+            ("x3, -2, 2-x, , 0x2", vec![]),
+            ("2-99999999999999999999999", vec![1, 2, 3, 4]),
+        ] {
+            assert_eq!(selection(input, 5), expected, "{input}");
+        }
+    }
+
+    #[test]
+    fn an_id_is_recognised_inside_longer_text() {
+        for (text, expected) in [
+            ("message 3f2a1b00-77aa of the chat", true),
+            ("0123456789abcdef", true),
+            ("beef-", true),
+            ("3f2-a1b", false),
+            ("a dragon", false),
+        ] {
+            assert_eq!(is_id_like(text), expected, "{text}");
+        }
     }
 
     #[test]

@@ -102,7 +102,7 @@ pub struct MainChunk {
     /// What it says.
     pub text: String,
     /// The messages it was made from.
-    #[serde(deserialize_with = "list_or_empty")]
+    #[serde(default, deserialize_with = "list_or_empty")]
     pub chat_memos: Vec<Option<String>>,
     /// The last of them.
     #[serde(default)]
@@ -174,7 +174,8 @@ fn memos(entries: &[Entry]) -> BTreeSet<Option<&str>> {
     entries.iter().map(|entry| entry.memo.as_deref()).collect()
 }
 
-/// The form before today's: newest first, and only the last message of each summary is known.
+/// The form before today's: newest first, and only the last message of each summary is known. A
+/// summary also has the message that the one before it ends with, as the reference converts it.
 fn old(value: &Value, entries: &[Entry]) -> Option<V2Data> {
     let rows = |key: &str| {
         let rows = value.get(key).and_then(Value::as_array).cloned().unwrap_or_default();
@@ -189,11 +190,11 @@ fn old(value: &Value, entries: &[Entry]) -> Option<V2Data> {
     let mut targets: Vec<(String, i64)> = Vec::new();
     let mut start = 0;
     for (text, target) in rows("mainChunks").into_iter().rev() {
-        let Some(end) = place(&target).map(|at| at + 1) else {
+        let Some(end) = place(&target) else {
             continue;
         };
         let id = i64::try_from(targets.len()).ok()?;
-        let chat_memos = entries.get(start..end).unwrap_or_default().iter().map(|entry| entry.memo.clone()).collect();
+        let chat_memos = entries.get(start..=end).unwrap_or_default().iter().map(|entry| entry.memo.clone()).collect();
         data.main_chunks.push(MainChunk { id, text, chat_memos, last_chat_memo: Some(target.clone()) });
         data.last_main_chunk_id = id;
         targets.push((target, id));
@@ -205,4 +206,61 @@ fn old(value: &Value, entries: &[Entry]) -> Option<V2Data> {
         }
     }
     Some(data)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::super::entry::Role;
+    use super::*;
+
+    fn chat(memos: &[&str]) -> Vec<Entry> {
+        memos.iter().map(|memo| Entry::new(Role::User, *memo).with_memo(*memo)).collect()
+    }
+
+    #[track_caller]
+    fn check_v2(value: &Value, memos: &[&str], expected: &Value) {
+        let data = V2Data::read(value, &chat(memos)).expect("the data can be read");
+        assert_eq!(json!(data), *expected);
+    }
+
+    #[test]
+    fn summaries_of_the_old_form_share_the_message_between_them() {
+        check_v2(
+            &json!({
+                "mainChunks": [
+                    {"text": "last", "targetId": "d"},
+                    {"text": "lost", "targetId": "gone"},
+                    {"text": "first", "targetId": "b"},
+                ],
+                "chunks": [{"text": "x", "targetId": "d"}, {"text": "y", "targetId": "gone"}],
+            }),
+            &["a", "b", "c", "d", "e"],
+            &json!({
+                "lastMainChunkID": 1,
+                "mainChunks": [
+                    {"id": 0, "text": "first", "chatMemos": ["a", "b"], "lastChatMemo": "b"},
+                    {"id": 1, "text": "last", "chatMemos": ["b", "c", "d"], "lastChatMemo": "d"},
+                ],
+                "chunks": [{"mainChunkID": 1, "text": "x"}],
+            }),
+        );
+    }
+
+    #[test]
+    fn a_summary_without_a_list_of_messages_has_an_empty_one() {
+        check_v2(
+            &json!({"lastMainChunkID": 2, "mainChunks": [{"id": 1, "text": "a"}, {"id": 2, "text": "b", "chatMemos": 7}]}),
+            &["a"],
+            &json!({
+                "lastMainChunkID": 2,
+                "mainChunks": [
+                    {"id": 1, "text": "a", "chatMemos": [], "lastChatMemo": null},
+                    {"id": 2, "text": "b", "chatMemos": [], "lastChatMemo": null},
+                ],
+                "chunks": [],
+            }),
+        );
+    }
 }

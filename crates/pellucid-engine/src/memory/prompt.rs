@@ -275,5 +275,27 @@ fn recheck(mut messages: Vec<Entry>, max: f64, count: &Count<'_>) -> Result<Laid
         at += 1;
     }
     messages.retain(|message| !message.content.is_empty() || !message.attachments.is_empty());
+    // Names tell examples from the chat until everything is counted; none is sent.
+    for message in &mut messages {
+        message.name = None;
+    }
     Ok(Laid { messages, tokens })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tokens::Estimate;
+
+    #[test]
+    fn names_of_examples_are_counted_and_not_sent() {
+        let count = Count::new(&Estimate, "claude");
+        let entries = chat(example("<START>\n{{user}}: hi there\n{{char}}: hello", "User", "Char"), None, &[]);
+        let tokens = count.entries(&entries);
+        let laid = Prompt::default().lay_out(entries, 1000.0, &count).unwrap();
+        assert_eq!(laid.tokens, tokens);
+        let sent: Vec<_> = laid.messages.iter().map(|it| (it.content.as_str(), it.name.as_deref())).collect();
+        let start = "[Start a new chat]";
+        assert_eq!(sent, [(start, None), ("hi there", None), ("hello", None), (start, None)]);
+    }
 }

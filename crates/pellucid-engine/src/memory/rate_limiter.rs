@@ -36,10 +36,24 @@ impl Default for Options {
     }
 }
 
-/// More would run at once than may begin in a minute.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("more tasks may run at once than may begin within a minute")]
-pub struct TooManyAtOnce;
+/// Options with which tasks would wait without end, or that contradict each other.
+#[derive(Debug, Clone, Copy, PartialEq, thiserror::Error)]
+pub enum InvalidOptions {
+    /// Nothing could ever begin.
+    #[error("{0} requests a minute: at least 1 must be allowed")]
+    Rate(f64),
+    /// Nothing could ever run.
+    #[error("{0} requests at once: at least 1 must be allowed")]
+    AtOnce(f64),
+    /// More would run at once than may begin in a minute.
+    #[error("{at_once} requests at once are more than {per_minute} a minute: allow fewer at once or more a minute")]
+    TooManyAtOnce {
+        /// How many may run at once.
+        at_once: f64,
+        /// How many may begin within a minute.
+        per_minute: f64,
+    },
+}
 
 /// Who waits, who runs, and when the last ones began.
 #[derive(Debug)]
@@ -68,10 +82,19 @@ impl RateLimiter {
     /// A limiter that nobody waits for.
     ///
     /// # Errors
-    /// When the options contradict each other.
-    pub fn new(options: Options) -> Result<Self, TooManyAtOnce> {
-        if options.tasks_at_once > options.tasks_per_minute {
-            return Err(TooManyAtOnce);
+    /// When nothing could ever run, or more would run at once than may begin within a minute.
+    pub fn new(options: Options) -> Result<Self, InvalidOptions> {
+        let Options { tasks_per_minute: per_minute, tasks_at_once: at_once, .. } = options;
+        // Written so that what is not a number is refused too.
+        let is_some = |n: f64| n >= 1.0;
+        if !is_some(per_minute) {
+            return Err(InvalidOptions::Rate(per_minute));
+        }
+        if !is_some(at_once) {
+            return Err(InvalidOptions::AtOnce(at_once));
+        }
+        if at_once > per_minute {
+            return Err(InvalidOptions::TooManyAtOnce { at_once, per_minute });
         }
         Ok(Self {
             options,
@@ -139,4 +162,31 @@ pub enum End {
     Done,
     /// Not well.
     Failed,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check_options(per_minute: f64, at_once: f64, expected: Result<(), &str>) {
+        let options = Options { tasks_per_minute: per_minute, tasks_at_once: at_once, ..Options::default() };
+        let found = RateLimiter::new(options).map(|_| ()).map_err(|error| error.to_string());
+        assert_eq!(found, expected.map_err(str::to_owned));
+    }
+
+    #[test]
+    fn options_with_which_nothing_could_run_are_refused() {
+        check_options(1.0, 1.0, Ok(()));
+        check_options(0.0, 1.0, Err("0 requests a minute: at least 1 must be allowed"));
+        check_options(-3.0, -4.0, Err("-3 requests a minute: at least 1 must be allowed"));
+        check_options(f64::NAN, 1.0, Err("NaN requests a minute: at least 1 must be allowed"));
+        check_options(20.0, 0.0, Err("0 requests at once: at least 1 must be allowed"));
+        check_options(20.0, f64::NAN, Err("NaN requests at once: at least 1 must be allowed"));
+        check_options(
+            2.0,
+            5.0,
+            Err("5 requests at once are more than 2 a minute: allow fewer at once or more a minute"),
+        );
+    }
 }

@@ -45,6 +45,18 @@ pub struct Settings {
     pub user: String,
     /// What the model is called.
     pub character: String,
+    /// Who speaks for the model.
+    pub cast: Cast,
+}
+
+/// Who speaks for the model.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Cast {
+    /// One character.
+    #[default]
+    One,
+    /// Several, so that no one name stands before what is said.
+    Group,
 }
 
 /// With or without fragments of the past.
@@ -280,7 +292,11 @@ impl Run<'_> {
     }
 
     fn line(&self, entry: &Entry) -> String {
-        let speaker = if entry.role == Role::Assistant { &self.settings.character } else { &self.settings.user };
+        let speaker = match (entry.role, self.settings.cast) {
+            (Role::Assistant, Cast::One) => self.settings.character.as_str(),
+            (Role::Assistant, Cast::Group) => "",
+            (Role::System | Role::User | Role::Function, _) => self.settings.user.as_str(),
+        };
         format!("{speaker}: {}\n\n", entry.content)
     }
 

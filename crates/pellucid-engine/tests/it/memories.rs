@@ -163,6 +163,7 @@ proptest! {
                 prompt: "p".to_owned(),
                 user: "user".to_owned(),
                 character: "model".to_owned(),
+                cast: supa::Cast::One,
             };
             let first =
                 finish(|answers| supa::supa(&run, None, &settings, answers));
@@ -243,4 +244,38 @@ fn a_key_that_no_preset_has_is_refused() {
     let files = PackFiles::from([("pack.toml".to_owned(), layout.to_owned())]);
     let error = Pack::load_user(&files, "/packs/mine").unwrap_err().to_string();
     assert!(error.contains("unknown field `maxChats`"), "{error}");
+}
+
+#[track_caller]
+fn check_transcript(cast: supa::Cast, expected: &str) {
+    let said = |role, text: &str, memo: &str| Entry::new(role, text).with_memo(memo);
+    let entries =
+        [said(Role::User, "Who is there?", "a"), said(Role::Assistant, "We are.", "b"), said(Role::User, "Oh.", "c")];
+    let (count, known) = (count(), Known::new());
+    let chat = Chat {
+        entries: &entries,
+        tokens: 200.0,
+        limits: Limits { max: 150.0, response: 0.0 },
+        count: &count,
+        known: &known,
+    };
+    let settings = supa::Settings {
+        mode: supa::Mode::Supa,
+        chunk_tokens_max: 12.0,
+        removes_punctuation: true,
+        prompt: "p".to_owned(),
+        user: "Ann".to_owned(),
+        character: "Bob".to_owned(),
+        cast,
+    };
+    match supa::supa(&chat, None, &settings, &mut Answers::new(&[])) {
+        Err(Stop::Asks(Question::Summaries(asked))) => assert_eq!(asked[0][0].content, expected),
+        other => panic!("no summary is asked for: {other:?}"),
+    }
+}
+
+#[test]
+fn no_name_stands_before_what_a_group_says() {
+    check_transcript(supa::Cast::One, "Ann: Who is there?\n\nBob: We are.\n\n");
+    check_transcript(supa::Cast::Group, "Ann: Who is there?\n\n: We are.\n\n");
 }

@@ -42,8 +42,7 @@ struct Truncation {
     input: Input,
     #[serde(default)]
     max_bytes: Value,
-    #[serde(default)]
-    marker: Value,
+    marker: Option<Input>,
     expect: String,
     expect_bytes: usize,
 }
@@ -53,8 +52,9 @@ pub fn truncation(file: &Value) -> Vec<Verdict> {
         let bytes = case.input.bytes()?;
         let text = cut::normalize(&bytes);
         let max = scalar::int(&case.max_bytes);
+        let marker = case.marker.as_ref().map(Input::bytes).transpose()?.unwrap_or_default();
         let found = match case.function.as_str() {
-            "head_marker_tail" => cut::head_marker_tail(&text, max, &scalar::text(&case.marker)),
+            "head_marker_tail" => cut::head_marker_tail(&text, max, &cut::normalize(&marker)),
             "head" => cut::head(&text, max).to_owned(),
             "tail" => cut::tail(&text, max).to_owned(),
             "normalize" => text.into_owned(),
@@ -114,4 +114,23 @@ pub fn token_counter(file: &Value) -> Vec<Verdict> {
         };
         same("tokens", &found, &case.expect)
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_marker_that_is_not_utf8_is_measured_after_it_is_normalised() {
+        let case = |max: usize, expect: &str| {
+            json!({
+                "id": format!("marker-{max}"), "fn": "head_marker_tail", "input": "abcdefghijklmnopqrstuvwxyz",
+                "max_bytes": max, "marker": {"b64": "/w=="}, "expect": expect, "expect_bytes": expect.len(),
+            })
+        };
+        let file = json!({"cases": [case(9, "abc\u{fffd}xyz"), case(4, "\u{fffd}z"), case(3, "abc")]});
+        assert_eq!(truncation(&file).into_iter().filter_map(|it| it.problem).collect::<Vec<_>>(), [""; 0]);
+    }
 }

@@ -133,6 +133,8 @@ struct SupaInput {
     tokens: f64,
     #[serde(default, rename = "embed_fails")]
     embed_fails: bool,
+    #[serde(default, alias = "is_group", alias = "isGroup")]
+    group: bool,
 }
 
 pub fn supa(file: &Value) -> Vec<Verdict> {
@@ -145,6 +147,7 @@ pub fn supa(file: &Value) -> Vec<Verdict> {
             prompt: input.supa_memory_prompt.filter(|it| !it.is_empty()).unwrap_or_else(|| PROMPT.into()),
             user: "User".into(),
             character: "Char".into(),
+            cast: if input.group { supa::Cast::Group } else { supa::Cast::One },
         };
         let entries = chats::entries(&input.chats);
         let mut toy = Toy::new(input.vocab, input.summaries, input.embed_fails, Cleans::No);

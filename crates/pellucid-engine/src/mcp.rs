@@ -13,6 +13,7 @@ use pellucid_protocol::item::ToolOutput;
 use pellucid_protocol::mcp::McpFailure;
 use pellucid_protocol::mcp::McpTool;
 use pellucid_protocol::mcp::McpToolResult;
+use pellucid_protocol::number;
 use serde_json::Map;
 use serde_json::Value;
 use serde_json::json;
@@ -186,7 +187,8 @@ pub fn arguments(text: &str) -> Result<Option<Value>, ToolOutput> {
     if text.trim().is_empty() {
         return Ok(None);
     }
-    serde_json::from_str(text).map(Some).map_err(|error| ToolOutput::Text(format!("err: {error}")))
+    let arguments = serde_json::from_str(text).map_err(|error| ToolOutput::Text(format!("err: {error}")))?;
+    Ok(Some(number::as_doubles(arguments)))
 }
 
 #[cfg(test)]

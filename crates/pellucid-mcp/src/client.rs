@@ -15,6 +15,7 @@ use pellucid_protocol::mcp::McpFailure;
 use pellucid_protocol::mcp::McpPage;
 use pellucid_protocol::mcp::McpTool;
 use pellucid_protocol::mcp::McpToolResult;
+use pellucid_protocol::number;
 use rmcp::ClientHandler;
 use rmcp::RoleClient;
 use rmcp::ServiceError;
@@ -164,7 +165,13 @@ impl Client {
         let mut params = CallToolRequestParams::new(tool.to_owned());
         params.arguments = arguments;
         let result = self.asked("tools/call", self.running.call_tool(params)).await?;
-        plain(&result).map_err(|error| McpFailure::new(format!("tools/call failed: {error}")))
+        let result: McpToolResult =
+            plain(&result).map_err(|error| McpFailure::new(format!("tools/call failed: {error}")))?;
+        // An answer that says nothing is taken for none, as the reference takes it.
+        if result.content.is_empty() && result.structured_content.is_none() {
+            return Err(McpFailure::new("tools/call failed: Unexpected response type"));
+        }
+        Ok(result)
     }
 
     /// A part of the list of resources.
@@ -260,7 +267,7 @@ fn page(cursor: Option<String>) -> Option<PaginatedRequestParams> {
 
 /// The same as plain data.
 fn plain<T: DeserializeOwned>(value: &impl Serialize) -> Result<T, serde_json::Error> {
-    serde_json::from_value(serde_json::to_value(value)?)
+    serde_json::from_value(number::as_doubles(serde_json::to_value(value)?))
 }
 
 /// What is listed, as the server describes it. What has no JSON does not come from one.

@@ -22,7 +22,7 @@ pub mod input;
 pub mod item;
 pub mod mcp;
 pub mod model;
-mod number;
+pub mod number;
 pub mod operation;
 pub mod parsed_command;
 pub mod project_docs;

@@ -6,6 +6,7 @@ use pellucid_protocol::dynamic_tool::DynamicToolCall;
 use pellucid_protocol::event::EventMessage;
 use pellucid_protocol::item::ContentPart;
 use pellucid_protocol::item::ToolOutput;
+use pellucid_protocol::number;
 
 use crate::Failed;
 use crate::Job;
@@ -19,7 +20,7 @@ pub(crate) async fn run(call: &ToolCall, job: &Job) -> Result<ToolOutput, Failed
         call_id: call.call_id.clone(),
         turn_id: job.situation.turn_id.clone(),
         tool: call.name.clone(),
-        arguments: arguments(call)?,
+        arguments: number::as_doubles(arguments(call)?),
     };
     let key = AskKey::DynamicTool(call.call_id.clone());
     let answer = job.desk.ask(EventMessage::DynamicToolCallRequest(asked), key).await;

@@ -39,6 +39,7 @@ use pellucid_model::local::LocalServer;
 use pellucid_protocol::event::RawItems;
 use pellucid_protocol::id::SessionId;
 use pellucid_protocol::input::UserInput;
+use pellucid_protocol::number;
 use pellucid_protocol::settings::ApprovalPolicy;
 use pellucid_protocol::settings::SandboxMode;
 use pellucid_store::find;
@@ -400,7 +401,7 @@ pub fn output_schema(file: Option<&Path>) -> Result<Option<Value>, Failure> {
         .map_err(|error| Failure::new(format!("Failed to read output schema file {shown}: {error}")))?;
     let schema = serde_json::from_str(&text)
         .map_err(|error| Failure::new(format!("Output schema file {shown} is not valid JSON: {error}")))?;
-    Ok(Some(schema))
+    Ok(Some(number::as_doubles(schema)))
 }
 
 /// Values of the command line, in the order in which they apply.

@@ -119,6 +119,23 @@ async fn tools_fail() {
 }
 
 #[tokio::test]
+async fn an_answer_that_says_nothing_is_a_failure() {
+    for answer in [json!({"content": []}), json!({"content": [], "structuredContent": null, "isError": true})] {
+        check_call(
+            |script, _| script.answers("tools/call_echo", &answer),
+            &expect![[r#"["tools/call failed: Unexpected response type"]"#]],
+        )
+        .await;
+    }
+    let answer = json!({"content": [], "structuredContent": {"a": 1}});
+    check_call(
+        |script, _| script.answers("tools/call_echo", &answer),
+        &expect![[r#"{"content":[],"structuredContent":{"a":1}}"#]],
+    )
+    .await;
+}
+
+#[tokio::test]
 async fn resources_are_listed_page_by_page_and_read() {
     let script = McpScript::new(&[]);
     script.answers("resources/list", &json!({"resources":[{"mimeType":"text/plain","name":"One","uri":"book://1"}]}));

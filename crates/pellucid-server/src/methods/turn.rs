@@ -60,7 +60,7 @@ pub struct TurnStartParams {
     #[serde(default)]
     pub personality: Option<Personality>,
     /// A JSON schema for the final answer of this turn.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "pellucid_protocol::number::optional_as_doubles")]
     pub output_schema: Option<Value>,
     /// The way of working together, from now on.
     #[serde(default)]

@@ -695,7 +695,7 @@ impl Turn {
         self.retries += 1;
         let told = EventMessage::StreamError {
             message: format!("Reconnecting... {}/{max}", self.retries),
-            codex_error_info: Some(ErrorInfo::ResponseStreamDisconnected { http_status_code: None }),
+            codex_error_info: Some(ErrorInfo::ResponseStreamDisconnected { http_status_code: error.status }),
             additional_details: Some(error.message.clone()),
             plain: error.failure.plain.clone(),
         };

@@ -250,7 +250,7 @@ fn unexpected_status(refusal: &Refusal<'_>, error_message: Option<&str>) -> Repl
         format!("unexpected status {status}: {}", shown_body(body, error_message))
     };
     message.push_str(&facts(refusal));
-    ReplyError::new(ReplyErrorKind::UnexpectedStatus, message)
+    ReplyError { status: Some(status.as_u16()), ..ReplyError::new(ReplyErrorKind::UnexpectedStatus, message) }
 }
 
 fn is_blocked(refusal: &Refusal<'_>) -> bool {

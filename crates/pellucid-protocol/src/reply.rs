@@ -68,6 +68,8 @@ pub struct ReplyError {
     pub message: String,
     /// The code, and the text for people.
     pub failure: Failure,
+    /// The status, if one came that means nothing special.
+    pub status: Option<u16>,
     /// The server's wish how long to wait.
     pub retry_after: Option<Duration>,
     /// A rate limit's state that came with it.
@@ -128,7 +130,7 @@ impl ReplyError {
     /// An error of this kind without further facts.
     pub fn new(kind: ReplyErrorKind, message: impl Into<String>) -> Self {
         let (message, failure) = (message.into(), kind.code().into());
-        Self { kind, message, failure, retry_after: None, rate_limits: None, via: Via::Http }
+        Self { kind, message, failure, status: None, retry_after: None, rate_limits: None, via: Via::Http }
     }
 
     /// The same with a text for people.

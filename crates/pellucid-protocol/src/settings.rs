@@ -163,7 +163,8 @@ word_enum! {
     CollaborationModeKind {
         /// Plan first, change nothing.
         Plan = "plan",
-        /// Work.
+        /// Work. Older clients know it by other names.
+        #[serde(alias = "code", alias = "pair_programming", alias = "execute", alias = "custom")]
         Default = "default",
     }
 }
@@ -289,5 +290,21 @@ word_enum! {
         Again = "again",
         /// What the history does not have in the same words.
         Changed = "changed",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn older_names_of_collaboration_modes_are_read_and_not_written() {
+        for word in ["default", "code", "pair_programming", "execute", "custom"] {
+            let mode: CollaborationModeKind = serde_json::from_str(&format!("\"{word}\"")).unwrap();
+            assert_eq!(serde_json::to_string(&mode).unwrap(), "\"default\"", "{word}");
+        }
+        for word in ["Default", "pairProgramming", "ask", ""] {
+            assert!(serde_json::from_str::<CollaborationModeKind>(&format!("\"{word}\"")).is_err(), "{word}");
+        }
     }
 }

@@ -15,6 +15,7 @@ use pellucid_engine::turn::SummarisedBy;
 use pellucid_engine::turn::Turn;
 use pellucid_engine::turn::TurnSettings;
 use pellucid_engine::turn::Wish;
+use pellucid_protocol::event::ErrorInfo;
 use pellucid_protocol::event::EventMessage;
 use pellucid_protocol::id::TurnId;
 use pellucid_protocol::input::UserInput;
@@ -125,6 +126,26 @@ fn an_error_that_is_no_use_to_repeat_leaves_no_websocket() {
         error(no), task_complete(None), Finish
     "#]],
     );
+}
+
+#[track_caller]
+fn check_retry_status(error: ReplyError, expected: Option<u16>) {
+    let mut turn = Turn::new(settings(), Meter::default(), pack());
+    let first = turn.begin(&[UserInput::text("go")]);
+    measured(&mut turn, first);
+    let told = turn.step(Fact::ReplyFailed(error)).into_iter().find_map(|wish| match wish {
+        Wish::Emit(EventMessage::StreamError { codex_error_info, .. }) => codex_error_info,
+        _ => None,
+    });
+    assert_eq!(told, Some(ErrorInfo::ResponseStreamDisconnected { http_status_code: expected }));
+}
+
+#[test]
+fn a_retry_names_the_status_that_came() {
+    let unexpected = ReplyError::new(ReplyErrorKind::UnexpectedStatus, "unexpected status 503");
+    check_retry_status(ReplyError { status: Some(503), ..unexpected }, Some(503));
+    check_retry_status(ReplyError::stream("cut"), None);
+    check_retry_status(ReplyError::new(ReplyErrorKind::InternalServer, "500"), None);
 }
 
 /// Plays facts and shows the wishes, a line for each fact.

@@ -20,6 +20,8 @@ fn check_refusal(fixture: &str, expected: Expect) {
         now: &now,
         key: Some(&KeyOrigin::Variable("BOX_KEY".to_owned())),
     });
+    let is_unexpected = error.kind == ReplyErrorKind::UnexpectedStatus;
+    assert_eq!(error.status, is_unexpected.then(|| status.parse().unwrap()));
     let limit = error.rate_limits.as_ref().and_then(|snapshot| snapshot.limit_id.clone());
     let limit = limit.map(|id| format!(" [{id}]")).unwrap_or_default();
     let retry = if error.is_retryable() { "again" } else { "final" };

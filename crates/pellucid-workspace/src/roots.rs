@@ -4,6 +4,7 @@
 //! list shows what was configured.
 
 use std::ffi::OsStr;
+use std::path::Component;
 use std::path::Path;
 use std::path::PathBuf;
 
@@ -11,7 +12,8 @@ use pellucid_protocol::settings::SandboxPolicy;
 
 /// The writable roots of a workspace policy; every other policy has none to name.
 ///
-/// `tmpdir` is the value of `$TMPDIR`.
+/// `tmpdir` is the value of `$TMPDIR`. Programs take it from the folder in which this process runs, so a relative one
+/// is made absolute there, and it is named without `.`, `..` and a slash at its end.
 pub fn writable_roots(policy: &SandboxPolicy, cwd: &Path, tmpdir: Option<&OsStr>) -> Vec<PathBuf> {
     let SandboxPolicy::WorkspaceWrite { writable_roots, exclude_tmpdir_env_var, exclude_slash_tmp, .. } = policy else {
         return Vec::new();
@@ -26,12 +28,25 @@ pub fn writable_roots(policy: &SandboxPolicy, cwd: &Path, tmpdir: Option<&OsStr>
         }
     }
     if !exclude_tmpdir_env_var && let Some(tmpdir) = tmpdir {
-        let tmpdir = Path::new(tmpdir);
-        if tmpdir.is_absolute() {
-            roots.push(tmpdir.to_path_buf());
-        }
+        // Nothing for an empty value, or where this process runs in a folder that is gone.
+        roots.extend(std::path::absolute(tmpdir).ok().map(|tmpdir| normal(&tmpdir)));
     }
     roots
+}
+
+/// An absolute path with `.` and `..` worked out by name.
+fn normal(path: &Path) -> PathBuf {
+    let mut normal = PathBuf::new();
+    for component in path.components() {
+        match component {
+            Component::CurDir => {}
+            Component::ParentDir => {
+                normal.pop();
+            }
+            other => normal.push(other),
+        }
+    }
+    normal
 }
 
 #[cfg(test)]
@@ -70,9 +85,27 @@ mod tests {
     }
 
     #[test]
-    fn a_relative_or_empty_tmpdir_is_no_root() {
-        for tmpdir in [None, Some(""), Some("var/t")] {
+    fn an_empty_tmpdir_is_no_root() {
+        for tmpdir in [None, Some("")] {
             check(&workspace(false, true), tmpdir, &["/opt", "/proj", "/proj"]);
+        }
+    }
+
+    #[test]
+    fn tmpdir_is_named_by_its_own_parts() {
+        let here = std::env::current_dir().unwrap();
+        let inside = |name: &str| here.join(name).to_string_lossy().into_owned();
+        for (tmpdir, expected) in [
+            ("/var/t/", "/var/t".to_owned()),
+            ("/var//./t/../u/.", "/var/u".to_owned()),
+            ("/../var", "/var".to_owned()),
+            ("/", "/".to_owned()),
+            ("t/u/", inside("t/u")),
+            ("./t/..//u", inside("u")),
+        ] {
+            let roots = writable_roots(&workspace(false, true), Path::new("/proj"), Some(OsStr::new(tmpdir)));
+            // Compared as texts, because paths compare without what is left out here.
+            assert_eq!(roots.last().unwrap().to_string_lossy(), expected, "{tmpdir}");
         }
     }
 

@@ -19,9 +19,23 @@ use crate::verify::Verified;
 const N_CONTEXT_LINES: usize = 1;
 
 impl Verified {
-    /// The changes by absolute path; a moved file is under the path that it had. Texts are held
+    /// The changes by absolute path, spelt as the patch writes it; a moved file is under the path that it had. Texts are held
     /// whenever somebody outside of this crate has verified the patch, so all of them can be shown.
     pub fn changes(&self) -> BTreeMap<PathBuf, FileChange> {
+        let as_written = |(path, change): (PathBuf, FileChange)| {
+            let change = match change {
+                FileChange::Update { unified_diff, move_path } => {
+                    FileChange::Update { unified_diff, move_path: move_path.map(|path| self.written(&path)) }
+                }
+                other => other,
+            };
+            (self.written(&path), change)
+        };
+        self.changes_by_entry().into_iter().map(as_written).collect()
+    }
+
+    /// The changes by the paths of the entries.
+    fn changes_by_entry(&self) -> BTreeMap<PathBuf, FileChange> {
         let mut changes = BTreeMap::new();
         for (path, entry) in &self.entries {
             match (&entry.before, &entry.now) {
@@ -35,7 +49,7 @@ impl Verified {
                 (Before::Nothing, Now::Nothing(_)) => {}
                 (_, Now::Text { text, origin }) => {
                     if let Ok(text) = text.flat() {
-                        let (key, change) = self.written(path, &text, origin);
+                        let (key, change) = self.text_change(path, &text, origin);
                         changes.insert(key, change);
                     }
                 }
@@ -53,7 +67,7 @@ impl Verified {
         self.entries.iter().map(|(path, entry)| (path.clone(), now(entry))).collect()
     }
 
-    fn written(&self, path: &PathBuf, text: &str, origin: &Origin) -> (PathBuf, FileChange) {
+    fn text_change(&self, path: &PathBuf, text: &str, origin: &Origin) -> (PathBuf, FileChange) {
         let add = || (path.clone(), FileChange::Add { content: text.to_owned() });
         let Origin::File(source) = origin else {
             return add();

@@ -119,6 +119,8 @@ pub struct TurnDiff {
     files: Vec<Baseline>,
     /// Which of them is at a path now, by its number.
     by_path: BTreeMap<PathBuf, usize>,
+    /// Paths as the first patch that had them wrote them, where that is another spelling.
+    written: BTreeMap<PathBuf, PathBuf>,
 }
 
 #[derive(Debug, Clone)]
@@ -152,6 +154,11 @@ impl TurnDiff {
     pub fn begin(&mut self, patch: &Verified) {
         let moves: BTreeMap<_, _> = patch.moves().collect();
         for path in patch.paths() {
+            let written = patch.written(path);
+            // Paths compare by their parts, which leaves `./` and `//` out.
+            if written.as_os_str() != path.as_os_str() {
+                self.written.entry(path.to_owned()).or_insert(written);
+            }
             let is_target = moves.values().any(|target| *target == path);
             if !is_target && !self.by_path.contains_key(path) {
                 self.remember(path, Snapshot::read(path));
@@ -164,8 +171,10 @@ impl TurnDiff {
 
     /// The difference between then and now, or `None` if there is none.
     ///
-    /// `now` says what is at a path, `name` what the path is called; files are sorted by that name.
+    /// `now` says what is at a path, `name` what a path is called that is spelt as a patch wrote it; files are sorted
+    /// by that name.
     pub fn unified(&self, now: impl Fn(&Path) -> Option<Snapshot>, name: impl Fn(&Path) -> String) -> Option<String> {
+        let name = |path: &PathBuf| name(self.written.get(path).unwrap_or(path));
         let mut files: Vec<_> = self.files.iter().map(|baseline| (name(&baseline.now), baseline)).collect();
         files.sort_by(|one, other| one.0.cmp(&other.0));
         let mut text = String::new();

@@ -88,6 +88,8 @@ pub enum VerifyError {
 /// Invariant: `entries` are absolute and lexically normal, and no two of them are the same path.
 #[derive(Debug)]
 pub struct Verified {
+    /// Where relative paths begin.
+    pub(crate) cwd: PathBuf,
     pub(crate) entries: BTreeMap<PathBuf, Entry>,
     pub(crate) summary: Summary,
     /// Folders that were there.
@@ -174,6 +176,16 @@ impl Verified {
         self.entries.keys().map(PathBuf::as_path)
     }
 
+    /// A path of [`Self::paths`] as the patch writes it, made absolute and otherwise left as it is.
+    pub fn written(&self, path: &Path) -> PathBuf {
+        self.cwd.join(self.in_patch(path))
+    }
+
+    /// A path of [`Self::paths`] exactly as the patch writes it.
+    pub fn in_patch<'a>(&'a self, path: &'a Path) -> &'a Path {
+        self.entries.get(path).map_or(path, |entry| &entry.written)
+    }
+
     /// Files that go elsewhere: from where, and to where. A file whose old path is taken by another in
     /// the same patch does not count; it is new where it is.
     pub fn moves(&self) -> impl Iterator<Item = (&Path, &Path)> {
@@ -225,6 +237,7 @@ pub(crate) fn verify_with(
         buffer: Vec::new(),
         folders: HashSet::new(),
         verified: Verified {
+            cwd: cwd.to_owned(),
             entries: BTreeMap::new(),
             summary: Summary::default(),
             folders: HashSet::new(),

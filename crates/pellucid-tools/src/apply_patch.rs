@@ -41,6 +41,7 @@ mod tests {
     use expect_test::expect;
     use pellucid_protocol::approval::ReviewDecision;
     use pellucid_protocol::event::EventMessage;
+    use pellucid_protocol::item::ToolOutput;
     use pellucid_protocol::settings::ApprovalPolicy;
     use pellucid_protocol::settings::SandboxPolicy;
 
@@ -170,6 +171,32 @@ mod tests {
         expect![[r#"
             ["asked", "Failed to write file new\n", "Success. Updated the following files:\nA new\n"]"#]]
         .assert_eq(&format!("{:?}", shown.collect::<Vec<_>>()));
+    }
+
+    /// What the model reads of a patch in a folder with a link that leads out of what may be written.
+    fn answer_beside_a_link(body: &str) -> String {
+        let (mut bench, outside) = (Bench::new(), tempfile::tempdir().unwrap());
+        bench.situation.sandbox_policy = workspace();
+        bench.situation.writable_roots = vec![bench.path().to_owned()];
+        std::fs::write(outside.path().join("there"), "x\n").unwrap();
+        std::fs::create_dir(bench.path().join("folder")).unwrap();
+        std::os::unix::fs::symlink(outside.path(), bench.path().join("link")).unwrap();
+        let ran = bench.run(&custom("apply_patch", &format!("*** Begin Patch\n{body}\n*** End Patch")));
+        let Ok(ToolOutput::Text(text)) = ran.outcome else { panic!("there is no answer") };
+        let answer: serde_json::Value = serde_json::from_str(&text).unwrap();
+        format!("{} {}", answer["metadata"]["exit_code"], answer["output"])
+    }
+
+    #[test]
+    fn a_patch_that_is_refused_is_answered_in_the_words_of_the_program() {
+        for (body, expected) in [
+            ("*** Add File: link/x\n+x", r#"1 "Failed to write file link/x\n""#),
+            ("*** Update File: ./link/there\n-x\n+y", r#"1 "Failed to write file ./link/there\n""#),
+            ("*** Delete File: link/there", r#"1 "Failed to delete file link/there\n""#),
+            ("*** Add File: folder\n+x", r#"1 "Failed to write file folder\n""#),
+        ] {
+            assert_eq!(answer_beside_a_link(body), expected, "{body}");
+        }
     }
 
     #[test]

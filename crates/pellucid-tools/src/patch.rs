@@ -94,11 +94,11 @@ pub(crate) async fn apply(job: &Job, call_id: &str, body: &str, cwd: &Path) -> R
         }))
         .await;
     let began = Instant::now();
-    let patch = Patch { call_id, cwd, changes: &changes, targets };
+    let patch = Patch { call_id, changes: &changes, targets };
     let outcome = write(job, &patch, verified, decision.requirement, roots).await;
     match &outcome {
         Ok(summary) => patch.show(job, OutputStream::Stdout, summary).await,
-        Err(Unwritten::Failed(text)) => patch.show(job, OutputStream::Stderr, &format!("{text}\n")).await,
+        Err(Unwritten::Failed(text)) => patch.show(job, OutputStream::Stderr, text).await,
         // What the sandbox refused was shown when it was asked about.
         Err(Unwritten::Declined) => {}
     }
@@ -134,8 +134,15 @@ const DECLINED: &str = "patch rejected by user";
 
 /// Why a patch was not written.
 enum Unwritten {
+    /// What a command would print that could not do it, with its line end.
     Failed(String),
     Declined,
+}
+
+impl Unwritten {
+    fn failed(error: &dyn std::fmt::Display) -> Self {
+        Self::Failed(format!("{error}\n"))
+    }
 }
 
 /// Reads the patch and computes what it would change.
@@ -153,8 +160,6 @@ fn named(root: &PatchRoot) -> WritableRoot {
 /// A patch that people see.
 struct Patch<'a> {
     call_id: &'a str,
-    /// Where its paths begin.
-    cwd: &'a Path,
     changes: &'a Changes,
     /// Where it would be written when it was looked at, with links followed.
     targets: Vec<PathBuf>,
@@ -167,10 +172,14 @@ impl Patch<'_> {
         job.desk.tell(EventMessage::ExecCommandOutputDelta { call_id, stream, chunk }).await;
     }
 
-    /// What a command would say that may not write this.
-    fn refused(&self, path: &Path) -> String {
-        let verb = if let Some(FileChange::Delete { .. }) = self.changes.get(path) { "delete" } else { "write" };
-        format!("Failed to {verb} file {}\n", path.strip_prefix(self.cwd).unwrap_or(path).display())
+    /// What a command would print that the sandbox does not let do this.
+    fn refused(&self, verified: &Verified, error: &ApplyError) -> String {
+        let ApplyError::Outside { path, .. } = error else {
+            return format!("{error}\n");
+        };
+        let change = self.changes.get(&verified.written(path));
+        let verb = if let Some(FileChange::Delete { .. }) = change { "delete" } else { "write" };
+        format!("Failed to {verb} file {}\n", verified.in_patch(path).display())
     }
 }
 
@@ -197,7 +206,7 @@ async fn write(
     let mut outside = None;
     if !is_confined || verified.check_writable(&inside).is_err() {
         let paths = verified.paths().map(Path::to_owned).collect();
-        outside = Some(Outside::of_patch(job, paths).await.map_err(Unwritten::Failed)?);
+        outside = Some(Outside::of_patch(job, paths).await.map_err(|error| Unwritten::failed(&error))?);
     }
     if is_asked && !job.toolbox.grants().cover(&keys) {
         ask(job, patch, None, &keys).await?;
@@ -206,14 +215,15 @@ async fn write(
     if is_confined && let Err(error) = verified.check_writable(&writable) {
         // What the sandbox would refuse is asked about, unless somebody agreed already or cannot be asked.
         if job.situation.approval_policy == ApprovalPolicy::Never {
-            return Err(Unwritten::Failed(error.to_string()));
+            tracing::warn!(%error, "a patch is refused");
+            return Err(Unwritten::Failed(patch.refused(&verified, &error)));
         }
-        if let ApplyError::Outside { path, .. } = &error {
-            patch.show(job, OutputStream::Stderr, &patch.refused(path)).await;
+        if let ApplyError::Outside { .. } = &error {
+            patch.show(job, OutputStream::Stderr, &patch.refused(&verified, &error)).await;
         }
         if outside.is_none() {
             // It lay inside a moment ago, also for the person who was asked.
-            return Err(Unwritten::Failed(error.to_string()));
+            return Err(Unwritten::failed(&error));
         }
         if !is_asked {
             ask(job, patch, Some(RETRY_REASON.to_owned()), &keys).await?;
@@ -228,7 +238,7 @@ async fn write(
         verified.apply(&writable).map_err(|error| Failed::Told(error.to_string()))?;
         Ok(summary)
     });
-    let written = written.await.map_err(|error| Unwritten::Failed(error.to_string()));
+    let written = written.await.map_err(|error| Unwritten::failed(&error));
     drop(outside);
     written
 }

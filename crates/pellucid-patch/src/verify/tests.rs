@@ -30,10 +30,22 @@ fn each_kind_of_change_is_shown() {
         Reader::Model,
         "*** Add File: ./n\n+x\n*** Delete File: b\n*** Update File: d/../a\n 1\n-2\n+two\n*** Update File: d/e\n*** Move to: m\n-y\n+z\n",
         &expect![[r#"
-            /w/a: Update { unified_diff: "@@ -1,3 +1,3 @@\n 1\n-2\n+two\n 3\n", move_path: None }
             /w/b: Delete { content: "x\n" }
+            /w/d/../a: Update { unified_diff: "@@ -1,3 +1,3 @@\n 1\n-2\n+two\n 3\n", move_path: None }
             /w/d/e: Update { unified_diff: "@@ -1 +1 @@\n-y\n+z\n", move_path: Some("/w/m") }
-            /w/n: Add { content: "x\n" }
+            /w/./n: Add { content: "x\n" }
+        "#]],
+    );
+}
+
+#[test]
+fn changes_are_under_the_paths_that_the_patch_writes() {
+    check(
+        Reader::Model,
+        "*** Add File: x//n\n+x\n*** Update File: /w/d/./e\n*** Move to: .//m\n-y\n+z\n",
+        &expect![[r#"
+            /w/d/./e: Update { unified_diff: "@@ -1 +1 @@\n-y\n+z\n", move_path: Some("/w/.//m") }
+            /w/x//n: Add { content: "x\n" }
         "#]],
     );
 }

@@ -139,16 +139,22 @@ impl Json {
                 vec![Line::ItemCompleted { item: Item { id, details: command(&end.begin, Ran::Ended(end)) } }]
             }
             EventMessage::PatchApplyEnd(end) => {
-                let changes = end.changes.iter().map(|(path, change)| PathChange {
-                    path: path.to_string_lossy().into_owned(),
-                    kind: match change {
-                        FileChange::Add { .. } => "add",
-                        FileChange::Delete { .. } => "delete",
-                        FileChange::Update { .. } => "update",
-                    },
-                });
+                let mut changes: Vec<_> = end
+                    .changes
+                    .iter()
+                    .map(|(path, change)| PathChange {
+                        path: path.to_string_lossy().into_owned(),
+                        kind: match change {
+                            FileChange::Add { .. } => "add",
+                            FileChange::Delete { .. } => "delete",
+                            FileChange::Update { .. } => "update",
+                        },
+                    })
+                    .collect();
+                // Paths compare by their parts, texts by their characters.
+                changes.sort_by(|a, b| a.path.cmp(&b.path));
                 let status = if end.success { "completed" } else { "failed" };
-                vec![self.completed(Details::FileChange { changes: changes.collect(), status })]
+                vec![self.completed(Details::FileChange { changes, status })]
             }
             EventMessage::McpToolCallBegin(begin) => {
                 let id = self.next_id();

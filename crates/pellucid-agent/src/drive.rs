@@ -45,6 +45,7 @@ use tokio::time::timeout;
 
 use crate::door::FaceGone;
 use crate::door::Inside;
+use crate::held_back::HeldBack;
 use crate::memory;
 use crate::memory::Remembered;
 use crate::metadata;
@@ -124,6 +125,7 @@ pub(crate) async fn drive(session: &mut Session, input: TurnInput, inside: &mut 
         git: Git::NotAsked,
         summary: None,
         asked: BTreeMap::new(),
+        held_back: HeldBack::default(),
         is_unwanted: false,
         has_asked: false,
         has_asked_for_variables: false,
@@ -158,6 +160,7 @@ struct Driver<'a> {
     session: &'a mut Session,
     /// Questions that are open.
     asked: BTreeMap<AskKey, oneshot::Sender<Answer>>,
+    held_back: HeldBack,
     /// Whether a person answered a question by ending the turn.
     is_unwanted: bool,
     /// The command of the person that the turn is for.
@@ -308,6 +311,7 @@ impl Driver<'_> {
                     self.waiting = Waiting::Pausing(Box::pin(tokio::time::sleep(with_jitter(pause))));
                 }
                 Wish::RunTool { index, call } => {
+                    self.held_back.expect(&call.call_id);
                     self.start_git();
                     self.session.touch(&call);
                     self.session.jobs.start(index, call);
@@ -317,7 +321,7 @@ impl Driver<'_> {
                 Wish::CancelTools => {
                     let (last, _) = self.session.jobs.stop().await;
                     self.facts.clear();
-                    for message in last {
+                    for message in self.held_back.take().into_iter().chain(last) {
                         // What the calls say is forgotten with them; what the person ran is not.
                         let is_kept = matches!(message, FromTool::UserCommandEnded { .. });
                         let fact = self.heard(message, inside).await?;
@@ -653,9 +657,11 @@ impl Driver<'_> {
 
     /// Stops everything; calls that ended in time keep their answers.
     async fn interrupt(&mut self, inside: &Inside) -> Fact {
-        let mut said = self.session.jobs.break_user_commands().await;
+        let mut said = self.held_back.take();
+        said.extend(self.session.jobs.break_user_commands().await);
         let (last, running) = self.session.jobs.stop().await;
         said.extend(last);
+        said.extend(self.session.jobs.end_terminals().await);
         for message in said {
             // Nothing is asked any more that could show it later.
             if let FromTool::UserCommandEnded { record, .. } = &message {
@@ -667,7 +673,6 @@ impl Driver<'_> {
                 self.facts.push_back(fact);
             }
         }
-        self.session.jobs.toolbox.terminals.terminate_all().await;
         let interrupted = Fact::Interrupted { running };
         match self.facts.pop_front() {
             Some(first) => {
@@ -679,9 +684,16 @@ impl Driver<'_> {
     }
 
     /// Waits for whatever comes first: a submission, what the turn waits for, or a tool. What a model has said already is
-    /// noted before what its calls report, whichever was quicker.
+    /// noted before what its calls report, and what ends a call after the reply that made it, whichever was quicker.
     async fn next_fact(&mut self, inside: &mut Inside) -> Result<Happened, FaceGone> {
         loop {
+            let is_reading = matches!(self.waiting, Waiting::Reading(_));
+            if !is_reading && let Some(message) = self.held_back.next() {
+                if let Some(fact) = self.heard(message, inside).await? {
+                    return Ok(Happened::Fact(fact));
+                }
+                continue;
+            }
             tokio::select! {
                 biased;
                 submission = inside.submissions.recv() => match submission {
@@ -728,6 +740,8 @@ impl Driver<'_> {
                 },
                 happened = self.waiting.next() => return Ok(happened),
                 message = self.session.jobs.hear() => {
+                    let message = if is_reading { self.held_back.hold(message) } else { Some(message) };
+                    let Some(message) = message else { continue };
                     if let Some(fact) = self.heard(message, inside).await? {
                         return Ok(Happened::Fact(fact));
                     }

@@ -4,6 +4,7 @@
 //! until it is alone. Dropping a job stops it: a command that it runs is killed.
 
 use std::collections::BTreeMap;
+use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 use std::time::Instant;
@@ -173,6 +174,24 @@ impl Jobs {
             }
             said.push(message);
         }
+    }
+
+    /// Ends all terminals. Gives all that was said of them, and by others meanwhile.
+    pub(crate) async fn end_terminals(&mut self) -> Vec<FromTool> {
+        let toolbox = self.toolbox.clone();
+        let mut ended = pin!(toolbox.end_terminals());
+        let mut said = Vec::new();
+        loop {
+            tokio::select! {
+                biased;
+                Some(message) = self.heard.recv() => said.push(message),
+                () = &mut ended => break,
+            }
+        }
+        while let Ok(message) = self.heard.try_recv() {
+            said.push(message);
+        }
+        said
     }
 
     /// The next thing that a call says.

@@ -20,6 +20,7 @@ mod drive;
 pub mod fork;
 pub mod gather;
 mod ghost;
+mod held_back;
 pub mod identity;
 pub mod images;
 mod jobs;

@@ -29,6 +29,7 @@ use pellucid_protocol::settings::TruncationMode;
 use pellucid_protocol::settings::TruncationPolicy;
 use serde::Deserialize;
 use tokio::sync::mpsc;
+use tokio::task::JoinHandle;
 
 use crate::Failed;
 use crate::Job;
@@ -117,6 +118,7 @@ async fn run(call: &ToolCall, job: &Job) -> Result<ToolOutput, Failed> {
     job.desk.tell(EventMessage::ExecCommandBegin(begin.clone())).await;
     let shown = Shown { begin, tokens: wanted.max_output_tokens.unwrap_or(OUTPUT_TOKENS) };
     let limit = terminal::yield_start(wanted.yield_time_ms);
+    let mut telling = None;
     let chunk = if has_ended {
         let chunk = terminal.collect(limit).await;
         let end = shown.end(chunk.exit_code.unwrap_or(-1), &chunk.text(), chunk.wall_time);
@@ -125,18 +127,18 @@ async fn run(call: &ToolCall, job: &Job) -> Result<ToolOutput, Failed> {
     } else {
         let (sender, reports) = mpsc::channel(REPORTS_WAITING);
         terminal.watch(sender);
-        let telling = tokio::spawn(tell(job.desk.clone(), shown, reports));
+        let task = telling.insert(Telling(tokio::spawn(tell(job.desk.clone(), shown, reports))));
         let chunk = terminal.collect(limit).await;
         if chunk.exit_code.is_some() {
             // The end is told before the answer. A task that broke has nothing more to tell.
-            let _told = telling.await;
+            let _told = (&mut task.0).await;
         }
         chunk
     };
     let text =
         terminal::answer(&terminal::chunk_id(), &chunk, number, wanted.max_output_tokens.unwrap_or(OUTPUT_TOKENS));
     if chunk.exit_code.is_none() {
-        let keeping = job.toolbox.terminals.keep(reservation, terminal, call.call_id.clone());
+        let keeping = job.toolbox.keep_terminal(reservation, terminal, call.call_id.clone(), telling);
         if keeping.is_crowded() {
             job.desk
                 .say(FromTool::Notice(Notice::ManyTerminals { n: keeping.n_open, max: terminal::TERMINALS_WARN }))
@@ -242,6 +244,30 @@ impl Shown {
     }
 }
 
+/// A task that tells people what a terminal reports. It ends with whoever holds it: a call that is interrupted has
+/// nothing more to tell.
+#[derive(Debug)]
+pub(crate) struct Telling(JoinHandle<()>);
+
+impl Telling {
+    /// Whether everything is told.
+    pub(crate) fn is_over(&self) -> bool {
+        self.0.is_finished()
+    }
+
+    /// Waits until everything is told.
+    pub(crate) async fn over(mut self) {
+        // A task that broke has nothing more to tell.
+        let _told = (&mut self.0).await;
+    }
+}
+
+impl Drop for Telling {
+    fn drop(&mut self) {
+        self.0.abort();
+    }
+}
+
 /// Tells people what a terminal reports, until its process ends; that may be long after the call.
 async fn tell(desk: Desk, shown: Shown, mut reports: mpsc::Receiver<Report>) {
     while let Some(report) = reports.recv().await {
@@ -262,10 +288,14 @@ async fn tell(desk: Desk, shown: Shown, mut reports: mpsc::Receiver<Report>) {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use expect_test::expect;
 
+    use super::*;
     use crate::bench::Bench;
     use crate::bench::function;
+    use crate::queue::Receiver;
 
     /// What differs from run to run.
     fn steady(shown: &str) -> String {
@@ -292,6 +322,51 @@ mod tests {
         .assert_eq(&steady(&shown));
         let ends = shown.lines().filter(|line| line.contains("exec_command_end")).count();
         assert_eq!(ends, 1, "{shown}");
+    }
+
+    /// Hears until something of an event's kind is said, or until nobody can say anything any more.
+    async fn hear(heard: &mut Receiver<FromTool>, is_it: impl Fn(&EventMessage) -> bool) -> bool {
+        while let Some(message) = heard.recv().await {
+            if matches!(&message, FromTool::Event(event) if is_it(event)) {
+                return true;
+            }
+        }
+        false
+    }
+
+    fn is_end(event: &EventMessage) -> bool {
+        matches!(event, EventMessage::ExecCommandEnd(_))
+    }
+
+    /// A call on a bench, with what it says.
+    fn job(bench: &Bench) -> (Job, Receiver<FromTool>) {
+        let (desk, heard) = Desk::open();
+        (Job { situation: Arc::new(bench.situation.clone()), toolbox: bench.toolbox(), desk }, heard)
+    }
+
+    #[tokio::test]
+    async fn a_call_that_is_interrupted_tells_of_no_end() {
+        let bench = Bench::new();
+        let (job, mut heard) = job(&bench);
+        let call = function("exec_command", r#"{"cmd":"sleep 60","login":false,"yield_time_ms":30000}"#);
+        let running = tokio::spawn(async move { crate::run(&call, &job).await });
+        assert!(hear(&mut heard, |event| matches!(event, EventMessage::ExecCommandBegin(_))).await);
+        running.abort();
+        assert!(!hear(&mut heard, is_end).await);
+    }
+
+    #[tokio::test]
+    async fn terminals_that_are_ended_have_told_of_it() {
+        let bench = Bench::new();
+        let (job, mut heard) = job(&bench);
+        let call = function("exec_command", r#"{"cmd":"sleep 60","login":false,"yield_time_ms":250}"#);
+        let _kept = crate::run(&call, &job).await;
+        job.toolbox.end_terminals().await;
+        let mut is_told = false;
+        while let Ok(message) = heard.try_recv() {
+            is_told |= matches!(&message, FromTool::Event(event) if is_end(event));
+        }
+        assert!(is_told);
     }
 
     #[test]

@@ -24,6 +24,9 @@ use pellucid_exec::sandbox::aside::Aside;
 use pellucid_exec::sandbox::aside::Watch;
 use pellucid_exec::sandbox::protected;
 use pellucid_exec::sandbox::protected::Nested;
+use pellucid_exec::terminal::Keeping;
+use pellucid_exec::terminal::Reservation;
+use pellucid_exec::terminal::Terminal;
 use pellucid_exec::terminal::Terminals;
 use pellucid_patch::diff::TurnDiff;
 use pellucid_protocol::event::EventMessage;
@@ -34,6 +37,7 @@ use pellucid_protocol::settings::SandboxPolicy;
 use crate::desk::Desk;
 use crate::desk::FromTool;
 use crate::desk::Notice;
+use crate::exec_command::Telling;
 use crate::js_repl::KernelSeat;
 use crate::login::Login;
 use crate::mcp_tool::ToolServers;
@@ -45,6 +49,8 @@ use crate::situation::Situation;
 pub struct Toolbox {
     /// The terminals that are open.
     pub terminals: Arc<Terminals>,
+    /// What tells of those that continue after their call.
+    telling: Mutex<Vec<Telling>>,
     rules: Mutex<Arc<Rules>>,
     grants: Mutex<Grants>,
     sandbox: Sandbox,
@@ -100,6 +106,7 @@ impl Toolbox {
     pub fn new(equipment: Equipment) -> Self {
         Self {
             terminals: Arc::default(),
+            telling: Mutex::default(),
             rules: Mutex::new(Arc::new(equipment.rules)),
             grants: Mutex::default(),
             sandbox: equipment.sandbox,
@@ -230,6 +237,30 @@ impl Toolbox {
     /// The kernel of the JavaScript tool, or the place for one.
     pub(crate) fn kernel(&self) -> &KernelSeat {
         &self.kernel
+    }
+
+    /// Keeps a terminal whose process continues after its call, with what tells of it.
+    pub(crate) fn keep_terminal(
+        &self,
+        reservation: Reservation,
+        terminal: Terminal,
+        call_id: String,
+        telling: Option<Telling>,
+    ) -> Keeping {
+        let mut kept = locked(&self.telling);
+        kept.retain(|telling| !telling.is_over());
+        kept.extend(telling);
+        drop(kept);
+        self.terminals.keep(reservation, terminal, call_id)
+    }
+
+    /// Ends all terminals, and waits until everything is said of them. What they say has to be heard meanwhile.
+    pub async fn end_terminals(&self) {
+        self.terminals.terminate_all().await;
+        let telling = std::mem::take(&mut *locked(&self.telling));
+        for telling in telling {
+            telling.over().await;
+        }
     }
 
     /// Ends what continues between calls, and waits until it has ended. Says what had to be put aside.

@@ -26,11 +26,15 @@ pub fn open(path: &Path) -> io::Result<File> {
 /// # Errors
 /// As [`open`].
 pub fn open_with_status(path: &Path) -> io::Result<(File, Status)> {
+    open_with_metadata(path).map(|(file, metadata)| (file, Status::from(&metadata)))
+}
+
+pub(crate) fn open_with_metadata(path: &Path) -> io::Result<(File, std::fs::Metadata)> {
     check_regular(&std::fs::metadata(path)?)?;
     let file = open_without_waiting(path)?;
     let metadata = file.metadata()?;
     check_regular(&metadata)?;
-    Ok((file, Status::from(&metadata)))
+    Ok((file, metadata))
 }
 
 /// The bytes of a regular file of at most `n_bytes_max` bytes. Links are followed.
@@ -85,7 +89,7 @@ pub fn read_beginning(path: &Path, n_bytes_max: u64) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-fn check_regular(metadata: &std::fs::Metadata) -> io::Result<()> {
+pub(crate) fn check_regular(metadata: &std::fs::Metadata) -> io::Result<()> {
     if metadata.is_file() {
         return Ok(());
     }
@@ -110,9 +114,20 @@ fn directory() -> io::Error {
 /// As the system says.
 #[cfg(unix)]
 pub fn open_without_waiting(path: &Path) -> io::Result<File> {
+    open_with(path, rustix::fs::OFlags::empty())
+}
+
+/// The same for what was no link either. A link is refused.
+#[cfg(unix)]
+pub(crate) fn open_no_link(path: &Path) -> io::Result<File> {
+    open_with(path, rustix::fs::OFlags::NOFOLLOW)
+}
+
+#[cfg(unix)]
+fn open_with(path: &Path, more: rustix::fs::OFlags) -> io::Result<File> {
     use rustix::fs::Mode;
     use rustix::fs::OFlags;
-    let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
+    let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC | more;
     Ok(File::from(rustix::fs::open(path, flags, Mode::empty())?))
 }
 
@@ -123,6 +138,11 @@ pub fn open_without_waiting(path: &Path) -> io::Result<File> {
 #[cfg(not(unix))]
 pub fn open_without_waiting(path: &Path) -> io::Result<File> {
     File::open(path)
+}
+
+#[cfg(not(unix))]
+pub(crate) fn open_no_link(_: &Path) -> io::Result<File> {
+    Err(io::ErrorKind::Unsupported.into())
 }
 
 pub(crate) fn too_long(n_bytes_max: u64) -> io::Error {

@@ -1,13 +1,16 @@
 //! Where a file that is open lies, whatever the name that led to it leads to by now.
 
 use std::fs::File;
+use std::fs::Metadata;
 use std::io;
 use std::io::Read as _;
 use std::path::Path;
 use std::path::PathBuf;
 
 use crate::Identity;
-use crate::read::open;
+use crate::read::check_regular;
+use crate::read::open_no_link;
+use crate::read::open_with_metadata;
 use crate::read::too_long;
 
 /// A regular file that is open, and where it lies without any link.
@@ -17,6 +20,8 @@ pub struct Located {
     pub file: File,
     /// Its path, all links resolved.
     pub real: PathBuf,
+    /// What was known about it when it was opened.
+    pub metadata: Metadata,
 }
 
 impl Located {
@@ -26,9 +31,28 @@ impl Located {
     /// # Errors
     /// When [`open`] fails, and when the file has no name any more.
     pub fn open(path: &Path) -> io::Result<Self> {
-        let file = open(path)?;
-        let real = real_path(&file, path)?;
-        Ok(Self { file, real })
+        let (file, metadata) = open_with_metadata(path)?;
+        let real = real_path(&file, &metadata, path)?;
+        Ok(Self { file, real, metadata })
+    }
+
+    /// The same for what was a regular file and no link a moment ago, and whose real path is `expected` unless it was
+    /// exchanged since. Where that holds, the system is asked less.
+    ///
+    /// # Errors
+    /// As [`Self::open`].
+    pub fn open_expected(path: &Path, expected: &Path) -> io::Result<Self> {
+        let Ok(file) = open_no_link(path) else {
+            // Whatever it is by now.
+            return Self::open(path);
+        };
+        let metadata = file.metadata()?;
+        check_regular(&metadata)?;
+        // The system adds a word to the name of a file that is gone, so that it is no longer this one. Paths compare
+        // by their parts, so the texts are compared.
+        let is_expected = known_to_system(&file).is_some_and(|real| real.as_os_str() == expected.as_os_str());
+        let real = if is_expected { expected.to_owned() } else { real_path(&file, &metadata, path)? };
+        Ok(Self { file, real, metadata })
     }
 
     /// The text of it, if it has at most `n_bytes_max` bytes.
@@ -46,14 +70,14 @@ impl Located {
 }
 
 /// Where an open file lies. `path` is the name that it was opened by.
-fn real_path(file: &File, path: &Path) -> io::Result<PathBuf> {
-    let identity = Identity::from(&file.metadata()?);
+fn real_path(file: &File, metadata: &Metadata, path: &Path) -> io::Result<PathBuf> {
+    let identity = Identity::from(metadata);
     // What the system says of a file that is gone is no name, so a name has to lead to the very file.
     let is_it = |path: &PathBuf| Identity::of(path).is_ok_and(|found| found == identity);
     known_to_system(file)
-        .into_iter()
-        .chain(path.canonicalize())
-        .find(is_it)
+        .filter(is_it)
+        // Every folder of the path is looked at here, so this comes second.
+        .or_else(|| path.canonicalize().ok().filter(is_it))
         .ok_or_else(|| io::Error::new(io::ErrorKind::NotFound, "it was exchanged while it was opened"))
 }
 
@@ -103,12 +127,42 @@ mod tests {
         fs::write(top.join("bad"), "bad").unwrap();
         let link = top.join("link");
         symlink("good", &link).unwrap();
-        let file = open(&link).unwrap();
+        let (file, metadata) = open_with_metadata(&link).unwrap();
         fs::remove_file(&link).unwrap();
         symlink("bad", &link).unwrap();
         #[cfg(target_os = "linux")]
-        assert_eq!(real_path(&file, &link).unwrap(), top.join("good"));
+        assert_eq!(real_path(&file, &metadata, &link).unwrap(), top.join("good"));
         fs::remove_file(top.join("good")).unwrap();
-        assert_eq!(real_path(&file, &link).unwrap_err().kind(), io::ErrorKind::NotFound);
+        assert_eq!(real_path(&file, &metadata, &link).unwrap_err().kind(), io::ErrorKind::NotFound);
+    }
+
+    #[test]
+    fn what_is_expected_is_not_believed() {
+        let folder = tempfile::tempdir().unwrap();
+        let top = folder.path().canonicalize().unwrap();
+        fs::create_dir_all(top.join("project/sub")).unwrap();
+        fs::create_dir(top.join("elsewhere")).unwrap();
+        for name in ["project/a", "project/sub/a", "elsewhere/a"] {
+            fs::write(top.join(name), name).unwrap();
+        }
+        symlink("../elsewhere/a", top.join("project/link")).unwrap();
+        symlink("../elsewhere", top.join("project/folder")).unwrap();
+        for (path, expected) in [
+            ("project/a", "project/a"),
+            ("project/sub/a", "project/sub/a"),
+            ("project/link", "elsewhere/a"),
+            ("project/folder/a", "elsewhere/a"),
+            ("project/sub/../a", "project/a"),
+            ("project/../elsewhere/a", "elsewhere/a"),
+        ] {
+            let path = top.join(path);
+            let found = Located::open_expected(&path, &path).unwrap();
+            assert_eq!(found.real.as_os_str(), top.join(expected).as_os_str());
+            assert_eq!(found.read_text(100).unwrap(), expected);
+        }
+        let missing = Located::open_expected(&top.join("none"), &top.join("none"));
+        assert_eq!(missing.unwrap_err().kind(), io::ErrorKind::NotFound);
+        let directory = Located::open_expected(&top.join("project"), &top.join("project"));
+        assert_eq!(directory.unwrap_err().kind(), io::ErrorKind::IsADirectory);
     }
 }

@@ -55,8 +55,8 @@ pub fn load(workspace: &Path, may: &May<'_>) -> (Vec<BootstrapFile>, Vec<Candida
         let mut leave_out = |fate| left_out.push(Candidate { path: shown.clone().into_owned(), fate });
         let file = match may {
             May::All => pellucid_files::open(&path).ok(),
-            May::Within(bounds) => match bounds.open(&path) {
-                Ok((file, _)) => Some(file),
+            May::Within(bounds) => match bounds.open(&path, None) {
+                Ok(found) => Some(found.file),
                 Err(Refused::Outside { target }) => {
                     leave_out(Fate::Outside { target: target.to_string_lossy().into_owned() });
                     None

@@ -4,7 +4,6 @@
 //! or a login would do. So a file is opened first, and then asked where it lies; what is read is what was asked.
 
 use std::fs;
-use std::fs::File;
 use std::io;
 use std::path::Path;
 use std::path::PathBuf;
@@ -67,10 +66,14 @@ impl Bounds {
             || (is_markdown && self.own.iter().any(|folder| real.starts_with(folder)))
     }
 
-    /// Opens a file that lies within, and says where.
-    pub(crate) fn open(&self, path: &Path) -> Result<(File, PathBuf), Refused> {
-        let Located { file, real } = Located::open(path)?;
-        if self.allow(&real) { Ok((file, real)) } else { Err(Refused::Outside { target: real }) }
+    /// Opens a file that lies within, and says where. `expected` is where it lies if nothing was exchanged, for a file
+    /// that was no link a moment ago.
+    pub(crate) fn open(&self, path: &Path, expected: Option<&Path>) -> Result<Located, Refused> {
+        let found = match expected {
+            Some(expected) => Located::open_expected(path, expected)?,
+            None => Located::open(path)?,
+        };
+        if self.allow(&found.real) { Ok(found) } else { Err(Refused::Outside { target: found.real }) }
     }
 }
 
@@ -100,12 +103,15 @@ mod tests {
             ",
         );
         let bounds = Bounds::new(&fixture.path("w"), &fixture.path("home"), Some(&fixture.path("user")));
-        let found = match bounds.open(&fixture.path(path)) {
-            Ok((_, real)) => format!("{}", real.display()),
-            Err(Refused::Outside { target }) => format!("outside: {}", target.display()),
-            Err(Refused::Io(error)) => format!("{:?}", error.kind()),
-        };
-        assert_eq!(fixture.shown(found), expected, "{path}");
+        let path = fixture.path(path);
+        for wanted in [None, Some(path.as_path())] {
+            let found = match bounds.open(&path, wanted) {
+                Ok(found) => format!("{}", found.real.display()),
+                Err(Refused::Outside { target }) => format!("outside: {}", target.display()),
+                Err(Refused::Io(error)) => format!("{:?}", error.kind()),
+            };
+            assert_eq!(fixture.shown(found), expected, "{}", path.display());
+        }
     }
 
     #[test]

@@ -17,6 +17,7 @@ use std::time::Duration;
 use std::time::SystemTime;
 
 use pellucid_engine::facts::Document;
+use pellucid_files::Located;
 
 use crate::bounds::Bounds;
 use crate::bounds::Refused;
@@ -111,9 +112,9 @@ impl DocumentCache {
         }
 
         self.n_reads += 1;
-        let (file, real) = bounds.open(&place.reach)?;
+        let expected = (!place.own.is_symlink()).then_some(Path::new(&place.path));
         // Should the file change while it is read, its stamp is that of before, and it is read again next time.
-        let metadata = file.metadata()?;
+        let Located { file, real, metadata } = bounds.open(&place.reach, expected)?;
         let limit = match metadata.len() {
             // A file that is made while it is read has no size beforehand.
             0 => bytes_max as u64,

@@ -124,7 +124,7 @@ impl Surroundings {
 
     /// A file of the project, unless it is blank.
     fn within(&self, path: &Path) -> Result<Option<Document>, Refused> {
-        let (file, _) = self.bounds.open(path)?;
+        let file = self.bounds.open(path, None)?.file;
         let document = beginning(file, path, self.bytes_max)?;
         Ok((!String::from_utf8_lossy(&document.bytes).trim().is_empty()).then_some(document))
     }

@@ -10,14 +10,14 @@ use std::path::PathBuf;
 
 /// The folder that the process stands in, by its real name.
 #[derive(Debug)]
-pub(crate) struct Here {
+pub struct Here {
     path: Option<PathBuf>,
     n_steps: usize,
 }
 
 impl Here {
     /// Asks the system.
-    pub(crate) fn find() -> Self {
+    pub fn find() -> Self {
         Self::at(env::current_dir().ok())
     }
 
@@ -27,13 +27,13 @@ impl Here {
     }
 
     /// Whether it is this folder, spelled like this. Such a name is the real one.
-    pub(crate) fn is(&self, folder: &Path) -> bool {
+    pub fn is(&self, folder: &Path) -> bool {
         self.path.as_ref().is_some_and(|here| here.as_os_str() == folder.as_os_str())
     }
 
     /// A name for a folder. It leads there for as long as the process stays: upward if the process
     /// stands below and that is shorter. An empty name is the folder that the process stands in.
-    pub(crate) fn reach<'a>(&self, folder: &'a Path) -> Cow<'a, Path> {
+    pub fn reach<'a>(&self, folder: &'a Path) -> Cow<'a, Path> {
         match self.n_up(folder) {
             Some(n_up) if 2 * n_up < self.n_steps => Cow::Owned(PathBuf::from("../".repeat(n_up))),
             _ => Cow::Borrowed(folder),

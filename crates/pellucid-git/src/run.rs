@@ -6,6 +6,7 @@
 //!
 //! Not here: what git is given instead of the repository (`private`).
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::io;
@@ -32,6 +33,7 @@ use pellucid_exec::sandbox::Protection;
 use pellucid_exec::sandbox::Root;
 use pellucid_exec::sandbox::Sandbox;
 use pellucid_exec::sandbox::SandboxError;
+use pellucid_files::Here;
 use pellucid_files::Identity;
 use pellucid_files::dot_git::DOT_GIT;
 use pellucid_protocol::settings::SandboxPolicy;
@@ -176,11 +178,13 @@ impl Git {
 
     /// Notes the `.git` entries at a folder and all above it, and says whether they are those that were noted before.
     fn note_all(&self, cwd: &Path) -> bool {
-        let cwd = cwd.canonicalize().unwrap_or_else(|_| cwd.to_owned());
+        let here = Here::find();
+        let real = || cwd.canonicalize().unwrap_or_else(|_| cwd.to_owned());
+        let cwd = if here.is(cwd) { Cow::Borrowed(cwd) } else { Cow::Owned(real()) };
         let mut known = self.shared.known.lock().unwrap_or_else(PoisonError::into_inner);
         let mut is_same = true;
         for folder in cwd.ancestors() {
-            let found = folder.join(DOT_GIT).symlink_metadata().ok();
+            let found = here.reach(folder).join(DOT_GIT).symlink_metadata().ok();
             let found = found.map(|it| Made { identity: Identity::from(&it), at: it.created().ok() });
             is_same &= *known.entry(folder.to_owned()).or_insert(found) == found;
         }

@@ -18,12 +18,12 @@ use std::path::PathBuf;
 use pellucid_engine::facts::Candidate;
 use pellucid_engine::facts::Document;
 use pellucid_engine::facts::Fate;
+use pellucid_files::Here;
 
 use crate::bounds::Bounds;
 use crate::bounds::Refused;
 use crate::cache::DocumentCache;
 use crate::cache::Place;
-use crate::near::Here;
 
 const OVERRIDE_NAME: &str = "AGENTS.override.md";
 const NAME: &str = "AGENTS.md";

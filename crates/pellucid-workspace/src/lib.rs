@@ -17,7 +17,6 @@ pub mod images;
 pub mod injection_files;
 mod mime;
 pub mod more_documents;
-mod near;
 pub mod os;
 pub mod pack_files;
 pub mod pack_import;

@@ -20,8 +20,8 @@ use pellucid_engine::skills::Skill;
 use pellucid_engine::skills::SkillScope;
 use pellucid_engine::skills::Skills;
 use pellucid_engine::skills::Switch;
+use pellucid_files::Here;
 
-use crate::near::Here;
 use crate::skills::find::Finder;
 
 /// The folder with skills in a folder that configures something.

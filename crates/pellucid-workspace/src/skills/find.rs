@@ -20,6 +20,7 @@ use pellucid_engine::skills::Skill;
 use pellucid_engine::skills::SkillFault;
 use pellucid_engine::skills::SkillProblem;
 use pellucid_engine::skills::SkillScope;
+use pellucid_files::Here;
 use rustix::fs::AtFlags;
 use rustix::fs::Dir;
 use rustix::fs::FileType;
@@ -29,7 +30,6 @@ use rustix::fs::OFlags;
 use super::SkillRoot;
 use super::read::Reader;
 use super::shown;
-use crate::near::Here;
 
 /// How far below its root a folder may lie to be entered.
 const DEPTH_MAX: usize = 6;

@@ -84,7 +84,11 @@ fn real_path(file: &File, metadata: &Metadata, path: &Path) -> io::Result<PathBu
 #[cfg(target_os = "linux")]
 fn known_to_system(file: &File) -> Option<PathBuf> {
     use std::os::fd::AsRawFd as _;
-    std::fs::read_link(format!("/proc/self/fd/{}", file.as_raw_fd())).ok()
+    use std::os::unix::ffi::OsStringExt as _;
+    /// Most paths fit, so that the system is asked once.
+    const ROOM: usize = 1024;
+    let path = rustix::fs::readlink(format!("/proc/self/fd/{}", file.as_raw_fd()), Vec::with_capacity(ROOM)).ok()?;
+    Some(std::ffi::OsString::from_vec(path.into_bytes()).into())
 }
 
 #[cfg(not(target_os = "linux"))]

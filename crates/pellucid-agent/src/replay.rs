@@ -6,11 +6,13 @@
 //!
 //! - `history`: the items of a session as they were at a place of its file
 //! - `check`: one request against its record
+//! - `rebuild`: one request, rebuilt to be shown
 //! - `last`: the last request, for saying how the next one continues it
 
 mod check;
 mod history;
 mod last;
+mod rebuild;
 
 use std::collections::BTreeMap;
 use std::collections::BTreeSet;
@@ -38,6 +40,10 @@ use self::check::Checker;
 use self::history::History;
 pub(crate) use self::last::Before;
 pub(crate) use self::last::Reader;
+pub use self::rebuild::RebuildError;
+pub use self::rebuild::Rebuilt;
+pub use self::rebuild::Wanted;
+pub use self::rebuild::rebuild;
 
 /// Why an exported session proves less.
 const BLANKED: &str = "secrets were blanked when the session was exported";
@@ -149,25 +155,13 @@ pub enum ReplayError {
 /// # Errors
 /// When the files cannot be read, or the record lacks the anchor.
 pub fn replay(home: &Path, file: &SessionFile, anchor: Option<&str>) -> Result<Replay, ReplayError> {
-    let name = file.path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
-    let chain = match name::requests_path(home, name) {
-        Some(path) => Chain::read(&path).map_err(ReplayError::Chain)?,
-        None => Chain::default(),
-    };
-    if let Some(broken @ Broken::Format { .. }) = chain.broken {
-        return Err(ReplayError::Format(broken));
-    }
+    let chain = chain(home, file)?;
     if let Some(anchor) = anchor.filter(|anchor| !chain.has(anchor)) {
         return Err(ReplayError::Anchor(anchor.to_owned()));
     }
     let parts = Parts::new(home);
     let mut requests = Run::new(file, &parts, &chain).all(&chain)?;
-    let recorded = |entry: &Entry| match entry {
-        Entry::Request(request) => Some(request.at),
-        _ => None,
-    };
-    let recorded: BTreeSet<u64> = chain.links.iter().filter_map(|link| recorded(&link.entry)).collect();
-    requests.extend(history::unrecorded(file, &recorded)?);
+    requests.extend(unrecorded(file, &chain)?);
     requests.sort_by_key(|(at, _)| *at);
     Ok(Replay {
         session: file.meta.id.clone(),
@@ -177,6 +171,37 @@ pub fn replay(home: &Path, file: &SessionFile, anchor: Option<&str>) -> Result<R
         broken: chain.broken.map(|broken| broken.to_string()),
         torn: chain.torn,
     })
+}
+
+/// The record of what a session sent.
+fn chain(home: &Path, file: &SessionFile) -> Result<Chain, ReplayError> {
+    let name = file.path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+    let chain = match name::requests_path(home, name) {
+        Some(path) => Chain::read(&path).map_err(ReplayError::Chain)?,
+        None => Chain::default(),
+    };
+    match chain.broken {
+        Some(broken @ Broken::Format { .. }) => Err(ReplayError::Format(broken)),
+        _ => Ok(chain),
+    }
+}
+
+/// Requests that the session file speaks of and the record does not, with their places.
+fn unrecorded(file: &SessionFile, chain: &Chain) -> Result<Vec<(u64, Outcome)>, ReadError> {
+    let recorded = |entry: &Entry| match entry {
+        Entry::Request(request) => Some(request.at),
+        _ => None,
+    };
+    let recorded: BTreeSet<u64> = chain.links.iter().filter_map(|link| recorded(&link.entry)).collect();
+    history::unrecorded(file, &recorded)
+}
+
+/// What a request is rebuilt from.
+struct Reached<'r, 'a> {
+    frame: &'r Frame,
+    history: &'r mut History<'a>,
+    checker: &'r mut Checker,
+    parts: &'r Parts,
 }
 
 /// A replay under way.
@@ -212,42 +237,58 @@ impl<'a> Run<'a> {
     fn all(mut self, chain: &'a Chain) -> Result<Vec<(u64, Outcome)>, ReadError> {
         let mut outcomes = Vec::new();
         for link in &chain.links {
-            match &link.entry {
-                Entry::Opened(opened) => {
-                    self.checker = Checker::default();
-                    self.history = Some(History::open(self.file, opened, self.parts)?);
-                }
-                Entry::Noted(noted) => {
-                    if let Some(history) = &mut self.history {
-                        history.advance(noted.at, &self.rebuilt)?;
-                        history.note(&noted.item);
-                    }
-                }
-                Entry::Request(request) => {
-                    let verdict = self.verdict(request)?;
-                    outcomes.push((request.at, outcome(request, verdict)));
-                }
-                Entry::Frame(_) | Entry::Rebuilt(_) | Entry::Reply(_) | Entry::SaidAgain(_) => {}
+            if let Entry::Request(request) = &link.entry {
+                let verdict = self.verdict(request)?;
+                outcomes.push((request.at, outcome(request, verdict)));
+            } else {
+                self.follow(&link.entry)?;
             }
         }
         Ok(outcomes)
     }
 
-    fn verdict(&mut self, request: &entry::Request) -> Result<Verdict, ReadError> {
-        let not_provable = |why: String| Ok(Verdict::NotProvable { why });
+    /// Does what the session did when it wrote this line, which is no request.
+    fn follow(&mut self, entry: &Entry) -> Result<(), ReadError> {
+        match entry {
+            Entry::Opened(opened) => {
+                self.checker = Checker::default();
+                self.history = Some(History::open(self.file, opened, self.parts)?);
+            }
+            Entry::Noted(noted) => {
+                if let Some(history) = &mut self.history {
+                    history.advance(noted.at, &self.rebuilt)?;
+                    history.note(&noted.item);
+                }
+            }
+            Entry::Request(_) | Entry::Frame(_) | Entry::Rebuilt(_) | Entry::Reply(_) | Entry::SaidAgain(_) => {}
+        }
+        Ok(())
+    }
+
+    /// The frame and the history of a request, or why it cannot be rebuilt.
+    fn reach(&mut self, request: &entry::Request) -> Result<Result<Reached<'_, 'a>, Verdict>, ReadError> {
+        let not_provable = |why: &str| Ok(Err(Verdict::NotProvable { why: why.to_owned() }));
         let Some(history) = &mut self.history else {
-            return not_provable("the record does not say how the session was opened".to_owned());
+            return not_provable("the record does not say how the session was opened");
         };
         history.advance(request.at, &self.rebuilt)?;
         if let Some(why) = history.unknown() {
-            return not_provable(why.to_owned());
+            return not_provable(why);
         }
         let frame = match self.frames.get(request.frame.as_str()) {
             Some(Ok(frame)) => frame,
-            Some(Err(error)) => return Ok(error.verdict(request)),
-            None => return not_provable("the record has no frame for it".to_owned()),
+            Some(Err(error)) => return Ok(Err(error.verdict(request))),
+            None => return not_provable("the record has no frame for it"),
         };
-        let verdict = self.checker.check(request, frame, history, self.parts);
+        Ok(Ok(Reached { frame, history, checker: &mut self.checker, parts: self.parts }))
+    }
+
+    fn verdict(&mut self, request: &entry::Request) -> Result<Verdict, ReadError> {
+        let Reached { frame, history, checker, parts } = match self.reach(request)? {
+            Ok(reached) => reached,
+            Err(verdict) => return Ok(verdict),
+        };
+        let verdict = checker.check(request, frame, history, parts);
         Ok(match verdict {
             Verdict::Differs(_) if history.is_redacted() => Verdict::NotProvable { why: BLANKED.to_owned() },
             Verdict::Differs(_) if history.has_server_ids() => Verdict::NotProvable {

@@ -201,13 +201,18 @@ impl Compaction {
 
     /// The request for the summary.
     pub fn request(&self, frame: &Frame) -> Request {
+        frame.request(&mut self.items_with_prompt())
+    }
+
+    /// The items of that request.
+    pub fn items_with_prompt(&self) -> Transcript {
         let mut copy = Transcript::new(self.ids, UNCUT);
         // The question of the window strategy has the history in it.
         for item in self.items.iter().filter(|_| self.by_window.is_none()) {
             copy.record(item, &Origin::Model);
         }
         copy.record_draft(&self.prompt);
-        frame.request(&mut copy)
+        copy
     }
 
     /// Makes the copy shorter by its oldest item and what belongs to it.

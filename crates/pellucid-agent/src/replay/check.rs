@@ -7,6 +7,7 @@ use pellucid_engine::digest::Items;
 use pellucid_engine::digest::Ledger;
 use pellucid_engine::fragment::Fragment;
 use pellucid_engine::request::Frame;
+use pellucid_engine::transcript::Transcript;
 use pellucid_protocol::item::ContentPart;
 use pellucid_protocol::item::Item;
 use pellucid_store::requests::entry::Piece;
@@ -32,29 +33,10 @@ impl Checker {
         let body = match &recorded.purpose {
             Purpose::Answer => return self.check_answer(recorded, frame, history),
             Purpose::AnswerAgain => self.last,
-            Purpose::Summary { prompt, dropped, shown } => {
-                let prompt = match prompt_text(prompt, parts) {
-                    Ok(prompt) => prompt,
-                    Err(why) => return Verdict::NotProvable { why },
-                };
-                let prompt = vec![Fragment::layout(prompt)];
-                let mut compaction = match shown {
-                    None => Compaction::asking(&history.transcript, prompt),
-                    Some(shown) => {
-                        let shown: Vec<usize> = shown.iter().filter_map(|n| usize::try_from(*n).ok()).collect();
-                        Compaction::asking_of(&history.transcript, prompt, &shown)
-                    }
-                };
-                for _ in 0..*dropped {
-                    compaction.drop_oldest();
-                }
-                Some(Digest::of_body(&compaction.request(frame)))
-            }
-            Purpose::ProviderSummary => {
-                let mut compaction = Compaction::asking(&history.transcript, Vec::new());
-                compaction.shorten(usize::try_from(recorded.items).unwrap_or(usize::MAX));
-                Some(Digest::of_body(&compaction.request_without_prompt(frame)))
-            }
+            Purpose::Summary { .. } | Purpose::ProviderSummary => match summary_items(recorded, history, parts) {
+                Ok(mut items) => Some(Digest::of_body(&frame.request(&mut items))),
+                Err(why) => return Verdict::NotProvable { why },
+            },
         };
         if body.is_some_and(|body| body.to_string() == recorded.body) {
             return Verdict::Equal;
@@ -75,6 +57,27 @@ impl Checker {
         }
         Verdict::Differs(difference(recorded, &account, frame, history))
     }
+}
+
+/// The items of a request that asks for a summary.
+pub(super) fn summary_items(recorded: &Request, history: &History<'_>, parts: &Parts) -> Result<Transcript, String> {
+    let Purpose::Summary { prompt, dropped, shown } = &recorded.purpose else {
+        let mut compaction = Compaction::asking(&history.transcript, Vec::new());
+        compaction.shorten(usize::try_from(recorded.items).unwrap_or(usize::MAX));
+        return Ok(compaction.items());
+    };
+    let prompt = vec![Fragment::layout(prompt_text(prompt, parts)?)];
+    let mut compaction = match shown {
+        None => Compaction::asking(&history.transcript, prompt),
+        Some(shown) => {
+            let shown: Vec<usize> = shown.iter().filter_map(|n| usize::try_from(*n).ok()).collect();
+            Compaction::asking_of(&history.transcript, prompt, &shown)
+        }
+    };
+    for _ in 0..*dropped {
+        compaction.drop_oldest();
+    }
+    Ok(compaction.items_with_prompt())
 }
 
 /// The first place where marks differ says where the requests part.

@@ -5,8 +5,11 @@ use std::path::PathBuf;
 
 use pellucid_agent::fork::Places;
 use pellucid_agent::replay;
+use pellucid_agent::replay::RebuildError;
+use pellucid_agent::replay::Rebuilt;
 use pellucid_agent::replay::Replay;
 use pellucid_agent::replay::Verdict;
+use pellucid_agent::replay::Wanted;
 use pellucid_agent::session::Session;
 use pellucid_model::Model;
 use pellucid_model::Transport;
@@ -54,6 +57,8 @@ struct Recorded {
     path: PathBuf,
     /// The inputs of all requests, with the number of the step that sent them.
     inputs: Vec<(usize, Vec<u8>)>,
+    /// Their bodies.
+    bodies: Vec<Vec<u8>>,
 }
 
 fn message(wire: &str, text: &str) -> MockReply {
@@ -124,6 +129,7 @@ fn record(wire: &str, steps: &[Step]) -> Recorded {
     let mut path = place(&first.session_id);
     let mut session = Session::new(first, Recorder::new(path.clone()));
     let mut inputs = Vec::new();
+    let mut bodies = Vec::new();
     for (n, step) in steps.iter().enumerate() {
         let n_before = server.requests().len();
         let operation = match step {
@@ -160,14 +166,19 @@ fn record(wire: &str, steps: &[Step]) -> Recorded {
         assert_eq!((session.file_failure(), session.sent_failure()), (None, None));
         let new = &server.requests()[n_before..];
         inputs.extend(new.iter().map(|request| (n, input(wire, &request.body))));
+        bodies.extend(new.iter().map(|request| request.body.clone()));
     }
     drop(session);
-    Recorded { files, path, inputs }
+    Recorded { files, path, inputs, bodies }
 }
 
 impl Recorded {
     fn replay(&self) -> Replay {
         replay::replay(&self.files.path("home"), &read::open(&self.path).unwrap(), None).unwrap()
+    }
+
+    fn rebuild(&self, wanted: Wanted) -> Result<Rebuilt, RebuildError> {
+        replay::rebuild(&self.files.path("home"), &read::open(&self.path).unwrap(), wanted)
     }
 }
 
@@ -220,6 +231,11 @@ proptest! {
         if !n_forks {
             prop_assert_eq!(replay.requests.len(), recorded.inputs.len());
             prop_assert!(replay.is_proved());
+            for (n, body) in recorded.bodies.iter().enumerate() {
+                let rebuilt = recorded.rebuild(Wanted::Number(n + 1)).unwrap();
+                prop_assert!(rebuilt.body == *body, "request {} of {:?}", n + 1, steps);
+                prop_assert_eq!(rebuilt.report.bytes(), body.len());
+            }
         }
     }
 
@@ -241,6 +257,21 @@ proptest! {
             "{:?}: {:?}", steps, earlier.iter().zip(later.iter()).position(|(a, b)| a != b)
         );
     }
+}
+
+#[test]
+fn a_request_is_rebuilt_by_its_number() {
+    let recorded = record("messages", &[say("hello", 1), Step::Compact, say("again", 0)]);
+    let last = recorded.rebuild(Wanted::Last).unwrap();
+    assert_eq!((last.number, last.of, &last.body), (4, 4, &recorded.bodies[3]));
+    let error = |wanted| recorded.rebuild(wanted).unwrap_err().to_string();
+    assert_eq!(error(Wanted::Number(5)), "there is no request 5: the session has 4, from 1 on");
+    assert_eq!(error(Wanted::Number(0)), "there is no request 0: the session has 4, from 1 on");
+    let text = fs::read_to_string(&recorded.path).unwrap();
+    fs::write(&recorded.path, text.replacen("a \\\\\\\"b", "a \\\\\\\"c", 1)).unwrap();
+    assert!(recorded.rebuild(Wanted::Number(1)).is_ok(), "what stood before the change is as it was");
+    let error = error(Wanted::Number(2));
+    assert!(error.starts_with("request 2 comes out differently at byte "), "{error}");
 }
 
 /// The causes of breaks in the record, each with the number of its request.

@@ -28,7 +28,7 @@ impl Compaction {
             return;
         };
         let base: usize = instructions.iter().map(|fragment| fragment.text.len()).sum();
-        while tokens_of_bytes(base) + self.copy().tokens() > window && self.drop_newest() {}
+        while tokens_of_bytes(base) + self.items().tokens() > window && self.drop_newest() {}
     }
 
     /// Shortens the copy in the same way to so many items.
@@ -67,7 +67,7 @@ impl Compaction {
 
     /// The request to the provider's endpoint, in this frame.
     pub fn request_without_prompt(&self, frame: &Frame) -> Request {
-        frame.request(&mut self.copy())
+        frame.request(&mut self.items())
     }
 
     /// What surrounds the items in the request to the provider's endpoint.
@@ -104,7 +104,8 @@ impl Compaction {
         record(transcript, &snapshots);
     }
 
-    fn copy(&self) -> Transcript {
+    /// The items that are summarised.
+    pub fn items(&self) -> Transcript {
         let mut copy = Transcript::new(self.ids, UNCUT);
         for item in &self.items {
             copy.record(item, &Origin::Model);

@@ -1,0 +1,211 @@
+//! One request of a session, rebuilt from its files to be shown.
+
+use std::path::Path;
+
+use pellucid_engine::digest::Digest;
+use pellucid_engine::report::Report;
+use pellucid_engine::transcript::Transcript;
+use pellucid_store::read::ReadError;
+use pellucid_store::read::SessionFile;
+use pellucid_store::requests::chain::Chain;
+use pellucid_store::requests::entry;
+use pellucid_store::requests::entry::Entry;
+use pellucid_store::requests::entry::Purpose;
+use pellucid_store::requests::parts::Parts;
+
+use super::Difference;
+use super::Reached;
+use super::ReplayError;
+use super::Run;
+use super::Verdict;
+use super::check;
+
+/// Which request is wanted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Wanted {
+    /// The request of this number, from one, as a replay counts.
+    Number(usize),
+    /// The last one.
+    Last,
+}
+
+/// A request that was sent, rebuilt.
+#[derive(Debug, Clone)]
+pub struct Rebuilt {
+    /// Its number, from one, as a replay counts.
+    pub number: usize,
+    /// How many requests the session has.
+    pub of: usize,
+    /// What the record says of it.
+    pub entry: entry::Request,
+    /// Its body, whose SHA-256 is the one in the record.
+    pub body: Vec<u8>,
+    /// What it is made of.
+    pub report: Report,
+    /// Where the chain of records is broken, if it is.
+    pub broken: Option<String>,
+}
+
+/// Why a request cannot be rebuilt.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum RebuildError {
+    /// The session's files cannot be read.
+    #[error(transparent)]
+    Replay(#[from] ReplayError),
+    /// The session has no such request.
+    #[error("{}", no_such(*.number, *.of))]
+    NoSuchRequest {
+        /// The number, from one; absent for the last.
+        number: Option<usize>,
+        /// How many requests it has.
+        of: usize,
+    },
+    /// The files do not tell.
+    #[error("request {number} is not provable: {why}")]
+    NotProvable {
+        /// Its number, from one.
+        number: usize,
+        /// Why.
+        why: String,
+    },
+    /// It comes out differently.
+    #[error("request {number} comes out differently at byte {}, in {}: {}", .difference.byte, .difference.part, .difference.what)]
+    Differs {
+        /// Its number, from one.
+        number: usize,
+        /// Where.
+        difference: Difference,
+    },
+}
+
+fn no_such(number: Option<usize>, of: usize) -> String {
+    match (number, of) {
+        (_, 0) => "the session has sent no request".to_owned(),
+        (Some(number), 1) => format!("there is no request {number}: the session has one, number 1"),
+        (Some(number), _) => format!("there is no request {number}: the session has {of}, from 1 on"),
+        (None, _) => "the session has no last request".to_owned(),
+    }
+}
+
+impl From<ReadError> for RebuildError {
+    fn from(error: ReadError) -> Self {
+        Self::Replay(error.into())
+    }
+}
+
+/// Rebuilds a request of a session from its files alone.
+///
+/// # Errors
+/// When there is no such request, or its bytes cannot be proved to be those that were sent.
+pub fn rebuild(home: &Path, file: &SessionFile, wanted: Wanted) -> Result<Rebuilt, RebuildError> {
+    let chain = super::chain(home, file)?;
+    let mut places: Vec<Place> = Vec::new();
+    for (link, it) in chain.links.iter().enumerate() {
+        if let Entry::Request(request) = &it.entry {
+            places.push(Place { at: request.at, found: Found::Recorded { link } });
+        }
+    }
+    for (at, outcome) in super::unrecorded(file, &chain)? {
+        places.push(Place { at, found: Found::Unrecorded(outcome.verdict) });
+    }
+    places.sort_by_key(|place| place.at);
+    let of = places.len();
+    let number = match wanted {
+        Wanted::Number(number) => number,
+        Wanted::Last => of,
+    };
+    let place = number.checked_sub(1).and_then(|n| places.into_iter().nth(n));
+    let found = place.map(|place| place.found).ok_or(RebuildError::NoSuchRequest {
+        number: match wanted {
+            Wanted::Number(number) => Some(number),
+            Wanted::Last => None,
+        },
+        of,
+    })?;
+    let made = match found {
+        Found::Recorded { link } => made(home, file, &chain, link)?,
+        Found::Unrecorded(verdict) => Err(verdict),
+    };
+    match made {
+        Ok((entry, body, report)) => {
+            let broken = chain.broken.as_ref().map(ToString::to_string);
+            Ok(Rebuilt { number, of, entry, body, report, broken })
+        }
+        Err(Verdict::NotProvable { why }) => Err(RebuildError::NotProvable { number, why }),
+        Err(Verdict::Differs(difference)) => Err(RebuildError::Differs { number, difference }),
+        Err(Verdict::Equal) => {
+            Err(RebuildError::NotProvable { number, why: "its digest fits, its bytes do not".to_owned() })
+        }
+    }
+}
+
+/// A request and its place in the session file.
+struct Place {
+    at: u64,
+    found: Found,
+}
+
+enum Found {
+    /// In the record, on this line.
+    Recorded { link: usize },
+    /// In the session file alone.
+    Unrecorded(Verdict),
+}
+
+/// What comes of rebuilding: the entry, the body and its report, or why there is none.
+type Made = Result<(entry::Request, Vec<u8>, Report), Verdict>;
+
+/// Rebuilds the request of a line of the record.
+fn made(home: &Path, file: &SessionFile, chain: &Chain, link: usize) -> Result<Made, ReadError> {
+    let Entry::Request(wanted) = &chain.links[link].entry else {
+        return Ok(Err(Verdict::NotProvable { why: "the line is no request".to_owned() }));
+    };
+    // A request that is sent again is the one before, whatever was recorded since.
+    let is_meant = |it: &usize| match &chain.links[*it].entry {
+        Entry::Request(request) => request.purpose != Purpose::AnswerAgain && request.body == wanted.body,
+        _ => false,
+    };
+    let first = if wanted.purpose == Purpose::AnswerAgain { (0..link).rev().find(is_meant) } else { Some(link) };
+    let Some(first) = first else {
+        return Ok(Err(Verdict::NotProvable { why: "the record does not have what was sent again".to_owned() }));
+    };
+    let parts = Parts::new(home);
+    let mut run = Run::new(file, &parts, chain);
+    for it in &chain.links[..first] {
+        match &it.entry {
+            Entry::Request(request) => drop(run.reach(request)?),
+            entry => run.follow(entry)?,
+        }
+    }
+    let Entry::Request(recorded) = &chain.links[first].entry else {
+        return Ok(Err(Verdict::NotProvable { why: "the line is no request".to_owned() }));
+    };
+    let Reached { frame, history, parts, .. } = match run.reach(recorded)? {
+        Ok(reached) => reached,
+        Err(verdict) => return Ok(Err(verdict)),
+    };
+    let mut summary = match recorded.purpose {
+        Purpose::Answer | Purpose::AnswerAgain => None,
+        Purpose::Summary { .. } | Purpose::ProviderSummary => match check::summary_items(recorded, history, parts) {
+            Ok(items) => Some(items),
+            Err(why) => return Ok(Err(Verdict::NotProvable { why })),
+        },
+    };
+    let items: &mut Transcript = summary.as_mut().unwrap_or(&mut history.transcript);
+    let request = frame.request(items);
+    if Digest::of_body(&request).to_string() == recorded.body {
+        let omissions = frame.omissions().iter().chain(items.omissions()).cloned().collect();
+        let report = Report::new(frame, items.rendered(), omissions, Vec::new());
+        return Ok(Ok((wanted.as_ref().clone(), request.body(), report)));
+    }
+    // A replay says where it differs.
+    let (mut run, mut verdict) = (Run::new(file, run.parts, chain), Verdict::Equal);
+    for it in &chain.links[..=first] {
+        match &it.entry {
+            Entry::Request(request) => verdict = run.verdict(request)?,
+            entry => run.follow(entry)?,
+        }
+    }
+    Ok(Err(verdict))
+}

@@ -447,7 +447,7 @@ impl Driver<'_> {
         let is_first = !std::mem::replace(&mut self.has_asked, true);
         match self.session.memory_job(&self.frame, is_first) {
             Some(job) => {
-                let asker = self.session.memory_asker(self.session.own_headers());
+                let asker = self.session.memory_asker(self.session.own_headers(), &self.input.id);
                 self.waiting = Waiting::Remembering(Box::pin(memory::remember(job, asker)));
             }
             None => self.send(turn, inside).await?,

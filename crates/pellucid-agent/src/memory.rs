@@ -39,6 +39,7 @@ pub use self::history::History;
 pub(crate) use self::history::Kept;
 pub(crate) use self::job::Done;
 pub(crate) use self::job::Job;
+pub(crate) use self::recall::AskedList;
 pub(crate) use self::recall::Asker;
 pub(crate) use self::recall::FirstFailure;
 pub(crate) use self::recall::Remembered;
@@ -147,12 +148,7 @@ impl Memory {
     /// Shows what a strategy decided. A transcript that shows it already is left as it is.
     pub(crate) fn show(&mut self, done: &Done, transcript: &mut Transcript, context: Context) {
         let shown = Shown { first: done.first, memories: done.memories.clone() };
-        let is_new = match &self.shown {
-            Some(before) => *before != shown,
-            // Without a memory and with everything in the window, nothing is different.
-            None => !shown.memories.is_empty() || shown.first > 0,
-        };
-        if is_new {
+        if self.is_shown_anew(done) {
             transcript.clear();
             for message in context.messages {
                 transcript.record_draft(&Draft::from(message));
@@ -163,6 +159,15 @@ impl Memory {
             self.history.record_from(shown.first, transcript);
         }
         self.shown = Some(shown);
+    }
+
+    /// Whether requests will look different after what a strategy decided.
+    pub(crate) fn is_shown_anew(&self, done: &Done) -> bool {
+        match &self.shown {
+            Some(before) => before.first != done.first || before.memories != done.memories,
+            // Without a memory and with everything in the window, nothing is different.
+            None => !done.memories.is_empty() || done.first > 0,
+        }
     }
 
     /// What the model does not see of the conversation.

@@ -6,16 +6,19 @@
 //!
 //! - `history`: the items of a session as they were at a place of its file
 //! - `check`: one request against its record
+//! - `family`: the session that a copy was made of, and sessions that were started from another
 //! - `rebuild`: one request, rebuilt to be shown
 //! - `last`: the last request, for saying how the next one continues it
 
 mod check;
+mod family;
 mod history;
 mod last;
 mod rebuild;
 
 use std::collections::BTreeMap;
 use std::collections::BTreeSet;
+use std::collections::VecDeque;
 use std::io;
 use std::path::Path;
 
@@ -32,11 +35,15 @@ use pellucid_store::requests::entry;
 use pellucid_store::requests::entry::Entry;
 use pellucid_store::requests::entry::Piece;
 use pellucid_store::requests::entry::Purpose;
+use pellucid_store::requests::entry::Stretch;
 use pellucid_store::requests::parts::PartError;
 use pellucid_store::requests::parts::Parts;
 use serde::Serialize;
 
 use self::check::Checker;
+pub use self::family::Child;
+use self::family::Found;
+use self::family::Numbering;
 use self::history::History;
 pub(crate) use self::last::Before;
 pub(crate) use self::last::Reader;
@@ -55,6 +62,9 @@ pub struct Replay {
     pub session: String,
     /// Every request, in order.
     pub requests: Vec<Outcome>,
+    /// The sessions that were started from it.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub children: Vec<Child>,
     /// Where the chain of records is broken, if it is.
     pub broken: Option<String>,
     /// Lines of the record that are torn.
@@ -90,6 +100,13 @@ pub struct Outcome {
 pub enum Verdict {
     /// Byte for byte.
     Equal,
+    /// Another session sent it before this one was copied from that, and it is equal there.
+    EqualInParent {
+        /// That session.
+        parent: String,
+        /// The request's number there.
+        number: usize,
+    },
     /// It came out differently.
     Differs(Difference),
     /// There is no telling.
@@ -116,19 +133,20 @@ impl Replay {
     /// How many requests have this verdict: equal, different, not provable.
     pub fn counts(&self) -> (usize, usize, usize) {
         let count = |is_meant: fn(&Verdict) -> bool| self.requests.iter().filter(|it| is_meant(&it.verdict)).count();
-        let equal = count(|it| *it == Verdict::Equal);
+        let equal = count(|it| matches!(it, Verdict::Equal | Verdict::EqualInParent { .. }));
         let different = count(|it| matches!(it, Verdict::Differs(_)));
         (equal, different, self.requests.len() - equal - different)
     }
 
-    /// Whether every request was proved.
+    /// Whether every request was proved, those of sessions that were started from it included.
     pub fn is_proved(&self) -> bool {
-        self.broken.is_none() && !self.is_redacted && self.counts().0 == self.requests.len()
+        let is_own = self.broken.is_none() && !self.is_redacted && self.counts().0 == self.requests.len();
+        is_own && self.children.iter().all(Child::is_proved)
     }
 
     /// Whether something is not as it was.
     pub fn is_refuted(&self) -> bool {
-        self.broken.is_some() || self.counts().1 > 0
+        self.broken.is_some() || self.counts().1 > 0 || self.children.iter().any(Child::is_refuted)
     }
 }
 
@@ -159,17 +177,36 @@ pub fn replay(home: &Path, file: &SessionFile, anchor: Option<&str>) -> Result<R
     if let Some(anchor) = anchor.filter(|anchor| !chain.has(anchor)) {
         return Err(ReplayError::Anchor(anchor.to_owned()));
     }
+    replay_within(home, file, &chain, &mut BTreeSet::new())
+}
+
+/// Replays a session and those that belong to it, but for the ones that are being replayed already.
+fn replay_within(
+    home: &Path,
+    file: &SessionFile,
+    chain: &Chain,
+    seen: &mut BTreeSet<String>,
+) -> Result<Replay, ReplayError> {
     let parts = Parts::new(home);
-    let mut requests = Run::new(file, &parts, &chain).all(&chain)?;
-    requests.extend(unrecorded(file, &chain)?);
-    requests.sort_by_key(|(at, _)| *at);
+    let numbering = Numbering::of(home, file, chain, seen)?;
+    seen.insert(file.meta.id.clone());
+    let mut recorded: VecDeque<Outcome> = Run::new(file, &parts, chain).all(chain)?.into();
+    let mut requests = match &numbering.inherited {
+        Some(inherited) => inherited.outcomes(home, seen)?,
+        None => Vec::new(),
+    };
+    requests.extend(numbering.own.into_iter().filter_map(|place| match place.found {
+        Found::Recorded { .. } => recorded.pop_front(),
+        Found::Unrecorded(outcome) => Some(outcome),
+    }));
     Ok(Replay {
         session: file.meta.id.clone(),
-        requests: requests.into_iter().map(|(_, outcome)| outcome).collect(),
+        requests,
+        children: family::children(home, file, chain, seen),
         is_redacted: chain.is_redacted,
         anchor: chain.anchor().map(str::to_owned),
-        broken: chain.broken.map(|broken| broken.to_string()),
-        torn: chain.torn,
+        broken: chain.broken.as_ref().map(ToString::to_string),
+        torn: chain.torn.clone(),
     })
 }
 
@@ -209,7 +246,7 @@ struct Run<'a> {
     file: &'a SessionFile,
     parts: &'a Parts,
     /// Histories that summaries made, by the offset behind the line that says so.
-    rebuilt: BTreeMap<u64, &'a [Piece]>,
+    rebuilt: BTreeMap<u64, &'a [Stretch]>,
     frames: BTreeMap<&'a str, Result<Frame, FrameError>>,
     history: Option<History<'a>>,
     checker: Checker,
@@ -233,13 +270,13 @@ impl<'a> Run<'a> {
         Self { file, parts, rebuilt, frames, history: None, checker: Checker::default() }
     }
 
-    /// Every request of the record, with its place in the session file.
-    fn all(mut self, chain: &'a Chain) -> Result<Vec<(u64, Outcome)>, ReadError> {
+    /// Every request of the record.
+    fn all(mut self, chain: &'a Chain) -> Result<Vec<Outcome>, ReadError> {
         let mut outcomes = Vec::new();
         for link in &chain.links {
             if let Entry::Request(request) = &link.entry {
                 let verdict = self.verdict(request)?;
-                outcomes.push((request.at, outcome(request, verdict)));
+                outcomes.push(outcome(request, verdict));
             } else {
                 self.follow(&link.entry)?;
             }
@@ -260,7 +297,18 @@ impl<'a> Run<'a> {
                     history.note(&noted.item);
                 }
             }
-            Entry::Request(_) | Entry::Frame(_) | Entry::Rebuilt(_) | Entry::Reply(_) | Entry::SaidAgain(_) => {}
+            Entry::Shown(shown) => {
+                if let Some(history) = &mut self.history {
+                    history.advance(shown.at, &self.rebuilt)?;
+                    history.show(&shown.items);
+                }
+            }
+            Entry::Request(_)
+            | Entry::Frame(_)
+            | Entry::Rebuilt(_)
+            | Entry::Reply(_)
+            | Entry::SaidAgain(_)
+            | Entry::Child(_) => {}
         }
         Ok(())
     }
@@ -305,6 +353,8 @@ fn outcome(request: &entry::Request, verdict: Verdict) -> Outcome {
         Purpose::AnswerAgain => "answer again",
         Purpose::Summary { .. } => "summary",
         Purpose::ProviderSummary => "summary by the provider",
+        Purpose::MemorySummary { .. } => "summary for the memory",
+        Purpose::Vectors => "vectors for the memory",
     };
     Outcome {
         turn: request.turn.clone(),

@@ -11,6 +11,7 @@ use pellucid_protocol::event::ErrorInfo;
 use pellucid_protocol::event::EventMessage;
 use pellucid_protocol::event::TurnItem;
 use pellucid_protocol::failure::Failure;
+use pellucid_protocol::id::SessionId;
 use pellucid_protocol::id::TurnId;
 use pellucid_protocol::input::UserInput;
 use pellucid_protocol::item::Item;
@@ -76,6 +77,7 @@ pub(crate) async fn run(
             facts.collaboration_mode.settings.model = slug;
         }
     });
+    let reviewer = child.id().clone();
     let (door, child_inside) = door::open(&child);
     let reviewing = Box::pin(door::run(child, child_inside));
     let (_, answer) = tokio::join!(reviewing, watch(session, id, door, prompt, inside));
@@ -83,7 +85,7 @@ pub(crate) async fn run(
         Ending::Answered(answer) => Some(review::parse(&answer.unwrap_or_default())),
         Ending::BrokenOff => None,
     };
-    finish(session, id, output, inside).await
+    finish(session, id, &reviewer, output, inside).await
 }
 
 /// How a reviewer ended.
@@ -171,6 +173,7 @@ fn is_private(event: &EventMessage) -> bool {
 async fn finish(
     session: &mut Session,
     id: &TurnId,
+    reviewer: &SessionId,
     output: Option<ReviewOutput>,
     inside: &Inside,
 ) -> Result<(), FaceGone> {
@@ -189,6 +192,7 @@ async fn finish(
         inside.events.send(&mut session.log, id.as_str(), event).await?;
     }
     session.log.persist();
+    session.log_child(reviewer, "review");
     session.end_task();
     let complete = EventMessage::TaskComplete { turn_id, last_agent_message: None };
     inside.events.send(&mut session.log, id.as_str(), complete).await

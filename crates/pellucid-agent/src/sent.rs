@@ -4,6 +4,8 @@
 
 use std::path::Path;
 
+use pellucid_engine::carried::Carried;
+use pellucid_engine::carried::carried;
 use pellucid_engine::digest::Account;
 use pellucid_engine::digest::Digest;
 use pellucid_engine::encode::Span;
@@ -23,6 +25,7 @@ use pellucid_store::requests::entry::FORMAT;
 use pellucid_store::requests::entry::How;
 use pellucid_store::requests::entry::Piece;
 use pellucid_store::requests::entry::Purpose;
+use pellucid_store::requests::entry::Stretch;
 use pellucid_store::requests::entry::SummaryContext;
 use pellucid_store::requests::log::RequestLog;
 
@@ -55,6 +58,8 @@ pub struct Opening<'a> {
     pub truncation: TruncationPolicy,
     /// What summaries begin with and the context around them, if the history needed it.
     pub summaries: Option<(&'a str, &'a [Item])>,
+    /// The session that it is a copy of, and how many bytes of that one's file were copied.
+    pub parent: Option<(&'a str, u64)>,
 }
 
 impl SentLog {
@@ -96,7 +101,15 @@ impl SentLog {
             ids: serde_json::to_value(opening.ids).unwrap_or_default(),
             truncation: opening.truncation,
             summaries,
+            parent: opening.parent.map(|(session, upto)| entry::Parent { session: session.to_owned(), upto }),
         });
+    }
+
+    /// Writes down how the session was opened, before anything is sent.
+    pub fn begin(&mut self) {
+        if let Some(opened) = self.opened.take() {
+            self.log.write(Entry::Opened(opened));
+        }
     }
 
     /// Writes a request down, with where it parts from the one before.
@@ -137,9 +150,29 @@ impl SentLog {
     }
 
     /// Writes down what a summary made of the history.
-    pub fn rebuilt(&mut self, at: u64, items: &[Item]) {
-        let items = items.iter().map(|item| self.item(item)).collect();
+    pub fn rebuilt(&mut self, at: u64, before: &[Item], after: &[Item]) {
+        let items = self.stretches(before, after);
         self.write(Entry::Rebuilt(entry::Rebuilt { at, items }));
+    }
+
+    /// Writes down that requests show other items from here on.
+    pub fn shown(&mut self, at: u64, before: &[Item], after: &[Item]) {
+        let items = self.stretches(before, after);
+        self.write(Entry::Shown(entry::Shown { at, items }));
+    }
+
+    /// Writes down that another session was started from this one.
+    pub fn child(&mut self, at: u64, session: &SessionId, purpose: &str) {
+        let (session, purpose) = (session.to_string(), purpose.to_owned());
+        self.write(Entry::Child(entry::Child { at, session, purpose }));
+    }
+
+    fn stretches(&mut self, before: &[Item], after: &[Item]) -> Vec<Stretch> {
+        let stretch = |it: Carried| match it {
+            Carried::Run { from, n } => Stretch::Before { from: from as u64, n: n as u64 },
+            Carried::New(n) => Stretch::Item(self.item(&after[n])),
+        };
+        carried(before, after).into_iter().map(stretch).collect()
     }
 
     /// Writes an item down that the session file does not have.
@@ -164,9 +197,7 @@ impl SentLog {
     }
 
     fn write(&mut self, entry: Entry) -> Option<u64> {
-        if let Some(opened) = self.opened.take() {
-            self.log.write(Entry::Opened(opened));
-        }
+        self.begin();
         self.log.write(entry)
     }
 

@@ -120,6 +120,7 @@ use crate::least::Least;
 use crate::log::Log;
 use crate::mcp::Attached;
 use crate::memory;
+use crate::memory::AskedList;
 use crate::memory::Asker;
 use crate::memory::Done;
 use crate::memory::FirstFailure;
@@ -246,6 +247,7 @@ impl Setup {
             ids: ids(&self.provider),
             truncation: self.gathered.facts.model.truncation_policy,
             summaries: None,
+            parent: None,
         }
     }
 
@@ -302,6 +304,8 @@ pub struct Session {
     documents: Option<Documents>,
     /// What is remembered of what left the window, in packs that remember.
     memory: Option<Memory>,
+    /// Requests that were sent for it and are not written down yet.
+    memory_asked: AskedList,
     /// A summary that is not written down yet.
     summary: Option<Summary>,
     /// The running summary of turns that were dropped, for layouts that drop them.
@@ -330,8 +334,8 @@ struct Summary {
     message: String,
     /// The history, if it is a provider's.
     replacement: Option<Vec<Item>>,
-    /// What became of the history otherwise, where that is kept.
-    rebuilt: Option<Vec<Item>>,
+    /// The history before and what became of it otherwise, where that is kept.
+    rebuilt: Option<(Vec<Item>, Vec<Item>)>,
 }
 
 /// What the last request was made of.
@@ -396,7 +400,11 @@ impl Session {
         let prefix = compaction::summary_prefix(&setup.pack);
         let summaries = restored.has_used_context.then_some((prefix.as_str(), items.as_slice()));
         if let Some(at) = log.written() {
-            log.sent_from_start().open(&Opening { summaries, ..setup.opening(How::Forked, at) });
+            let parent = Some((file.meta.id.as_str(), upto));
+            let sent = log.sent_from_start();
+            sent.open(&Opening { summaries, parent, ..setup.opening(How::Forked, at) });
+            // The file is there at once, and so is what says whose requests its first lines speak of.
+            sent.begin();
         }
         let mut session = Self::going_on(setup, log, file, restored);
         session.record_context_after_history(context);
@@ -494,6 +502,7 @@ impl Session {
             standing,
             documents,
             memory,
+            memory_asked: AskedList::default(),
             summary: None,
             running_summary: None,
             n_context: 0,
@@ -618,6 +627,7 @@ impl Session {
 
     /// Notes that a task ended, whatever it was.
     pub(crate) fn end_task(&mut self) {
+        self.log_memory_requests();
         self.previous_model = Some(self.setup.gathered.facts.model.slug.clone());
     }
 

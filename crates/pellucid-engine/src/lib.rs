@@ -37,6 +37,7 @@ pub mod bm25;
 pub mod bootstrap;
 pub mod boundary;
 pub mod call;
+pub mod carried;
 pub mod chunks;
 pub mod command_line;
 pub mod compaction;

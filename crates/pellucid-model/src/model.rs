@@ -336,6 +336,11 @@ impl Model {
         self.vectors(model, texts, headers).await.map_err(|error| self.redactor().error(error))
     }
 
+    /// The body of the request for the vectors of texts.
+    pub fn vectors_body(model: &str, texts: &[String]) -> Bytes {
+        embeddings::body(model, texts)
+    }
+
     async fn vectors(
         &self,
         model: &str,

@@ -25,6 +25,11 @@ pub fn by_id(home: &Path, id: &str) -> Option<PathBuf> {
     walk::by_id(home, Place::Live, id)
 }
 
+/// The file of a session that may be archived.
+pub fn anywhere(home: &Path, id: &str) -> Option<PathBuf> {
+    by_id(home, id).or_else(|| walk::by_id(home, Place::Archived, id))
+}
+
 /// The file of the session that was given this name last.
 pub fn by_name(home: &Path, name: &str) -> Option<PathBuf> {
     by_id(home, &names::id_of(home, name)?)

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use pellucid_agent::replay;
+use pellucid_agent::replay::Child;
 use pellucid_agent::replay::Outcome;
 use pellucid_agent::replay::Replay;
 use pellucid_agent::replay::Verdict;
@@ -70,6 +71,9 @@ fn table(replay: &Replay) -> String {
     let (equal, different, unproved) = replay.counts();
     text +=
         &format!("{} requests: {equal} equal, {different} different, {unproved} not provable\n", replay.requests.len());
+    for child in &replay.children {
+        text += &child_line(child);
+    }
     if let Some(broken) = &replay.broken {
         text += &format!("the record of what was sent was changed: {broken}\n");
     }
@@ -84,6 +88,18 @@ fn table(replay: &Replay) -> String {
         text += &format!("anchor {anchor}\n");
     }
     text
+}
+
+fn child_line(child: &Child) -> String {
+    let Child { session, purpose, replay } = child;
+    let Some(replay) = replay else {
+        return format!("{purpose} {session}: not provable, its files are gone or cannot be read\n");
+    };
+    let (equal, different, unproved) = replay.counts();
+    let n = replay.requests.len();
+    let own =
+        format!("{purpose} {session}: {n} requests: {equal} equal, {different} different, {unproved} not provable\n");
+    own + &replay.children.iter().map(child_line).collect::<String>()
 }
 
 /// Where a request parts from the one before, for people.
@@ -101,6 +117,7 @@ fn line(n: usize, outcome: &Outcome) -> String {
     let bytes = bytes.map_or_else(|| "?".to_owned(), |bytes| bytes.to_string());
     let said = match verdict {
         Verdict::Equal => "equal".to_owned(),
+        Verdict::EqualInParent { parent, number } => format!("equal (parent {parent}#{number})"),
         Verdict::NotProvable { why } => format!("not provable: {why}"),
         Verdict::Differs(difference) => {
             let item = difference.item.map_or_else(String::new, |item| format!(" item {item}"));

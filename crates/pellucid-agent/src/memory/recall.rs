@@ -4,10 +4,17 @@
 //! those that have not begun are canceled.
 
 use std::sync::Arc;
+use std::sync::Mutex;
 use std::sync::OnceLock;
+use std::sync::PoisonError;
 use std::time::Duration;
 
+use pellucid_engine::digest::Account;
+use pellucid_engine::digest::Digest;
+use pellucid_engine::encode::Encoded;
+use pellucid_engine::encode::Encoder;
 use pellucid_engine::fragment::Fragment;
+use pellucid_engine::fragment::Origin;
 use pellucid_engine::memory::Failure;
 use pellucid_engine::memory::Stop;
 use pellucid_engine::memory::ask::Answer;
@@ -27,24 +34,31 @@ use pellucid_engine::memory::rate_limiter::End;
 use pellucid_engine::memory::rate_limiter::Options;
 use pellucid_engine::memory::rate_limiter::RateLimiter;
 use pellucid_engine::request::Frame;
+use pellucid_engine::request::Request;
 use pellucid_engine::transcript::Draft;
 use pellucid_engine::transcript::ItemIds;
 use pellucid_engine::transcript::Transcript;
+use pellucid_engine::transcript::View;
 use pellucid_model::Model;
 use pellucid_model::model::Ask;
 use pellucid_protocol::failure::FailureCode;
+use pellucid_protocol::id::TurnId;
 use pellucid_protocol::item::ContentPart;
 use pellucid_protocol::item::Item;
 use pellucid_protocol::reply::ReplyError;
 use pellucid_protocol::reply::ReplyEvent;
 use pellucid_protocol::settings::TruncationMode;
 use pellucid_protocol::settings::TruncationPolicy;
+use pellucid_protocol::usage::TokenUsage;
 use tokio::task::JoinSet;
 use tokio::time::Instant;
 
 use super::job::Done;
 use super::job::Job;
 use crate::least::Least;
+
+/// Where the texts come from that a memory asks about.
+const MEMORY: &str = "the memory of this session";
 
 /// What is said of something that was not even begun.
 const CANCELED: &str = "canceled";
@@ -79,6 +93,10 @@ pub(crate) struct Asker {
     pub least: Least,
     /// What kept the model from answering, the first time.
     pub failure: FirstFailure,
+    /// The turn that asks.
+    pub turn: TurnId,
+    /// Where requests are noted, if anybody writes them down.
+    pub asked: Option<AskedList>,
 }
 
 /// The first failure of several requests. Clones share it.
@@ -90,6 +108,42 @@ impl FirstFailure {
     fn note(&self, error: ReplyError) -> String {
         self.0.get_or_init(|| error.failure.code);
         error.failure.plain.unwrap_or(error.message)
+    }
+}
+
+/// A request that was sent for a memory.
+#[derive(Debug)]
+pub(crate) struct Asked {
+    pub turn: TurnId,
+    pub frame: Frame,
+    /// The items of a request for a summary; absent for one for vectors, whose frame is all of it.
+    pub items: Option<Vec<Item>>,
+    pub account: Account,
+    /// The id and the cost of the answer, once it is there.
+    pub reply: Option<(String, Option<TokenUsage>)>,
+}
+
+/// The requests that were sent for a memory and are not written down yet.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct AskedList(Arc<Mutex<Vec<Asked>>>);
+
+impl AskedList {
+    /// Takes all of them.
+    pub(crate) fn take(&self) -> Vec<Asked> {
+        std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    fn push(&self, asked: Asked) -> usize {
+        let mut list = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        list.push(asked);
+        list.len() - 1
+    }
+
+    fn answered(&self, n: usize, response_id: String, usage: Option<TokenUsage>) {
+        let mut list = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(asked) = list.get_mut(n) {
+            asked.reply = Some((response_id, usage));
+        }
     }
 }
 
@@ -176,6 +230,7 @@ impl Asker {
         let at_once = job.preset.embedding_max_concurrent;
         let ask = |task: usize| {
             let (model, name, batch) = (self.model.clone(), name.to_owned(), batches[task].to_vec());
+            self.note_vectors(&name, &batch);
             let (headers, failure) = (self.headers.clone(), self.failure.clone());
             async move { model.embed(&name, &batch, &headers).await.map_err(|error| failure.note(error)) }
         };
@@ -197,21 +252,55 @@ impl Asker {
                 Role::System => ("memory_prompt", "developer"),
                 Role::Assistant => ("memory_source", "assistant"),
             };
-            let text = vec![Fragment::provided("the memory of this session", message.content.as_str())];
+            let text = vec![Fragment::provided(MEMORY, message.content.as_str())];
             transcript.record_draft(&Draft::text(part, role, text));
         }
-        let body = self.frame.request(&mut transcript).segments;
-        let ticket = self.least.admit(&self.model, &body);
+        let request = self.frame.request(&mut transcript);
+        let ticket = self.least.admit(&self.model, &request.segments);
+        let noted = self.asked.clone().filter(|_| ticket.is_ok()).map(|asked| {
+            let (frame, items) = (self.frame.clone(), Some(transcript.items().collect()));
+            let account = account(&request, transcript.rendered().len());
+            let n = asked.push(Asked { turn: self.turn.clone(), frame, items, account, reply: None });
+            (asked, n)
+        });
+        let body = request.segments;
         let (model, headers, failure) = (self.model.clone(), self.headers.clone(), self.failure.clone());
         async move {
             let ticket = Some(ticket.map_err(|error| failure.note(error))?);
-            last_said(&model, Ask { body, headers, socket: None, ticket }, &failure).await
+            let ask = Ask { body, headers, socket: None, ticket };
+            last_said(&model, ask, &failure, |response_id, usage| {
+                if let Some((asked, n)) = noted {
+                    asked.answered(n, response_id, usage);
+                }
+            })
+            .await
+        }
+    }
+
+    /// Notes that vectors are asked for.
+    fn note_vectors(&self, model: &str, texts: &[String]) {
+        if let Some(asked) = &self.asked {
+            let mut body = Encoder::new(&"memory_vectors".into());
+            body.raw(&Model::vectors_body(model, texts), &Origin::Provided { place: MEMORY.into() });
+            let frame = Frame::recorded(View::default(), body.finish(), Encoded::default());
+            let request = frame.request(&mut Transcript::new(self.ids, UNCUT));
+            let account = account(&request, 0);
+            asked.push(Asked { turn: self.turn.clone(), frame, items: None, account, reply: None });
         }
     }
 }
 
-/// The last thing that a model says in answer to a request.
-async fn last_said(model: &Model, ask: Ask, failure: &FirstFailure) -> Result<String, String> {
+fn account(request: &Request, n_items: usize) -> Account {
+    Account { bytes: request.len(), body: Digest::of_body(request), n_items, marks: Vec::new() }
+}
+
+/// The last thing that a model says in answer to a request. What the answer is called and costs is told besides.
+async fn last_said(
+    model: &Model,
+    ask: Ask,
+    failure: &FirstFailure,
+    answered: impl FnOnce(String, Option<TokenUsage>),
+) -> Result<String, String> {
     let mut reply = model.ask(ask).await.map_err(|error| failure.note(error))?;
     let mut said = None;
     loop {
@@ -223,7 +312,11 @@ async fn last_said(model: &Model, ask: Ask, failure: &FirstFailure) -> Result<St
                 };
                 said = Some(content.iter().filter_map(text).collect::<String>());
             }
-            Some(Ok(ReplyEvent::Completed { .. })) | None => return said.ok_or_else(|| "no answer".to_owned()),
+            Some(Ok(ReplyEvent::Completed { response_id, usage })) => {
+                answered(response_id, usage);
+                return said.ok_or_else(|| "no answer".to_owned());
+            }
+            None => return said.ok_or_else(|| "no answer".to_owned()),
             Some(Ok(_)) => {}
             Some(Err(error)) => return Err(failure.note(error)),
         }
@@ -287,8 +380,6 @@ where
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Mutex;
-
     use super::*;
 
     fn run<T>(future: impl Future<Output = T>) -> T {

@@ -6,6 +6,7 @@ use pellucid_engine::digest::Digest;
 use pellucid_engine::digest::Items;
 use pellucid_engine::digest::Ledger;
 use pellucid_engine::fragment::Fragment;
+use pellucid_engine::fragment::Origin;
 use pellucid_engine::request::Frame;
 use pellucid_engine::transcript::Transcript;
 use pellucid_protocol::item::ContentPart;
@@ -19,6 +20,7 @@ use super::Difference;
 use super::Verdict;
 use super::history;
 use super::history::History;
+use super::history::UNCUT;
 
 /// Checks requests that extend each other.
 #[derive(Default)]
@@ -33,10 +35,12 @@ impl Checker {
         let body = match &recorded.purpose {
             Purpose::Answer => return self.check_answer(recorded, frame, history),
             Purpose::AnswerAgain => self.last,
-            Purpose::Summary { .. } | Purpose::ProviderSummary => match summary_items(recorded, history, parts) {
-                Ok(mut items) => Some(Digest::of_body(&frame.request(&mut items))),
-                Err(why) => return Verdict::NotProvable { why },
-            },
+            Purpose::Summary { .. } | Purpose::ProviderSummary | Purpose::MemorySummary { .. } | Purpose::Vectors => {
+                match own_items(recorded, history, parts) {
+                    Ok(mut items) => Some(Digest::of_body(&frame.request(&mut items))),
+                    Err(why) => return Verdict::NotProvable { why },
+                }
+            }
         };
         if body.is_some_and(|body| body.to_string() == recorded.body) {
             return Verdict::Equal;
@@ -59,12 +63,23 @@ impl Checker {
     }
 }
 
-/// The items of a request that asks for a summary.
-pub(super) fn summary_items(recorded: &Request, history: &History<'_>, parts: &Parts) -> Result<Transcript, String> {
-    let Purpose::Summary { prompt, dropped, shown } = &recorded.purpose else {
-        let mut compaction = Compaction::asking(&history.transcript, Vec::new());
-        compaction.shorten(usize::try_from(recorded.items).unwrap_or(usize::MAX));
-        return Ok(compaction.items());
+/// The items of a request that does not ask for an answer.
+pub(super) fn own_items(recorded: &Request, history: &History<'_>, parts: &Parts) -> Result<Transcript, String> {
+    let (prompt, dropped, shown) = match &recorded.purpose {
+        Purpose::Summary { prompt, dropped, shown } => (prompt, dropped, shown),
+        Purpose::MemorySummary { items } => {
+            let mut transcript = Transcript::new(history.transcript.ids(), UNCUT);
+            for piece in items {
+                transcript.record(&history::item(piece, parts)?, &Origin::Model);
+            }
+            return Ok(transcript);
+        }
+        Purpose::Vectors => return Ok(Transcript::new(history.transcript.ids(), UNCUT)),
+        Purpose::Answer | Purpose::AnswerAgain | Purpose::ProviderSummary => {
+            let mut compaction = Compaction::asking(&history.transcript, Vec::new());
+            compaction.shorten(usize::try_from(recorded.items).unwrap_or(usize::MAX));
+            return Ok(compaction.items());
+        }
     };
     let prompt = vec![Fragment::layout(prompt_text(prompt, parts)?)];
     let mut compaction = match shown {

@@ -26,6 +26,7 @@ use pellucid_store::redact;
 use pellucid_store::requests::entry::How;
 use pellucid_store::requests::entry::Opened;
 use pellucid_store::requests::entry::Piece;
+use pellucid_store::requests::entry::Stretch;
 use pellucid_store::requests::parts::PartError;
 use pellucid_store::requests::parts::Parts;
 
@@ -33,6 +34,9 @@ use super::Outcome;
 use super::Verdict;
 use crate::restore;
 use crate::restore::Rules;
+
+/// Nothing is cut.
+pub(super) const UNCUT: TruncationPolicy = TruncationPolicy { mode: TruncationMode::Bytes, limit: i64::MAX };
 
 /// The items of a session at a place of its file.
 pub(super) struct History<'a> {
@@ -82,7 +86,7 @@ impl<'a> History<'a> {
     }
 
     /// Follows the file up to this offset.
-    pub fn advance(&mut self, upto: u64, rebuilt: &BTreeMap<u64, &[Piece]>) -> Result<(), ReadError> {
+    pub fn advance(&mut self, upto: u64, rebuilt: &BTreeMap<u64, &[Stretch]>) -> Result<(), ReadError> {
         while self.at < upto {
             let failed = |source: io::Error| ReadError::io(&self.file.path, source);
             let Some(line) = self.lines.next_line().map_err(failed)? else {
@@ -114,13 +118,20 @@ impl<'a> History<'a> {
             Err(why) => self.unknown = Some(why),
         }
     }
+
+    /// Shows other items from here on.
+    pub fn show(&mut self, stretches: &[Stretch]) {
+        if let Err(why) = put(&mut self.transcript, stretches, self.parts) {
+            self.unknown = Some(why);
+        }
+    }
 }
 
 /// Does what a session did when it wrote this line.
 fn follow(
     transcript: &mut Transcript,
     record: Record,
-    rebuilt: Option<&[Piece]>,
+    rebuilt: Option<&[Stretch]>,
     parts: &Parts,
     unknown: &mut Option<String>,
 ) {
@@ -134,13 +145,9 @@ fn follow(
         }
         Record::Compacted(Compacted { replacement_history: Some(items), .. }) => replace(transcript, &items),
         Record::Compacted(Compacted { replacement_history: None, .. }) => {
-            let items: Result<Vec<Item>, String> = match rebuilt {
-                Some(pieces) => pieces.iter().map(|piece| item(piece, parts)).collect(),
-                None => Err("what a summary made of the history is not in the files".to_owned()),
-            };
-            match items {
-                Ok(items) => replace(transcript, &items),
-                Err(why) => *unknown = Some(why),
+            let missing = || Err("what a summary made of the history is not in the files".to_owned());
+            if let Err(why) = rebuilt.map_or_else(missing, |stretches| put(transcript, stretches, parts)) {
+                *unknown = Some(why);
             }
         }
         Record::EventMsg(EventMessage::ThreadRolledBack { num_turns }) => {
@@ -155,6 +162,27 @@ fn replace(transcript: &mut Transcript, items: &[Item]) {
     for item in items {
         transcript.record(item, &Origin::Model);
     }
+}
+
+/// Puts what the record says in place of the history. Nothing is cut, because it was cut when it was recorded.
+fn put(transcript: &mut Transcript, stretches: &[Stretch], parts: &Parts) -> Result<(), String> {
+    let before: Vec<Item> = transcript.items().collect();
+    let mut items: Vec<Item> = Vec::new();
+    for stretch in stretches {
+        match stretch {
+            Stretch::Item(piece) => items.push(item(piece, parts)?),
+            Stretch::Before { from, n } => {
+                let range = usize::try_from(*from).ok().zip(usize::try_from(from.saturating_add(*n)).ok());
+                let run = range.and_then(|(from, to)| before.get(from..to));
+                items.extend_from_slice(run.ok_or("the record speaks of items that the history does not have")?);
+            }
+        }
+    }
+    let truncation = transcript.truncation();
+    transcript.set_truncation(UNCUT);
+    replace(transcript, &items);
+    transcript.set_truncation(truncation);
+    Ok(())
 }
 
 /// An item that was kept.
@@ -206,7 +234,6 @@ fn has_blanks(file: &SessionFile, upto: u64) -> Result<bool, ReadError> {
 /// Requests that a session file speaks of and no record does, with their places. Their items can
 /// be rebuilt; what surrounded them is not known.
 pub(super) fn unrecorded(file: &SessionFile, recorded: &BTreeSet<u64>) -> Result<Vec<(u64, Outcome)>, ReadError> {
-    const UNCUT: TruncationPolicy = TruncationPolicy { mode: TruncationMode::Bytes, limit: i64::MAX };
     let failed = |source| ReadError::io(&file.path, source);
     let mut lines = forwards(file, 0)?;
     let mut transcript = Transcript::new(ItemIds::Hidden, UNCUT);

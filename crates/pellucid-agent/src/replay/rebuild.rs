@@ -1,5 +1,6 @@
 //! One request of a session, rebuilt from its files to be shown.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 
 use pellucid_engine::digest::Digest;
@@ -19,6 +20,8 @@ use super::ReplayError;
 use super::Run;
 use super::Verdict;
 use super::check;
+use super::family::Found;
+use super::family::Numbering;
 
 /// Which request is wanted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -100,22 +103,29 @@ impl From<ReadError> for RebuildError {
 /// When there is no such request, or its bytes cannot be proved to be those that were sent.
 pub fn rebuild(home: &Path, file: &SessionFile, wanted: Wanted) -> Result<Rebuilt, RebuildError> {
     let chain = super::chain(home, file)?;
-    let mut places: Vec<Place> = Vec::new();
-    for (link, it) in chain.links.iter().enumerate() {
-        if let Entry::Request(request) = &it.entry {
-            places.push(Place { at: request.at, found: Found::Recorded { link } });
-        }
-    }
-    for (at, outcome) in super::unrecorded(file, &chain)? {
-        places.push(Place { at, found: Found::Unrecorded(outcome.verdict) });
-    }
-    places.sort_by_key(|place| place.at);
-    let of = places.len();
+    rebuild_within(home, file, &chain, wanted, &mut BTreeSet::new())
+}
+
+fn rebuild_within(
+    home: &Path,
+    file: &SessionFile,
+    chain: &Chain,
+    wanted: Wanted,
+    seen: &mut BTreeSet<String>,
+) -> Result<Rebuilt, RebuildError> {
+    let numbering = Numbering::of(home, file, chain, seen)?;
+    let (n_inherited, of) = (numbering.n_inherited(), numbering.n());
     let number = match wanted {
         Wanted::Number(number) => number,
         Wanted::Last => of,
     };
-    let place = number.checked_sub(1).and_then(|n| places.into_iter().nth(n));
+    if let Some(inherited) = numbering.inherited.filter(|_| (1..=n_inherited).contains(&number)) {
+        seen.insert(file.meta.id.clone());
+        let in_parent = rebuild_within(home, &inherited.file, &inherited.chain, Wanted::Number(number), seen)?;
+        return Ok(Rebuilt { of, ..in_parent });
+    }
+    let own = number.checked_sub(n_inherited + 1);
+    let place = own.and_then(|n| numbering.own.into_iter().nth(n));
     let found = place.map(|place| place.found).ok_or(RebuildError::NoSuchRequest {
         number: match wanted {
             Wanted::Number(number) => Some(number),
@@ -124,8 +134,8 @@ pub fn rebuild(home: &Path, file: &SessionFile, wanted: Wanted) -> Result<Rebuil
         of,
     })?;
     let made = match found {
-        Found::Recorded { link } => made(home, file, &chain, link)?,
-        Found::Unrecorded(verdict) => Err(verdict),
+        Found::Recorded { link } => made(home, file, chain, link)?,
+        Found::Unrecorded(outcome) => Err(outcome.verdict),
     };
     match made {
         Ok((entry, body, report)) => {
@@ -134,23 +144,10 @@ pub fn rebuild(home: &Path, file: &SessionFile, wanted: Wanted) -> Result<Rebuil
         }
         Err(Verdict::NotProvable { why }) => Err(RebuildError::NotProvable { number, why }),
         Err(Verdict::Differs(difference)) => Err(RebuildError::Differs { number, difference }),
-        Err(Verdict::Equal) => {
+        Err(Verdict::Equal | Verdict::EqualInParent { .. }) => {
             Err(RebuildError::NotProvable { number, why: "its digest fits, its bytes do not".to_owned() })
         }
     }
-}
-
-/// A request and its place in the session file.
-struct Place {
-    at: u64,
-    found: Found,
-}
-
-enum Found {
-    /// In the record, on this line.
-    Recorded { link: usize },
-    /// In the session file alone.
-    Unrecorded(Verdict),
 }
 
 /// What comes of rebuilding: the entry, the body and its report, or why there is none.
@@ -187,10 +184,12 @@ fn made(home: &Path, file: &SessionFile, chain: &Chain, link: usize) -> Result<M
     };
     let mut summary = match recorded.purpose {
         Purpose::Answer | Purpose::AnswerAgain => None,
-        Purpose::Summary { .. } | Purpose::ProviderSummary => match check::summary_items(recorded, history, parts) {
-            Ok(items) => Some(items),
-            Err(why) => return Ok(Err(Verdict::NotProvable { why })),
-        },
+        Purpose::Summary { .. } | Purpose::ProviderSummary | Purpose::MemorySummary { .. } | Purpose::Vectors => {
+            match check::own_items(recorded, history, parts) {
+                Ok(items) => Some(items),
+                Err(why) => return Ok(Err(Verdict::NotProvable { why })),
+            }
+        }
     };
     let items: &mut Transcript = summary.as_mut().unwrap_or(&mut history.transcript);
     let request = frame.request(items);

@@ -22,7 +22,7 @@ impl Session {
     }
 
     /// Who answers the questions of a memory.
-    pub(crate) fn memory_asker(&self, headers: Vec<(String, String)>) -> Asker {
+    pub(crate) fn memory_asker(&self, headers: Vec<(String, String)>, turn: &TurnId) -> Asker {
         let mut facts = self.setup.gathered.facts.clone();
         if let Some(slug) = self.memory.as_ref().and_then(|memory| memory.layout().summary_model.as_deref()) {
             facts.model = self.setup.sources.model(slug).0;
@@ -30,8 +30,24 @@ impl Session {
         }
         let frame = Frame::for_summary(&self.setup.pack, &facts, &[], &self.setup.wire(None));
         let least = Least::new(self.setup.provider.wire_api, &facts.model.slug);
+        let asked = self.log.is_recording().then(|| self.memory_asked.clone());
         let (model, ids) = (self.setup.model.clone(), ids(&self.setup.provider));
-        Asker { model, headers, frame, ids, least, failure: FirstFailure::default() }
+        Asker { model, headers, frame, ids, least, failure: FirstFailure::default(), turn: turn.clone(), asked }
+    }
+
+    /// Writes down what was asked for the memory.
+    pub(super) fn log_memory_requests(&mut self) {
+        for asked in self.memory_asked.take() {
+            if let Some((sent, at)) = self.log.sent().filter(|(sent, _)| sent.is_open()) {
+                let items = asked.items.map(|items| items.iter().map(|item| sent.item(item)).collect());
+                let purpose = items.map_or(Purpose::Vectors, |items| Purpose::MemorySummary { items });
+                sent.request(at, &asked.turn, purpose, &asked.frame, &asked.account, None);
+                if let Some((response_id, usage)) = asked.reply {
+                    sent.reply(&response_id, usage, None);
+                    self.spent.add(&usage.map_or_else(UsageSplit::default, |usage| UsageSplit::new(&usage, None)));
+                }
+            }
+        }
     }
 
     /// Takes over what a memory did, and shows it. Gives what faces may hear.
@@ -39,6 +55,7 @@ impl Session {
     /// # Errors
     /// Why the conversation cannot be made to fit.
     pub(crate) fn remembered(&mut self, remembered: Remembered) -> Result<Vec<EventMessage>, String> {
+        self.log_memory_requests();
         let Some(memory) = &mut self.memory else {
             return Ok(Vec::new());
         };
@@ -46,7 +63,14 @@ impl Session {
         keep(&mut self.setup.side, memory::SIDE, file);
         let done = result.map_err(|failure| format!("memory: {failure}"))?;
         self.cause = Some(Cause::Memory);
-        memory.show(&done, &mut self.transcript, assemble::assemble(&self.setup.pack, &self.setup.gathered.facts));
+        let context = assemble::assemble(&self.setup.pack, &self.setup.gathered.facts);
+        let is_written = self.log.is_recording() && memory.is_shown_anew(&done);
+        let before: Option<Vec<Item>> = is_written.then(|| self.transcript.items().collect());
+        memory.show(&done, &mut self.transcript, context);
+        if let (Some(before), Some((sent, at))) = (before, self.log.sent()) {
+            let after: Vec<Item> = self.transcript.items().collect();
+            sent.shown(at, &before, &after);
+        }
         Ok(if self.setup.context_events { batch_events(&done) } else { Vec::new() })
     }
 

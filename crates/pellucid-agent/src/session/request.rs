@@ -49,6 +49,13 @@ impl Session {
         }
     }
 
+    /// Writes down that another session was started from this one.
+    pub(crate) fn log_child(&mut self, child: &SessionId, purpose: &str) {
+        if let Some((sent, at)) = self.log.sent() {
+            sent.child(at, child, purpose);
+        }
+    }
+
     /// The estimated tokens of instructions and items.
     pub(crate) fn prompt_tokens(&self) -> usize {
         let instructions: usize = self.instructions.iter().map(|fragment| fragment.text.len()).sum();

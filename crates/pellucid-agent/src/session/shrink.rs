@@ -209,6 +209,7 @@ impl Session {
             return Rebuilt { tokens_before, tokens_after: self.prompt_tokens(), n_dropped };
         }
         let keeps_turns = compaction.keeps_turns();
+        let before: Option<Vec<Item>> = self.log.is_recording().then(|| self.transcript.items().collect());
         let message = compaction.rebuild(&mut self.transcript, &self.setup.pack, context);
         if keeps_turns {
             // A summary alone would say that nothing stays.
@@ -216,7 +217,7 @@ impl Session {
             self.summary = Some(Summary { message, replacement, rebuilt: None });
             return Rebuilt { tokens_before, tokens_after: self.prompt_tokens(), n_dropped };
         }
-        let rebuilt = self.log.is_recording().then(|| self.transcript.items().collect());
+        let rebuilt = before.map(|before| (before, self.transcript.items().collect()));
         self.summary = Some(Summary { message, replacement: None, rebuilt });
         Rebuilt { tokens_before, tokens_after: self.prompt_tokens(), n_dropped }
     }
@@ -225,8 +226,8 @@ impl Session {
     pub(crate) fn log_summary(&mut self) {
         if let Some(Summary { message, replacement, rebuilt }) = self.summary.take() {
             self.log.compacted(message, replacement);
-            if let (Some(items), Some((sent, at))) = (rebuilt, self.log.sent()) {
-                sent.rebuilt(at, &items);
+            if let (Some((before, after)), Some((sent, at))) = (rebuilt, self.log.sent()) {
+                sent.rebuilt(at, &before, &after);
             }
         }
     }
@@ -252,7 +253,11 @@ impl Session {
             }
         };
         let (bytes, body) = (request.len(), Digest::of_body(request));
-        let account = Account { bytes, body, n_items: compaction.n_items(), marks: Vec::new() };
+        let n_items = match by {
+            SummarisedBy::Provider => compaction.n_items(),
+            SummarisedBy::Model => compaction.items_with_prompt().n_items(),
+        };
+        let account = Account { bytes, body, n_items, marks: Vec::new() };
         sent.request(at, turn, purpose, frame, &account, None);
     }
 }

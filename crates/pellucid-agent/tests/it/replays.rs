@@ -11,6 +11,7 @@ use pellucid_agent::replay::Replay;
 use pellucid_agent::replay::Verdict;
 use pellucid_agent::replay::Wanted;
 use pellucid_agent::session::Session;
+use pellucid_engine::pack::Pack;
 use pellucid_model::Model;
 use pellucid_model::Transport;
 use pellucid_protocol::event::EventMessage;
@@ -116,10 +117,14 @@ fn input(wire: &str, body: &[u8]) -> Vec<u8> {
 }
 
 fn record(wire: &str, steps: &[Step]) -> Recorded {
+    record_with("", replies(wire, steps), wire, steps)
+}
+
+fn record_with(settings: &str, replies: Vec<MockReply>, wire: &str, steps: &[Step]) -> Recorded {
     let files = Workspace::new("//- work/AGENTS.md\nUse tabs.\n");
-    let server = MockServer::start(replies(wire, steps));
+    let server = MockServer::start(replies);
     let config = format!(
-        "model_provider = \"mock\"\n[model_providers.mock]\nname = \"Mock\"\nbase_url = \"{}\"\nwire_api = \"{wire}\"\nstream_max_retries = 0\nrequest_max_retries = 0\n",
+        "{settings}\nmodel_provider = \"mock\"\n[model_providers.mock]\nname = \"Mock\"\nbase_url = \"{}\"\nwire_api = \"{wire}\"\nstream_max_retries = 0\nrequest_max_retries = 0\n",
         server.base_url()
     );
     files.write("home/config.toml", config);
@@ -217,7 +222,7 @@ proptest! {
         let replay = recorded.replay();
         let n_forks = steps.iter().any(|step| matches!(step, Step::Fork(_)));
         for outcome in &replay.requests {
-            let is_copied = n_forks && matches!(&outcome.verdict, Verdict::NotProvable { .. });
+            let is_copied = n_forks && matches!(&outcome.verdict, Verdict::EqualInParent { .. });
             prop_assert!(outcome.verdict == Verdict::Equal || is_copied, "{:?} of {:?}", outcome, steps);
         }
         prop_assert_eq!((&replay.broken, &replay.torn), (&None, &Vec::new()));
@@ -228,9 +233,15 @@ proptest! {
             let stays = between.iter().all(|step| matches!(step, Step::Say { .. } | Step::Resume));
             prop_assert!(!stays || later.starts_with(earlier), "{:?}", steps);
         }
+        prop_assert!(replay.is_proved());
+        let last = recorded.rebuild(Wanted::Last).unwrap();
+        prop_assert_eq!((last.number, last.of), (replay.requests.len(), replay.requests.len()));
+        prop_assert!(n_forks || replay.requests.len() == recorded.inputs.len());
+        for n in 1..=last.of {
+            let body = recorded.rebuild(Wanted::Number(n)).unwrap().body;
+            prop_assert!(recorded.bodies.contains(&body), "request {} of {:?}", n, steps);
+        }
         if !n_forks {
-            prop_assert_eq!(replay.requests.len(), recorded.inputs.len());
-            prop_assert!(replay.is_proved());
             for (n, body) in recorded.bodies.iter().enumerate() {
                 let rebuilt = recorded.rebuild(Wanted::Number(n + 1)).unwrap();
                 prop_assert!(rebuilt.body == *body, "request {} of {:?}", n + 1, steps);
@@ -272,6 +283,79 @@ fn a_request_is_rebuilt_by_its_number() {
     assert!(recorded.rebuild(Wanted::Number(1)).is_ok(), "what stood before the change is as it was");
     let error = error(Wanted::Number(2));
     assert!(error.starts_with("request 2 comes out differently at byte "), "{error}");
+}
+
+/// Checks that all that a server was sent is in the replay, in any order, and comes out of it to the byte.
+#[track_caller]
+fn check_all(recorded: &Recorded, what: &str) -> Replay {
+    let replay = recorded.replay();
+    assert!(replay.is_proved(), "{what}: {replay:#?}");
+    assert_eq!(replay.requests.len(), recorded.bodies.len(), "{what}: {replay:#?}");
+    let mut rebuilt: Vec<Vec<u8>> = (1..=recorded.bodies.len())
+        .map(|n| {
+            let rebuilt = recorded.rebuild(Wanted::Number(n)).unwrap();
+            assert_eq!(rebuilt.report.bytes(), rebuilt.body.len(), "{what}: the rows cover request {n}");
+            rebuilt.body
+        })
+        .collect();
+    let mut sent = recorded.bodies.clone();
+    rebuilt.sort();
+    sent.sort();
+    assert!(rebuilt == sent, "{what}");
+    replay
+}
+
+#[test]
+fn sessions_of_every_pack_replay_on_every_wire() {
+    let steps =
+        [say("one", 1), say("two", 0), Step::Resume, say("three", 1), Step::Compact, say("four", 0), Step::RollBack(1)];
+    let steps: Vec<Step> = steps.into_iter().chain([say("five", 1)]).collect();
+    for pack in Pack::builtin_names() {
+        for wire in ["responses", "chat", "messages"] {
+            let recorded = record_with(&format!("pack = \"{pack}\""), replies(wire, &steps), wire, &steps);
+            check_all(&recorded, &format!("{pack} on {wire}"));
+        }
+    }
+}
+
+#[test]
+fn requests_for_the_summaries_of_windows_and_memories_replay() {
+    let long = |n: usize| say(&format!("message {n}: {}", "word ".repeat(800)), 0);
+    let steps: Vec<Step> = (1..5).map(long).chain([Step::Resume]).chain((5..8).map(long)).collect();
+    for (pack, window, expected) in [("agentcore", 5_200, "summary"), ("risuai", 6_000, "summary for the memory")] {
+        for wire in ["responses", "chat", "messages"] {
+            let replies = (0..40).map(|n| message(wire, &format!("answer {n}"))).collect();
+            let settings = format!("pack = \"{pack}\"\nmodel_context_window = {window}");
+            let replay = check_all(&record_with(&settings, replies, wire, &steps), &format!("{pack} on {wire}"));
+            assert!(replay.requests.iter().any(|it| it.purpose == expected), "{pack} on {wire}: {replay:#?}");
+        }
+    }
+}
+
+#[test]
+fn the_requests_before_a_copy_are_proved_in_the_record_of_its_parent() {
+    let steps = [say("one", 1), say("two", 0), Step::Fork(1), say("three", 0), Step::Fork(0), say("four", 0)];
+    let recorded = record("responses", &steps);
+    let replay = recorded.replay();
+    assert!(replay.is_proved(), "{replay:?}");
+    let numbers: Vec<usize> = replay
+        .requests
+        .iter()
+        .filter_map(|it| match &it.verdict {
+            Verdict::EqualInParent { number, .. } => Some(*number),
+            _ => None,
+        })
+        .collect();
+    assert_eq!((replay.requests.len(), numbers), (4, vec![1, 2, 3]));
+    let bodies: Vec<&Vec<u8>> = [0, 1, 3, 4].map(|n: usize| &recorded.bodies[n]).to_vec();
+    for (n, body) in bodies.into_iter().enumerate() {
+        assert_eq!(recorded.rebuild(Wanted::Number(n + 1)).unwrap().body, *body, "request {}", n + 1);
+    }
+    let Verdict::EqualInParent { parent, .. } = &replay.requests[2].verdict else { panic!("{replay:?}") };
+    let gone = pellucid_store::find::by_id(&recorded.files.path("home"), parent).unwrap();
+    fs::remove_file(gone).unwrap();
+    let replay = recorded.replay();
+    assert_eq!(replay.counts(), (1, 0, 3), "{replay:?}");
 }
 
 /// The causes of breaks in the record, each with the number of its request.

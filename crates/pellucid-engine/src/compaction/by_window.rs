@@ -143,7 +143,9 @@ impl Compaction {
         };
         let prompt = by_window.question.clone().unwrap_or_default();
         let prompt = Draft::text("summary_question", "user", vec![Fragment::fact("history", prompt)]);
-        Self { by_window: Some(by_window), ..Self::with(items.into(), transcript.ids(), prompt, None) }
+        // The question has the history in it, so none of the items is shown beside it.
+        let shown = Some(Vec::new());
+        Self { by_window: Some(by_window), shown, ..Self::with(items.into(), transcript.ids(), prompt, None) }
     }
 
     /// Whether the model has to be asked.

@@ -9,7 +9,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 /// The version of the format. Readers refuse a later one.
-pub const FORMAT: u32 = 1;
+pub const FORMAT: u32 = 2;
 
 /// A line with its place in the chain.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -42,6 +42,10 @@ pub enum Entry {
     Rebuilt(Rebuilt),
     /// An item that requests have and the session file does not.
     Noted(Noted),
+    /// Requests show other items from here on, and the session file does not say so.
+    Shown(Shown),
+    /// Another session was started from this one.
+    Child(Child),
     /// Something that the model was told before is said again.
     SaidAgain(SaidAgain),
 }
@@ -66,6 +70,18 @@ pub struct Opened {
     /// What the history's summaries were restored with, if it has any that need it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub summaries: Option<SummaryContext>,
+    /// The session that this one is a copy of, if it is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub parent: Option<Parent>,
+}
+
+/// What a session is a copy of.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Parent {
+    /// The session.
+    pub session: String,
+    /// How many bytes of its file were copied.
+    pub upto: u64,
 }
 
 /// Where a session's history comes from.
@@ -192,6 +208,13 @@ pub enum Purpose {
     },
     /// A summary by the provider's own endpoint.
     ProviderSummary,
+    /// A summary for the memory of the session.
+    MemorySummary {
+        /// Its items, as JSON.
+        items: Vec<Piece>,
+    },
+    /// Vectors of texts, for the memory of the session. The frame is the whole body.
+    Vectors,
 }
 
 /// A request was answered.
@@ -221,8 +244,43 @@ impl Reply {
 pub struct Rebuilt {
     /// How many bytes the session file has up to the line that says so.
     pub at: u64,
-    /// Its items, as JSON.
-    pub items: Vec<Piece>,
+    /// Its items.
+    pub items: Vec<Stretch>,
+}
+
+/// Requests show other items, such as a memory before the part of the conversation that is still shown.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Shown {
+    /// How many bytes the session file had before it.
+    pub at: u64,
+    /// The items.
+    pub items: Vec<Stretch>,
+}
+
+/// A stretch of a history that takes the place of another.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum Stretch {
+    /// Items of the history before, one after the other.
+    Before {
+        /// The place of the first, from zero.
+        from: u64,
+        /// How many.
+        n: u64,
+    },
+    /// An item, as JSON.
+    Item(Piece),
+}
+
+/// A session that was started from this one.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Child {
+    /// How many bytes the session file had by then.
+    pub at: u64,
+    /// The session.
+    pub session: String,
+    /// What it is for.
+    pub purpose: String,
 }
 
 /// Something is said again.

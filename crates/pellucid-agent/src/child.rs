@@ -75,6 +75,7 @@ pub(crate) fn open(parent: &Session, origin: Origin, change: impl FnOnce(&mut Se
         ..parent.setup.clone()
     };
     setup.gathered.facts.recorded_instructions = None;
+    setup.gathered.facts.recorded_fragments = Vec::new();
     change(&mut setup);
     let home = &setup.sources.config.folders.home;
     let recorder = if parent.log.is_kept() {

@@ -245,6 +245,7 @@ pub fn gather(sources: &Sources) -> Gathered {
         features: config.features.clone(),
         base_instructions: config.prompt.base_instructions.as_ref().map(provided),
         recorded_instructions: None,
+        recorded_fragments: Vec::new(),
         developer_instructions: config.prompt.developer_instructions.as_ref().map(provided),
         collaboration_mode: CollaborationMode {
             mode: CollaborationModeKind::Default,

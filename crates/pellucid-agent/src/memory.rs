@@ -14,7 +14,10 @@ mod job;
 mod recall;
 mod view;
 
+use std::sync::Arc;
+
 use pellucid_engine::assemble::Context;
+use pellucid_engine::encode::Span;
 use pellucid_engine::fragment::Fragment;
 use pellucid_engine::fragment::Omission;
 use pellucid_engine::fragment::Origin;
@@ -105,8 +108,8 @@ impl Memory {
     }
 
     /// Notes an item of a session that goes on, unless the layout says it anew.
-    pub(crate) fn note_restored(&mut self, item: &Item, origin: &Origin) {
-        self.history.push_restored(item, origin);
+    pub(crate) fn note_restored(&mut self, item: &Item, origin: &Origin, spans: Arc<[Span]>) {
+        self.history.push_restored(item, origin, spans);
     }
 
     /// Takes the last turns of the person away.

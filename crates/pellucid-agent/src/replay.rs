@@ -8,6 +8,7 @@
 //! - `check`: one request against its record
 //! - `family`: the session that a copy was made of, and sessions that were started from another
 //! - `rebuild`: one request, rebuilt to be shown
+//! - `recall`: the origins that a record keeps
 //! - `last`: the last request, for saying how the next one continues it
 
 mod check;
@@ -15,6 +16,7 @@ mod family;
 mod history;
 mod last;
 mod rebuild;
+mod recall;
 
 use std::collections::BTreeMap;
 use std::collections::BTreeSet;
@@ -24,6 +26,8 @@ use std::path::Path;
 
 use pellucid_engine::encode::Encoder;
 use pellucid_engine::fragment::Origin;
+use pellucid_engine::origins;
+use pellucid_engine::origins::Origins;
 use pellucid_engine::request::Frame;
 use pellucid_protocol::event::CacheBreak;
 use pellucid_store::name;
@@ -51,6 +55,7 @@ pub use self::rebuild::RebuildError;
 pub use self::rebuild::Rebuilt;
 pub use self::rebuild::Wanted;
 pub use self::rebuild::rebuild;
+pub use self::recall::Recalled;
 
 /// Why an exported session proves less.
 const BLANKED: &str = "secrets were blanked when the session was exported";
@@ -245,6 +250,7 @@ struct Reached<'r, 'a> {
 struct Run<'a> {
     file: &'a SessionFile,
     parts: &'a Parts,
+    origins: Origins,
     /// Histories that summaries made, by the offset behind the line that says so.
     rebuilt: BTreeMap<u64, &'a [Stretch]>,
     frames: BTreeMap<&'a str, Result<Frame, FrameError>>,
@@ -267,7 +273,8 @@ impl<'a> Run<'a> {
                 _ => {}
             }
         }
-        Self { file, parts, rebuilt, frames, history: None, checker: Checker::default() }
+        let origins = recall::origins(chain.links.iter().map(|link| &link.entry), parts);
+        Self { file, parts, origins, rebuilt, frames, history: None, checker: Checker::default() }
     }
 
     /// Every request of the record.
@@ -289,18 +296,18 @@ impl<'a> Run<'a> {
         match entry {
             Entry::Opened(opened) => {
                 self.checker = Checker::default();
-                self.history = Some(History::open(self.file, opened, self.parts)?);
+                self.history = Some(History::open(self.file, opened, self.parts, &self.origins)?);
             }
             Entry::Noted(noted) => {
                 if let Some(history) = &mut self.history {
-                    history.advance(noted.at, &self.rebuilt)?;
-                    history.note(&noted.item);
+                    history.advance(noted.at, &self.rebuilt, &self.origins)?;
+                    history.note(&noted.item, noted.at, &self.origins);
                 }
             }
             Entry::Shown(shown) => {
                 if let Some(history) = &mut self.history {
-                    history.advance(shown.at, &self.rebuilt)?;
-                    history.show(&shown.items);
+                    history.advance(shown.at, &self.rebuilt, &self.origins)?;
+                    history.show(&shown.items, shown.at, &self.origins);
                 }
             }
             Entry::Request(_)
@@ -308,6 +315,7 @@ impl<'a> Run<'a> {
             | Entry::Rebuilt(_)
             | Entry::Reply(_)
             | Entry::SaidAgain(_)
+            | Entry::Origins(_)
             | Entry::Child(_) => {}
         }
         Ok(())
@@ -319,7 +327,7 @@ impl<'a> Run<'a> {
         let Some(history) = &mut self.history else {
             return not_provable("the record does not say how the session was opened");
         };
-        history.advance(request.at, &self.rebuilt)?;
+        history.advance(request.at, &self.rebuilt, &self.origins)?;
         if let Some(why) = history.unknown() {
             return not_provable(why);
         }
@@ -397,7 +405,8 @@ impl FrameError {
 /// A frame as it was written down.
 fn frame(frame: &entry::Frame, parts: &Parts) -> Result<Frame, FrameError> {
     let origin = Origin::Recorded { path: "the record of what was sent".into() };
-    let encoded = |pieces: &[Piece], place: &dyn Fn(u64) -> FrameByte| {
+    let mut kept = frame.origins.as_ref().and_then(|piece| origins::read(&parts.text(piece).ok()?)).unwrap_or_default();
+    let mut encoded = |pieces: &[Piece], place: &dyn Fn(u64) -> FrameByte| {
         let mut encoder = Encoder::new(&"".into());
         let mut at = 0;
         for piece in pieces {
@@ -407,7 +416,12 @@ fn frame(frame: &entry::Frame, parts: &Parts) -> Result<Frame, FrameError> {
             encoder.raw(text.as_bytes(), &origin);
             at += piece.text.len();
         }
-        Ok(encoder.finish())
+        let mut encoded = encoder.finish();
+        let spans = if kept.is_empty() { Vec::new() } else { kept.remove(0) };
+        if spans.iter().map(|span| span.len).sum::<usize>() == encoded.bytes.len() {
+            encoded.spans = spans;
+        }
+        Ok(encoded)
     };
     let view = serde_json::from_value(frame.view.clone()).unwrap_or_default();
     let tail_len: u64 = frame.tail.iter().map(|piece| piece.text.len()).sum();

@@ -11,6 +11,7 @@ use std::sync::Arc;
 
 use pellucid_engine::compaction;
 use pellucid_engine::fragment::Origin;
+use pellucid_engine::origins::Origins;
 use pellucid_engine::transcript::ItemIds;
 use pellucid_engine::transcript::Transcript;
 use pellucid_engine::transcript::View;
@@ -50,6 +51,8 @@ pub struct Rules<'a> {
     pub summary_prefix: &'a str,
     /// The context, for summaries without a history of their own.
     pub context: &'a [Item],
+    /// Where items came from, as far as that was kept.
+    pub origins: &'a Origins,
 }
 
 /// What is restored of a session.
@@ -107,7 +110,7 @@ fn restore_from(file: &SessionFile, start: Start, upto: u64, rules: &Rules<'_>) 
 pub fn restore_records(file: &SessionFile, records: Vec<Record>, rules: &Rules<'_>) -> Restored {
     let mut fold = Fold::new(file, rules, Start::default());
     for record in records {
-        fold.record(record, 0);
+        fold.record(record, &Line { bytes: &[], start: 0, end: 0, is_whole: true });
     }
     fold.finish()
 }
@@ -146,7 +149,13 @@ impl<'a> Fold<'a> {
         self.n_lines += 1;
         match split(line.bytes) {
             Some((Kind::ResponseItem, payload))
-                if self.restored.transcript.record_ready(payload, &self.part, &self.origin) =>
+                if self.restored.transcript.record_ready_again(
+                    payload,
+                    &self.part,
+                    self.rules.origins,
+                    line.start,
+                    &self.origin,
+                ) =>
             {
                 self.settle(payload.len());
             }
@@ -154,7 +163,7 @@ impl<'a> Fold<'a> {
             Some((Kind::EventMsg, payload)) if is_figures(payload) => keep(&mut self.figures, payload),
             _ if line.is_blank() => {}
             _ => match read_line(line.bytes) {
-                Reading::Record(record) => self.record(record, line.bytes.len()),
+                Reading::Record(record) => self.record(record, line),
                 Reading::Passed => {}
                 Reading::SetAside => {
                     let set_aside = &mut self.restored.set_aside;
@@ -164,7 +173,8 @@ impl<'a> Fold<'a> {
         }
     }
 
-    fn record(&mut self, record: Record, len: usize) {
+    fn record(&mut self, record: Record, line: &Line<'_>) {
+        let (origins, at) = (self.rules.origins, line.start);
         let restored = &mut self.restored;
         match record {
             Record::SessionMeta(meta) => {
@@ -173,15 +183,15 @@ impl<'a> Fold<'a> {
                 restored.dynamic_tools = restored.dynamic_tools.take().or(meta.dynamic_tools);
             }
             Record::ResponseItem(item) => {
-                restored.transcript.record(&item, &self.origin);
-                self.settle(len);
+                restored.transcript.record_again(&item, origins, at, &self.origin);
+                self.settle(line.bytes.len());
             }
-            Record::Compacted(Compacted { replacement_history: Some(items), .. }) => self.replace(&items),
+            Record::Compacted(Compacted { replacement_history: Some(items), .. }) => self.replace(&items, at),
             Record::Compacted(Compacted { message, replacement_history: None }) => {
                 let items: Vec<Item> = restored.transcript.items().collect();
                 restored.has_used_context = true;
                 let Rules { summary_prefix, context, .. } = self.rules;
-                self.replace(&compaction::restored(&items, summary_prefix, context, &message));
+                self.replace(&compaction::restored(&items, summary_prefix, context, &message), at);
             }
             Record::TurnContext(turn) => keep(&mut self.turn, &pellucid_engine::encode::to_json(&turn)),
             Record::EventMsg(EventMessage::ThreadRolledBack { num_turns }) => {
@@ -199,11 +209,11 @@ impl<'a> Fold<'a> {
         }
     }
 
-    fn replace(&mut self, items: &[Item]) {
+    fn replace(&mut self, items: &[Item], at: u64) {
         let transcript = &mut self.restored.transcript;
         transcript.clear();
         for item in items {
-            transcript.record(item, &self.origin);
+            transcript.record_again(item, self.rules.origins, at, &self.origin);
         }
     }
 
@@ -336,6 +346,7 @@ mod tests {
                 view: Some(View::default()),
                 summary_prefix: "PREFIX",
                 context: &context,
+                origins: &Origins::default(),
             };
             let upto = text.len() as u64;
             let mut quick = restore(&file, upto, &rules).unwrap();

@@ -2,7 +2,9 @@
 //!
 //! Not here: the format (`pellucid_store::requests`), and rebuilding (`replay`).
 
+use std::collections::BTreeMap;
 use std::path::Path;
+use std::sync::Arc;
 
 use pellucid_engine::carried::Carried;
 use pellucid_engine::carried::carried;
@@ -10,9 +12,13 @@ use pellucid_engine::digest::Account;
 use pellucid_engine::digest::Digest;
 use pellucid_engine::encode::Span;
 use pellucid_engine::encode::to_json;
+use pellucid_engine::origins;
+use pellucid_engine::origins::ItemKey;
 use pellucid_engine::reinject::again::Again;
 use pellucid_engine::request::Frame;
+use pellucid_engine::transcript::Attributed;
 use pellucid_engine::transcript::ItemIds;
+use pellucid_engine::transcript::Transcript;
 use pellucid_protocol::event::CacheBreak;
 use pellucid_protocol::id::SessionId;
 use pellucid_protocol::id::TurnId;
@@ -30,6 +36,7 @@ use pellucid_store::requests::entry::SummaryContext;
 use pellucid_store::requests::log::RequestLog;
 
 use crate::identity::VERSION;
+use crate::replay::Recalled;
 
 /// Writes down what a session sends.
 #[derive(Debug)]
@@ -41,6 +48,10 @@ pub struct SentLog {
     frame: Option<(Frame, String)>,
     /// The line of the last request.
     request: Option<u64>,
+    /// The origins that are written down.
+    kept: BTreeMap<ItemKey, Arc<[Span]>>,
+    /// Up to where the session file's items were looked at for theirs.
+    looked_at: u64,
 }
 
 /// How a session was opened.
@@ -58,6 +69,8 @@ pub struct Opening<'a> {
     pub truncation: TruncationPolicy,
     /// What summaries begin with and the context around them, if the history needed it.
     pub summaries: Option<(&'a str, &'a [Item])>,
+    /// From which byte of its file on origins are kept.
+    pub origins_from: u64,
     /// The session that it is a copy of, and how many bytes of that one's file were copied.
     pub parent: Option<(&'a str, u64)>,
 }
@@ -65,12 +78,55 @@ pub struct Opening<'a> {
 impl SentLog {
     /// The log of the session that has this file.
     pub fn new(home: &Path, session_file: &Path) -> Self {
-        Self { log: RequestLog::new(home, session_file), opened: None, frame: None, request: None }
+        Self::of(RequestLog::new(home, session_file))
     }
 
     /// A log that writes nothing.
     pub fn none() -> Self {
-        Self { log: RequestLog::none(), opened: None, frame: None, request: None }
+        Self::of(RequestLog::none())
+    }
+
+    fn of(log: RequestLog) -> Self {
+        Self { log, opened: None, frame: None, request: None, kept: BTreeMap::new(), looked_at: 0 }
+    }
+
+    /// Takes over what the record has already.
+    pub fn recall(&mut self, recalled: Recalled) {
+        self.kept = recalled.origins.lists().map(|(key, spans)| (key, spans.clone())).collect();
+        self.frame = recalled.frame;
+    }
+
+    /// Writes down where the bytes of a session's new items came from, for those of which the bytes do not say it.
+    pub fn origins(&mut self, at: u64, transcript: &mut Transcript) {
+        let from = std::mem::replace(&mut self.looked_at, at);
+        if !self.is_open() {
+            return;
+        }
+        let mut new = Vec::new();
+        for Attributed { key, spans, is_usual } in transcript.take_attributed(|len| self.has_kept_of(len)) {
+            if self.kept.get(&key).map_or(!is_usual, |known| *known != spans) {
+                new.push((key, spans));
+            }
+        }
+        if new.is_empty() {
+            return;
+        }
+        let items = new.iter().map(|(key, _)| (key.bytes as u64, key.digest.clone())).collect();
+        let lists: Vec<&[Span]> = new.iter().map(|(_, spans)| &**spans).collect();
+        let spans = self.log.keep("", &origins::write(&lists));
+        self.write(Entry::Origins(entry::Origins { from, at, items, spans }));
+        self.kept.extend(new);
+    }
+
+    /// Whether origins are kept of an item of so many bytes.
+    fn has_kept_of(&self, bytes: usize) -> bool {
+        let first = ItemKey { bytes, digest: String::new() };
+        self.kept.range(first..).next().is_some_and(|(key, _)| key.bytes == bytes)
+    }
+
+    /// Lists of spans, to be kept with a request.
+    pub fn spans(&mut self, lists: &[&[Span]]) -> Piece {
+        self.log.keep("", &origins::write(lists))
     }
 
     /// Whether anything is written.
@@ -101,8 +157,10 @@ impl SentLog {
             ids: serde_json::to_value(opening.ids).unwrap_or_default(),
             truncation: opening.truncation,
             summaries,
+            origins_from: Some(opening.origins_from),
             parent: opening.parent.map(|(session, upto)| entry::Parent { session: session.to_owned(), upto }),
         });
+        self.looked_at = opening.origins_from;
     }
 
     /// Writes down how the session was opened, before anything is sent.
@@ -207,15 +265,19 @@ impl SentLog {
             && last.view() == frame.view()
             && last.head_bytes() == frame.head_bytes()
             && last.tail_bytes() == frame.tail_bytes()
+            && last.head_spans() == frame.head_spans()
+            && last.tail_spans() == frame.tail_spans()
         {
             return digest.clone();
         }
         let (head, tail) = (frame.head_bytes(), frame.tail_bytes());
-        let digest = Digest::of([head.as_ref(), b"\n", tail.as_ref()]).to_string();
+        let spans = origins::write(&[frame.head_spans(), frame.tail_spans()]);
+        let digest = Digest::of([head.as_ref(), b"\n", tail.as_ref(), b"\n", spans.as_bytes()]).to_string();
         let head = self.pieces(head, frame.head_spans());
         let tail = self.pieces(tail, frame.tail_spans());
         let view = serde_json::to_value(frame.view()).unwrap_or_default();
-        self.write(Entry::Frame(entry::Frame { digest: digest.clone(), view, head, tail }));
+        let origins = Some(self.log.keep("", &spans));
+        self.write(Entry::Frame(entry::Frame { digest: digest.clone(), view, head, tail, origins }));
         self.frame = Some((frame.clone(), digest.clone()));
         digest
     }

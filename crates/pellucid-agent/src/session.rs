@@ -43,6 +43,7 @@ use pellucid_engine::increment::Step;
 use pellucid_engine::instruction_file::instruction_files_after;
 use pellucid_engine::meter::Meter;
 use pellucid_engine::notice;
+use pellucid_engine::origins::Origins;
 use pellucid_engine::pack::Pack;
 use pellucid_engine::pack::Strategy;
 use pellucid_engine::presets;
@@ -133,6 +134,7 @@ use crate::metadata;
 use crate::metadata::Repositories;
 use crate::notify;
 use crate::notify::TurnOver;
+use crate::replay::Recalled;
 use crate::restore;
 use crate::restore::Restored;
 use crate::restore::Rules;
@@ -190,7 +192,7 @@ impl Setup {
         let context = assemble::assemble(&self.pack, &self.gathered.facts);
         let items: Vec<Item> = context.messages.iter().map(ContextMessage::item).collect();
         let prefix = compaction::summary_prefix(&self.pack);
-        restore::restore_records(file, records, &self.rules(&prefix, &items))
+        restore::restore_records(file, records, &self.rules(&prefix, &items, &Origins::default()))
     }
 
     /// The variables that hold keys of ours, which no program that the session starts is given.
@@ -200,7 +202,7 @@ impl Setup {
     }
 
     /// How a history is restored.
-    fn rules<'a>(&self, summary_prefix: &'a str, context: &'a [Item]) -> Rules<'a> {
+    fn rules<'a>(&self, summary_prefix: &'a str, context: &'a [Item], origins: &'a Origins) -> Rules<'a> {
         let (facts, wire) = (&self.gathered.facts, self.wire(None));
         Rules {
             ids: wire.ids,
@@ -208,6 +210,7 @@ impl Setup {
             view: Some(Frame::new(&self.pack, facts, &[], &wire).view()),
             summary_prefix,
             context,
+            origins,
         }
     }
 
@@ -227,13 +230,16 @@ impl Setup {
         file: &SessionFile,
         upto: u64,
         context: &Context,
+        recalled: &Recalled,
     ) -> Result<(Restored, Vec<Item>), ReadError> {
         self.recall_dynamic_tools(file);
         let items: Vec<Item> = context.messages.iter().map(ContextMessage::item).collect();
         let prefix = compaction::summary_prefix(&self.pack);
-        let mut restored = restore::restore(file, upto, &self.rules(&prefix, &items))?;
+        let mut restored = restore::restore(file, upto, &self.rules(&prefix, &items, &recalled.origins))?;
         let place = format!("the session file {}", file.path.display());
         let instructions = restored.instructions.take();
+        self.gathered.facts.recorded_fragments =
+            instructions.as_deref().map_or_else(Vec::new, |text| recalled.instructions(text));
         self.gathered.facts.recorded_instructions = instructions.map(|text| Provided { place, text });
         Ok((restored, items))
     }
@@ -247,6 +253,7 @@ impl Setup {
             ids: ids(&self.provider),
             truncation: self.gathered.facts.model.truncation_policy,
             summaries: None,
+            origins_from: at,
             parent: None,
         }
     }
@@ -372,8 +379,10 @@ impl Session {
     pub fn resumed(mut setup: Setup, recorder: Recorder, file: &SessionFile) -> Result<Self, ReadError> {
         let len = recorder.len().map_or_else(|| file_len(file), Ok)?;
         let context = assemble::assemble(&setup.pack, &setup.gathered.facts);
-        let (restored, items) = setup.restore(file, len, &context)?;
-        let sent = sent_log(&setup, &recorder);
+        let recalled = Recalled::read(&setup.sources.config.folders.home, file);
+        let (restored, items) = setup.restore(file, len, &context, &recalled)?;
+        let mut sent = sent_log(&setup, &recorder);
+        sent.recall(recalled);
         let mut log = Log::new(recorder, sent, user_instructions(&context)).telling(setup.raw_items);
         let prefix = compaction::summary_prefix(&setup.pack);
         let summaries = restored.has_used_context.then_some((prefix.as_str(), items.as_slice()));
@@ -391,7 +400,8 @@ impl Session {
     /// When that file cannot be read.
     pub fn forked(mut setup: Setup, recorder: Recorder, file: &SessionFile, upto: u64) -> Result<Self, ReadError> {
         let context = assemble::assemble(&setup.pack, &setup.gathered.facts);
-        let (restored, items) = setup.restore(file, upto, &context)?;
+        let recalled = Recalled::read(&setup.sources.config.folders.home, file);
+        let (restored, items) = setup.restore(file, upto, &context, &recalled)?;
         let sent = sent_log(&setup, &recorder);
         let mut log = Log::new(recorder, sent, user_instructions(&context)).telling(setup.raw_items);
         let context = assemble::assemble(&setup.pack, &setup.gathered.facts);
@@ -402,11 +412,15 @@ impl Session {
         if let Some(at) = log.written() {
             let parent = Some((file.meta.id.as_str(), upto));
             let sent = log.sent_from_start();
-            sent.open(&Opening { summaries, parent, ..setup.opening(How::Forked, at) });
+            // What the parent's record keeps of origins is kept here too.
+            let is_all_known = restored.transcript.is_attributed();
+            let origins_from = if is_all_known { 0 } else { at };
+            sent.open(&Opening { summaries, parent, origins_from, ..setup.opening(How::Forked, at) });
             // The file is there at once, and so is what says whose requests its first lines speak of.
             sent.begin();
         }
         let mut session = Self::going_on(setup, log, file, restored);
+        session.log_origins();
         session.record_context_after_history(context);
         Ok(session)
     }
@@ -442,8 +456,8 @@ impl Session {
         let mut session = Self::with(setup, log, &context);
         let origin = Origin::Recorded { path: file.path.to_string_lossy().as_ref().into() };
         if let Some(memory) = &mut session.memory {
-            for item in restored.transcript.items() {
-                memory.note_restored(&item, &origin);
+            for (item, spans) in restored.transcript.items_with_origins() {
+                memory.note_restored(&item, &origin, spans);
             }
         }
         session.transcript = restored.transcript;
@@ -628,6 +642,7 @@ impl Session {
     /// Notes that a task ended, whatever it was.
     pub(crate) fn end_task(&mut self) {
         self.log_memory_requests();
+        self.log_origins();
         self.previous_model = Some(self.setup.gathered.facts.model.slug.clone());
     }
 

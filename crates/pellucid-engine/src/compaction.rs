@@ -21,6 +21,7 @@ mod region;
 pub mod requests;
 
 use std::collections::VecDeque;
+use std::sync::Arc;
 
 pub use by_window::Fit;
 pub use error::CompactionError;
@@ -35,6 +36,7 @@ use pellucid_protocol::settings::TruncationPolicy;
 
 use crate::assemble::Context;
 use crate::boundary;
+use crate::encode::Span;
 use crate::fragment::Fragment;
 use crate::fragment::Origin;
 use crate::fragment::concat;
@@ -78,24 +80,35 @@ const NO_SUMMARY: &str = "(no summary available)";
 /// A compaction under way.
 #[derive(Debug)]
 pub struct Compaction {
-    /// The copy that the model summarises.
-    items: VecDeque<Item>,
+    /// The copy that the model summarises, with the origins of its bytes.
+    items: VecDeque<Copied>,
     ids: ItemIds,
     prompt: Draft,
     /// The note on a model switch that must come after the summary.
-    set_aside: Option<Item>,
+    set_aside: Option<Copied>,
     /// How many items were too many.
     n_dropped: usize,
     /// The places of the items in the history, if not all of them are summarised.
     shown: Option<Vec<usize>>,
     /// What stays as it is.
-    tail: Vec<Item>,
+    tail: Vec<Copied>,
     /// How many items of the history come before that; absent if nothing stays.
     n_head: Option<usize>,
     /// What the person asked for, if the summary has to account for it.
     requests: Option<Vec<requests::Request>>,
     /// What the window strategy does, if that is the layout's.
     by_window: Option<by_window::ByWindow>,
+}
+
+/// An item of the history, with the origins of its bytes.
+#[derive(Debug, Clone)]
+struct Copied {
+    item: Item,
+    spans: Arc<[Span]>,
+}
+
+fn copies(transcript: &Transcript) -> impl Iterator<Item = Copied> {
+    transcript.items_with_origins().map(|(item, spans)| Copied { item, spans })
 }
 
 /// What came of dropping the oldest item.
@@ -115,7 +128,7 @@ impl Compaction {
 
     /// Begins with a copy of the history, and asks in these words.
     pub fn asking(transcript: &Transcript, prompt: Vec<Fragment>) -> Self {
-        let mut items: VecDeque<Item> = transcript.items().collect();
+        let mut items: VecDeque<Copied> = copies(transcript).collect();
         let set_aside = take_model_switch(&mut items);
         let prompt = Draft::text("compact_prompt", "user", prompt);
         Self::with(items, transcript.ids(), prompt, set_aside)
@@ -123,9 +136,9 @@ impl Compaction {
 
     /// Begins with some items of the history, by their places, and asks in these words.
     pub fn asking_of(transcript: &Transcript, prompt: Vec<Fragment>, shown: &[usize]) -> Self {
-        let all: Vec<Item> = transcript.items().collect();
+        let all: Vec<Copied> = copies(transcript).collect();
         let items = shown.iter().filter_map(|n| all.get(*n).cloned()).collect();
-        let set_aside = model_switch(&all).and_then(|at| all.get(at).cloned());
+        let set_aside = model_switch(all.iter().map(|it| &it.item)).and_then(|at| all.get(at).cloned());
         let prompt = Draft::text("compact_prompt", "user", prompt);
         Self { shown: Some(shown.to_vec()), ..Self::with(items, transcript.ids(), prompt, set_aside) }
     }
@@ -133,17 +146,17 @@ impl Compaction {
     /// Begins with a part of the history.
     pub fn of_region(transcript: &Transcript, pack: &Pack, prompt: Option<Fragment>, region: &Region<'_>) -> Self {
         let prompt = prompt.map_or_else(|| pack.template(PROMPT).text(), |prompt| vec![prompt]);
-        let all: Vec<Item> = transcript.items().collect();
+        let copies: Vec<Copied> = copies(transcript).collect();
+        let all: Vec<Item> = copies.iter().map(|it| it.item.clone()).collect();
         let n_head = region.n_head(&all, &format!("{}\n", summary_prefix(pack)));
-        let switch = model_switch(&all);
+        let switch = model_switch(all.iter());
         let is_shown = |n: &usize| Some(*n) != switch && region.shows(&all[*n]);
         let shown: Vec<usize> = (0..n_head).filter(is_shown).collect();
         let mut this = Self::asking_of(transcript, prompt, &shown);
-        let stays = |(n, item): &(usize, &Item)| {
-            Some(*n) != switch && !region.is_pinned(item) && !matches!(item, Item::GhostSnapshot { .. })
+        let stays = |(n, it): &(usize, Copied)| {
+            Some(*n) != switch && !region.is_pinned(&it.item) && !matches!(it.item, Item::GhostSnapshot { .. })
         };
-        let tail = all.iter().enumerate().skip(n_head).filter(stays);
-        this.tail = tail.map(|(_, item)| item.clone()).collect();
+        this.tail = copies.into_iter().enumerate().skip(n_head).filter(stays).map(|(_, it)| it).collect();
         this.n_head = (region.keep_turns > 0).then_some(n_head);
         this
     }
@@ -165,7 +178,7 @@ impl Compaction {
         self
     }
 
-    fn with(items: VecDeque<Item>, ids: ItemIds, prompt: Draft, set_aside: Option<Item>) -> Self {
+    fn with(items: VecDeque<Copied>, ids: ItemIds, prompt: Draft, set_aside: Option<Copied>) -> Self {
         Self {
             items,
             ids,
@@ -208,8 +221,8 @@ impl Compaction {
     pub fn items_with_prompt(&self) -> Transcript {
         let mut copy = Transcript::new(self.ids, UNCUT);
         // The question of the window strategy has the history in it.
-        for item in self.items.iter().filter(|_| self.by_window.is_none()) {
-            copy.record(item, &Origin::Model);
+        for copied in self.items.iter().filter(|_| self.by_window.is_none()) {
+            copy.record_with(&copied.item, &copied.spans, &Origin::Model);
         }
         copy.record_draft(&self.prompt);
         copy
@@ -220,7 +233,7 @@ impl Compaction {
         let Some(oldest) = self.items.pop_front() else {
             return Dropped::Nothing;
         };
-        if let Some(partner) = self.items.iter().position(|item| are_partners(&oldest, item)) {
+        if let Some(partner) = self.items.iter().position(|it| are_partners(&oldest.item, &it.item)) {
             self.items.remove(partner);
         }
         self.n_dropped += 1;
@@ -240,6 +253,11 @@ impl Compaction {
     /// The words that ask for the summary.
     pub fn prompt(&self) -> Item {
         self.prompt.item()
+    }
+
+    /// Where the bytes of these words came from.
+    pub fn prompt_spans(&self) -> Vec<Span> {
+        self.prompt.encode().spans
     }
 
     /// How many items had to go before the question fitted.
@@ -276,14 +294,12 @@ impl Compaction {
         // What stays was cut when it was recorded, and is not cut again.
         let truncation = transcript.truncation();
         transcript.set_truncation(UNCUT);
-        for item in &self.tail {
-            let origin = if boundary::begins_user_turn(item) { Origin::User } else { Origin::Model };
-            transcript.record(item, &origin);
+        for copied in self.tail.iter().chain(&self.set_aside) {
+            transcript.record_with(&copied.item, &copied.spans, &Origin::Model);
         }
         transcript.set_truncation(truncation);
-        let snapshots = items.iter().filter(|item| matches!(item, Item::GhostSnapshot { .. }));
-        for item in self.set_aside.iter().chain(snapshots) {
-            transcript.record(item, &Origin::Model);
+        for item in items.iter().filter(|item| matches!(item, Item::GhostSnapshot { .. })) {
+            transcript.record(item, &Origin::Layout);
         }
         text
     }
@@ -312,14 +328,15 @@ pub fn kept_tokens(item: &Item, summary_prefix: &str) -> usize {
 }
 
 /// Takes the last note on a model switch away, if no message of a person follows it.
-fn take_model_switch(items: &mut VecDeque<Item>) -> Option<Item> {
-    let at = model_switch(items.make_contiguous())?;
+fn take_model_switch(items: &mut VecDeque<Copied>) -> Option<Copied> {
+    let at = model_switch(items.iter().map(|it| &it.item))?;
     items.remove(at)
 }
 
 /// Where the last note on a model switch stands, if no message of a person follows it.
-fn model_switch(items: &[Item]) -> Option<usize> {
-    let last_turn = items.iter().rposition(boundary::begins_user_turn).map_or(0, |at| at + 1);
+fn model_switch<'i>(items: impl Iterator<Item = &'i Item>) -> Option<usize> {
+    let items: Vec<&Item> = items.collect();
+    let last_turn = items.iter().rposition(|item| boundary::begins_user_turn(item)).map_or(0, |at| at + 1);
     let is_switch = |item: &Item| match item {
         Item::Message { role, content, .. } => {
             role == "developer"
@@ -327,7 +344,7 @@ fn model_switch(items: &[Item]) -> Option<usize> {
         }
         _ => false,
     };
-    let at = items[last_turn..].iter().rposition(is_switch)?;
+    let at = items[last_turn..].iter().rposition(|item| is_switch(item))?;
     Some(last_turn + at)
 }
 

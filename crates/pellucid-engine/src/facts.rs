@@ -28,6 +28,7 @@ use serde_json::Value;
 
 use crate::assistant::Assistant;
 use crate::documents::imports::Imported;
+use crate::fragment::Fragment;
 use crate::injection;
 use crate::mcp::ServerTool;
 use crate::skills::Skills;
@@ -65,6 +66,8 @@ pub struct Facts {
     pub base_instructions: Option<Provided>,
     /// Base instructions that the session was begun with, when it goes on.
     pub recorded_instructions: Option<Provided>,
+    /// The same with the origins that their text had, where those were kept.
+    pub recorded_fragments: Vec<Fragment>,
     /// Instructions of the developer who runs the agent.
     pub developer_instructions: Option<Provided>,
     /// The way of working together.
@@ -127,6 +130,7 @@ impl Facts {
             features: Features::default(),
             base_instructions: None,
             recorded_instructions: None,
+            recorded_fragments: Vec::new(),
             developer_instructions: None,
             collaboration_mode: CollaborationMode {
                 mode: CollaborationModeKind::Default,

@@ -3,6 +3,7 @@
 //! A fragment is made in one place and never edited afterwards. Whatever is left out or cut on
 //! the way becomes an [`Omission`]: the engine drops nothing in silence.
 
+use std::borrow::Cow;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -45,7 +46,7 @@ pub enum Origin {
     /// Worked out from a fact, such as the working directory.
     Fact {
         /// Which.
-        name: &'static str,
+        name: Cow<'static, str>,
     },
     /// Put between or around fragments by the layout.
     Layout,
@@ -72,6 +73,11 @@ pub enum Origin {
 }
 
 impl Origin {
+    /// A fact of this name.
+    pub const fn fact(name: &'static str) -> Self {
+        Self::Fact { name: Cow::Borrowed(name) }
+    }
+
     /// One word for the kind, as reports show it.
     pub fn kind(&self) -> &'static str {
         match self {
@@ -113,7 +119,7 @@ impl Fragment {
 
     /// Text worked out from a fact.
     pub fn fact(name: &'static str, text: impl Into<String>) -> Self {
-        Self { origin: Origin::Fact { name }, text: text.into() }
+        Self { origin: Origin::fact(name), text: text.into() }
     }
 
     /// Text that was given.

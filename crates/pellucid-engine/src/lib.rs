@@ -62,6 +62,7 @@ pub mod mcp;
 pub mod memory;
 pub mod meter;
 pub mod notice;
+pub mod origins;
 pub mod output_cut;
 pub mod pack;
 mod path;

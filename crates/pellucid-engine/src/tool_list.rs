@@ -276,7 +276,7 @@ impl Writer<'_> {
             ToolKind::WebSearch => {
                 let live = self.facts.web_search == WebSearchMode::Live;
                 self.notation("{\"type\":\"web_search\",\"external_web_access\":");
-                self.encoder.value(&live, &Origin::Fact { name: "web_search" });
+                self.encoder.value(&live, &Origin::fact("web_search"));
                 self.notation("}");
             }
         }

@@ -9,9 +9,11 @@
 //! - `rendering`: items as they stand in requests
 //! - `draft`: messages that are still in fragments
 //! - `ready`: items that are recorded as they are
+//! - `origin`: the origins of items that come back
 
 mod draft;
 mod entry;
+mod origin;
 mod ready;
 mod rendering;
 
@@ -22,6 +24,7 @@ use bytes::Bytes;
 pub use draft::Draft;
 pub use draft::DraftPart;
 use entry::Entry;
+pub use origin::Attributed;
 use pellucid_protocol::item::Item;
 use pellucid_protocol::settings::TruncationPolicy;
 use ready::Ready;
@@ -67,6 +70,8 @@ pub struct Transcript {
     rendering: Rendering,
     /// What requests showed before the rendering had to begin anew.
     shown_before: Option<Chunks>,
+    /// How many items were looked at for origins that have to be kept.
+    n_looked_at: usize,
 }
 
 /// A call's id with the kind of output that answers it.
@@ -98,6 +103,7 @@ impl Transcript {
             sums: Sums::default(),
             rendering: Rendering::new(View::default()),
             shown_before: None,
+            n_looked_at: 0,
         }
     }
 
@@ -232,6 +238,7 @@ impl Transcript {
         };
         self.reset_rendering(self.rendering.view);
         self.entries.truncate(cut);
+        self.n_looked_at = self.n_looked_at.min(cut);
         self.recount();
         true
     }
@@ -239,6 +246,7 @@ impl Transcript {
     /// Forgets everything; what follows takes its place.
     pub fn clear(&mut self) {
         self.entries.clear();
+        self.n_looked_at = 0;
         self.begin_rendering(self.rendering.view);
         self.recount();
     }

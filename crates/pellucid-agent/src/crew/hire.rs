@@ -129,6 +129,7 @@ fn take_over(setup: &mut Setup, parent: &Parent) -> Result<(), AgentError> {
                 },
             },
             recorded_instructions: None,
+            recorded_fragments: Vec::new(),
             ..turn_facts
         },
         omissions,

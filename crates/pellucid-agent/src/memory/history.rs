@@ -8,8 +8,10 @@
 use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::ops::Range;
+use std::sync::Arc;
 
 use pellucid_engine::boundary;
+use pellucid_engine::encode::Span;
 use pellucid_engine::fragment::Origin;
 use pellucid_engine::memory::entry::Entry;
 use pellucid_engine::memory::entry::Role;
@@ -31,6 +33,8 @@ pub(crate) enum Kept {
     Draft(Draft),
     /// An item from outside.
     Item(Item, Origin),
+    /// An item that was read back, with the origins of its bytes, and the one for when they do not fit.
+    Restored(Item, Origin, Arc<[Span]>),
 }
 
 /// The conversation.
@@ -52,7 +56,7 @@ impl History {
     pub(crate) fn push(&mut self, kept: Kept) {
         let item = match &kept {
             Kept::Draft(draft) => draft.item(),
-            Kept::Item(item, _) => item.clone(),
+            Kept::Item(item, _) | Kept::Restored(item, ..) => item.clone(),
         };
         let bytes = serde_json::to_vec(&item).unwrap_or_default();
         let n = self.n_said.entry(Sha256::digest(&bytes).to_vec()).or_default();
@@ -65,14 +69,14 @@ impl History {
     pub fn restored(items: &[Item]) -> Self {
         let mut history = Self::default();
         for item in items {
-            history.push_restored(item, &Origin::Model);
+            history.push_restored(item, &Origin::Model, Arc::default());
         }
         history
     }
 
-    pub(crate) fn push_restored(&mut self, item: &Item, origin: &Origin) {
+    pub(crate) fn push_restored(&mut self, item: &Item, origin: &Origin, spans: Arc<[Span]>) {
         if !is_layout(item) {
-            self.push(Kept::Item(item.clone(), origin.clone()));
+            self.push(Kept::Restored(item.clone(), origin.clone(), spans));
         }
     }
 
@@ -138,6 +142,7 @@ impl History {
             match &said.kept {
                 Kept::Draft(draft) => transcript.record_draft(draft),
                 Kept::Item(item, origin) => transcript.record(item, origin),
+                Kept::Restored(item, origin, spans) => transcript.record_with(item, spans, origin),
             }
         }
     }

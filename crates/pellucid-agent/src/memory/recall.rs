@@ -13,6 +13,7 @@ use pellucid_engine::digest::Account;
 use pellucid_engine::digest::Digest;
 use pellucid_engine::encode::Encoded;
 use pellucid_engine::encode::Encoder;
+use pellucid_engine::encode::Span;
 use pellucid_engine::fragment::Fragment;
 use pellucid_engine::fragment::Origin;
 use pellucid_engine::memory::Failure;
@@ -117,7 +118,7 @@ pub(crate) struct Asked {
     pub turn: TurnId,
     pub frame: Frame,
     /// The items of a request for a summary; absent for one for vectors, whose frame is all of it.
-    pub items: Option<Vec<Item>>,
+    pub items: Option<Vec<(Item, Arc<[Span]>)>>,
     pub account: Account,
     /// The id and the cost of the answer, once it is there.
     pub reply: Option<(String, Option<TokenUsage>)>,
@@ -258,7 +259,7 @@ impl Asker {
         let request = self.frame.request(&mut transcript);
         let ticket = self.least.admit(&self.model, &request.segments);
         let noted = self.asked.clone().filter(|_| ticket.is_ok()).map(|asked| {
-            let (frame, items) = (self.frame.clone(), Some(transcript.items().collect()));
+            let (frame, items) = (self.frame.clone(), Some(transcript.items_with_origins().collect()));
             let account = account(&request, transcript.rendered().len());
             let n = asked.push(Asked { turn: self.turn.clone(), frame, items, account, reply: None });
             (asked, n)

@@ -1,12 +1,16 @@
 //! One request against its record.
 
+use std::sync::Arc;
+
 use pellucid_engine::compaction::Compaction;
 use pellucid_engine::digest::Account;
 use pellucid_engine::digest::Digest;
 use pellucid_engine::digest::Items;
 use pellucid_engine::digest::Ledger;
+use pellucid_engine::encode::Span;
 use pellucid_engine::fragment::Fragment;
 use pellucid_engine::fragment::Origin;
+use pellucid_engine::origins;
 use pellucid_engine::request::Frame;
 use pellucid_engine::transcript::Transcript;
 use pellucid_protocol::item::ContentPart;
@@ -65,12 +69,14 @@ impl Checker {
 
 /// The items of a request that does not ask for an answer.
 pub(super) fn own_items(recorded: &Request, history: &History<'_>, parts: &Parts) -> Result<Transcript, String> {
-    let (prompt, dropped, shown) = match &recorded.purpose {
-        Purpose::Summary { prompt, dropped, shown } => (prompt, dropped, shown),
-        Purpose::MemorySummary { items } => {
+    let lists = |piece: &Piece| parts.text(piece).ok().and_then(|text| origins::read(&text)).unwrap_or_default();
+    let (prompt, dropped, shown, kept) = match &recorded.purpose {
+        Purpose::Summary { prompt, dropped, shown, origins } => (prompt, dropped, shown, origins),
+        Purpose::MemorySummary { items, origins } => {
             let mut transcript = Transcript::new(history.transcript.ids(), UNCUT);
-            for piece in items {
-                transcript.record(&history::item(piece, parts)?, &Origin::Model);
+            let spans = lists(origins).into_iter().map(Arc::from).chain(std::iter::repeat_with(Arc::default));
+            for (piece, spans) in items.iter().zip(spans) {
+                transcript.record_with(&history::item(piece, parts)?, &spans, &history.origin);
             }
             return Ok(transcript);
         }
@@ -81,7 +87,8 @@ pub(super) fn own_items(recorded: &Request, history: &History<'_>, parts: &Parts
             return Ok(compaction.items());
         }
     };
-    let prompt = vec![Fragment::layout(prompt_text(prompt, parts)?)];
+    let spans = kept.as_ref().map(lists).and_then(|lists| lists.into_iter().next()).unwrap_or_default();
+    let prompt = fragments(&prompt_text(prompt, parts)?, &spans);
     let mut compaction = match shown {
         None => Compaction::asking(&history.transcript, prompt),
         Some(shown) => {
@@ -93,6 +100,22 @@ pub(super) fn own_items(recorded: &Request, history: &History<'_>, parts: &Parts
         compaction.drop_oldest();
     }
     Ok(compaction.items_with_prompt())
+}
+
+/// A text with the origins of its bytes, as far as they fit.
+fn fragments(text: &str, spans: &[Span]) -> Vec<Fragment> {
+    let (mut rest, mut fragments) = (text, Vec::new());
+    for span in spans.iter().filter(|span| span.origin != Origin::Wire) {
+        let Some((own, behind)) = rest.split_at_checked(span.raw_len) else {
+            break;
+        };
+        fragments.push(Fragment { origin: span.origin.clone(), text: own.to_owned() });
+        rest = behind;
+    }
+    if !rest.is_empty() {
+        fragments = vec![Fragment::layout(text)];
+    }
+    fragments
 }
 
 /// The first place where marks differ says where the requests part.

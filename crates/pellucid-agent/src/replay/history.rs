@@ -8,6 +8,7 @@ use std::collections::BTreeSet;
 use std::io;
 
 use pellucid_engine::fragment::Origin;
+use pellucid_engine::origins::Origins;
 use pellucid_engine::transcript::ItemIds;
 use pellucid_engine::transcript::Transcript;
 use pellucid_engine::transcript::View;
@@ -41,6 +42,8 @@ pub(super) const UNCUT: TruncationPolicy = TruncationPolicy { mode: TruncationMo
 /// The items of a session at a place of its file.
 pub(super) struct History<'a> {
     pub transcript: Transcript,
+    /// The origin of items whose own was not kept.
+    pub origin: Origin,
     file: &'a SessionFile,
     parts: &'a Parts,
     lines: Forwards,
@@ -52,12 +55,17 @@ pub(super) struct History<'a> {
 
 impl<'a> History<'a> {
     /// The history that a session was opened with.
-    pub fn open(file: &'a SessionFile, opened: &Opened, parts: &'a Parts) -> Result<Self, ReadError> {
+    pub fn open(
+        file: &'a SessionFile,
+        opened: &Opened,
+        parts: &'a Parts,
+        origins: &Origins,
+    ) -> Result<Self, ReadError> {
         let ids = serde_json::from_value(opened.ids.clone()).unwrap_or_default();
         let mut unknown = None;
         let transcript = match opened.how {
             How::New => Transcript::new(ids, opened.truncation),
-            How::Resumed | How::Forked => match restored(file, opened, ids, parts)? {
+            How::Resumed | How::Forked => match restored(file, opened, ids, parts, origins)? {
                 Ok(transcript) => transcript,
                 Err(error) => {
                     unknown = Some(error.to_string());
@@ -67,7 +75,8 @@ impl<'a> History<'a> {
         };
         let is_redacted = opened.at > 0 && has_blanks(file, opened.at)?;
         let lines = forwards(file, opened.at)?;
-        Ok(Self { transcript, file, parts, lines, at: opened.at, unknown, is_redacted })
+        let origin = Origin::Recorded { path: file.path.to_string_lossy().as_ref().into() };
+        Ok(Self { transcript, origin, file, parts, lines, at: opened.at, unknown, is_redacted })
     }
 
     /// Why the items are not known, if they are not.
@@ -86,7 +95,12 @@ impl<'a> History<'a> {
     }
 
     /// Follows the file up to this offset.
-    pub fn advance(&mut self, upto: u64, rebuilt: &BTreeMap<u64, &[Stretch]>) -> Result<(), ReadError> {
+    pub fn advance(
+        &mut self,
+        upto: u64,
+        rebuilt: &BTreeMap<u64, &[Stretch]>,
+        origins: &Origins,
+    ) -> Result<(), ReadError> {
         while self.at < upto {
             let failed = |source: io::Error| ReadError::io(&self.file.path, source);
             let Some(line) = self.lines.next_line().map_err(failed)? else {
@@ -96,8 +110,9 @@ impl<'a> History<'a> {
             self.at = line.end;
             self.is_redacted |= redact::has_blank(line.bytes);
             if let Reading::Record(record) = read_line(line.bytes) {
-                let items = rebuilt.get(&line.end).copied();
-                follow(&mut self.transcript, record, items, self.parts, &mut self.unknown);
+                let rebuilt = rebuilt.get(&line.end).copied();
+                let kept = Kept { origins, at: line.start, otherwise: &self.origin };
+                follow(&mut self.transcript, record, rebuilt, self.parts, kept, &mut self.unknown);
             }
         }
         if self.at > upto {
@@ -112,18 +127,33 @@ impl<'a> History<'a> {
     }
 
     /// Adds an item that the file does not have.
-    pub fn note(&mut self, piece: &Piece) {
+    pub fn note(&mut self, piece: &Piece, at: u64, origins: &Origins) {
         match item(piece, self.parts) {
-            Ok(item) => self.transcript.record(&item, &Origin::Model),
+            Ok(item) => self.transcript.record_again(&item, origins, at, &self.origin),
             Err(why) => self.unknown = Some(why),
         }
     }
 
     /// Shows other items from here on.
-    pub fn show(&mut self, stretches: &[Stretch]) {
-        if let Err(why) = put(&mut self.transcript, stretches, self.parts) {
+    pub fn show(&mut self, stretches: &[Stretch], at: u64, origins: &Origins) {
+        let kept = Kept { origins, at, otherwise: &self.origin };
+        if let Err(why) = put(&mut self.transcript, stretches, self.parts, kept) {
             self.unknown = Some(why);
         }
+    }
+}
+
+/// Where the origins of an item at a place of the file are found.
+#[derive(Clone, Copy)]
+struct Kept<'k> {
+    origins: &'k Origins,
+    at: u64,
+    otherwise: &'k Origin,
+}
+
+impl Kept<'_> {
+    fn record(self, transcript: &mut Transcript, item: &Item) {
+        transcript.record_again(item, self.origins, self.at, self.otherwise);
     }
 }
 
@@ -133,20 +163,20 @@ fn follow(
     record: Record,
     rebuilt: Option<&[Stretch]>,
     parts: &Parts,
+    kept: Kept<'_>,
     unknown: &mut Option<String>,
 ) {
-    let origin = Origin::Model;
     match record {
-        Record::ResponseItem(item) => transcript.record(&item, &origin),
+        Record::ResponseItem(item) => kept.record(transcript, &item),
         Record::TurnContext(turn) => {
             if let Some(policy) = turn.truncation_policy {
                 transcript.set_truncation(policy);
             }
         }
-        Record::Compacted(Compacted { replacement_history: Some(items), .. }) => replace(transcript, &items),
+        Record::Compacted(Compacted { replacement_history: Some(items), .. }) => replace(transcript, &items, kept),
         Record::Compacted(Compacted { replacement_history: None, .. }) => {
             let missing = || Err("what a summary made of the history is not in the files".to_owned());
-            if let Err(why) = rebuilt.map_or_else(missing, |stretches| put(transcript, stretches, parts)) {
+            if let Err(why) = rebuilt.map_or_else(missing, |stretches| put(transcript, stretches, parts, kept)) {
                 *unknown = Some(why);
             }
         }
@@ -157,15 +187,15 @@ fn follow(
     }
 }
 
-fn replace(transcript: &mut Transcript, items: &[Item]) {
+fn replace(transcript: &mut Transcript, items: &[Item], kept: Kept<'_>) {
     transcript.clear();
     for item in items {
-        transcript.record(item, &Origin::Model);
+        kept.record(transcript, item);
     }
 }
 
 /// Puts what the record says in place of the history. Nothing is cut, because it was cut when it was recorded.
-fn put(transcript: &mut Transcript, stretches: &[Stretch], parts: &Parts) -> Result<(), String> {
+fn put(transcript: &mut Transcript, stretches: &[Stretch], parts: &Parts, kept: Kept<'_>) -> Result<(), String> {
     let before: Vec<Item> = transcript.items().collect();
     let mut items: Vec<Item> = Vec::new();
     for stretch in stretches {
@@ -180,7 +210,7 @@ fn put(transcript: &mut Transcript, stretches: &[Stretch], parts: &Parts) -> Res
     }
     let truncation = transcript.truncation();
     transcript.set_truncation(UNCUT);
-    replace(transcript, &items);
+    replace(transcript, &items, kept);
     transcript.set_truncation(truncation);
     Ok(())
 }
@@ -196,6 +226,7 @@ fn restored(
     opened: &Opened,
     ids: ItemIds,
     parts: &Parts,
+    origins: &Origins,
 ) -> Result<Result<Transcript, PartError>, ReadError> {
     let (mut prefix, mut context) = (String::new(), Vec::new());
     if let Some(summaries) = &opened.summaries {
@@ -210,7 +241,8 @@ fn restored(
             }
         }
     }
-    let rules = Rules { ids, truncation: opened.truncation, view: None, summary_prefix: &prefix, context: &context };
+    let rules =
+        Rules { ids, truncation: opened.truncation, view: None, summary_prefix: &prefix, context: &context, origins };
     Ok(Ok(restore::restore(file, opened.at, &rules)?.transcript))
 }
 
@@ -239,6 +271,7 @@ pub(super) fn unrecorded(file: &SessionFile, recorded: &BTreeSet<u64>) -> Result
     let mut transcript = Transcript::new(ItemIds::Hidden, UNCUT);
     let mut unknown = None;
     let mut outcomes = Vec::new();
+    let (origins, otherwise) = (Origins::default(), Origin::Model);
     while let Some(line) = lines.next_line().map_err(failed)? {
         let Reading::Record(record) = read_line(line.bytes) else {
             continue;
@@ -247,7 +280,8 @@ pub(super) fn unrecorded(file: &SessionFile, recorded: &BTreeSet<u64>) -> Result
             Record::TurnContext(turn) if !recorded.contains(&line.end) => Some(turn.turn_id.clone()),
             _ => None,
         };
-        follow(&mut transcript, record, None, &Parts::new("".as_ref()), &mut unknown);
+        let kept = Kept { origins: &origins, at: line.start, otherwise: &otherwise };
+        follow(&mut transcript, record, None, &Parts::new("".as_ref()), kept, &mut unknown);
         if let Some(turn) = turn {
             transcript.view(View::default());
             let (items, bytes) = (transcript.rendered().len(), transcript.shown_len());

@@ -1,5 +1,7 @@
 //! What a session remembers of what left its window, in packs that remember.
 
+use pellucid_engine::encode::Span;
+
 use super::*;
 
 impl Session {
@@ -39,8 +41,11 @@ impl Session {
     pub(super) fn log_memory_requests(&mut self) {
         for asked in self.memory_asked.take() {
             if let Some((sent, at)) = self.log.sent().filter(|(sent, _)| sent.is_open()) {
-                let items = asked.items.map(|items| items.iter().map(|item| sent.item(item)).collect());
-                let purpose = items.map_or(Purpose::Vectors, |items| Purpose::MemorySummary { items });
+                let purpose = asked.items.map_or(Purpose::Vectors, |items| {
+                    let spans: Vec<&[Span]> = items.iter().map(|(_, spans)| &**spans).collect();
+                    let origins = sent.spans(&spans);
+                    Purpose::MemorySummary { items: items.iter().map(|(item, _)| sent.item(item)).collect(), origins }
+                });
                 sent.request(at, &asked.turn, purpose, &asked.frame, &asked.account, None);
                 if let Some((response_id, usage)) = asked.reply {
                     sent.reply(&response_id, usage, None);

@@ -33,6 +33,7 @@ impl Session {
             Attempt::First if self.log.is_recording() => self.cache_break(),
             Attempt::First | Attempt::Again => None,
         };
+        self.log_origins();
         let Some(last) = &self.last else {
             return;
         };
@@ -46,6 +47,13 @@ impl Session {
                     sent.request(at, turn, Purpose::AnswerAgain, &last.frame, &account, None);
                 }
             }
+        }
+    }
+
+    /// Writes down where the bytes of items came from, as far as that has to be.
+    pub(crate) fn log_origins(&mut self) {
+        if let Some((sent, at)) = self.log.sent().filter(|(sent, _)| sent.is_open()) {
+            sent.origins(at, &mut self.transcript);
         }
     }
 

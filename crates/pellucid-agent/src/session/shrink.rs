@@ -229,6 +229,7 @@ impl Session {
             if let (Some((before, after)), Some((sent, at))) = (rebuilt, self.log.sent()) {
                 sent.rebuilt(at, &before, &after);
             }
+            self.log_origins();
         }
     }
 
@@ -240,6 +241,7 @@ impl Session {
         frame: &Frame,
         request: &Request,
     ) {
+        self.log_origins();
         let by = self.summarised_by();
         let Some((sent, at)) = self.log.sent().filter(|(sent, _)| sent.is_open()) else {
             return;
@@ -249,7 +251,8 @@ impl Session {
             SummarisedBy::Model => {
                 let prompt = sent.item(&compaction.prompt());
                 let shown = compaction.shown().map(|shown| shown.iter().map(|n| *n as u64).collect());
-                Purpose::Summary { prompt, dropped: compaction.n_dropped() as u64, shown }
+                let origins = Some(sent.spans(&[&compaction.prompt_spans()]));
+                Purpose::Summary { prompt, dropped: compaction.n_dropped() as u64, shown, origins }
             }
         };
         let (bytes, body) = (request.len(), Digest::of_body(request));

@@ -12,6 +12,7 @@ use pellucid_agent::replay::Verdict;
 use pellucid_agent::replay::Wanted;
 use pellucid_agent::session::Session;
 use pellucid_engine::pack::Pack;
+use pellucid_engine::report::Row;
 use pellucid_model::Model;
 use pellucid_model::Transport;
 use pellucid_protocol::event::EventMessage;
@@ -60,6 +61,8 @@ struct Recorded {
     inputs: Vec<(usize, Vec<u8>)>,
     /// Their bodies.
     bodies: Vec<Vec<u8>>,
+    /// What the sending process said of the last request of a turn, with its number from zero.
+    rows: Vec<(usize, Vec<Row>)>,
 }
 
 fn message(wire: &str, text: &str) -> MockReply {
@@ -135,6 +138,7 @@ fn record_with(settings: &str, replies: Vec<MockReply>, wire: &str, steps: &[Ste
     let mut session = Session::new(first, Recorder::new(path.clone()));
     let mut inputs = Vec::new();
     let mut bodies = Vec::new();
+    let mut rows = Vec::new();
     for (n, step) in steps.iter().enumerate() {
         let n_before = server.requests().len();
         let operation = match step {
@@ -172,9 +176,14 @@ fn record_with(settings: &str, replies: Vec<MockReply>, wire: &str, steps: &[Ste
         let new = &server.requests()[n_before..];
         inputs.extend(new.iter().map(|request| (n, input(wire, &request.body))));
         bodies.extend(new.iter().map(|request| request.body.clone()));
+        // A turn that does not fit ends behind a request for its memory, and says nothing of that one.
+        let last = bodies.last().map(|body: &Vec<u8>| body.len());
+        if let (Step::Say { .. }, Some(report)) = (step, session.report().filter(|it| Some(it.bytes()) == last)) {
+            rows.push((bodies.len() - 1, report.rows));
+        }
     }
     drop(session);
-    Recorded { files, path, inputs, bodies }
+    Recorded { files, path, inputs, bodies, rows }
 }
 
 impl Recorded {
@@ -246,6 +255,9 @@ proptest! {
                 let rebuilt = recorded.rebuild(Wanted::Number(n + 1)).unwrap();
                 prop_assert!(rebuilt.body == *body, "request {} of {:?}", n + 1, steps);
                 prop_assert_eq!(rebuilt.report.bytes(), body.len());
+                for (_, rows) in recorded.rows.iter().filter(|(it, _)| *it == n) {
+                    check_rows(rows, &rebuilt.report.rows, &format!("request {} of {steps:?}", n + 1));
+                }
             }
         }
     }
@@ -285,11 +297,22 @@ fn a_request_is_rebuilt_by_its_number() {
     assert!(error.starts_with("request 2 comes out differently at byte "), "{error}");
 }
 
+/// Checks that rows are those of the process that sent the request, and that none has lost its origin.
+#[track_caller]
+fn check_rows(sent: &[Row], rebuilt: &[Row], what: &str) {
+    for (sent, rebuilt) in sent.iter().zip(rebuilt) {
+        assert_eq!(sent, rebuilt, "{what}");
+        assert_ne!(sent.origin.kind(), "session", "{what}: {sent:?}");
+    }
+    assert_eq!(sent.len(), rebuilt.len(), "{what}");
+}
+
 /// Checks that all that a server was sent is in the replay, in any order, and comes out of it to the byte.
 #[track_caller]
 fn check_all(recorded: &Recorded, what: &str) -> Replay {
     let replay = recorded.replay();
     assert!(replay.is_proved(), "{what}: {replay:#?}");
+    assert!(!recorded.rows.is_empty(), "{what}");
     assert_eq!(replay.requests.len(), recorded.bodies.len(), "{what}: {replay:#?}");
     let mut rebuilt: Vec<Vec<u8>> = (1..=recorded.bodies.len())
         .map(|n| {
@@ -299,6 +322,11 @@ fn check_all(recorded: &Recorded, what: &str) -> Replay {
         })
         .collect();
     let mut sent = recorded.bodies.clone();
+    for (n, rows) in &recorded.rows {
+        let of = rebuilt.iter().position(|body| *body == recorded.bodies[*n]).unwrap();
+        let report = recorded.rebuild(Wanted::Number(of + 1)).unwrap().report;
+        check_rows(rows, &report.rows, &format!("{what}, request {}", of + 1));
+    }
     rebuilt.sort();
     sent.sort();
     assert!(rebuilt == sent, "{what}");
@@ -310,6 +338,7 @@ fn sessions_of_every_pack_replay_on_every_wire() {
     let steps =
         [say("one", 1), say("two", 0), Step::Resume, say("three", 1), Step::Compact, say("four", 0), Step::RollBack(1)];
     let steps: Vec<Step> = steps.into_iter().chain([say("five", 1)]).collect();
+    assert!(Pack::builtin_names().len() >= 5);
     for pack in Pack::builtin_names() {
         for wire in ["responses", "chat", "messages"] {
             let recorded = record_with(&format!("pack = \"{pack}\""), replies(wire, &steps), wire, &steps);

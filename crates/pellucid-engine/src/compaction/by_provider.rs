@@ -38,7 +38,7 @@ impl Compaction {
 
     /// Makes the copy shorter by its newest item and what belongs to it, if that one may go.
     fn drop_newest(&mut self) -> bool {
-        match self.items.back() {
+        match self.items.back().map(|last| &last.item) {
             Some(Item::FunctionCallOutput { .. } | Item::CustomToolCallOutput { .. }) => {}
             Some(Item::Message { role, .. }) if role == "developer" => {}
             _ => return false,
@@ -46,7 +46,7 @@ impl Compaction {
         let Some(last) = self.items.pop_back() else {
             return false;
         };
-        if let Some(partner) = self.items.iter().position(|item| are_partners(&last, item)) {
+        if let Some(partner) = self.items.iter().position(|it| are_partners(&last.item, &it.item)) {
             self.items.remove(partner);
         }
         true
@@ -74,7 +74,7 @@ impl Compaction {
     pub fn frame_for_provider(facts: &Facts, instructions: &[Fragment]) -> Frame {
         let mut head = Encoder::new(&"model".into());
         head.wire("{\"model\":");
-        head.value(&facts.model.slug, &Origin::Fact { name: "model" });
+        head.value(&facts.model.slug, &Origin::fact("model"));
         head.wire(",\"input\":[");
         let mut tail = Encoder::new(&"base".into());
         tail.wire("],\"instructions\":");
@@ -100,15 +100,17 @@ impl Compaction {
             transcript.record_draft(&Draft::from(message));
         }
         record(transcript, &output[place..]);
-        record(transcript, self.set_aside.as_slice());
+        for copied in &self.set_aside {
+            transcript.record_with(&copied.item, &copied.spans, &Origin::Model);
+        }
         record(transcript, &snapshots);
     }
 
     /// The items that are summarised.
     pub fn items(&self) -> Transcript {
         let mut copy = Transcript::new(self.ids, UNCUT);
-        for item in &self.items {
-            copy.record(item, &Origin::Model);
+        for copied in &self.items {
+            copy.record_with(&copied.item, &copied.spans, &Origin::Model);
         }
         copy
     }

@@ -9,6 +9,8 @@ use pellucid_protocol::item::ToolOutput;
 use pellucid_protocol::provider::WireApi;
 
 use super::Compaction;
+use super::Copied;
+use super::copies;
 use super::last_answer;
 use crate::assemble::Context;
 use crate::boundary;
@@ -145,7 +147,11 @@ impl Compaction {
         let prompt = Draft::text("summary_question", "user", vec![Fragment::fact("history", prompt)]);
         // The question has the history in it, so none of the items is shown beside it.
         let shown = Some(Vec::new());
-        Self { by_window: Some(by_window), shown, ..Self::with(items.into(), transcript.ids(), prompt, None) }
+        Self {
+            by_window: Some(by_window),
+            shown,
+            ..Self::with(copies(transcript).collect(), transcript.ids(), prompt, None)
+        }
     }
 
     /// Whether the model has to be asked.
@@ -167,9 +173,10 @@ impl Compaction {
     /// was recorded since this began is the model's answer; without one, what was dropped is lost.
     pub fn rebuild_window(self, transcript: &mut Transcript, context: Context) -> Option<String> {
         let by_window = self.by_window?;
-        let items: Vec<Item> = transcript.items().collect();
+        let items: Vec<Copied> = copies(transcript).collect();
         let (before, since) = items.split_at(by_window.n_items.min(items.len()));
-        let answer = last_answer(since).map(|answer| scalar::strip(&answer).to_owned());
+        let since: Vec<Item> = since.iter().map(|it| it.item.clone()).collect();
+        let answer = last_answer(&since).map(|answer| scalar::strip(&answer).to_owned());
         let summary = answer.filter(|answer| !answer.is_empty()).or(by_window.summary);
         let kept = before.get(by_window.n_gone..).unwrap_or_default();
         transcript.clear();
@@ -180,9 +187,8 @@ impl Compaction {
             let fragments = vec![Fragment { origin: Origin::Model, text: summary::shown(summary) }];
             transcript.record_draft(&Draft::text("summary", "assistant", fragments));
         }
-        for item in kept {
-            let origin = if boundary::begins_user_turn(item) { Origin::User } else { Origin::Model };
-            transcript.record(item, &origin);
+        for copied in kept {
+            transcript.record_with(&copied.item, &copied.spans, &Origin::Model);
         }
         summary
     }

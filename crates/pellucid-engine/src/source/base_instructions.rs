@@ -39,7 +39,14 @@ fn give(ask: &Ask<'_>) -> Given {
     let losers = recorded.map(|recorded| recorded.place.clone()).into_iter().chain(own);
     let why = Why::Replaced { by: given.place.clone() };
     let omissions = losers.map(|what| Omission { slot: ask.slot.clone(), what, why: why.clone() }).collect();
-    Given { omissions, ..Given::text(vec![Fragment::provided(&given.place, given.text.as_str())]) }
+    let is_recorded = ask.facts.base_instructions.is_none();
+    let fragments = &ask.facts.recorded_fragments;
+    let text = if is_recorded && concat(fragments) == given.text {
+        fragments.clone()
+    } else {
+        vec![Fragment::provided(&given.place, given.text.as_str())]
+    };
+    Given { omissions, ..Given::text(text) }
 }
 
 /// Instructions that somebody gave: now, or when the session began.

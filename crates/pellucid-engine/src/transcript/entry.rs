@@ -29,6 +29,8 @@ pub(super) struct Entry {
     pub role: Option<Arc<str>>,
     /// What pairs calls and outputs.
     pub call_id: Option<CallId>,
+    /// The tool that a call is for.
+    pub tool: Option<Arc<str>>,
     /// Whether the output of this call may be structured and is shown as text on request.
     pub is_exec_call: bool,
     /// Whether it holds pictures.
@@ -66,6 +68,7 @@ impl Entry {
                 _ => None,
             },
             call_id: call_id(item),
+            tool: tool(item),
             is_exec_call: is_exec_call(item),
             has_pictures: has_pictures(item),
             is_user_turn: boundary::begins_user_turn(item),
@@ -85,6 +88,7 @@ impl Entry {
             kind: ready.kind,
             role: None,
             call_id: ready.call_id,
+            tool: ready.tool,
             is_exec_call: ready.is_exec_call,
             has_pictures: false,
             is_user_turn: false,
@@ -163,6 +167,14 @@ fn call_id(item: &Item) -> Option<CallId> {
         _ => return None,
     };
     Some(CallId { is_custom, id: id.as_str().into() })
+}
+
+fn tool(item: &Item) -> Option<Arc<str>> {
+    match item {
+        Item::FunctionCall { name, .. } | Item::CustomToolCall { name, .. } => Some(name.as_str().into()),
+        Item::LocalShellCall { .. } => Some("local_shell".into()),
+        _ => None,
+    }
 }
 
 fn is_exec_call(item: &Item) -> bool {

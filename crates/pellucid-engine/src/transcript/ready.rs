@@ -19,6 +19,7 @@ use crate::output_cut;
 pub(super) struct Ready {
     pub kind: &'static str,
     pub call_id: Option<CallId>,
+    pub tool: Option<Arc<str>>,
     pub is_exec_call: bool,
     pub is_sealed_reasoning: bool,
     pub is_signed_thought: bool,
@@ -48,6 +49,7 @@ impl Ready {
         scan.rest.is_empty().then_some(Self {
             kind: ready.kind,
             call_id: ready.call_id,
+            tool: ready.tool,
             is_exec_call: ready.is_exec_call,
             is_sealed_reasoning: ready.is_sealed_reasoning,
             is_signed_thought: ready.is_signed_thought,
@@ -61,6 +63,7 @@ impl Ready {
 struct Found {
     kind: &'static str,
     call_id: Option<CallId>,
+    tool: Option<Arc<str>>,
     is_exec_call: bool,
     is_sealed_reasoning: bool,
     is_signed_thought: bool,
@@ -78,7 +81,8 @@ impl<'a> Scan<'a> {
         self.member("arguments")?;
         let call_id = Self::id(self.member("call_id")?, false)?;
         let is_exec_call = matches!(name, "shell" | "container.exec" | "apply_patch");
-        Some(Found { kind, call_id: Some(call_id), is_exec_call, ..Found::default() })
+        let tool = Some(plain(name)?.into());
+        Some(Found { kind, call_id: Some(call_id), tool, is_exec_call, ..Found::default() })
     }
 
     fn custom_call(&mut self) -> Option<Found> {
@@ -88,8 +92,8 @@ impl<'a> Scan<'a> {
         let call_id = Self::id(self.member("call_id")?, true)?;
         let name = self.member("name")?;
         self.member("input")?;
-        let (kind, is_exec_call) = ("custom_tool_call", name == "apply_patch");
-        Some(Found { kind, call_id: Some(call_id), is_exec_call, ..Found::default() })
+        let (kind, is_exec_call, tool) = ("custom_tool_call", name == "apply_patch", Some(plain(name)?.into()));
+        Some(Found { kind, call_id: Some(call_id), tool, is_exec_call, ..Found::default() })
     }
 
     fn output(&mut self, kind: &'static str, policy: TruncationPolicy) -> Option<Found> {

@@ -35,7 +35,7 @@ pub(crate) const LIST: &str = "messages";
 pub(crate) fn head(facts: &Facts, instructions: &[Fragment]) -> Encoded {
     let mut encoder = Encoder::new(&"model".into());
     encoder.wire("{\"model\":");
-    encoder.value(&facts.model.slug, &Origin::Fact { name: "model" });
+    encoder.value(&facts.model.slug, &Origin::fact("model"));
     encoder.wire(",");
     encoder.set_part(&LIST.into());
     encoder.wire("\"messages\":[");
@@ -59,18 +59,18 @@ pub(crate) fn tail(tools: ToolList<'_>, facts: &Facts, wire: &WireSettings) -> E
         tools.encode(&mut encoder, WireApi::Chat);
         if facts.model.supports_parallel_tool_calls {
             encoder.wire(",\"parallel_tool_calls\":");
-            encoder.value(&true, &Origin::Fact { name: "model catalogue" });
+            encoder.value(&true, &Origin::fact("model catalogue"));
         }
         encoder.set_part(&"settings".into());
     }
     if let Some(effort) = super::effort(facts) {
         encoder.wire(",\"reasoning_effort\":");
-        encoder.value(&effort, &Origin::Fact { name: "reasoning effort" });
+        encoder.value(&effort, &Origin::fact("reasoning effort"));
     }
     let verbosity = facts.verbosity.or(facts.model.default_verbosity).filter(|_| facts.model.support_verbosity);
     if let Some(verbosity) = verbosity {
         encoder.wire(",\"verbosity\":");
-        encoder.value(&verbosity, &Origin::Fact { name: "verbosity" });
+        encoder.value(&verbosity, &Origin::fact("verbosity"));
     }
     if let Some(schema) = &wire.output_schema {
         response_format(&mut encoder, schema);

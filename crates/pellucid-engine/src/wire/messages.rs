@@ -74,12 +74,12 @@ pub(crate) fn head(
 ) -> Encoded {
     let mut encoder = Encoder::new(&"model".into());
     encoder.wire("{\"model\":");
-    encoder.value(&facts.model.slug, &Origin::Fact { name: "model" });
+    encoder.value(&facts.model.slug, &Origin::fact("model"));
     encoder.set_part(&"settings".into());
     encoder.wire(",\"max_tokens\":");
     match wire.output_tokens_max {
-        Some(tokens) => encoder.value(&tokens, &Origin::Fact { name: "provider" }),
-        None => encoder.value(&output_tokens(facts), &Origin::Fact { name: "model catalogue" }),
+        Some(tokens) => encoder.value(&tokens, &Origin::fact("provider")),
+        None => encoder.value(&output_tokens(facts), &Origin::fact("model catalogue")),
     }
     encoder.wire(",\"stream\":true");
     thinking(&mut encoder, facts, wire.output_schema.as_ref());
@@ -124,7 +124,7 @@ fn thinking(encoder: &mut Encoder, facts: &Facts, schema: Option<&Value>) {
         Some(_) => {
             encoder.wire(",\"thinking\":{\"type\":\"adaptive\",\"display\":");
             let display = if facts.summary == ReasoningSummary::None { "omitted" } else { "summarized" };
-            encoder.value(&display, &Origin::Fact { name: "reasoning summary" });
+            encoder.value(&display, &Origin::fact("reasoning summary"));
             encoder.wire("}");
         }
         None => {}
@@ -140,7 +140,7 @@ fn thinking(encoder: &mut Encoder, facts: &Facts, schema: Option<&Value>) {
     encoder.wire(",\"output_config\":{");
     if let Some(effort) = effort {
         encoder.wire("\"effort\":");
-        encoder.value(&effort, &Origin::Fact { name: "reasoning effort" });
+        encoder.value(&effort, &Origin::fact("reasoning effort"));
     }
     if let Some(schema) = schema {
         encoder.wire(if effort.is_some() { ",\"format\":" } else { "\"format\":" });

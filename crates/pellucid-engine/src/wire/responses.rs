@@ -22,7 +22,7 @@ pub(crate) fn head(facts: &Facts, instructions: &[Fragment]) -> Encoded {
     let (model, base, input) = ("model".into(), "base".into(), "input".into());
     let mut encoder = Encoder::new(&model);
     encoder.wire("{\"model\":");
-    encoder.value(&facts.model.slug, &Origin::Fact { name: "model" });
+    encoder.value(&facts.model.slug, &Origin::fact("model"));
     encoder.wire(",");
     encoder.set_part(&base);
     encoder.wire("\"instructions\":");
@@ -44,17 +44,17 @@ pub(crate) fn tail(tools: Option<ToolList<'_>>, facts: &Facts, wire: &WireSettin
         None => encoder.wire("[]"),
     }
     encoder.wire(",\"tool_choice\":\"auto\",\"parallel_tool_calls\":");
-    encoder.value(&facts.model.supports_parallel_tool_calls, &Origin::Fact { name: "model catalogue" });
+    encoder.value(&facts.model.supports_parallel_tool_calls, &Origin::fact("model catalogue"));
     encoder.set_part(&"settings".into());
     encoder.wire(",\"reasoning\":");
     let thinks = facts.model.supports_reasoning_summaries;
     reasoning(&mut encoder, facts);
     encoder.wire(",\"store\":");
-    encoder.value(&(wire.ids == ItemIds::Sent), &Origin::Fact { name: "provider" });
+    encoder.value(&(wire.ids == ItemIds::Sent), &Origin::fact("provider"));
     encoder.wire(",\"stream\":true,\"include\":");
     encoder.wire(if thinks { "[\"reasoning.encrypted_content\"]" } else { "[]" });
     encoder.wire(",\"prompt_cache_key\":");
-    encoder.value(&wire.session_id, &Origin::Fact { name: "session" });
+    encoder.value(&wire.session_id, &Origin::fact("session"));
     text_controls(&mut encoder, facts, wire.output_schema.as_ref());
     encoder.wire("}");
     encoder.finish()
@@ -70,11 +70,11 @@ fn reasoning(encoder: &mut Encoder, facts: &Facts) {
     encoder.wire("{");
     if let Some(effort) = effort {
         encoder.wire("\"effort\":");
-        encoder.value(&effort, &Origin::Fact { name: "reasoning effort" });
+        encoder.value(&effort, &Origin::fact("reasoning effort"));
     }
     if let Some(summary) = summary {
         encoder.wire(if effort.is_some() { ",\"summary\":" } else { "\"summary\":" });
-        encoder.value(&summary, &Origin::Fact { name: "reasoning summary" });
+        encoder.value(&summary, &Origin::fact("reasoning summary"));
     }
     encoder.wire("}");
 }
@@ -88,7 +88,7 @@ fn text_controls(encoder: &mut Encoder, facts: &Facts, schema: Option<&Value>) {
     encoder.wire(",\"text\":{");
     if let Some(verbosity) = verbosity {
         encoder.wire("\"verbosity\":");
-        encoder.value(&verbosity, &Origin::Fact { name: "verbosity" });
+        encoder.value(&verbosity, &Origin::fact("verbosity"));
     }
     if let Some(schema) = schema {
         encoder.wire(if verbosity.is_some() { ",\"format\":" } else { "\"format\":" });

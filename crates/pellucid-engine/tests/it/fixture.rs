@@ -57,6 +57,7 @@ pub fn facts() -> Facts {
         features: Features::default(),
         base_instructions: None,
         recorded_instructions: None,
+        recorded_fragments: Vec::new(),
         developer_instructions: None,
         collaboration_mode: CollaborationMode {
             mode: CollaborationModeKind::Default,

@@ -42,6 +42,8 @@ pub enum Entry {
     Rebuilt(Rebuilt),
     /// An item that requests have and the session file does not.
     Noted(Noted),
+    /// Where the bytes of items came from, for those of which the bytes do not say it.
+    Origins(Origins),
     /// Requests show other items from here on, and the session file does not say so.
     Shown(Shown),
     /// Another session was started from this one.
@@ -70,6 +72,9 @@ pub struct Opened {
     /// What the history's summaries were restored with, if it has any that need it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub summaries: Option<SummaryContext>,
+    /// From which byte of the session file on origins are kept. Records of the first format have none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub origins_from: Option<u64>,
     /// The session that this one is a copy of, if it is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parent: Option<Parent>,
@@ -108,7 +113,7 @@ pub struct SummaryContext {
 /// What surrounds items.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Frame {
-    /// Its digest: of the bytes before the items and those behind.
+    /// Its digest: of the bytes before the items, those behind, and their origins.
     pub digest: String,
     /// How items are shown.
     pub view: Value,
@@ -116,6 +121,22 @@ pub struct Frame {
     pub head: Vec<Piece>,
     /// What stands behind them.
     pub tail: Vec<Piece>,
+    /// Where these bytes came from: two lists of spans. Records of the first format have none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub origins: Option<Piece>,
+}
+
+/// Where the bytes of items came from.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Origins {
+    /// From which byte of the session file on this holds.
+    pub from: u64,
+    /// Up to where all items of the session file are accounted for.
+    pub at: u64,
+    /// The items: how many bytes each has, and the beginning of their digest.
+    pub items: Vec<(u64, String)>,
+    /// A list of spans for each.
+    pub spans: Piece,
 }
 
 /// A piece of text.
@@ -205,6 +226,9 @@ pub enum Purpose {
         /// The places of the items in the history, if not all of them were shown.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         shown: Option<Vec<u64>>,
+        /// Where the bytes of the item that asks came from: a list of spans.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        origins: Option<Piece>,
     },
     /// A summary by the provider's own endpoint.
     ProviderSummary,
@@ -212,6 +236,8 @@ pub enum Purpose {
     MemorySummary {
         /// Its items, as JSON.
         items: Vec<Piece>,
+        /// Where their bytes came from: a list of spans for each.
+        origins: Piece,
     },
     /// Vectors of texts, for the memory of the session. The frame is the whole body.
     Vectors,

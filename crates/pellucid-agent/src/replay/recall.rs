@@ -1,0 +1,119 @@
+//! The origins that a record keeps, for a session that goes on and for requests that are rebuilt.
+//!
+//! A session that goes on must not take longer the longer its record is: only the few lines that say something of
+//! origins are parsed.
+
+use std::path::Path;
+
+use pellucid_engine::fragment::Fragment;
+use pellucid_engine::fragment::Origin;
+use pellucid_engine::origins;
+use pellucid_engine::origins::ItemKey;
+use pellucid_engine::origins::Origins;
+use pellucid_engine::request::Frame;
+use pellucid_store::lines::Forwards;
+use pellucid_store::name;
+use pellucid_store::read::SessionFile;
+use pellucid_store::requests::entry::Entry;
+use pellucid_store::requests::entry::Link;
+use pellucid_store::requests::parts::Parts;
+
+/// What a session that goes on takes over from its record.
+#[derive(Debug, Default)]
+pub struct Recalled {
+    /// The origins of its items.
+    pub origins: Origins,
+    /// Its last frame, with its digest, if that can be read.
+    pub frame: Option<(Frame, String)>,
+}
+
+impl Recalled {
+    /// Reads the record of a session; empty if there is none.
+    pub fn read(home: &Path, file: &SessionFile) -> Self {
+        let lines = read_lines(home, file).unwrap_or_default();
+        let parts = Parts::new(home);
+        let frame = lines.iter().rev().find_map(|entry| match entry {
+            Entry::Frame(frame) => Some(frame),
+            _ => None,
+        });
+        let frame = frame.and_then(|it| Some((super::frame(it, &parts).ok()?, it.digest.clone())));
+        Self { origins: origins(lines.iter(), &parts), frame }
+    }
+
+    /// Instructions with the origins that they had, if the last frame had these.
+    pub fn instructions(&self, text: &str) -> Vec<Fragment> {
+        let Some((frame, _)) = &self.frame else {
+            return Vec::new();
+        };
+        let mut rest = text;
+        let mut fragments = Vec::new();
+        let spans = frame.head_spans().iter().filter(|span| *span.part == *"base" && span.origin != Origin::Wire);
+        for span in spans {
+            let Some((own, behind)) = rest.split_at_checked(span.raw_len) else {
+                return Vec::new();
+            };
+            rest = behind;
+            fragments.push(Fragment { origin: span.origin.clone(), text: own.to_owned() });
+        }
+        if rest.is_empty() { fragments } else { Vec::new() }
+    }
+}
+
+/// The lines that say something of origins.
+fn read_lines(home: &Path, file: &SessionFile) -> Option<Vec<Entry>> {
+    const KINDS: [&[u8]; 4] =
+        [b"\"kind\":\"origins\"", b"\"kind\":\"opened\"", b"\"kind\":\"frame\"", b"\"kind\":\"request\""];
+    let path = name::requests_path(home, file.path.file_name()?.to_str()?)?;
+    let mut lines = Forwards::new(pellucid_files::open(&path).ok()?, 0, u64::MAX).ok()?;
+    let mut entries = Vec::new();
+    while let Ok(Some(line)) = lines.next_line() {
+        // The kind stands behind the number, the time and the hash of the line before.
+        let start = &line.bytes[..line.bytes.len().min(KIND_WITHIN)];
+        if KINDS.iter().any(|kind| start.windows(kind.len()).any(|it| it == *kind))
+            && let Ok(link) = serde_json::from_slice::<Link>(line.bytes)
+        {
+            entries.push(link.entry);
+        }
+    }
+    Some(entries)
+}
+
+/// Within how many bytes of a line its kind stands.
+const KIND_WITHIN: usize = 256;
+
+/// The origins that lines of a record say.
+pub(super) fn origins<'e>(entries: impl Iterator<Item = &'e Entry>, parts: &Parts) -> Origins {
+    let mut all = Origins::default();
+    // Where the process that is looked at began to keep origins, and up to where it did.
+    let mut covered: Option<(u64, u64)> = None;
+    for entry in entries {
+        match entry {
+            Entry::Opened(opened) => {
+                if let Some((from, to)) = covered.take() {
+                    all.cover(from..to);
+                }
+                covered = opened.origins_from.map(|from| (from, from.max(opened.at)));
+            }
+            Entry::Request(request) => {
+                if let Some((_, to)) = &mut covered {
+                    *to = (*to).max(request.at);
+                }
+            }
+            Entry::Origins(kept) => {
+                if let Some((_, to)) = &mut covered {
+                    *to = (*to).max(kept.at);
+                }
+                let lists = parts.text(&kept.spans).ok().and_then(|text| origins::read(&text)).unwrap_or_default();
+                for ((bytes, digest), spans) in kept.items.iter().zip(lists) {
+                    let bytes = usize::try_from(*bytes).unwrap_or(usize::MAX);
+                    all.keep(ItemKey { bytes, digest: digest.clone() }, kept.from, spans);
+                }
+            }
+            _ => {}
+        }
+    }
+    if let Some((from, to)) = covered {
+        all.cover(from..to);
+    }
+    all
+}

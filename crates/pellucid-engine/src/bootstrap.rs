@@ -21,6 +21,7 @@ use crate::file_budget::Placed;
 use crate::file_budget::Placing;
 use crate::file_budget::Spending;
 use crate::file_budget::Unit;
+use crate::file_chunks::FileChunks;
 use crate::fragment::Fragment;
 use crate::utf16;
 
@@ -66,18 +67,22 @@ pub struct BootstrapFile {
     pub missing: bool,
     /// How many bytes the file has.
     pub size: u64,
+    /// Which of them its text is.
+    pub chunks: FileChunks,
 }
 
 impl BootstrapFile {
     /// A file that was read.
     pub fn read(name: &str, path: &str, bytes: &[u8]) -> Self {
         let content = Some(String::from_utf8_lossy(bytes).into_owned());
-        Self { name: name.to_owned(), path: path.to_owned(), content, missing: false, size: bytes.len() as u64 }
+        let (size, chunks) = (bytes.len() as u64, FileChunks::of(bytes, 0));
+        Self { name: name.to_owned(), path: path.to_owned(), content, missing: false, size, chunks }
     }
 
     /// A file that is not there.
     pub fn missing(name: &str, path: &str) -> Self {
-        Self { name: name.to_owned(), path: path.to_owned(), content: None, missing: true, size: 0 }
+        let chunks = FileChunks::default();
+        Self { name: name.to_owned(), path: path.to_owned(), content: None, missing: true, size: 0, chunks }
     }
 }
 
@@ -134,7 +139,7 @@ pub fn fit(files: &[BootstrapFile], max: Option<usize>, total: Option<usize>) ->
                     ));
                     fitted.cut.push((file.path.clone(), placed.units.len(), placed.original));
                 }
-                fitted.files.push(context_file(file, text, placed));
+                fitted.files.push(context_file(file, placed));
             }
             Placing::Empty => {}
             Placing::TooLittle { remaining } => {
@@ -160,9 +165,9 @@ impl Fitted {
     }
 }
 
-fn context_file(file: &BootstrapFile, text: &str, placed: Placed) -> ContextFile {
+fn context_file(file: &BootstrapFile, placed: Placed) -> ContextFile {
     let path: Arc<str> = file.path.as_str().into();
-    let content = placed.fragments(&path, file.size, text.len());
+    let content = placed.fragments(&path, file.size, &file.chunks, &file.chunks);
     ContextFile { path: file.path.clone(), content, n_units: placed.units.len(), units: placed.units }
 }
 

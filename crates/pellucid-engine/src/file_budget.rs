@@ -9,8 +9,8 @@
 
 use std::sync::Arc;
 
+use crate::file_chunks::FileChunks;
 use crate::fragment::Fragment;
-use crate::fragment::Origin;
 use crate::utf16;
 
 /// What a text is counted in.
@@ -275,27 +275,23 @@ fn measured(units: &[u16], unit: Unit) -> usize {
 }
 
 impl Placed {
-    /// Its text in fragments. Those of the file name `path` and, where the text is the file's bytes
-    /// as they are, which of them. Halves of characters are left out.
-    pub fn fragments(&self, path: &Arc<str>, size: u64, text_bytes: usize) -> Vec<Fragment> {
+    /// Its text in fragments. Those of the file name `path` and which of its bytes they are: `head` says that of the
+    /// text that it begins with, and `tail` of the one that it ends with. Halves of characters are left out.
+    pub fn fragments(&self, path: &Arc<str>, size: u64, head: &FileChunks, tail: &FileChunks) -> Vec<Fragment> {
+        // White space at the end that was trimmed is not missing.
+        let size = tail.end(self.text_end).unwrap_or(size);
         let mut fragments = Vec::new();
         let mut at = 0;
+        let mut chunks = head;
         for piece in &self.pieces {
             let text = utf16::sent(&self.units[at..at + piece.n_units]);
             at += piece.n_units;
-            let origin = match piece.from {
-                PieceFrom::Layout => Origin::Layout,
-                PieceFrom::Text { start } if text_bytes as u64 == size => {
-                    // White space at the end that was trimmed was seen all the same.
-                    let end = start + text.len();
-                    let range = start as u64..if end == self.text_end { size } else { end as u64 };
-                    Origin::File { path: path.clone(), range, size }
-                }
-                PieceFrom::Text { .. } => Origin::File { path: path.clone(), range: 0..size, size },
-            };
-            if !text.is_empty() {
-                fragments.push(Fragment { origin, text });
+            match piece.from {
+                PieceFrom::Layout if text.is_empty() => {}
+                PieceFrom::Layout => fragments.push(Fragment::layout(text)),
+                PieceFrom::Text { start } => fragments.extend(chunks.fragments(path, size, start, &text)),
             }
+            chunks = tail;
         }
         fragments
     }
@@ -363,6 +359,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::fragment::Origin;
 
     fn rules(unit: Unit) -> FileRules {
         FileRules {
@@ -410,7 +407,8 @@ mod tests {
     fn pieces_name_the_bytes_of_the_file() {
         let long = "é".repeat(40);
         let placed = trim(&rules(Unit::Utf16), "a", "/a", FileContent::Whole(&long), Some(30));
-        let fragments = placed.fragments(&"/a".into(), 80, 80);
+        let chunks = FileChunks::of(long.as_bytes(), 0);
+        let fragments = placed.fragments(&"/a".into(), 80, &chunks, &chunks);
         let origins: Vec<_> = fragments.iter().map(|fragment| fragment.origin.clone()).collect();
         assert_eq!(origins[0], Origin::File { path: "/a".into(), range: 0..12, size: 80 });
         assert_eq!(origins[2], Origin::File { path: "/a".into(), range: 74..80, size: 80 });

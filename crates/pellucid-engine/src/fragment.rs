@@ -30,7 +30,7 @@ pub enum Origin {
         path: Arc<str>,
         /// Which of its bytes.
         range: Range<u64>,
-        /// How many bytes it has in all.
+        /// How many bytes it has in all, but for white space that is trimmed at its end.
         size: u64,
     },
     /// What a skill says of itself at the head of its file, on one line.

@@ -49,6 +49,7 @@ pub mod encode;
 pub mod exec_output;
 pub mod facts;
 pub mod file_budget;
+pub mod file_chunks;
 pub mod fragment;
 pub mod gate;
 pub mod hidden;

@@ -84,12 +84,9 @@ pub struct Row {
 }
 
 impl Row {
-    /// `full`, or `truncated` when only a part of its file is there.
-    pub fn status(&self) -> &'static str {
-        match &self.origin {
-            Origin::File { range, size, .. } if range.end < *size => "truncated",
-            _ => "full",
-        }
+    /// Whether its file has more bytes than those up to its end.
+    pub fn is_cut(&self) -> bool {
+        matches!(&self.origin, Origin::File { range, size, .. } if range.end < *size)
     }
 }
 
@@ -181,6 +178,14 @@ impl Report {
         }
     }
 
+    /// What has to be known of the report as a whole.
+    pub fn notes(&self) -> Vec<&'static str> {
+        let is_lost = |row: &Row| matches!(row.origin, Origin::Recorded { .. });
+        let lost =
+            "origins were not kept for the rows of source `session`: another program or an older version sent them";
+        self.rows.iter().any(is_lost).then_some(lost).into_iter().collect()
+    }
+
     /// The report as JSON.
     pub fn to_json(&self) -> Value {
         json!({
@@ -195,6 +200,7 @@ impl Report {
             "instruction_files": self.files.iter().map(file_json).collect::<Vec<_>>(),
             "continuity": self.continuity.as_ref().map(continuity_json),
             "said_again": self.said_again,
+            "notes": self.notes(),
         })
     }
 }
@@ -238,7 +244,10 @@ fn row_json(row: &Row, status: Status) -> Value {
         "tokens": row.tokens,
         "status": status.as_str(),
     });
-    if let Origin::File { range, size, .. } = &row.origin {
+    // A picture is not the bytes of its file, and names none.
+    if let Origin::File { range, size, .. } = &row.origin
+        && !range.is_empty()
+    {
         value["file_range"] = json!([range.start, range.end]);
         value["file_bytes"] = json!(size);
     }

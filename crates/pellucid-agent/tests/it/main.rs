@@ -8,6 +8,7 @@ mod documents;
 mod faults;
 mod login;
 mod mcp;
+mod origins;
 mod recordings;
 mod replays;
 mod rules;

@@ -100,7 +100,7 @@ impl Compaction {
             transcript.record_draft(&Draft::from(message));
         }
         record(transcript, &output[place..]);
-        for copied in &self.set_aside {
+        if let Some(copied) = &self.set_aside {
             transcript.record_with(&copied.item, &copied.spans, &Origin::Model);
         }
         record(transcript, &snapshots);

@@ -14,9 +14,9 @@ use super::imports::Fault;
 use super::imports::Imported;
 use crate::facts::Document;
 use crate::facts::Facts;
+use crate::file_chunks::of_file;
 use crate::fragment::Fragment;
 use crate::fragment::Omission;
-use crate::fragment::Origin;
 use crate::fragment::Why;
 use crate::pack::Pack;
 
@@ -102,9 +102,7 @@ fn place(
         }
         let mut fragments = Vec::new();
         if kept > 0 {
-            let text = String::from_utf8_lossy(&entry.document.bytes[..kept]).into_owned();
-            let origin = Origin::File { path: path.as_str().into(), range: 0..kept_bytes, size: of };
-            fragments.push(Fragment { origin, text });
+            fragments.extend(of_file(&path.as_str().into(), &entry.document.bytes[..kept], 0, of));
         }
         if kept_bytes < of && rules.cut() == Cut::Lines {
             if fragments.last().is_some_and(|fragment| !fragment.text.ends_with('\n')) {

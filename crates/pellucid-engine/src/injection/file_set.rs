@@ -30,6 +30,8 @@ use crate::file_budget::FileRules;
 use crate::file_budget::Placing;
 use crate::file_budget::Spending;
 use crate::file_budget::Unit;
+use crate::file_chunks::FileChunks;
+use crate::file_chunks::is_replacement;
 use crate::fragment::Fragment;
 use crate::fragment::Origin;
 use crate::path;
@@ -146,7 +148,7 @@ impl FileSet {
                 _ => self.first_version(&file, found),
             };
             if let FileRead::Text(text) = found {
-                let used = content.iter().filter(|it| matches!(it.origin, Origin::File { .. }));
+                let used = content.iter().filter(|it| matches!(it.origin, Origin::File { .. }) || is_replacement(it));
                 let used: usize = used.map(|it| it.text.len()).sum();
                 n_lost += usize::try_from(text.size()).unwrap_or(usize::MAX).saturating_sub(used);
             }
@@ -201,23 +203,25 @@ impl FileSet {
         let name = path::base_name(&file.path);
         let (whole, head, tail);
         let mut size = 0;
+        let (mut first_chunks, mut last_chunks) = (FileChunks::default(), FileChunks::default());
         let content = match found {
             FileRead::Text(FileText::Whole { bytes, .. }) => {
                 size = bytes.len() as u64;
+                first_chunks = FileChunks::of(bytes, 0);
+                last_chunks = first_chunks.clone();
                 whole = cut::normalize(bytes);
                 Some(FileContent::Whole(&whole))
             }
-            FileRead::Text(FileText::Ends { head: first, tail: last, text_bytes, units, .. }) => {
+            FileRead::Text(FileText::Ends { head: first, tail: last, size: all, text_bytes, units, .. }) => {
+                size = *all;
+                first_chunks = FileChunks::of(first, 0);
+                last_chunks = FileChunks::of(last, size.saturating_sub(last.len() as u64));
                 (head, tail) = (cut::normalize(first), cut::normalize(last));
                 let len = if rules.unit == Unit::Bytes { *text_bytes } else { *units };
                 let len = usize::try_from(len).unwrap_or(usize::MAX);
                 Some(FileContent::Ends { head: &head, tail: &tail, len })
             }
             FileRead::Missing | FileRead::Failed { .. } => None,
-        };
-        let text_bytes = match content {
-            Some(FileContent::Whole(text)) => text.len(),
-            _ => usize::MAX,
         };
         let shown = file.place.as_deref().filter(|_| rules.trims_end).unwrap_or(&file.path);
         let place: std::sync::Arc<str> = file.place.as_deref().unwrap_or(&file.path).into();
@@ -227,7 +231,7 @@ impl FileSet {
             content,
             max: file.max.and_then(|max| usize::try_from(max).ok()),
         }) {
-            Placing::Placed(placed) => Ok(Some(placed.fragments(&place, size, text_bytes))),
+            Placing::Placed(placed) => Ok(Some(placed.fragments(&place, size, &first_chunks, &last_chunks))),
             Placing::Empty => Ok(if rules.trims_end { None } else { Some(Vec::new()) }),
             Placing::Spent => Err("the budget is spent".to_owned()),
             Placing::TooLittle { remaining } => Err(format!("only {remaining} of the budget are left")),

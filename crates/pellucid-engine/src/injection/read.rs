@@ -8,8 +8,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::cut;
+use crate::file_chunks::of_file;
 use crate::fragment::Fragment;
-use crate::fragment::Origin;
 
 /// What a source wants to have read.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -154,8 +154,8 @@ impl FileText {
     /// Its text; of a file whose middle was not read, the beginning.
     pub fn fragments(&self) -> Vec<Fragment> {
         match self {
-            Self::Whole { path, bytes } => vec![of_file(path, bytes, 0, bytes.len() as u64)],
-            Self::Ends { path, head, size, .. } => vec![of_file(path, head, 0, *size)],
+            Self::Whole { path, bytes } => of_file(path, bytes, 0, bytes.len() as u64),
+            Self::Ends { path, head, size, .. } => of_file(path, head, 0, *size),
         }
     }
 
@@ -166,12 +166,12 @@ impl FileText {
             Self::Ends { path, head, tail, size, .. } => {
                 let max = usize::try_from(max).unwrap_or(0);
                 let marker = if marker.is_empty() { cut::DEFAULT_MARKER } else { marker };
-                let first = vec![of_file(path, head, 0, *size)];
+                let first = of_file(path, head, 0, *size);
                 if marker.len() >= max {
                     return cut::head_of(&first, max);
                 }
                 let rest = max - marker.len();
-                let last = vec![of_file(path, tail, size - tail.len() as u64, *size)];
+                let last = of_file(path, tail, size - tail.len() as u64, *size);
                 let mut kept = cut::head_of(&first, rest / 2);
                 kept.push(Fragment::layout(marker));
                 kept.extend(cut::tail_of(&last, rest - rest / 2));
@@ -179,9 +179,4 @@ impl FileText {
             }
         }
     }
-}
-
-fn of_file(path: &Arc<str>, bytes: &[u8], start: u64, size: u64) -> Fragment {
-    let range = start..start + bytes.len() as u64;
-    Fragment { origin: Origin::File { path: path.clone(), range, size }, text: cut::normalize(bytes).into_owned() }
 }

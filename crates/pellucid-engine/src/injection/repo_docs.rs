@@ -24,8 +24,8 @@ use super::scalar;
 use super::source::Collecting;
 use super::source::Inputs;
 use super::substitute;
+use crate::file_chunks::of_file;
 use crate::fragment::Fragment;
-use crate::fragment::Origin;
 use crate::fragment::concat;
 use crate::path;
 
@@ -237,8 +237,7 @@ impl Second {
                 let folder = path.rsplit_once('/').map_or(".", |(folder, _)| folder);
                 body.push(Fragment::layout(heading.replace("{{path}}", path).replace("{{dir}}", folder)));
             }
-            let origin = Origin::File { path: place.clone(), range: 0..kept.len() as u64, size: bytes.len() as u64 };
-            body.push(Fragment { origin, text: text.into_owned() });
+            body.extend(of_file(place, kept, 0, bytes.len() as u64));
         }
         if body.is_empty() && self.prepend.is_none() {
             let text = self.when_empty.as_ref()?;

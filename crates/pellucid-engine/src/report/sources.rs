@@ -167,12 +167,21 @@ impl Report {
     /// What each row is: whole, cut, or the bytes of a file that are there already.
     pub fn statuses(&self) -> impl Iterator<Item = (&Row, Status)> {
         let mut seen: BTreeSet<(&str, u64, u64)> = BTreeSet::new();
+        let starts: BTreeSet<(&str, u64)> = self
+            .rows
+            .iter()
+            .filter_map(|row| match &row.origin {
+                Origin::File { path, range, .. } => Some((&**path, range.start)),
+                _ => None,
+            })
+            .collect();
         self.rows.iter().map(move |row| {
             let Origin::File { path, range, .. } = &row.origin else {
                 return (row, Status::Full);
             };
             let is_new = seen.insert((path, range.start, range.end));
-            let is_cut = row.status() == Status::Truncated.as_str();
+            // A file whose next bytes are a row too is not cut here.
+            let is_cut = row.is_cut() && !starts.contains(&(&**path, range.end));
             let status = if !is_new {
                 Status::Duplicate
             } else if is_cut {

@@ -5,8 +5,8 @@ use super::Given;
 use super::Source;
 use super::project_docs::BETWEEN;
 use crate::documents::place;
+use crate::file_chunks::FileChunks;
 use crate::fragment::Fragment;
-use crate::fragment::Origin;
 
 pub(super) const SOURCE: Source = Source { name: "home_document", templates: &[], give };
 
@@ -19,12 +19,11 @@ fn give(ask: &Ask<'_>) -> Given {
     if text.is_empty() {
         return Given::nothing();
     }
-    let start = (whole.len() - whole.trim_start().len()) as u64;
-    let range = start..start + text.len() as u64;
+    let start = whole.len() - whole.trim_start().len();
+    let chunks = FileChunks::of(&document.bytes, 0);
     // White space that is trimmed is not missing.
-    let size = range.end;
-    let origin = Origin::File { path: document.path.as_str().into(), range, size };
-    let mut fragments = vec![Fragment { origin, text: text.to_owned() }];
+    let size = chunks.end(start + text.len()).unwrap_or(document.size);
+    let mut fragments = chunks.fragments(&document.path.as_str().into(), size, start, text);
     let (imports, mut omissions) = place::home_imports(ask.pack, ask.facts, ask.slot);
     for file in imports {
         fragments.push(Fragment::layout(BETWEEN));

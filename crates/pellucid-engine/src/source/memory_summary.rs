@@ -6,9 +6,9 @@ use pellucid_protocol::settings::TruncationPolicy;
 use super::Ask;
 use super::Given;
 use super::Source;
+use crate::file_chunks::FileChunks;
 use crate::fragment::Fragment;
 use crate::fragment::Omission;
-use crate::fragment::Origin;
 use crate::fragment::Why;
 use crate::template::Place;
 use crate::template::Shape;
@@ -46,10 +46,23 @@ fn give(ask: &Ask<'_>) -> Given {
     } else {
         Vec::new()
     };
-    let origin = Origin::File { path: path.into(), range: 0..memory.summary.size, size: memory.summary.size };
+    let start = whole.len() - whole.trim_start().len();
+    let chunks = FileChunks::of(&memory.summary.bytes, 0);
+    let size = chunks.end(start + trimmed.len()).unwrap_or(memory.summary.size);
+    let kept = |from: usize, text: &str| chunks.fragments(&path.into(), size, start + from, text);
+    // What is cut out leaves a beginning, a note and an end.
+    let same = |(a, b): &(char, char)| a == b;
+    let head: usize = text.chars().zip(trimmed.chars()).take_while(same).map(|(it, _)| it.len_utf8()).sum();
+    let rest = (text.chars().rev().zip(trimmed.chars().rev())).take_while(same).map(|(it, _)| it.len_utf8());
+    let tail = rest.sum::<usize>().min(text.len() - head);
+    let mut summary = kept(0, &text[..head]);
+    if head + tail < text.len() {
+        summary.push(Fragment::layout(&text[head..text.len() - tail]));
+    }
+    summary.extend(kept(trimmed.len() - tail, &text[text.len() - tail..]));
     let values = [
         ("{{ base_path }}", vec![Fragment::fact("memory folder", memory.folder.as_str())]),
-        ("{{ memory_summary }}", vec![Fragment { origin, text }]),
+        ("{{ memory_summary }}", summary),
     ];
     Given { fragments: Some(ask.pack.template(GUIDE).render(&values)), omissions, ..Given::default() }
 }

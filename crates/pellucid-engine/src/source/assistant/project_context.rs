@@ -4,6 +4,7 @@ use super::Lines;
 use super::with_assistant;
 use crate::assistant::Assistant;
 use crate::bootstrap::BootstrapFile;
+use crate::file_chunks::is_replacement;
 use crate::fragment::Fragment;
 use crate::fragment::Omission;
 use crate::fragment::Origin;
@@ -52,7 +53,8 @@ fn omissions(ask: &Ask<'_>, assistant: &Assistant) -> Vec<Omission> {
             None if text.is_empty() => Why::Blank,
             None => Why::OverBudget { of },
             Some(placed) => {
-                let is_own = |fragment: &&Fragment| matches!(fragment.origin, Origin::File { .. });
+                let is_own =
+                    |fragment: &&Fragment| matches!(fragment.origin, Origin::File { .. }) || is_replacement(fragment);
                 let kept = placed.content.iter().filter(is_own).map(|it| it.text.len() as u64).sum();
                 (kept < of).then_some(Why::Cut { kept, of })?
             }

@@ -241,6 +241,9 @@ impl Driver<'_> {
             {
                 inside.events.send(&mut self.session.log, self.input.id.as_str(), event).await?;
             }
+            if let Happened::Fact(Fact::ReplyFailed(error)) = &happened {
+                self.session.note_failure(error);
+            }
             wishes = match happened {
                 Happened::Fact(fact) => turn.step(fact),
                 Happened::Remembered(remembered) => self.remembered(turn, *remembered, inside).await?,
@@ -573,7 +576,8 @@ impl Driver<'_> {
                 self.waiting = Waiting::Summarising(Box::pin(async move {
                     match request {
                         Some(request) => {
-                            model.compact(Ask { body: request.segments, headers, socket: None, ticket }).await
+                            let ask = Ask { body: request.segments, headers, ticket, ..Ask::default() };
+                            model.compact(ask).await
                         }
                         None => Ok(Vec::new()),
                     }
@@ -592,8 +596,8 @@ impl Driver<'_> {
             TurnHeaders { turn_id: &self.input.id, repositories: &repositories, state: turn.turn_state() };
         let headers = self.session.headers(&turn_headers);
         let socket = self.session.socket_ask(&self.input.id, kind);
-        let model = self.session.setup.model.clone();
-        let ask = Ask { body, headers, socket, ticket: Some(ticket) };
+        let (model, attempts) = (self.session.setup.model.clone(), self.session.attempts());
+        let ask = Ask { body, headers, socket, ticket: Some(ticket), attempts };
         self.waiting = Waiting::Asking(Box::pin(async move { model.ask(ask).await }));
         self.session.jobs.expect_commands();
     }

@@ -50,6 +50,7 @@ use self::family::Found;
 use self::family::Numbering;
 use self::history::History;
 pub(crate) use self::last::Before;
+pub(crate) use self::last::LastRequest;
 pub(crate) use self::last::Reader;
 pub use self::rebuild::RebuildError;
 pub use self::rebuild::Rebuilt;

@@ -10,6 +10,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use pellucid_engine::compaction;
+use pellucid_engine::continuity::Cause;
 use pellucid_engine::fragment::Origin;
 use pellucid_engine::origins::Origins;
 use pellucid_engine::transcript::ItemIds;
@@ -74,6 +75,8 @@ pub struct Restored {
     pub set_aside: SetAside,
     /// Snapshots that the work tree was brought back to.
     pub undone: BTreeSet<String>,
+    /// What became of the history since the last request, if something did.
+    pub cause: Option<Cause>,
 }
 
 /// Lines that could not be read.
@@ -140,6 +143,7 @@ impl<'a> Fold<'a> {
             has_used_context: false,
             set_aside: SetAside { places: Vec::new(), are_offsets: start.offset > 0 },
             undone: BTreeSet::new(),
+            cause: None,
         };
         let part = origin.kind().into();
         Self { rules, restored, origin, part, turn: start.turn, figures: start.figures, n_lines: 0, unsettled: 0 }
@@ -159,7 +163,10 @@ impl<'a> Fold<'a> {
             {
                 self.settle(payload.len());
             }
-            Some((Kind::TurnContext, payload)) if is_object(payload) => keep(&mut self.turn, payload),
+            Some((Kind::TurnContext, payload)) if is_object(payload) => {
+                self.restored.cause = None;
+                keep(&mut self.turn, payload);
+            }
             Some((Kind::EventMsg, payload)) if is_figures(payload) => keep(&mut self.figures, payload),
             _ if line.is_blank() => {}
             _ => match read_line(line.bytes) {
@@ -193,8 +200,12 @@ impl<'a> Fold<'a> {
                 let Rules { summary_prefix, context, .. } = self.rules;
                 self.replace(&compaction::restored(&items, summary_prefix, context, &message), at);
             }
-            Record::TurnContext(turn) => keep(&mut self.turn, &pellucid_engine::encode::to_json(&turn)),
+            Record::TurnContext(turn) => {
+                restored.cause = None;
+                keep(&mut self.turn, &pellucid_engine::encode::to_json(&turn));
+            }
             Record::EventMsg(EventMessage::ThreadRolledBack { num_turns }) => {
+                restored.cause = Some(Cause::RollBack);
                 restored.transcript.roll_back(num_turns);
             }
             Record::EventMsg(EventMessage::UndoCompleted { success: true, .. }) => {
@@ -210,6 +221,7 @@ impl<'a> Fold<'a> {
     }
 
     fn replace(&mut self, items: &[Item], at: u64) {
+        self.restored.cause = Some(Cause::Compaction);
         let transcript = &mut self.restored.transcript;
         transcript.clear();
         for item in items {
@@ -230,6 +242,9 @@ impl<'a> Fold<'a> {
 
     fn finish(self) -> Restored {
         let Self { mut restored, turn, figures, .. } = self;
+        if restored.cause != Some(Cause::RollBack) {
+            restored.transcript.forget_roll_back();
+        }
         restored.model = turn.and_then(|turn| model_of(&turn));
         if let Some(figures) = figures {
             restored.usage = usage_of(&figures).or(restored.usage);

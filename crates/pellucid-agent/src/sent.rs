@@ -24,7 +24,7 @@ use pellucid_protocol::id::SessionId;
 use pellucid_protocol::id::TurnId;
 use pellucid_protocol::item::Item;
 use pellucid_protocol::settings::TruncationPolicy;
-use pellucid_protocol::usage::TokenUsage;
+use pellucid_store::moment::Moment;
 use pellucid_store::requests::entry;
 use pellucid_store::requests::entry::Entry;
 use pellucid_store::requests::entry::FORMAT;
@@ -170,7 +170,8 @@ impl SentLog {
         }
     }
 
-    /// Writes a request down, with where it parts from the one before.
+    /// Writes a request down, with where it differs from the one before and when it is sent.
+    #[expect(clippy::too_many_arguments, reason = "each is a field of the line that is written")]
     pub fn request(
         &mut self,
         at: u64,
@@ -179,6 +180,7 @@ impl SentLog {
         frame: &Frame,
         account: &Account,
         cache_break: Option<CacheBreak>,
+        sent_at: Moment,
     ) {
         if !self.is_open() {
             return;
@@ -195,15 +197,15 @@ impl SentLog {
             body: account.body.to_string(),
             marks: marks.collect(),
             cache_break,
+            sent_at: Some(sent_at.to_string()),
         };
         self.request = self.write(Entry::Request(Box::new(request)));
     }
 
-    /// Writes down that the last request was answered.
-    pub fn reply(&mut self, response_id: &str, usage: Option<TokenUsage>, cache_write: Option<i64>) {
+    /// Writes down that the last request was answered, or failed.
+    pub fn reply(&mut self, reply: entry::Reply) {
         if let Some(request) = self.request.take() {
-            let response_id = (!response_id.is_empty()).then(|| response_id.to_owned());
-            self.write(Entry::Reply(entry::Reply { request, response_id, usage, cache_write }));
+            self.write(Entry::Reply(Box::new(entry::Reply { request, ..reply })));
         }
     }
 

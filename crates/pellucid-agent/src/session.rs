@@ -2,6 +2,7 @@
 
 mod admission;
 mod again;
+mod cache;
 mod documents;
 mod headers;
 mod mcp;
@@ -26,6 +27,7 @@ use pellucid_engine::compaction::Fit;
 use pellucid_engine::compaction::WINDOW_SUMMARY;
 use pellucid_engine::continuity::Cause;
 use pellucid_engine::continuity::Continuity;
+use pellucid_engine::continuity::Next;
 use pellucid_engine::continuity::Sent;
 use pellucid_engine::digest::Account;
 use pellucid_engine::digest::Digest;
@@ -84,6 +86,7 @@ use pellucid_protocol::item::Item;
 use pellucid_protocol::operation::SettingsChange;
 use pellucid_protocol::provider::Provider;
 use pellucid_protocol::provider::WireApi;
+use pellucid_protocol::reply::ReplyEvent;
 use pellucid_protocol::settings::ReasoningEffort;
 use pellucid_protocol::usage::UsageSplit;
 use pellucid_store::find;
@@ -104,6 +107,7 @@ use pellucid_workspace::images::load_image;
 use serde_json::Value;
 
 use self::again::Schedule;
+use self::cache::CacheState;
 pub(crate) use self::headers::TurnHeaders;
 use self::recall::keep;
 pub(crate) use self::request::AskKind;
@@ -293,8 +297,8 @@ pub struct Session {
     restored_from: Option<Box<SessionFile>>,
     /// What its requests cost so far.
     spent: UsageSplit,
-    /// What the request that is being answered put into the provider's cache, where the wire tells.
-    cache_write: Option<i64>,
+    /// What is known of its requests and the provider's cache.
+    cache: CacheState,
     /// Why the next request may not extend the last one.
     cause: Option<Cause>,
     /// The facts of the last turn that began, or of the start.
@@ -446,9 +450,8 @@ impl Session {
     fn going_on(mut setup: Setup, log: Log, file: &SessionFile, restored: Restored) -> Self {
         let model = &setup.gathered.facts.model.slug;
         if let Some(before) = restored.model.as_ref().filter(|before| *before != model) {
-            let cost = format!(", and about {} tokens are paid for anew", restored.transcript.tokens());
             let message = format!(
-                "this session was last used with the model `{before}` and goes on with `{model}`; its answers may differ from those of `{before}`{cost}"
+                "this session was last used with the model `{before}` and goes on with `{model}`; its answers may differ from those of `{before}`"
             );
             setup.notices.push(EventMessage::Warning { message });
         }
@@ -465,6 +468,8 @@ impl Session {
         session.previous_model = restored.model;
         session.set_aside = restored.set_aside;
         session.undone = restored.undone;
+        session.cause = restored.cause;
+        session.cache = CacheState::of_history();
         session
     }
 
@@ -508,7 +513,7 @@ impl Session {
             n_requests: 0,
             restored_from: None,
             spent: UsageSplit::default(),
-            cache_write: None,
+            cache: CacheState::default(),
             cause: None,
             previous_model: None,
             context_is_due: false,

@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 
 use pellucid_protocol::provider::DeveloperRole;
 use pellucid_protocol::provider::Provider;
+use pellucid_protocol::provider::ReadSection;
 use pellucid_protocol::provider::WireApi;
 use pellucid_protocol::secret::Secret;
 
@@ -79,6 +80,18 @@ fn local(env: &Env, default_port: u16) -> Provider {
     Provider { name: "gpt-oss".to_owned(), base_url: Some(base_url), ..Provider::default() }
 }
 
+/// Sections of a request, each once.
+fn sections(value: &Value) -> Option<Vec<ReadSection>> {
+    let words = value.as_list()?.iter().filter_map(Value::as_str);
+    let mut sections = Vec::new();
+    for section in words.filter_map(ReadSection::from_word) {
+        if !sections.contains(&section) {
+            sections.push(section);
+        }
+    }
+    Some(sections)
+}
+
 fn configured(table: &Table) -> Provider {
     let text = |key| table.get(key).and_then(Value::as_str).map(str::to_owned);
     let count = |key| table.get(key).and_then(Value::as_integer).and_then(|number| number.try_into().ok());
@@ -92,6 +105,8 @@ fn configured(table: &Table) -> Provider {
         wire_api: text("wire_api").and_then(|word| WireApi::from_word(&word)).unwrap_or_default(),
         chat_developer_role: text("chat_developer_role").and_then(|word| DeveloperRole::from_word(&word)),
         max_output_tokens: count("max_output_tokens"),
+        cache_order: table.get("cache_order").and_then(sections),
+        cache_seconds: count("cache_seconds"),
         query_params: table.get("query_params").and_then(map),
         http_headers: table.get("http_headers").and_then(map),
         env_http_headers: table.get("env_http_headers").and_then(map),

@@ -1,57 +1,83 @@
-//! Whether a request extends the one before it.
+//! Whether a request extends the one before it, as the model reads them.
 //!
-//! Providers bill what they have seen before at a lower price, as long as it is the same from the
-//! first byte on. A request that parts from the one before pays for the rest anew; this says
-//! where, and by how much.
+//! Providers bill what a model has read before at a lower price, as long as it is the same from the first thing that
+//! the model reads. That is not the first byte: tools may stand behind the conversation and be read before it. So two
+//! requests are compared part by part in the order of reading, and what was added, removed, changed or moved is named.
+//! How far the bytes agree is told besides.
+//!
+//! Not here: what parts there are (`reading`), and what the provider then says (`cache_verdict`).
+
+mod changes;
 
 use std::sync::Arc;
 
+use pellucid_protocol::cache::CacheChange;
+use pellucid_protocol::cache::CacheChangeKind;
+use pellucid_protocol::provider::ReadSection;
+
+use self::changes::Difference;
 use crate::digest::agreeing;
+use crate::fragment::Origin;
+use crate::reading::ReadPart;
+use crate::reading::Reading;
 use crate::request::Frame;
 use crate::request::Request;
 use crate::transcript::Divergence;
+use crate::transcript::Rendered;
 use crate::truncate::tokens_of_bytes;
 
 /// How a request continues the one before.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Continuity {
-    /// How many bytes from the start are those of the request before.
+    /// How many bytes are those of the request before, in the order of reading.
     pub kept_bytes: usize,
-    /// How many bytes that request had before its tools and settings.
+    /// How many bytes of that request the model read.
     pub previous_bytes: usize,
-    /// Where it parts, if it does.
+    /// How many bytes from the start of the body are those of the request before, in the order that they stand in.
+    pub extends_bytes: usize,
+    /// Whether turns were taken back, and everything that they left is kept.
+    pub is_shortened: bool,
+    /// Where the two differ, if they do.
     pub broken: Option<Break>,
+    /// What was added, removed, changed or moved, whether the model reads it or not.
+    pub changes: Vec<CacheChange>,
 }
 
-/// Where a request parts from the one before.
+/// Where a request differs from the one before.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Break {
-    /// The first byte that differs.
+    /// The byte of the body that the difference begins at.
     pub first_byte: usize,
-    /// The part it belongs to.
+    /// How many bytes the part has in this body; none if it was removed.
+    pub part_bytes: usize,
+    /// The first part that differs, by its own name.
     pub part: Arc<str>,
-    /// The tokens that are paid for anew, estimated.
+    /// Where that part comes from; empty if that is not known.
+    pub source: String,
+    /// The tokens that are paid for again, estimated.
     pub tokens_rebilled: usize,
     /// Why.
     pub cause: Cause,
 }
 
-/// Why a request parts from the one before.
+/// Why a request differs from the one before.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Cause {
     /// A summary took the place of the history.
     Compaction,
-    /// Turns were taken back.
+    /// Turns were taken back, and what they left is not as it was.
     RollBack,
-    /// What is remembered was chosen anew.
+    /// What is remembered was chosen again.
     Memory,
     /// Another model is asked.
     Model,
     /// The instructions are others.
     Instructions,
-    /// The tools are others, on a wire that has them first.
+    /// The tools are others.
     Tools,
-    /// Settings are others, on a wire that has them first.
+    /// The schema of the answer is another.
+    Schema,
+    /// Settings are others, where the model reads them.
     Settings,
     /// Items come out differently.
     Items,
@@ -67,19 +93,38 @@ impl Cause {
             Self::Model => "model",
             Self::Instructions => "instructions",
             Self::Tools => "tools",
+            Self::Schema => "schema",
             Self::Settings => "settings",
             Self::Items => "items",
         }
     }
 
-    fn of_head(part: &str) -> Self {
-        match part {
-            "model" => Self::Model,
-            "base" => Self::Instructions,
-            part if part == "tools" || part.starts_with("tools/") => Self::Tools,
-            _ => Self::Settings,
+    fn of(section: ReadSection) -> Self {
+        match section {
+            ReadSection::Schema => Self::Schema,
+            ReadSection::Tools => Self::Tools,
+            ReadSection::Instructions => Self::Instructions,
+            ReadSection::Items => Self::Items,
+            ReadSection::Settings => Self::Settings,
         }
     }
+}
+
+/// The request that follows.
+#[derive(Debug, Clone, Copy)]
+pub struct Next<'a> {
+    /// What surrounds its items.
+    pub frame: &'a Frame,
+    /// Its bytes.
+    pub request: &'a Request,
+    /// Its items.
+    pub items: &'a [Rendered],
+    /// The order in which the model reads.
+    pub order: &'a [ReadSection],
+    /// How many bytes of its items a roll-back left, if there was one.
+    pub left: Option<usize>,
+    /// What became of the history since the request before, if something did.
+    pub cause: Option<Cause>,
 }
 
 /// What a record tells of a request that another process sent.
@@ -87,20 +132,22 @@ impl Cause {
 pub struct Recorded {
     /// What surrounded its items.
     pub frame: Frame,
-    /// Digests of its beginnings up to items, each with its end, in order.
-    pub marks: Vec<(usize, String)>,
+    /// Digests of its beginnings up to items: how many items, their end, and the digest, in order.
+    pub marks: Vec<(usize, usize, String)>,
 }
 
 impl Recorded {
-    /// Compares the next request with this one. Where items differ, it is told from which item on.
-    pub fn continued_by(&self, frame: &Frame, request: &Request) -> Continuity {
-        let previous_bytes = self.marks.last().map_or(self.frame.head_bytes().len(), |(end, _)| *end);
-        let same_head = self.frame.head_bytes() == frame.head_bytes();
-        let kept = same_head.then(|| {
-            let marks = self.marks.iter().map(|(end, mark)| (*end, mark.as_str()));
-            agreeing(request, marks).max(frame.head_bytes().len())
-        });
-        continuity(&self.frame, frame, kept, previous_bytes)
+    /// Compares the next request with this one; absent if the record has no request that can be read.
+    pub fn continued_by(&self, next: &Next<'_>) -> Option<Continuity> {
+        let head = self.frame.head_bytes();
+        let (n_before, before) = self.marks.last().map_or((0, head.len()), |(n_items, end, _)| (*n_items, *end));
+        // The digests are of this request's head with its items; the next request may have another head.
+        let mut segments = vec![head.clone()];
+        segments.extend(next.request.segments.iter().skip(1).cloned());
+        let marks = self.marks.iter().map(|(_, end, mark)| (*end, mark.as_str()));
+        let same = agreeing(&Request { segments }, marks).saturating_sub(head.len());
+        let items = Items { before: before.saturating_sub(head.len()), n_before, same };
+        continuity(&self.frame, next, items)
     }
 }
 
@@ -109,12 +156,13 @@ impl Recorded {
 pub struct Sent {
     frame: Frame,
     items_len: usize,
+    n_items: usize,
 }
 
 impl Sent {
     /// Remembers a request.
-    pub fn new(frame: &Frame, items_len: usize) -> Self {
-        Self { frame: frame.clone(), items_len }
+    pub fn new(frame: &Frame, items_len: usize, n_items: usize) -> Self {
+        Self { frame: frame.clone(), items_len, n_items }
     }
 
     /// How many bytes its items have.
@@ -122,33 +170,227 @@ impl Sent {
         self.items_len
     }
 
-    /// Whether what follows the items is the same.
-    pub(crate) fn has_tail_of(&self, frame: &Frame) -> bool {
-        self.frame.tail_bytes() == frame.tail_bytes()
+    /// How many items it has.
+    pub(crate) fn n_items(&self) -> usize {
+        self.n_items
     }
 
-    /// Compares the next request with this one.
-    pub fn continued_by(&self, frame: &Frame, divergence: Option<Divergence>) -> Continuity {
-        let head_len = self.frame.head_bytes().len();
-        let same_head = self.frame.head_bytes() == frame.head_bytes();
-        let kept = same_head.then(|| head_len + divergence.map_or(self.items_len, |divergence| divergence.kept));
-        continuity(&self.frame, frame, kept, head_len + self.items_len)
+    /// Whether nothing changed but what follows the items.
+    pub(crate) fn is_begun_by(&self, frame: &Frame, continuity: &Continuity) -> bool {
+        self.frame.is_same(frame) && continuity.extends_bytes == frame.head_bytes().len() + self.items_len
+    }
+
+    /// Compares the next request with this one; absent if one of them cannot be read.
+    pub fn continued_by(&self, next: &Next<'_>, divergence: Option<Divergence>) -> Option<Continuity> {
+        let same = divergence.map_or(self.items_len, |divergence| divergence.kept);
+        let items = Items { before: self.items_len, n_before: self.n_items, same };
+        continuity(&self.frame, next, items)
     }
 }
 
-/// How a request continues one that has so many bytes before its tools and settings, `kept` of which are the same if
-/// all before the items is.
-fn continuity(before: &Frame, frame: &Frame, kept: Option<usize>, previous_bytes: usize) -> Continuity {
-    let (old, new) = (before.head_bytes(), frame.head_bytes());
-    let kept_bytes = kept.unwrap_or_else(|| old.iter().zip(new.iter()).take_while(|(a, b)| a == b).count());
-    let broken = (kept_bytes < previous_bytes).then(|| {
-        let head = frame.part_of_head_byte(kept_bytes);
-        Break {
-            first_byte: kept_bytes,
-            cause: head.as_ref().map_or(Cause::Items, |part| Cause::of_head(part)),
-            part: head.unwrap_or_else(|| frame.list().into()),
-            tokens_rebilled: tokens_of_bytes(previous_bytes - kept_bytes),
+/// How the items of two requests begin.
+#[derive(Debug, Clone, Copy)]
+struct Items {
+    /// How many bytes those of the request before have.
+    before: usize,
+    n_before: usize,
+    /// How many bytes are the same.
+    same: usize,
+}
+
+/// Where the reading of a request differs from that of the one before.
+struct Found {
+    kept_bytes: usize,
+    cause: Cause,
+    difference: Difference,
+}
+
+fn continuity(before: &Frame, next: &Next<'_>, items: Items) -> Option<Continuity> {
+    let frame = next.frame;
+    let (old, new) = (before.reading()?, frame.reading()?);
+    let head_len = frame.head_bytes().len();
+    let extends_bytes = if before.head_bytes() == frame.head_bytes() {
+        head_len + items.same
+    } else {
+        common(before.head_bytes(), frame.head_bytes())
+    };
+    let len = |part: &ReadPart| part.text.len();
+    let section_len = |section: &ReadSection| match section {
+        ReadSection::Items => items.before,
+        section => old.parts(*section).map(len).sum(),
+    };
+    let previous_bytes: usize = next.order.iter().map(section_len).sum();
+    let differs = items.same < items.before;
+    let (n_kept, kept) = if differs { whole_items(next.items, items.same) } else { (items.n_before, items.before) };
+    let is_left = next.left.is_some_and(|left| items.same >= left);
+    let item = differs.then_some((n_kept, kept));
+    let comparison = Comparison { before, old, new, next, item, items_kept: kept };
+    let found = if before.is_same(frame) && (!differs || is_left) {
+        None
+    } else {
+        comparison.first(if is_left { None } else { comparison.item })
+    };
+    let is_shortened = found.is_none() && differs;
+    let kept_bytes = match &found {
+        Some(found) => found.kept_bytes,
+        None => previous_bytes - if next.order.contains(&ReadSection::Items) { items.before - kept } else { 0 },
+    };
+    let changes = if before.is_same(frame) && !differs { Vec::new() } else { comparison.changes(items.n_before) };
+    let broken = found.map(|found| comparison.broken(found, previous_bytes));
+    Some(Continuity { kept_bytes, previous_bytes, extends_bytes, is_shortened, broken, changes })
+}
+
+/// Two requests side by side.
+struct Comparison<'a> {
+    before: &'a Frame,
+    old: &'a Reading,
+    new: &'a Reading,
+    next: &'a Next<'a>,
+    /// The first item that differs, and its first byte, from the first byte of the items.
+    item: Option<(usize, usize)>,
+    /// How many bytes of the items are kept, in whole items.
+    items_kept: usize,
+}
+
+impl Comparison<'_> {
+    /// The first difference that the model reads.
+    fn first(&self, item: Option<(usize, usize)>) -> Option<Found> {
+        if let (Some(old), Some(new)) = (&self.old.model, &self.new.model)
+            && !old.is(new)
+        {
+            let difference = Difference::of_model(old, new);
+            return Some(Found { kept_bytes: 0, cause: Cause::Model, difference });
         }
-    });
-    Continuity { kept_bytes, previous_bytes, broken }
+        let mut kept_bytes = 0;
+        for section in self.next.order {
+            if *section == ReadSection::Items {
+                if let Some((n, at)) = item {
+                    let cause = self.next.cause.unwrap_or(Cause::Items);
+                    let difference = Difference::of_item(n, at);
+                    return Some(Found { kept_bytes: kept_bytes + at, cause, difference });
+                }
+                kept_bytes += self.items_kept;
+                continue;
+            }
+            let (old, new) = (self.parts(self.old, *section), self.parts(self.new, *section));
+            let n_same = old.iter().zip(&new).take_while(|(old, new)| old.is(new)).count();
+            kept_bytes += old[..n_same].iter().map(|part| part.text.len()).sum::<usize>();
+            if n_same < old.len().max(new.len()) {
+                let difference = Difference::of_parts(&old, &new, n_same);
+                return Some(Found { kept_bytes, cause: Cause::of(*section), difference });
+            }
+        }
+        None
+    }
+
+    fn parts<'b>(&self, reading: &'b Reading, section: ReadSection) -> Vec<&'b ReadPart> {
+        reading.parts(section).collect()
+    }
+
+    fn broken(&self, found: Found, previous_bytes: usize) -> Break {
+        let Next { frame, request, items, .. } = self.next;
+        let tail_len = frame.tail_bytes().len();
+        let tokens_rebilled = tokens_of_bytes(previous_bytes - found.kept_bytes);
+        let cause = found.cause;
+        let (first_byte, part_bytes, part, source) = match found.difference {
+            Difference::Item { n, at } => {
+                let row = items.get(n);
+                let lead = row.map_or(0, |row| row.lead);
+                let part = row.and_then(main_span).map_or_else(|| frame.list().into(), |span| span.part.clone());
+                let source = row.and_then(main_span).map_or_else(String::new, |span| source(&span.origin));
+                (frame.head_bytes().len() + at + lead, row.map_or(0, |row| row.len() - lead), part, source)
+            }
+            Difference::Part { kind, name, old, new, place } => {
+                let first_byte = place.map_or(0, |place| place.in_body(request.len(), tail_len));
+                let source = self.source(kind, old.as_ref(), new.as_ref());
+                (first_byte, new.map_or(0, |part| part.text.len()), name, source)
+            }
+        };
+        Break { first_byte, part_bytes, part, source, tokens_rebilled, cause }
+    }
+
+    /// Everything that is not as it was.
+    fn changes(&self, n_before: usize) -> Vec<CacheChange> {
+        let mut changes = Vec::new();
+        if let (Some(old), Some(new)) = (&self.old.model, &self.new.model)
+            && !old.is(new)
+        {
+            let source = self.source(CacheChangeKind::Changed, Some(old), Some(new));
+            changes.push(CacheChange { how: CacheChangeKind::Changed, part: "model".to_owned(), source, is_read: true });
+        }
+        let unread = ReadSection::ALL.iter().filter(|section| !self.next.order.contains(section));
+        for section in self.next.order.iter().chain(unread) {
+            let is_read = self.next.order.contains(section);
+            if *section == ReadSection::Items {
+                changes.extend(self.item_change(n_before, is_read));
+                continue;
+            }
+            let (old, new) = (self.parts(self.old, *section), self.parts(self.new, *section));
+            for (how, old, new) in changes::between(&old, &new) {
+                let part = new.or(old).map_or_else(String::new, |part| part.name.to_string());
+                changes.push(CacheChange { how, part, source: self.source(how, old, new), is_read });
+            }
+        }
+        changes
+    }
+
+    /// What became of the first item that differs.
+    fn item_change(&self, n_before: usize, is_read: bool) -> Option<CacheChange> {
+        let (n, _) = self.item.filter(|(n, _)| *n < n_before)?;
+        let row = self.next.items.get(n).filter(|_| self.next.left.is_none());
+        let how = if row.is_some() { CacheChangeKind::Changed } else { CacheChangeKind::Removed };
+        let source = row.and_then(main_span).map_or_else(String::new, |span| source(&span.origin));
+        Some(CacheChange { how, part: format!("{}/{n}", self.next.frame.list()), source, is_read })
+    }
+
+    /// Where a part comes from: one that is there as it is now, one that is gone as it was.
+    fn source(&self, how: CacheChangeKind, old: Option<&ReadPart>, new: Option<&ReadPart>) -> String {
+        match (how, old, new) {
+            (CacheChangeKind::Changed, Some(old), Some(new)) => {
+                let byte = new.place.after(common(&old.text, &new.text).min(new.text.len().saturating_sub(1)));
+                let origin = self.next.frame.origin_at(byte).filter(|origin| is_told(origin));
+                origin.map_or_else(|| source_in(self.next.frame, new), source)
+            }
+            (_, _, Some(new)) => source_in(self.next.frame, new),
+            (_, Some(old), None) => source_in(self.before, old),
+            (_, None, None) => String::new(),
+        }
+    }
+}
+
+/// How many items end within so many bytes, and where the last of them does.
+fn whole_items(items: &[Rendered], n_bytes: usize) -> (usize, usize) {
+    let mut end = 0;
+    for (n, item) in items.iter().enumerate() {
+        if end + item.len() > n_bytes {
+            return (n, end);
+        }
+        end += item.len();
+    }
+    (items.len(), end)
+}
+
+/// How many bytes both begin with.
+fn common(a: &[u8], b: &[u8]) -> usize {
+    a.iter().zip(b).take_while(|(a, b)| a == b).count()
+}
+
+/// The origin of most of a part.
+fn source_in(frame: &Frame, part: &ReadPart) -> String {
+    let told = frame.origins(part.place, part.text.len()).filter(|(origin, _)| is_told(origin));
+    told.max_by_key(|(_, n_bytes)| *n_bytes).map_or_else(String::new, |(origin, _)| source(origin))
+}
+
+/// The run of bytes that says most of an item.
+fn main_span(item: &Rendered) -> Option<&crate::encode::Span> {
+    item.spans.iter().filter(|span| is_told(&span.origin)).max_by_key(|span| span.len).or(item.spans.first())
+}
+
+/// Whether an origin says more than that something was put around a text, or written down.
+fn is_told(origin: &Origin) -> bool {
+    !matches!(origin, Origin::Wire | Origin::Layout | Origin::Recorded { .. })
+}
+
+fn source(origin: &Origin) -> String {
+    format!("{} {}", origin.kind(), origin.detail()).trim_end().to_owned()
 }

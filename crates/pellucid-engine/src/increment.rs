@@ -25,8 +25,6 @@ pub struct Increment {
 pub struct Step<'a> {
     /// What was sent before.
     pub sent: &'a Sent,
-    /// How many items that had.
-    pub n_items_sent: usize,
     /// What surrounds the items now.
     pub frame: &'a Frame,
     /// How the request continues the one before.
@@ -38,16 +36,17 @@ pub struct Step<'a> {
 impl Increment {
     /// What a request adds; nothing if it changes something, or has nothing new.
     pub fn of(step: &Step<'_>) -> Option<Self> {
-        if step.continuity.broken.is_some() || !step.sent.has_tail_of(step.frame) {
+        if !step.sent.is_begun_by(step.frame, step.continuity) {
             return None;
         }
-        let after = step.items.get(step.n_items_sent..)?;
+        let n_items_sent = step.sent.n_items();
+        let after = step.items.get(n_items_sent..)?;
         let returned: Vec<&Rendered> = after.iter().take_while(|item| is_by_model(item)).collect();
         if returned.len() == after.len() {
             return None;
         }
         let len = |item: &&Rendered| item.spans.iter().map(|span| span.len).sum::<usize>();
-        let n_commas = returned.len() - usize::from(step.n_items_sent == 0 && !returned.is_empty());
+        let n_commas = returned.len() - usize::from(n_items_sent == 0 && !returned.is_empty());
         let known_bytes = step.sent.items_len() + returned.iter().map(len).sum::<usize>() + n_commas;
         Some(Self { known_bytes, n_returned: returned.len() })
     }

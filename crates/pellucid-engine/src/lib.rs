@@ -12,7 +12,9 @@
 //! - [`boundary`], [`output_cut`], [`exec_output`]: what items mean and how they are shown
 //! - [`request`], [`tool_list`], `wire`: a request in shared pieces, in the notation of each wire
 //! - [`report`], [`tokens`]: what a request is made of, and how much that is
-//! - [`continuity`], [`increment`], [`digest`]: how a request adds to the one before, and its digests
+//! - `reading`, [`continuity`], [`cache_verdict`]: what a model reads of a request, how that continues the request before,
+//!   and what the provider then says
+//! - [`increment`], [`digest`]: what a request adds to the one before, and its digests
 //! - [`turn`], [`call`], [`turn_item`], [`meter`]: the turn as a state machine
 //! - [`mcp`]: the tools of servers, by the names that models call
 //! - [`agent_status`]: how far an agent is that another one started
@@ -36,6 +38,7 @@ pub mod assistant;
 pub mod bm25;
 pub mod bootstrap;
 pub mod boundary;
+pub mod cache_verdict;
 pub mod call;
 pub mod carried;
 pub mod chunks;
@@ -68,6 +71,7 @@ pub mod output_cut;
 pub mod pack;
 mod path;
 pub mod presets;
+mod reading;
 pub mod reinject;
 pub mod report;
 pub mod request;

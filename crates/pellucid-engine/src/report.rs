@@ -279,6 +279,7 @@ fn continuity_json(continuity: &Continuity) -> Value {
         json!({
             "first_byte": broken.first_byte,
             "part": broken.part,
+            "source": broken.source,
             "tokens_rebilled": broken.tokens_rebilled,
             "cause": broken.cause.as_str(),
         })
@@ -286,7 +287,10 @@ fn continuity_json(continuity: &Continuity) -> Value {
     json!({
         "kept_bytes": continuity.kept_bytes,
         "previous_bytes": continuity.previous_bytes,
+        "extends_bytes": continuity.extends_bytes,
+        "shortened": continuity.is_shortened,
         "broken": broken,
+        "changes": continuity.changes,
     })
 }
 

@@ -5,6 +5,7 @@
 //! bytes: its cost does not grow with the history.
 
 use std::sync::Arc;
+use std::sync::OnceLock;
 
 use bytes::Bytes;
 use pellucid_protocol::id::SessionId;
@@ -16,8 +17,11 @@ use crate::encode::Encoded;
 use crate::facts::Facts;
 use crate::fragment::Fragment;
 use crate::fragment::Omission;
+use crate::fragment::Origin;
 use crate::pack::Pack;
 use crate::pack::ToolKind;
+use crate::reading::Place;
+use crate::reading::Reading;
 use crate::tool_list;
 use crate::tool_list::OfferedTool;
 use crate::tool_list::ToolList;
@@ -71,6 +75,8 @@ pub struct Frame {
     head: Shared,
     tail: Shared,
     omissions: Vec<Omission>,
+    /// Its parts as they are read, once they are asked for.
+    reading: Arc<OnceLock<Option<Reading>>>,
 }
 
 /// Encoded bytes that are cheap to hand out.
@@ -125,7 +131,7 @@ impl Frame {
             WireApi::Chat => (chat::head(facts, instructions), chat::tail(tools, facts, wire)),
             WireApi::Messages => (messages::head(facts, instructions, tools, Calls::Allowed, wire), messages::tail()),
         };
-        Self { view: view(facts, wire, exec_outputs), head: head.into(), tail: tail.into(), omissions }
+        Self::with(view(facts, wire, exec_outputs), head, tail, omissions)
     }
 
     /// The same for asking for a summary: nothing to call, no schema, items as they were recorded.
@@ -147,7 +153,11 @@ impl Frame {
             }
         };
         let view = view(&facts, wire, ExecOutputs::AsRecorded);
-        Self { view, head: head.into(), tail: tail.into(), omissions }
+        Self::with(view, head, tail, omissions)
+    }
+
+    fn with(view: View, head: Encoded, tail: Encoded, omissions: Vec<Omission>) -> Self {
+        Self { view, head: head.into(), tail: tail.into(), omissions, reading: Arc::default() }
     }
 
     /// The request with everything that is recorded so far.
@@ -180,7 +190,7 @@ impl Frame {
 
     /// A frame that was written down when it was used.
     pub fn recorded(view: View, head: Encoded, tail: Encoded) -> Self {
-        Self { view, head: head.into(), tail: tail.into(), omissions: Vec::new() }
+        Self::with(view, head, tail, Vec::new())
     }
 
     /// How items are shown between its parts.
@@ -203,12 +213,33 @@ impl Frame {
         &self.tail.bytes
     }
 
-    /// The part that a byte before the items belongs to.
-    pub(crate) fn part_of_head_byte(&self, byte: usize) -> Option<Arc<str>> {
+    /// Whether its bytes are those of another.
+    pub fn is_same(&self, other: &Self) -> bool {
+        self.view == other.view && self.head.bytes == other.head.bytes && self.tail.bytes == other.tail.bytes
+    }
+
+    /// Its parts as the model reads them; absent if its bytes are no request.
+    pub(crate) fn reading(&self) -> Option<&Reading> {
+        self.reading.get_or_init(|| Reading::of(self)).as_ref()
+    }
+
+    /// The origin of a byte.
+    pub(crate) fn origin_at(&self, place: Place) -> Option<&Origin> {
+        self.origins(place, 1).next().map(|(origin, _)| origin)
+    }
+
+    /// The origins of a run of bytes, each with how many there are of it.
+    pub(crate) fn origins(&self, place: Place, n_bytes: usize) -> impl Iterator<Item = (&Origin, usize)> {
+        let (spans, start) = match place {
+            Place::Head(at) => (&self.head.spans, at),
+            Place::Tail(at) => (&self.tail.spans, at),
+        };
         let mut end = 0;
-        self.head.spans.iter().find_map(|span| {
+        spans.iter().filter_map(move |span| {
+            let from = end;
             end += span.len;
-            (byte < end).then(|| span.part.clone())
+            let n_inside = end.min(start + n_bytes).saturating_sub(from.max(start));
+            (n_inside > 0).then_some((&span.origin, n_inside))
         })
     }
 

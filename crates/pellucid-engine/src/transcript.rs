@@ -72,6 +72,20 @@ pub struct Transcript {
     shown_before: Option<Chunks>,
     /// How many items were looked at for origins that have to be kept.
     n_looked_at: usize,
+    /// How much of the history a roll-back left, until a request shows it.
+    left: Left,
+}
+
+/// What a roll-back left of the history.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+enum Left {
+    /// Nothing was taken back.
+    #[default]
+    All,
+    /// So many entries, which are not rendered yet.
+    Entries(usize),
+    /// So many bytes of the items, as they are shown.
+    Bytes(usize),
 }
 
 /// A call's id with the kind of output that answers it.
@@ -104,6 +118,7 @@ impl Transcript {
             rendering: Rendering::new(View::default()),
             shown_before: None,
             n_looked_at: 0,
+            left: Left::All,
         }
     }
 
@@ -176,6 +191,10 @@ impl Transcript {
         if self.rendering.view != view {
             self.reset_rendering(view);
         }
+        if let Left::Entries(n_left) = self.left {
+            self.rendering.catch_up(&mut self.entries[..n_left], &self.calls, &self.outputs);
+            self.left = Left::Bytes(self.rendering.chunks().len());
+        }
         self.rendering.catch_up(&mut self.entries, &self.calls, &self.outputs);
         self.rendering.bytes()
     }
@@ -186,6 +205,19 @@ impl Transcript {
         let before = self.shown_before.take()?;
         let kept = self.rendering.chunks().common_prefix(&before);
         (kept < before.len()).then_some(Divergence { kept, of: before.len() })
+    }
+
+    /// How many bytes of the items of the last view a roll-back left, if there was one. Tells it only once.
+    pub fn take_left(&mut self) -> Option<usize> {
+        match std::mem::take(&mut self.left) {
+            Left::All | Left::Entries(_) => None,
+            Left::Bytes(n_bytes) => Some(n_bytes),
+        }
+    }
+
+    /// Forgets that turns were taken back: requests have shown what was left.
+    pub fn forget_roll_back(&mut self) {
+        self.left = Left::All;
     }
 
     /// What closes the list behind the items of the last view.
@@ -240,6 +272,7 @@ impl Transcript {
         self.entries.truncate(cut);
         self.n_looked_at = self.n_looked_at.min(cut);
         self.recount();
+        self.left = Left::Entries(cut);
         true
     }
 
@@ -247,6 +280,7 @@ impl Transcript {
     pub fn clear(&mut self) {
         self.entries.clear();
         self.n_looked_at = 0;
+        self.left = Left::All;
         self.begin_rendering(self.rendering.view);
         self.recount();
     }

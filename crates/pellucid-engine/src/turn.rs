@@ -509,7 +509,7 @@ impl Turn {
             }
             ReplyEvent::ServerModel(model) => self.rerouted(model),
             // What goes into a cache is no part of what fills the window; the session notes it.
-            ReplyEvent::Created | ReplyEvent::CacheWritten(_) => Vec::new(),
+            ReplyEvent::Created | ReplyEvent::CacheWritten(_) | ReplyEvent::CacheReadUnknown => Vec::new(),
         }
     }
 

@@ -34,6 +34,8 @@ pub struct Decoder {
     said: Said,
     calls: Calls,
     usage: Option<TokenUsage>,
+    /// Whether these figures say how much came from a cache.
+    tells_cache: bool,
     held: Held,
 }
 
@@ -113,6 +115,7 @@ impl Decoder {
             }
         }
         if let Some(usage) = chunk.usage {
+            self.tells_cache = usage.prompt_tokens_details.as_ref().is_some_and(|it| it.cached_tokens.is_some());
             self.usage = Some(usage.into());
             if self.state == State::Stopped {
                 self.complete(events);
@@ -213,6 +216,7 @@ impl Decoder {
     fn complete(&mut self, events: &mut impl Extend<ReplyEvent>) {
         self.state = State::Completed;
         let response_id = std::mem::take(&mut self.response_id);
+        events.extend((self.usage.is_some() && !self.tells_cache).then_some(ReplyEvent::CacheReadUnknown));
         events.extend([ReplyEvent::Completed { response_id, usage: self.usage }]);
     }
 }

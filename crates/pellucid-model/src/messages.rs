@@ -231,7 +231,9 @@ impl Decoder {
         self.state = State::Completed;
         let response_id = std::mem::take(&mut self.response_id);
         events.extend(self.usage.written.map(ReplyEvent::CacheWritten));
-        events.extend([ReplyEvent::Completed { response_id, usage: self.usage.total() }]);
+        let usage = self.usage.total();
+        events.extend((usage.is_some() && self.usage.read.is_none()).then_some(ReplyEvent::CacheReadUnknown));
+        events.extend([ReplyEvent::Completed { response_id, usage }]);
     }
 }
 

@@ -48,6 +48,7 @@ use crate::socket::SocketStream;
 use crate::socket::Sockets;
 use crate::socket::Way;
 use crate::sse;
+use crate::transport::Attempts;
 use crate::transport::Transport;
 use crate::transport::with_causes;
 use pellucid_protocol::secret::Secret;
@@ -92,6 +93,8 @@ pub struct Ask {
     pub socket: Option<SocketAsk>,
     /// What [`Model::admit`] gave for it; without one it is let out when it is asked.
     pub ticket: Option<Ticket>,
+    /// Where the attempts to send it are noted.
+    pub attempts: Attempts,
 }
 
 impl Model {
@@ -239,7 +242,7 @@ impl Model {
                 }
                 let mut headers = endpoint.request_headers(&request.headers);
                 let body = compress(*compression, request.body, &mut headers)?;
-                let sent = transport.send(endpoint, &headers, body, ticket).await;
+                let sent = transport.send(endpoint, &headers, body, ticket, &request.attempts).await;
                 let response = sent.map_err(|error| overflow::recognised(endpoint.wire(), error))?;
                 let events = response_headers::events(response.headers());
                 let content_type = response.headers().get(CONTENT_TYPE).map(HeaderValue::as_bytes);
@@ -291,7 +294,7 @@ impl Model {
         let endpoint = usable(endpoint)?.for_compaction()?;
         let mut headers = endpoint.request_headers(&request.headers);
         headers.insert(ACCEPT, HeaderValue::from_static("*/*"));
-        let response = match transport.send(&endpoint, &headers, request.body, &ticket).await {
+        let response = match transport.send(&endpoint, &headers, request.body, &ticket, &request.attempts).await {
             Ok(response) => response,
             Err(error) => {
                 ticket.refund();
@@ -356,7 +359,8 @@ impl Model {
         headers.insert(ACCEPT, HeaderValue::from_static("application/json"));
         // A text has at least one token.
         let ticket = self.admit(texts.len() as u64)?;
-        let response = transport.send(&endpoint, &headers, vec![embeddings::body(model, texts)], &ticket).await?;
+        let body = vec![embeddings::body(model, texts)];
+        let response = transport.send(&endpoint, &headers, body, &ticket, &Attempts::default()).await?;
         let body = read_whole(response, endpoint.idle_timeout()).await?;
         embeddings::vectors(&body, texts.len()).map_err(|error| ReplyError::new(ReplyErrorKind::InvalidRequest, error))
     }

@@ -53,7 +53,7 @@ impl Decoder {
         }
         self.is_appendable = payload.kind == "response.done";
         match payload.event() {
-            Ok(event) => events.extend(event),
+            Ok(told) => events.extend(told.into_iter().flatten()),
             Err(error) => self.failure = Some(error),
         }
     }
@@ -93,7 +93,7 @@ struct Payload<'a> {
 }
 
 impl Payload<'_> {
-    fn event(self) -> Result<Option<ReplyEvent>, ReplyError> {
+    fn event(self) -> Result<[Option<ReplyEvent>; 2], ReplyError> {
         let event = match &*self.kind {
             "response.created" => self.response.map(|_| ReplyEvent::Created),
             "response.output_item.added" => self.item().filter(|item| *item != Item::Other).map(ReplyEvent::ItemAdded),
@@ -111,18 +111,21 @@ impl Payload<'_> {
                 .zip(self.content_index)
                 .map(|(delta, content_index)| ReplyEvent::RawReasoningDelta { delta, content_index }),
             "response.completed" => match self.response {
-                Some(response) => Some(parse_response::<Completed>(response)?.into()),
+                Some(response) => {
+                    let Completed { id, usage } = parse_response(response)?;
+                    return Ok(completed(id, usage));
+                }
                 None => None,
             },
-            "response.done" => match self.response {
-                Some(response) => Some(parse_response::<Done>(response)?.into()),
-                None => Some(Done::default().into()),
-            },
+            "response.done" => {
+                let Done { id, usage } = self.response.map(parse_response).transpose()?.unwrap_or_default();
+                return Ok(completed(id.unwrap_or_default(), usage));
+            }
             "response.failed" => return Err(failed(self.response)),
             "response.incomplete" => return Err(incomplete(self.response)),
             _ => None,
         };
-        Ok(event)
+        Ok([event, None])
     }
 
     fn item(&self) -> Option<Item> {
@@ -197,16 +200,11 @@ struct OutputDetails {
     reasoning_tokens: i64,
 }
 
-impl From<Completed> for ReplyEvent {
-    fn from(response: Completed) -> Self {
-        Self::Completed { response_id: response.id, usage: response.usage.map(Into::into) }
-    }
-}
-
-impl From<Done> for ReplyEvent {
-    fn from(response: Done) -> Self {
-        Self::Completed { response_id: response.id.unwrap_or_default(), usage: response.usage.map(Into::into) }
-    }
+/// The end of a reply, and before it what its figures do not say.
+fn completed(response_id: String, usage: Option<Usage>) -> [Option<ReplyEvent>; 2] {
+    let is_untold = usage.as_ref().is_some_and(|usage| usage.input_tokens_details.is_none());
+    let usage = usage.map(Into::into);
+    [is_untold.then_some(ReplyEvent::CacheReadUnknown), Some(ReplyEvent::Completed { response_id, usage })]
 }
 
 impl From<Usage> for TokenUsage {

@@ -126,6 +126,7 @@ impl Transport {
         headers: &HeaderMap,
         body: Vec<Bytes>,
         ticket: &Ticket,
+        attempts: &Attempts,
     ) -> Result<Response, ReplyError> {
         let client = self.client(endpoint)?;
         self.drained(endpoint.url()).await;
@@ -133,7 +134,7 @@ impl Transport {
         let mut backoff = Backoff::new(self.shared.backoff_base);
         let mut n_retries = 0;
         loop {
-            let attempt = self.attempt(client, endpoint, headers.clone(), body.clone()).await;
+            let attempt = self.attempt(client, endpoint, headers.clone(), body.clone(), attempts).await;
             let (error, helps) = match attempt {
                 Ok(response) => return Ok(response),
                 Err(Failed::Final(error)) => (error, false),
@@ -157,13 +158,16 @@ impl Transport {
         endpoint: &Endpoint,
         headers: HeaderMap,
         body: Segments,
+        attempts: &Attempts,
     ) -> Result<Response, Failed> {
         let mut request = reqwest::Request::new(http::Method::POST, endpoint.url().clone());
         *request.headers_mut() = headers;
         *request.body_mut() = Some(reqwest::Body::wrap(body));
         // A server that accepts a request and then says nothing is as silent as one in mid-stream, so
         // the same limit holds, and the same rules for asking again.
-        let Ok(sent) = timeout(endpoint.idle_timeout(), client.execute(request)).await else {
+        let sent = timeout(endpoint.idle_timeout(), client.execute(request)).await;
+        attempts.note(sent.as_ref().ok().and_then(|sent| sent.as_ref().ok()).map(Response::status));
+        let Ok(sent) = sent else {
             return Err(Failed::Final(ReplyError::stream("idle timeout waiting for SSE")));
         };
         let response = sent.map_err(|error| {
@@ -328,6 +332,24 @@ fn builder() -> reqwest::ClientBuilder {
 
 fn build(builder: reqwest::ClientBuilder) -> Result<Client, String> {
     builder.build().map_err(|error| format!("could not set HTTP up: {}", with_causes(&error)))
+}
+
+/// The attempts to send a request: the status that each brought, in order. Clones are the same list.
+#[derive(Debug, Clone, Default)]
+pub struct Attempts {
+    statuses: Arc<Mutex<Vec<Option<u16>>>>,
+}
+
+impl Attempts {
+    /// The statuses so far; none for an attempt that brought no response.
+    pub fn statuses(&self) -> Vec<Option<u16>> {
+        self.statuses.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    fn note(&self, status: Option<http::StatusCode>) {
+        let status = status.map(|status| status.as_u16());
+        self.statuses.lock().unwrap_or_else(PoisonError::into_inner).push(status);
+    }
 }
 
 /// A request that brought no reply.

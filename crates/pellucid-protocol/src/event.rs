@@ -14,6 +14,8 @@ use serde_json::Value;
 use crate::agent::AgentStatus;
 use crate::approval::ApplyPatchApprovalRequest;
 use crate::approval::ExecApprovalRequest;
+use crate::cache::CacheChange;
+use crate::cache::CacheVerdict;
 use crate::change::PatchApplyBegin;
 use crate::change::PatchApplyEnd;
 use crate::dynamic_tool::DynamicToolCall;
@@ -160,9 +162,9 @@ pub enum EventMessage {
     },
     /// What the request that is being sent is made of. Ours alone; only for faces that ask for it.
     ContextReport(ContextReport),
-    /// Where that request parts from the one before. Ours alone; only for faces that ask for it.
+    /// Where that request differs from the one before. Ours alone; only for faces that ask for it.
     ContextCacheBreak(CacheBreak),
-    /// Where the first request of a session that goes on parts from its last one. Ours alone; for people.
+    /// Where the first request of a resumed session differs from its last one. Ours alone; for people.
     ContextResumeCost(CacheBreak),
     /// Text of a reply that broke off before its message was complete. Ours alone.
     ContextCutOff {
@@ -184,6 +186,8 @@ pub enum EventMessage {
         request: UsageSplit,
         /// All requests of the session that its record knows.
         session: UsageSplit,
+        /// What came of the provider's cache.
+        cache: CacheVerdict,
     },
     /// Something that the model does not see. Ours alone; only for faces that ask for it.
     ContextOmission {
@@ -629,21 +633,24 @@ pub struct ContextReport {
     pub parts: Vec<ContextPart>,
 }
 
-/// Where a request parts from the one before.
+/// Where a request differs from what the model read of the one before.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CacheBreak {
-    /// The first byte that differs.
+    /// The byte of the body that the difference begins at.
     pub first_byte: usize,
-    /// The part it belongs to.
+    /// The part that was added, removed, changed or moved; the first one that is read.
     pub part: String,
-    /// The tokens that are paid for anew, estimated.
+    /// The tokens that are paid for again, estimated: from that part to the end, in the order of reading.
     pub tokens_rebilled: usize,
-    /// The bytes of the source that it belongs to, from the first to behind the last.
+    /// The bytes of that part in the body, from the first to behind the last. None if it was removed.
     pub span: (usize, usize),
-    /// That source.
+    /// Where that part comes from.
     pub source: String,
     /// Why, in a word.
     pub cause: String,
+    /// Everything that was added, removed, changed or moved.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub changes: Vec<CacheChange>,
 }
 
 /// A part of a request.

@@ -9,6 +9,7 @@
 
 pub mod agent;
 pub mod approval;
+pub mod cache;
 pub mod call;
 pub mod change;
 pub mod dynamic_tool;

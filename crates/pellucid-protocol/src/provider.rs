@@ -1,6 +1,7 @@
 //! Where models are reached: one provider, as the configuration describes it.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use serde::Deserialize;
 use serde::Serialize;
@@ -34,6 +35,12 @@ pub struct Provider {
     /// How many tokens an answer may have, for wires that must be told.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_output_tokens: Option<u64>,
+    /// The order in which the model reads a request, where it is not the wire's own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cache_order: Option<Vec<ReadSection>>,
+    /// For how many seconds the provider keeps what it has read, where that is not the wire's own figure.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cache_seconds: Option<u64>,
     /// Parameters appended to every address.
     #[serde(default)]
     pub query_params: Option<BTreeMap<String, String>>,
@@ -88,7 +95,51 @@ word_enum! {
     }
 }
 
+word_enum! {
+    /// What a model reads of a request.
+    ReadSection {
+        /// The schema of the answer.
+        Schema = "schema",
+        /// The tools, one by one.
+        Tools = "tools",
+        /// The instructions, or the system message.
+        Instructions = "instructions",
+        /// The conversation: items, or messages.
+        Items = "items",
+        /// Effort, verbosity and all other settings.
+        Settings = "settings",
+    }
+}
+
+impl WireApi {
+    /// The order in which models behind this wire read a request. What is not named is not read as text.
+    pub const fn reading_order(self) -> &'static [ReadSection] {
+        match self {
+            Self::Responses => &[ReadSection::Schema, ReadSection::Tools, ReadSection::Instructions, ReadSection::Items],
+            Self::Chat | Self::Messages => &[ReadSection::Tools, ReadSection::Instructions, ReadSection::Items],
+        }
+    }
+
+    /// For how many seconds providers of this wire keep what they have read; absent where they differ.
+    pub const fn cache_seconds(self) -> Option<u64> {
+        match self {
+            Self::Responses | Self::Messages => Some(300),
+            Self::Chat => None,
+        }
+    }
+}
+
 impl Provider {
+    /// The order in which its models read a request.
+    pub fn reading_order(&self) -> &[ReadSection] {
+        self.cache_order.as_deref().unwrap_or_else(|| self.wire_api.reading_order())
+    }
+
+    /// How long it keeps what it has read, where that is known.
+    pub fn cache_kept(&self) -> Option<Duration> {
+        self.cache_seconds.or(self.wire_api.cache_seconds()).map(Duration::from_secs)
+    }
+
     /// Retries before a stream begins, with default and cap.
     pub fn request_retries(&self) -> u64 {
         self.request_max_retries.unwrap_or(4).min(100)

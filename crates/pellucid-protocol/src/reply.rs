@@ -50,6 +50,8 @@ pub enum ReplyEvent {
     TurnState(String),
     /// Tokens of the request that went into the provider's cache, where the wire tells.
     CacheWritten(i64),
+    /// The server's usage figures do not say how much came from a cache; none that they name is no figure.
+    CacheReadUnknown,
     /// The reply is complete; nothing follows.
     Completed {
         /// The server's id of the response.

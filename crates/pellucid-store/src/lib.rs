@@ -13,7 +13,7 @@
 //! - [`read`], [`lines`]: reading a file back, whatever state it is in, from either end
 //! - [`copy`]: copying one
 //! - [`summary`], [`query`], [`index`]: lists of sessions
-//! - [`requests`]: what was sent
+//! - [`requests`], [`moment`]: what was sent, and when
 //! - [`redact`], [`fsck`]: before a session leaves the machine, and whether all is whole
 //! - [`side`]: what is known of a session beside its file
 //!
@@ -27,6 +27,7 @@ pub mod find;
 pub mod fsck;
 pub mod index;
 pub mod lines;
+pub mod moment;
 pub mod name;
 pub mod names;
 pub mod query;

@@ -18,6 +18,7 @@ use pellucid_engine::report::Status;
 use pellucid_engine::report::fate_text;
 use pellucid_engine::report::why_text;
 use pellucid_exec::sandbox::Backend;
+use pellucid_protocol::cache::CacheChange;
 use pellucid_protocol::usage::UsageSplit;
 use pellucid_tokens::Exact;
 use serde_json::json;
@@ -184,15 +185,29 @@ pub fn usage_text(usage: &UsageSplit) -> String {
 /// How the request continues the one before, which is what providers cache.
 fn continuity_line(continuity: &Continuity) -> String {
     let (kept, of) = (number(continuity.kept_bytes), number(continuity.previous_bytes));
-    match &continuity.broken {
-        None => format!("extends the request before: all {of} bytes kept\n"),
+    let mut text = match &continuity.broken {
+        None if continuity.is_shortened => {
+            format!("shortens the request before: {kept} of the {of} bytes that the model read of it are kept\n")
+        }
+        None => format!("extends the request before: all {of} bytes that the model read of it are kept\n"),
         Some(broken) => format!(
-            "parts from the request before at byte {kept} of {of}, in {} ({}); about {} tokens are paid for anew\n",
+            "differs from the request before, in {} ({}): {kept} of the {of} bytes that the model read of it are kept; about {} tokens are paid for again\n",
             broken.part,
             broken.cause.as_str(),
             number(broken.tokens_rebilled)
         ),
+    };
+    for change in &continuity.changes {
+        text += &format!("  {}\n", change_text(change));
     }
+    text
+}
+
+/// A part that is not as it was, for people.
+pub fn change_text(change: &CacheChange) -> String {
+    let source = if change.source.is_empty() { String::new() } else { format!(", from {}", change.source) };
+    let unread = if change.is_read { "" } else { " (taken as not read by the model)" };
+    format!("{}: {}{source}{unread}", change.how, change.part)
 }
 
 /// What was said again so far, and what that cost.

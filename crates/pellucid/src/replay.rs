@@ -9,6 +9,8 @@ use pellucid_agent::replay::Child;
 use pellucid_agent::replay::Outcome;
 use pellucid_agent::replay::Replay;
 use pellucid_agent::replay::Verdict;
+use pellucid_protocol::cache::CacheChangeKind;
+use pellucid_protocol::cache::CacheVerdict;
 use pellucid_protocol::event::CacheBreak;
 use pellucid_store::name::ARCHIVED;
 use pellucid_store::name::SESSIONS;
@@ -102,14 +104,27 @@ fn child_line(child: &Child) -> String {
     own + &replay.children.iter().map(child_line).collect::<String>()
 }
 
-/// Where a request parts from the one before, for people.
+/// Where a request differs from the one before, for people.
 pub fn cache_break_text(broken: &CacheBreak) -> String {
-    let CacheBreak { first_byte, part, tokens_rebilled, source, cause, .. } = broken;
-    let (byte, tokens) = (number(*first_byte), number(*tokens_rebilled));
+    let CacheBreak { part, tokens_rebilled, source, cause, changes, .. } = broken;
+    let how = changes.iter().find(|change| change.part == *part).map_or(CacheChangeKind::Changed, |change| change.how);
+    let more = changes.iter().filter(|change| change.is_read && change.part != *part).count();
+    let more = match more {
+        0 => String::new(),
+        1 => " and one more change".to_owned(),
+        n => format!(" and {} more changes", number(n)),
+    };
     let source = if source.is_empty() { String::new() } else { format!(", from {source}") };
+    let tokens = number(*tokens_rebilled);
     format!(
-        "parts from the request before at byte {byte}, in {part}{source} ({cause}); about {tokens} tokens paid for anew"
+        "differs from the request before: {how} {part}{source}{more} ({cause}); about {tokens} tokens are paid for again"
     )
+}
+
+/// What came of the provider's cache, for people.
+pub fn verdict_text(cache: &CacheVerdict) -> String {
+    let cause = cache.cause.as_ref().map_or_else(String::new, |cause| format!(" ({cause})"));
+    format!("{}{cause}", cache.verdict)
 }
 
 fn line(n: usize, outcome: &Outcome) -> String {

@@ -268,7 +268,7 @@ impl Asker {
         let (model, headers, failure) = (self.model.clone(), self.headers.clone(), self.failure.clone());
         async move {
             let ticket = Some(ticket.map_err(|error| failure.note(error))?);
-            let ask = Ask { body, headers, socket: None, ticket };
+            let ask = Ask { body, headers, ticket, ..Ask::default() };
             last_said(&model, ask, &failure, |response_id, usage| {
                 if let Some((asked, n)) = noted {
                     asked.answered(n, response_id, usage);

@@ -5,21 +5,34 @@ use std::path::Path;
 
 use pellucid_engine::continuity::Recorded;
 use pellucid_protocol::usage::UsageSplit;
+use pellucid_store::moment::Moment;
 use pellucid_store::name;
 use pellucid_store::read::SessionFile;
 use pellucid_store::requests::chain::Chain;
 use pellucid_store::requests::entry::Entry;
+use pellucid_store::requests::entry::Link;
 use pellucid_store::requests::entry::Purpose;
 use pellucid_store::requests::entry::Request;
 use pellucid_store::requests::parts::Parts;
 
 use super::frame;
 
+/// The last request that asked for an answer.
+#[derive(Debug)]
+pub(crate) struct LastRequest {
+    /// Enough of it to say how the next one continues it.
+    pub sent: Recorded,
+    /// When it was sent.
+    pub sent_at: Option<Moment>,
+    /// How many tokens the provider counted in it.
+    pub tokens: Option<i64>,
+}
+
 /// What a session did before.
 #[derive(Debug)]
 pub(crate) struct Before {
     /// The last request that asked for an answer; absent if there is none, or it cannot be told.
-    pub request: Option<Recorded>,
+    pub request: Option<LastRequest>,
     /// What all requests cost.
     pub usage: UsageSplit,
 }
@@ -50,25 +63,35 @@ impl Before {
     }
 }
 
-fn last_request(home: &Path, chain: &Chain) -> Option<Recorded> {
+fn last_request(home: &Path, chain: &Chain) -> Option<LastRequest> {
     if chain.broken.is_some() || chain.is_redacted {
         return None;
     }
-    let mut marks: Vec<(u64, usize, String)> = Vec::new();
+    let mut marks: Vec<(usize, usize, String)> = Vec::new();
     let mut last: Option<&Request> = None;
+    let (mut n_last, mut sent_at, mut tokens) = (None, None, None);
     for link in &chain.links {
         match &link.entry {
             Entry::Opened(_) => marks.clear(),
             Entry::Request(request) if request.purpose == Purpose::Answer => {
                 let n_before = marks.last().map_or(0, |(n_items, ..)| *n_items);
-                let added = request.marks.iter().map(|(n, end, mark)| (*n, usize::try_from(*end).ok(), mark));
-                let added: Vec<_> = added.filter_map(|(n, end, mark)| Some((n, end?, mark.clone()))).collect();
+                let count = |number: &u64| usize::try_from(*number).ok();
+                let added = request.marks.iter().map(|(n, end, mark)| Some((count(n)?, count(end)?, mark.clone())));
+                let added: Vec<_> = added.flatten().collect();
                 // A request that does not extend the one before has marks from its first item on.
                 if added.first().is_some_and(|(n_items, ..)| *n_items <= n_before) {
                     marks.clear();
                 }
                 marks.extend(added);
                 last = Some(request);
+                tokens = None;
+                (n_last, sent_at) = (Some(link.n), moment(link, request));
+            }
+            Entry::Request(request) if request.purpose == Purpose::AnswerAgain => {
+                (n_last, sent_at) = (Some(link.n), moment(link, request));
+            }
+            Entry::Reply(reply) if Some(reply.request) == n_last => {
+                tokens = reply.usage.map(|usage| usage.input_tokens);
             }
             _ => {}
         }
@@ -79,5 +102,10 @@ fn last_request(home: &Path, chain: &Chain) -> Option<Recorded> {
         _ => None,
     })?;
     let frame = frame(recorded, &Parts::new(home)).ok()?;
-    Some(Recorded { frame, marks: marks.into_iter().map(|(_, end, mark)| (end, mark)).collect() })
+    Some(LastRequest { sent: Recorded { frame, marks }, sent_at, tokens })
+}
+
+/// When a request was sent. Older records tell only when its line was written.
+fn moment(link: &Link, request: &Request) -> Option<Moment> {
+    Moment::parse(request.sent_at.as_ref().unwrap_or(&link.timestamp))
 }

@@ -34,17 +34,18 @@ impl Session {
             Attempt::First | Attempt::Again => None,
         };
         self.log_origins();
+        let sent_at = self.cache.sends(None);
         let Some(last) = &self.last else {
             return;
         };
         if let (Some(account), Some((sent, at))) = (&last.account, self.log.sent()) {
             match attempt {
                 Attempt::First => {
-                    sent.request(at, turn, Purpose::Answer, &last.frame, account, cache_break);
+                    sent.request(at, turn, Purpose::Answer, &last.frame, account, cache_break, sent_at);
                 }
                 Attempt::Again => {
                     let account = Account { marks: Vec::new(), ..account.clone() };
-                    sent.request(at, turn, Purpose::AnswerAgain, &last.frame, &account, None);
+                    sent.request(at, turn, Purpose::AnswerAgain, &last.frame, &account, None, sent_at);
                 }
             }
         }
@@ -78,10 +79,10 @@ impl Session {
         let rows = self.transcript.rendered();
         let account = self.log.is_recording().then(|| self.ledger.account(frame, &request, rows, items));
         let continuity = self.continuity(frame, &request, divergence);
+        self.cache.next_request();
         let known = self.last.as_ref().zip(continuity.as_ref()).and_then(|(last, continuity)| {
             let step = Step {
                 sent: &last.sent,
-                n_items_sent: last.n_items,
                 frame,
                 continuity,
                 items: self.transcript.rendered(),
@@ -90,10 +91,11 @@ impl Session {
             Some(Known { number: self.n_requests, bytes: known_bytes, n_returned })
         });
         self.n_requests += 1;
+        let n_items = self.transcript.rendered().len();
         self.previous = self.last.replace(LastRequest {
             frame: frame.clone(),
-            n_items: self.transcript.rendered().len(),
-            sent: Sent::new(frame, self.transcript.shown_len()),
+            n_items,
+            sent: Sent::new(frame, self.transcript.shown_len(), n_items),
             continuity,
             account,
             known,

@@ -2,8 +2,6 @@
 
 use pellucid_engine::transcript::Divergence;
 use pellucid_protocol::event::CacheBreak;
-use pellucid_protocol::reply::ReplyEvent;
-use pellucid_protocol::usage::UsageSplit;
 
 use super::*;
 use crate::replay::Before;
@@ -23,18 +21,26 @@ impl Session {
         let before = self.restored_from.take().filter(|_| is_told);
         let home = &self.setup.sources.config.folders.home;
         let before = before.and_then(|file| Before::read(home, &file, reader));
-        if let Some(before) = &before {
+        let recorded = before.and_then(|before| {
             self.spent.add(&before.usage);
+            before.request
+        });
+        if let Some(recorded) = &recorded {
+            self.cache.recall(recorded);
         }
-        let mut continuity = match (&self.last, before.and_then(|before| before.request)) {
-            (Some(last), _) => Some(last.sent.continued_by(frame, divergence)),
-            (None, recorded) => recorded.map(|recorded| recorded.continued_by(frame, request)),
+        let left = self.transcript.take_left();
+        let next = Next {
+            frame,
+            request,
+            items: self.transcript.rendered(),
+            order: self.setup.provider.reading_order(),
+            left,
+            cause: self.cause.take(),
         };
-        let broken = continuity.as_mut().and_then(|it| it.broken.as_mut()).filter(|it| it.cause == Cause::Items);
-        if let (Some(broken), Some(cause)) = (broken, self.cause.take()) {
-            broken.cause = cause;
+        match (&self.last, recorded) {
+            (Some(last), _) => last.sent.continued_by(&next, divergence),
+            (None, recorded) => recorded?.sent.continued_by(&next),
         }
-        continuity
     }
 
     /// The wire that it speaks.
@@ -70,38 +76,15 @@ impl Session {
         self.spent
     }
 
-    /// Notes what an answer cost: in the record, and for faces that ask for it.
-    pub(crate) fn note_reply(&mut self, event: &ReplyEvent) -> Option<EventMessage> {
-        match event {
-            ReplyEvent::CacheWritten(tokens) => {
-                self.cache_write = Some(*tokens);
-                None
-            }
-            ReplyEvent::Completed { response_id, usage } => {
-                let cache_write = self.cache_write.take();
-                if let Some((sent, _)) = self.log.sent() {
-                    sent.reply(response_id, *usage, cache_write);
-                }
-                let request = UsageSplit::new(usage.as_ref()?, cache_write);
-                self.spent.add(&request);
-                let event = EventMessage::ContextUsage { request, session: self.spent };
-                self.setup.context_events.then_some(event)
-            }
-            _ => None,
-        }
-    }
-
-    /// Where the last request parts from the one before, if it does.
+    /// Where the last request differs from the one before, if it does.
     pub(super) fn cache_break(&self) -> Option<CacheBreak> {
-        self.last.as_ref()?.continuity.as_ref()?.broken.as_ref()?;
-        cache_break(&self.report()?)
+        cache_break(self.last.as_ref()?.continuity.as_ref()?)
     }
 
-    /// What the first request of a session that goes on pays for anew, because something is not as it was. Another model
-    /// is told of already.
+    /// What the first request of a session that goes on pays for again, because something is not as it was.
     fn resume_cost(&self) -> Option<CacheBreak> {
         let is_first = self.n_requests == 1;
-        self.cache_break().filter(|broken| is_first && broken.cause != Cause::Model.as_str())
+        self.cache_break().filter(|_| is_first)
     }
 
     /// What faces that ask for it are told of the last request. What the first context leaves out
@@ -120,7 +103,7 @@ impl Session {
             why: why_text(&omission.why),
             bytes: omission.why.bytes(),
         });
-        let broken = cache_break(&report).map(EventMessage::ContextCacheBreak);
+        let broken = self.cache_break().map(EventMessage::ContextCacheBreak);
         let facts = &self.setup.gathered.facts;
         let injected = if is_first { facts.injection.collect(facts.prompt_mode).injected } else { Vec::new() };
         let injected = injected
@@ -130,18 +113,16 @@ impl Session {
     }
 }
 
-/// Where the request of a report parts from the one before, with the source that the byte belongs to.
-fn cache_break(report: &Report) -> Option<CacheBreak> {
-    let broken = report.continuity.as_ref()?.broken.as_ref()?;
-    let row = report.row_at(broken.first_byte);
+/// Where a request differs from the one before, if it does.
+pub(super) fn cache_break(continuity: &Continuity) -> Option<CacheBreak> {
+    let broken = continuity.broken.as_ref()?;
     Some(CacheBreak {
         first_byte: broken.first_byte,
-        part: row.map_or(&broken.part, |row| &row.part).to_string(),
+        part: broken.part.to_string(),
         tokens_rebilled: broken.tokens_rebilled,
-        span: row.map_or((broken.first_byte, broken.first_byte), |row| (row.start, row.start + row.bytes)),
-        source: row.map_or_else(String::new, |row| {
-            format!("{} {}", row.origin.kind(), row.origin.detail()).trim_end().to_owned()
-        }),
+        span: (broken.first_byte, broken.first_byte + broken.part_bytes),
+        source: broken.source.clone(),
         cause: broken.cause.as_str().to_owned(),
+        changes: continuity.changes.clone(),
     })
 }

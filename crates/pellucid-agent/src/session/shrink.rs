@@ -243,6 +243,9 @@ impl Session {
     ) {
         self.log_origins();
         let by = self.summarised_by();
+        let continuity = self.summary_continuity(frame, request);
+        let cache_break = continuity.as_ref().and_then(shown::cache_break);
+        let sent_at = self.cache.sends(Some(continuity));
         let Some((sent, at)) = self.log.sent().filter(|(sent, _)| sent.is_open()) else {
             return;
         };
@@ -261,6 +264,6 @@ impl Session {
             SummarisedBy::Model => compaction.items_with_prompt().n_items(),
         };
         let account = Account { bytes, body, n_items, marks: Vec::new() };
-        sent.request(at, turn, purpose, frame, &account, None);
+        sent.request(at, turn, purpose, frame, &account, cache_break, sent_at);
     }
 }

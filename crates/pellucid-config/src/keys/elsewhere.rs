@@ -12,6 +12,7 @@ use super::table::unless;
 use crate::config::CredentialStore;
 use crate::config::LoginMethod;
 use pellucid_protocol::provider::DeveloperRole;
+use pellucid_protocol::provider::ReadSection;
 use pellucid_protocol::provider::WireApi;
 
 const TELEMETRY: &str = "Pellucid sends no telemetry";
@@ -59,6 +60,20 @@ pub(super) const PROVIDERS: Section = Section {
             Kind::COUNT,
             "an eighth of the window, at least 4096, at most 32000",
             "How many tokens an answer may have on the wire `messages`, which must be told.",
+        ),
+        top(
+            ACCEPTED,
+            "model_providers.<id>.cache_order",
+            Kind::List(&Kind::words(ReadSection::WORDS)),
+            "the wire's: `schema`, `tools`, `instructions`, `items` on `responses`; `tools`, `instructions`, `items` on `chat` and `messages`",
+            "The order in which the provider's models read a request, which decides what a change costs. What is not named is taken as not read. See `docs/providers.md`.",
+        ),
+        top(
+            ACCEPTED,
+            "model_providers.<id>.cache_seconds",
+            Kind::COUNT,
+            "300 on `responses` and `messages`; not known on `chat`",
+            "How long the provider keeps what it has read. A prefix that is not read from the cache after a longer pause is called expired, else missed.",
         ),
         top(
             ACCEPTED,

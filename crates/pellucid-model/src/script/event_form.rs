@@ -36,6 +36,7 @@ pub(crate) enum EventForm {
     ReasoningIncluded,
     TurnState(String),
     CacheWritten(i64),
+    CacheReadUnknown,
     Completed {
         id: String,
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -96,6 +97,7 @@ impl From<ReplyEvent> for EventForm {
             ReplyEvent::ReasoningIncluded => Self::ReasoningIncluded,
             ReplyEvent::TurnState(state) => Self::TurnState(state),
             ReplyEvent::CacheWritten(tokens) => Self::CacheWritten(tokens),
+            ReplyEvent::CacheReadUnknown => Self::CacheReadUnknown,
             ReplyEvent::Completed { response_id, usage } => Self::Completed { id: response_id, usage },
         }
     }
@@ -116,6 +118,7 @@ impl From<EventForm> for ReplyEvent {
             EventForm::ReasoningIncluded => Self::ReasoningIncluded,
             EventForm::TurnState(state) => Self::TurnState(state),
             EventForm::CacheWritten(tokens) => Self::CacheWritten(tokens),
+            EventForm::CacheReadUnknown => Self::CacheReadUnknown,
             EventForm::Completed { id, usage } => Self::Completed { response_id: id, usage },
         }
     }

@@ -49,6 +49,7 @@ fn ask(turn: &str, number: u64, items: &str, known: Option<Known>) -> Ask {
             known,
             wants_timings: false,
         }),
+        ..Ask::default()
     }
 }
 

@@ -4,9 +4,11 @@
 //! where the next one does not fit. That lines are missing at the end shows only to those who know
 //! the hash of a later line: the *anchor*, which [`Chain::anchor`] gives.
 
+use std::collections::BTreeMap;
 use std::io;
 use std::path::Path;
 
+use pellucid_protocol::cache::CacheVerdict;
 use pellucid_protocol::event::CacheBreak;
 use pellucid_protocol::usage::UsageSplit;
 use sha2::Digest;
@@ -111,7 +113,21 @@ impl Chain {
         usage
     }
 
-    /// The requests that part from the one before.
+    /// What came of the provider's cache for every request, in order: as its reply says, or unknown if none came.
+    pub fn verdicts(&self) -> Vec<(&Request, CacheVerdict)> {
+        let replies = self.links.iter().filter_map(|link| match &link.entry {
+            Entry::Reply(reply) => Some((reply.request, reply.cache.as_ref()?)),
+            _ => None,
+        });
+        let replies: BTreeMap<u64, &CacheVerdict> = replies.collect();
+        let requests = self.links.iter().filter_map(|link| match &link.entry {
+            Entry::Request(request) => Some((link.n, request.as_ref())),
+            _ => None,
+        });
+        requests.map(|(n, request)| (request, replies.get(&n).map_or_else(CacheVerdict::unknown, |it| (*it).clone()))).collect()
+    }
+
+    /// The requests that differ from the one before.
     pub fn cache_breaks(&self) -> impl Iterator<Item = (&Request, &CacheBreak)> {
         self.links.iter().filter_map(|link| match &link.entry {
             Entry::Request(request) => Some((request.as_ref(), request.cache_break.as_ref()?)),
@@ -164,7 +180,7 @@ mod tests {
     fn write(home: &Workspace, n_lines: u64) {
         let mut log = RequestLog::new(home.root(), Path::new(SESSION));
         for request in 0..n_lines {
-            let n = log.write(Entry::Reply(Reply { request, response_id: None, usage: None, cache_write: None }));
+            let n = log.write(Entry::Reply(Box::new(Reply { request, ..Reply::default() })));
             assert!(n.is_some(), "{:?}", log.failure());
         }
     }
@@ -214,7 +230,7 @@ mod tests {
         let home = Workspace::new("//- requests\nin the way\n");
         let mut log = RequestLog::new(home.root(), Path::new(SESSION));
         assert_eq!(
-            log.write(Entry::Reply(Reply { request: 0, response_id: None, usage: None, cache_write: None })),
+            log.write(Entry::Reply(Box::default())),
             None
         );
         assert!(log.failure().is_some_and(|failure| failure.contains("requests-2026-01-02")));

@@ -1,5 +1,6 @@
 //! What a line of a requests file says.
 
+use pellucid_protocol::cache::CacheVerdict;
 use pellucid_protocol::event::CacheBreak;
 use pellucid_protocol::settings::TruncationPolicy;
 use pellucid_protocol::usage::TokenUsage;
@@ -36,8 +37,8 @@ pub enum Entry {
     Frame(Frame),
     /// A request was sent.
     Request(Box<Request>),
-    /// A request was answered.
-    Reply(Reply),
+    /// A request was answered, or failed.
+    Reply(Box<Reply>),
     /// A summary took the place of the history; this is what it was made into.
     Rebuilt(Rebuilt),
     /// An item that requests have and the session file does not.
@@ -204,9 +205,12 @@ pub struct Request {
     /// SHA-256. Only for items that the request before does not have.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub marks: Vec<(u64, u64, String)>,
-    /// Where it parts from the request before, if it does.
+    /// Where it differs from the request before, if it does.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cache_break: Option<CacheBreak>,
+    /// When it was sent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sent_at: Option<String>,
 }
 
 /// What a request asks for.
@@ -243,8 +247,8 @@ pub enum Purpose {
     Vectors,
 }
 
-/// A request was answered.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+/// A request was answered, or failed.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Reply {
     /// The number of the request's line.
     pub request: u64,
@@ -256,6 +260,22 @@ pub struct Reply {
     /// How many tokens went into the provider's cache, where the wire tells.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cache_write: Option<i64>,
+    /// What came of the provider's cache.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cache: Option<CacheVerdict>,
+    /// When the first event of the reply came.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub first_event_at: Option<String>,
+    /// When the reply was complete, or failed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub done_at: Option<String>,
+    /// The HTTP status of every attempt, in order; `null` for one that brought none. Absent where the request did not go
+    /// over HTTP by itself.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub attempts: Vec<Option<u16>>,
+    /// Why there is no answer, in a word, if there is none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub failure: Option<String>,
 }
 
 impl Reply {

@@ -5,6 +5,7 @@
 
 use pellucid_engine::command_line::joined;
 use pellucid_protocol::change::FileChange;
+use pellucid_protocol::cache::CacheVerdict;
 use pellucid_protocol::event::CacheBreak;
 use pellucid_protocol::event::ContextReport;
 use pellucid_protocol::event::EventMessage;
@@ -86,8 +87,8 @@ impl Json {
                 bytes: *bytes,
                 tokens: *tokens,
             }],
-            EventMessage::ContextUsage { request, session } => {
-                vec![Line::ContextUsage { request: *request, session: *session }]
+            EventMessage::ContextUsage { request, session, cache } => {
+                vec![Line::ContextUsage { request: *request, session: *session, cache: cache.clone() }]
             }
             EventMessage::ContextOmission { part, what, why, bytes } => {
                 vec![Line::ContextOmission { part: part.clone(), what: what.clone(), why: why.clone(), bytes: *bytes }]
@@ -336,7 +337,7 @@ enum Line {
     #[serde(rename = "context.document")]
     ContextDocument { path: String, sha256: String, bytes: usize, tokens: usize },
     #[serde(rename = "context.usage")]
-    ContextUsage { request: UsageSplit, session: UsageSplit },
+    ContextUsage { request: UsageSplit, session: UsageSplit, cache: CacheVerdict },
     #[serde(rename = "context.omission")]
     ContextOmission { part: String, what: String, why: String, bytes: u64 },
     #[serde(rename = "context.cut_off")]

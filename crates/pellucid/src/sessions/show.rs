@@ -3,6 +3,7 @@
 use std::path::Path;
 use std::process::ExitCode;
 
+use pellucid_protocol::cache::CacheVerdict;
 use pellucid_protocol::event::CacheBreak;
 use pellucid_protocol::event::EventMessage;
 use pellucid_protocol::item::Item;
@@ -23,6 +24,7 @@ use super::time;
 use crate::args::ShowArgs;
 use crate::context::usage_text;
 use crate::replay::cache_break_text;
+use crate::replay::verdict_text;
 use crate::start::Failure;
 use crate::style;
 
@@ -34,12 +36,15 @@ pub fn run(home: &Path, args: &ShowArgs) -> Result<ExitCode, Failure> {
     if args.json {
         let items: Vec<&Item> = items(&stored).collect();
         let breaks = requests.cache_breaks().map(|(request, broken)| CacheBreakJson { turn: &request.turn, broken });
+        let verdicts = requests.verdicts();
+        let cache = verdicts.iter().map(|(request, cache)| VerdictJson { turn: &request.turn, cache });
         let value = json!({
             "summary": stored.summary,
             "items": items,
             "set_aside": stored.loaded.set_aside,
             "usage": requests.usage(),
             "cache_breaks": breaks.collect::<Vec<_>>(),
+            "cache": cache.collect::<Vec<_>>(),
         });
         return print_data(&format!("{value}\n"));
     }
@@ -52,6 +57,27 @@ struct CacheBreakJson<'a> {
     turn: &'a str,
     #[serde(flatten)]
     broken: &'a CacheBreak,
+}
+
+/// What came of the provider's cache for a request, with the turn that sent it.
+#[derive(Serialize)]
+struct VerdictJson<'a> {
+    turn: &'a str,
+    #[serde(flatten)]
+    cache: &'a CacheVerdict,
+}
+
+/// What came of the provider's cache, counted: `2 cold, 7 extended, 1 broken (tools)`.
+fn verdicts_text(requests: &Chain) -> String {
+    let mut counts: Vec<(String, usize)> = Vec::new();
+    for (_, cache) in requests.verdicts() {
+        let word = verdict_text(&cache);
+        match counts.iter_mut().find(|(counted, _)| *counted == word) {
+            Some((_, n)) => *n += 1,
+            None => counts.push((word, 1)),
+        }
+    }
+    counts.iter().map(|(word, n)| format!("{n} {word}")).collect::<Vec<_>>().join(", ")
 }
 
 /// The record of what the session sent; empty for sessions of other programs.
@@ -90,6 +116,7 @@ fn text(stored: &Stored, requests: &Chain) -> String {
     row("tokens", Some(style::thousands(summary.usage.blended_total())));
     let usage = requests.usage();
     row("spent", (!usage.is_empty()).then(|| usage_text(&usage)));
+    row("cache", Some(verdicts_text(requests)));
     for (request, broken) in requests.cache_breaks() {
         row("cache", Some(format!("turn {} {}", request.turn, cache_break_text(broken))));
     }

@@ -1,0 +1,125 @@
+//! What happened to the parts of a list: added, removed, changed, moved.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use pellucid_protocol::cache::CacheChangeKind;
+
+use crate::reading::Place;
+use crate::reading::ReadPart;
+
+/// A change, with the part as it was and as it is.
+pub(super) type Change<'a> = (CacheChangeKind, Option<&'a ReadPart>, Option<&'a ReadPart>);
+
+/// The first thing that differs.
+pub(super) enum Difference {
+    /// An item.
+    Item {
+        /// Its number, from zero.
+        n: usize,
+        /// Its first byte, from the first byte of the items.
+        at: usize,
+    },
+    /// A part around the items.
+    Part {
+        kind: CacheChangeKind,
+        name: Arc<str>,
+        old: Option<ReadPart>,
+        /// Absent if it was removed.
+        new: Option<ReadPart>,
+        /// Where the difference begins, if there is a place for it.
+        place: Option<Place>,
+    },
+}
+
+impl Difference {
+    pub fn of_item(n: usize, at: usize) -> Self {
+        Self::Item { n, at }
+    }
+
+    pub fn of_model(old: &ReadPart, new: &ReadPart) -> Self {
+        let (kind, name, place) = (CacheChangeKind::Changed, new.name.clone(), Some(new.place));
+        Self::Part { kind, name, old: Some(old.clone()), new: Some(new.clone()), place }
+    }
+
+    /// The change that makes two lists differ behind so many equal parts: what was taken out there, else what was put
+    /// in there, else what has another text, else what moved.
+    pub fn of_parts(old: &[&ReadPart], new: &[&ReadPart], n_same: usize) -> Self {
+        let here = |list: &[&ReadPart]| list.get(n_same).map(|part| part.name.clone());
+        let (old_here, new_here) = (here(old), here(new));
+        let changes = between(old, new);
+        let is_here = |change: &&Change<'_>| match change {
+            (CacheChangeKind::Removed, Some(part), _) => Some(&part.name) == old_here.as_ref(),
+            (_, _, Some(part)) => Some(&part.name) == new_here.as_ref(),
+            _ => false,
+        };
+        let moved = |change: &&Change<'_>| change.0 == CacheChangeKind::Moved;
+        let change = changes.iter().find(is_here).or_else(|| changes.iter().find(moved)).or(changes.first());
+        let place = new.get(n_same).map(|part| part.place);
+        let behind = n_same.checked_sub(1).and_then(|n| new.get(n)).map(|part| part.place.after(part.text.len()));
+        let (kind, was, is) = change.copied().unwrap_or((CacheChangeKind::Changed, None, None));
+        let name = is.or(was).map_or_else(|| "".into(), |part| part.name.clone());
+        let place = if kind == CacheChangeKind::Removed { place.or(behind) } else { is.map(|part| part.place) };
+        Self::Part { kind, name, old: was.cloned(), new: is.cloned(), place }
+    }
+}
+
+/// What happened between two lists: what was removed in the order that it had, then all else in the order that it has.
+pub(super) fn between<'a>(old: &[&'a ReadPart], new: &[&'a ReadPart]) -> Vec<Change<'a>> {
+    let was: BTreeMap<&str, usize> = old.iter().enumerate().map(|(n, part)| (&*part.name, n)).collect();
+    let is: BTreeMap<&str, &ReadPart> = new.iter().map(|part| (&*part.name, *part)).collect();
+    let removed = old.iter().filter(|part| !is.contains_key(&*part.name));
+    let mut changes: Vec<Change<'a>> = removed.map(|part| (CacheChangeKind::Removed, Some(*part), None)).collect();
+    let places: Vec<usize> = new.iter().filter_map(|part| was.get(&*part.name).copied()).collect();
+    let stayed = rising(&places);
+    for part in new {
+        let Some(place) = was.get(&*part.name) else {
+            changes.push((CacheChangeKind::Added, None, Some(part)));
+            continue;
+        };
+        let before = old[*place];
+        if before.text != part.text {
+            changes.push((CacheChangeKind::Changed, Some(before), Some(part)));
+        } else if stayed.binary_search(place).is_err() {
+            changes.push((CacheChangeKind::Moved, Some(before), Some(part)));
+        }
+    }
+    changes
+}
+
+/// The longest run of rising numbers that is left when the others are taken out.
+fn rising(numbers: &[usize]) -> Vec<usize> {
+    // The place of the number that ends the best run of each length, and what stands before each number in its run.
+    let (mut ends, mut before): (Vec<usize>, Vec<Option<usize>>) = (Vec::new(), Vec::with_capacity(numbers.len()));
+    for (n, number) in numbers.iter().enumerate() {
+        let len = ends.partition_point(|end| numbers[*end] < *number);
+        before.push(len.checked_sub(1).map(|last| ends[last]));
+        match ends.get_mut(len) {
+            Some(end) => *end = n,
+            None => ends.push(n),
+        }
+    }
+    let mut run: Vec<usize> = std::iter::successors(ends.last().copied(), |n| before[*n]).map(|n| numbers[n]).collect();
+    run.reverse();
+    run
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check_rising(numbers: &[usize], expected: &[usize]) {
+        assert_eq!(rising(numbers), expected);
+    }
+
+    #[test]
+    fn the_longest_rising_run_is_found() {
+        check_rising(&[], &[]);
+        check_rising(&[0, 1, 2], &[0, 1, 2]);
+        check_rising(&[3, 0, 1, 2], &[0, 1, 2]);
+        check_rising(&[1, 2, 3, 0], &[1, 2, 3]);
+        check_rising(&[2, 1, 0], &[0]);
+        check_rising(&[0, 4, 1, 5, 2, 6], &[0, 1, 2, 6]);
+    }
+}

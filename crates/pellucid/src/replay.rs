@@ -114,7 +114,8 @@ pub fn cache_break_text(broken: &CacheBreak) -> String {
         1 => " and one more change".to_owned(),
         n => format!(" and {} more changes", number(n)),
     };
-    let source = if source.is_empty() { String::new() } else { format!(", from {source}") };
+    let is_said = source.is_empty() || source.starts_with("fact ");
+    let source = if is_said { String::new() } else { format!(", from {source}") };
     let tokens = number(*tokens_rebilled);
     format!(
         "differs from the request before: {how} {part}{source}{more} ({cause}); about {tokens} tokens are paid for again"

@@ -11,6 +11,7 @@ mod fixture;
 mod given_tools;
 mod instruction_files;
 mod memories;
+mod one_change;
 mod other_systems;
 mod packs;
 mod plans;

@@ -3,7 +3,6 @@
 use expect_test::Expect;
 use expect_test::expect;
 use pellucid_engine::assemble::assemble;
-use pellucid_engine::continuity::Sent;
 use pellucid_engine::facts::Facts;
 use pellucid_engine::fragment::Origin;
 use pellucid_engine::report::Report;
@@ -301,48 +300,6 @@ fn any_step() -> impl Strategy<Value = Vec<(Item, Origin)>> {
             vec![(call, Origin::Model), (output, Origin::Tool { name: "shell".into() })]
         }),
     ]
-}
-
-/// Sends two requests with a change between them and shows how the second continues the first.
-#[track_caller]
-fn check_continuity(change: impl FnOnce(&mut Facts, &mut Transcript), expected: &Expect) {
-    let mut facts = facts();
-    let mut session = session(&facts, &wire(), "hello");
-    session.transcript.record(&Item::text("assistant", "hi"), &Origin::Model);
-    let first = body(&mut session);
-    let sent = Sent::new(&session.frame, session.transcript.shown_len());
-    change(&mut facts, &mut session.transcript);
-    let instructions = assemble(pack(), &facts).instructions;
-    session.frame = Frame::new(pack(), &facts, &instructions, &wire());
-    let second = body(&mut session);
-    let continuity = sent.continued_by(&session.frame, session.transcript.take_divergence());
-    assert!(second.starts_with(&first[..continuity.kept_bytes]), "what is called kept is the same");
-    let broken = continuity.broken.map(|broken| (broken.part, broken.tokens_rebilled > 0));
-    let all = continuity.kept_bytes == continuity.previous_bytes;
-    expected.assert_eq(&format!("all kept: {all}, broken: {broken:?}"));
-}
-
-#[test]
-fn a_request_says_whether_it_extends_the_one_before() {
-    check_continuity(
-        |_, transcript| transcript.record(&Item::text("user", "more"), &Origin::User),
-        &expect!["all kept: true, broken: None"],
-    );
-    check_continuity(
-        |facts, _| facts.model.slug = "gpt-5.3-codex".to_owned(),
-        &expect![[r#"all kept: false, broken: Some(("model", true))"#]],
-    );
-    check_continuity(
-        |facts, _| facts.personality = Some(pellucid_protocol::settings::Personality::Friendly),
-        &expect![[r#"all kept: false, broken: Some(("base", true))"#]],
-    );
-    check_continuity(
-        |_, transcript| {
-            transcript.roll_back(1);
-        },
-        &expect![[r#"all kept: false, broken: Some(("input", true))"#]],
-    );
-    check_continuity(|facts, _| facts.features.set(Feature::JsRepl, true), &expect!["all kept: true, broken: None"]);
 }
 
 proptest! {

@@ -5,7 +5,6 @@ use std::collections::BTreeMap;
 use expect_test::Expect;
 use expect_test::expect;
 use pellucid_engine::assemble::assemble;
-use pellucid_engine::continuity::Sent;
 use pellucid_engine::facts::Facts;
 use pellucid_engine::fragment::Fragment;
 use pellucid_engine::fragment::Origin;
@@ -547,20 +546,6 @@ fn a_summary_is_asked_for_without_calls() {
     let messages = body(WireApi::Messages);
     assert_eq!(messages["tool_choice"], json!({ "type": "none" }));
     assert!(!messages["tools"].as_array().unwrap().is_empty(), "what is cached begins with them");
-}
-
-#[test]
-fn a_change_of_tools_is_a_break_where_the_server_caches_them_first() {
-    for (api, expected) in [(WireApi::Chat, None), (WireApi::Messages, Some("tools/js_repl_reset"))] {
-        let mut facts = facts();
-        let mut session = session(&facts, &on(api), "hello");
-        body(&mut session);
-        let sent = Sent::new(&session.frame, session.transcript.shown_len());
-        facts.features.set(Feature::JsRepl, true);
-        let frame = Frame::new(pack(), &facts, &assemble(pack(), &facts).instructions, &on(api));
-        let continuity = sent.continued_by(&frame, session.transcript.take_divergence());
-        assert_eq!(continuity.broken.as_ref().map(|broken| &*broken.part), expected);
-    }
 }
 
 /// The raw bytes that each origin contributes to a request.

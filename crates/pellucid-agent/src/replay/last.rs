@@ -69,11 +69,16 @@ fn last_request(home: &Path, chain: &Chain) -> Option<LastRequest> {
     }
     let mut marks: Vec<(usize, usize, String)> = Vec::new();
     let mut last: Option<&Request> = None;
+    let mut is_opened = false;
     let (mut n_last, mut sent_at, mut tokens) = (None, None, None);
     for link in &chain.links {
         match &link.entry {
-            Entry::Opened(_) => marks.clear(),
+            // A process that sends nothing changes nothing of what was sent before.
+            Entry::Opened(_) => is_opened = true,
             Entry::Request(request) if request.purpose == Purpose::Answer => {
+                if std::mem::take(&mut is_opened) {
+                    marks.clear();
+                }
                 let n_before = marks.last().map_or(0, |(n_items, ..)| *n_items);
                 let count = |number: &u64| usize::try_from(*number).ok();
                 let added = request.marks.iter().map(|(n, end, mark)| Some((count(n)?, count(end)?, mark.clone())));

@@ -13,6 +13,7 @@ mod instruction_files;
 mod keys;
 mod login;
 mod mcp;
+mod one_change;
 #[cfg(target_os = "linux")]
 mod orphans;
 mod other_packs;

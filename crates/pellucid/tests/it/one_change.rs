@@ -1,0 +1,344 @@
+//! One change at a time between two runs of the program, on every wire: the report of the next request, the event, the
+//! record and the line on standard error give the same cause, the same part and the same number of tokens.
+
+use std::fs;
+use std::path::Path;
+
+use pellucid_testkit::McpScript;
+use pellucid_testkit::MockReply;
+use pellucid_testkit::MockServer;
+use serde_json::Value;
+use serde_json::json;
+
+use crate::World;
+
+/// What is different in the second run, and what that does on the wires Responses, Chat and Messages.
+struct Case {
+    what: &'static str,
+    /// A line of the configuration.
+    config: &'static str,
+    args: &'static [&'static str],
+    change: fn(&World),
+    expected: [&'static str; 3],
+}
+
+const PLAIN: Case = Case { what: "nothing", config: "", args: &[], change: |_| {}, expected: ["extended"; 3] };
+
+const CASES: &[Case] = &[
+    PLAIN,
+    Case { what: "sandbox", config: "sandbox_mode = \"workspace-write\"", ..PLAIN },
+    Case { what: "environment", args: &["-C", "sub"], ..PLAIN },
+    Case { what: "personality", config: "personality = \"friendly\"", ..PLAIN },
+    Case { what: "developer's message", config: "developer_instructions = \"Be brief.\"", ..PLAIN },
+    Case { what: "effort", config: "model_reasoning_effort = \"high\"", ..PLAIN },
+    Case { what: "summary", config: "model_reasoning_summary = \"detailed\"", ..PLAIN },
+    Case { what: "verbosity", config: "model_verbosity = \"high\"", ..PLAIN },
+    Case {
+        what: "instruction file",
+        change: |world| drop(world.files.write("work/AGENTS.md", "Use spaces.\n")),
+        ..PLAIN
+    },
+    Case { what: "model", config: "model = \"gpt-5.1\"", expected: ["broken: model, model"; 3], ..PLAIN },
+    Case {
+        what: "base instructions",
+        config: "model_instructions_file = \"base.md\"",
+        expected: ["broken: instructions, base"; 3],
+        ..PLAIN
+    },
+    Case {
+        what: "one tool more",
+        config: "features.js_repl = true",
+        expected: ["broken: tools, tools/js_repl", "broken: tools, tools/js_repl_reset", "broken: tools, tools/js_repl_reset"],
+        ..PLAIN
+    },
+    Case {
+        what: "tools less",
+        config: "features.shell_tool = false",
+        expected: ["broken: tools, tools/exec_command"; 3],
+        ..PLAIN
+    },
+    Case {
+        what: "output schema",
+        args: &["--output-schema", "schema.json"],
+        expected: ["broken: schema, schema", "extended", "extended"],
+        ..PLAIN
+    },
+    Case {
+        what: "an older item",
+        change: |world| {
+            let path = session_file(&world.files.path("home/sessions"));
+            let text = fs::read_to_string(&path).unwrap();
+            fs::write(path, text.replace("First answer.", "Other answer.")).unwrap();
+        },
+        expected: ["broken: items"; 3],
+        ..PLAIN
+    },
+    Case {
+        what: "compaction",
+        change: |world| {
+            let ran = world.run(&["compact", "--last", "--summary", "summary.md"]);
+            assert_eq!(ran.status, 0, "{}", ran.stderr);
+        },
+        expected: ["broken: compaction"; 3],
+        ..PLAIN
+    },
+];
+
+const FIXTURE: &str = "
+//- work/AGENTS.md
+Use tabs.
+//- work/sub/file
+x
+//- work/schema.json
+{\"type\": \"object\"}
+//- work/summary.md
+All is sorted.
+//- home/base.md
+Sort by weight.
+";
+
+fn reply(wire: &str, text: &str) -> MockReply {
+    let content = json!([{ "type": "output_text", "text": text }]);
+    let items = [json!({ "type": "message", "id": "msg", "role": "assistant", "content": content })];
+    match wire {
+        "chat" => MockReply::chat(items),
+        "messages" => MockReply::messages(items),
+        _ => {
+            let usage = json!({
+                "input_tokens": 100, "output_tokens": 10, "total_tokens": 110,
+                "input_tokens_details": { "cached_tokens": 60 },
+            });
+            MockReply::events([
+                json!({ "type": "response.created", "response": { "id": "resp" } }),
+                json!({ "type": "response.output_item.done", "output_index": 0, "item": items[0] }),
+                json!({ "type": "response.completed", "response": { "id": "resp", "usage": usage } }),
+            ])
+        }
+    }
+}
+
+fn configure(world: &World, server: &MockServer, wire: &str, line: &str) {
+    let url = server.base_url();
+    let provider = format!("name = \"Mock\"\nbase_url = \"{url}\"\nwire_api = \"{wire}\"\ncache_seconds = 3600\n");
+    let config = format!("model_provider = \"mock\"\n{line}\n[model_providers.mock]\n{provider}");
+    world.files.write("home/config.toml", config);
+}
+
+/// The only session file of a folder.
+fn session_file(folder: &Path) -> std::path::PathBuf {
+    let mut entries: Vec<_> = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+    assert_eq!(entries.len(), 1, "{entries:?}");
+    let path = entries.remove(0);
+    if path.is_dir() { session_file(&path) } else { path }
+}
+
+/// The id of the only session.
+fn session_id(world: &World) -> String {
+    let file = session_file(&world.files.path("home/sessions"));
+    let name = file.file_stem().unwrap().to_str().unwrap();
+    name[name.len() - 36..].to_owned()
+}
+
+fn copy_folder(from: &Path, to: &Path) {
+    fs::create_dir_all(to).unwrap();
+    for entry in fs::read_dir(from).unwrap() {
+        let (from, to) = (entry.as_ref().unwrap().path(), to.join(entry.unwrap().file_name()));
+        if from.is_dir() {
+            copy_folder(&from, &to);
+        } else {
+            fs::copy(&from, &to).unwrap();
+        }
+    }
+}
+
+/// Makes a folder what another one is.
+fn restore(world: &World, from: &str, to: &str) {
+    let (from, to) = (world.files.path(from), world.files.path(to));
+    if to.exists() {
+        fs::remove_dir_all(&to).unwrap();
+    }
+    copy_folder(&from, &to);
+}
+
+/// What a break is said to be.
+#[derive(Debug, PartialEq)]
+struct Told {
+    cause: String,
+    part: String,
+    tokens: u64,
+}
+
+impl Told {
+    fn of(broken: &Value) -> Option<Self> {
+        let text = |key: &str| broken[key].as_str().unwrap().to_owned();
+        let tokens = || broken["tokens_rebilled"].as_u64().unwrap();
+        (!broken.is_null()).then(|| Self { cause: text("cause"), part: text("part"), tokens: tokens() })
+    }
+}
+
+/// The JSON that a run prints.
+#[track_caller]
+fn json_of(world: &World, args: &[&str]) -> Value {
+    let ran = world.run(args);
+    assert_eq!(ran.status, 0, "{args:?}: {}", ran.stderr);
+    serde_json::from_slice(&ran.stdout).unwrap()
+}
+
+/// The event of a type that a run tells, if it does.
+fn event(lines: &str, kind: &str) -> Option<Value> {
+    let events = lines.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+    events.into_iter().find(|event| event["type"] == kind)
+}
+
+/// Asks for the report, the event, the record and the line on standard error, each from the same state, and holds them
+/// against each other. Gives what all of them say, and everything that changed.
+#[track_caller]
+fn told_everywhere(world: &World, wire: &str, server: &MockServer, args: &[&str]) -> (String, Value) {
+    let id = session_id(world);
+    let report = json_of(world, &[&["context", "--session", &id, "--json"], args, &["next"]].concat());
+    let continuity = &report["continuity"];
+    let reported = Told::of(&continuity["broken"]);
+    restore(world, "home", "changed");
+
+    server.add([reply(wire, "Second answer.")]);
+    let ran = world.run(&[&["exec", "--json", "--context-events"], args, &["resume", &id, "next"]].concat());
+    assert_eq!(ran.status, 0, "{}", ran.stderr);
+    let broken = event(ran.out(), "context.cache_break").unwrap_or_default();
+    assert_eq!(Told::of(&broken), reported, "the event tells what the report does");
+    let kept = event(ran.out(), "context.report").unwrap()["kept_bytes"].clone();
+    assert_eq!(kept, continuity["kept_bytes"]);
+    let usage = event(ran.out(), "context.usage").unwrap();
+
+    restore(world, "changed", "home");
+    server.add([reply(wire, "Second answer.")]);
+    let ran = world.run(&[&["exec"], args, &["resume", &id, "next"]].concat());
+    assert_eq!(ran.status, 0, "{}", ran.stderr);
+    let line = ran.stderr.lines().find(|line| line.contains("paid for"));
+    let expected = reported.as_ref().map(|told| {
+        let tokens = told.tokens.to_string();
+        let (thousands, rest) = tokens.split_at(tokens.len().saturating_sub(3));
+        let tokens = if thousands.is_empty() { tokens.clone() } else { format!("{thousands},{rest}") };
+        format!("({}); about {tokens} tokens are paid for again", told.cause)
+    });
+    assert_eq!(line.is_some(), expected.is_some(), "{}", ran.stderr);
+    if let (Some(line), Some(expected)) = (line, expected) {
+        assert!(line.ends_with(&expected), "{line}\n{expected}");
+    }
+
+    let shown = json_of(world, &["sessions", "show", "--json", &id]);
+    let last = |list: &Value| list.as_array().unwrap().last().cloned().unwrap_or_default();
+    assert_eq!(Told::of(&last(&shown["cache_breaks"])), reported, "the record tells what the report does");
+    let verdict = last(&shown["cache"]);
+    assert_eq!(verdict["verdict"], usage["cache"]["verdict"], "the event has the record's verdict");
+    let word = verdict["verdict"].as_str().unwrap();
+    let told = reported.map_or_else(|| word.to_owned(), |told| format!("{word}: {}, {}", told.cause, told.part));
+    (told, continuity["changes"].clone())
+}
+
+fn check_cases(wire: &str, expected: fn(&Case) -> &'static str) {
+    let server = MockServer::start([reply(wire, "First answer.")]);
+    let world = World::new(FIXTURE);
+    configure(&world, &server, wire, "");
+    let ran = world.run(&["exec", "Sort the depot."]);
+    assert_eq!(ran.status, 0, "{}", ran.stderr);
+    server.add([reply(wire, "Another answer.")]);
+    let ran = world.run(&["exec", "resume", "--last", "Now the yard."]);
+    assert_eq!(ran.status, 0, "{}", ran.stderr);
+    restore(&world, "home", "before");
+    restore(&world, "work", "work.before");
+    for case in CASES {
+        restore(&world, "before", "home");
+        restore(&world, "work.before", "work");
+        configure(&world, &server, wire, case.config);
+        (case.change)(&world);
+        let (told, _) = told_everywhere(&world, wire, &server, case.args);
+        let expected = expected(case);
+        let is_expected = told == expected || told.starts_with(&format!("{expected}, "));
+        assert!(is_expected, "{} on {wire}: {told}, expected {expected}", case.what);
+    }
+}
+
+#[test]
+fn responses_says_what_a_change_costs_across_a_restart() {
+    check_cases("responses", |case| case.expected[0]);
+}
+
+#[test]
+fn chat_says_what_a_change_costs_across_a_restart() {
+    check_cases("chat", |case| case.expected[1]);
+}
+
+#[test]
+fn messages_says_what_a_change_costs_across_a_restart() {
+    check_cases("messages", |case| case.expected[2]);
+}
+
+#[test]
+fn a_server_that_is_gone_is_named_by_its_tools() {
+    for wire in ["responses", "chat", "messages"] {
+        let server = MockServer::start([reply(wire, "First answer.")]);
+        let world = World::new(FIXTURE);
+        let script = McpScript::new(&["load", "store"]);
+        configure(&world, &server, wire, "");
+        let plain = world.files.read("home/config.toml");
+        world.files.write("home/config.toml", format!("{plain}[mcp_servers.depot]\n{}", script.config()));
+        let ran = world.run(&["exec", "Sort the depot."]);
+        assert_eq!(ran.status, 0, "{}", ran.stderr);
+        world.files.write("home/config.toml", plain);
+        let (told, changes) = told_everywhere(&world, wire, &server, &[]);
+        assert!(told.starts_with("broken: tools, tools/"), "{told}");
+        let removed: Vec<&str> = changes
+            .as_array()
+            .unwrap()
+            .iter()
+            .filter(|change| change["how"] == "removed")
+            .map(|change| change["part"].as_str().unwrap())
+            .collect();
+        for tool in ["tools/mcp__depot__load", "tools/mcp__depot__store"] {
+            assert!(removed.contains(&tool), "{removed:?} on {wire}");
+        }
+    }
+}
+
+#[test]
+fn an_order_that_a_provider_states_is_followed_and_unknown_words_are_refused() {
+    let server = MockServer::start([reply("chat", "First answer.")]);
+    let world = World::new(FIXTURE);
+    configure(&world, &server, "chat", "");
+    let ran = world.run(&["exec", "Sort the depot."]);
+    assert_eq!(ran.status, 0, "{}", ran.stderr);
+    let plain = world.files.read("home/config.toml");
+    let next = |order: &str| {
+        world.files.write("home/config.toml", format!("{plain}cache_order = {order}\n"));
+        world.run(&["context", "--last", "--json", "--output-schema", "schema.json", "next"])
+    };
+    let broken = |order: &str| -> Value {
+        let report: Value = serde_json::from_slice(&next(order).stdout).unwrap();
+        report["continuity"]["broken"]["cause"].clone()
+    };
+    assert_eq!(broken("[\"tools\", \"instructions\", \"items\"]"), Value::Null);
+    assert_eq!(broken("[\"schema\", \"tools\", \"instructions\", \"items\"]"), "schema");
+    let ran = next("[\"system\"]");
+    assert_ne!(ran.status, 0);
+    let words = "`system`, expected one of `schema`, `tools`, `instructions`, `items`, `settings`";
+    assert!(ran.stderr.contains(words), "{}", ran.stderr);
+}
+
+#[test]
+fn requests_and_replies_are_timed_with_the_status_of_every_attempt() {
+    let server = MockServer::start([MockReply::status(503, "busy"), reply("responses", "First answer.")]);
+    let world = World::new(FIXTURE);
+    configure(&world, &server, "responses", "");
+    let ran = world.run(&["exec", "Sort the depot."]);
+    assert_eq!(ran.status, 0, "{}", ran.stderr);
+    let requests = world.files.path("home/requests");
+    fs::remove_dir_all(requests.join("parts")).unwrap();
+    let record = fs::read_to_string(session_file(&requests)).unwrap();
+    let lines: Vec<Value> = record.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let of = |kind: &str| lines.iter().find(|line| line["kind"] == kind).unwrap();
+    let (request, reply) = (of("request"), of("reply"));
+    assert_eq!(reply["attempts"], json!([503, 200]));
+    let times = [&request["sent_at"], &reply["first_event_at"], &reply["done_at"]].map(|it| it.as_str().unwrap());
+    assert!(times.is_sorted(), "{times:?}");
+    assert_eq!(reply["cache"]["verdict"], "cold");
+}

@@ -97,6 +97,7 @@ fn takes(kind: &Kind) -> String {
         Kind::Integer(Bounds { min: 0, .. }) => "integer from 0".to_owned(),
         Kind::Integer(_) => "integer".to_owned(),
         Kind::Words(words) => words.words.iter().map(|word| format!("`{word}`")).collect::<Vec<_>>().join(", "),
+        Kind::List(words @ Kind::Words(_)) => format!("list of {}", takes(words)),
         Kind::List(item) => format!("list of {}s", takes(item)),
         Kind::Map(item) => format!("table of {}s", takes(item)),
         Kind::Either(one, other) => format!("{} or {}", takes(one), takes(other)),

@@ -121,7 +121,10 @@ mod tests {
         check_verdict(&grounds, "extended, 5000 expected");
         check_verdict(&Grounds { idle: minutes(60), ..grounds }, "extended, 5000 expected");
         check_verdict(&Grounds { continuity: Some(&other), ..grounds }, "broken (tools), 3000 expected");
-        check_verdict(&Grounds { continuity: Some(&other), tokens_read: None, ..grounds }, "broken (tools), 3000 expected");
+        check_verdict(
+            &Grounds { continuity: Some(&other), tokens_read: None, ..grounds },
+            "broken (tools), 3000 expected",
+        );
         let shortened = Grounds { continuity: Some(&shorter), tokens_read: Some(2900), ..grounds };
         check_verdict(&shortened, "shortened, 3000 expected");
         let unread = Grounds { tokens_read: Some(0), ..grounds };

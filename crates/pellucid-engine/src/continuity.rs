@@ -316,7 +316,12 @@ impl Comparison<'_> {
             && !old.is(new)
         {
             let source = self.source(CacheChangeKind::Changed, Some(old), Some(new));
-            changes.push(CacheChange { how: CacheChangeKind::Changed, part: "model".to_owned(), source, is_read: true });
+            changes.push(CacheChange {
+                how: CacheChangeKind::Changed,
+                part: "model".to_owned(),
+                source,
+                is_read: true,
+            });
         }
         let unread = ReadSection::ALL.iter().filter(|section| !self.next.order.contains(section));
         for section in self.next.order.iter().chain(unread) {

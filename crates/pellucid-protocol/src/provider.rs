@@ -115,7 +115,9 @@ impl WireApi {
     /// The order in which models behind this wire read a request. What is not named is not read as text.
     pub const fn reading_order(self) -> &'static [ReadSection] {
         match self {
-            Self::Responses => &[ReadSection::Schema, ReadSection::Tools, ReadSection::Instructions, ReadSection::Items],
+            Self::Responses => {
+                &[ReadSection::Schema, ReadSection::Tools, ReadSection::Instructions, ReadSection::Items]
+            }
             Self::Chat | Self::Messages => &[ReadSection::Tools, ReadSection::Instructions, ReadSection::Items],
         }
     }

@@ -95,10 +95,8 @@ impl Session {
     pub(super) fn summary_continuity(&self, frame: &Frame, request: &Request) -> Option<Continuity> {
         let last = self.last.as_ref()?;
         let mark = last.account.as_ref()?.marks.last()?;
-        let recorded = Recorded {
-            frame: last.frame.clone(),
-            marks: vec![(mark.n_items, mark.end, mark.beginning.short())],
-        };
+        let recorded =
+            Recorded { frame: last.frame.clone(), marks: vec![(mark.n_items, mark.end, mark.beginning.short())] };
         let order = self.setup.provider.reading_order();
         recorded.continued_by(&Next { frame, request, items: &[], order, left: None, cause: None })
     }

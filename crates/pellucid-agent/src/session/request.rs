@@ -81,12 +81,7 @@ impl Session {
         let continuity = self.continuity(frame, &request, divergence);
         self.cache.next_request();
         let known = self.last.as_ref().zip(continuity.as_ref()).and_then(|(last, continuity)| {
-            let step = Step {
-                sent: &last.sent,
-                frame,
-                continuity,
-                items: self.transcript.rendered(),
-            };
+            let step = Step { sent: &last.sent, frame, continuity, items: self.transcript.rendered() };
             let Increment { known_bytes, n_returned } = Increment::of(&step)?;
             Some(Known { number: self.n_requests, bytes: known_bytes, n_returned })
         });

@@ -215,17 +215,9 @@ fn what_is_added_behind_the_conversation_extends_it() {
     let all = ["extended"; 3];
     check_change("nothing", |_| {}, all);
     check_change("an answer and another message", |world| world.say("And the dock."), all);
-    check_change(
-        "sandbox",
-        |world| world.update(|facts| facts.sandbox_policy = SandboxPolicy::DangerFullAccess),
-        all,
-    );
+    check_change("sandbox", |world| world.update(|facts| facts.sandbox_policy = SandboxPolicy::DangerFullAccess), all);
     check_change("environment", |world| world.update(|facts| facts.cwd = "/elsewhere".to_owned()), all);
-    check_change(
-        "personality",
-        |world| world.update(|facts| facts.personality = Some(Personality::Friendly)),
-        all,
-    );
+    check_change("personality", |world| world.update(|facts| facts.personality = Some(Personality::Friendly)), all);
     let text = "# AGENTS.md instructions\n\nUse spaces.";
     check_change("an instruction file", |world| world.record(Item::text("user", text)), all);
     check_change("a developer's message", |world| world.record(Item::text("developer", "Be brief.")), all);
@@ -268,7 +260,8 @@ fn other_instructions_are_read_again_from_their_start() {
 
 #[test]
 fn tools_are_read_before_instructions_and_conversation() {
-    let server = |tools: &'static [(&str, &str)]| move |world: &mut World| world.facts.mcp_tools = server_tools(tools).mcp_tools;
+    let server =
+        |tools: &'static [(&str, &str)]| move |world: &mut World| world.facts.mcp_tools = server_tools(tools).mcp_tools;
     let store = "tools/mcp__depot__store";
     check_change(
         "a tool's description",

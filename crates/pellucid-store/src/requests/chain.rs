@@ -124,7 +124,9 @@ impl Chain {
             Entry::Request(request) => Some((link.n, request.as_ref())),
             _ => None,
         });
-        requests.map(|(n, request)| (request, replies.get(&n).map_or_else(CacheVerdict::unknown, |it| (*it).clone()))).collect()
+        requests
+            .map(|(n, request)| (request, replies.get(&n).map_or_else(CacheVerdict::unknown, |it| (*it).clone())))
+            .collect()
     }
 
     /// The requests that differ from the one before.
@@ -229,10 +231,7 @@ mod tests {
     fn a_file_that_cannot_be_written_is_told_once() {
         let home = Workspace::new("//- requests\nin the way\n");
         let mut log = RequestLog::new(home.root(), Path::new(SESSION));
-        assert_eq!(
-            log.write(Entry::Reply(Box::default())),
-            None
-        );
+        assert_eq!(log.write(Entry::Reply(Box::default())), None);
         assert!(log.failure().is_some_and(|failure| failure.contains("requests-2026-01-02")));
         assert!(!log.is_open());
         assert!(fs::metadata(home.path("requests")).unwrap().is_file());

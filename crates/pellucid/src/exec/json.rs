@@ -4,8 +4,8 @@
 //! updated and, at the end of the turn, completed.
 
 use pellucid_engine::command_line::joined;
-use pellucid_protocol::change::FileChange;
 use pellucid_protocol::cache::CacheVerdict;
+use pellucid_protocol::change::FileChange;
 use pellucid_protocol::event::CacheBreak;
 use pellucid_protocol::event::ContextReport;
 use pellucid_protocol::event::EventMessage;

@@ -48,7 +48,11 @@ const CASES: &[Case] = &[
     Case {
         what: "one tool more",
         config: "features.js_repl = true",
-        expected: ["broken: tools, tools/js_repl", "broken: tools, tools/js_repl_reset", "broken: tools, tools/js_repl_reset"],
+        expected: [
+            "broken: tools, tools/js_repl",
+            "broken: tools, tools/js_repl_reset",
+            "broken: tools, tools/js_repl_reset",
+        ],
         ..PLAIN
     },
     Case {

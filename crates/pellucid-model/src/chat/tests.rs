@@ -145,6 +145,7 @@ fn a_reply_is_complete_when_the_server_says_why_it_stopped() {
             ItemAdded(Message { id: None, role: "assistant", content: [], end_turn: None, phase: None })
             TextDelta("x")
             ItemDone(Message { id: None, role: "assistant", content: [OutputText { text: "x" }], end_turn: None, phase: None })
+            CacheReadUnknown
             Completed { response_id: "z", usage: Some(TokenUsage { input_tokens: 1, cached_input_tokens: 0, output_tokens: 2, reasoning_output_tokens: 0, total_tokens: 3 }) }
         "#]],
     );

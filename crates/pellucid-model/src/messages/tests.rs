@@ -130,9 +130,10 @@ fn a_reply_is_complete_when_the_server_says_why_it_stopped() {
     check(
         &format!("{start}\n{}", r#"{"type":"message_stop"}"#),
         expect![[r#"
-        Created
-        Completed { response_id: "m", usage: Some(TokenUsage { input_tokens: 1, cached_input_tokens: 0, output_tokens: 1, reasoning_output_tokens: 0, total_tokens: 2 }) }
-    "#]],
+            Created
+            CacheReadUnknown
+            Completed { response_id: "m", usage: Some(TokenUsage { input_tokens: 1, cached_input_tokens: 0, output_tokens: 1, reasoning_output_tokens: 0, total_tokens: 2 }) }
+        "#]],
     );
     check(
         &format!(
@@ -141,6 +142,7 @@ fn a_reply_is_complete_when_the_server_says_why_it_stopped() {
         ),
         expect![[r#"
             Created
+            CacheReadUnknown
             Completed { response_id: "m", usage: Some(TokenUsage { input_tokens: 1, cached_input_tokens: 0, output_tokens: 5, reasoning_output_tokens: 0, total_tokens: 6 }) }
         "#]],
     );

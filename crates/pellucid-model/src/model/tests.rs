@@ -179,6 +179,7 @@ fn headers_come_before_the_body() {
         Created
         ItemAdded(Message { id: Some("msg_mock"), role: "assistant", content: [], end_turn: None, phase: None })
         ItemDone(Message { id: Some("msg_mock"), role: "assistant", content: [OutputText { text: "Hello." }], end_turn: None, phase: None })
+        CacheReadUnknown
         Completed { response_id: "resp_mock", usage: Some(TokenUsage { input_tokens: 100, cached_input_tokens: 0, output_tokens: 10, reasoning_output_tokens: 0, total_tokens: 110 }) }
     "#]].assert_eq(&lines);
 }

@@ -199,6 +199,7 @@ fn a_server_becomes_a_script() {
               "created",
               { added = { type = "message", role = "assistant", content = [], id = "msg_mock" } },
               { done = { type = "message", role = "assistant", content = [{ type = "output_text", text = "Hello." }], id = "msg_mock" } },
+              "cache_read_unknown",
               { completed = { id = "resp_mock", usage = { input_tokens = 100, cached_input_tokens = 0, output_tokens = 10, reasoning_output_tokens = 0, total_tokens = 110 } } },
             ]
         "#]],

@@ -146,6 +146,7 @@ fn completed_needs_an_id_and_whole_figures() {
     check_stream(
         r#"{"type":"response.completed","response":{"id":"r","usage":{"input_tokens":1,"input_tokens_details":null,"output_tokens":1,"output_tokens_details":{},"total_tokens":2}}}"#,
         expect![[r#"
+            CacheReadUnknown
             Completed { response_id: "r", usage: Some(TokenUsage { input_tokens: 1, cached_input_tokens: 0, output_tokens: 1, reasoning_output_tokens: 0, total_tokens: 2 }) }
         "#]],
     );

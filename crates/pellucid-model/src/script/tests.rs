@@ -344,7 +344,7 @@ fn mistakes_in_recordings_are_told() {
         "s.toml",
         "[[reply]]\nevents = [{ tekst = \"a\" }]\n",
         expect![
-            "s.toml:2:13: unknown variant `tekst`, expected one of `created`, `added`, `done`, `text`, `summary_part`, `summary`, `thought`, `server_model`, `rate_limits`, `reasoning_included`, `turn_state`, `cache_written`, `completed`"
+            "s.toml:2:13: unknown variant `tekst`, expected one of `created`, `added`, `done`, `text`, `summary_part`, `summary`, `thought`, `server_model`, `rate_limits`, `reasoning_included`, `turn_state`, `cache_written`, `cache_read_unknown`, `completed`"
         ],
     );
     check_refused(

@@ -326,6 +326,7 @@ fn another_refusal_is_an_error_that_the_turn_decides_about() {
         Created
         ItemAdded(Message { id: Some("msg_mock"), role: "assistant", content: [], end_turn: None, phase: None })
         item "Hi."
+        CacheReadUnknown
         Completed { response_id: "resp_mock", usage: Some(TokenUsage { input_tokens: 100, cached_input_tokens: 0, output_tokens: 10, reasoning_output_tokens: 0, total_tokens: 110 }) }
     "#]].assert_eq(&replies.replace(&address, "BASE"));
 }

@@ -50,7 +50,11 @@ fn what_requests_cost_and_where_they_part_is_told_later() {
     assert_eq!(shown["usage"], serde_json::json!({ "cached_read": 0, "uncached": 200, "output": 20 }));
     assert_eq!(shown["cache_breaks"][0]["cause"], "model", "{shown}");
     let replayed = world.run(&["replay", id]);
-    assert!(replayed.out().contains("      differs from the request before: changed model (model); about "), "{}", replayed.out());
+    assert!(
+        replayed.out().contains("      differs from the request before: changed model (model); about "),
+        "{}",
+        replayed.out()
+    );
     let report = world.run(&["context", "--last", "--json", "--script", "script.toml", "next"]);
     let report: Value = serde_json::from_slice(&report.stdout).unwrap();
     assert_eq!(report["usage"], shown["usage"]);

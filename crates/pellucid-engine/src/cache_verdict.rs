@@ -4,7 +4,6 @@ use std::time::Duration;
 
 use pellucid_protocol::cache::CacheVerdict;
 use pellucid_protocol::cache::CacheWord;
-use pellucid_protocol::usage::TokenUsage;
 
 use crate::continuity::Continuity;
 
@@ -25,12 +24,7 @@ pub struct Grounds<'a> {
     pub kept_for: Option<Duration>,
 }
 
-impl<'a> Grounds<'a> {
-    /// The tokens that the provider counted in a request.
-    pub fn after(self, usage: Option<&TokenUsage>) -> Self {
-        Self { tokens_before: usage.map(|usage| usage.input_tokens), ..self }
-    }
-
+impl Grounds<'_> {
     /// The verdict.
     pub fn verdict(&self) -> CacheVerdict {
         let broken = self.continuity.and_then(|it| it.broken.as_ref());

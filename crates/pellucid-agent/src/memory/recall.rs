@@ -51,6 +51,8 @@ use pellucid_protocol::reply::ReplyEvent;
 use pellucid_protocol::settings::TruncationMode;
 use pellucid_protocol::settings::TruncationPolicy;
 use pellucid_protocol::usage::TokenUsage;
+use pellucid_store::moment::Moment;
+use pellucid_store::requests::entry;
 use tokio::task::JoinSet;
 use tokio::time::Instant;
 
@@ -120,8 +122,9 @@ pub(crate) struct Asked {
     /// The items of a request for a summary; absent for one for vectors, whose frame is all of it.
     pub items: Option<Vec<(Item, Arc<[Span]>)>>,
     pub account: Account,
-    /// The id and the cost of the answer, once it is there.
-    pub reply: Option<(String, Option<TokenUsage>)>,
+    pub sent_at: Moment,
+    /// The answer, once it is there.
+    pub reply: Option<entry::Reply>,
 }
 
 /// The requests that were sent for a memory and are not written down yet.
@@ -143,7 +146,8 @@ impl AskedList {
     fn answered(&self, n: usize, response_id: String, usage: Option<TokenUsage>) {
         let mut list = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(asked) = list.get_mut(n) {
-            asked.reply = Some((response_id, usage));
+            let (response_id, done_at) = ((!response_id.is_empty()).then_some(response_id), Moment::now().to_string());
+            asked.reply = Some(entry::Reply { response_id, usage, done_at: Some(done_at), ..entry::Reply::default() });
         }
     }
 }
@@ -261,7 +265,14 @@ impl Asker {
         let noted = self.asked.clone().filter(|_| ticket.is_ok()).map(|asked| {
             let (frame, items) = (self.frame.clone(), Some(transcript.items_with_origins().collect()));
             let account = account(&request, transcript.rendered().len());
-            let n = asked.push(Asked { turn: self.turn.clone(), frame, items, account, reply: None });
+            let n = asked.push(Asked {
+                turn: self.turn.clone(),
+                frame,
+                items,
+                account,
+                sent_at: Moment::now(),
+                reply: None,
+            });
             (asked, n)
         });
         let body = request.segments;
@@ -286,7 +297,14 @@ impl Asker {
             let frame = Frame::recorded(View::default(), body.finish(), Encoded::default());
             let request = frame.request(&mut Transcript::new(self.ids, UNCUT));
             let account = account(&request, 0);
-            asked.push(Asked { turn: self.turn.clone(), frame, items: None, account, reply: None });
+            asked.push(Asked {
+                turn: self.turn.clone(),
+                frame,
+                items: None,
+                account,
+                sent_at: Moment::now(),
+                reply: None,
+            });
         }
     }
 }

@@ -185,6 +185,8 @@ fn failure_word(kind: ReplyErrorKind) -> &'static str {
         ReplyErrorKind::ServerOverloaded => "server_overloaded",
         ReplyErrorKind::RetryLimit { .. } => "retry_limit",
         ReplyErrorKind::MissingKey => "missing_key",
+        ReplyErrorKind::Unreachable => "unreachable",
+        ReplyErrorKind::Budget => "budget",
         ReplyErrorKind::Local => "local",
     }
 }

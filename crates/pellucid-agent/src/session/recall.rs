@@ -46,10 +46,11 @@ impl Session {
                     let origins = sent.spans(&spans);
                     Purpose::MemorySummary { items: items.iter().map(|(item, _)| sent.item(item)).collect(), origins }
                 });
-                sent.request(at, &asked.turn, purpose, &asked.frame, &asked.account, None);
-                if let Some((response_id, usage)) = asked.reply {
-                    sent.reply(&response_id, usage, None);
-                    self.spent.add(&usage.map_or_else(UsageSplit::default, |usage| UsageSplit::new(&usage, None)));
+                sent.request(at, &asked.turn, purpose, &asked.frame, &asked.account, None, asked.sent_at);
+                if let Some(reply) = asked.reply {
+                    let spent = reply.split().unwrap_or_default();
+                    sent.reply(reply);
+                    self.spent.add(&spent);
                 }
             }
         }

@@ -81,7 +81,7 @@ impl<'a> Scan<'a> {
         self.member("arguments")?;
         let call_id = Self::id(self.member("call_id")?, false)?;
         let is_exec_call = matches!(name, "shell" | "container.exec" | "apply_patch");
-        let tool = Some(plain(name)?.into());
+        let tool = Some(unescaped(name)?);
         Some(Found { kind, call_id: Some(call_id), tool, is_exec_call, ..Found::default() })
     }
 
@@ -92,7 +92,7 @@ impl<'a> Scan<'a> {
         let call_id = Self::id(self.member("call_id")?, true)?;
         let name = self.member("name")?;
         self.member("input")?;
-        let (kind, is_exec_call, tool) = ("custom_tool_call", name == "apply_patch", Some(plain(name)?.into()));
+        let (kind, is_exec_call, tool) = ("custom_tool_call", name == "apply_patch", Some(unescaped(name)?));
         Some(Found { kind, call_id: Some(call_id), tool, is_exec_call, ..Found::default() })
     }
 
@@ -157,6 +157,14 @@ impl<'a> Scan<'a> {
                 _control => return None,
             }
         }
+    }
+}
+
+/// A text with its escapes undone.
+fn unescaped(text: &str) -> Option<Arc<str>> {
+    match plain(text) {
+        Some(text) => Some(text.into()),
+        None => serde_json::from_str::<String>(&format!("\"{text}\"")).ok().map(Into::into),
     }
 }
 

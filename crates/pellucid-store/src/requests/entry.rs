@@ -53,6 +53,33 @@ pub enum Entry {
     SaidAgain(SaidAgain),
 }
 
+impl Entry {
+    /// Every piece of text that it has or refers to.
+    pub fn pieces(&self) -> Vec<&Piece> {
+        match self {
+            Self::Opened(it) => {
+                it.summaries.iter().flat_map(|it| [&it.prefix].into_iter().chain(&it.context)).collect()
+            }
+            Self::Frame(it) => it.head.iter().chain(&it.tail).chain(&it.origins).collect(),
+            Self::Request(it) => match &it.purpose {
+                Purpose::Summary { prompt, origins, .. } => [prompt].into_iter().chain(origins).collect(),
+                Purpose::MemorySummary { items, origins } => items.iter().chain([origins]).collect(),
+                Purpose::Answer | Purpose::AnswerAgain | Purpose::ProviderSummary | Purpose::Vectors => Vec::new(),
+            },
+            Self::Rebuilt(Rebuilt { items, .. }) | Self::Shown(Shown { items, .. }) => items
+                .iter()
+                .filter_map(|stretch| match stretch {
+                    Stretch::Item(piece) => Some(piece),
+                    Stretch::Before { .. } => None,
+                })
+                .collect(),
+            Self::Noted(it) => vec![&it.item],
+            Self::Origins(it) => vec![&it.spans],
+            Self::Reply(_) | Self::SaidAgain(_) | Self::Child(_) => Vec::new(),
+        }
+    }
+}
+
 /// A process began to work on the session.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Opened {

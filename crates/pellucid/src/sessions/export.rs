@@ -14,9 +14,7 @@ use pellucid_files::make_private_folder;
 use pellucid_store::name;
 use pellucid_store::redact::Redactor;
 use pellucid_store::requests::chain::Chain;
-use pellucid_store::requests::entry::Entry;
 use pellucid_store::requests::entry::Piece;
-use pellucid_store::requests::entry::Purpose;
 use pellucid_store::requests::entry::Text;
 use pellucid_store::requests::parts::Parts;
 use serde_json::Value;
@@ -154,23 +152,7 @@ fn parts_of(chain: &Chain) -> BTreeSet<String> {
         }
     };
     for link in &chain.links {
-        match &link.entry {
-            Entry::Opened(it) => {
-                if let Some(summaries) = &it.summaries {
-                    add(&summaries.prefix);
-                    summaries.context.iter().for_each(&mut add);
-                }
-            }
-            Entry::Frame(it) => it.head.iter().chain(&it.tail).for_each(&mut add),
-            Entry::Request(it) => {
-                if let Purpose::Summary { prompt, .. } = &it.purpose {
-                    add(prompt);
-                }
-            }
-            Entry::Rebuilt(it) => it.items.iter().for_each(&mut add),
-            Entry::Noted(it) => add(&it.item),
-            Entry::Reply(_) | Entry::SaidAgain(_) => {}
-        }
+        link.entry.pieces().into_iter().for_each(&mut add);
     }
     parts
 }

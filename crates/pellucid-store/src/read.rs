@@ -40,6 +40,8 @@ pub enum Doubt {
     OtherId,
     /// There is none that can be read.
     NoLine,
+    /// There is none: the file begins with another line.
+    NoHead,
 }
 
 impl SessionFile {
@@ -53,7 +55,7 @@ impl SessionFile {
                     "the session file {path} names another session in its first lines; it is used as {id}, as its name says"
                 )
             }
-            Doubt::NoLine => format!(
+            Doubt::NoLine | Doubt::NoHead => format!(
                 "the session file {path} has lost its first line, and with it the base instructions; it is used as {id}, \
                  as its name says"
             ),
@@ -99,6 +101,15 @@ pub enum ReadError {
     /// It has nothing in it.
     #[error("the session file {path} is empty")]
     Empty {
+        /// Which.
+        path: PathBuf,
+    },
+    /// Its first line is gone.
+    #[error(
+        "the session file {path} does not begin with the line that says which session it is of (session_meta): its \
+         beginning is missing; `pellucid sessions fsck` says what else is"
+    )]
+    NoHead {
         /// Which.
         path: PathBuf,
     },
@@ -232,15 +243,33 @@ fn read_payload(kind: Kind, payload: &[u8]) -> serde_json::Result<Reading> {
 /// Opens a session file and reads what its session is.
 ///
 /// # Errors
-/// When the file cannot be read, is blank, or neither a line nor its name says which session it is of.
+/// When the file cannot be read, is blank, has lost its first line, or neither a line nor its name says which session it
+/// is of.
 pub fn open(path: &Path) -> Result<SessionFile, ReadError> {
+    let file = open_damaged(path)?;
+    match file.doubt {
+        Some(Doubt::NoHead) => Err(ReadError::NoHead { path: file.path }),
+        _ => Ok(file),
+    }
+}
+
+/// The same for those who say what is wrong with a file: one that has lost its first line is opened, too.
+///
+/// # Errors
+/// When the file cannot be read, is blank, or neither a line nor its name says which session it is of.
+pub fn open_damaged(path: &Path) -> Result<SessionFile, ReadError> {
     let failed = |source| ReadError::io(path, source);
     let named = path.file_name().and_then(|name| name.to_str()).and_then(name::session_id);
     let file = pellucid_files::open(path).map_err(failed)?;
     let mut lines = Forwards::new(file, 0, u64::MAX).map_err(failed)?;
     let (mut is_blank, mut first, mut cwd) = (true, None, None);
+    // Whether the first line can be read.
+    let mut begins_whole = false;
     while let Some(line) = lines.next_line().map_err(failed)? {
-        is_blank &= line.is_blank();
+        if is_blank && !line.is_blank() {
+            is_blank = false;
+            begins_whole = read_line(line.bytes) != Reading::SetAside;
+        }
         if split(line.bytes).is_none_or(|(kind, _)| kind == Kind::SessionMeta)
             && let Reading::Record(Record::SessionMeta(meta)) = read_line(line.bytes)
         {
@@ -278,7 +307,8 @@ pub fn open(path: &Path) -> Result<SessionFile, ReadError> {
                 dynamic_tools: None,
                 git: None,
             };
-            Ok(SessionFile { path, meta, doubt: Some(Doubt::NoLine) })
+            let doubt = if begins_whole { Doubt::NoHead } else { Doubt::NoLine };
+            Ok(SessionFile { path, meta, doubt: Some(doubt) })
         }
         _ => Err(if is_blank { ReadError::Empty { path } } else { ReadError::NoMeta { path } }),
     }
@@ -406,6 +436,10 @@ mod tests {
                 assert_eq!(loaded.records[loaded.records.len() - n_kept..], whole[n_lost..], "byte {at}, bit {bit}");
             }
         }
+        std::fs::write(&path, &text[first + 1..]).unwrap();
+        let error = open(&path).unwrap_err();
+        assert!(matches!(error, ReadError::NoHead { .. }) && error.to_string().contains("session_meta"), "{error}");
+        assert_eq!(open_damaged(&path).unwrap().doubt, Some(Doubt::NoHead));
         std::fs::write(&path, "\n").unwrap();
         assert!(matches!(open(&path), Err(ReadError::Empty { .. })));
         let nameless = folder.path().join("session.jsonl");

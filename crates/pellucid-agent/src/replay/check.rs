@@ -12,6 +12,7 @@ use pellucid_engine::fragment::Fragment;
 use pellucid_engine::fragment::Origin;
 use pellucid_engine::origins;
 use pellucid_engine::request::Frame;
+use pellucid_engine::transcript::Rendered;
 use pellucid_engine::transcript::Transcript;
 use pellucid_protocol::item::ContentPart;
 use pellucid_protocol::item::Item;
@@ -122,7 +123,6 @@ fn fragments(text: &str, spans: &[Span]) -> Vec<Fragment> {
 fn difference(recorded: &Request, rebuilt: &Account, frame: &Frame, history: &History<'_>) -> Difference {
     let first = rebuilt.marks.first();
     let mut item = first.map_or(0, |mark| mark.n_items.saturating_sub(1));
-    let mut byte = frame.head_bytes().len() as u64;
     let mut differs = false;
     for (known, mark) in recorded.marks.iter().zip(&rebuilt.marks) {
         let is_same = *known == (mark.n_items as u64, mark.end as u64, mark.beginning.short());
@@ -130,9 +130,11 @@ fn difference(recorded: &Request, rebuilt: &Account, frame: &Frame, history: &Hi
             differs = true;
             break;
         }
-        (item, byte) = (mark.n_items, mark.end as u64);
+        item = mark.n_items;
     }
     let rows = history.transcript.rendered();
+    // Where this item begins, so that the byte and the item name the same place.
+    let byte = (frame.head_bytes().len() + rows.iter().take(item).map(Rendered::len).sum::<usize>()) as u64;
     let part = rows.get(item).and_then(|row| {
         let part = row.spans.iter().max_by_key(|span| span.len).map(|span| span.part.to_string())?;
         Some(row.role.as_ref().map_or_else(|| row.kind.to_owned(), |role| format!("{part} ({role} {})", row.kind)))

@@ -18,6 +18,7 @@ mod documents;
 pub mod door;
 mod drive;
 pub mod fork;
+pub mod fsck;
 pub mod gather;
 mod ghost;
 mod held_back;

@@ -1,4 +1,7 @@
 //! What a session writes down about itself, in the words of session files.
+//!
+//! What was written is sealed in the record of what is sent: at the end of a turn, within a long one, and when the
+//! writer ends.
 
 use std::io;
 use std::path::Path;
@@ -18,6 +21,7 @@ use pellucid_store::record::SessionMeta;
 use pellucid_store::record::TurnContext;
 use pellucid_store::recorder;
 use pellucid_store::recorder::Recorder;
+use pellucid_store::requests::seal::PIECE_BYTES;
 use serde_json::Value;
 
 use crate::identity::VERSION;
@@ -33,18 +37,41 @@ pub struct Log {
     user_instructions: Option<String>,
     /// Items that faces were not told of yet, if they want to hear of them.
     raw: Option<Vec<Item>>,
+    /// The turn that writes.
+    turn: Option<TurnId>,
+}
+
+impl Drop for Log {
+    fn drop(&mut self) {
+        self.seal();
+    }
 }
 
 impl Log {
     /// A log that goes to this recorder, with a record of what is sent beside it.
     pub fn new(recorder: Recorder, sent: SentLog, user_instructions: Option<String>) -> Self {
-        Self { recorder, sent, user_instructions, raw: None }
+        Self { recorder, sent, user_instructions, raw: None, turn: None }
     }
 
     /// The same with items kept for faces that want to hear of them.
     #[must_use]
-    pub fn telling(self, raw: RawItems) -> Self {
-        Self { raw: (raw == RawItems::Shown).then(Vec::new), ..self }
+    pub fn telling(mut self, raw: RawItems) -> Self {
+        self.raw = (raw == RawItems::Shown).then(Vec::new);
+        self
+    }
+
+    /// Seals what was written since the last seal, in the record of what is sent.
+    fn seal(&mut self) {
+        if let Some(piece) = self.recorder.take_unsealed() {
+            self.sent.seal(piece, self.turn.as_ref());
+        }
+    }
+
+    /// The same if it is so much that the end of the turn is not waited for.
+    fn seal_if_long(&mut self) {
+        if self.recorder.unsealed() >= PIECE_BYTES {
+            self.seal();
+        }
     }
 
     /// Items that faces were not told of yet.
@@ -116,10 +143,11 @@ impl Log {
         self.recorder.path()
     }
 
-    /// Writes an item down, as it is.
-    pub fn item(&mut self, item: &Item) {
+    /// Writes an item down, as it is, that is sent as this part.
+    pub fn item(&mut self, item: &Item, part: &str) {
         if *item != Item::Other {
-            self.recorder.record(Record::ResponseItem(item.clone()));
+            self.recorder.record_part(Record::ResponseItem(item.clone()), part);
+            self.seal_if_long();
             if let Some(raw) = &mut self.raw {
                 raw.push(item.clone());
             }
@@ -128,11 +156,31 @@ impl Log {
 
     /// Writes an event down, if files keep it.
     pub fn event(&mut self, event: &EventMessage) {
+        if let EventMessage::TaskStarted { turn_id, .. } = event {
+            self.begin_turn(turn_id);
+        }
         self.recorder.event(event);
+        match event {
+            EventMessage::TaskComplete { .. } | EventMessage::TurnAborted { .. } => {
+                self.seal();
+                self.turn = None;
+            }
+            EventMessage::ThreadRolledBack { .. } => self.seal(),
+            _ => self.seal_if_long(),
+        }
+    }
+
+    /// What is written from now on is of this turn.
+    fn begin_turn(&mut self, turn: &TurnId) {
+        if self.turn.as_ref().is_some_and(|last| last != turn) {
+            self.seal();
+        }
+        self.turn = Some(turn.clone());
     }
 
     /// Writes the settings of a request down.
     pub fn turn_context(&mut self, facts: &Facts, turn_id: &TurnId, schema: Option<&Value>) {
+        self.begin_turn(turn_id);
         self.recorder.record(Record::TurnContext(Box::new(TurnContext {
             turn_id: Some(turn_id.to_string()),
             cwd: facts.cwd.clone(),
@@ -157,6 +205,7 @@ impl Log {
     /// Writes a summary down.
     pub fn compacted(&mut self, message: String, replacement_history: Option<Vec<Item>>) {
         self.recorder.record(Record::Compacted(Compacted { message, replacement_history }));
+        self.seal_if_long();
     }
 
     /// Why the session is not kept, if its file cannot be written.

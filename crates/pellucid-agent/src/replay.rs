@@ -6,12 +6,14 @@
 //!
 //! - `history`: the items of a session as they were at a place of its file
 //! - `check`: one request against its record
+//! - `damage`: whether the files themselves are as they were written
 //! - `family`: the session that a copy was made of, and sessions that were started from another
 //! - `rebuild`: one request, rebuilt to be shown
 //! - `recall`: the origins that a record keeps
 //! - `last`: the last request, for saying how the next one continues it
 
 mod check;
+mod damage;
 mod family;
 mod history;
 mod last;
@@ -20,9 +22,10 @@ mod recall;
 
 use std::collections::BTreeMap;
 use std::collections::BTreeSet;
-use std::collections::VecDeque;
+use std::fmt;
 use std::io;
 use std::path::Path;
+use std::path::PathBuf;
 
 use pellucid_engine::encode::Encoder;
 use pellucid_engine::fragment::Origin;
@@ -33,8 +36,10 @@ use pellucid_protocol::event::CacheBreak;
 use pellucid_store::name;
 use pellucid_store::read::ReadError;
 use pellucid_store::read::SessionFile;
+use pellucid_store::requests::anchors::Anchors;
 use pellucid_store::requests::chain::Broken;
 use pellucid_store::requests::chain::Chain;
+use pellucid_store::requests::damage::Damage;
 use pellucid_store::requests::entry;
 use pellucid_store::requests::entry::Entry;
 use pellucid_store::requests::entry::Piece;
@@ -42,6 +47,7 @@ use pellucid_store::requests::entry::Purpose;
 use pellucid_store::requests::entry::Stretch;
 use pellucid_store::requests::parts::PartError;
 use pellucid_store::requests::parts::Parts;
+use pellucid_store::requests::verify::Foreign;
 use serde::Serialize;
 
 use self::check::Checker;
@@ -61,6 +67,12 @@ pub use self::recall::Recalled;
 /// Why an exported session proves less.
 const BLANKED: &str = "secrets were blanked when the session was exported";
 
+/// Why a request to some servers proves less.
+const SERVER_IDS: &str = "the ids that the server gave to items were sent, and no file has them";
+
+/// What is said of a session in which secrets are blanked.
+pub const REDACTED: &str = "secrets are blanked in the session or its record, so they prove less than they did";
+
 /// What came of a replay.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Replay {
@@ -71,6 +83,10 @@ pub struct Replay {
     /// The sessions that were started from it.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub children: Vec<Child>,
+    /// What is not as it was written: lines of the session file and of the record, and long texts.
+    pub damages: Vec<Damage>,
+    /// Lines of the session file that no process of ours is known to have written.
+    pub foreign: Vec<Foreign>,
     /// Where the chain of records is broken, if it is.
     pub broken: Option<String>,
     /// Lines of the record that are torn.
@@ -79,6 +95,19 @@ pub struct Replay {
     pub is_redacted: bool,
     /// The hash of the last record. Kept elsewhere, it shows later that none is missing.
     pub anchor: Option<String>,
+    /// What limits this proof: the state of the file that keeps the last hashes.
+    pub notes: Vec<String>,
+}
+
+/// What came of a replay, in a word.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Status {
+    /// Everything is as it was.
+    Proved,
+    /// Nothing is known to be different, but not everything can be proved.
+    NotProvable,
+    /// Something is not as it was.
+    Refuted,
 }
 
 /// What came of one request.
@@ -115,11 +144,38 @@ pub enum Verdict {
     },
     /// It came out differently.
     Differs(Difference),
+    /// It cannot be rebuilt, because a file is not as it was written.
+    Altered {
+        /// What is not as it was.
+        what: String,
+    },
     /// There is no telling.
     NotProvable {
         /// Why.
         why: String,
     },
+    /// Another program sent it, in a session that was ours before.
+    Foreign {
+        /// What is known of it.
+        why: String,
+    },
+}
+
+impl fmt::Display for Verdict {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Equal => f.write_str("equal"),
+            Self::EqualInParent { parent, number } => write!(f, "equal (parent {parent}#{number})"),
+            Self::NotProvable { why } => write!(f, "not provable: {why}"),
+            Self::Foreign { why } => write!(f, "foreign: {why}"),
+            Self::Altered { what } => write!(f, "altered: {what}"),
+            Self::Differs(difference) => {
+                let item = difference.item.map_or_else(String::new, |item| format!(" item {item}"));
+                let Difference { part, byte, what, .. } = difference;
+                write!(f, "differs at byte {byte}, in {part}{item}: {what}")
+            }
+        }
+    }
 }
 
 /// Where a rebuilt request is not what was sent.
@@ -136,23 +192,38 @@ pub struct Difference {
 }
 
 impl Replay {
-    /// How many requests have this verdict: equal, different, not provable.
+    /// How many requests have this verdict: equal, different, not provable. Those of another program are none of these.
     pub fn counts(&self) -> (usize, usize, usize) {
         let count = |is_meant: fn(&Verdict) -> bool| self.requests.iter().filter(|it| is_meant(&it.verdict)).count();
-        let equal = count(|it| matches!(it, Verdict::Equal | Verdict::EqualInParent { .. }));
-        let different = count(|it| matches!(it, Verdict::Differs(_)));
-        (equal, different, self.requests.len() - equal - different)
+        (
+            count(|it| matches!(it, Verdict::Equal | Verdict::EqualInParent { .. })),
+            count(|it| matches!(it, Verdict::Differs(_) | Verdict::Altered { .. })),
+            count(|it| matches!(it, Verdict::NotProvable { .. })),
+        )
+    }
+
+    /// What came of it, in a word, the sessions that were started from it included. `replay` and `sessions fsck` both
+    /// end with it.
+    pub fn status(&self) -> Status {
+        let (_, n_different, n_unproved) = self.counts();
+        let own = if n_different > 0 || !self.damages.is_empty() {
+            Status::Refuted
+        } else if self.is_redacted || n_unproved > 0 {
+            Status::NotProvable
+        } else {
+            Status::Proved
+        };
+        self.children.iter().map(Child::status).fold(own, Status::max)
     }
 
     /// Whether every request was proved, those of sessions that were started from it included.
     pub fn is_proved(&self) -> bool {
-        let is_own = self.broken.is_none() && !self.is_redacted && self.counts().0 == self.requests.len();
-        is_own && self.children.iter().all(Child::is_proved)
+        self.status() == Status::Proved
     }
 
     /// Whether something is not as it was.
     pub fn is_refuted(&self) -> bool {
-        self.broken.is_some() || self.counts().1 > 0 || self.children.iter().any(Child::is_refuted)
+        self.status() == Status::Refuted
     }
 }
 
@@ -179,11 +250,25 @@ pub enum ReplayError {
 /// # Errors
 /// When the files cannot be read, or the record lacks the anchor.
 pub fn replay(home: &Path, file: &SessionFile, anchor: Option<&str>) -> Result<Replay, ReplayError> {
-    let chain = chain(home, file)?;
+    replay_with(home, file, anchor, &Anchors::read(home, Some(&file.meta.id)))
+}
+
+/// The same with the last hashes of all sessions, which are read before anything else: what is written meanwhile is
+/// then newer than they are.
+///
+/// # Errors
+/// When the files cannot be read, or the record lacks the anchor.
+pub fn replay_with(
+    home: &Path,
+    file: &SessionFile,
+    anchor: Option<&str>,
+    anchors: &Anchors,
+) -> Result<Replay, ReplayError> {
+    let chain = chain(home, file, anchors)?;
     if let Some(anchor) = anchor.filter(|anchor| !chain.has(anchor)) {
         return Err(ReplayError::Anchor(anchor.to_owned()));
     }
-    replay_within(home, file, &chain, &mut BTreeSet::new())
+    replay_within(home, file, &chain, anchors, &mut BTreeSet::new())
 }
 
 /// Replays a session and those that belong to it, but for the ones that are being replayed already.
@@ -191,36 +276,46 @@ fn replay_within(
     home: &Path,
     file: &SessionFile,
     chain: &Chain,
+    anchors: &Anchors,
     seen: &mut BTreeSet<String>,
 ) -> Result<Replay, ReplayError> {
     let parts = Parts::new(home);
-    let numbering = Numbering::of(home, file, chain, seen)?;
+    let files = damage::look(home, file, record_path(home, file).as_deref(), chain, &parts)?;
+    let mut own = Run::new(file, &parts, chain).all(chain)?;
+    files.settle(&mut own, unrecorded(file, chain)?);
+    own.sort_by_key(|(at, _)| *at);
+    let inherited = Numbering::of(home, file, chain, seen)?.inherited;
     seen.insert(file.meta.id.clone());
-    let mut recorded: VecDeque<Outcome> = Run::new(file, &parts, chain).all(chain)?.into();
-    let mut requests = match &numbering.inherited {
+    let mut requests = match &inherited {
         Some(inherited) => inherited.outcomes(home, seen)?,
         None => Vec::new(),
     };
-    requests.extend(numbering.own.into_iter().filter_map(|place| match place.found {
-        Found::Recorded { .. } => recorded.pop_front(),
-        Found::Unrecorded(outcome) => Some(outcome),
-    }));
+    let begins = inherited.map_or(0, |inherited| inherited.at);
+    requests.extend(own.into_iter().filter(|(at, _)| *at > begins || begins == 0).map(|(_, outcome)| outcome));
     Ok(Replay {
         session: file.meta.id.clone(),
         requests,
         children: family::children(home, file, chain, seen),
-        is_redacted: chain.is_redacted,
+        damages: files.damages,
+        foreign: files.foreign,
+        is_redacted: chain.is_redacted || files.is_blanked,
         anchor: chain.anchor().map(str::to_owned),
+        notes: damage::notes(chain, anchors, &file.meta.id),
         broken: chain.broken.as_ref().map(ToString::to_string),
         torn: chain.torn.clone(),
     })
 }
 
-/// The record of what a session sent.
-fn chain(home: &Path, file: &SessionFile) -> Result<Chain, ReplayError> {
+/// Where the record of what a session sent is.
+fn record_path(home: &Path, file: &SessionFile) -> Option<PathBuf> {
     let name = file.path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
-    let chain = match name::requests_path(home, name) {
-        Some(path) => Chain::read(&path).map_err(ReplayError::Chain)?,
+    name::requests_path(home, name)
+}
+
+/// The record of what a session sent.
+fn chain(home: &Path, file: &SessionFile, anchors: &Anchors) -> Result<Chain, ReplayError> {
+    let chain = match record_path(home, file) {
+        Some(path) => Chain::read_anchored(&path, anchors.of(&file.meta.id)).map_err(ReplayError::Chain)?,
         None => Chain::default(),
     };
     match chain.broken {
@@ -278,13 +373,13 @@ impl<'a> Run<'a> {
         Self { file, parts, origins, rebuilt, frames, history: None, checker: Checker::default() }
     }
 
-    /// Every request of the record.
-    fn all(mut self, chain: &'a Chain) -> Result<Vec<Outcome>, ReadError> {
+    /// Every request of the record, with its place in the session file.
+    fn all(mut self, chain: &'a Chain) -> Result<Vec<(u64, Outcome)>, ReadError> {
         let mut outcomes = Vec::new();
         for link in &chain.links {
             if let Entry::Request(request) = &link.entry {
                 let verdict = self.verdict(request)?;
-                outcomes.push(outcome(request, verdict));
+                outcomes.push((request.at, outcome(request, verdict)));
             } else {
                 self.follow(&link.entry)?;
             }
@@ -317,7 +412,8 @@ impl<'a> Run<'a> {
             | Entry::Reply(_)
             | Entry::SaidAgain(_)
             | Entry::Origins(_)
-            | Entry::Child(_) => {}
+            | Entry::Child(_)
+            | Entry::Sealed(_) => {}
         }
         Ok(())
     }
@@ -348,9 +444,7 @@ impl<'a> Run<'a> {
         let verdict = checker.check(request, frame, history, parts);
         Ok(match verdict {
             Verdict::Differs(_) if history.is_redacted() => Verdict::NotProvable { why: BLANKED.to_owned() },
-            Verdict::Differs(_) if history.has_server_ids() => Verdict::NotProvable {
-                why: "the ids that the server gave to items were sent, and no file has them".to_owned(),
-            },
+            Verdict::Differs(_) if history.has_server_ids() => Verdict::NotProvable { why: SERVER_IDS.to_owned() },
             verdict => verdict,
         })
     }

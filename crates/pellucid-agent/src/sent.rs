@@ -34,6 +34,7 @@ use pellucid_store::requests::entry::Purpose;
 use pellucid_store::requests::entry::Stretch;
 use pellucid_store::requests::entry::SummaryContext;
 use pellucid_store::requests::log::RequestLog;
+use pellucid_store::requests::seal;
 
 use crate::identity::VERSION;
 use crate::replay::Recalled;
@@ -249,6 +250,12 @@ impl SentLog {
             reason: again.reason.clone(),
             sha256: again.sha256.clone(),
         }));
+    }
+
+    /// Seals a piece of the session file that a turn wrote.
+    pub fn seal(&mut self, piece: seal::Piece, turn: Option<&TurnId>) {
+        self.begin();
+        self.log.seal(piece, turn.map(ToString::to_string));
     }
 
     /// Keeps an item.

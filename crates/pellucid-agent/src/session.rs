@@ -540,7 +540,7 @@ impl Session {
 
     /// Records a message that the layout makes, and writes it down.
     fn record_layout(&mut self, draft: &Draft) {
-        self.log.item(&draft.item());
+        self.log.item(&draft.item(), &draft.part);
         self.transcript.record_draft(draft);
     }
 
@@ -757,7 +757,7 @@ impl Session {
 
     /// Records an item.
     pub(crate) fn record(&mut self, item: &Item, origin: &Origin) {
-        self.log.item(item);
+        self.log.item(item, origin.kind());
         self.transcript.record(item, origin);
         if let Some(memory) = &mut self.memory {
             memory.note(Kept::Item(item.clone(), origin.clone()));

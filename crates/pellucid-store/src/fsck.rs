@@ -1,4 +1,7 @@
-//! Looks whether session files, what was sent, names and index are whole. Changes nothing.
+//! Looks whether session files, names and index are whole. Changes nothing.
+//!
+//! Whether a session is as it was written is not decided here: whoever asks brings the function that `replay` uses, so
+//! that both find the same.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -14,8 +17,6 @@ use crate::name::REQUESTS;
 use crate::names;
 use crate::read::Reading;
 use crate::read::read_line;
-use crate::record::Record;
-use crate::requests::chain::Chain;
 use crate::walk;
 use crate::walk::Found;
 use crate::walk::Place;
@@ -30,8 +31,19 @@ pub struct Findings {
     pub n_sessions: usize,
     /// How many of them have a record of what was sent.
     pub n_chains: usize,
+    /// How many sessions have requests that cannot be proved, though nothing is known to be different.
+    pub n_unproved: usize,
     /// What is not as it should be.
     pub problems: Vec<Finding>,
+}
+
+/// What there is to say of one session.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Looked {
+    /// What is not as it should be.
+    pub problems: Vec<Finding>,
+    /// Whether not everything can be proved.
+    pub is_unproved: bool,
 }
 
 /// Something that is not as it should be.
@@ -45,8 +57,8 @@ pub struct Finding {
     pub is_serious: bool,
 }
 
-/// Looks at everything of a home folder, or at one session alone.
-pub fn check(home: &Path, only: Option<&str>) -> Findings {
+/// Looks at everything of a home folder, or at one session alone. `look` says whether a session is as it was written.
+pub fn check(home: &Path, only: Option<&str>, look: &mut dyn FnMut(&Path) -> Looked) -> Findings {
     let mut findings = Findings::default();
     let mut files = walk::walk(home, Place::Live);
     files.extend(walk::walk(home, Place::Archived));
@@ -56,6 +68,9 @@ pub fn check(home: &Path, only: Option<&str>) -> Findings {
     for file in &files {
         findings.n_sessions += 1;
         findings.session(home, file);
+        let looked = look(&home.join(&file.relative));
+        findings.n_unproved += usize::from(looked.is_unproved);
+        findings.problems.extend(looked.problems);
         if !ids.insert(file.id().to_owned()) {
             findings.add(&file.relative, "another file has the same session", true);
         }
@@ -63,7 +78,6 @@ pub fn check(home: &Path, only: Option<&str>) -> Findings {
             && path.exists()
         {
             findings.n_chains += 1;
-            findings.chain(home, &path);
         }
     }
     if only.is_none() {
@@ -85,7 +99,7 @@ impl Findings {
             Ok(lines) => lines,
             Err(error) => return self.add(&file.relative, format!("cannot be read: {error}"), true),
         };
-        let (mut n, mut set_aside, mut meta) = (0, Vec::new(), None);
+        let (mut n, mut set_aside) = (0, Vec::new());
         loop {
             let line = match lines.next_line() {
                 Ok(Some(line)) => line,
@@ -93,37 +107,13 @@ impl Findings {
                 Err(error) => return self.add(&file.relative, format!("cannot be read: {error}"), true),
             };
             n += 1;
-            match read_line(line.bytes) {
-                Reading::Record(Record::SessionMeta(found)) if meta.is_none() => meta = Some(found),
-                Reading::SetAside if !line.is_blank() => set_aside.push(n.to_string()),
-                _ => {}
+            if read_line(line.bytes) == Reading::SetAside && !line.is_blank() {
+                set_aside.push(n.to_string());
             }
-        }
-        match meta {
-            None => self.add(&file.relative, "no line says which session it is of", true),
-            Some(meta) if meta.id != file.id() => {
-                self.add(&file.relative, format!("it is of the session {}, not of the one in its name", meta.id), true);
-            }
-            Some(_) => {}
         }
         if !set_aside.is_empty() {
             let what = format!("lines that cannot be read are set aside: {}", set_aside.join(", "));
             self.add(&file.relative, what, false);
-        }
-    }
-
-    fn chain(&mut self, home: &Path, path: &Path) {
-        let shown = path.strip_prefix(home).unwrap_or(path).to_string_lossy().into_owned();
-        let chain = match Chain::read(path) {
-            Ok(chain) => chain,
-            Err(error) => return self.add(&shown, format!("cannot be read: {error}"), true),
-        };
-        if let Some(broken) = chain.broken {
-            self.add(&shown, broken.to_string(), true);
-        }
-        if !chain.torn.is_empty() {
-            let lines: Vec<String> = chain.torn.iter().map(ToString::to_string).collect();
-            self.add(&shown, format!("torn lines: {}", lines.join(", ")), false);
         }
     }
 

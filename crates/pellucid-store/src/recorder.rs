@@ -4,6 +4,8 @@
 //! each record is handed to the system before the call returns; it survives the end of this
 //! process, though not a power cut: there is no fsync for each line.
 //!
+//! Lines are hashed as they are written, so that the record of what is sent can seal them.
+//!
 //! A file that cannot be written does not stop the conversation. The first failure is kept for
 //! the face to tell, and nothing more is written.
 
@@ -18,6 +20,8 @@ use serde::Serialize;
 use crate::detail::Detail;
 use crate::detail::kept;
 use crate::record::Record;
+use crate::requests::seal::Piece;
+use crate::requests::seal::Tally;
 use crate::sink::Existing;
 use crate::sink::FileSink;
 use crate::sink::Sink;
@@ -29,12 +33,14 @@ pub struct Recorder {
     state: State,
     failure: Option<String>,
     detail: Detail,
+    /// What was written and has no seal yet.
+    tally: Tally,
 }
 
 #[derive(Debug)]
 enum State {
-    /// No file yet; what it will begin with.
-    Waiting(Vec<Record>),
+    /// No file yet; what it will begin with, each with the part that it is sent as.
+    Waiting(Vec<(Record, String)>),
     /// Every record is written at once.
     Open(Box<dyn Sink>),
     /// Writing failed, or nobody wants a file.
@@ -44,7 +50,7 @@ enum State {
 impl Recorder {
     /// A recorder for a new session. The file appears with [`Recorder::persist`].
     pub fn new(path: PathBuf) -> Self {
-        Self { path, state: State::Waiting(Vec::new()), failure: None, detail: Detail::default() }
+        Self::with(path, State::Waiting(Vec::new()), 0)
     }
 
     /// A recorder that goes on with a file.
@@ -53,17 +59,23 @@ impl Recorder {
     /// When it cannot be opened.
     pub fn resume(path: PathBuf) -> io::Result<Self> {
         let file = FileSink::open(&path, Existing::Needed)?;
-        Ok(Self { path, state: State::Open(Box::new(file)), failure: None, detail: Detail::default() })
+        let len = file.len();
+        Ok(Self::with(path, State::Open(Box::new(file)), len))
     }
 
     /// A recorder that writes somewhere else than to a file of its own making.
     pub fn into_sink(path: PathBuf, sink: Box<dyn Sink>) -> Self {
-        Self { path, state: State::Open(sink), failure: None, detail: Detail::default() }
+        let len = sink.len();
+        Self::with(path, State::Open(sink), len)
     }
 
     /// A recorder that writes nothing.
     pub fn none() -> Self {
-        Self { path: PathBuf::new(), state: State::Closed, failure: None, detail: Detail::default() }
+        Self::with(PathBuf::new(), State::Closed, 0)
+    }
+
+    fn with(path: PathBuf, state: State, len: u64) -> Self {
+        Self { path, state, failure: None, detail: Detail::default(), tally: Tally::new(len) }
     }
 
     /// The same, keeping so much of what happens.
@@ -108,33 +120,60 @@ impl Recorder {
 
     /// Records a line.
     pub fn record(&mut self, record: Record) {
+        self.record_part(record, "");
+    }
+
+    /// Records a line that is sent as this part.
+    pub fn record_part(&mut self, record: Record, part: &str) {
         match &mut self.state {
-            State::Waiting(records) => records.push(record),
-            State::Open(sink) => {
-                let written = line(&record).and_then(|line| sink.append(&line));
-                self.check(written);
-            }
+            State::Waiting(records) => records.push((record, part.to_owned())),
+            State::Open(_) => match line(&record) {
+                Ok(line) => self.append(&line, part),
+                Err(error) => self.check(Err(error)),
+            },
             State::Closed => {}
         }
     }
 
-    /// Records a payload that was written before, as it is.
-    pub fn copy(&mut self, kind: crate::read::Kind, payload: &[u8]) {
+    fn append(&mut self, line: &[u8], part: &str) {
         if let State::Open(sink) = &mut self.state {
-            let head = format!("{{\"timestamp\":\"{}\",\"type\":\"{}\",\"payload\":", now(), kind.as_str());
-            let written = sink.append(&[head.as_bytes(), payload, b"}\n"].concat());
+            let written = sink.append(line);
+            if written.is_ok() {
+                self.tally.add(line, part);
+            }
             self.check(written);
         }
+    }
+
+    /// How many bytes were written and have no seal yet.
+    pub fn unsealed(&self) -> u64 {
+        self.tally.len()
+    }
+
+    /// Gives what was written and has no seal yet.
+    pub fn take_unsealed(&mut self) -> Option<Piece> {
+        self.tally.take()
+    }
+
+    /// Records a payload that was written before, as it is.
+    pub fn copy(&mut self, kind: crate::read::Kind, payload: &[u8]) {
+        let head = format!("{{\"timestamp\":\"{}\",\"type\":\"{}\",\"payload\":", now(), kind.as_str());
+        self.append(&[head.as_bytes(), payload, b"}\n"].concat(), "");
     }
 
     /// Makes the file, with what is waiting.
     pub fn persist(&mut self) {
         if let State::Waiting(records) = &mut self.state {
             let records = std::mem::take(records);
-            let opened = open(&self.path, &records);
-            match opened {
-                Ok(sink) => self.state = State::Open(Box::new(sink)),
+            match FileSink::open(&self.path, Existing::Welcome) {
+                Ok(sink) => {
+                    self.tally = Tally::new(sink.len());
+                    self.state = State::Open(Box::new(sink));
+                }
                 Err(error) => self.check(Err(error)),
+            }
+            for (record, part) in records {
+                self.record_part(record, &part);
             }
         }
     }
@@ -159,14 +198,6 @@ fn line(record: &Record) -> io::Result<Vec<u8>> {
     let mut line = serde_json::to_vec(&Line { timestamp: now(), record })?;
     line.push(b'\n');
     Ok(line)
-}
-
-fn open(path: &Path, records: &[Record]) -> io::Result<FileSink> {
-    let mut sink = FileSink::open(path, Existing::Welcome)?;
-    for record in records {
-        sink.append(&line(record)?)?;
-    }
-    Ok(sink)
 }
 
 /// The time in UTC, with milliseconds.

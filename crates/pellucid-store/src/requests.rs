@@ -7,19 +7,30 @@
 //! instructions and tools, are kept once for all sessions ([`parts`]).
 //!
 //! Every line holds the hash of the line before, so that nothing can be changed or taken out
-//! without breaking the chain ([`chain`]).
+//! without breaking the chain ([`chain`]). Seals do the same for the session file ([`seal`]), and the last hash of
+//! every record is kept in one more place ([`anchors`]).
 //!
 //! - [`entry`]: what a line says
 //! - [`log`]: writing such a file
 //! - [`chain`]: reading one, and verifying it
+//! - [`seal`], [`verify`]: what the record says of the session file, and whether that still holds
+//! - `align`: which lines of a file stayed, and what happened to the others
+//! - [`anchors`]: the last hash of every session
+//! - [`damage`]: what is not as it was written
 //! - [`parts`]: the long texts
 //!
 //! Not here: what a request is made of, and rebuilding one (`pellucid-agent`).
 
+pub mod anchors;
 pub mod chain;
+pub mod damage;
 pub mod entry;
 pub mod log;
 pub mod parts;
+pub mod seal;
+pub mod verify;
+
+mod align;
 
 pub use entry::Entry;
 pub use entry::Frame;

@@ -8,7 +8,7 @@ use pellucid_agent::replay;
 use pellucid_agent::replay::Child;
 use pellucid_agent::replay::Outcome;
 use pellucid_agent::replay::Replay;
-use pellucid_agent::replay::Verdict;
+use pellucid_agent::replay::Status;
 use pellucid_protocol::cache::CacheChangeKind;
 use pellucid_protocol::cache::CacheVerdict;
 use pellucid_protocol::event::CacheBreak;
@@ -22,6 +22,9 @@ use crate::print;
 use crate::screen::Kind;
 use crate::sessions;
 use crate::start::Failure;
+
+/// So many damages are shown; JSON has all.
+const N_DAMAGES_MAX: usize = 20;
 
 /// The status when nothing differs but not everything can be proved.
 const NOT_PROVABLE: u8 = 3;
@@ -42,7 +45,7 @@ pub fn run(args: &ReplayArgs) -> Result<ExitCode, Failure> {
         let path = sessions::file(&home, &args.session)?;
         (home, path)
     };
-    let file = read::open(&path).map_err(|error| failed(&error))?;
+    let file = read::open_damaged(&path).map_err(|error| failed(&error))?;
     let replay = replay::replay(&home, &file, args.anchor.as_deref()).map_err(|error| failed(&error))?;
     let text = if args.json {
         format!("{}\n", serde_json::to_string(&replay).map_err(|error| failed(&error))?)
@@ -50,13 +53,16 @@ pub fn run(args: &ReplayArgs) -> Result<ExitCode, Failure> {
         table(&replay)
     };
     print::either(&text, Kind::of(args.json))?;
-    Ok(if replay.is_proved() {
-        ExitCode::SUCCESS
-    } else if replay.is_refuted() {
-        ExitCode::FAILURE
-    } else {
-        ExitCode::from(NOT_PROVABLE)
-    })
+    Ok(exit_code(replay.status()))
+}
+
+/// The status of the process, for `sessions fsck` as well.
+pub fn exit_code(status: Status) -> ExitCode {
+    match status {
+        Status::Proved => ExitCode::SUCCESS,
+        Status::Refuted => ExitCode::FAILURE,
+        Status::NotProvable => ExitCode::from(NOT_PROVABLE),
+    }
 }
 
 /// The home folder that a session file lies in.
@@ -72,15 +78,25 @@ fn table(replay: &Replay) -> String {
     }
     let (equal, different, unproved) = replay.counts();
     text +=
-        &format!("{} requests: {equal} equal, {different} different, {unproved} not provable\n", replay.requests.len());
+        &format!("{} requests: {equal} equal, {different} different, {unproved} not provable", replay.requests.len());
+    match replay.requests.len() - equal - different - unproved {
+        0 => text += "\n",
+        n => text += &format!(", {n} foreign\n"),
+    }
     for child in &replay.children {
         text += &child_line(child);
     }
-    if let Some(broken) = &replay.broken {
-        text += &format!("the record of what was sent was changed: {broken}\n");
+    for damage in replay.damages.iter().take(N_DAMAGES_MAX) {
+        text += &format!("not as it was written: {damage}\n");
+    }
+    if let Some(n_more) = replay.damages.len().checked_sub(N_DAMAGES_MAX).filter(|n| *n > 0) {
+        text += &format!("and {n_more} more; --json has all of them\n");
+    }
+    for foreign in &replay.foreign {
+        text += &format!("{foreign}\n");
     }
     if replay.is_redacted {
-        text += "secrets are blanked in the record, so it proves less than it did\n";
+        text += &format!("{}\n", replay::REDACTED);
     }
     if !replay.torn.is_empty() {
         let lines: Vec<String> = replay.torn.iter().map(ToString::to_string).collect();
@@ -88,6 +104,9 @@ fn table(replay: &Replay) -> String {
     }
     if let Some(anchor) = &replay.anchor {
         text += &format!("anchor {anchor}\n");
+    }
+    for note in &replay.notes {
+        text += &format!("note: {note}\n");
     }
     text
 }
@@ -131,15 +150,7 @@ pub fn verdict_text(cache: &CacheVerdict) -> String {
 fn line(n: usize, outcome: &Outcome) -> String {
     let Outcome { turn, purpose, bytes, items, verdict, cache_break } = outcome;
     let bytes = bytes.map_or_else(|| "?".to_owned(), |bytes| bytes.to_string());
-    let said = match verdict {
-        Verdict::Equal => "equal".to_owned(),
-        Verdict::EqualInParent { parent, number } => format!("equal (parent {parent}#{number})"),
-        Verdict::NotProvable { why } => format!("not provable: {why}"),
-        Verdict::Differs(difference) => {
-            let item = difference.item.map_or_else(String::new, |item| format!(" item {item}"));
-            format!("differs at byte {}, in {}{item}: {}", difference.byte, difference.part, difference.what)
-        }
-    };
+    let said = verdict;
     let parts = cache_break.as_ref().map_or_else(String::new, |broken| format!("      {}\n", cache_break_text(broken)));
     format!("{n:>4}  {turn}  {purpose}  {items} items, {bytes} bytes  {said}\n{parts}")
 }

@@ -12,6 +12,7 @@ use pellucid_store::read::Kind;
 use pellucid_store::read::ReadError;
 use pellucid_store::read::SessionFile;
 use pellucid_store::read::split;
+use pellucid_store::requests::anchors::Anchors;
 use pellucid_store::requests::chain::Chain;
 use pellucid_store::requests::entry;
 use pellucid_store::requests::entry::Entry;
@@ -21,6 +22,7 @@ use serde::Serialize;
 use super::Outcome;
 use super::Replay;
 use super::ReplayError;
+use super::Status;
 use super::Verdict;
 use super::chain;
 use super::replay_within;
@@ -38,12 +40,8 @@ pub struct Child {
 }
 
 impl Child {
-    pub(super) fn is_proved(&self) -> bool {
-        self.replay.as_ref().is_some_and(|replay| replay.is_proved())
-    }
-
-    pub(super) fn is_refuted(&self) -> bool {
-        self.replay.as_ref().is_some_and(|replay| replay.is_refuted())
+    pub(super) fn status(&self) -> Status {
+        self.replay.as_ref().map_or(Status::NotProvable, |replay| replay.status())
     }
 }
 
@@ -133,7 +131,8 @@ fn inherited(home: &Path, chain: &Chain, seen: &BTreeSet<String>) -> Result<Opti
 impl Inherited {
     /// What came of the parent's requests.
     pub fn outcomes(&self, home: &Path, seen: &mut BTreeSet<String>) -> Result<Vec<Outcome>, ReplayError> {
-        let replay = replay_within(home, &self.file, &self.chain, seen)?;
+        let anchors = Anchors::read(home, Some(&self.file.meta.id));
+        let replay = replay_within(home, &self.file, &self.chain, &anchors, seen)?;
         let numbered = |(n, outcome): (usize, Outcome)| Outcome {
             verdict: match outcome.verdict {
                 Verdict::Equal | Verdict::EqualInParent { .. } => {
@@ -157,8 +156,10 @@ pub(super) fn children(home: &Path, file: &SessionFile, chain: &Chain, seen: &mu
     let agents = agents.into_iter().map(|session| (session, "agent".to_owned()));
     let mut children = Vec::new();
     for (session, purpose) in reviewers.chain(agents) {
-        let replay = open(home, &session, seen)
-            .and_then(|(file, record)| replay_within(home, &file, &record, seen).ok().map(Box::new));
+        let replay = open(home, &session, seen).and_then(|(file, record)| {
+            let anchors = Anchors::read(home, Some(&session));
+            replay_within(home, &file, &record, &anchors, seen).ok().map(Box::new)
+        });
         children.push(Child { session, purpose, replay });
     }
     children
@@ -202,6 +203,6 @@ pub(super) fn open(home: &Path, id: &str, seen: &BTreeSet<String>) -> Option<(Se
         return None;
     }
     let file = read::open(&find::anywhere(home, id)?).ok()?;
-    let record = chain(home, &file).ok()?;
+    let record = chain(home, &file, &Anchors::read(home, Some(id))).ok()?;
     Some((file, record))
 }

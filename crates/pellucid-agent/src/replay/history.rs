@@ -38,6 +38,8 @@ use crate::restore::Rules;
 
 /// Nothing is cut.
 pub(super) const UNCUT: TruncationPolicy = TruncationPolicy { mode: TruncationMode::Bytes, limit: i64::MAX };
+/// Why lines are not there.
+const SHORTER: &str = "the session file is shorter than it was";
 
 /// The items of a session at a place of its file.
 pub(super) struct History<'a> {
@@ -63,7 +65,12 @@ impl<'a> History<'a> {
     ) -> Result<Self, ReadError> {
         let ids = serde_json::from_value(opened.ids.clone()).unwrap_or_default();
         let mut unknown = None;
+        let len = std::fs::metadata(&file.path).map_err(|error| ReadError::io(&file.path, error))?.len();
         let transcript = match opened.how {
+            _ if len < opened.at => {
+                unknown = Some(SHORTER.to_owned());
+                Transcript::new(ids, opened.truncation)
+            }
             How::New => Transcript::new(ids, opened.truncation),
             How::Resumed | How::Forked => match restored(file, opened, ids, parts, origins)? {
                 Ok(transcript) => transcript,
@@ -104,7 +111,7 @@ impl<'a> History<'a> {
         while self.at < upto {
             let failed = |source: io::Error| ReadError::io(&self.file.path, source);
             let Some(line) = self.lines.next_line().map_err(failed)? else {
-                self.unknown = Some(self.why_moved("the session file is shorter than it was"));
+                self.unknown = Some(self.why_moved(SHORTER));
                 return Ok(());
             };
             self.at = line.end;

@@ -16,6 +16,7 @@ mod rules;
 mod sessions;
 mod skills;
 mod sockets;
+mod tampering;
 mod turns;
 mod windows;
 

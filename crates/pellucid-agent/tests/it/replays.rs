@@ -25,6 +25,7 @@ use pellucid_store::name;
 use pellucid_store::read;
 use pellucid_store::recorder::Recorder;
 use pellucid_store::requests::chain::Chain;
+use pellucid_store::requests::entry::Entry;
 use pellucid_testkit::MockReply;
 use pellucid_testkit::MockServer;
 use pellucid_testkit::Workspace;
@@ -38,7 +39,7 @@ use crate::setup;
 
 /// What is done with a session.
 #[derive(Debug, Clone)]
-enum Step {
+pub enum Step {
     /// The person says something; the model calls a tool so often before it answers.
     Say { text: String, n_calls: usize },
     /// The history is summarised.
@@ -54,9 +55,9 @@ enum Step {
 }
 
 /// What a recorded session left behind.
-struct Recorded {
-    files: Workspace,
-    path: PathBuf,
+pub struct Recorded {
+    pub files: Workspace,
+    pub path: PathBuf,
     /// The inputs of all requests, with the number of the step that sent them.
     inputs: Vec<(usize, Vec<u8>)>,
     /// Their bodies.
@@ -119,7 +120,7 @@ fn input(wire: &str, body: &[u8]) -> Vec<u8> {
     text.as_bytes()[..end].to_vec()
 }
 
-fn record(wire: &str, steps: &[Step]) -> Recorded {
+pub fn record(wire: &str, steps: &[Step]) -> Recorded {
     record_with("", replies(wire, steps), wire, steps)
 }
 
@@ -187,8 +188,27 @@ fn record_with(settings: &str, replies: Vec<MockReply>, wire: &str, steps: &[Ste
 }
 
 impl Recorded {
-    fn replay(&self) -> Replay {
-        replay::replay(&self.files.path("home"), &read::open(&self.path).unwrap(), None).unwrap()
+    pub fn record_path(&self) -> PathBuf {
+        let name = self.path.file_name().unwrap().to_str().unwrap();
+        name::requests_path(&self.files.path("home"), name).unwrap()
+    }
+
+    /// Another process goes on with the session.
+    pub fn go_on(self, text: &str) -> Self {
+        let server = MockServer::start(vec![message("responses", "and on")]);
+        crate::configure(&self.files, "", &server);
+        let mut next = setup(&self.files, |provider| Model::http(Transport::default(), provider, None, &|_| None));
+        let file = read::open(&self.path).unwrap();
+        next.session_id = SessionId::new(file.meta.id.as_str());
+        let session = Session::resumed(next, Recorder::resume(self.path.clone()).unwrap(), &file).unwrap();
+        let say =
+            Operation::UserInput { items: vec![UserInput::text(text.to_owned())], final_output_json_schema: None };
+        run(session, vec![say]);
+        self
+    }
+
+    pub fn replay(&self) -> Replay {
+        replay::replay(&self.files.path("home"), &read::open_damaged(&self.path).unwrap(), None).unwrap()
     }
 
     fn rebuild(&self, wanted: Wanted) -> Result<Rebuilt, RebuildError> {
@@ -196,7 +216,7 @@ impl Recorded {
     }
 }
 
-fn say(text: &str, n_calls: usize) -> Step {
+pub fn say(text: &str, n_calls: usize) -> Step {
     Step::Say { text: text.to_owned(), n_calls }
 }
 
@@ -480,13 +500,23 @@ fn what_was_changed_is_found_with_its_place() {
     assert_eq!((difference.item, difference.part.as_str()), (Some(7), "model (assistant message)"));
     assert_eq!(difference.what, "as many bytes, but others");
     let whole = replay.requests[2].bytes.unwrap();
-    assert!(difference.byte > 0 && difference.byte < whole, "{difference:?}");
+    let chain = Chain::read(&recorded.record_path()).unwrap();
+    let ends: Vec<u64> = chain
+        .links
+        .iter()
+        .filter_map(|link| match &link.entry {
+            Entry::Request(request) => request.marks.last().map(|(_, end, _)| *end),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(difference.byte, ends[1], "item 7 begins where the items of the request before end");
+    assert!(difference.byte < whole, "{difference:?}");
     assert!(replay.is_refuted() && !replay.is_proved());
 
     fs::write(&recorded.path, text.replacen("answer to hello", "answer to hello you", 2)).unwrap();
     let replay = recorded.replay();
     assert!(
-        matches!(&replay.requests[2].verdict, Verdict::NotProvable { why } if why.contains("other lines")),
+        matches!(&replay.requests[2].verdict, Verdict::Altered { what } if what.contains("was changed")),
         "a line of another length moves everything behind it: {replay:?}"
     );
 }
@@ -516,6 +546,9 @@ fn a_changed_part_is_found_and_a_blanked_one_is_not_provable() {
 fn a_session_without_a_record_is_not_provable() {
     let recorded = record("responses", &[say("hello", 1)]);
     fs::remove_dir_all(recorded.files.path("home/requests")).unwrap();
+    let gone = recorded.replay();
+    assert!(gone.is_refuted() && gone.counts() == (0, 2, 0), "the last hashes know of a record: {gone:?}");
+    fs::remove_file(recorded.files.path("home/anchors.jsonl")).unwrap();
     let replay = recorded.replay();
     assert_eq!(replay.counts(), (0, 0, 2));
     let Verdict::NotProvable { why } = &replay.requests[1].verdict else { panic!("{replay:?}") };

@@ -1,8 +1,10 @@
 //! Reading a requests file, and verifying its chain.
 //!
-//! Every line has the hash of the line before. A line that was changed, taken out or put in shows
-//! where the next one does not fit. That lines are missing at the end shows only to those who know
-//! the hash of a later line: the *anchor*, which [`Chain::anchor`] gives.
+//! Every line has its number and the hash of the line before. A line that was changed, taken out, put in or moved shows
+//! where the next one does not fit. That lines are missing at the end shows only to those who know the hash of a later
+//! line: the *anchor*, which [`Chain::anchor`] gives, and which [`anchors`](super::anchors) keeps.
+//!
+//! - `breaks`: what happened where a line does not fit
 
 use std::collections::BTreeMap;
 use std::io;
@@ -15,15 +17,30 @@ use sha2::Digest;
 use sha2::Sha256;
 
 use crate::lines::Forwards;
+use crate::lines::Line;
 use crate::redact;
 use crate::requests::entry::Entry;
 use crate::requests::entry::FORMAT;
 use crate::requests::entry::Link;
+use crate::requests::entry::Piece;
+use crate::requests::entry::Purpose;
 use crate::requests::entry::Request;
+
+mod breaks;
+
+use self::breaks::Raw;
+use super::anchors::Anchor;
+use super::damage::Change;
+use super::damage::Damage;
 
 /// The hash of bytes, as text.
 pub fn sha256(bytes: &[u8]) -> String {
-    Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
+    hex(&Sha256::digest(bytes))
+}
+
+/// Bytes as text.
+pub(super) fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// A requests file, read back.
@@ -37,31 +54,31 @@ pub struct Chain {
     pub torn: Vec<usize>,
     /// The first line that does not fit, if any.
     pub broken: Option<Broken>,
+    /// How many lines stand before the first that does not fit.
+    pub n_sound: usize,
     /// Whether secrets are blanked in it, so that it does not hold what it held.
     pub is_redacted: bool,
-    /// Whether that is so in the last line.
-    ends_blank: bool,
 }
 
 /// Where a chain is broken.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Broken {
-    /// A line does not follow the one before.
-    #[error("line {line} does not follow the line before: that one was changed, or lines are missing between them")]
-    Hash {
-        /// Its number, from one.
+    /// Lines are not as they were written.
+    #[error("{}", self.damage("").to_string().trim_start_matches(": "))]
+    Lines {
+        /// The number of the first, from one.
         line: usize,
-    },
-    /// A line has another number than it should.
-    #[error("line {line} says that it is record {n} where {expected} is due")]
-    Number {
-        /// Its number, from one.
-        line: usize,
-        /// The record's number.
-        n: u64,
-        /// The one that is due.
-        expected: u64,
+        /// How many.
+        n_lines: u64,
+        /// The offset at which the first begins, or began.
+        byte: u64,
+        /// Its kind.
+        kind: String,
+        /// The turn that it is of.
+        turn: Option<String>,
+        /// What happened.
+        change: Change,
     },
     /// The format is newer than this program.
     #[error("line {line} has the format {format}; this program reads up to {FORMAT}")]
@@ -73,30 +90,67 @@ pub enum Broken {
     },
 }
 
+impl Broken {
+    /// The same as damage of a file.
+    pub fn damage(&self, file: &str) -> Damage {
+        let file = file.to_owned();
+        match self {
+            Self::Lines { line, n_lines, byte, kind, turn, change } => Damage {
+                file,
+                line: Some(*line as u64),
+                n_lines: *n_lines,
+                byte: *byte,
+                kind: kind.clone(),
+                part: String::new(),
+                turn: turn.clone(),
+                change: *change,
+            },
+            Self::Format { line, .. } => Damage {
+                file,
+                line: Some(*line as u64),
+                n_lines: 1,
+                byte: 0,
+                kind: "opened".to_owned(),
+                part: String::new(),
+                turn: None,
+                change: Change::New,
+            },
+        }
+    }
+}
+
 impl Chain {
     /// Reads a file. Nothing is there when there is no file.
     ///
     /// # Errors
     /// When it cannot be read.
     pub fn read(path: &Path) -> io::Result<Self> {
+        Self::read_anchored(path, &[])
+    }
+
+    /// The same, of a session of which these hashes are known.
+    ///
+    /// # Errors
+    /// When it cannot be read.
+    pub fn read_anchored(path: &Path, anchors: &[Anchor]) -> io::Result<Self> {
         let mut chain = Self::default();
-        let file = match pellucid_files::open(path) {
-            Ok(file) => file,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(chain),
+        let mut raws = Vec::new();
+        match pellucid_files::open(path) {
+            Ok(file) => {
+                let mut lines = Forwards::new(file, 0, u64::MAX)?;
+                while let Some(line) = lines.next_line()? {
+                    raws.push(chain.add(&line, raws.len() + 1));
+                }
+            }
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
             Err(error) => return Err(error),
-        };
-        let mut lines = Forwards::new(file, 0, u64::MAX)?;
-        let mut n = 0;
-        while let Some(line) = lines.next_line()? {
-            n += 1;
-            if line.is_blank() {
-                continue;
-            }
-            match serde_json::from_slice::<Link>(line.bytes) {
-                Ok(link) => chain.add(link, line.bytes, n),
-                Err(_) => chain.torn.push(n),
-            }
         }
+        (chain.broken, chain.torn) = breaks::find(&chain, &raws, anchors);
+        let is_sound = |raw: &&Raw| match chain.broken {
+            Some(Broken::Lines { line, .. } | Broken::Format { line, .. }) => raw.number < line,
+            None => true,
+        };
+        chain.n_sound = raws.iter().filter(is_sound).filter(|raw| raw.link.is_some()).count();
         Ok(chain)
     }
 
@@ -137,22 +191,24 @@ impl Chain {
         })
     }
 
-    fn add(&mut self, link: Link, bytes: &[u8], line: usize) {
-        // The hash of a line that was blanked is not known any more.
-        let follows_blank = self.ends_blank;
-        if self.broken.is_none() {
-            let expected = self.links.len() as u64;
-            self.broken = match &link.entry {
-                Entry::Opened(opened) if opened.format > FORMAT => Some(Broken::Format { line, format: opened.format }),
-                _ if !follows_blank && link.previous.as_ref() != self.hashes.last() => Some(Broken::Hash { line }),
-                _ if link.n != expected => Some(Broken::Number { line, n: link.n, expected }),
-                _ => None,
-            };
+    /// The texts that its lines refer to.
+    pub fn pieces(&self) -> Vec<&Piece> {
+        self.links.iter().flat_map(|link| link.entry.pieces()).collect()
+    }
+
+    fn add(&mut self, line: &Line<'_>, number: usize) -> Raw {
+        let mut raw = Raw { number, start: line.start, end: line.end, link: None, torn_at: None, is_blanked: false };
+        match serde_json::from_slice::<Link>(line.bytes) {
+            Ok(link) => {
+                raw.link = Some(self.links.len());
+                raw.is_blanked = redact::has_blank(line.bytes);
+                self.is_redacted |= raw.is_blanked;
+                self.hashes.push(sha256(line.bytes));
+                self.links.push(link);
+            }
+            Err(_) => raw.torn_at = breaks::torn_at(line.bytes),
         }
-        self.ends_blank = redact::has_blank(bytes);
-        self.is_redacted |= self.ends_blank;
-        self.hashes.push(sha256(bytes));
-        self.links.push(link);
+        raw
     }
 
     /// The hash of the last line: who keeps it elsewhere can see later that nothing is missing.
@@ -170,9 +226,14 @@ impl Chain {
 mod tests {
     use std::fs;
 
+    use pellucid_protocol::settings::TruncationMode;
+    use pellucid_protocol::settings::TruncationPolicy;
     use pellucid_testkit::Workspace;
+    use serde_json::Value;
 
     use super::*;
+    use crate::requests::entry::How;
+    use crate::requests::entry::Opened;
     use crate::requests::entry::Reply;
     use crate::requests::log::RequestLog;
 
@@ -181,14 +242,20 @@ mod tests {
 
     fn write(home: &Workspace, n_lines: u64) {
         let mut log = RequestLog::new(home.root(), Path::new(SESSION));
+        log.write(Entry::Opened(Opened {
+            format: FORMAT,
+            session: "s".to_owned(),
+            version: "1".to_owned(),
+            how: How::Resumed,
+            at: 0,
+            ids: Value::Null,
+            truncation: TruncationPolicy { mode: TruncationMode::Bytes, limit: 1 },
+            summaries: None,
+        }));
         for request in 0..n_lines {
             let n = log.write(Entry::Reply(Box::new(Reply { request, ..Reply::default() })));
             assert!(n.is_some(), "{:?}", log.failure());
         }
-    }
-
-    fn broken(home: &Workspace) -> Option<String> {
-        Chain::read(&home.path(FILE)).unwrap().broken.map(|broken| broken.to_string())
     }
 
     #[test]
@@ -196,35 +263,12 @@ mod tests {
         let home = Workspace::empty();
         write(&home, 2);
         let text = home.read(FILE);
-        home.write(FILE, format!("{text}{{\"n\":2,\"timest"));
+        home.write(FILE, format!("{text}{{\"n\":3,\"timest"));
         write(&home, 2);
         let chain = Chain::read(&home.path(FILE)).unwrap();
-        assert_eq!((chain.links.len(), &chain.torn[..], chain.broken.clone()), (4, &[3][..], None));
+        assert_eq!((chain.links.len(), &chain.torn[..], chain.broken.clone()), (6, &[4][..], None));
         assert!(chain.has(chain.anchor().unwrap()));
         assert!(!chain.has("0"));
-    }
-
-    #[test]
-    fn a_change_anywhere_breaks_the_chain() {
-        let home = Workspace::empty();
-        write(&home, 4);
-        let text = home.read(FILE);
-        let lines: Vec<&str> = text.lines().collect();
-        let changed = text.replacen("\"request\":1", "\"request\":7", 1);
-        let without = [lines[0], lines[2], lines[3]].join("\n");
-        let torn = text.replacen(lines[1], "{\"n\":1,", 1);
-        let first = lines[1..].join("\n");
-        for text in [changed, without, torn] {
-            home.write(FILE, text);
-            assert!(broken(&home).is_some_and(|broken| broken.contains("does not follow the line before")));
-        }
-        home.write(FILE, first);
-        assert!(broken(&home).is_some());
-        let cut = format!("{}\n", lines[..3].join("\n"));
-        home.write(FILE, cut);
-        let chain = Chain::read(&home.path(FILE)).unwrap();
-        assert_eq!(chain.broken, None, "a missing end does not show by itself");
-        assert!(!chain.has(&sha256(lines[3].as_bytes())), "but an anchor shows it");
     }
 
     #[test]

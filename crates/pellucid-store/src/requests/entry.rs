@@ -9,8 +9,13 @@ use serde::Deserialize;
 use serde::Serialize;
 use serde_json::Value;
 
+use super::seal::Name;
+
 /// The version of the format. Readers refuse a later one.
 pub const FORMAT: u32 = 2;
+
+/// From which version on the session file is sealed.
+pub const FORMAT_WITH_SEALS: u32 = 2;
 
 /// A line with its place in the chain.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -51,9 +56,37 @@ pub enum Entry {
     Child(Child),
     /// Something that the model was told before is said again.
     SaidAgain(SaidAgain),
+    /// The bytes that the session file got since the last seal.
+    Sealed(Sealed),
 }
 
 impl Entry {
+    /// What it is called in the file.
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Self::Opened(_) => "opened",
+            Self::Frame(_) => "frame",
+            Self::Request(_) => "request",
+            Self::Reply(_) => "reply",
+            Self::Rebuilt(_) => "rebuilt",
+            Self::Noted(_) => "noted",
+            Self::Origins(_) => "origins",
+            Self::Shown(_) => "shown",
+            Self::Child(_) => "child",
+            Self::SaidAgain(_) => "said_again",
+            Self::Sealed(_) => "sealed",
+        }
+    }
+
+    /// The turn that it is of, where it says so.
+    pub fn turn(&self) -> Option<&str> {
+        match self {
+            Self::Request(request) => Some(&request.turn),
+            Self::Sealed(sealed) => sealed.turn.as_deref(),
+            _ => None,
+        }
+    }
+
     /// Every piece of text that it has or refers to.
     pub fn pieces(&self) -> Vec<&Piece> {
         match self {
@@ -75,7 +108,7 @@ impl Entry {
                 .collect(),
             Self::Noted(it) => vec![&it.item],
             Self::Origins(it) => vec![&it.spans],
-            Self::Reply(_) | Self::SaidAgain(_) | Self::Child(_) => Vec::new(),
+            Self::Reply(_) | Self::SaidAgain(_) | Self::Child(_) | Self::Sealed(_) => Vec::new(),
         }
     }
 }
@@ -376,4 +409,28 @@ pub struct Noted {
     pub at: u64,
     /// The item, as JSON.
     pub item: Piece,
+}
+
+/// A piece of the session file is as its digest says.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Sealed {
+    /// The offset of its first byte.
+    pub from: u64,
+    /// The offset behind it.
+    pub at: u64,
+    /// The SHA-256 of its bytes.
+    pub sha256: String,
+    /// The hash of the line of the seal before; absent in the first.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub before: Option<String>,
+    /// The turn that wrote it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub turn: Option<String>,
+    /// Whether the process that sealed it found it there and did not write it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub foreign: bool,
+    /// What its lines are called.
+    pub names: Vec<Name>,
+    /// Its lines: for each the index of its name and a short digest (see `seal`).
+    pub lines: String,
 }

@@ -2,20 +2,35 @@
 //!
 //! The file appears with its first line. Like the session file it has one writer, and a failure
 //! does not stop the conversation: it is kept for the face to tell, and nothing more is written.
+//!
+//! A seal begins where the last one ends. If the session file has lines in between which this process did not write,
+//! they are read and get a seal of their own, marked as foreign: another program wrote them, or a process ended before
+//! it could seal them.
 
 use std::io;
 use std::path::Path;
 use std::path::PathBuf;
 
+use memchr::memmem;
+
 use crate::lines::Backwards;
+use crate::lines::Forwards;
 use crate::name;
 use crate::recorder;
+use crate::requests::anchors;
+use crate::requests::anchors::Anchor;
 use crate::requests::chain::sha256;
 use crate::requests::entry::Entry;
+use crate::requests::entry::FORMAT_WITH_SEALS;
 use crate::requests::entry::Link;
 use crate::requests::entry::Piece;
+use crate::requests::entry::Sealed;
 use crate::requests::entry::Text;
 use crate::requests::parts::Parts;
+use crate::requests::seal;
+use crate::requests::seal::Mark;
+use crate::requests::seal::PIECE_BYTES;
+use crate::requests::seal::Tally;
 use crate::sink::Existing;
 use crate::sink::FileSink;
 use crate::sink::Sink;
@@ -23,10 +38,14 @@ use crate::sink::Sink;
 /// Writes one requests file.
 #[derive(Debug)]
 pub struct RequestLog {
+    home: PathBuf,
+    session_file: PathBuf,
     path: PathBuf,
     parts: Parts,
     state: State,
     failure: Option<String>,
+    /// Why the last hash is not kept beside the record, if that cannot be written.
+    anchor_failure: Option<String>,
 }
 
 #[derive(Debug)]
@@ -44,6 +63,25 @@ struct Open {
     sink: FileSink,
     next: u64,
     previous: Option<String>,
+    seal: Option<LastSeal>,
+}
+
+/// The last seal of a record.
+#[derive(Debug, Clone)]
+struct LastSeal {
+    /// How many bytes of the session file are sealed.
+    at: u64,
+    /// The hash of its line.
+    hash: String,
+    /// The short digest of the last line that it seals.
+    mark: Option<Mark>,
+}
+
+impl LastSeal {
+    fn new(sealed: &Sealed, hash: String) -> Self {
+        let mark = seal::lines(&sealed.lines).and_then(|lines| lines.last().map(|(_, mark)| *mark));
+        Self { at: sealed.at, hash, mark }
+    }
 }
 
 impl RequestLog {
@@ -51,12 +89,28 @@ impl RequestLog {
     pub fn new(home: &Path, session_file: &Path) -> Self {
         let path = session_file.file_name().and_then(|it| it.to_str()).and_then(|it| name::requests_path(home, it));
         let state = if path.is_some() { State::Waiting } else { State::Closed };
-        Self { path: path.unwrap_or_default(), parts: Parts::new(home), state, failure: None }
+        Self {
+            home: home.to_owned(),
+            session_file: session_file.to_owned(),
+            path: path.unwrap_or_default(),
+            parts: Parts::new(home),
+            state,
+            failure: None,
+            anchor_failure: None,
+        }
     }
 
     /// A log that writes nothing.
     pub fn none() -> Self {
-        Self { path: PathBuf::new(), parts: Parts::new(Path::new("")), state: State::Closed, failure: None }
+        Self {
+            home: PathBuf::new(),
+            session_file: PathBuf::new(),
+            path: PathBuf::new(),
+            parts: Parts::new(Path::new("")),
+            state: State::Closed,
+            failure: None,
+            anchor_failure: None,
+        }
     }
 
     /// Whether lines are written.
@@ -64,9 +118,9 @@ impl RequestLog {
         !matches!(self.state, State::Closed)
     }
 
-    /// Why nothing more is written, if writing failed.
+    /// Why nothing more is written, or why the last hash is not kept, if writing failed.
     pub fn failure(&self) -> Option<&str> {
-        self.failure.as_deref()
+        self.failure.as_deref().or(self.anchor_failure.as_deref())
     }
 
     /// Keeps a text, by itself if it is long.
@@ -92,11 +146,65 @@ impl RequestLog {
         }
     }
 
-    fn append(&mut self, entry: Entry) -> io::Result<Option<u64>> {
+    /// Seals a piece of the session file that this process wrote, and before it what others wrote. The hash of the seal
+    /// is also kept for the whole home folder.
+    pub fn seal(&mut self, piece: seal::Piece, turn: Option<String>) {
+        if let Err(error) = self.append_seals(piece, turn) {
+            self.fail(&error);
+        }
+    }
+
+    fn append_seals(&mut self, piece: seal::Piece, turn: Option<String>) -> io::Result<()> {
+        let Some(last) = self.opened()?.map(|open| open.seal.clone()) else {
+            return Ok(());
+        };
+        for piece in foreign(&self.session_file, last.as_ref(), piece.from)? {
+            self.append_seal(piece, None, true)?;
+        }
+        let anchor = self.append_seal(piece, turn, false)?;
+        let session = self.session_file.file_name().and_then(|name| name.to_str()).and_then(name::session_id);
+        if let (Some(session), Some((n, sha256))) = (session, anchor)
+            && self.anchor_failure.is_none()
+            && let Err(error) = anchors::append(&self.home, &Anchor { session: session.to_owned(), n, sha256 })
+        {
+            self.anchor_failure = Some(format!("{}: {error}", self.home.join(anchors::FILE).display()));
+        }
+        Ok(())
+    }
+
+    fn append_seal(
+        &mut self,
+        piece: seal::Piece,
+        turn: Option<String>,
+        foreign: bool,
+    ) -> io::Result<Option<(u64, String)>> {
+        let Some(open) = self.opened()? else {
+            return Ok(None);
+        };
+        let before = open.seal.as_ref().map(|seal| seal.hash.clone());
+        let seal::Piece { from, at, sha256, names, lines } = piece;
+        let sealed = Sealed { from, at, sha256, before, turn, foreign, names, lines };
+        let n = self.append(Entry::Sealed(sealed.clone()))?;
+        let State::Open(open) = &mut self.state else {
+            return Ok(None);
+        };
+        let hash = open.previous.clone();
+        open.seal = hash.clone().map(|hash| LastSeal::new(&sealed, hash));
+        Ok(n.zip(hash))
+    }
+
+    fn opened(&mut self) -> io::Result<Option<&mut Open>> {
         if matches!(self.state, State::Waiting) {
             self.state = State::Open(open(&self.path)?);
         }
-        let State::Open(open) = &mut self.state else {
+        Ok(match &mut self.state {
+            State::Open(open) => Some(open),
+            State::Waiting | State::Closed => None,
+        })
+    }
+
+    fn append(&mut self, entry: Entry) -> io::Result<Option<u64>> {
+        let Some(open) = self.opened()? else {
             return Ok(None);
         };
         let link = Link { n: open.next, timestamp: recorder::now(), previous: open.previous.clone(), entry };
@@ -114,14 +222,75 @@ impl RequestLog {
     }
 }
 
-/// Goes on behind the last line that can be read.
+/// Goes on behind the last line that can be read, and looks for the last seal.
 fn open(path: &Path) -> io::Result<Open> {
     let sink = FileSink::open(path, Existing::Welcome)?;
     let mut lines = Backwards::new(pellucid_files::open(path)?, sink.len());
+    let mut open = Open { sink, next: 0, previous: None, seal: None };
     while let Some(line) = lines.next_line()? {
-        if let Ok(link) = serde_json::from_slice::<Link>(line.bytes) {
-            return Ok(Open { sink, next: link.n + 1, previous: Some(sha256(line.bytes)) });
+        if open.previous.is_some() && !may_end_search(line.bytes) {
+            continue;
+        }
+        let Ok(link) = serde_json::from_slice::<Link>(line.bytes) else {
+            continue;
+        };
+        let hash = sha256(line.bytes);
+        if open.previous.is_none() {
+            (open.next, open.previous) = (link.n + 1, Some(hash.clone()));
+        }
+        match &link.entry {
+            Entry::Sealed(sealed) => {
+                open.seal = Some(LastSeal::new(sealed, hash));
+                break;
+            }
+            // Before this nothing was sealed.
+            Entry::Opened(opened) if opened.format < FORMAT_WITH_SEALS => break,
+            _ => {}
         }
     }
-    Ok(Open { sink, next: 0, previous: None })
+    Ok(open)
+}
+
+/// Whether a line can be a seal, or say that there is none. Other lines need not be parsed.
+fn may_end_search(line: &[u8]) -> bool {
+    /// So far behind the start a line names its kind: behind its number, time and the hash of the line before.
+    const HEAD_BYTES: usize = 256;
+    let head = &line[..line.len().min(HEAD_BYTES)];
+    [b"\"kind\":\"sealed\"".as_slice(), b"\"kind\":\"opened\""].iter().any(|kind| memmem::find(head, kind).is_some())
+}
+
+/// The pieces between the last seal and an offset, which others wrote.
+fn foreign(session_file: &Path, last: Option<&LastSeal>, upto: u64) -> io::Result<Vec<seal::Piece>> {
+    let from = last.map_or(0, |last| last.at);
+    if from >= upto {
+        return Ok(Vec::new());
+    }
+    // Where the file is not as it was when it was sealed, its bytes are elsewhere. What was sealed shows that already.
+    if let Some(last) = last {
+        let mut sealed = Backwards::new(pellucid_files::open(session_file)?, last.at);
+        let mark = sealed.next_line()?.filter(|line| line.is_whole).map(|line| mark(line.bytes));
+        if mark != last.mark {
+            return Ok(Vec::new());
+        }
+    }
+    let mut lines = Forwards::new(pellucid_files::open(session_file)?, from, upto)?;
+    let (mut tally, mut pieces) = (Tally::new(from), Vec::new());
+    let mut whole = Vec::new();
+    while let Some(line) = lines.next_line()? {
+        whole.clear();
+        whole.extend_from_slice(line.bytes);
+        if line.is_whole {
+            whole.push(b'\n');
+        }
+        tally.add(&whole, "");
+        if tally.len() >= PIECE_BYTES {
+            pieces.extend(tally.take());
+        }
+    }
+    pieces.extend(tally.take());
+    Ok(pieces)
+}
+
+fn mark(line: &[u8]) -> Mark {
+    Mark::of(&[line, b"\n"].concat())
 }

@@ -37,6 +37,12 @@ pub enum PartError {
         /// Why.
         why: String,
     },
+    /// It is gone.
+    #[error("the part {sha256} is missing")]
+    Missing {
+        /// Which.
+        sha256: String,
+    },
     /// It was blanked when the session was exported.
     #[error("the part {sha256} has secrets blanked out")]
     Redacted {
@@ -91,8 +97,15 @@ impl Parts {
             Text::Kept { sha256, bytes } => (sha256, *bytes),
         };
         let unreadable = |why: String| PartError::Unreadable { sha256: name.clone(), why };
-        let text = pellucid_files::read_text(&self.path(name), PART_BYTES_MAX)
-            .map_err(|error| unreadable(error.to_string()))?;
+        let text = match pellucid_files::read(&self.path(name), PART_BYTES_MAX) {
+            Ok(text) => text,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                return Err(PartError::Missing { sha256: name.clone() });
+            }
+            Err(error) => return Err(unreadable(error.to_string())),
+        };
+        // Bytes that are no text were changed.
+        let text = String::from_utf8_lossy(&text).into_owned();
         if text.len() as u64 == bytes && sha256(text.as_bytes()) == *name {
             return Ok(text);
         }
@@ -127,6 +140,10 @@ mod tests {
         let Text::Kept { sha256, .. } = &kept.text else { panic!("it is long") };
         fs::write(parts.path(sha256), "changed").unwrap();
         assert_eq!(parts.text(&kept), Err(PartError::Changed { sha256: sha256.clone() }));
+        fs::write(parts.path(sha256), [0xff; PART_BYTES_MIN]).unwrap();
+        assert_eq!(parts.text(&kept), Err(PartError::Changed { sha256: sha256.clone() }));
+        fs::remove_file(parts.path(sha256)).unwrap();
+        assert_eq!(parts.text(&kept), Err(PartError::Missing { sha256: sha256.clone() }));
         assert_eq!(parts.keep("base", &long).unwrap(), kept, "a damaged part is written again");
         assert_eq!(parts.text(&kept).as_deref(), Ok(long.as_str()));
     }

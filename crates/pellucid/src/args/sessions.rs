@@ -124,7 +124,8 @@ pub enum SessionsCommand {
     },
     /// Write a session out, with secrets blanked.
     Export(ExportArgs),
-    /// Check that session files, records of what was sent, names and index are whole.
+    /// Check that session files, records of what was sent, names and index are whole. Says of a session what `replay`
+    /// says, with the same status.
     Fsck(FsckArgs),
 }
 

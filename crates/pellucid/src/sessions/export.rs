@@ -145,16 +145,11 @@ impl Export {
 
 /// The long texts that a record refers to.
 fn parts_of(chain: &Chain) -> BTreeSet<String> {
-    let mut parts = BTreeSet::new();
-    let mut add = |piece: &Piece| {
-        if let Text::Kept { sha256, .. } = &piece.text {
-            parts.insert(sha256.clone());
-        }
+    let kept = |piece: &Piece| match &piece.text {
+        Text::Kept { sha256, .. } => Some(sha256.clone()),
+        Text::Here { .. } => None,
     };
-    for link in &chain.links {
-        link.entry.pieces().into_iter().for_each(&mut add);
-    }
-    parts
+    chain.pieces().into_iter().filter_map(kept).collect()
 }
 
 /// Writes a file that nobody else can read below the folder that was named: it is a whole conversation.

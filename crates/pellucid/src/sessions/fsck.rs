@@ -1,10 +1,12 @@
 //! `sessions fsck`: whether everything is whole. Nothing is changed but the index, if that is
 //! asked for.
+//!
+//! What it says of a session is what `replay` says of it, and so is its status: that of the worst session.
 
 use std::path::Path;
 use std::process::ExitCode;
 
-use pellucid_store::fsck;
+use pellucid_agent::fsck;
 use pellucid_store::fsck::Findings;
 use pellucid_store::index;
 use pellucid_store::index::Index;
@@ -15,6 +17,7 @@ use super::print_data;
 use super::progress;
 use super::resolve;
 use crate::args::FsckArgs;
+use crate::replay::exit_code;
 use crate::start::Failure;
 use crate::style;
 
@@ -39,8 +42,7 @@ pub fn run(home: &Path, args: &FsckArgs) -> Result<ExitCode, Failure> {
     } else {
         print(&text)?
     };
-    let is_serious = findings.problems.iter().any(|problem| problem.is_serious);
-    Ok(if is_serious { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+    Ok(exit_code(fsck::status(&findings)))
 }
 
 fn text(findings: &Findings) -> String {

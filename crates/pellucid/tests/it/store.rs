@@ -228,6 +228,7 @@ fn damage_is_found_and_told() {
     let ran = world.run(&["sessions", "fsck", "--rebuild-index", &id]);
     assert_eq!(ran.status, 0, "a torn line is no loss");
     assert!(ran.out().contains("lines that cannot be read are set aside: 13"), "{}", ran.out());
+    assert!(ran.out().contains("line 13 (byte ") && ran.out().contains("is foreign"), "{}", ran.out());
     let record = fs::read_dir(world.files.path("home/requests")).unwrap();
     let mut folder = record.map(|entry| entry.unwrap().path()).find(|path| !path.ends_with("parts")).unwrap();
     while folder.is_dir() {
@@ -240,7 +241,51 @@ fn damage_is_found_and_told() {
     assert!(json(&ran)["problems"].as_array().unwrap().iter().any(|it| it["is_serious"] == true));
     let replay = world.run(&["replay", &id]);
     assert_eq!(replay.status, 1);
-    assert!(replay.out().contains("the record of what was sent was changed: line 4"), "{}", replay.out());
+    assert!(replay.out().contains("not as it was written: requests/"), "{}", replay.out());
+    assert!(replay.out().contains("line 3 (byte ") && replay.out().contains(", request, turn "), "{}", replay.out());
+    assert!(replay.out().contains(") was changed\n"), "{}", replay.out());
+}
+
+/// A fixed sample of what tests of the library do a thousand times.
+#[test]
+fn replay_and_fsck_name_the_same_line_and_end_with_the_same_status() {
+    let world = world();
+    let id = exec(&world, "hi");
+    let path = file(&world, &id);
+    let whole = fs::read_to_string(&path).unwrap();
+    let lines: Vec<&str> = whole.split_inclusive('\n').collect();
+    let without = |n: usize| [lines[..n].concat(), lines[n + 1..].concat()].concat();
+    let last = lines.iter().rposition(|line| line.contains("agent_message")).unwrap();
+    let event = lines[last].replace("answer", "unsaid");
+    for (text, expected) in [
+        (whole.replacen("\"cwd\"", "\"cwe\"", 1), "line 1 (byte 0, session_meta".to_owned()),
+        (without(0), "line 1 (byte 0, session_meta".to_owned()),
+        (without(last), format!("line {} (byte {}, event_msg agent_message", last + 1, lines[..last].concat().len())),
+        (whole.replacen(lines[last], &event, 1), format!("line {} (byte", last + 1)),
+        ([lines[..2].concat(), event.clone(), lines[2..].concat()].concat(), "line 3 (byte".to_owned()),
+        (lines[..5].concat(), format!("lines 6 to {} (byte", lines.len())),
+    ] {
+        fs::write(&path, text).unwrap();
+        for args in [["replay", &id].as_slice(), &["sessions", "fsck", &id], &["replay", path.to_str().unwrap()]] {
+            let ran = world.run(args);
+            assert_eq!(ran.status, 1, "{args:?}: {}{}", ran.out(), ran.stderr);
+            assert!(ran.out().contains(&expected), "{args:?}, {expected}: {}", ran.out());
+        }
+    }
+    fs::write(&path, format!("{whole}{event}")).unwrap();
+    for args in [["replay", &id].as_slice(), &["sessions", "fsck", &id]] {
+        let ran = world.run(args);
+        assert_eq!(ran.status, 0, "{}", ran.out());
+        assert!(ran.out().contains("is foreign: added by another program"), "{}", ran.out());
+    }
+    fs::write(&path, without(0)).unwrap();
+    let ran = world.run(&["resume", "--script", "script.toml", &id, "on"]);
+    assert_eq!(ran.status, 1, "{}", ran.out());
+    assert!(ran.stderr.contains("does not begin with the line that says which session it is of"), "{}", ran.stderr);
+    let listed = listed(&world, &[]);
+    assert_eq!(listed.len(), 1, "a session without its first line is still listed");
+    let mode = fs::metadata(world.files.path("home/anchors.jsonl")).unwrap().permissions().mode();
+    assert_eq!(mode & 0o777, 0o600);
 }
 
 #[test]

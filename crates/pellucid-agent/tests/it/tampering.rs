@@ -1,0 +1,352 @@
+//! Whatever is done to the files of a session is found by `replay` and by `sessions fsck`, and named.
+
+use std::fs;
+use std::path::Path;
+use std::path::PathBuf;
+
+use pellucid_agent::fsck;
+use pellucid_agent::replay::Replay;
+use pellucid_agent::replay::Status;
+use pellucid_agent::replay::Verdict;
+use pellucid_store::name;
+use pellucid_store::requests::anchors;
+use pellucid_store::requests::chain::Chain;
+use pellucid_store::requests::damage::Change;
+use pellucid_store::requests::entry::Entry;
+use pellucid_store::requests::entry::Link;
+use pellucid_store::requests::entry::Sealed;
+use pellucid_store::requests::seal;
+
+use crate::replays::Recorded;
+use crate::replays::Step;
+use crate::replays::record;
+use crate::replays::say;
+
+/// A session with calls of tools, which another process goes on with and summarises.
+fn session() -> Recorded {
+    let steps = [
+        say("hello", 2),
+        Step::Resume,
+        say("again", 1),
+        Step::Compact,
+        say("third", 0),
+        Step::RollBack(1),
+        say("4", 0),
+    ];
+    record("responses", &steps)
+}
+
+impl Recorded {
+    fn home(&self) -> PathBuf {
+        self.files.path("home")
+    }
+
+    fn name(&self) -> &str {
+        self.path.file_name().unwrap().to_str().unwrap()
+    }
+
+    fn seals(&self) -> Vec<Sealed> {
+        let chain = Chain::read(&self.record_path()).unwrap();
+        let sealed = |link: Link| match link.entry {
+            Entry::Sealed(sealed) => Some(sealed),
+            _ => None,
+        };
+        chain.links.into_iter().filter_map(sealed).collect()
+    }
+
+    /// What `replay` says. `sessions fsck` must come to the same.
+    #[track_caller]
+    fn judged(&self, label: &str) -> Replay {
+        let replay = self.replay();
+        let findings = fsck::check(&self.home(), name::session_id(self.name()));
+        assert_eq!(fsck::status(&findings), replay.status(), "{label}: {findings:#?}\n{replay:#?}");
+        for damage in &replay.damages {
+            let is_told = findings.problems.iter().any(|it| it.is_serious && it.what == damage.what().to_string());
+            assert!(is_told, "{label}: {damage} in {findings:#?}");
+        }
+        if replay.status() == Status::Refuted {
+            let n_unproved = replay.counts().2;
+            assert_eq!(n_unproved, 0, "{label}: what was tampered with is not called not provable: {replay:#?}");
+        }
+        replay
+    }
+}
+
+/// Lines with their newlines.
+fn lines(path: &Path) -> Vec<String> {
+    fs::read_to_string(path).unwrap().split_inclusive('\n').map(str::to_owned).collect()
+}
+
+/// A line with another letter near this part of it, in percent.
+fn flipped(line: &str, percent: usize) -> String {
+    let mut bytes = line.as_bytes().to_vec();
+    let place = (bytes.len() - 1) * percent / 100;
+    let at = (place..bytes.len()).chain(0..place).find(|at| bytes[*at].is_ascii_alphanumeric()).unwrap();
+    bytes[at] = match bytes[at] {
+        b'0'..=b'8' => bytes[at] + 1,
+        b'9' => b'0',
+        letter => {
+            if letter.to_ascii_lowercase() == b'x' {
+                letter ^ 1
+            } else {
+                letter ^ 2 ^ 1
+            }
+        }
+    };
+    if !bytes[at].is_ascii_alphanumeric() {
+        bytes[at] = b'x';
+    }
+    String::from_utf8(bytes).unwrap()
+}
+
+/// Every single thing that can be done to the lines of a file: what, the lines, the line (from one) and the change.
+fn mutations(lines: &[String], new: &[&str]) -> Vec<(String, Vec<String>, usize, Change)> {
+    let mut mutations = Vec::new();
+    for at in 0..lines.len() {
+        for percent in [at * 37 % 100, (at * 37 + 50) % 100] {
+            let mut copy = lines.to_vec();
+            copy[at] = flipped(&lines[at], percent);
+            mutations.push((format!("flip at {percent} %"), copy, at + 1, Change::Changed));
+        }
+        // Of equal lines side by side, it does not matter which is gone.
+        if lines.get(at + 1) != Some(&lines[at]) {
+            let mut copy = lines.to_vec();
+            copy.remove(at);
+            mutations.push(("delete".to_owned(), copy, at + 1, Change::Missing));
+        }
+        if at + 1 < lines.len() && lines[at] != lines[at + 1] {
+            let mut copy = lines.to_vec();
+            copy.swap(at, at + 1);
+            mutations.push(("swap".to_owned(), copy, at + 1, Change::Moved));
+        }
+        mutations.push(("cut".to_owned(), lines[..at].to_vec(), at + 1, Change::Missing));
+        for new in new {
+            let mut copy = lines.to_vec();
+            copy.insert(at, (*new).to_owned());
+            mutations.push(("add".to_owned(), copy, at + 1, Change::New));
+        }
+    }
+    mutations
+}
+
+/// A line that another program might add.
+const EVENT: &str = "{\"timestamp\":\"2026-01-02T03:04:05.678Z\",\"type\":\"event_msg\",\"payload\":{\"type\":\"agent_message\",\"message\":\"m\"}}\n";
+
+#[test]
+fn whatever_is_done_to_a_session_file_is_found_and_named() {
+    let recorded = session();
+    assert_eq!(recorded.judged("as it was").status(), Status::Proved);
+    let (path, written) = (recorded.path.clone(), lines(&recorded.path));
+    let mut called = Vec::new();
+    for seal in recorded.seals() {
+        for (at, _) in seal::lines(&seal.lines).unwrap() {
+            called.push((seal.names[at].clone(), seal.turn.clone()));
+        }
+    }
+    assert_eq!(called.len(), written.len());
+    let all = mutations(&written, &[EVENT, "\n", "garbage\n"]);
+    assert!(all.len() > 300, "{}", all.len());
+    for (what, mutated, line, change) in all {
+        let label = format!("{what}, line {line}");
+        if mutated.is_empty() {
+            continue;
+        }
+        fs::write(&path, mutated.concat()).unwrap();
+        let replay = recorded.judged(&label);
+        assert_eq!(replay.status(), Status::Refuted, "{label}");
+        let damage = &replay.damages[0];
+        assert_eq!(damage.change, change, "{label}: {damage}");
+        let found = usize::try_from(damage.line.unwrap()).unwrap();
+        assert!(damage.file.ends_with(recorded.name()), "{damage}");
+        // Of two lines that changed places, either was moved.
+        if change == Change::Moved {
+            assert!(found == line || found == line + 1, "{label}: {damage}");
+            continue;
+        }
+        assert_eq!(found, line, "{label}: {damage}");
+        let byte: usize = mutated[..line - 1].iter().map(String::len).sum();
+        assert_eq!(damage.byte, byte as u64, "{label}: {damage}");
+        if change == Change::New {
+            assert_eq!(damage.kind, seal::kind(mutated[line - 1].as_bytes()), "{label}: {damage}");
+            assert_eq!(replay.damages.len(), 1, "{label}");
+            continue;
+        }
+        let (name, turn) = &called[line - 1];
+        assert_eq!((&damage.kind, &damage.part, &damage.turn), (&name.kind, &name.part, turn), "{label}");
+        let n_lines = if what == "cut" { written.len() - line + 1 } else { 1 };
+        assert_eq!((damage.n_lines, replay.damages.len()), (n_lines as u64, 1), "{label}: {:#?}", replay.damages);
+    }
+    fs::write(&path, written.concat()).unwrap();
+    assert_eq!(recorded.judged("as it was again").status(), Status::Proved);
+}
+
+#[test]
+fn lines_are_named_as_they_were_sent() {
+    let recorded = session();
+    let named = |text: &str| {
+        let line = lines(&recorded.path)
+            .iter()
+            .position(|line| line.contains("response_item") && line.contains(text))
+            .unwrap();
+        let mut n = line;
+        for seal in recorded.seals() {
+            let lines = seal::lines(&seal.lines).unwrap();
+            if n < lines.len() {
+                return seal.names[lines[n].0].clone();
+            }
+            n -= lines.len();
+        }
+        panic!("{text} is not sealed")
+    };
+    for (text, kind, part) in [
+        ("<permissions", "response_item message", "permissions"),
+        ("Use tabs.", "response_item message", "user_instructions"),
+        ("answer to hello", "response_item message", "model"),
+        ("update_plan", "response_item function_call", "model"),
+        ("\"hello\"", "response_item message", "user"),
+    ] {
+        let name = named(text);
+        assert_eq!((name.kind.as_str(), name.part.as_str()), (kind, part), "{text}");
+    }
+}
+
+#[test]
+fn whatever_is_done_to_a_record_is_found_and_named() {
+    let recorded = session();
+    let path = recorded.record_path();
+    let written = lines(&path);
+    let kinds: Vec<&str> =
+        written.iter().map(|line| serde_json::from_str::<Link>(line).unwrap().entry.kind()).collect();
+    assert_eq!((kinds[0], kinds.last()), ("opened", Some(&"sealed")));
+    for (what, mutated, line, change) in mutations(&written, &["\n", "garbage\n", &written[1]]) {
+        let label = format!("{what}, line {line} of the record");
+        fs::write(&path, mutated.concat()).unwrap();
+        let replay = recorded.judged(&label);
+        assert_eq!(replay.status(), Status::Refuted, "{label}");
+        let damage = replay.damages.iter().find(|it| it.file.contains("requests-")).unwrap();
+        // A copy of a line in front of that line is the same as one behind it.
+        let expected = if change == Change::New && mutated[line - 1] == written[1] && line == 2 { 3 } else { line };
+        assert_eq!((damage.line, damage.change), (Some(expected as u64), change), "{label}: {damage}");
+        if change == Change::Changed {
+            assert!([kinds[line - 1], "unreadable"].contains(&damage.kind.as_str()), "{label}: {damage}");
+        }
+    }
+    fs::remove_file(&path).unwrap();
+    let replay = recorded.replay();
+    assert_eq!(replay.damages[0].n_lines, written.len() as u64, "{replay:#?}");
+    fs::write(&path, written.concat()).unwrap();
+    assert_eq!(recorded.judged("as it was again").status(), Status::Proved);
+}
+
+#[test]
+fn long_texts_that_are_changed_or_removed_are_found() {
+    let recorded = session();
+    let folders = fs::read_dir(recorded.files.path("home/requests/parts")).unwrap();
+    let texts: Vec<PathBuf> = folders
+        .flat_map(|folder| fs::read_dir(folder.unwrap().path()).unwrap())
+        .map(|entry| entry.unwrap().path())
+        .collect();
+    assert!(texts.len() >= 2, "{texts:?}");
+    for text in texts {
+        let whole = fs::read_to_string(&text).unwrap();
+        for (mutated, change) in [(Some(flipped(&whole, 50)), Change::Changed), (None, Change::Missing)] {
+            match mutated {
+                Some(mutated) => fs::write(&text, mutated).unwrap(),
+                None => fs::remove_file(&text).unwrap(),
+            }
+            let replay = recorded.judged("a long text");
+            let damage = &replay.damages[0];
+            assert!(text.ends_with(damage.file.rsplit('/').next().unwrap()), "{damage}");
+            assert_eq!((damage.change, replay.damages.len(), replay.status()), (change, 1, Status::Refuted));
+            assert!(!damage.kind.is_empty());
+        }
+        fs::write(&text, whole).unwrap();
+    }
+    recorded.files.write("work/AGENTS.md", "Use spaces.\n");
+    assert_eq!(recorded.judged("an instruction file").status(), Status::Proved);
+}
+
+#[test]
+fn the_ends_of_both_files_cannot_be_cut_together() {
+    let recorded = session();
+    let (session, record) = (lines(&recorded.path), lines(&recorded.record_path()));
+    let second = record.iter().rposition(|line| line.contains("\"kind\":\"opened\"")).unwrap();
+    let at = recorded.seals()[0].at;
+    fs::write(recorded.record_path(), record[..second].concat()).unwrap();
+    fs::write(&recorded.path, &session.concat()[..usize::try_from(at).unwrap()]).unwrap();
+    let replay = recorded.judged("both are cut");
+    assert_eq!((replay.status(), replay.damages[0].change), (Status::Refuted, Change::Missing));
+    assert_eq!(replay.damages[0].line, Some(second as u64 + 1));
+    // Without the file of last hashes nothing shows but that this cannot show.
+    fs::remove_file(recorded.home().join(anchors::FILE)).unwrap();
+    let replay = recorded.judged("the last hashes are gone");
+    assert_eq!(replay.status(), Status::Proved, "{replay:#?}");
+    assert!(replay.notes[0].contains("anchors.jsonl has no hash of this session"), "{:?}", replay.notes);
+    // A damaged file of last hashes is named, and proves what is left of it.
+    fs::write(recorded.home().join(anchors::FILE), format!("{{\"session\":\"{}\"\n", replay.session)).unwrap();
+    assert!(recorded.judged("torn").notes[0].contains("1 unreadable"));
+}
+
+#[test]
+fn lines_of_another_program_are_foreign_and_sealed_by_the_next_process() {
+    let recorded = record("responses", &[say("hello", 1)]);
+    let before = lines(&recorded.path);
+    let turn = before.iter().find(|line| line.contains("\"type\":\"turn_context\"")).unwrap();
+    let turn_id = recorded.seals()[0].turn.clone().unwrap();
+    let turn = turn.replace(&turn_id, "019a0000-0000-7000-8000-00000000abcd");
+    let item = before.iter().rfind(|line| line.contains("response_item")).unwrap();
+    let added = [EVENT, turn.as_str(), item.as_str()];
+    fs::write(&recorded.path, [before.concat(), added.concat()].concat()).unwrap();
+    let replay = recorded.judged("lines of another program");
+    assert_eq!(replay.status(), Status::Proved, "{replay:#?}");
+    let foreign = &replay.foreign[0];
+    assert_eq!((foreign.line, foreign.n_lines, foreign.is_sealed), (before.len() as u64 + 1, 3, false));
+    assert!(replay.requests.iter().any(|it| matches!(it.verdict, Verdict::Foreign { .. })), "{replay:#?}");
+
+    let recorded = recorded.go_on("and on");
+    let seals = recorded.seals();
+    assert_eq!(seals.iter().map(|it| it.foreign).collect::<Vec<_>>(), [false, true, false]);
+    assert_eq!((seals[1].from, seals[1].at), (seals[0].at, seals[2].from));
+    let replay = recorded.judged("sealed as found");
+    assert_eq!((replay.status(), replay.foreign.len(), replay.foreign[0].is_sealed), (Status::Proved, 1, true));
+    let text = fs::read_to_string(&recorded.path).unwrap();
+    fs::write(&recorded.path, text.replacen("\"message\":\"m\"", "\"message\":\"n\"", 1)).unwrap();
+    let replay = recorded.judged("a foreign line is changed");
+    let damage = &replay.damages[0];
+    assert_eq!((damage.line, damage.change), (Some(before.len() as u64 + 1), Change::Changed), "{damage}");
+    assert_eq!(damage.kind, "event_msg agent_message");
+}
+
+#[test]
+fn a_process_that_ended_before_its_seal_is_no_damage() {
+    let recorded = record("responses", &[say("hello", 1)]);
+    let record = lines(&recorded.record_path());
+    fs::write(recorded.record_path(), record[..record.len() - 1].concat()).unwrap();
+    fs::remove_file(recorded.home().join(anchors::FILE)).unwrap();
+    let text = fs::read_to_string(&recorded.path).unwrap();
+    fs::write(&recorded.path, &text[..text.len() - 20]).unwrap();
+    let replay = recorded.judged("no seal");
+    assert_eq!((replay.status(), replay.damages.len()), (Status::Proved, 0), "{replay:#?}");
+    let recorded = recorded.go_on("again");
+    assert_eq!(recorded.seals().iter().map(|it| it.foreign).collect::<Vec<_>>(), [true, false]);
+    assert_eq!(recorded.judged("sealed now").status(), Status::Proved);
+}
+
+#[test]
+fn seals_cost_what_is_new() {
+    let recorded = session();
+    let seals = recorded.seals();
+    let written = lines(&recorded.path);
+    // Every byte is in one piece, so it was hashed once; no piece begins before the one before ends.
+    let mut at = 0;
+    for seal in &seals {
+        assert_eq!(seal.from, at);
+        at = seal.at;
+    }
+    assert_eq!(at, fs::metadata(&recorded.path).unwrap().len());
+    assert!(seals.len() >= 4, "one for each turn, the summary and the roll-back: {}", seals.len());
+    let n_chars: usize = seals.iter().map(|seal| seal.lines.len()).sum();
+    assert_eq!(n_chars, 7 * written.len());
+    let hashes: Vec<Option<&String>> = seals.iter().map(|seal| seal.before.as_ref()).collect();
+    assert!(hashes[0].is_none() && hashes[1..].iter().all(Option::is_some));
+}

@@ -1,0 +1,233 @@
+//! Seals: what the record says of the lines of the session file.
+//!
+//! A session file belongs to another program's format, so nothing in it can prove that it is as it was written. The
+//! record can: behind every turn it gets a seal, which holds the SHA-256 of the bytes that the session file has since
+//! the seal before. Lines are hashed as they are written ([`Tally`]), so that a seal costs what is new and the file is
+//! not read again. Every seal has the hash of the seal before.
+//!
+//! One digest says that a piece was changed, but not where. Reading the piece again does not help, because what it was
+//! is gone. So a seal has seven characters for each line: one names its kind and part (an index into the list of names
+//! that the seal has), six are 36 bits of the line's own SHA-256. Two lists of such digests can be aligned, which tells
+//! a changed line from a missing, a new and a moved one. The short digests only locate: whether anything was changed is
+//! decided by the whole digest alone. Kind and part stand there because a line that is gone cannot be asked for them.
+//! Lines have a kilobyte on average, so this is less than one in a hundred of their bytes.
+//!
+//! Not here: comparing a file with its seals (`verify`), and when seals are due (`pellucid-agent`).
+
+use serde::Deserialize;
+use serde::Serialize;
+use sha2::Digest;
+use sha2::Sha256;
+
+use crate::read::Kind;
+use crate::read::Reading;
+use crate::read::read_line;
+use crate::read::split;
+use crate::record::Record;
+use crate::requests::chain::hex;
+
+/// From how many bytes on a seal is due within a turn.
+pub const PIECE_BYTES: u64 = 4 << 20;
+
+/// How many characters a line has in a seal.
+const LINE_CHARS: usize = 7;
+
+const LETTERS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+
+/// The longest name of a kind within a kind that is kept.
+const WORD_CHARS_MAX: usize = 40;
+
+/// What a line is called.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Name {
+    /// The kind of line, with the kind of item or event.
+    pub kind: String,
+    /// The part that the item was sent as.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub part: String,
+}
+
+/// A piece of a session file that has no seal yet.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Piece {
+    /// The offset of its first byte.
+    pub from: u64,
+    /// The offset behind it.
+    pub at: u64,
+    /// The SHA-256 of its bytes.
+    pub sha256: String,
+    /// What its lines are called.
+    pub names: Vec<Name>,
+    /// Its lines: for each the index of its name and a short digest.
+    pub lines: String,
+}
+
+/// Hashes lines as they are written.
+#[derive(Debug, Clone)]
+pub struct Tally {
+    from: u64,
+    at: u64,
+    hasher: Sha256,
+    names: Vec<Name>,
+    lines: String,
+}
+
+impl Tally {
+    /// Begins behind so many bytes of a file.
+    pub fn new(at: u64) -> Self {
+        Self { from: at, at, hasher: Sha256::new(), names: Vec::new(), lines: String::new() }
+    }
+
+    /// Takes a line with its newline, and the part that it was sent as.
+    pub fn add(&mut self, line: &[u8], part: &str) {
+        self.hasher.update(line);
+        self.at += line.len() as u64;
+        let name = self.name(line, part);
+        self.lines.push(letter(name as u64));
+        self.lines.push_str(&Mark::of(line).to_text());
+    }
+
+    /// How many bytes have no seal yet.
+    pub fn len(&self) -> u64 {
+        self.at - self.from
+    }
+
+    /// Whether all bytes have one.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Gives what has no seal yet, and begins behind it.
+    pub fn take(&mut self) -> Option<Piece> {
+        if self.is_empty() {
+            return None;
+        }
+        let Self { from, at, hasher, names, lines } = std::mem::replace(self, Self::new(self.at));
+        Some(Piece { from, at, sha256: hex(&hasher.finalize()), names, lines })
+    }
+
+    /// The index of a line's name. Names beyond the last index are not kept.
+    fn name(&mut self, line: &[u8], part: &str) -> usize {
+        let mut name = Name { kind: kind(line), part: part.to_owned() };
+        if let Some(at) = self.names.iter().position(|known| *known == name) {
+            return at;
+        }
+        if self.names.len() >= LETTERS.len() - 1 {
+            name = Name { kind: "other".to_owned(), part: String::new() };
+            if let Some(at) = self.names.iter().position(|known| *known == name) {
+                return at;
+            }
+        }
+        self.names.push(name);
+        self.names.len() - 1
+    }
+}
+
+/// The short digest of a line.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Mark(u64);
+
+impl Mark {
+    /// Of a line with its newline.
+    pub fn of(line: &[u8]) -> Self {
+        let digest = Sha256::digest(line);
+        Self(digest[..5].iter().fold(0, |sum, byte| sum << 8 | u64::from(*byte)) >> 4)
+    }
+
+    fn to_text(self) -> String {
+        (0..LINE_CHARS - 1).rev().map(|n| letter(self.0 >> (6 * n) & 63)).collect()
+    }
+}
+
+fn letter(n: u64) -> char {
+    LETTERS[usize::try_from(n).unwrap_or_default() % LETTERS.len()] as char
+}
+
+/// The lines of a seal: the index of each name, and the short digest. Absent if they cannot be read.
+pub fn lines(text: &str) -> Option<Vec<(usize, Mark)>> {
+    let value = |letter: u8| LETTERS.iter().position(|known| *known == letter);
+    let line = |line: &[u8]| {
+        let mut mark = 0;
+        for letter in &line[1..] {
+            mark = mark << 6 | value(*letter)? as u64;
+        }
+        Some((value(line[0])?, Mark(mark)))
+    };
+    let chunks = text.as_bytes().chunks_exact(LINE_CHARS);
+    if !chunks.remainder().is_empty() {
+        return None;
+    }
+    chunks.map(line).collect()
+}
+
+/// The kind of a line of a session file, with the kind of item or event.
+pub fn kind(line: &[u8]) -> String {
+    let (kind, payload) = match split(line) {
+        Some((kind, payload)) => (kind, payload),
+        None => match read_line(line) {
+            Reading::Record(record) => (kind_of(&record), b"".as_slice()),
+            Reading::Passed => (Kind::EventMsg, b"".as_slice()),
+            Reading::SetAside => return "unreadable".to_owned(),
+        },
+    };
+    let rest = payload.strip_prefix(b"{\"type\":\"").unwrap_or_default();
+    let word = rest.split(|byte| *byte == b'"').next().unwrap_or_default();
+    let is_plain = word.iter().all(|byte| byte.is_ascii_lowercase() || *byte == b'_');
+    if word.is_empty() || word.len() > WORD_CHARS_MAX || !is_plain {
+        return kind.as_str().to_owned();
+    }
+    format!("{} {}", kind.as_str(), String::from_utf8_lossy(word))
+}
+
+fn kind_of(record: &Record) -> Kind {
+    match record {
+        Record::SessionMeta(_) => Kind::SessionMeta,
+        Record::ResponseItem(_) => Kind::ResponseItem,
+        Record::Compacted(_) => Kind::Compacted,
+        Record::TurnContext(_) => Kind::TurnContext,
+        Record::EventMsg(_) => Kind::EventMsg,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::requests::chain::sha256;
+
+    #[test]
+    fn a_piece_has_what_was_added_since_the_last_one() {
+        let event =
+            b"{\"timestamp\":\"t\",\"type\":\"event_msg\",\"payload\":{\"type\":\"token_count\",\"info\":null}}\n";
+        let item = b"{\"timestamp\":\"t\",\"type\":\"response_item\",\"payload\":{\"type\":\"message\"}}\n";
+        let mut tally = Tally::new(10);
+        assert_eq!(tally.take(), None);
+        tally.add(event, "");
+        tally.add(item, "permissions");
+        tally.add(event, "");
+        assert_eq!(tally.len(), (2 * event.len() + item.len()) as u64);
+        let piece = tally.take().unwrap();
+        assert_eq!((piece.from, piece.at), (10, 10 + tally.from - 10));
+        assert_eq!(piece.sha256, sha256(&[event.as_slice(), item, event].concat()));
+        let called: Vec<(&str, &str)> = piece.names.iter().map(|it| (it.kind.as_str(), it.part.as_str())).collect();
+        assert_eq!(called, [("event_msg token_count", ""), ("response_item message", "permissions")]);
+        let read = lines(&piece.lines).unwrap();
+        assert_eq!(read, [(0, Mark::of(event)), (1, Mark::of(item)), (0, Mark::of(event))]);
+        assert_eq!(lines("AB"), None);
+        assert!(tally.is_empty());
+        tally.add(b"torn\n", "");
+        let piece = tally.take().unwrap();
+        assert_eq!((piece.names[0].kind.as_str(), piece.names.len()), ("unreadable", 1));
+    }
+
+    #[test]
+    fn there_are_no_more_names_than_letters() {
+        let mut tally = Tally::new(0);
+        for n in 0..200 {
+            tally.add(b"x\n", &n.to_string());
+        }
+        let piece = tally.take().unwrap();
+        assert_eq!(piece.names.len(), LETTERS.len());
+        assert_eq!(piece.names.last().unwrap().kind, "other");
+        assert_eq!(lines(&piece.lines).unwrap().last().unwrap().0, LETTERS.len() - 1);
+    }
+}

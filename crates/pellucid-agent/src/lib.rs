@@ -6,7 +6,7 @@
 //! again and what it remembers of a session are in `standing` and [`memory`], instruction files that join or change in
 //! `documents`.
 //! [`log`] and [`sent`] write down what happens, [`restore`] goes on with it, [`fork`] says where a
-//! copy is cut, [`replay`] proves that every request can be made again.
+//! copy is cut, [`replay`] proves that every request can be made again, [`fsck`] asks that of all sessions.
 //!
 //! Not here: deciding. What a request says and what comes next is the engine's; this crate asks,
 //! waits, and reports back.

@@ -66,7 +66,7 @@ impl fmt::Display for What<'_> {
         match (line, n_lines) {
             (None, _) => write!(f, "{kind}")?,
             (Some(line), 0 | 1) => write!(f, "line {line} (byte {byte}, {kind}")?,
-            (Some(line), n) => write!(f, "lines {line} to {} (byte {byte}, first {kind}", line + n - 1)?,
+            (Some(line), n) => write!(f, "lines {line} to {} (byte {byte}, first {kind}", line.saturating_add(n - 1))?,
         }
         if line.is_some() {
             if !part.is_empty() {

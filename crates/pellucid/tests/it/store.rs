@@ -209,6 +209,11 @@ fn an_export_has_no_secrets_and_says_so() {
     let replay = world.run_in(&["replay", &id], &home);
     assert_eq!(replay.status, 3, "{}", replay.out());
     assert!(replay.out().contains("not provable: secrets were blanked when the session was exported"));
+    assert_eq!(world.run_in(&["sessions", "fsck", &id], &home).status, 3);
+    let ran = world.run_in(&["resume", "--script", "script.toml", &id, "on"], &home);
+    assert_eq!(ran.status, 0, "{}", ran.stderr);
+    let replay = world.run_in(&["replay", &id], &home);
+    assert_eq!(replay.status, 3, "blanks are no damage, when the session goes on either: {}", replay.out());
     let whole = world.files.path("whole");
     world.run(&["sessions", "export", "--no-redact", "--to", whole.to_str().unwrap(), &id]);
     let home = [("PELLUCID_HOME", whole.to_str().unwrap())];
@@ -255,7 +260,7 @@ fn replay_and_fsck_name_the_same_line_and_end_with_the_same_status() {
     let whole = fs::read_to_string(&path).unwrap();
     let lines: Vec<&str> = whole.split_inclusive('\n').collect();
     let without = |n: usize| [lines[..n].concat(), lines[n + 1..].concat()].concat();
-    let last = lines.iter().rposition(|line| line.contains("agent_message")).unwrap();
+    let last = lines.iter().rposition(|line| line.contains("\"type\":\"agent_message\"")).unwrap();
     let event = lines[last].replace("answer", "unsaid");
     for (text, expected) in [
         (whole.replacen("\"cwd\"", "\"cwe\"", 1), "line 1 (byte 0, session_meta".to_owned()),

@@ -96,7 +96,7 @@ impl Finder<'_> {
         let mut before: Option<&Raw> = None;
         let mut unreadable: Vec<&Raw> = Vec::new();
         for (at, raw) in self.raws.iter().enumerate() {
-            let due = before.and_then(|it| it.link).map_or(0, |link| self.n(link) + 1);
+            let due = before.and_then(|it| it.link).map_or(0, |link| self.n(link).saturating_add(1));
             let Some(link) = raw.link else {
                 if self.is_torn(at, due) {
                     torn.push(raw.number);
@@ -159,7 +159,8 @@ impl Finder<'_> {
         if let Some(next) = next {
             // Of a copy that was put before its line, the line itself is still there.
             let is_copy = next_but_one.is_some_and(|it| self.follows(it, Some(next)));
-            let is_exchanged = self.n(next) == due && n == due + 1 && self.follows(link, Some(next)) && !is_copy;
+            let is_exchanged =
+                self.n(next) == due && n.checked_sub(1) == Some(due) && self.follows(link, Some(next)) && !is_copy;
             if is_exchanged {
                 return self.broken(raw, 1, Change::Moved);
             }
@@ -182,9 +183,9 @@ impl Finder<'_> {
     /// What is not right at the end, where no line follows that would show it: hashes that were kept elsewhere do.
     fn end(&self, anchors: &[Anchor], torn: &mut Vec<usize>) -> Option<Broken> {
         let last = self.chain.links.last().map(|link| link.n);
-        let due = last.map_or(0, |n| n + 1);
+        let due = last.map_or(0, |n| n.saturating_add(1));
         let anchors = if self.chain.is_redacted { &[] } else { anchors };
-        let n_missing = anchors.iter().map(|it| it.n + 1).max().unwrap_or(0).saturating_sub(due);
+        let n_missing = anchors.iter().map(|it| it.n.saturating_add(1)).max().unwrap_or(0).saturating_sub(due);
         let behind = self.raws.iter().rev().take_while(|raw| raw.link.is_none());
         if let Some(first) = behind.last() {
             let is_torn = torn.contains(&first.number);

@@ -78,7 +78,7 @@ fn flipped(line: &str, percent: usize) -> String {
         b'0'..=b'8' => bytes[at] + 1,
         b'9' => b'0',
         letter => {
-            if letter.to_ascii_lowercase() == b'x' {
+            if letter.eq_ignore_ascii_case(&b'x') {
                 letter ^ 1
             } else {
                 letter ^ 2 ^ 1

@@ -10,7 +10,8 @@
 //! that the seal has), six are 36 bits of the line's own SHA-256. Two lists of such digests can be aligned, which tells
 //! a changed line from a missing, a new and a moved one. The short digests only locate: whether anything was changed is
 //! decided by the whole digest alone. Kind and part stand there because a line that is gone cannot be asked for them.
-//! Lines have a kilobyte on average, so this is less than one in a hundred of their bytes.
+//! Lines have several hundred bytes on average, so their marks are one or two in a hundred of that; a seal with its names
+//! and hashes has about a kilobyte.
 //!
 //! Not here: comparing a file with its seals (`verify`), and when seals are due (`pellucid-agent`).
 

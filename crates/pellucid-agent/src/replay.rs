@@ -52,7 +52,6 @@ use serde::Serialize;
 
 use self::check::Checker;
 pub use self::family::Child;
-use self::family::Found;
 use self::family::Numbering;
 use self::history::History;
 pub(crate) use self::last::Before;

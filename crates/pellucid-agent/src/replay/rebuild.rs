@@ -8,6 +8,7 @@ use pellucid_engine::report::Report;
 use pellucid_engine::transcript::Transcript;
 use pellucid_store::read::ReadError;
 use pellucid_store::read::SessionFile;
+use pellucid_store::requests::anchors::Anchors;
 use pellucid_store::requests::chain::Chain;
 use pellucid_store::requests::entry;
 use pellucid_store::requests::entry::Entry;
@@ -102,7 +103,7 @@ impl From<ReadError> for RebuildError {
 /// # Errors
 /// When there is no such request, or its bytes cannot be proved to be those that were sent.
 pub fn rebuild(home: &Path, file: &SessionFile, wanted: Wanted) -> Result<Rebuilt, RebuildError> {
-    let chain = super::chain(home, file)?;
+    let chain = super::chain(home, file, &Anchors::read(home, Some(&file.meta.id)))?;
     rebuild_within(home, file, &chain, wanted, &mut BTreeSet::new())
 }
 
@@ -142,7 +143,9 @@ fn rebuild_within(
             let broken = chain.broken.as_ref().map(ToString::to_string);
             Ok(Rebuilt { number, of, entry, body, report, broken })
         }
-        Err(Verdict::NotProvable { why }) => Err(RebuildError::NotProvable { number, why }),
+        Err(Verdict::NotProvable { why } | Verdict::Altered { what: why } | Verdict::Foreign { why }) => {
+            Err(RebuildError::NotProvable { number, why })
+        }
         Err(Verdict::Differs(difference)) => Err(RebuildError::Differs { number, difference }),
         Err(Verdict::Equal | Verdict::EqualInParent { .. }) => {
             Err(RebuildError::NotProvable { number, why: "its digest fits, its bytes do not".to_owned() })

@@ -23,7 +23,6 @@ use crate::requests::entry::Entry;
 use crate::requests::entry::FORMAT;
 use crate::requests::entry::Link;
 use crate::requests::entry::Piece;
-use crate::requests::entry::Purpose;
 use crate::requests::entry::Request;
 
 mod breaks;

@@ -125,7 +125,8 @@ impl Jobs {
             let answer = match outcome {
                 Ok(output) => Some(call::answer(&call, output)),
                 Err(NoOutcome::Unknown) => {
-                    tracing::error!("a call of `{}` failed; there is no such tool", call.name);
+                    tracing::warn!("a call of `{}` failed; there is no such tool", call.name);
+                    job.desk.tell(pellucid_tools::failed(&call, "there is no such tool")).await;
                     Some(call::answer(&call, call::unsupported(&call)))
                 }
                 Err(NoOutcome::Fatal(error)) => {

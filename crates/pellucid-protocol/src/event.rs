@@ -200,6 +200,15 @@ pub enum EventMessage {
         /// How many bytes are not seen.
         bytes: u64,
     },
+    /// A call of a tool failed or was refused. Ours alone; for people.
+    ToolCallFailed {
+        /// Which call.
+        call_id: String,
+        /// The tool's name.
+        name: String,
+        /// What follows from it, in a few words.
+        why: String,
+    },
     /// What became of something that was to be injected. Ours alone; only for faces that ask for it.
     ContextInjection {
         /// The account of it, without its content.

@@ -198,6 +198,12 @@ pub async fn run(call: &ToolCall, job: &Job) -> Result<ToolOutput, NoOutcome> {
     outcome
 }
 
+/// Says to people that a call failed. It comes after everything else that the call said.
+pub fn failed(call: &ToolCall, why: &str) -> EventMessage {
+    let (call_id, name) = (call.call_id.clone(), call.name.clone());
+    EventMessage::ToolCallFailed { call_id, name, why: why.to_owned() }
+}
+
 /// Runs a call, whoever made it.
 async fn dispatch(call: &ToolCall, job: &Job) -> Result<ToolOutput, NoOutcome> {
     let known = || TOOLS.iter().find(|tool| tool.name == call.name && job.situation.has(tool));
@@ -221,7 +227,8 @@ async fn dispatch(call: &ToolCall, job: &Job) -> Result<ToolOutput, NoOutcome> {
         Ok(output) => Ok(output),
         Err(Failed::Told(text)) => {
             // What the model was told may hold anything that the call read: only who asks for it sees it in a log.
-            tracing::error!("a call of `{}` failed; the model was told why", call.name);
+            tracing::warn!("a call of `{}` failed; the model was told why", call.name);
+            job.desk.tell(failed(call, "the model was told why")).await;
             tracing::debug!("the model was told: {text}");
             Ok(ToolOutput::Text(text))
         }

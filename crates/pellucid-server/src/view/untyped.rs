@@ -40,6 +40,7 @@ impl Untyped {
             | EventMessage::ContextUsage { .. }
             | EventMessage::ContextDocument { .. }
             | EventMessage::ContextOmission { .. }
+            | EventMessage::ToolCallFailed { .. }
             | EventMessage::ContextCompaction { .. }
             | EventMessage::ContextReinjection { .. }
             | EventMessage::ContextInjection { .. } => return None,

@@ -86,6 +86,19 @@ impl Failure {
         Self { code, numbers, tokens, is_raised: false, detail: String::new() }
     }
 
+    /// Whether the context window is too small for what was said.
+    pub fn is_of_window(&self) -> bool {
+        matches!(
+            self.code,
+            "too_many_tokens"
+                | "too_many_tokens_recheck"
+                | "cannot_summarize_further"
+                | "cannot_summarize_last_4"
+                | "not_enough_tokens"
+                | "unexpected_overflow"
+        )
+    }
+
     fn because(mut self, detail: &str) -> Self {
         detail.clone_into(&mut self.detail);
         self
@@ -97,12 +110,15 @@ impl fmt::Display for Failure {
         let n = |at: usize| self.numbers.get(at).copied().unwrap_or_default();
         match self.code {
             "too_many_tokens" | "too_many_tokens_recheck" => {
-                write!(f, "the conversation needs {} tokens and does not fit; raise max_context", n(0))
+                write!(f, "the conversation needs {} tokens, which do not fit the context window", n(0))
             }
             "ratio_sum_gt_1" => f.write_str("recent_ratio and similar_ratio together are more than 1"),
             "cannot_summarize_further" | "cannot_summarize_last_4" => {
                 let (have, max, kept) = (n(0), n(1), n(2));
-                write!(f, "{have} tokens are left of {max}, and the last {kept} messages are never summarised")
+                write!(
+                    f,
+                    "the conversation needs {have} tokens and {max} fit; the last {kept} messages cannot be summarised"
+                )
             }
             "message_exceeds_chunk" => write!(f, "a message has {} tokens, more than chunk_size {}", n(0), n(1)),
             "not_enough_tokens" => f.write_str("the window is too small for a summary and what was said last"),

@@ -7,7 +7,7 @@
 //!
 //! Not here: awaiting, clocks, processes. See `pellucid-agent` for the driver.
 
-mod compacting;
+pub mod compacting;
 mod plan_text;
 
 use std::collections::VecDeque;

@@ -65,8 +65,13 @@ pub(crate) fn leave_out_tools(wire: WireApi, tools: &mut Vec<OfferedTool<'_>>) -
     omissions
 }
 
-/// How long the model is told to think; absent when nobody said and it is not known to think.
-fn effort(facts: &Facts) -> Option<ReasoningEffort> {
-    let default = facts.model.default_reasoning_level.filter(|_| facts.model.supports_reasoning_summaries);
-    facts.effort.or(default)
+/// How long the model is told to think; absent when the request says nothing about it.
+pub fn effort_sent(wire: WireApi, facts: &Facts) -> Option<ReasoningEffort> {
+    let thinks = facts.model.supports_reasoning_summaries;
+    let effort = facts.effort.or(facts.model.default_reasoning_level.filter(|_| thinks));
+    match (wire, effort) {
+        (WireApi::Responses, _) if !thinks => None,
+        (WireApi::Messages, Some(ReasoningEffort::Minimal)) => Some(ReasoningEffort::Low),
+        (_, effort) => effort,
+    }
 }

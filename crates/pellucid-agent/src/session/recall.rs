@@ -67,7 +67,11 @@ impl Session {
         };
         let (result, file) = memory.take(remembered);
         keep(&mut self.setup.side, memory::SIDE, file);
-        let done = result.map_err(|failure| format!("memory: {failure}"))?;
+        let id = &self.setup.session_id;
+        let done = result.map_err(|failure| match failure.is_of_window() {
+            true => format!("memory: {failure}; {}", way_on(id)),
+            false => format!("memory: {failure}"),
+        })?;
         self.cause = Some(Cause::Memory);
         let context = assemble::assemble(&self.setup.pack, &self.setup.gathered.facts);
         let is_written = self.log.is_recording() && memory.is_shown_anew(&done);
@@ -93,6 +97,14 @@ pub(super) fn keep(side: &mut Side, name: &str, value: Value) {
     if let Err(error) = side.put(name, value) {
         tracing::warn!(%error, name, "the session's state is not kept");
     }
+}
+
+/// What a person can do when a conversation does not fit the window.
+fn way_on(id: &SessionId) -> String {
+    format!(
+        "raise `model_context_window`, write shorter messages, continue from an earlier message with \
+         `pellucid fork {id} --at N PROMPT`, or begin a new session"
+    )
 }
 
 /// Which messages left the window for the memory.

@@ -3,6 +3,7 @@
 //! Made from the finished text and from the files before and after their budgets. Sizes are in UTF-16
 //! units, which are called chars here as the reference calls them.
 
+use pellucid_protocol::settings::SandboxPolicy;
 use serde::Deserialize;
 use serde::Serialize;
 use serde_json::Value;
@@ -232,7 +233,8 @@ impl PromptReport {
         report.workspace_dir = Some(known.workspace_dir.clone());
         report.bootstrap_max_chars = known.limits.map(|(max, _)| max);
         report.bootstrap_total_max_chars = known.limits.map(|(_, total)| total);
-        let sandboxed = known.sandbox.as_ref().is_some_and(|sandbox| sandbox.enabled);
+        let in_container = known.sandbox.as_ref().is_some_and(|sandbox| sandbox.enabled);
+        let sandboxed = in_container || facts.sandbox_policy != SandboxPolicy::DangerFullAccess;
         let mode = if sandboxed { "all" } else { "off" };
         report.sandbox = Some(SandboxReport { mode: Some(mode.to_owned()), sandboxed: Some(sandboxed) });
         report

@@ -38,7 +38,7 @@ use crate::window::WindowExceeded;
 const REFUSALS_MAX: usize = 2;
 
 /// What a person is told after a summary.
-const ADVICE: &str = "the history was summarised; every summary costs accuracy, so give a new task a new session";
+pub const ADVICE: &str = "the history was summarised; every summary costs accuracy, so give a new task a new session";
 
 impl Turn {
     pub(super) fn measured(&mut self, unreported: usize, next: Next) -> Vec<Wish> {

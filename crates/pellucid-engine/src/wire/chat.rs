@@ -63,7 +63,7 @@ pub(crate) fn tail(tools: ToolList<'_>, facts: &Facts, wire: &WireSettings) -> E
         }
         encoder.set_part(&"settings".into());
     }
-    if let Some(effort) = super::effort(facts) {
+    if let Some(effort) = super::effort_sent(WireApi::Chat, facts) {
         encoder.wire(",\"reasoning_effort\":");
         encoder.value(&effort, &Origin::fact("reasoning effort"));
     }

@@ -118,7 +118,7 @@ fn output_tokens(facts: &Facts) -> i64 {
 /// How long the model thinks, and the form of its answer. Nothing is said of thinking unless a
 /// person or the catalogue did: which forms a model takes differs.
 fn thinking(encoder: &mut Encoder, facts: &Facts, schema: Option<&Value>) {
-    let effort = super::effort(facts);
+    let effort = super::effort_sent(WireApi::Messages, facts);
     match effort {
         Some(ReasoningEffort::None) => encoder.wire(",\"thinking\":{\"type\":\"disabled\"}"),
         Some(_) => {
@@ -131,7 +131,6 @@ fn thinking(encoder: &mut Encoder, facts: &Facts, schema: Option<&Value>) {
     }
     let effort = match effort {
         None | Some(ReasoningEffort::None) => None,
-        Some(ReasoningEffort::Minimal) => Some(ReasoningEffort::Low),
         effort => effort,
     };
     if effort.is_none() && schema.is_none() {

@@ -65,7 +65,7 @@ fn reasoning(encoder: &mut Encoder, facts: &Facts) {
         encoder.wire("null");
         return;
     }
-    let effort = facts.effort.or(facts.model.default_reasoning_level);
+    let effort = super::effort_sent(WireApi::Responses, facts);
     let summary = (facts.summary != ReasoningSummary::None).then_some(facts.summary);
     encoder.wire("{");
     if let Some(effort) = effort {

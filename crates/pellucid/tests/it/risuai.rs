@@ -119,7 +119,7 @@ fn cards_can_be_changed_pinned_and_forgotten() {
     assert_eq!(cards(&world).len(), n - 2 + (cards_now.len() - n));
     let ran = memory(&world, &["show", "99"]);
     assert_eq!(ran.status, 1);
-    assert!(ran.stderr.starts_with("Error: no card 99: the session"), "{}", ran.stderr);
+    assert!(ran.stderr.starts_with("error: no card 99: the session"), "{}", ran.stderr);
 }
 
 #[test]
@@ -190,4 +190,24 @@ fn the_example_about_risuai_is_up_to_date() {
         example.push('\n');
     }
     check_page("risuai.md", &example);
+}
+
+#[test]
+fn a_conversation_that_does_not_fit_any_more_has_a_way_on() {
+    let world = world("summaries = \"lexical\"", "");
+    talk(&world, 1..=1);
+    let run = ["exec", "--pack", "../small", "--script", "script.toml", "resume", ID];
+    let long = "word ".repeat(2_000);
+    for said in [long.as_str(), "short"] {
+        let ran = world.run(&[&run[..], &[said]].concat());
+        assert_eq!(ran.status, 1, "{}", ran.stderr);
+        let advice = format!(
+            "raise `model_context_window`, write shorter messages, continue from an earlier message with \
+             `pellucid fork {ID} --at N PROMPT`, or begin a new session\n"
+        );
+        assert!(ran.stderr.contains(&advice), "{}", ran.stderr);
+    }
+    let fork = ["fork", ID, "--at", "1", "--pack", "../small", "--script", "script.toml", "short"];
+    let ran = world.run(&fork);
+    assert_eq!((ran.status, ran.out()), (0, "answer 1\n"), "{}", ran.stderr);
 }

@@ -207,7 +207,8 @@ pub fn gather(sources: &Sources) -> Gathered {
     let cwd = &config.folders.cwd;
     let (home_document, mut candidates) = documents::home_document(&config.folders.home);
     let project = documents::project_documents(cwd, &sources.document_options(cwd), &mut DocumentCache::default());
-    let mut omissions = left_out(&project.candidates);
+    let mut omissions = unreadable(&candidates);
+    omissions.extend(left_out(&project.candidates));
     candidates.extend(project.candidates);
     omissions.extend(project.error.map(|error| Omission {
         slot: INSTRUCTIONS_SLOT.into(),
@@ -288,6 +289,18 @@ pub(crate) fn left_out(candidates: &[Candidate]) -> Vec<Omission> {
     };
     let omission =
         |it: &Candidate| Some(Omission { slot: INSTRUCTIONS_SLOT.into(), what: it.path.clone(), why: why(&it.fate)? });
+    candidates.iter().filter_map(omission).collect()
+}
+
+/// The user's own files that are there and cannot be read.
+fn unreadable(candidates: &[Candidate]) -> Vec<Omission> {
+    let omission = |it: &Candidate| match &it.fate {
+        Fate::Unreadable { error } => {
+            let why = Why::Unusable { error: error.clone() };
+            Some(Omission { slot: INSTRUCTIONS_SLOT.into(), what: it.path.clone(), why })
+        }
+        _ => None,
+    };
     candidates.iter().filter_map(omission).collect()
 }
 

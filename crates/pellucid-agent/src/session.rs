@@ -10,6 +10,7 @@ mod recall;
 mod request;
 mod shown;
 mod shrink;
+mod unseen;
 mod variables;
 
 use std::collections::BTreeSet;
@@ -286,6 +287,8 @@ pub struct Session {
     pub(crate) jobs: Jobs,
     instructions: Vec<Fragment>,
     omissions: Vec<Omission>,
+    /// Whether nothing is sent when the model would not see it as it is.
+    is_strict: bool,
     last: Option<LastRequest>,
     /// The one before it.
     previous: Option<LastRequest>,
@@ -506,6 +509,7 @@ impl Session {
             meter: Meter::default(),
             instructions: context.instructions.clone(),
             omissions,
+            is_strict: false,
             last: None,
             previous: None,
             counted: None,
@@ -570,7 +574,8 @@ impl Session {
             keep(&mut self.setup.side, standing::SIDE, standing.kept());
         }
         let told = told.map_err(|blocked| blocked.message)?;
-        Ok(told.into_iter().map(|message| EventMessage::Warning { message }).collect())
+        let lost = self.note_standing()?;
+        Ok(told.into_iter().chain(lost).map(|message| EventMessage::Warning { message }).collect())
     }
 
     /// Tells faces what each request is made of.
@@ -699,6 +704,9 @@ impl Session {
     /// Records what a person said, and nothing else.
     pub(crate) fn record_message(&mut self, inputs: &[UserInput]) {
         let images = images::load(inputs);
+        for (path, image) in &images {
+            self.omissions.extend(unseen::not_seen(path, image));
+        }
         let mut draft = user_message(&self.setup.pack, inputs, &images);
         if let Some(standing) = &mut self.standing {
             let again = standing.again();
@@ -744,8 +752,10 @@ impl Session {
     }
 
     /// A picture as a message of its own.
-    pub(crate) fn picture(&self, path: &Path) -> Draft {
-        picture_message(&self.setup.pack, path, &load_image(path))
+    pub(crate) fn picture(&mut self, path: &Path) -> Draft {
+        let image = load_image(path);
+        self.omissions.extend(unseen::not_seen(path, &image));
+        picture_message(&self.setup.pack, path, &image)
     }
 
     /// What holds for the calls of a turn.

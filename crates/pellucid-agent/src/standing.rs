@@ -7,6 +7,7 @@ use std::path::Path;
 
 use pellucid_engine::digest::Digest;
 use pellucid_engine::fragment::Fragment;
+use pellucid_engine::fragment::Omission;
 use pellucid_engine::pack::Pack;
 use pellucid_engine::reinject::Blocked;
 use pellucid_engine::reinject::Injection;
@@ -54,6 +55,8 @@ pub(crate) struct Standing {
     phase: Option<Vec<Fragment>>,
     /// What goes before the next input.
     due: Option<Injection>,
+    /// What the model does not see of the files that were read last.
+    omissions: Vec<Omission>,
 }
 
 impl Standing {
@@ -108,6 +111,7 @@ impl Standing {
             phase,
             settings,
             due: None,
+            omissions: Vec::new(),
         }))
     }
 
@@ -127,6 +131,7 @@ impl Standing {
             log(line.as_slice());
         }
         let files = if self.state.needs_files(&self.settings) { self.files.read() } else { Files::default() };
+        self.omissions = files.omissions(SIDE);
         if self.settings.variant == Variant::Current {
             self.request_skills(inputs, &files);
         }
@@ -136,6 +141,11 @@ impl Standing {
         let is_worth_telling = |line: &&LogLine| matches!(line.level, Level::Warn | Level::Error);
         let told = decision.log.iter().filter(is_worth_telling);
         Ok(told.map(|line| line.text.trim_start_matches("[SystemPrompt] ").to_owned()).collect())
+    }
+
+    /// What the model does not see of the files that were read for the next input, or not as it is.
+    pub(crate) fn omissions(&self) -> &[Omission] {
+        &self.omissions
     }
 
     fn request_skills(&mut self, inputs: &[UserInput], files: &Files) {

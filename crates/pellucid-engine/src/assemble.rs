@@ -15,6 +15,7 @@ use crate::fragment::Fragment;
 use crate::fragment::Omission;
 use crate::fragment::concat;
 use crate::gate;
+use crate::not_utf8;
 use crate::pack::Pack;
 use crate::pack::Part;
 use crate::pack::Slot;
@@ -57,12 +58,16 @@ pub fn assemble(pack: &Pack, facts: &Facts) -> Context {
     let mut context = Context::default();
     for slot in &pack.layout.slots {
         if slot.target == Target::Messages {
-            context.messages.extend(own_messages(slot, pack, facts, &mut context.omissions));
+            let messages = own_messages(slot, pack, facts, &mut context.omissions);
+            let fragments = messages.iter().flat_map(|message| &message.fragments);
+            context.omissions.extend(not_utf8::omissions(facts, &slot.id, fragments));
+            context.messages.extend(messages);
             continue;
         }
         let Some((fragments, inside)) = fill(slot, pack, facts, &mut context.omissions) else {
             continue;
         };
+        context.omissions.extend(not_utf8::omissions(facts, &slot.id, &fragments));
         let role = match slot.target {
             Target::Instructions => {
                 context.instruct(fragments, &pack.layout.join);

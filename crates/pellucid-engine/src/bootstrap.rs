@@ -23,6 +23,8 @@ use crate::file_budget::Spending;
 use crate::file_budget::Unit;
 use crate::file_chunks::FileChunks;
 use crate::fragment::Fragment;
+use crate::not_utf8::End;
+use crate::not_utf8::NotUtf8;
 use crate::utf16;
 
 /// The files that are always looked for, in order.
@@ -69,20 +71,23 @@ pub struct BootstrapFile {
     pub size: u64,
     /// Which of them its text is.
     pub chunks: FileChunks,
+    /// Which of them are not UTF-8.
+    pub not_utf8: Option<NotUtf8>,
 }
 
 impl BootstrapFile {
     /// A file that was read.
     pub fn read(name: &str, path: &str, bytes: &[u8]) -> Self {
         let content = Some(String::from_utf8_lossy(bytes).into_owned());
-        let (size, chunks) = (bytes.len() as u64, FileChunks::of(bytes, 0));
-        Self { name: name.to_owned(), path: path.to_owned(), content, missing: false, size, chunks }
+        let (chunks, not_utf8) = (FileChunks::of(bytes, 0), NotUtf8::find(bytes, End::OfFile));
+        let (name, path, size) = (name.to_owned(), path.to_owned(), bytes.len() as u64);
+        Self { name, path, content, missing: false, size, chunks, not_utf8 }
     }
 
     /// A file that is not there.
     pub fn missing(name: &str, path: &str) -> Self {
-        let chunks = FileChunks::default();
-        Self { name: name.to_owned(), path: path.to_owned(), content: None, missing: true, size: 0, chunks }
+        let (name, path, chunks) = (name.to_owned(), path.to_owned(), FileChunks::default());
+        Self { name, path, content: None, missing: true, size: 0, chunks, not_utf8: None }
     }
 }
 

@@ -316,14 +316,31 @@ pub enum LoadedImage {
         /// Why.
         error: String,
     },
-    /// It is no picture, by its name's MIME type.
+    /// Its bytes are of no image that can be read, and its name is not that of one.
     NotAnImage {
-        /// The type, if one could be guessed.
+        /// The type that its name stands for, if one could be guessed.
         mime: Option<String>,
+        /// Why it cannot be read.
+        error: String,
     },
-    /// It is a picture of a format that cannot be read.
+    /// Its bytes are of no image that can be read, though its name says so.
     Unsupported {
-        /// Its type.
+        /// The type that its name stands for.
         mime: String,
+        /// Why it cannot be read.
+        error: String,
     },
+}
+
+impl LoadedImage {
+    /// Why the model does not see it; absent if it does.
+    pub fn problem(&self) -> Option<&str> {
+        match self {
+            Self::Ready { .. } => None,
+            Self::Unreadable { error }
+            | Self::Invalid { error }
+            | Self::NotAnImage { error, .. }
+            | Self::Unsupported { error, .. } => Some(error),
+        }
+    }
 }

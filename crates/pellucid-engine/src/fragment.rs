@@ -7,6 +7,8 @@ use std::borrow::Cow;
 use std::ops::Range;
 use std::sync::Arc;
 
+use crate::not_utf8::NotUtf8;
+
 /// A piece of text with its origin.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Fragment {
@@ -207,6 +209,8 @@ pub enum Why {
         /// Why not.
         error: String,
     },
+    /// Some of its bytes are not UTF-8, and U+FFFD is seen in their place.
+    NotUtf8(NotUtf8),
 }
 
 impl Why {
@@ -215,6 +219,7 @@ impl Why {
         match self {
             Self::Cut { kept, of } => of - kept,
             Self::OverBudget { of } | Self::LeftWindow { of, .. } => *of,
+            Self::NotUtf8(not_utf8) => not_utf8.count,
             Self::Blank
             | Self::Missing
             | Self::Duplicate
@@ -225,6 +230,46 @@ impl Why {
             | Self::Outside { .. }
             | Self::Untrusted
             | Self::Unusable { .. } => 0,
+        }
+    }
+
+    /// Whether words that somebody wrote for the model are lost. A blank file loses nothing.
+    pub fn is_loss(&self) -> bool {
+        match self {
+            Self::Cut { .. }
+            | Self::OverBudget { .. }
+            | Self::Missing
+            | Self::Outside { .. }
+            | Self::Unusable { .. }
+            | Self::NotUtf8(_) => true,
+            Self::LeftWindow { .. }
+            | Self::Blank
+            | Self::Duplicate
+            | Self::SwitchedOff
+            | Self::Untrusted
+            | Self::OnlyOnMention
+            | Self::Shadowed { .. }
+            | Self::Replaced { .. } => false,
+        }
+    }
+
+    /// One word for the kind, as reports show it.
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Self::Cut { .. } => "cut",
+            Self::OverBudget { .. } => "over_budget",
+            Self::LeftWindow { .. } => "left_window",
+            Self::Blank => "blank",
+            Self::Missing => "missing",
+            Self::Duplicate => "duplicate",
+            Self::SwitchedOff => "switched_off",
+            Self::OnlyOnMention => "on_mention",
+            Self::Shadowed { .. } => "shadowed",
+            Self::Replaced { .. } => "replaced",
+            Self::Outside { .. } => "outside",
+            Self::Untrusted => "untrusted",
+            Self::Unusable { .. } => "unusable",
+            Self::NotUtf8(_) => "not_utf8",
         }
     }
 }

@@ -42,6 +42,7 @@ pub use read::Read;
 pub use read::RepoRead;
 pub use read::RepoWanted;
 pub use read::Wants;
+pub(crate) use repo_docs::PLACE as REPO_DOCS;
 pub use report::Injected;
 pub use report::Outcome;
 pub use sections::PreambleMessage;

@@ -33,6 +33,7 @@ use crate::fragment::Origin;
 use crate::fragment::Why;
 use crate::hidden::Hidden;
 use crate::instruction_file::InstructionFile;
+use crate::not_utf8::NotUtf8;
 use crate::reinject::again::SaidAgain;
 use crate::report::texts::Texts;
 use crate::request::Frame;
@@ -257,6 +258,7 @@ fn row_json(row: &Row, status: Status) -> Value {
 fn omission_json(omission: &Omission) -> Value {
     let status = match omission.why {
         Why::Cut { .. } => "truncated",
+        Why::NotUtf8(_) => "altered",
         Why::LeftWindow { .. } => "left the window",
         Why::SwitchedOff => "disabled",
         Why::OnlyOnMention => "on mention",
@@ -265,13 +267,18 @@ fn omission_json(omission: &Omission) -> Value {
         Why::Duplicate => "duplicate",
         Why::OverBudget { .. } | Why::Blank | Why::Outside { .. } | Why::Untrusted | Why::Unusable { .. } => "omitted",
     };
-    json!({
+    let mut value = json!({
         "part": omission.slot,
         "what": omission.what,
+        "kind": omission.why.kind(),
         "status": status,
         "why": why_text(&omission.why),
         "bytes": omission.why.bytes(),
-    })
+    });
+    if let Why::NotUtf8(not_utf8) = &omission.why {
+        value["first_byte"] = json!(not_utf8.first);
+    }
+    value
 }
 
 fn continuity_json(continuity: &Continuity) -> Value {
@@ -344,6 +351,12 @@ pub fn why_text(why: &Why) -> String {
         Why::Outside { target } => format!("left out, as it is a link out of the project, to {target}"),
         Why::Untrusted => "left out, as the project is marked as untrusted".to_owned(),
         Why::Unusable { error } => error.clone(),
+        Why::NotUtf8(NotUtf8 { first, count: 1 }) => {
+            format!("the byte at offset {first} is not UTF-8, the model sees U+FFFD in its place")
+        }
+        Why::NotUtf8(NotUtf8 { first, count }) => {
+            format!("{count} bytes are not UTF-8, the first at offset {first}; the model sees U+FFFD in their place")
+        }
     }
 }
 

@@ -68,11 +68,13 @@ fn picture(pack: &Pack, path: &Path, image: &LoadedImage) -> DraftPart {
         }
         LoadedImage::Unreadable { error } => (UNREADABLE, "{error}", error.clone()),
         LoadedImage::Invalid { error } => (INVALID, "{error}", error.clone()),
-        LoadedImage::NotAnImage { mime: Some(mime) } => {
+        LoadedImage::NotAnImage { mime: Some(mime), .. } => {
             (UNREADABLE, "{error}", format!("unsupported MIME type `{mime}`"))
         }
-        LoadedImage::NotAnImage { mime: None } => (UNREADABLE, "{error}", "unsupported MIME type (unknown)".to_owned()),
-        LoadedImage::Unsupported { mime } => (UNSUPPORTED, "{mime}", mime.clone()),
+        LoadedImage::NotAnImage { mime: None, .. } => {
+            (UNREADABLE, "{error}", "unsupported MIME type (unknown)".to_owned())
+        }
+        LoadedImage::Unsupported { mime, .. } => (UNSUPPORTED, "{mime}", mime.clone()),
     };
     let values = [
         ("{path}", vec![Fragment::fact("image path", path.to_string_lossy().as_ref())]),

@@ -18,6 +18,8 @@ use std::path::PathBuf;
 use pellucid_engine::facts::Candidate;
 use pellucid_engine::facts::Document;
 use pellucid_engine::facts::Fate;
+use pellucid_engine::not_utf8::End;
+use pellucid_engine::not_utf8::NotUtf8;
 use pellucid_files::Here;
 
 use crate::bounds::Bounds;
@@ -112,7 +114,13 @@ fn read_home_file(path: &Path) -> Result<String, Fate> {
     if !metadata.is_file() {
         return Err(Fate::NotAFile);
     }
-    let text = pellucid_files::read_text(path, pellucid_files::TEXT_BYTES_MAX).map_err(|error| missing(&error))?;
+    let bytes = pellucid_files::read(path, pellucid_files::TEXT_BYTES_MAX).map_err(|error| missing(&error))?;
+    // The whole file is left out, as the Codex CLI does it.
+    if let Some(NotUtf8 { first, count }) = NotUtf8::find(&bytes, End::OfFile) {
+        let error = format!("it is not UTF-8: the first of {count} such bytes is at offset {first}");
+        return Err(Fate::Unreadable { error });
+    }
+    let text = String::from_utf8_lossy(&bytes).into_owned();
     if text.trim().is_empty() { Err(Fate::Blank) } else { Ok(text) }
 }
 

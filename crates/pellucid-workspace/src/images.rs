@@ -23,6 +23,7 @@ use image::ImageResult;
 use image::Limits;
 use image::codecs::jpeg::JpegEncoder;
 use image::codecs::png::PngEncoder;
+use image::error::ImageFormatHint;
 use image::imageops::FilterType;
 use pellucid_engine::facts::LoadedImage;
 
@@ -47,11 +48,28 @@ pub fn load_image(path: &Path) -> LoadedImage {
     match fit(bytes) {
         Ok((mime, bytes)) => LoadedImage::Ready { data_url: format!("data:{mime};base64,{}", STANDARD.encode(bytes)) },
         Err(error @ ImageError::Decoding(_)) => LoadedImage::Invalid { error: about("decode", path, &error) },
-        Err(_) => match mime::guess(path) {
-            Some(mime) if mime.starts_with("image/") => LoadedImage::Unsupported { mime: mime.to_owned() },
-            mime => LoadedImage::NotAnImage { mime: mime.map(str::to_owned) },
+        Err(error) => match mime::guess(path) {
+            Some(mime) if mime.starts_with("image/") => {
+                LoadedImage::Unsupported { mime: mime.to_owned(), error: unknown(path, Some(mime), &error) }
+            }
+            mime => LoadedImage::NotAnImage { mime: mime.map(str::to_owned), error: unknown(path, None, &error) },
         },
     }
+}
+
+/// Why a file is no image that can be read, for people. Its name alone says nothing of that.
+fn unknown(path: &Path, mime: Option<&str>, error: &ImageError) -> String {
+    let is_known = matches!(error, ImageError::Unsupported(why) if why.format_hint() != ImageFormatHint::Unknown);
+    let why = match (error, mime) {
+        (ImageError::Unsupported(_), Some(mime)) if !is_known => {
+            format!("its bytes are not those of {mime}, nor of another image format that can be read")
+        }
+        (ImageError::Unsupported(_), None) if !is_known => {
+            "its bytes are not those of an image format that can be read".to_owned()
+        }
+        _ => error.to_string(),
+    };
+    about("decode", path, &why)
 }
 
 fn about(verb: &str, path: &Path, error: &dyn Display) -> String {
@@ -144,8 +162,8 @@ mod tests {
             LoadedImage::Ready { data_url } => describe(&data_url, bytes),
             LoadedImage::Unreadable { error } => format!("unreadable: {error}"),
             LoadedImage::Invalid { error } => format!("invalid: {error}"),
-            LoadedImage::NotAnImage { mime } => format!("no image: {mime:?}"),
-            LoadedImage::Unsupported { mime } => format!("unsupported: {mime}"),
+            LoadedImage::NotAnImage { mime, error } => format!("no image: {mime:?}: {error}"),
+            LoadedImage::Unsupported { mime, error } => format!("unsupported: {mime}: {error}"),
         };
         expected.assert_eq(&fixture.shown(text));
     }
@@ -205,16 +223,50 @@ mod tests {
     #[test]
     fn data_that_ends_early_is_told_by_its_name() {
         let whole = encoded(&picture(4, 4), ImageFormat::Png);
-        check("a.png", &whole[..20], &expect!["unsupported: image/png"]);
-        check("a.png", b"", &expect!["unsupported: image/png"]);
+        check(
+            "a.png",
+            &whole[..20],
+            &expect!["unsupported: image/png: failed to decode image at $/a.png: unexpected end of file"],
+        );
+        check(
+            "a.png",
+            b"",
+            &expect![
+                "unsupported: image/png: failed to decode image at $/a.png: its bytes are not those of image/png, nor of another image format that can be read"
+            ],
+        );
     }
 
     #[test]
     fn what_cannot_be_decoded_is_told_by_its_name() {
-        check("fake.png", b"no image", &expect!["unsupported: image/png"]);
-        check("drawing.svg", b"<svg/>", &expect!["unsupported: image/svg+xml"]);
-        check("notes.txt", b"text", &expect![[r#"no image: Some("text/plain")"#]]);
-        check("noext", b"text", &expect!["no image: None"]);
+        check(
+            "fake.png",
+            b"no image",
+            &expect![
+                "unsupported: image/png: failed to decode image at $/fake.png: its bytes are not those of image/png, nor of another image format that can be read"
+            ],
+        );
+        check(
+            "drawing.svg",
+            b"<svg/>",
+            &expect![
+                "unsupported: image/svg+xml: failed to decode image at $/drawing.svg: its bytes are not those of image/svg+xml, nor of another image format that can be read"
+            ],
+        );
+        check(
+            "notes.txt",
+            b"text",
+            &expect![[
+                r#"no image: Some("text/plain"): failed to decode image at $/notes.txt: its bytes are not those of an image format that can be read"#
+            ]],
+        );
+        check(
+            "noext",
+            b"text",
+            &expect![
+                "no image: None: failed to decode image at $/noext: its bytes are not those of an image format that can be read"
+            ],
+        );
     }
 
     #[test]
@@ -225,7 +277,11 @@ mod tests {
         // The checksum of the header, for 60,000 by 60,000 dots.
         let checksum = crc32(&huge[size - 4..size + 13]);
         huge[size + 13..size + 17].copy_from_slice(&checksum.to_be_bytes());
-        check("a.png", &huge, &expect!["unsupported: image/png"]);
+        check(
+            "a.png",
+            &huge,
+            &expect!["unsupported: image/png: failed to decode image at $/a.png: Memory limit exceeded"],
+        );
     }
 
     fn crc32(bytes: &[u8]) -> u32 {

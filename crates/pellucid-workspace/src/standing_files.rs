@@ -165,9 +165,9 @@ impl StandingFiles {
         };
         let rules = self.rules_of(&state);
         let soul = self.found(&state.join("soul.md")).text().cloned();
-        let skills = skills(&ads.join(".agent/skills"));
+        let (skills, unusable_skills) = skills(&ads.join(".agent/skills"));
         let uninitialised = (!is_ready).then(|| shown(&self.workspace));
-        Files { instructions, instructions_wanted, rules, soul, skills, uninitialised }
+        Files { instructions, instructions_wanted, rules, soul, skills, uninitialised, unusable_skills }
     }
 
     /// `rules.md` of a folder, or the one among its templates. Whatever cannot be read is missing.
@@ -213,12 +213,10 @@ impl StandingFiles {
             Ok(bytes) => bytes,
             Err(error) => return Read::Unreadable(error),
         };
-        let text = match String::from_utf8(bytes) {
-            Ok(text) => text,
-            Err(_) if is_strict => return Read::Corrupt,
-            Err(error) => String::from_utf8_lossy(error.as_bytes()).into_owned(),
-        };
-        let text = Text::on_disk(&shown(path), &text);
+        let text = Text::read(&shown(path), &bytes);
+        if is_strict && text.not_utf8.is_some() {
+            return Read::Corrupt;
+        }
         self.cached.retain(|cached| cached.path != path);
         self.cached.push(Cached::new(path, &metadata, text.clone()));
         Read::Text(text)
@@ -248,20 +246,33 @@ fn workspace(sources: &Sources, start: &Path) -> PathBuf {
     around.unwrap_or(start).to_owned()
 }
 
-/// The skills of a folder, by the names of their folders.
-fn skills(folder: &Path) -> Vec<Skill> {
+/// The skills of a folder, by the names of their folders, and those that cannot be used with why not.
+fn skills(folder: &Path) -> (Vec<Skill>, Vec<(String, String)>) {
     let Ok(entries) = fs::read_dir(folder) else {
-        return Vec::new();
+        return (Vec::new(), Vec::new());
     };
     let mut files: Vec<PathBuf> = entries.flatten().map(|entry| entry.path().join("SKILL.md")).collect();
     files.sort();
-    let skill = |path: &PathBuf| {
-        let text = pellucid_files::read_text(path, pellucid_files::TEXT_BYTES_MAX).ok()?;
-        let head = front_matter::parse(&text).ok()?;
-        let (name, description) = (head.name, head.description);
-        Some(Skill { name, description, source: shown(path), text: text.into() })
-    };
-    files.iter().filter_map(skill).collect()
+    let (mut skills, mut unusable) = (Vec::new(), Vec::new());
+    for path in files {
+        let text = match pellucid_files::read_text(&path, pellucid_files::TEXT_BYTES_MAX) {
+            Ok(text) => text,
+            // A folder that is no skill.
+            Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => continue,
+            Err(error) => {
+                unusable.push((shown(&path), error.to_string()));
+                continue;
+            }
+        };
+        match front_matter::parse(&text) {
+            Ok(head) => {
+                let (name, description) = (head.name, head.description);
+                skills.push(Skill { name, description, source: shown(&path), text: text.into() });
+            }
+            Err(error) => unusable.push((shown(&path), error.to_string())),
+        }
+    }
+    (skills, unusable)
 }
 
 fn shown(path: &Path) -> String {

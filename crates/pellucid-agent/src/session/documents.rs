@@ -5,7 +5,7 @@ use pellucid_engine::documents::change::Changed;
 use pellucid_engine::documents::change::NewText;
 use pellucid_engine::facts::Candidate;
 use pellucid_engine::facts::Fate;
-use pellucid_engine::report::why_text;
+use pellucid_engine::not_utf8;
 use pellucid_protocol::call::ToolCall;
 
 use super::*;
@@ -37,8 +37,12 @@ impl Session {
             documents.known.tell(now, self.transcript.n_items());
         }
         keep(&mut self.setup.side, documents::SIDE, documents.kept());
+        let given: Vec<String> = changes.into_iter().filter(|it| it.new.is_some()).map(|it| it.path).collect();
         if let Some(draft) = draft {
             self.record_draft(&draft);
+            for path in given {
+                self.note_not_utf8(&draft.part, &path);
+            }
         }
     }
 
@@ -56,9 +60,7 @@ impl Session {
         for (path, target) in outside {
             let candidate = Candidate { path, fate: Fate::Outside { target } };
             for omission in left_out(std::slice::from_ref(&candidate)) {
-                let message = format!("{}: {}", omission.what, why_text(&omission.why));
-                self.told.push(EventMessage::Warning { message });
-                self.omissions.push(omission);
+                self.note_omission(omission);
             }
         }
         if joining.is_empty() {
@@ -75,9 +77,18 @@ impl Session {
                 let (bytes, tokens) = (document.bytes.len(), tokens_of_bytes(document.bytes.len()));
                 self.told.push(EventMessage::ContextDocument { path: document.path.clone(), sha256, bytes, tokens });
             }
+            let path = document.path.clone();
             self.setup.gathered.facts.nested_documents.push(document);
+            self.note_not_utf8(&draft.part, &path);
         }
         self.keep_documents();
+    }
+
+    /// Notes what the model does not see as it is in the file that a message gives it.
+    fn note_not_utf8(&mut self, slot: &str, path: &str) {
+        if let Some(omission) = not_utf8::omission(&self.setup.gathered.facts, slot, path) {
+            self.note_omission(omission);
+        }
     }
 
     /// Notes that items were taken away from the end.

@@ -29,6 +29,9 @@ use crate::fragment::Fragment;
 use crate::fragment::concat;
 use crate::path;
 
+/// Where documents come from whose text had to be escaped.
+pub(crate) const PLACE: &str = "repo_docs";
+
 const SLOT: &str = "{{content}}";
 const WRAPPER: &str = "<user_instructions>\n{{content}}\n</user_instructions>";
 
@@ -177,7 +180,7 @@ impl RepoDocs {
         let content = substitute::with_escapes(&self.wrapper, SLOT, &text).ok()?;
         // Where nothing was escaped the documents keep their origins.
         let kept = around(&self.wrapper, body);
-        Some(if concat(&kept) == content { kept } else { vec![Fragment::provided("repo_docs", content)] })
+        Some(if concat(&kept) == content { kept } else { vec![Fragment::provided(PLACE, content)] })
     }
 }
 

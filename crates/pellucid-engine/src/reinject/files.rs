@@ -9,7 +9,11 @@ use sha1::Sha1;
 
 use super::MISSING;
 use crate::fragment::Fragment;
+use crate::fragment::Omission;
 use crate::fragment::Origin;
+use crate::fragment::Why;
+use crate::not_utf8::End;
+use crate::not_utf8::NotUtf8;
 use crate::utf16;
 
 /// Everything that a decision looks at.
@@ -27,6 +31,8 @@ pub struct Files {
     pub skills: Vec<Skill>,
     /// Where the workspace's state would be, if it is not initialised.
     pub uninitialised: Option<String>,
+    /// Skills that cannot be used, and why not.
+    pub unusable_skills: Vec<(String, String)>,
 }
 
 /// What was found of one file.
@@ -84,6 +90,8 @@ pub struct Text {
     pub text: Arc<str>,
     /// Its SHA-1, in hexadecimal digits.
     pub hash: Arc<str>,
+    /// Which bytes of its file are not UTF-8; U+FFFD stands in their place.
+    pub not_utf8: Option<NotUtf8>,
 }
 
 /// Where a text came from.
@@ -111,12 +119,18 @@ pub struct Skill {
 impl Text {
     /// A text of a file on disk.
     pub fn on_disk(path: &str, text: &str) -> Self {
-        Self { origin: TextOrigin::Disk(path.into()), text: text.into(), hash: sha1(text).into() }
+        Self { origin: TextOrigin::Disk(path.into()), text: text.into(), hash: sha1(text).into(), not_utf8: None }
+    }
+
+    /// The text of a file on disk that may hold bytes which are not UTF-8.
+    pub fn read(path: &str, bytes: &[u8]) -> Self {
+        let not_utf8 = NotUtf8::find(bytes, End::OfFile);
+        Self { not_utf8, ..Self::on_disk(path, &String::from_utf8_lossy(bytes)) }
     }
 
     /// A text of the pack.
     pub fn in_pack(file: &Arc<str>, text: &str) -> Self {
-        Self { origin: TextOrigin::Pack(file.clone()), text: text.into(), hash: sha1(text).into() }
+        Self { origin: TextOrigin::Pack(file.clone()), text: text.into(), hash: sha1(text).into(), not_utf8: None }
     }
 
     /// Whether it says nothing.
@@ -137,6 +151,28 @@ impl Text {
             }
         };
         Fragment { origin, text: trimmed.to_owned() }
+    }
+}
+
+impl Files {
+    /// What the model does not see of files that are there, or not as it is.
+    pub fn omissions(&self, slot: &str) -> Vec<Omission> {
+        let unusable = |error: &str| Why::Unusable { error: error.to_owned() };
+        let of_text = |text: &Text| match &text.origin {
+            TextOrigin::Disk(path) => Some((path.to_string(), Why::NotUtf8(text.not_utf8?))),
+            TextOrigin::Pack(_) => None,
+        };
+        let of_found = |found: &Found| match found {
+            Found::NotWanted | Found::Missing { .. } => None,
+            Found::Text(text) => of_text(text),
+            Found::Unreadable { path, error } => Some((path.clone(), unusable(error))),
+            Found::Corrupt { path } => Some((path.clone(), unusable("it is not UTF-8"))),
+        };
+        let found = [&self.instructions, &self.rules].into_iter().filter_map(of_found);
+        let soul = self.soul.iter().filter_map(of_text);
+        let skills = self.unusable_skills.iter().map(|(path, error)| (path.clone(), unusable(error)));
+        let omission = |(what, why)| Omission { slot: slot.into(), what, why };
+        found.chain(soul).chain(skills).map(omission).collect()
     }
 }
 

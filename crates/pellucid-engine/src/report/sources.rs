@@ -13,6 +13,7 @@ use super::Row;
 use super::fate_text;
 use super::why_text;
 use crate::facts::Fate;
+use crate::fragment::Omission;
 use crate::fragment::Origin;
 use crate::fragment::Why;
 use crate::instruction_file::InstructionFile;
@@ -22,6 +23,8 @@ use crate::instruction_file::InstructionFile;
 pub enum Status {
     /// All of it is in the request.
     Full,
+    /// All of it is, with U+FFFD where bytes are not UTF-8.
+    Altered,
     /// Some of it is.
     Truncated,
     /// Nothing of it is.
@@ -39,6 +42,7 @@ impl Status {
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Full => "full",
+            Self::Altered => "altered",
             Self::Truncated => "truncated",
             Self::Omitted => "omitted",
             Self::Missing => "missing",
@@ -50,6 +54,7 @@ impl Status {
     fn of_why(why: &Why) -> Self {
         match why {
             Why::Cut { .. } => Self::Truncated,
+            Why::NotUtf8(_) => Self::Altered,
             Why::Shadowed { .. } | Why::Replaced { .. } => Self::Shadowed,
             Why::Missing => Self::Missing,
             Why::Duplicate => Self::Duplicate,
@@ -99,13 +104,16 @@ impl Report {
         let mut sources: Vec<SourceRow> = Vec::new();
         for file in &self.files {
             let (status, bytes) = self.delivery(file);
-            let omission = self.omissions.iter().find(|omission| omission.what == file.path);
-            let why = match (status, omission) {
+            let omissions: Vec<_> = self.omissions.iter().filter(|omission| omission.what == file.path).collect();
+            let why = match (status, omissions.as_slice()) {
                 (Status::Full, _) => String::new(),
-                (_, Some(omission)) => why_text(&omission.why),
-                (_, None) => "read, but not in the request".to_owned(),
+                (_, []) => "read, but not in the request".to_owned(),
+                (_, omissions) => {
+                    let whys: Vec<String> = omissions.iter().map(|omission| why_text(&omission.why)).collect();
+                    whys.join("; ")
+                }
             };
-            let part = omission.map(|omission| omission.slot.to_string());
+            let part = omissions.first().map(|omission| omission.slot.to_string());
             sources.push(SourceRow { part, source: file.path.clone(), status, bytes, why });
         }
         let is_listed = |name: &str, sources: &[SourceRow]| sources.iter().any(|it| it.source == name);
@@ -155,16 +163,22 @@ impl Report {
             // What was read back from a session file has lost its origin; its words have not.
             0 if file.is_in_history => {
                 let is_whole = file.n_read >= file.size;
-                return (if is_whole { Status::Full } else { Status::Truncated }, file.n_read);
+                return (if is_whole { self.whole(&file.path) } else { Status::Truncated }, file.n_read);
             }
             0 => Status::Omitted,
-            _ if is_whole => Status::Full,
+            _ if is_whole => self.whole(&file.path),
             _ => Status::Truncated,
         };
         (status, bytes)
     }
 
-    /// What each row is: whole, cut, or the bytes of a file that are there already.
+    /// What a file is of which all bytes are there.
+    fn whole(&self, path: &str) -> Status {
+        let is_altered = |it: &Omission| it.what == path && matches!(it.why, Why::NotUtf8(_));
+        if self.omissions.iter().any(is_altered) { Status::Altered } else { Status::Full }
+    }
+
+    /// What each row is: whole, altered, cut, or the bytes of a file that are there already.
     pub fn statuses(&self) -> impl Iterator<Item = (&Row, Status)> {
         let mut seen: BTreeSet<(&str, u64, u64)> = BTreeSet::new();
         let starts: BTreeSet<(&str, u64)> = self
@@ -187,7 +201,7 @@ impl Report {
             } else if is_cut {
                 Status::Truncated
             } else {
-                Status::Full
+                self.whole(path)
             };
             (row, status)
         })

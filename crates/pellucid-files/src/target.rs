@@ -15,6 +15,9 @@ use crate::Folder;
 use crate::Identity;
 use crate::Status;
 
+/// The mode of a new file, narrowed by the user's `umask`.
+const MODE: u32 = 0o666;
+
 /// Where a name leads.
 #[derive(Debug)]
 pub struct Target {
@@ -50,6 +53,29 @@ impl Target {
         Ok(Self { folder, below, special })
     }
 
+    /// Finds out whether it could be written now, without changing what is there. Devices and pipes are not opened, as
+    /// that can do something.
+    ///
+    /// # Errors
+    /// Why it could not.
+    pub fn check(&self) -> io::Result<()> {
+        if let Some((path, _)) = &self.special {
+            let metadata = fs::metadata(path)?;
+            if metadata.is_dir() {
+                return Err(io::ErrorKind::IsADirectory.into());
+            }
+            return if metadata.is_file() { File::options().write(true).open(path).map(drop) } else { Ok(()) };
+        }
+        let (folder, name) = self.place()?;
+        match folder.open_file_to_overwrite(name) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                let (name, _) = folder.create_temporary(MODE)?;
+                folder.remove_file(&name)
+            }
+            opened => opened.map(drop),
+        }
+    }
+
     /// Writes it: a new file, or over what is in the old one. Whatever is at the name now, a link is not followed that
     /// was not there when it was noted.
     ///
@@ -63,21 +89,20 @@ impl Target {
         file.write_all(bytes)
     }
 
-    fn open(&self) -> io::Result<File> {
+    /// The folder that it is in, and its name there.
+    fn place(&self) -> io::Result<(Folder, &OsStr)> {
         let name = self.below.file_name().ok_or(io::ErrorKind::IsADirectory)?;
-        let folder = self.folder.folder(self.below.parent().unwrap_or(Path::new("")))?;
+        Ok((self.folder.folder(self.below.parent().unwrap_or(Path::new("")))?, name))
+    }
+
+    fn open(&self) -> io::Result<File> {
+        let (folder, name) = self.place()?;
         match folder.open_file_to_overwrite(name) {
             Ok(file) => file.set_len(0).map(|()| file),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => create(&folder, name),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => folder.create(name, MODE),
             Err(error) => Err(error),
         }
     }
-}
-
-fn create(folder: &Folder, name: &OsStr) -> io::Result<File> {
-    /// Narrowed by the user's `umask`.
-    const MODE: u32 = 0o666;
-    folder.create(name, MODE)
 }
 
 fn open_special(path: &Path, identity: Identity) -> io::Result<File> {

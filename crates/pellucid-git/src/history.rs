@@ -49,6 +49,22 @@ pub fn merge_base(git: &Git, cwd: &Path, branch: &str) -> Option<String> {
     found().map_err(|error| tracing::debug!(%error, "git does not say where branches part")).ok()
 }
 
+/// Whether a name stands for a commit; absent if git cannot say.
+///
+/// Waits for processes.
+pub fn has_commit(git: &Git, cwd: &Path, name: &str) -> Option<bool> {
+    let tree = git.tree(cwd).ok()?;
+    let private = tree.private(Needs::References).ok()?;
+    let commit = format!("{name}^{{commit}}");
+    let words = ["rev-parse", "--verify", "--quiet", "--end-of-options", &commit];
+    let said = private.ask(Ask::new(&words), Access::Read, None).ok()?;
+    match said.code {
+        Some(0) => Some(true),
+        Some(_) => Some(false),
+        None => None,
+    }
+}
+
 /// What a work tree has that no remote branch has.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Ahead {

@@ -5,6 +5,7 @@
 
 use std::fs;
 use std::fs::DirEntry;
+use std::io;
 use std::path::Path;
 use std::path::PathBuf;
 use std::time::UNIX_EPOCH;
@@ -18,6 +19,9 @@ const N_THREADS_MAX: usize = 8;
 
 /// From how many folders on more than one thread is worth its start.
 const N_FOLDERS_MIN: usize = 16;
+
+/// The folders that lie in each other, down to the files.
+const LEVELS: [&str; 3] = ["year", "month", "day"];
 
 /// Where a session file lies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -72,6 +76,23 @@ pub fn walk(home: &Path, place: Place) -> Vec<Found> {
     })
 }
 
+/// The folders of session files that cannot be read, and why not. One that is not there holds no sessions.
+pub fn unreadable(home: &Path) -> Vec<(PathBuf, io::Error)> {
+    let mut unreadable = Vec::new();
+    let mut look = |folder: &str| match fs::read_dir(home.join(folder)) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => unreadable.push((home.join(folder), error)),
+        Ok(_) | Err(_) => {}
+    };
+    look(ARCHIVED);
+    let mut folders = vec![SESSIONS.to_owned()];
+    look(SESSIONS);
+    for _level in LEVELS {
+        folders = folders.iter().flat_map(|folder| numbered(home, folder)).collect();
+        folders.iter().for_each(|folder| look(folder));
+    }
+    unreadable
+}
+
 /// How many threads are worth starting.
 pub(crate) fn n_threads() -> usize {
     std::thread::available_parallelism().map_or(1, usize::from).min(N_THREADS_MAX)
@@ -110,7 +131,7 @@ fn folders(home: &Path, place: Place) -> Vec<String> {
         return vec![ARCHIVED.to_owned()];
     }
     let mut folders = vec![SESSIONS.to_owned()];
-    for _level in ["year", "month", "day"] {
+    for _level in LEVELS {
         folders = folders.iter().flat_map(|folder| numbered(home, folder)).collect();
     }
     folders

@@ -77,17 +77,17 @@ impl ConfigError {
     /// What a person sees on the terminal, line for line and without a newline at the end.
     pub fn report(&self) -> String {
         match self {
-            Self::Located(located) => format!("Error loading config.toml:\n{located}"),
+            Self::Located(located) => format!("config.toml cannot be loaded:\n{located}"),
             Self::Value { .. } | Self::Project { .. } | Self::Requirements(_) => {
-                format!("Error loading config.toml: {self}")
+                format!("config.toml cannot be loaded: {self}")
             }
             Self::UnknownProfile(name) => {
-                format!("Error: {self}; write it as [profiles.{name}] in config.toml, or choose another one")
+                format!("{self}; write it as [profiles.{name}] in config.toml, or choose another one")
             }
             Self::UnknownProvider(name) => {
-                format!("Error: {self}; write it as [model_providers.{name}] in config.toml, or choose another one")
+                format!("{self}; write it as [model_providers.{name}] in config.toml, or choose another one")
             }
-            _ => format!("Error: {self}"),
+            _ => format!("{self}"),
         }
     }
 }

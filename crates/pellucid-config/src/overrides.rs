@@ -36,8 +36,8 @@ impl OverrideError {
     /// What a person sees on the terminal.
     pub fn report(&self) -> String {
         match self {
-            Self::NoValue(_) | Self::NoKey(_) => format!("Error parsing -c overrides: {self}"),
-            Self::UnknownFeature(_) => format!("Error: {self}"),
+            Self::NoValue(_) | Self::NoKey(_) => format!("-c cannot be read: {self}"),
+            Self::UnknownFeature(_) => format!("{self}"),
         }
     }
 }
@@ -159,9 +159,9 @@ mod tests {
 
     #[test]
     fn errors_repeat_the_argument() {
-        check_overrides(&["foo"], &expect!["Error parsing -c overrides: Invalid override (missing '='): foo"]);
-        check_overrides(&["=3"], &expect!["Error parsing -c overrides: Empty key in override: =3"]);
-        check_overrides(&[" = 3"], &expect!["Error parsing -c overrides: Empty key in override:  = 3"]);
+        check_overrides(&["foo"], &expect!["-c cannot be read: Invalid override (missing '='): foo"]);
+        check_overrides(&["=3"], &expect!["-c cannot be read: Empty key in override: =3"]);
+        check_overrides(&[" = 3"], &expect!["-c cannot be read: Empty key in override:  = 3"]);
     }
 
     #[test]
@@ -169,6 +169,6 @@ mod tests {
         assert_eq!(Override::feature("sqlite", true).unwrap().key(), "features.sqlite");
         assert_eq!(Override::feature("collab", false).unwrap().key(), "features.collab");
         let error = Override::feature("nope", true).unwrap_err();
-        assert_eq!(error.report(), "Error: Unknown feature flag: nope");
+        assert_eq!(error.report(), "Unknown feature flag: nope");
     }
 }

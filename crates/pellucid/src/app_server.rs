@@ -53,7 +53,7 @@ fn stage(args: &GenerateArgs) -> Stage {
 
 /// Writes files into a folder, which is made if it is not there.
 fn write(folder: &Path, files: impl IntoIterator<Item = (String, String)>) -> Result<ExitCode, Failure> {
-    let failed = |path: &Path, error: std::io::Error| Failure::new(format!("Error: {}: {error}", path.display()));
+    let failed = |path: &Path, error: std::io::Error| Failure::new(format!("{}: {error}", path.display()));
     let held = std::fs::create_dir_all(folder).and_then(|()| Folder::open(folder, None));
     let held = held.map_err(|error| failed(folder, error))?;
     for (file, text) in files {
@@ -66,13 +66,13 @@ fn write(folder: &Path, files: impl IntoIterator<Item = (String, String)>) -> Re
 fn serve(shared: &Shared, args: &AppServerArgs) -> Result<ExitCode, Failure> {
     let home = start::find_home()?;
     let script = args.script.as_deref().map(Script::load).transpose();
-    let script = script.map_err(|error| Failure::new(format!("Error loading the script: {error}")))?;
+    let script = script.map_err(|error| Failure::new(format!("the script cannot be loaded: {error}")))?;
     let cwd = std::env::current_dir()
-        .map_err(|error| Failure::new(format!("Error: the working directory cannot be read: {error}")))?;
+        .map_err(|error| Failure::new(format!("the working directory cannot be read: {error}")))?;
     let env = environment::with_dotenv(&home);
     let token = env.text(TOKEN_VARIABLE).filter(|token| !token.is_empty());
     let ground = Ground { home, env, cwd, overrides: start::overrides(shared)?, script };
-    let failed = |error: std::io::Error| Failure::new(format!("Error: {error}"));
+    let failed = |error: std::io::Error| Failure::new(format!("{error}"));
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().map_err(failed)?;
     let served = match args.listen {
         Listen::Stdio => {
@@ -86,7 +86,7 @@ fn serve(shared: &Shared, args: &AppServerArgs) -> Result<ExitCode, Failure> {
 }
 
 async fn serve_websocket(ground: Ground, address: SocketAddr, token: Option<String>) -> Result<(), Failure> {
-    let failed = |error: std::io::Error| Failure::new(format!("Error: --listen ws://{address}: {error}"));
+    let failed = |error: std::io::Error| Failure::new(format!("--listen ws://{address}: {error}"));
     let is_given = token.is_some();
     let token = token.unwrap_or_else(|| uuid::Uuid::new_v4().simple().to_string());
     let listener = Listener::bind(address, Secret::new(token.as_str())).await.map_err(failed)?;
@@ -149,7 +149,7 @@ impl TokenFile {
         })();
         written.map_err(|error| {
             Failure::new(format!(
-                "Error: the token cannot be written to {}: {error}; set {TOKEN_VARIABLE} instead",
+                "the token cannot be written to {}: {error}; set {TOKEN_VARIABLE} instead",
                 path.display()
             ))
         })?;

@@ -37,10 +37,10 @@ const FILES: [(&str, &str); 4] = [
 ];
 
 pub fn run(args: &DemoArgs) -> Result<ExitCode, Failure> {
-    let folder = tempfile::tempdir()
-        .map_err(|error| Failure::new(format!("Error: no throw-away folder can be made: {error}")))?;
+    let folder =
+        tempfile::tempdir().map_err(|error| Failure::new(format!("no throw-away folder can be made: {error}")))?;
     let project = make_project(folder.path())
-        .map_err(|error| Failure::new(format!("Error: the demo's project cannot be written: {error}")))?;
+        .map_err(|error| Failure::new(format!("the demo's project cannot be written: {error}")))?;
     style::line("A small project with instruction files, and an embedded model that plays a script:\n");
     let turn = TurnArgs {
         cd: Some(project.join("api/notes")),

@@ -36,5 +36,5 @@ pub fn change(file: &Path, choose: impl FnOnce(&Table) -> Vec<Edit>) -> Result<(
         verify::verify(file, &new)?;
         Ok::<_, ChangeError>(new)
     });
-    changed.map(drop).map_err(|error| Failure::new(format!("Error: {error}")))
+    changed.map(drop).map_err(|error| Failure::new(error.to_string()))
 }

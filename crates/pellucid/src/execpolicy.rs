@@ -50,7 +50,7 @@ fn check(args: &ExecpolicyCheckArgs) -> Result<String, Failure> {
         decision: rules.iter().map(|rule| rule.decision).max(),
     };
     let text = if args.pretty { serde_json::to_string_pretty(&checked) } else { serde_json::to_string(&checked) };
-    text.map_err(|error| Failure::new(format!("Error: {error}")))
+    text.map_err(|error| Failure::new(format!("{error}")))
 }
 
 fn matched<'a>(rule: &'a Rule, command: &'a [String]) -> Matched<'a> {
@@ -66,8 +66,8 @@ fn failure(error: &PolicyError) -> Failure {
     let (what, cause) = match error {
         PolicyError::File { path, source } => (format!("read policy at {}", path.display()), source.to_string()),
         PolicyError::Fault { path, fault } => (format!("parse policy at {}", path.display()), fault.detail.clone()),
-        error => return Failure::new(format!("Error: {error}")),
+        error => return Failure::new(format!("{error}")),
     };
     let cause: Vec<String> = cause.trim_end().lines().map(|line| format!("    {line}")).collect();
-    Failure::new(format!("Error: failed to {what}\n\nCaused by:\n{}", cause.join("\n")))
+    Failure::new(format!("failed to {what}\n\nCaused by:\n{}", cause.join("\n")))
 }

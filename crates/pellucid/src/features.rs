@@ -46,7 +46,7 @@ fn set(start: &Start, key: &str, is_on: bool) -> Result<(), Failure> {
     let alias = || ALIASES.iter().find(|(alias, _)| *alias == key).map(|(_, feature)| *feature);
     let Some(feature) = Feature::from_key(key).or_else(alias) else {
         return Err(Failure::new(format!(
-            "Error: Unknown feature flag: {key}\nhint: `pellucid features list` shows those that exist"
+            "Unknown feature flag: {key}\nhint: `pellucid features list` shows those that exist"
         )));
     };
     let file = &start.config.folders.user_file;

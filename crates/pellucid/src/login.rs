@@ -38,7 +38,7 @@ pub fn run(shared: &Shared, args: &LoginArgs) -> Result<ExitCode, Failure> {
 /// `logout`.
 pub fn log_out(shared: &Shared) -> Result<ExitCode, Failure> {
     let removed = login::log_out(&load(shared)?.config);
-    style::line(match removed.map_err(|error| Failure::new(format!("Error logging out: {error}")))? {
+    style::line(match removed.map_err(|error| Failure::new(format!("could not log out: {error}")))? {
         Removed::Yes => "Successfully logged out",
         Removed::WasNotThere => "Not logged in",
     });
@@ -49,7 +49,7 @@ fn with_api_key(shared: &Shared) -> Result<ExitCode, Failure> {
     // Read before anything else is looked at, so that whoever pipes the key is not cut off.
     let key = key_from_stdin()?;
     let start = load(shared)?;
-    match login::log_in(&start.config, &key).map_err(|error| Failure::new(format!("Error logging in: {error}")))? {
+    match login::log_in(&start.config, &key).map_err(|error| Failure::new(format!("could not log in: {error}")))? {
         Kept::InFile => style::line("Successfully logged in"),
         Kept::Nowhere => style::line(
             "Nothing was kept: cli_auth_credentials_store is \"ephemeral\". Set the variable CODEX_API_KEY for each run.",
@@ -84,7 +84,7 @@ fn refuse_chatgpt(shared: &Shared) -> Result<ExitCode, Failure> {
 
 fn status(shared: &Shared) -> Result<ExitCode, Failure> {
     let stored = login::stored(&load(shared)?.config);
-    match stored.map_err(|error| Failure::new(format!("Error checking login status: {error}")))? {
+    match stored.map_err(|error| Failure::new(format!("the login cannot be read: {error}")))? {
         Some(Stored::ApiKey(key)) => {
             style::line(&format!("Logged in using an API key - {}", credentials::masked(&key)));
             Ok(ExitCode::SUCCESS)

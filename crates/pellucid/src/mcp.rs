@@ -152,14 +152,14 @@ fn get(start: &Start, args: &McpGetArgs) -> Result<String, Failure> {
 fn add(start: &Start, args: McpAddArgs) -> Result<String, Failure> {
     let McpAddArgs { name, env, url, bearer_token_env_var, command } = args;
     if !is_server_name(&name) {
-        let message = format!("Error: invalid server name '{name}' (use letters, numbers, '-', '_')");
+        let message = format!("invalid server name '{name}' (use letters, numbers, '-', '_')");
         return Err(Failure::new(message));
     }
     let mut entry = match (url, command.split_first()) {
         (Some(url), _) => json!({ "url": url }),
         (None, Some((program, []))) => json!({ "command": program }),
         (None, Some((program, arguments))) => json!({ "command": program, "args": arguments }),
-        (None, None) => return Err(Failure::new("Error: give the program of the server after `--`, or its --url")),
+        (None, None) => return Err(Failure::new("give the program of the server after `--`, or its --url")),
     };
     if let Some(variable) = bearer_token_env_var {
         entry["bearer_token_env_var"] = variable.into();
@@ -205,18 +205,18 @@ fn no_login(start: &Start, name: &str) -> Failure {
     let Some(server) = start.config.tools.mcp_servers.get(name) else { return unknown(name) };
     Failure::new(match server.transport {
         McpTransport::Stdio { .. } => format!(
-            "Error: the MCP server '{name}' is a program; only servers with a `url` have logins. Give it what it needs \
+            "the MCP server '{name}' is a program; only servers with a `url` have logins. Give it what it needs \
              with `env` or `env_vars` in [mcp_servers.{name}]."
         ),
         McpTransport::Http { .. } => format!(
-            "Error: logging in to MCP servers is not available. Put a token into a variable and its name into \
+            "logging in to MCP servers is not available. Put a token into a variable and its name into \
              `bearer_token_env_var` of [mcp_servers.{name}]."
         ),
     })
 }
 
 fn unknown(name: &str) -> Failure {
-    Failure::new(format!("Error: No MCP server named '{name}' found."))
+    Failure::new(format!("No MCP server named '{name}' found."))
 }
 
 /// How each server that is used knows who asks.
@@ -257,7 +257,7 @@ fn nothing() -> String {
 }
 
 fn pretty(value: &impl Serialize) -> Result<String, Failure> {
-    serde_json::to_string_pretty(value).map_err(|error| Failure::new(format!("Error: {error}")))
+    serde_json::to_string_pretty(value).map_err(|error| Failure::new(format!("{error}")))
 }
 
 /// A server as `list --json` shows it.

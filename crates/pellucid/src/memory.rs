@@ -52,7 +52,7 @@ pub fn run(shared: &Shared, args: &MemoryArgs) -> Result<ExitCode, Failure> {
             let text = if args.text == "-" { from_stdin()? } else { args.text.clone() };
             let text = text.trim().to_owned();
             if text.is_empty() {
-                return Err(Failure::new("Error: a card needs a text; to take it away use `memory forget`"));
+                return Err(Failure::new("a card needs a text; to take it away use `memory forget`"));
             }
             opened.file.v3.summaries[args.card - 1].text = text;
             opened.keep(&format!("card {} changed", args.card), &args.of)?
@@ -97,7 +97,7 @@ impl Opened {
         let start = Start::new(shared, &turn)?;
         let which = of.which();
         let found = start.existing_of_any(&which)?;
-        let loaded = read::read(&found.path).map_err(|error| Failure::new(format!("Error: {error}")))?;
+        let loaded = read::read(&found.path).map_err(|error| Failure::new(format!("{error}")))?;
         let side = Side::open(&start.config.folders.home, &loaded.meta.id);
         let file = MemoryFile::read(side.get(SIDE));
         Ok(Self { id: loaded.meta.id.clone(), model: model(&loaded), side, file, history: history(&loaded) })
@@ -114,13 +114,13 @@ impl Opened {
 
     fn no_card(&self, number: &str) -> Failure {
         let n = self.file.v3.summaries.len();
-        Failure::new(format!("Error: no card {number}: the session {} has {n}; see `pellucid memory list`", self.id))
+        Failure::new(format!("no card {number}: the session {} has {n}; see `pellucid memory list`", self.id))
     }
 
     /// Writes the memory back, and says what was done.
     fn keep(&mut self, what: &str, of: &OfSession) -> Result<String, Failure> {
-        let value = serde_json::to_value(&self.file).map_err(|error| Failure::new(format!("Error: {error}")))?;
-        let failed = |error| Failure::new(format!("Error: the memory cannot be written: {error}"));
+        let value = serde_json::to_value(&self.file).map_err(|error| Failure::new(format!("{error}")))?;
+        let failed = |error| Failure::new(format!("the memory cannot be written: {error}"));
         self.side.put(SIDE, value).map_err(failed)?;
         Ok(if of.json { format!("{}\n", json!(self.cards())) } else { format!("{what}\n") })
     }
@@ -194,6 +194,6 @@ fn model(loaded: &Loaded) -> String {
 fn from_stdin() -> Result<String, Failure> {
     let mut text = String::new();
     let read = std::io::stdin().read_to_string(&mut text);
-    read.map_err(|error| Failure::new(format!("Error: standard input cannot be read: {error}")))?;
+    read.map_err(|error| Failure::new(format!("standard input cannot be read: {error}")))?;
     Ok(text)
 }

@@ -64,12 +64,12 @@ pub fn as_typed(pack: &str) -> String {
 }
 
 fn home_folder() -> Result<PathBuf, Failure> {
-    home::find(&Env::process()).map_err(|error| Failure::new(format!("Error finding pellucid home: {error}")))
+    home::find(&Env::process()).map_err(|error| Failure::new(format!("the home folder cannot be found: {error}")))
 }
 
 /// The error with its cause, and what to try.
 fn failure(error: &PackFilesError) -> Failure {
-    let mut text = format!("Error: {error}");
+    let mut text = format!("{error}");
     if let Some(cause) = error.source() {
         text += &format!(": {cause}");
     }

@@ -33,7 +33,7 @@ pub fn to(out: &mut dyn Write, text: &str) -> Result<(), Failure> {
 fn arrived(written: io::Result<()>) -> Result<(), Failure> {
     match written {
         Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
-            Err(Failure::new(format!("Error: standard output cannot be written: {error}")))
+            Err(Failure::new(format!("standard output cannot be written: {error}")))
         }
         Ok(()) | Err(_) => Ok(()),
     }
@@ -68,6 +68,6 @@ mod tests {
     #[test]
     fn a_reader_who_left_is_no_failure_and_a_full_disk_is_one() {
         check(io::ErrorKind::BrokenPipe, &expect![""]);
-        check(io::ErrorKind::StorageFull, &expect!["Error: standard output cannot be written: no storage space"]);
+        check(io::ErrorKind::StorageFull, &expect!["standard output cannot be written: no storage space"]);
     }
 }

@@ -30,7 +30,7 @@ const N_DAMAGES_MAX: usize = 20;
 const NOT_PROVABLE: u8 = 3;
 
 pub fn run(args: &ReplayArgs) -> Result<ExitCode, Failure> {
-    let failed = |error: &dyn std::fmt::Display| Failure::new(format!("Error: {error}"));
+    let failed = |error: &dyn std::fmt::Display| Failure::new(format!("{error}"));
     let path = Path::new(&args.session);
     let (home, path) = if path.is_file() {
         let path = path.canonicalize().map_err(|error| failed(&error))?;

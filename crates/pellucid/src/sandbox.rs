@@ -29,7 +29,7 @@ pub fn run(shared: &Shared, args: &SandboxArgs) -> Result<ExitCode, Failure> {
     };
     if !is_here {
         return Err(Failure::new(format!(
-            "Error: this sandbox is {system}'s and this is {}; `pellucid doctor` shows what works here",
+            "this sandbox is {system}'s and this is {}; `pellucid doctor` shows what works here",
             std::env::consts::OS
         )));
     }
@@ -41,7 +41,7 @@ fn confined(shared: &Shared, args: &SandboxedArgs) -> Result<ExitCode, Failure> 
     let start = Start::new(shared, &TurnArgs { sandbox: Some(mode), ..TurnArgs::default() })?;
     let (config, cwd) = (&start.config, &start.config.folders.cwd);
     let policy = &config.permissions.sandbox_policy;
-    let failed = |error| Failure::new(format!("Error: {error}"));
+    let failed = |error| Failure::new(format!("{error}"));
     let wrapped = sandbox::confinement(&sandbox::of(config), config, &start.env, policy, cwd)
         .and_then(|confinement| confinement.outliving().wrap(args.command.clone(), cwd))
         .map_err(failed)?;
@@ -60,11 +60,11 @@ fn confined(shared: &Shared, args: &SandboxedArgs) -> Result<ExitCode, Failure> 
 #[cfg(unix)]
 fn become_it(mut command: Command) -> Result<ExitCode, Failure> {
     use std::os::unix::process::CommandExt;
-    Err(Failure::new(format!("Error: the sandbox could not be started: {}", command.exec())))
+    Err(Failure::new(format!("the sandbox could not be started: {}", command.exec())))
 }
 
 #[cfg(not(unix))]
 fn become_it(mut command: Command) -> Result<ExitCode, Failure> {
-    let status = command.status().map_err(|error| Failure::new(format!("Error: {error}")))?;
+    let status = command.status().map_err(|error| Failure::new(format!("{error}")))?;
     Ok(ExitCode::from(u8::try_from(status.code().unwrap_or(1)).unwrap_or(1)))
 }

@@ -66,7 +66,7 @@ fn accept(shared: &Shared, home: &Path, args: &TrustAcceptArgs) -> Result<ExitCo
         style::line(&format!("warning: {} is not used at all: {reason}", file.display()));
     }
     if let Some(problem) = layers.accepted_problem() {
-        return Err(Failure::new(format!("Error: {problem}")));
+        return Err(Failure::new(problem));
     }
     let root = layers.project_root();
     let open: Vec<&Guarded> = found.iter().filter(|it| it.standing != Standing::Accepted).collect();
@@ -79,7 +79,7 @@ fn accept(shared: &Shared, home: &Path, args: &TrustAcceptArgs) -> Result<ExitCo
         style::line("Nothing was accepted.");
         return Ok(ExitCode::FAILURE);
     }
-    accepted::accept(home, &open).map_err(|error| Failure::new(format!("Error: {error}")))?;
+    accepted::accept(home, &open).map_err(|error| Failure::new(format!("{error}")))?;
     let files = style::counted(open.len(), "file");
     print::out(&format!("Accepted {files}. Any change of these values has to be accepted again.\n"))?;
     Ok(ExitCode::SUCCESS)
@@ -88,7 +88,7 @@ fn accept(shared: &Shared, home: &Path, args: &TrustAcceptArgs) -> Result<ExitCo
 fn nothing_to_accept(root: &Path, n_accepted: usize, n_unused: usize) -> Result<ExitCode, Failure> {
     let root = root.display();
     if n_unused > 0 && n_accepted == 0 {
-        return Err(Failure::new(format!("Error: the project {root} is not trusted, so there is nothing to accept")));
+        return Err(Failure::new(format!("the project {root} is not trusted, so there is nothing to accept")));
     }
     print::out(&match n_accepted {
         0 => format!("No configuration file of {root} has anything that must be accepted.\n"),
@@ -101,7 +101,7 @@ fn nothing_to_accept(root: &Path, n_accepted: usize, n_unused: usize) -> Result<
 fn project_folder(path: &Path) -> Result<PathBuf, Failure> {
     let absolute = absolute(path)?;
     let metadata =
-        std::fs::metadata(&absolute).map_err(|error| Failure::new(format!("Error: {}: {error}", path.display())))?;
+        std::fs::metadata(&absolute).map_err(|error| Failure::new(format!("{}: {error}", path.display())))?;
     if metadata.is_dir() && absolute.file_name().is_none_or(|name| name != ".codex") {
         return Ok(absolute);
     }
@@ -112,7 +112,7 @@ fn project_folder(path: &Path) -> Result<PathBuf, Failure> {
 
 fn absolute(path: &Path) -> Result<PathBuf, Failure> {
     let current = std::env::current_dir()
-        .map_err(|error| Failure::new(format!("Error: the working directory cannot be read: {error}")))?;
+        .map_err(|error| Failure::new(format!("the working directory cannot be read: {error}")))?;
     Ok(paths::normal(&current.join(path)))
 }
 
@@ -189,7 +189,7 @@ fn collect_texts<'v>(value: &'v Value, texts: &mut Vec<&'v str>) {
 fn ask() -> Result<bool, Failure> {
     if !std::io::stdin().is_terminal() {
         return Err(Failure::new(
-            "Error: nobody can be asked here, so nothing was accepted; \
+            "nobody can be asked here, so nothing was accepted; \
              use a terminal, or add --yes to accept these values",
         ));
     }
@@ -197,12 +197,12 @@ fn ask() -> Result<bool, Failure> {
     let mut answer = String::new();
     std::io::stdin()
         .read_line(&mut answer)
-        .map_err(|error| Failure::new(format!("Error: the answer cannot be read: {error}")))?;
+        .map_err(|error| Failure::new(format!("the answer cannot be read: {error}")))?;
     Ok(matches!(answer.trim().to_lowercase().as_str(), "y" | "yes"))
 }
 
 fn list(home: &Path) -> Result<ExitCode, Failure> {
-    let accepted = Accepted::read(home).map_err(|error| Failure::new(format!("Error: {error}")))?;
+    let accepted = Accepted::read(home).map_err(|error| Failure::new(format!("{error}")))?;
     let mut text = String::new();
     for (file, digest) in accepted.iter() {
         let state = match accepted::standing_now(file, digest) {
@@ -222,12 +222,10 @@ fn list(home: &Path) -> Result<ExitCode, Failure> {
 fn revoke(home: &Path, path: &Path) -> Result<ExitCode, Failure> {
     let absolute = absolute(path)?;
     let real = absolute.canonicalize().unwrap_or(absolute);
-    let revoked = accepted::revoke(home, &real).map_err(|error| Failure::new(format!("Error: {error}")))?;
+    let revoked = accepted::revoke(home, &real).map_err(|error| Failure::new(format!("{error}")))?;
     if revoked.is_empty() {
         let real = real.display();
-        return Err(Failure::new(format!(
-            "Error: nothing was accepted of {real} (`pellucid trust list` shows what was)"
-        )));
+        return Err(Failure::new(format!("nothing was accepted of {real} (`pellucid trust list` shows what was)")));
     }
     let lines: String = revoked.iter().map(|file| format!("{} does not count any more\n", file.display())).collect();
     print::out(&lines)?;

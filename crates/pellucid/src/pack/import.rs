@@ -34,11 +34,11 @@ pub fn run(args: &PackImportArgs, out: &mut dyn Write) -> Result<ExitCode, Failu
     };
     if !args.force && is_filled(&folder) {
         return Err(Failure::new(format!(
-            "Error: {} is not empty\nhint: --force writes into it, --to DIR writes elsewhere",
+            "{} is not empty\nhint: --force writes into it, --to DIR writes elsewhere",
             folder.display()
         )));
     }
-    let import = pack_import::import(&args.checkout).map_err(|error| Failure::new(format!("Error: {error}")))?;
+    let import = pack_import::import(&args.checkout).map_err(|error| Failure::new(format!("{error}")))?;
     if let Some(version) = import.version.as_deref().filter(|version| *version != pack_import::VERSION) {
         style::line(&format!(
             "warning: the checkout is of version {version}; texts are looked for where {} has them",
@@ -92,11 +92,11 @@ fn write(import: &Import, checkout: &Path, folder: &Path) -> Result<(), Failure>
     }
     let shown = std::path::absolute(folder).unwrap_or_else(|_| PathBuf::from(folder));
     Pack::load_user(&files, &shown.to_string_lossy())
-        .map_err(|error| Failure::new(format!("Error: the imported texts do not make a pack: {error}")))?;
+        .map_err(|error| Failure::new(format!("the imported texts do not make a pack: {error}")))?;
     pack_files::write(folder, &files).map_err(|error| super::failure(&error))?;
     let skills = folder.join(bundled::FOLDER);
     bundled::write(&skills, &import.skills)
-        .map_err(|error| Failure::new(format!("Error: could not write {}: {error}", skills.display())))
+        .map_err(|error| Failure::new(format!("could not write {}: {error}", skills.display())))
 }
 
 fn toml_string(text: &str) -> String {

@@ -19,17 +19,17 @@ const README: &str = include_str!("readme.md");
 pub fn run(home: &Path, name: &str, from: &str, out: &mut dyn Write) -> Result<ExitCode, Failure> {
     let folder = home.join(pack_files::FOLDER).join(name);
     if Pack::builtin_names().contains(&name) {
-        return Err(Failure::new(format!("Error: `{name}` is the name of a built-in pack; choose another")));
+        return Err(Failure::new(format!("`{name}` is the name of a built-in pack; choose another")));
     }
     if !is_name(name) {
-        return Err(Failure::new(format!("Error: `{name}` is no name for a pack: use letters, digits, `-` and `_`")));
+        return Err(Failure::new(format!("`{name}` is no name for a pack: use letters, digits, `-` and `_`")));
     }
     if folder.exists() {
-        return Err(Failure::new(format!("Error: {} is there already", folder.display())));
+        return Err(Failure::new(format!("{} is there already", folder.display())));
     }
     let files = copy(name, from).ok_or_else(|| {
         let known = Pack::builtin_names().join(", ");
-        Failure::new(format!("Error: there is no built-in pack `{from}`; built in: {known}"))
+        Failure::new(format!("there is no built-in pack `{from}`; built in: {known}"))
     })?;
     pack_files::write(&folder, &files).map_err(|error| super::failure(&error))?;
     let made = format!(

@@ -31,7 +31,7 @@ fn one(pack: &Pack, name: &str, as_json: bool) -> Result<(), Failure> {
             || "`pellucid pack show` lists the slots".to_owned(),
             |nearest| format!("did you mean {nearest}?"),
         );
-        Failure::new(format!("Error: there is no slot `{name}`\nhint: {hint}"))
+        Failure::new(format!("there is no slot `{name}`\nhint: {hint}"))
     })?;
     if as_json {
         return super::print_json(&slot_json(&slot));

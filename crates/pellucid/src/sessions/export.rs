@@ -36,7 +36,7 @@ pub fn run(home: &Path, args: &ExportArgs) -> Result<ExitCode, Failure> {
     let path = file(home, &args.session)?;
     let redactor = (!args.no_redact).then(|| Redactor::new(secrets(home)));
     let mut export = Export { redactor, n_blanks: 0 };
-    let failed = |path: &Path, error: &io::Error| Failure::new(format!("Error: {}: {error}", path.display()));
+    let failed = |path: &Path, error: &io::Error| Failure::new(format!("{}: {error}", path.display()));
     let session = pellucid_files::read_text(&path, SESSION_BYTES_MAX).map_err(|error| failed(&path, &error))?;
     let session = export.lines(&session);
     match &args.to {

@@ -33,7 +33,7 @@ pub fn run(home: &Path, args: &FsckArgs) -> Result<ExitCode, Failure> {
     let only = args.session.as_deref().map(|session| resolve(&LocalSessions::new(home), session)).transpose()?;
     let findings = fsck::check(home, only.as_deref());
     let text = if args.json {
-        serde_json::to_string(&findings).map_err(|error| Failure::new(format!("Error: {error}")))? + "\n"
+        serde_json::to_string(&findings).map_err(|error| Failure::new(format!("{error}")))? + "\n"
     } else {
         text(&findings)
     };

@@ -21,7 +21,7 @@ const READ_BYTES: usize = 64 << 10;
 pub fn run(home: &Path, session: &str, call: Option<&str>) -> Result<ExitCode, Failure> {
     let id = resolve(&LocalSessions::new(home), session)?;
     let outputs = Outputs::of(home, &id);
-    let failed = |error: io::Error| Failure::new(format!("Error: the outputs of session {id} cannot be read: {error}"));
+    let failed = |error: io::Error| Failure::new(format!("the outputs of session {id} cannot be read: {error}"));
     let kept = outputs.list().map_err(failed)?;
     let Some(call) = call else {
         print::out(&list(&id, &kept))?;
@@ -29,7 +29,7 @@ pub fn run(home: &Path, session: &str, call: Option<&str>) -> Result<ExitCode, F
     };
     let mut file = outputs.open(call).map_err(|error| match error.kind() {
         io::ErrorKind::NotFound => Failure::new(format!(
-            "Error: no output of a call `{call}` is kept; `pellucid sessions output {id}` lists those that are"
+            "no output of a call `{call}` is kept; `pellucid sessions output {id}` lists those that are"
         )),
         _ => failed(error),
     })?;

@@ -84,7 +84,7 @@ fn verdicts_text(requests: &Chain) -> String {
 fn requests(home: &Path, stored: &Stored) -> Result<Chain, Failure> {
     let name = Path::new(&stored.summary.path).file_name().and_then(|name| name.to_str()).unwrap_or_default();
     match name::requests_path(home, name) {
-        Some(path) => Chain::read(&path).map_err(|error| Failure::new(format!("Error: {}: {error}", path.display()))),
+        Some(path) => Chain::read(&path).map_err(|error| Failure::new(format!("{}: {error}", path.display()))),
         None => Ok(Chain::default()),
     }
 }

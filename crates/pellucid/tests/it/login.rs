@@ -72,16 +72,16 @@ fn what_is_no_key_is_refused_and_the_old_one_stays() {
     check_ran(
         &log_in(&world, &[], " \n"),
         &expect![[r#"
-        1 Reading API key from stdin...
-        No API key provided via stdin.
-    "#]],
+            1 Reading API key from stdin...
+            error: No API key provided via stdin.
+        "#]],
     );
     check_ran(
         &world.run_with(&["login", "--with-api-key"], Some(b"sk-\xff")),
         &expect![[r#"
-        1 Reading API key from stdin...
-        Failed to read API key from stdin: stream did not contain valid UTF-8
-    "#]],
+            1 Reading API key from stdin...
+            error: Failed to read API key from stdin: stream did not contain valid UTF-8
+        "#]],
     );
     assert!(world.files.read("home/auth.json").contains(KEY));
 }
@@ -92,14 +92,14 @@ fn a_key_on_the_command_line_is_refused() {
     check_ran(
         &world.run(&["login", "--api-key", KEY]),
         &expect![[r#"
-        1 --api-key is not taken, as other programs can see it. Pipe the key: `printenv OPENAI_API_KEY | pellucid login --with-api-key`
-    "#]],
+            1 error: --api-key is not taken, as other programs can see it. Pipe the key: `printenv OPENAI_API_KEY | pellucid login --with-api-key`
+        "#]],
     );
     check_ran(
         &world.run(&["login", "--api-key"]),
         &expect![[r#"
-        1 --api-key is not taken, as other programs can see it. Pipe the key: `printenv OPENAI_API_KEY | pellucid login --with-api-key`
-    "#]],
+            1 error: --api-key is not taken, as other programs can see it. Pipe the key: `printenv OPENAI_API_KEY | pellucid login --with-api-key`
+        "#]],
     );
     assert!(!world.files.path("home/auth.json").exists());
 }
@@ -110,26 +110,26 @@ fn accounts_are_refused_with_what_to_do_instead() {
     check_ran(
         &world.run(&["login"]),
         &expect![[r#"
-        1 Pellucid cannot log in with a ChatGPT account. Use an API key: `printenv OPENAI_API_KEY | pellucid login --with-api-key`
-    "#]],
+            1 error: Pellucid cannot log in with a ChatGPT account. Use an API key: `printenv OPENAI_API_KEY | pellucid login --with-api-key`
+        "#]],
     );
     check_ran(
         &world.run(&["login", "--device-auth"]),
         &expect![[r#"
-        1 Pellucid cannot log in with a ChatGPT account. Use an API key: `printenv OPENAI_API_KEY | pellucid login --with-api-key`
-    "#]],
+            1 error: Pellucid cannot log in with a ChatGPT account. Use an API key: `printenv OPENAI_API_KEY | pellucid login --with-api-key`
+        "#]],
     );
     check_ran(
         &world.run(&["login", "-c", "forced_login_method=api"]),
         &expect![[r#"
-        1 ChatGPT login is disabled: the configuration says forced_login_method = "api". Use an API key: `printenv OPENAI_API_KEY | pellucid login --with-api-key`
-    "#]],
+            1 error: ChatGPT login is disabled: the configuration says forced_login_method = "api". Use an API key: `printenv OPENAI_API_KEY | pellucid login --with-api-key`
+        "#]],
     );
     check_ran(
         &log_in(&world, &["-c", "forced_login_method=chatgpt"], KEY),
         &expect![[r#"
         1 Reading API key from stdin...
-        Error logging in: API key login is disabled: the configuration says forced_login_method = "chatgpt"
+        error: could not log in: API key login is disabled: the configuration says forced_login_method = "chatgpt"
     "#]],
     );
 }
@@ -149,7 +149,7 @@ fn stores_that_keep_nothing_say_so() {
         &ran,
         &expect![[r#"
         1 Reading API key from stdin...
-        Error logging in: cli_auth_credentials_store = "keyring" is not supported: write "file", which keeps the login in ROOT/home/auth.json
+        error: could not log in: cli_auth_credentials_store = "keyring" is not supported: write "file", which keeps the login in ROOT/home/auth.json
     "#]],
     );
     assert!(!world.files.path("home/auth.json").exists());
@@ -162,7 +162,7 @@ fn a_broken_file_is_named_and_can_be_removed() {
     check_ran(
         &world.run(&["login", "status"]),
         &expect![[r#"
-        1 Error checking login status: ROOT/home/auth.json:1:18: this is not a stored login; `pellucid logout` removes it
+        1 error: the login cannot be read: ROOT/home/auth.json:1:18: this is not a stored login; `pellucid logout` removes it
     "#]],
     );
     check_ran(
@@ -180,8 +180,8 @@ fn a_turn_with_a_login_that_is_not_allowed_ends_before_it_begins() {
     check_ran(
         &world.run(&["exec", "-c", "forced_login_method=chatgpt", "hi"]),
         &expect![[r#"
-        1 ChatGPT login is required (forced_login_method), but an API key is in use. Logging out.
-    "#]],
+            1 error: ChatGPT login is required (forced_login_method), but an API key is in use. Logging out.
+        "#]],
     );
     assert!(!world.files.path("home/auth.json").exists());
 }

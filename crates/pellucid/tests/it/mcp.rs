@@ -133,29 +133,29 @@ fn what_cannot_be_done_says_why() {
         &world,
         &["mcp", "get", "nope"],
         &expect![[r#"
-        1 Error: No MCP server named 'nope' found.
-    "#]],
+            1 error: No MCP server named 'nope' found.
+        "#]],
     );
     check_ran(
         &world,
         &["mcp", "add", "b d", "--", "x"],
         &expect![[r#"
-        1 Error: invalid server name 'b d' (use letters, numbers, '-', '_')
-    "#]],
+            1 error: invalid server name 'b d' (use letters, numbers, '-', '_')
+        "#]],
     );
     check_ran(
         &world,
         &["mcp", "login", "a"],
         &expect![[r#"
-        1 Error: the MCP server 'a' is a program; only servers with a `url` have logins. Give it what it needs with `env` or `env_vars` in [mcp_servers.a].
-    "#]],
+            1 error: the MCP server 'a' is a program; only servers with a `url` have logins. Give it what it needs with `env` or `env_vars` in [mcp_servers.a].
+        "#]],
     );
     check_ran(
         &world,
         &["mcp", "logout", "b"],
         &expect![[r#"
-        1 Error: logging in to MCP servers is not available. Put a token into a variable and its name into `bearer_token_env_var` of [mcp_servers.b].
-    "#]],
+            1 error: logging in to MCP servers is not available. Put a token into a variable and its name into `bearer_token_env_var` of [mcp_servers.b].
+        "#]],
     );
     assert_eq!(world.run(&["mcp", "add", "c"]).status, 2);
     assert_eq!(world.run(&["mcp", "add", "c", "--env", "A", "--", "x"]).status, 2);
@@ -210,8 +210,8 @@ fn a_session_ends_without_a_server_that_it_needs() {
         &world,
         &["exec", "Hello."],
         &expect![[r#"
-        1 Error: required MCP servers failed to initialize: vital: MCP client for `vital` failed to start: MCP startup failed: the program `/no/such/program` cannot be started: No such file or directory (os error 2)
-    "#]],
+            1 error: required MCP servers failed to initialize: vital: MCP client for `vital` failed to start: MCP startup failed: the program `/no/such/program` cannot be started: No such file or directory (os error 2)
+        "#]],
     );
     assert_eq!(server.requests(), []);
 }

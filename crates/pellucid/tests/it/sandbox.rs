@@ -79,7 +79,7 @@ fn a_sandbox_of_another_system_is_refused() {
     let text = ran.stderr.replace(std::env::consts::OS, "OS");
     if cfg!(target_os = "linux") {
         expect![[r#"
-            Error: this sandbox is macOS's and this is OS; `pellucid doctor` shows what works here
+            error: this sandbox is macOS's and this is OS; `pellucid doctor` shows what works here
         "#]]
         .assert_eq(&text);
     }

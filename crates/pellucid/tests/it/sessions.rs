@@ -154,7 +154,7 @@ fn the_next_request_of_a_stored_session_can_be_looked_at() {
         (none.status, none.stderr.as_str()),
         (
             1,
-            "Error: there is no session with the id or name 00000000-0000-7000-8000-000000000000 (`pellucid sessions list` shows them)\n"
+            "error: there is no session with the id or name 00000000-0000-7000-8000-000000000000 (`pellucid sessions list` shows them)\n"
         )
     );
 }

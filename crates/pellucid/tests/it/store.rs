@@ -63,7 +63,7 @@ fn sessions_are_listed_page_by_page() {
     let bad = world.run(&["sessions", "list", "--cursor", "x"]);
     assert_eq!(
         (bad.status, bad.stderr.as_str()),
-        (1, "Error: --cursor x: invalid cursor; the line below a page has the one of the next page\n")
+        (1, "error: --cursor x: invalid cursor; the line below a page has the one of the next page\n")
     );
 }
 
@@ -96,23 +96,23 @@ fn resume_says_what_is_missing() {
         assert_eq!((ran.status, ran.out()), (1, ""));
         ran.stderr
     };
-    expect!["Error: say which session: its id, its name, or --last (`pellucid sessions list` shows them)\n"]
+    expect!["error: say which session: its id, its name, or --last (`pellucid sessions list` shows them)\n"]
         .assert_eq(&said(&["resume"]));
-    expect!["Error: there is no session with the id or name nobody (`pellucid sessions list` shows them)\n"]
+    expect!["error: there is no session with the id or name nobody (`pellucid sessions list` shows them)\n"]
         .assert_eq(&said(&["resume", "nobody", "go"]));
-    expect!["Error: no session has worked in ROOT/work yet (`pellucid sessions list` shows them)\n"]
+    expect!["error: no session has worked in ROOT/work yet (`pellucid sessions list` shows them)\n"]
         .assert_eq(&said(&["resume", "--script", "script.toml", "--last", "go"]));
-    expect!["Error: no session has worked yet (`pellucid sessions list` shows them)\n"]
+    expect!["error: no session has worked yet (`pellucid sessions list` shows them)\n"]
         .assert_eq(&said(&["fork", "--last"]));
     let id = exec(&world, "hi");
-    expect!["Error: there is no terminal interface yet, so say what to do: `pellucid resume SESSION PROMPT`\n"]
+    expect!["error: there is no terminal interface yet, so say what to do: `pellucid resume SESSION PROMPT`\n"]
         .assert_eq(&said(&["resume", &id]));
-    let other = "Error: no session in ROOT/work has used the provider `openai`; the last one there is ID, with \
+    let other = "error: no session in ROOT/work has used the provider `openai`; the last one there is ID, with \
                  `scripted`: name it in place of --last\n";
     for command in ["context", "prompt", "compact"] {
         assert_eq!(said(&[command, "--last"]).replace(&id, "ID"), other);
     }
-    expect!["Error: --at 2: the session has 1 message of yours\n"].assert_eq(&said(&[
+    expect!["error: --at 2: the session has 1 message of yours\n"].assert_eq(&said(&[
         "fork",
         "--script",
         "script.toml",
@@ -120,7 +120,7 @@ fn resume_says_what_is_missing() {
         "--at",
         "2",
     ]));
-    expect!["Error: there is no session with the id or name nobody (`pellucid sessions list` shows them)\n"]
+    expect!["error: there is no session with the id or name nobody (`pellucid sessions list` shows them)\n"]
         .assert_eq(&said(&["sessions", "archive", "nobody"]));
 }
 

@@ -8,7 +8,7 @@ fn a_file_that_is_not_toml() {
         "model = \"oops\n",
         &[],
         &expect![[r#"
-            Error loading config.toml:
+            config.toml cannot be loaded:
             $R/home/config.toml:1:14: invalid basic string, expected `"`
               |
             1 | model = "oops
@@ -18,7 +18,7 @@ fn a_file_that_is_not_toml() {
         "model = \"a\"\nmodel = \"b\"\n",
         &[],
         &expect![[r#"
-            Error loading config.toml:
+            config.toml cannot be loaded:
             $R/home/config.toml:2:1: duplicate key
               |
             2 | model = "b"
@@ -32,7 +32,7 @@ fn a_wrong_type_in_a_file_is_shown_there() {
         "model = 5\n",
         &[],
         &expect![[r#"
-            Error loading config.toml:
+            config.toml cannot be loaded:
             $R/home/config.toml:1:9: invalid type: integer `5`, expected a string
               |
             1 | model = 5
@@ -42,7 +42,7 @@ fn a_wrong_type_in_a_file_is_shown_there() {
         "\n\n\n\n\n\n\n\n\nsandbox_mode = \"sideways\"\n",
         &[],
         &expect![[r#"
-            Error loading config.toml:
+            config.toml cannot be loaded:
             $R/home/config.toml:10:16: unknown variant `sideways`, expected one of `read-only`, `workspace-write`, `danger-full-access`
                |
             10 | sandbox_mode = "sideways"
@@ -55,7 +55,7 @@ fn a_wrong_type_in_a_file_is_shown_there() {
     .check(
         |_| String::new(),
         &expect![[r#"
-            Error loading config.toml:
+            config.toml cannot be loaded:
             $R/work/.codex/config.toml:3:11: invalid type: integer `5`, expected a boolean
               |
             3 | js_repl = 5
@@ -69,28 +69,28 @@ fn a_wrong_type_without_a_file_is_named() {
         "",
         &["model=5"],
         &expect![[r#"
-            Error loading config.toml: invalid type: integer `5`, expected a string
+            config.toml cannot be loaded: invalid type: integer `5`, expected a string
             in `model`"#]],
     );
     check_error(
         "",
         &["shell_environment_policy.set.A=1"],
         &expect![[r#"
-            Error loading config.toml: invalid type: integer `1`, expected a string
+            config.toml cannot be loaded: invalid type: integer `1`, expected a string
             in `shell_environment_policy.set.A`"#]],
     );
     check_error(
         "",
         &["sandbox_mode=sideways"],
         &expect![[r#"
-            Error loading config.toml: unknown variant `sideways`, expected one of `read-only`, `workspace-write`, `danger-full-access`
+            config.toml cannot be loaded: unknown variant `sideways`, expected one of `read-only`, `workspace-write`, `danger-full-access`
             in `sandbox_mode`"#]],
     );
     check_error(
         "",
         &["model.foo=3"],
         &expect![[r#"
-            Error loading config.toml: invalid type: map, expected a string
+            config.toml cannot be loaded: invalid type: map, expected a string
             in `model`"#]],
     );
 }
@@ -104,7 +104,7 @@ fn a_trusted_project_that_is_not_toml() {
     .check(
         |_| String::new(),
         &expect![[r#"
-            Error loading config.toml: Error parsing project config file $R/work/.codex/config.toml: TOML parse error at line 1, column 9
+            config.toml cannot be loaded: Error parsing project config file $R/work/.codex/config.toml: TOML parse error at line 1, column 9
               |
             1 | model = 
               |         ^
@@ -118,26 +118,26 @@ fn names_that_are_not_there() {
         "profile = 'nobody'\n",
         &[],
         &expect![
-            "Error: config profile `nobody` not found; write it as [profiles.nobody] in config.toml, or choose another one"
+            "config profile `nobody` not found; write it as [profiles.nobody] in config.toml, or choose another one"
         ],
     );
     check_error(
         "",
         &["profile="],
-        &expect!["Error: config profile `` not found; write it as [profiles.] in config.toml, or choose another one"],
+        &expect!["config profile `` not found; write it as [profiles.] in config.toml, or choose another one"],
     );
     check_error(
         "model_provider = 'nowhere'\n",
         &[],
         &expect![
-            "Error: Model provider `nowhere` not found; write it as [model_providers.nowhere] in config.toml, or choose another one"
+            "Model provider `nowhere` not found; write it as [model_providers.nowhere] in config.toml, or choose another one"
         ],
     );
     check_error(
         "model_provider = 'ollama-chat'\n",
         &[],
         &expect![[r#"
-            Error: the provider `ollama-chat` is gone
+            the provider `ollama-chat` is gone
             To fix it, write `ollama` in `model_provider`, in `oss_provider` or after `--local-provider`"#]],
     );
 }
@@ -147,22 +147,20 @@ fn files_that_are_named_must_say_something() {
     check_error(
         "model_instructions_file = 'none.md'\n",
         &[],
-        &expect![
-            "Error: failed to read model instructions file $R/home/none.md: No such file or directory (os error 2)"
-        ],
+        &expect!["failed to read model instructions file $R/home/none.md: No such file or directory (os error 2)"],
     );
     world(&[("home/config.toml", "model_instructions_file = 'blank.md'\n"), ("home/blank.md", " \n")])
-        .check(|_| String::new(), &expect!["Error: model instructions file is empty: $R/home/blank.md"]);
+        .check(|_| String::new(), &expect!["model instructions file is empty: $R/home/blank.md"]);
     world(&[
         ("home/config.toml", "compact_prompt = 'x'\nexperimental_compact_prompt_file = 'blank.md'\n"),
         ("home/blank.md", ""),
     ])
-    .check(|_| String::new(), &expect!["Error: experimental compact prompt file is empty: $R/home/blank.md"]);
+    .check(|_| String::new(), &expect!["experimental compact prompt file is empty: $R/home/blank.md"]);
 }
 
 #[test]
 fn numbers_that_make_no_sense() {
-    check_error("[agents]\nmax_threads = 0\n", &[], &expect!["Error: agents.max_threads must be at least 1"]);
+    check_error("[agents]\nmax_threads = 0\n", &[], &expect!["agents.max_threads must be at least 1"]);
 }
 
 #[test]
@@ -171,7 +169,7 @@ fn a_file_that_cannot_be_read() {
     std::fs::create_dir(world.root.join("home/config.toml")).unwrap();
     world.check(
         |_| String::new(),
-        &expect!["Error: failed to read config file $R/home/config.toml: Is a directory (os error 21)"],
+        &expect!["failed to read config file $R/home/config.toml: Is a directory (os error 21)"],
     );
 }
 
@@ -181,7 +179,7 @@ fn mcp_servers_are_of_one_kind() {
         "\n[mcp_servers.a]\ncommand = 'x'\nurl = 'y'\n",
         &[],
         &expect![[r#"
-            Error loading config.toml:
+            config.toml cannot be loaded:
             $R/home/config.toml:2:1: url is not supported for stdio
               |
             2 | [mcp_servers.a]
@@ -191,32 +189,32 @@ fn mcp_servers_are_of_one_kind() {
     short(
         &["mcp_servers.a.enabled=true"],
         &expect![[r#"
-        Error loading config.toml: invalid transport
-        in `mcp_servers.a`"#]],
+            config.toml cannot be loaded: invalid transport
+            in `mcp_servers.a`"#]],
     );
     short(
         &["mcp_servers.a={url='x',args=[]}"],
         &expect![[r#"
-        Error loading config.toml: args is not supported for streamable_http
-        in `mcp_servers.a`"#]],
+            config.toml cannot be loaded: args is not supported for streamable_http
+            in `mcp_servers.a`"#]],
     );
     short(
         &["mcp_servers.a={url='x',bearer_token='t'}"],
         &expect![[r#"
-        Error loading config.toml: bearer_token is not supported for streamable_http
-        in `mcp_servers.a`"#]],
+            config.toml cannot be loaded: bearer_token is not supported for streamable_http
+            in `mcp_servers.a`"#]],
     );
     short(
         &["mcp_servers.a={command='x',bearer_token='t'}"],
         &expect![[r#"
-        Error loading config.toml: bearer_token is not supported for stdio
-        in `mcp_servers.a`"#]],
+            config.toml cannot be loaded: bearer_token is not supported for stdio
+            in `mcp_servers.a`"#]],
     );
     short(
         &["mcp_servers.a={command='x',startup_timeout_sec=-1}"],
         &expect![[r#"
-        Error loading config.toml: -1 seconds is not a length of time
-        in `mcp_servers.a`"#]],
+            config.toml cannot be loaded: -1 seconds is not a length of time
+            in `mcp_servers.a`"#]],
     );
 }
 
@@ -225,7 +223,7 @@ fn requirements_that_do_not_hold() {
     world(&[("etc/requirements.toml", "allowed_approval_policies = 3\n")]).check(
         |_| String::new(),
         &expect![[r#"
-            Error loading config.toml: Error parsing requirements file $R/etc/requirements.toml: TOML parse error at line 1, column 29
+            config.toml cannot be loaded: Error parsing requirements file $R/etc/requirements.toml: TOML parse error at line 1, column 29
               |
             1 | allowed_approval_policies = 3
               |                             ^

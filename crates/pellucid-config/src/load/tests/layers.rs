@@ -296,5 +296,5 @@ fn a_role_is_stronger_than_the_user_and_its_flags() {
     "#]],
     );
     world.options.role_file = Some(world.root.join("home/none.toml"));
-    world.check(origins(&["model"]), &expect!["Error: failed to read config file $R/home/none.toml: entity not found"]);
+    world.check(origins(&["model"]), &expect!["failed to read config file $R/home/none.toml: entity not found"]);
 }

@@ -57,7 +57,10 @@ pub fn run(shared: &Shared, args: &ApplyArgs) -> Result<ExitCode, Failure> {
     let place = Place::at(&git, &cwd).map_err(|error| failed(&error))?;
     let places = Places::of(&loaded, &place);
     let exact = exact(&loaded, &place, &places, before, last);
-    let diff = choose(args, &place, &places, last, exact).map_err(|error| failed(&error))?;
+    let Some(diff) = choose(args, &place, &places, last, exact).map_err(|error| failed(&error))? else {
+        let id = &loaded.meta.id;
+        return print(&format!("The diff of session {id} is in the files already; nothing was changed\n"));
+    };
     if args.print {
         return print(&diff.text);
     }
@@ -77,7 +80,7 @@ pub fn run(shared: &Shared, args: &ApplyArgs) -> Result<ExitCode, Failure> {
 }
 
 fn failed(error: &dyn fmt::Display) -> Failure {
-    Failure::new(format!("Error: {error}"))
+    Failure::new(format!("{error}"))
 }
 
 fn print(text: &str) -> Result<ExitCode, Failure> {
@@ -91,7 +94,7 @@ fn session_file(args: &ApplyArgs, cwd: &Path) -> Result<PathBuf, Failure> {
     match &args.session {
         Some(session) => sessions::file(&home, session),
         None => find::newest(&home, Wanted { cwd: Some(cwd), provider: None }).ok_or_else(|| {
-            Failure::new("Error: no session has worked in this folder; name one (`pellucid sessions list` shows them)")
+            Failure::new("no session has worked in this folder; name one (`pellucid sessions list` shows them)")
         }),
     }
 }
@@ -127,26 +130,26 @@ fn exact(
     for turn in before {
         base::change(&mut tree, turn, places).ok()?;
     }
-    diff(&mut tree, last, places).ok()
+    diff(&mut tree, last, places).ok().flatten()
 }
 
-/// The diff that is applied.
+/// The diff that is applied; absent if the files have it already.
 fn choose(
     args: &ApplyArgs,
     place: &Place<'_>,
     places: &Places,
     last: &[Applied],
     exact: Option<Diff>,
-) -> Result<Diff, String> {
+) -> Result<Option<Diff>, String> {
     if let Some(exact) = &exact
         && !args.print
         && exact.apply(place, Mode::CheckReversed).is_ok()
     {
-        return Err("what the session's last turn changed is in the files already; nothing was changed".to_owned());
+        return Ok(None);
     }
     match exact {
         // Git needs the files that the diff was made for, and knows what to do with others.
-        Some(exact) if args.three_way || args.print || exact.apply(place, Mode::Check).is_ok() => Ok(exact),
+        Some(exact) if args.three_way || args.print || exact.apply(place, Mode::Check).is_ok() => Ok(Some(exact)),
         _ if args.three_way => Err("--3way needs the commit at which the session began, which is not to be had here; \
              nothing was changed"
             .to_owned()),
@@ -157,8 +160,8 @@ fn choose(
     }
 }
 
-/// What patches change in a tree.
-fn diff(tree: &mut impl Tree, turn: &[Applied], places: &Places) -> Result<Diff, String> {
+/// What patches change in a tree; absent if nothing.
+fn diff(tree: &mut impl Tree, turn: &[Applied], places: &Places) -> Result<Option<Diff>, String> {
     let mut diff = TurnDiff::default();
     let mut before = BTreeMap::new();
     let paths = turns::paths(turn, places).ok_or_else(|| places.outside(turn))?;
@@ -169,8 +172,9 @@ fn diff(tree: &mut impl Tree, turn: &[Applied], places: &Places) -> Result<Diff,
     }
     base::change(tree, turn, places)?;
     let name = |path: &Path| path.strip_prefix(&places.to).unwrap_or(path).to_string_lossy().into_owned();
-    let text = diff.unified(|path| tree.snapshot(path), name);
-    let text = text.ok_or("the last patches of the session change nothing here")?;
+    let Some(text) = diff.unified(|path| tree.snapshot(path), name) else {
+        return Ok(None);
+    };
     let list = before
         .iter()
         .filter_map(|(path, was)| {
@@ -184,7 +188,7 @@ fn diff(tree: &mut impl Tree, turn: &[Applied], places: &Places) -> Result<Diff,
         })
         .collect();
     let below = |path: PathBuf| path.strip_prefix(&places.to).map(Path::to_owned).ok();
-    Ok(Diff { text, list, paths: paths.into_iter().filter_map(below).collect() })
+    Ok(Some(Diff { text, list, paths: paths.into_iter().filter_map(below).collect() }))
 }
 
 /// Where the session's files are here.

@@ -36,6 +36,7 @@ use crate::args::Shared;
 use crate::args::TurnArgs;
 use crate::print;
 use crate::screen::Kind;
+use crate::start::EXEC_POLICY;
 use crate::start::Failure;
 use crate::start::IGNORED_RULE;
 use crate::start::Start;
@@ -82,6 +83,8 @@ struct Explained {
     sandbox_mode: &'static str,
     /// The refusal that comes before anything else, or the explanation.
     outcome: Result<Explanation, String>,
+    /// The same for `exec`, which never asks.
+    in_exec: Result<Explanation, String>,
     /// Rules that would match, but do not count.
     ignored: Vec<Rule>,
     /// Files of rules that were not read.
@@ -108,13 +111,27 @@ impl Explained {
             programs: &programs,
             platform: Platform::HERE,
         };
-        let outcome = match escalation_refusal(approval_policy, permissions) {
+        let outcome = |policy| match escalation_refusal(policy, permissions) {
             Some(refusal) => Err(refusal),
-            None => Ok(explain(&decide(&question), parts.split())),
+            None => Ok(explain(&decide(&Question { policy, ..question }), parts.split())),
         };
+        let (outcome, in_exec) = (outcome(approval_policy), outcome(EXEC_POLICY));
         let ignored = policy.ignored.into_iter().filter(|rule| matches_any(rule, &parts)).collect();
         let sandbox_mode = config.permissions.sandbox_mode.as_str();
-        Self { argv, approval_policy, sandbox_mode, outcome, ignored, unread: policy.unread, unusable: policy.unusable }
+        let Policy { unread, unusable, .. } = policy;
+        Self { argv, approval_policy, sandbox_mode, outcome, in_exec, ignored, unread, unusable }
+    }
+
+    /// What `exec` does, if that is something else.
+    fn exec_text(&self) -> Option<String> {
+        let (here, in_exec) = (&self.outcome, &self.in_exec);
+        let is_same = outcome_word(here) == outcome_word(in_exec);
+        (!is_same).then(|| match in_exec {
+            Ok(Explanation { outcome, what, .. }) => {
+                format!("in `pellucid exec`, which never asks: {outcome}: {what}\n")
+            }
+            Err(refusal) => format!("in `pellucid exec`, which never asks: reject: {refusal}\n"),
+        })
     }
 
     fn json(&self) -> Value {
@@ -134,6 +151,7 @@ impl Explained {
             .collect();
         if let (Value::Object(all), Value::Object(more)) = (&mut value, explanation) {
             all.extend(more);
+            all.insert("in_exec".to_owned(), outcome_word(&self.in_exec).into());
             all.insert("ignored_rules".to_owned(), ignored.into());
             all.insert("unread_files".to_owned(), json!(self.unread));
             all.insert("unusable_rules".to_owned(), json!(self.unusable));
@@ -150,6 +168,7 @@ impl Explained {
                 let _ = writeln!(text, "reject: {refusal}");
             }
         }
+        text += &self.exec_text().unwrap_or_default();
         for rule in &self.ignored {
             let _ = writeln!(text, "note: {}: {IGNORED_RULE}: {rule}", rule.place);
         }
@@ -161,6 +180,10 @@ impl Explained {
         }
         text
     }
+}
+
+fn outcome_word(outcome: &Result<Explanation, String>) -> &'static str {
+    outcome.as_ref().map_or("reject", |explanation| explanation.outcome)
 }
 
 fn matches_any(rule: &Rule, parts: &Parts) -> bool {

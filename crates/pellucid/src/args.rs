@@ -71,6 +71,7 @@ pub use trust::TrustCommand;
 /// New here? `pellucid demo` shows it in a minute, with no key and no network.
 #[derive(Debug, Parser)]
 #[command(name = "pellucid", bin_name = "pellucid", version, subcommand_required = true, arg_required_else_help = true)]
+#[command(after_help = "There is no terminal interface yet: `pellucid exec PROMPT` runs one turn.")]
 pub struct Args {
     #[command(flatten)]
     pub shared: Shared,
@@ -108,25 +109,28 @@ pub struct Shared {
 }
 
 /// Options of the terminal interface. Before another command they are accepted and do nothing.
+///
+/// Their ids are their own: clap counts an option that every subcommand of a command takes as given above that command
+/// too, if something there has the same id.
 #[derive(Debug, Clone, Default, ClapArgs)]
 pub struct Interactive {
-    #[arg(short = 'm', long, hide = true)]
+    #[arg(id = "before_model", short = 'm', long = "model", hide = true)]
     model: Option<String>,
-    #[arg(short = 'p', long, hide = true)]
+    #[arg(id = "before_profile", short = 'p', long = "profile", hide = true)]
     profile: Option<String>,
-    #[arg(short = 's', long, hide = true, value_enum)]
+    #[arg(id = "before_sandbox", short = 's', long = "sandbox", hide = true, value_enum)]
     sandbox: Option<Sandbox>,
-    #[arg(short = 'a', long = "ask-for-approval", hide = true, value_enum)]
+    #[arg(id = "before_approval", short = 'a', long = "ask-for-approval", hide = true, value_enum)]
     approval: Option<Approval>,
-    #[arg(short = 'C', long = "cd", hide = true)]
+    #[arg(id = "before_cd", short = 'C', long = "cd", hide = true)]
     cd: Option<PathBuf>,
-    #[arg(long, hide = true)]
+    #[arg(id = "before_full_auto", long = "full-auto", hide = true)]
     full_auto: bool,
-    #[arg(long = "dangerously-bypass-approvals-and-sandbox", alias = "yolo", hide = true)]
+    #[arg(id = "before_bypass", long = "dangerously-bypass-approvals-and-sandbox", alias = "yolo", hide = true)]
     bypass: bool,
-    #[arg(long, hide = true)]
+    #[arg(id = "before_search", long = "search", hide = true)]
     search: bool,
-    #[arg(long, hide = true)]
+    #[arg(id = "before_add_dir", long = "add-dir", hide = true)]
     add_dir: Vec<PathBuf>,
 }
 
@@ -286,7 +290,8 @@ pub struct TurnArgs {
 
 /// `exec`.
 #[derive(Debug, ClapArgs)]
-#[command(after_help = "The answer is printed on standard output, everything else on standard error.")]
+#[command(after_help = "The answer is printed on standard output, everything else on standard error. \
+`-i` takes every word that follows it, so put `--` before the prompt: pellucid exec -i a.png -- PROMPT")]
 pub struct ExecArgs {
     #[command(flatten)]
     pub options: ExecOptions,
@@ -361,7 +366,8 @@ pub enum ExecCommand {
 /// `exec resume`.
 #[derive(Debug, ClapArgs)]
 pub struct ResumeArgs {
-    /// The session's id or name. An unknown one begins a new session.
+    /// The session's id or name. An unknown one begins a new session, with a warning; with --typed-exit-codes or
+    /// --strict-context it is an error.
     pub session_id: Option<String>,
 
     /// What to do. `-` or nothing reads it from standard input.
@@ -583,7 +589,7 @@ pub struct DemoArgs {
 /// `apply`.
 #[derive(Debug, ClapArgs)]
 #[command(
-    after_help = "The diff is that of the last turn in which the model applied patches; what commands changed is not known. It is applied as a whole or not at all, in the repository of this folder, and nothing is staged. Exit codes: 0 applied, 1 nothing was changed (with --3way: there are conflicts)."
+    after_help = "The diff is that of the last turn in which the model applied patches; what commands changed is not known. It is applied as a whole or not at all, in the repository of this folder, and nothing is staged. Exit codes: 0 applied or there already, 1 nothing was changed (with --3way: there are conflicts)."
 )]
 pub struct ApplyArgs {
     /// The session's id or name; without it the one that was used last in this folder.
@@ -730,4 +736,57 @@ pub enum Approval {
 pub enum LocalProvider {
     Lmstudio,
     Ollama,
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use clap::Args as _;
+    use clap::CommandFactory;
+
+    use super::*;
+
+    fn ids(command: &clap::Command) -> BTreeSet<String> {
+        let own = command.get_arguments().map(|arg| arg.get_id().to_string());
+        own.chain(command.get_subcommands().flat_map(ids)).collect()
+    }
+
+    #[test]
+    fn no_command_has_an_option_with_the_id_of_one_that_stands_before_commands() {
+        let before = ids(&Interactive::augment_args(clap::Command::new("before")));
+        assert_eq!(before.len(), 9);
+        let commands = Args::command();
+        for command in commands.get_subcommands() {
+            let common: Vec<_> = ids(command).intersection(&before).cloned().collect();
+            assert_eq!(common, Vec::<String>::new(), "{}", command.get_name());
+        }
+    }
+
+    #[test]
+    fn options_count_as_given_before_a_command_only_there() {
+        let is_before = |words: &[&str]| {
+            let words = std::iter::once("pellucid").chain(words.iter().copied());
+            Args::try_parse_from(words).unwrap().interactive.is_given()
+        };
+        for words in [
+            &["exec", "-m", "m", "hi"][..],
+            &["exec", "--full-auto", "hi"],
+            &["exec", "--dangerously-bypass-approvals-and-sandbox", "hi"],
+            &["exec", "--yolo", "-s", "read-only", "-p", "p", "-C", "/", "--add-dir", "/tmp", "hi"],
+            &["exec", "--script", "s.toml", "--provider", "scripted", "hi"],
+            &["exec", "resume", "ID", "-m", "m", "--full-auto", "go"],
+            &["resume", "ID", "-m", "m", "go"],
+            &["fork", "ID", "--full-auto"],
+            &["review", "-m", "m", "--uncommitted"],
+            &["prompt", "-m", "m"],
+            &["context", "--full-auto"],
+            &["compact", "--last", "-m", "m"],
+        ] {
+            assert!(!is_before(words), "{words:?}");
+        }
+        for words in [&["-m", "m", "exec", "hi"][..], &["--full-auto", "exec", "hi"], &["--yolo", "context"]] {
+            assert!(is_before(words), "{words:?}");
+        }
+    }
 }

@@ -19,6 +19,7 @@ use serde_json::json;
 
 use crate::args::CompactArgs;
 use crate::args::Shared;
+use crate::compact::edit::Editor;
 use crate::exec;
 use crate::exec::Show;
 use crate::print;
@@ -32,21 +33,22 @@ use crate::style::thousands;
 
 pub fn run(shared: &Shared, args: &CompactArgs) -> Result<ExitCode, Failure> {
     let which = args.which().ok_or_else(|| {
-        Failure::new("Error: which session? Give its id, or --last for the one that was used last in this folder")
+        Failure::new("which session? Give its id, or --last for the one that was used last in this folder")
     })?;
     let start = Start::new(shared, &args.turn)?;
+    let editor = args.edit.then(|| Editor::find(&start.env)).transpose()?;
     let file = start.existing(&which)?;
     start.make_ready()?;
-    let (env, home) = (start.env.clone(), start.config.folders.home.clone());
+    let home = start.config.folders.home.clone();
     let keep = if args.dry_run { Keep::Nothing } else { Keep::File };
     let mut session = start.session(Opening::Resumed { file: Box::new(file.clone()), keep })?;
     let (items, tokens) = (session.items(), session.tokens());
     let mut code = ExitCode::SUCCESS;
     if args.undo {
-        let loaded = read::read(&file.path).map_err(|error| Failure::new(format!("Error: {error}")))?;
+        let loaded = read::read(&file.path).map_err(|error| Failure::new(format!("{error}")))?;
         let undone = session.undo_compaction(&file, &loaded.records);
-        undone.map_err(|error| Failure::new(format!("Error: {error}")))?;
-    } else if args.edit {
+        undone.map_err(|error| Failure::new(format!("{error}")))?;
+    } else if let Some(editor) = editor {
         let given = match &args.summary {
             Some(file) => Some(summary_file(file)?),
             None => asked_for(shared, args, &file)?,
@@ -54,7 +56,7 @@ pub fn run(shared: &Shared, args: &CompactArgs) -> Result<ExitCode, Failure> {
         let Some(given) = given else {
             return Ok(ExitCode::FAILURE);
         };
-        session.compact_with(&edit::edit(&given, &env, &home)?);
+        session.compact_with(&editor.edit(&given, &home)?);
     } else if let Some(file) = &args.summary {
         session.compact_with(&summary_file(file)?);
     } else {
@@ -63,14 +65,14 @@ pub fn run(shared: &Shared, args: &CompactArgs) -> Result<ExitCode, Failure> {
         code = outcome.code();
     }
     if let Some(failure) = session.file_failure() {
-        return Err(Failure::new(format!("Error: the session file cannot be written: {failure}")));
+        return Err(Failure::new(format!("the session file cannot be written: {failure}")));
     }
     if code == ExitCode::SUCCESS {
         let outcome = Outcome::new(args, &items, tokens, &session);
         let text = if args.json { format!("{:#}\n", outcome.json()) } else { outcome.text() };
         print::either(&text, Kind::of(args.json))?;
         if args.dry_run {
-            style::note("nothing was written; without --dry-run it is");
+            style::note("dry run: the history is as it was, nothing was written");
         }
     }
     Ok(code)
@@ -84,18 +86,18 @@ fn asked_for(shared: &Shared, args: &CompactArgs, file: &SessionFile) -> Result<
     if outcome.code() != ExitCode::SUCCESS {
         return Ok(None);
     }
-    let summary = session.last_summary().ok_or_else(|| {
-        Failure::new("Error: --edit: the provider's summary is sealed; give one of your own with --summary")
-    })?;
+    let summary = session
+        .last_summary()
+        .ok_or_else(|| Failure::new("--edit: the provider's summary is sealed; give one of your own with --summary"))?;
     Ok(Some(summary))
 }
 
 fn summary_file(file: &Path) -> Result<String, Failure> {
     let shown = file.display();
     let text = pellucid_files::read_given(file, pellucid_files::TEXT_BYTES_MAX)
-        .map_err(|error| Failure::new(format!("Error: the summary {shown} cannot be read: {error}")))?;
+        .map_err(|error| Failure::new(format!("the summary {shown} cannot be read: {error}")))?;
     if text.trim().is_empty() {
-        return Err(Failure::new(format!("Error: the summary {shown} is blank")));
+        return Err(Failure::new(format!("the summary {shown} is blank")));
     }
     Ok(text.trim_end().to_owned())
 }

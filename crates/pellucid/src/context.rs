@@ -54,7 +54,7 @@ pub fn print(session: &Session, as_json: bool, paint: Paint) -> Result<(), Failu
 /// Prints the report; with the body of the request, tokens are counted in it.
 fn show(session: &Session, body: Option<&[u8]>, as_json: bool, paint: Paint) -> Result<(), Failure> {
     let Some(mut report) = session.report() else {
-        return Err(Failure::new("Error: no request was made, so there is nothing to report"));
+        return Err(Failure::new("no request was made, so there is nothing to report"));
     };
     let note = body.and_then(|body| count(&mut report, body, &session.facts().model.slug));
     let note = note.as_deref();

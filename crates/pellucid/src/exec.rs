@@ -3,12 +3,13 @@
 //! Submits the prompt through the session's door and shows its events, as lines for people or as
 //! JSON. The status is 1 if any error was told.
 
+mod absent;
 mod collab;
 mod family;
 mod human;
 mod json;
+mod last_message;
 
-use std::path::Path;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -16,10 +17,10 @@ use pellucid_agent::door;
 use pellucid_agent::door::Door;
 use pellucid_agent::identity::new_turn_id;
 use pellucid_agent::session::Session;
-use pellucid_engine::fragment::Why;
 use pellucid_engine::instruction_file::with_hidden;
 use pellucid_engine::report::why_text;
 use pellucid_engine::review;
+use pellucid_engine::turn::compacting;
 use pellucid_protocol::event::EventMessage;
 use pellucid_protocol::failure::FailureCode;
 use pellucid_protocol::operation::Operation;
@@ -32,9 +33,11 @@ use crate::args::ExecCommand;
 use crate::args::ExecOptions;
 use crate::args::ReviewArgs;
 use crate::args::Shared;
+pub use crate::exec::absent::Absent;
 use crate::exec::family::Family;
 use crate::exec::human::Human;
 use crate::exec::json::Json;
+use crate::exec::last_message::LastMessage;
 use crate::screen::name;
 use crate::start;
 use crate::start::Failure;
@@ -47,20 +50,25 @@ use crate::style::Paint;
 
 pub fn run(shared: &Shared, args: &ExecArgs) -> Result<ExitCode, Failure> {
     if let Some(ExecCommand::Review(review_args)) = &args.command {
-        return run_review(shared, &args.options, review_args);
+        return run_review(shared, &args.options, review_args, Manner::Codex);
     }
     let target = match args.resume() {
         Some(which) => Target::Resumed { which, otherwise: Otherwise::BeginNew },
         None => Target::New,
     };
     let work = Work::Answer { prompt: args.prompt(), images: args.images() };
-    run_job(shared, &args.options, Job { target, work })
+    run_job(shared, &args.options, Job { target, work, manner: Manner::Codex })
 }
 
 /// Has changes reviewed.
-pub fn run_review(shared: &Shared, options: &ExecOptions, args: &ReviewArgs) -> Result<ExitCode, Failure> {
+pub fn run_review(
+    shared: &Shared,
+    options: &ExecOptions,
+    args: &ReviewArgs,
+    manner: Manner,
+) -> Result<ExitCode, Failure> {
     let target = review_target(args)?;
-    run_job(shared, options, Job { target: Target::New, work: Work::Review(target) })
+    run_job(shared, options, Job { target: Target::New, work: Work::Review(target), manner })
 }
 
 fn review_target(args: &ReviewArgs) -> Result<ReviewTarget, Failure> {
@@ -85,6 +93,17 @@ fn review_target(args: &ReviewArgs) -> Result<ReviewTarget, Failure> {
 pub struct Job {
     pub target: Target,
     pub work: Work,
+    pub manner: Manner,
+}
+
+/// Whose habits a command has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Manner {
+    /// Those of the Codex CLI's `exec`: when a session, an image or a branch is not there, the turn runs all the same, and
+    /// a review is not on standard output.
+    Codex,
+    /// Those of our own commands: nothing is sent, and a review is on standard output.
+    Own,
 }
 
 /// What is done.
@@ -120,23 +139,29 @@ pub fn run_job(shared: &Shared, options: &ExecOptions, job: Job) -> Result<ExitC
     let mut start = Start::new(shared, &options.turn)?;
     start.enforce_login()?;
     start.read_rules()?;
+    let has_typed_codes = options.typed_exit_codes || start.config.records.typed_exit_codes;
+    let is_exact = options.strict_context || has_typed_codes;
+    let absent = if is_exact || job.manner == Manner::Own { Absent::Refused } else { Absent::Warned };
     let is_waived = options.skip_git_repo_check || options.turn.bypass;
     let folders = &start.config.folders;
     if !is_waived && folders.work_tree.is_none() && pellucid_git::work_tree_root(&folders.cwd).is_none() {
-        return Err(Failure::new("Not inside a trusted directory and --skip-git-repo-check was not specified."));
+        return Err(Failure::new("not inside a trusted directory, and --skip-git-repo-check was not given"));
     }
+    // Before a command can put a link there, and before anything is paid for.
+    let last_message = options.output_last_message.as_deref().map(LastMessage::note).transpose()?;
+    absent.check(&start, &job.work)?;
+    let opening = opening(&start, &job.target, options, absent)?;
     start.make_ready()?;
-    // Before a command can put a link there.
-    let last_message = options.output_last_message.as_deref().map(|file| (file, pellucid_files::Target::note(file)));
     let tape = options.record.as_deref().map(|file| start.record(file)).transpose()?;
     let hide_reasoning = start.config.display.hide_reasoning;
     let has_context_events = options.context_events || start.config.records.context_events;
-    let has_typed_codes = options.typed_exit_codes || start.config.records.typed_exit_codes;
     let limits = &mut start.config.limits;
     limits.max_tokens = options.max_tokens.or(limits.max_tokens);
     limits.max_requests = options.max_requests.or(limits.max_requests);
-    let opening = opening(&start, &job.target, options)?;
     let mut session = start.session(opening)?;
+    if options.strict_context {
+        session.refuse_losses();
+    }
     if options.json && has_context_events {
         session.tell_context();
     }
@@ -147,24 +172,27 @@ pub fn run_job(shared: &Shared, options: &ExecOptions, job: Job) -> Result<ExitC
     let mut show = if options.json {
         Show::Json(Box::new(Json::new(has_context_events)))
     } else {
-        Show::Human(Box::new(Human::new(paint, hide_reasoning, prompt, session.facts())))
+        Show::Human(Box::new(Human::new(paint, hide_reasoning, prompt, &session)))
     };
-    let (session, outcome) = run_operation(session, operation, &mut show)?;
+    let (session, mut outcome) = run_operation(session, operation, &mut show)?;
     if let Some(failure) = session.file_failure() {
         style::line(&format!("warning: the session is not kept: {failure}"));
     }
     if let Some(failure) = session.sent_failure() {
         style::line(&format!("warning: what was sent is not kept: {failure}"));
     }
-    if let Some((file, noted)) = last_message {
-        write_last_message(file, noted, outcome.last_message.as_deref());
-    }
-    show.finish(outcome.last_message.as_deref())?;
+    let answer = outcome.last_message.as_deref();
+    let written = last_message.map(|file| file.write(answer.or(outcome.review.as_deref())));
+    show.finish(answer.or(outcome.review.as_deref().filter(|_| job.manner == Manner::Own)))?;
     if let Some(Err(error)) = tape.map(|tape| tape.finish()) {
         style::line(&format!("warning: the recording is not whole: {error}"));
     }
     if session.is_kept() && (outcome.is_interrupted || outcome.is_cut_off) {
         style::line(&format!("to continue: pellucid exec resume {}", session.id()));
+    }
+    if let Some(Err(failure)) = written {
+        failure.show();
+        outcome.failure.get_or_insert(FailureCode::Other);
     }
     Ok(if has_typed_codes { outcome.typed_code() } else { outcome.code() })
 }
@@ -173,8 +201,12 @@ pub fn run_job(shared: &Shared, options: &ExecOptions, job: Job) -> Result<ExitC
 fn operation(work: Work, options: &ExecOptions) -> Result<(String, Operation), Failure> {
     match work {
         Work::Answer { prompt, images } => {
-            let prompt = stdin::prompt(prompt)?;
-            let items = start::inputs(&images, Some(prompt.clone()));
+            let is_taken = prompt.is_none() && !images.is_empty();
+            let prompt = stdin::prompt(prompt).map_err(|failure| match is_taken {
+                true => Failure::new(format!("{}\n{IMAGES_TAKE_ALL}", failure.text())),
+                false => failure,
+            })?;
+            let items = start::user_inputs(&images, Some(prompt.clone()));
             let final_output_json_schema = start::output_schema(options.turn.output_schema.as_deref())?;
             Ok((prompt, Operation::UserInput { items, final_output_json_schema }))
         }
@@ -185,21 +217,28 @@ fn operation(work: Work, options: &ExecOptions) -> Result<(String, Operation), F
     }
 }
 
+/// Said when the prompt may have been taken for an image.
+const IMAGES_TAKE_ALL: &str =
+    "hint: `-i` takes every word that follows it, so put `--` before the prompt: pellucid exec -i FILE -- PROMPT";
+
 /// How the session of a job is opened.
-pub fn opening(start: &Start, target: &Target, options: &ExecOptions) -> Result<Opening, Failure> {
+pub fn opening(start: &Start, target: &Target, options: &ExecOptions, absent: Absent) -> Result<Opening, Failure> {
     let keep = options.keep();
     let session_id = start::given_session_id(options.turn.session_id.as_deref())?;
     let new = |session_id| Opening::New { session_id, keep };
     match target {
         Target::New => Ok(new(session_id)),
         Target::Resumed { which, otherwise } => {
-            let file = match otherwise {
-                Otherwise::BeginNew => start.find(which),
-                Otherwise::Fail => Some(start.existing(which)?),
+            let file = match (otherwise, absent) {
+                (Otherwise::BeginNew, Absent::Warned) => start.find(which)?,
+                (Otherwise::Fail, _) | (_, Absent::Refused) => Some(start.existing(which)?),
             };
             Ok(match file {
                 Some(file) => Opening::Resumed { file: Box::new(file), keep },
-                None => new(session_id),
+                None => {
+                    style::line(&format!("warning: {}; a new session begins", start.no_session(which)));
+                    new(session_id)
+                }
             })
         }
         Target::Forked { which, at } => {
@@ -212,13 +251,14 @@ pub fn opening(start: &Start, target: &Target, options: &ExecOptions) -> Result<
 
 /// Says on standard error which instructions the model will not see. Events stay as they are.
 fn tell_omissions(session: &Session, is_strict: bool) -> Result<(), Failure> {
-    let lost: Vec<_> = session.omissions().iter().filter(|omission| is_loss(&omission.why)).collect();
+    let lost: Vec<_> = session.omissions().iter().filter(|omission| omission.why.is_loss()).collect();
     for omission in &lost {
         style::line(&format!("warning: {}: {}", name(&omission.what), name(&why_text(&omission.why))));
     }
     if is_strict && !lost.is_empty() {
         return Err(Failure::new(
-            "Error: --strict-context: the model would not see what the warnings above name, so nothing was sent",
+            "--strict-context: the model would not see what the warnings above name, or not as it is, \
+             so nothing was sent",
         ));
     }
     Ok(())
@@ -236,25 +276,12 @@ fn tell_hidden(session: &Session) {
     }
 }
 
-/// Whether somebody's words are lost. A blank file loses nothing.
-fn is_loss(why: &Why) -> bool {
-    match why {
-        Why::Cut { .. } | Why::OverBudget { .. } | Why::Missing | Why::Outside { .. } | Why::Unusable { .. } => true,
-        Why::LeftWindow { .. }
-        | Why::Blank
-        | Why::Duplicate
-        | Why::SwitchedOff
-        | Why::Untrusted
-        | Why::OnlyOnMention
-        | Why::Shadowed { .. }
-        | Why::Replaced { .. } => false,
-    }
-}
-
 /// How a turn ended.
 #[derive(Debug, Default)]
 pub struct Outcome {
     pub last_message: Option<String>,
+    /// What a reviewer found.
+    pub review: Option<String>,
     pub failure: Option<FailureCode>,
     /// What was in the way of a call that was not done; the turn may have completed all the same.
     pub refusal: Option<FailureCode>,
@@ -302,26 +329,25 @@ pub enum Show {
 
 impl Show {
     fn event(&mut self, event: &EventMessage) -> Result<(), Failure> {
-        match self {
-            Self::Human(human) => {
-                human.event(event);
-                Ok(())
+        match (self, event) {
+            (Self::Human(human), _) => human.event(event),
+            // Programs that read events know no such one.
+            (Self::Json(_) | Self::Trouble, EventMessage::ToolCallFailed { name, why, .. }) => {
+                style::line(&call_failed(Paint::plain(), name, why));
             }
-            Self::Json(json) => json.event(event),
-            Self::Trouble => {
-                match event {
-                    EventMessage::Error { message, failure, .. } => {
-                        style::line(&format!("Error: {}", failure.plain.as_ref().unwrap_or(message)));
-                    }
-                    EventMessage::Warning { message } => style::line(&format!("warning: {message}")),
-                    EventMessage::StreamError { .. } => {
-                        style::line(&format!("warning: {}", human::retry_text(event)));
-                    }
-                    _ => {}
-                }
-                Ok(())
+            (Self::Json(json), _) => json.event(event)?,
+            (Self::Trouble, EventMessage::Error { message, failure, .. }) => {
+                style::line(&format!("error: {}", failure.plain.as_ref().unwrap_or(message)));
             }
+            // What came of it is printed.
+            (Self::Trouble, EventMessage::Warning { message }) if message == compacting::ADVICE => {}
+            (Self::Trouble, EventMessage::Warning { message }) => style::line(&format!("warning: {message}")),
+            (Self::Trouble, EventMessage::StreamError { .. }) => {
+                style::line(&format!("warning: {}", human::retry_text(event)));
+            }
+            (Self::Trouble, _) => {}
         }
+        Ok(())
     }
 
     /// After the last event: the answer goes to standard output.
@@ -341,7 +367,7 @@ pub fn run_operation(
 ) -> Result<(Session, Outcome), Failure> {
     runtime()?.block_on(async {
         let started = session.start_servers().await;
-        started.map_err(|error| Failure::new(format!("Error: {error}")))?;
+        started.map_err(|error| Failure::new(format!("{error}")))?;
         let (door, inside) = door::open(&session);
         let (family, nursery) = Family::new();
         session.crew().set_nursery(nursery);
@@ -355,7 +381,7 @@ pub fn runtime() -> Result<tokio::runtime::Runtime, Failure> {
     tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
-        .map_err(|error| Failure::new(format!("Error: the runtime cannot start: {error}")))
+        .map_err(|error| Failure::new(format!("the runtime cannot start: {error}")))
 }
 
 /// The face: submits, shows, and shuts the session down after the turn.
@@ -390,6 +416,9 @@ async fn watch(mut door: Door, mut family: Family, operation: Operation, show: &
         match event.msg {
             EventMessage::ContextCutOff { .. } => outcome.is_cut_off = true,
             EventMessage::AgentMessage { .. } => outcome.is_cut_off = false,
+            EventMessage::ExitedReviewMode { review_output: Some(output) } => {
+                outcome.review = Some(review::render(Some(&output)));
+            }
             EventMessage::TaskComplete { last_agent_message, .. } => {
                 outcome.last_message = last_agent_message;
                 let _ = door.submissions.send(submit(Operation::Shutdown)).await;
@@ -404,17 +433,12 @@ async fn watch(mut door: Door, mut family: Family, operation: Operation, show: &
     }
 }
 
-fn write_last_message(file: &Path, noted: std::io::Result<pellucid_files::Target>, message: Option<&str>) {
-    let shown = file.display();
-    if message.is_none() {
-        style::line(&format!("Warning: no last agent message; wrote empty content to {shown}"));
-    }
-    if let Err(error) = noted.and_then(|target| target.write(message.unwrap_or_default().as_bytes())) {
-        style::line(&format!("Failed to write last message file {shown}: {error}"));
-    }
-}
-
 /// Shows events to a person, with everything that the model thinks aloud.
 pub fn human(paint: Paint, prompt: String, session: &Session) -> Human {
-    Human::new(paint, false, prompt, session.facts())
+    Human::new(paint, false, prompt, session)
+}
+
+/// That a call of a tool failed, on one line.
+fn call_failed(paint: Paint, name: &str, why: &str) -> String {
+    format!("{} a call of `{name}` failed; {why}", paint.red("error:"))
 }

@@ -2,7 +2,7 @@
 //!
 //! `RUST_LOG` selects them, as a level or as a list of `target=level`. They go to standard error, and are appended to
 //! `pellucid.log` in the folder that `log_dir` names. Without `RUST_LOG`, errors alone are reported: on standard error by
-//! the commands that run a turn and ask no person, because a call that failed is no event there.
+//! the commands that run a turn and ask no person.
 
 use std::fs::File;
 use std::io;
@@ -50,7 +50,7 @@ pub fn start(runs_a_turn: bool) {
     if selected.is_some() {
         layers.push(on_screen().with_filter(filter()).boxed());
     } else if runs_a_turn {
-        layers.push(on_screen().without_time().with_target(false).with_filter(filter()).boxed());
+        layers.push(on_screen().event_format(style::ErrorLine).with_filter(filter()).boxed());
     }
     registry().with(layers).init();
 }

@@ -1,6 +1,6 @@
 //! The `pellucid` program: reads arguments, wires the rooms together, shows what comes out.
 //!
-//! - `args`: what can be typed
+//! - `args`, `advice`: what can be typed, and what to type instead of what cannot
 //! - `app_server`: sessions for editors and other programs
 //! - `apply`: what a stored session's last turn changed, with `git apply`
 //! - `apply_patch`: patches from the command line, also under names of their own
@@ -23,6 +23,7 @@
 //!
 //! Not here: behaviour. That is in the libraries.
 
+mod advice;
 mod app_server;
 mod apply;
 mod apply_patch;
@@ -64,6 +65,7 @@ use pellucid_engine::visible::visible;
 
 use crate::args::Args;
 use crate::args::Command;
+use crate::exec::Manner;
 use crate::start::Failure;
 
 fn main() -> ExitCode {
@@ -95,6 +97,9 @@ fn unreadable(error: &clap::Error) -> ExitCode {
         // Whoever left does not need it.
         let _ = error.print();
     }
+    if let Some(hint) = advice::of(error) {
+        style::line(&format!("hint: {hint}"));
+    }
     u8::try_from(error.exit_code()).map_or(ExitCode::FAILURE, ExitCode::from)
 }
 
@@ -109,7 +114,7 @@ fn run(args: Args) -> Result<ExitCode, Failure> {
         Command::Fork(args) => resume::fork(&shared, &args),
         Command::Sessions(args) => sessions::run(args.command),
         Command::Replay(args) => replay::run(&args),
-        Command::Review(args) => exec::run_review(&shared, &args.options, &args.review),
+        Command::Review(args) => exec::run_review(&shared, &args.options, &args.review, Manner::Own),
         Command::Prompt(args) => prompt::run(&shared, &args),
         Command::Context(args) => context::run(&shared, &args),
         Command::Compact(args) => compact::run(&shared, &args),

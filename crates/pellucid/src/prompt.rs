@@ -84,7 +84,7 @@ pub fn next_request(
     tell_warnings(session.take_notices());
     let schema = start::output_schema(turn.output_schema.as_deref())?;
     let inputs = start::inputs(&turn.image, input);
-    let told = session.stand(&inputs).map_err(|error| Failure::new(format!("Error: {error}")))?;
+    let told = session.stand(&inputs).map_err(Failure::new)?;
     session.begin_turn();
     if !inputs.is_empty() {
         tell_warnings(told.into_iter().chain(session.record_input(&inputs)));
@@ -107,7 +107,7 @@ fn tell_warnings(events: impl IntoIterator<Item = EventMessage>) {
 }
 
 fn parsed(body: &[u8]) -> Result<Value, Failure> {
-    serde_json::from_slice(body).map_err(|error| Failure::new(format!("Error: the request is not JSON: {error}")))
+    serde_json::from_slice(body).map_err(|error| Failure::new(format!("the request is not JSON: {error}")))
 }
 
 /// The request for people, whatever its wire: instructions, messages, then the rest on a few lines.

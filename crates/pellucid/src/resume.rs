@@ -6,7 +6,9 @@ use crate::args::ForkArgs;
 use crate::args::ResumeCommandArgs;
 use crate::args::Shared;
 use crate::exec;
+use crate::exec::Absent;
 use crate::exec::Job;
+use crate::exec::Manner;
 use crate::exec::Otherwise;
 use crate::exec::Target;
 use crate::exec::Work;
@@ -19,30 +21,34 @@ const WHICH: &str = "say which session: its id, its name, or --last (`pellucid s
 
 pub fn resume(shared: &Shared, args: &ResumeCommandArgs) -> Result<ExitCode, Failure> {
     let (which, prompt) = args.wish();
-    let which = which.ok_or_else(|| Failure::new(format!("Error: {WHICH}")))?;
+    let which = which.ok_or_else(|| Failure::new(WHICH))?;
     if prompt.is_none() {
         return Err(Failure::new(
-            "Error: there is no terminal interface yet, so say what to do: `pellucid resume SESSION PROMPT`",
+            "there is no terminal interface yet, so say what to do: `pellucid resume SESSION PROMPT`",
         ));
     }
     let images = args.options.turn.image.clone();
     let target = Target::Resumed { which, otherwise: Otherwise::Fail };
-    exec::run_job(shared, &args.options, Job { target, work: Work::Answer { prompt, images } })
+    exec::run_job(shared, &args.options, Job { target, work: Work::Answer { prompt, images }, manner: Manner::Own })
 }
 
 pub fn fork(shared: &Shared, args: &ForkArgs) -> Result<ExitCode, Failure> {
     let (which, prompt) = args.wish();
-    let which = which.ok_or_else(|| Failure::new(format!("Error: {WHICH}")))?;
+    let which = which.ok_or_else(|| Failure::new(WHICH))?;
     let target = Target::Forked { which, at: args.at };
     if prompt.is_some() {
         let images = args.options.turn.image.clone();
-        return exec::run_job(shared, &args.options, Job { target, work: Work::Answer { prompt, images } });
+        return exec::run_job(
+            shared,
+            &args.options,
+            Job { target, work: Work::Answer { prompt, images }, manner: Manner::Own },
+        );
     }
     let start = Start::new(shared, &args.options.turn)?;
-    let opening = exec::opening(&start, &target, &args.options)?;
+    let opening = exec::opening(&start, &target, &args.options, Absent::Refused)?;
     let session = start.session(opening)?;
     if let Some(failure) = session.file_failure() {
-        return Err(Failure::new(format!("Error: the new session cannot be written: {failure}")));
+        return Err(Failure::new(format!("the new session cannot be written: {failure}")));
     }
     print::out(&format!("{}\n", session.id()))?;
     style::note(&format!("go on with it: pellucid resume {} PROMPT", session.id()));

@@ -19,6 +19,7 @@ use pellucid_store::sessions::LocalSessions;
 use pellucid_store::sessions::Sessions;
 use pellucid_store::sessions::StoreError;
 use pellucid_store::summary::Summary;
+use pellucid_store::walk;
 
 use crate::args::SessionOrder;
 use crate::args::SessionsCommand;
@@ -65,7 +66,7 @@ pub fn run(command: SessionsCommand) -> Result<ExitCode, Failure> {
 /// The home folder. Sessions can be looked at whatever the configuration says.
 pub fn home() -> Result<PathBuf, Failure> {
     pellucid_config::home::find(&Env::process())
-        .map_err(|error| Failure::new(format!("Error finding pellucid home: {error}")))
+        .map_err(|error| Failure::new(format!("the home folder cannot be found: {error}")))
 }
 
 /// The file of the session that a person means, in use or put away.
@@ -77,14 +78,12 @@ pub fn file(home: &Path, session: &str) -> Result<PathBuf, Failure> {
 
 fn resolve(sessions: &LocalSessions<'_>, session: &str) -> Result<String, Failure> {
     sessions.resolve(session).ok_or_else(|| {
-        Failure::new(format!(
-            "Error: there is no session with the id or name {session} (`pellucid sessions list` shows them)"
-        ))
+        Failure::new(format!("there is no session with the id or name {session} (`pellucid sessions list` shows them)"))
     })
 }
 
 fn failed(error: &StoreError) -> Failure {
-    Failure::new(format!("Error: {error}"))
+    Failure::new(format!("{error}"))
 }
 
 fn print(text: &str) -> Result<ExitCode, Failure> {
@@ -114,7 +113,7 @@ fn list(home: &Path, args: &SessionsListArgs) -> Result<ExitCode, Failure> {
     let cursor = args.cursor.as_deref().map(str::parse::<Cursor>).transpose();
     let cursor = cursor.map_err(|error| {
         Failure::new(format!(
-            "Error: --cursor {}: {error}; the line below a page has the one of the next page",
+            "--cursor {}: {error}; the line below a page has the one of the next page",
             args.cursor.as_deref().unwrap_or_default()
         ))
     })?;
@@ -138,11 +137,19 @@ fn list(home: &Path, args: &SessionsListArgs) -> Result<ExitCode, Failure> {
     for warning in sessions.take_warnings() {
         style::line(&format!("warning: {warning}"));
     }
-    if args.json {
-        let text = serde_json::to_string(&page).map_err(|error| Failure::new(format!("Error: {error}")))?;
-        return print_data(&format!("{text}\n"));
+    let unreadable = walk::unreadable(home);
+    for (folder, error) in &unreadable {
+        style::line(&format!("warning: {} cannot be read, so its sessions are missing: {error}", folder.display()));
     }
-    print(&list_text(&page))
+    let done = |code: ExitCode| if unreadable.is_empty() { code } else { ExitCode::FAILURE };
+    if args.json {
+        let text = serde_json::to_string(&page).map_err(|error| Failure::new(format!("{error}")))?;
+        return print_data(&format!("{text}\n")).map(done);
+    }
+    if page.sessions.is_empty() && !unreadable.is_empty() {
+        return Ok(ExitCode::FAILURE);
+    }
+    print(&list_text(&page)).map(done)
 }
 
 fn list_text(page: &Page) -> String {

@@ -48,6 +48,7 @@ use pellucid_store::read;
 use pellucid_store::read::SessionFile;
 use pellucid_store::sessions::LocalSessions;
 use pellucid_store::sessions::Sessions;
+use pellucid_workspace::images::load_image;
 use serde_json::Value;
 
 use crate::args::LocalProvider;
@@ -61,7 +62,7 @@ use crate::pack;
 use crate::style;
 
 /// Nobody is there to be asked.
-const EXEC_POLICY: ApprovalPolicy = ApprovalPolicy::Never;
+pub const EXEC_POLICY: ApprovalPolicy = ApprovalPolicy::Never;
 
 /// What is said of a rule that would let a project's own commands out of the sandbox.
 pub const IGNORED_RULE: &str = "a rule that allows does not count, as the project is not trusted";
@@ -76,7 +77,7 @@ pub const UNUSABLE_RULES: &str =
 /// Which face of the program speaks.
 const ORIGINATOR: &str = "pellucid_exec";
 
-/// Why the program cannot go on: lines for standard error.
+/// Why the program cannot go on: lines for standard error, without the word `error`.
 #[derive(Debug)]
 pub struct Failure(String);
 
@@ -92,7 +93,7 @@ impl Failure {
 
     /// Shows it and gives the status to end with.
     pub fn show(&self) -> ExitCode {
-        style::line(&self.0);
+        style::line(&format!("error: {}", self.0));
         ExitCode::FAILURE
     }
 }
@@ -175,9 +176,8 @@ impl Start {
     pub fn read_rules(&mut self) -> Result<&Policy, Failure> {
         let policy = match self.policy.take() {
             Some(policy) => policy,
-            None => {
-                rules::load(&self.config).map_err(|error| Failure::new(format!("Error loading rules:\n{error}")))?
-            }
+            None => rules::load(&self.config)
+                .map_err(|error| Failure::new(format!("the rules cannot be loaded:\n{error}")))?,
         };
         Ok(self.policy.insert(policy))
     }
@@ -204,7 +204,7 @@ impl Start {
         let runtime = exec::runtime()?;
         runtime
             .block_on(local::make_ready(local, &self.config.model.provider, model, &mut progress))
-            .map_err(|error| Failure::new(format!("Error: {error}")))
+            .map_err(|error| Failure::new(format!("{error}")))
     }
 
     /// Has the model's replies written to a file.
@@ -213,7 +213,7 @@ impl Start {
             Some(script) => script.provider(),
             None => self.config.model.provider.clone(),
         };
-        let failed = |error| Failure::new(format!("Error: --record: {error}"));
+        let failed = |error| Failure::new(format!("--record: {error}"));
         let tape = Tape::create(file, &provider).map_err(failed)?;
         self.tape = Some(tape.clone());
         Ok(tape)
@@ -260,22 +260,26 @@ impl Start {
             crew: Crew::new(options),
             catalogue: None,
         };
-        let session = open::open(plan, opening).map_err(|error| Failure::new(format!("Error: {error}")))?;
+        let session = open::open(plan, opening).map_err(|error| Failure::new(format!("{error}")))?;
         if let Some(path) = path {
             tell_set_aside(&path, session.set_aside());
         }
         Ok(session)
     }
 
-    /// The session file that a person means; absent when there is none. One that cannot be used is told.
-    pub fn find(&self, which: &Which) -> Option<SessionFile> {
-        match read::open(&self.path_of(which, Some(self.provider_id()))?) {
-            Ok(file) => Some(file),
-            Err(error) => {
-                style::line(&format!("warning: {error}"));
-                None
-            }
-        }
+    /// The session file that a person means; absent when there is none.
+    ///
+    /// # Errors
+    /// It cannot be used. A new session in its place would have another history than the person thinks.
+    pub fn find(&self, which: &Which) -> Result<Option<SessionFile>, Failure> {
+        let path = self.path_of(which, Some(self.provider_id()));
+        let file = path.map(|path| read::open(&path)).transpose();
+        file.map_err(|error| Failure::new(format!("{error}; nothing was sent")))
+    }
+
+    /// What is said when there is no such session with this provider.
+    pub fn no_session(&self, which: &Which) -> String {
+        self.no_session_of(which, Some(self.provider_id()))
     }
 
     /// The session file that a person means, which has to be there.
@@ -289,8 +293,9 @@ impl Start {
     }
 
     fn existing_of(&self, which: &Which, provider: Option<&str>) -> Result<SessionFile, Failure> {
-        let path = self.path_of(which, provider).ok_or_else(|| self.no_session(which, provider))?;
-        read::open(&path).map_err(|error| Failure::new(format!("Error: {error}")))
+        let path = self.path_of(which, provider);
+        let path = path.ok_or_else(|| Failure::new(self.no_session_of(which, provider)))?;
+        read::open(&path).map_err(|error| Failure::new(format!("{error}")))
     }
 
     fn path_of(&self, which: &Which, provider: Option<&str>) -> Option<PathBuf> {
@@ -308,33 +313,33 @@ impl Start {
     }
 
     /// What is said when there is none, and which one may be meant.
-    fn no_session(&self, which: &Which, provider: Option<&str>) -> Failure {
+    fn no_session_of(&self, which: &Which, provider: Option<&str>) -> String {
         let list = "(`pellucid sessions list` shows them)";
         let everywhere = match which {
             Which::Id(id) => {
                 let sessions = LocalSessions::new(&self.config.folders.home);
                 // One that is stored and was not found is put away.
                 let is_stored = sessions.resolve(id).is_some_and(|id| sessions.file(&id).is_ok());
-                return Failure::new(if is_stored {
-                    format!("Error: the session {id} is put away; `pellucid sessions unarchive {id}` takes it back")
+                return if is_stored {
+                    format!("the session {id} is put away; `pellucid sessions unarchive {id}` takes it back")
                 } else {
-                    format!("Error: there is no session with the id or name {id} {list}")
-                });
+                    format!("there is no session with the id or name {id} {list}")
+                };
             }
             Which::Newest { everywhere } => *everywhere,
         };
         let place = if everywhere { String::new() } else { format!(" in {}", self.config.folders.cwd.display()) };
         let other = self.path_of(which, None).and_then(|path| read::open(&path).ok());
-        Failure::new(match (other, provider) {
+        match (other, provider) {
             (Some(SessionFile { meta, .. }), Some(provider)) => {
                 let (id, its) = (meta.id, meta.model_provider.unwrap_or_default());
                 format!(
-                    "Error: no session{place} has used the provider `{provider}`; the last one there is {id}, with \
+                    "no session{place} has used the provider `{provider}`; the last one there is {id}, with \
                      `{its}`: name it in place of --last"
                 )
             }
-            _ => format!("Error: no session has worked{place} yet {list}"),
-        })
+            _ => format!("no session has worked{place} yet {list}"),
+        }
     }
 
     fn provider_id(&self) -> &str {
@@ -344,11 +349,11 @@ impl Start {
 
 /// How many bytes of a session a copy has that keeps so many messages of the person.
 pub fn fork_place(file: &SessionFile, at: Option<usize>) -> Result<u64, Failure> {
-    let places = Places::read(file).map_err(|error| Failure::new(format!("Error: {error}")))?;
+    let places = Places::read(file).map_err(|error| Failure::new(format!("{error}")))?;
     let n_messages = places.messages.len();
     places.keeping(at.unwrap_or(n_messages)).ok_or_else(|| {
         let (at, messages) = (at.unwrap_or_default(), style::counted(n_messages, "message"));
-        Failure::new(format!("Error: --at {at}: the session has {messages} of yours"))
+        Failure::new(format!("--at {at}: the session has {messages} of yours"))
     })
 }
 
@@ -377,16 +382,25 @@ pub enum Which {
 
 /// The home folder.
 pub fn find_home() -> Result<PathBuf, Failure> {
-    home::find(&Env::process()).map_err(|error| Failure::new(format!("Error finding pellucid home: {error}")))
+    home::find(&Env::process()).map_err(|error| Failure::new(format!("the home folder cannot be found: {error}")))
 }
 
-/// The inputs of a turn: pictures first, then the text. One that cannot be read is told; the model is told as well.
+/// Why images cannot be shown to the model, for each that cannot.
+pub fn image_problems(images: &[PathBuf]) -> Vec<String> {
+    let problem = |path: &PathBuf| load_image(path).problem().map(str::to_owned);
+    images.iter().filter_map(problem).collect()
+}
+
+/// The inputs of a turn, with a warning for each image that the model will not see.
 pub fn inputs(images: &[PathBuf], text: Option<String>) -> Vec<UserInput> {
-    for path in images {
-        if let Err(error) = pellucid_files::read_beginning(path, 1) {
-            style::line(&format!("warning: the picture {} cannot be read: {error}", path.display()));
-        }
+    for problem in image_problems(images) {
+        style::line(&format!("warning: {problem}"));
     }
+    user_inputs(images, text)
+}
+
+/// The inputs of a turn: images first, then the text.
+pub fn user_inputs(images: &[PathBuf], text: Option<String>) -> Vec<UserInput> {
     let images = images.iter().map(|path| UserInput::LocalImage { path: path.clone() });
     images.chain(text.map(UserInput::text)).collect()
 }
@@ -437,10 +451,10 @@ fn harness(turn: &TurnArgs) -> HarnessOverrides {
 fn configured_local_server(config: &Config) -> Result<LocalServer, Failure> {
     match config.model.oss_provider.as_deref() {
         Some(id) => LocalServer::from_id(id).ok_or_else(|| {
-            Failure::new(format!("Error: oss_provider `{id}` is no local model server: write lmstudio or ollama"))
+            Failure::new(format!("oss_provider `{id}` is no local model server: write lmstudio or ollama"))
         }),
         None => Err(Failure::new(
-            "Error: --oss needs to know the local model server: add --local-provider ollama or lmstudio, \
+            "--oss needs to know the local model server: add --local-provider ollama or lmstudio, \
              or write oss_provider in config.toml",
         )),
     }
@@ -474,19 +488,19 @@ fn sandbox_mode(turn: &TurnArgs) -> Option<SandboxMode> {
 fn script(turn: &TurnArgs) -> Result<Option<Script>, Failure> {
     match (&turn.script, turn.provider.as_deref()) {
         (Some(_), Some(provider)) if provider != SCRIPTED => {
-            Err(Failure::new(format!("Error: --script is for the embedded model, not for the provider `{provider}`")))
+            Err(Failure::new(format!("--script is for the embedded model, not for the provider `{provider}`")))
         }
         (Some(path), _) => {
-            Script::load(path).map(Some).map_err(|error| Failure::new(format!("Error loading the script: {error}")))
+            Script::load(path).map(Some).map_err(|error| Failure::new(format!("the script cannot be loaded: {error}")))
         }
-        (None, Some(SCRIPTED)) => Err(Failure::new("Error: --provider scripted needs --script FILE")),
+        (None, Some(SCRIPTED)) => Err(Failure::new("--provider scripted needs --script FILE")),
         (None, _) => Ok(None),
     }
 }
 
 fn working_directory(given: Option<&Path>) -> Result<PathBuf, Failure> {
     let current = std::env::current_dir()
-        .map_err(|error| Failure::new(format!("Error: the working directory cannot be read: {error}")))?;
+        .map_err(|error| Failure::new(format!("the working directory cannot be read: {error}")))?;
     let Some(given) = given else {
         return Ok(current);
     };
@@ -494,8 +508,8 @@ fn working_directory(given: Option<&Path>) -> Result<PathBuf, Failure> {
     let directory = paths::normal(&current.join(given));
     match std::fs::metadata(&directory) {
         Ok(metadata) if metadata.is_dir() => Ok(directory),
-        Ok(_) => Err(Failure::new(format!("Error: --cd {}: not a directory", given.display()))),
-        Err(error) => Err(Failure::new(format!("Error: --cd {}: {error}", given.display()))),
+        Ok(_) => Err(Failure::new(format!("--cd {}: not a directory", given.display()))),
+        Err(error) => Err(Failure::new(format!("--cd {}: {error}", given.display()))),
     }
 }
 
@@ -505,7 +519,7 @@ pub fn given_session_id(text: Option<&str>) -> Result<Option<SessionId>, Failure
         return Ok(None);
     };
     let id = identity::parse_session_id(text).map(SessionId::new);
-    id.map(Some).ok_or_else(|| Failure::new(format!("Error: --session-id {text}: this is not a UUID")))
+    id.map(Some).ok_or_else(|| Failure::new(format!("--session-id {text}: this is not a UUID")))
 }
 
 /// Says that a ChatGPT login is stored where a key is needed: without that the server's refusal is a riddle.

@@ -3,6 +3,15 @@
 //! Where standard error cannot be written (a full disk, a reader who left), work goes on without notes:
 //! nothing that is done depends on them.
 
+use std::fmt;
+
+use tracing::Subscriber;
+use tracing_subscriber::fmt::FmtContext;
+use tracing_subscriber::fmt::FormatEvent;
+use tracing_subscriber::fmt::FormatFields;
+use tracing_subscriber::fmt::format::Writer;
+use tracing_subscriber::registry::LookupSpan;
+
 use crate::args::Color;
 use crate::screen;
 use crate::screen::Kind;
@@ -81,6 +90,27 @@ pub fn line(text: &str) {
 /// A piece of a line on standard error.
 pub fn part(text: &str) {
     let _ = Side::Error.write(text, Kind::People);
+}
+
+/// Lines of the log as errors for people, without time, level and place.
+#[derive(Debug, Clone, Copy)]
+pub struct ErrorLine;
+
+impl<S, N> FormatEvent<S, N> for ErrorLine
+where
+    S: Subscriber + for<'a> LookupSpan<'a>,
+    N: for<'a> FormatFields<'a> + 'static,
+{
+    fn format_event(
+        &self,
+        context: &FmtContext<'_, S, N>,
+        mut writer: Writer<'_>,
+        event: &tracing::Event<'_>,
+    ) -> fmt::Result {
+        writer.write_str("error: ")?;
+        context.format_fields(writer.by_ref(), event)?;
+        writeln!(writer)
+    }
 }
 
 /// A count with its word: `1 session`, `2 sessions`.

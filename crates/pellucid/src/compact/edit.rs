@@ -15,24 +15,61 @@ use crate::start::Failure;
 /// Where the editor's name stands; the first that is set counts.
 const EDITORS: [&str; 2] = ["VISUAL", "EDITOR"];
 
-/// Has a text changed in the person's editor.
-pub fn edit(text: &str, env: &Env, folder: &Path) -> Result<String, Failure> {
-    let editor = EDITORS.iter().find_map(|name| env.text(name)).filter(|editor| !editor.trim().is_empty());
-    let editor = editor.ok_or_else(|| Failure::new("Error: --edit: set VISUAL or EDITOR to your editor"))?;
+/// The person's editor.
+#[derive(Debug)]
+pub struct Editor {
+    command: String,
+}
+
+impl Editor {
+    /// The editor that the environment names.
+    ///
+    /// # Errors
+    /// It names none, or one that is not there: better said before a model is paid for a summary.
+    pub fn find(env: &Env) -> Result<Self, Failure> {
+        let command = EDITORS.iter().find_map(|name| env.text(name)).filter(|editor| !editor.trim().is_empty());
+        let command = command.ok_or_else(|| Failure::new("--edit: set VISUAL or EDITOR to your editor"))?;
+        if let Some(program) = plain_program(&command).filter(|program| !is_there(program, env)) {
+            return Err(Failure::new(format!(
+                "--edit: the editor `{program}` is not there; set VISUAL or EDITOR to your editor"
+            )));
+        }
+        Ok(Self { command })
+    }
+
+    /// Has a text changed in it.
+    pub fn edit(&self, text: &str, folder: &Path) -> Result<String, Failure> {
+        edit(text, &self.command, folder)
+    }
+}
+
+/// The program that a command starts; absent if only a shell can tell.
+fn plain_program(command: &str) -> Option<&str> {
+    let is_plain = |c: char| c.is_alphanumeric() || "/._-+".contains(c);
+    command.split_whitespace().next().filter(|word| word.chars().all(is_plain))
+}
+
+fn is_there(program: &str, env: &Env) -> bool {
+    if program.contains('/') {
+        return Path::new(program).exists();
+    }
+    let folders = env.var_os("PATH").unwrap_or_default();
+    std::env::split_paths(&folders).any(|folder| folder.join(program).exists())
+}
+
+fn edit(text: &str, editor: &str, folder: &Path) -> Result<String, Failure> {
     let file = Draft::write(folder, text)?;
     // An editor may be given with arguments, which only a shell takes apart.
     let status = Command::new("/bin/sh").args(["-c", &format!("{editor} \"$1\""), "sh"]).arg(&file.path).status();
-    let status =
-        status.map_err(|error| Failure::new(format!("Error: the editor `{editor}` cannot be run: {error}")))?;
+    let status = status.map_err(|error| Failure::new(format!("the editor `{editor}` cannot be run: {error}")))?;
     if !status.success() {
         let ended = status.code().map_or_else(|| "by a signal".to_owned(), |code| format!("with status {code}"));
-        return Err(Failure::new(format!("Error: the editor `{editor}` ended {ended}; nothing was changed")));
+        return Err(Failure::new(format!("the editor `{editor}` ended {ended}; nothing was changed")));
     }
-    let text = pellucid_files::read_text(&file.path, pellucid_files::TEXT_BYTES_MAX).map_err(|error| {
-        Failure::new(format!("Error: the edited summary cannot be read: {error}; nothing was changed"))
-    })?;
+    let text = pellucid_files::read_text(&file.path, pellucid_files::TEXT_BYTES_MAX)
+        .map_err(|error| Failure::new(format!("the edited summary cannot be read: {error}; nothing was changed")))?;
     if text.trim().is_empty() {
-        return Err(Failure::new("Error: the edited summary is blank; nothing was changed"));
+        return Err(Failure::new("the edited summary is blank; nothing was changed"));
     }
     Ok(text.trim_end().to_owned())
 }
@@ -49,7 +86,7 @@ impl Draft {
         let draft = Self { path };
         written
             .and_then(|mut file| file.write_all(format!("{text}\n").as_bytes()))
-            .map_err(|error| Failure::new(format!("Error: {}: {error}", draft.path.display())))?;
+            .map_err(|error| Failure::new(format!("{}: {error}", draft.path.display())))?;
         Ok(draft)
     }
 }

@@ -8,10 +8,13 @@ use pellucid_engine::assistant::reply::SessionTokens;
 use pellucid_engine::assistant::reply::reply;
 use pellucid_engine::assistant::report::PromptReport;
 use pellucid_engine::assistant::report::ToolFacts;
+use pellucid_engine::fragment::Origin;
 use pellucid_engine::fragment::concat;
-use pellucid_engine::injection::Injected;
+use pellucid_engine::pack::Target;
 use pellucid_engine::report::Report;
+use pellucid_engine::truncate::tokens_of_bytes;
 use serde_json::Value;
+use serde_json::json;
 
 use super::number;
 use crate::args::ContextForm;
@@ -22,12 +25,10 @@ const BAR_WIDTH: usize = 40;
 
 /// The report of the session's last request, which has this body, in a form.
 pub fn shown(form: ContextForm, session: &Session, body: &[u8]) -> Result<String, Failure> {
+    let report = || session.report().ok_or_else(|| Failure::new("no request was made"));
     match form {
-        ContextForm::Map => {
-            let report = session.report().ok_or_else(|| Failure::new("Error: no request was made"))?;
-            Ok(map(&report))
-        }
-        ContextForm::Injections => Ok(injections(session)),
+        ContextForm::Map => Ok(map(&report()?)),
+        ContextForm::Injections => Ok(injections(session, &report()?)),
         ContextForm::List => assistant(Form::List, session, body),
         ContextForm::Detail => assistant(Form::Detail, session, body),
         ContextForm::Json => assistant(Form::Json, session, body),
@@ -39,7 +40,7 @@ fn assistant(form: Form, session: &Session, body: &[u8]) -> Result<String, Failu
     let facts = session.facts();
     let Some(known) = &facts.assistant else {
         return Err(Failure::new(format!(
-            "Error: the pack `{}` is not for an assistant, so it has no such report; \
+            "the pack `{}` is not for an assistant, so it has no such report; \
              use --pack openclaw, or --form map or injections",
             session.pack().name
         )));
@@ -98,16 +99,71 @@ fn map(report: &Report) -> String {
     text
 }
 
-/// A line for each item and source.
-fn injections(session: &Session) -> String {
+/// A line for each item and source, then one for each message that has words of the pack's, of files or of a memory.
+fn injections(session: &Session, report: &Report) -> String {
     let collected = session.facts().injection.collect(session.facts().prompt_mode);
-    if collected.injected.is_empty() {
-        return "nothing is injected\n".to_owned();
-    }
-    collected.injected.iter().map(line).collect()
+    let accounts = collected.injected.iter().map(|injected| serde_json::to_value(injected).unwrap_or_default());
+    // What sources put before the conversation has its account already.
+    let of_sources = session.pack().layout.slots.iter().filter(|slot| slot.target == Target::Messages);
+    let of_sources: Vec<&str> = of_sources.map(|slot| slot.id.as_ref()).collect();
+    let messages = injected_messages(report).into_iter().filter(|it| !of_sources.contains(&it.part.as_str()));
+    let lines: String = accounts.chain(messages.map(|it| it.json())).map(|value| format!("{value}\n")).collect();
+    if lines.is_empty() { "nothing is injected\n".to_owned() } else { lines }
 }
 
-fn line(injected: &Injected) -> String {
-    let value = serde_json::to_value(injected).unwrap_or_default();
-    format!("{value}\n")
+/// What a message has that neither a person nor a model nor a tool said.
+struct InjectedMessage {
+    part: String,
+    item: usize,
+    role: Option<String>,
+    /// Where it comes from, each once, and how many bytes.
+    origins: Vec<(String, usize)>,
+}
+
+impl InjectedMessage {
+    fn json(&self) -> Value {
+        let bytes: usize = self.origins.iter().map(|(_, bytes)| bytes).sum();
+        let origin = self.origins.iter().map(|(path, bytes)| json!({ "path": path, "bytes": bytes }));
+        json!({
+            "source_type": "pack",
+            "item_id": self.part,
+            "target": "message",
+            "role": self.role,
+            "item": self.item,
+            "origin": origin.collect::<Vec<_>>(),
+            "bytes_after": bytes,
+            "tokens_estimate": tokens_of_bytes(bytes),
+            "outcome": "injected",
+        })
+    }
+}
+
+/// The messages of a request with something that was injected, in their order.
+fn injected_messages(report: &Report) -> Vec<InjectedMessage> {
+    let mut messages: Vec<InjectedMessage> = Vec::new();
+    for row in &report.rows {
+        let is_said = matches!(
+            row.origin,
+            Origin::User
+                | Origin::Model
+                | Origin::Tool { .. }
+                | Origin::Recorded { .. }
+                | Origin::Repair
+                | Origin::Wire
+        );
+        let Some(item) = row.item.filter(|_| !is_said) else { continue };
+        if messages.last().is_none_or(|message| message.item != item) {
+            let (part, role) = (row.part.to_string(), row.role.as_deref().map(str::to_owned));
+            messages.push(InjectedMessage { part, item, role, origins: Vec::new() });
+        }
+        let name = format!("{} {}", row.origin.kind(), row.origin.detail()).trim_end().to_owned();
+        let Some(message) = messages.last_mut() else { continue };
+        match message.origins.iter_mut().find(|(known, _)| *known == name) {
+            Some((_, bytes)) => *bytes += row.raw_bytes,
+            None => message.origins.push((name, row.raw_bytes)),
+        }
+    }
+    // The tags around an image that a person gave are notation.
+    messages.retain(|message| message.origins.iter().any(|(name, _)| name != Origin::Layout.kind()));
+    messages
 }

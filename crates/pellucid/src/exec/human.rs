@@ -5,8 +5,9 @@ use std::time::Duration;
 use std::time::Instant;
 
 use pellucid_agent::identity::VERSION;
+use pellucid_agent::session::Session;
 use pellucid_engine::command_line::joined;
-use pellucid_engine::facts::Facts;
+use pellucid_engine::wire::effort_sent;
 use pellucid_protocol::change::FileChange;
 use pellucid_protocol::change::PatchApplyEnd;
 use pellucid_protocol::event::AbortReason;
@@ -20,10 +21,12 @@ use pellucid_protocol::mcp::McpInvocation;
 use pellucid_protocol::mcp::McpStartupStatus;
 use pellucid_protocol::mcp::McpToolCallEnd;
 use pellucid_protocol::settings::NetworkAccess;
+use pellucid_protocol::settings::ReasoningEffort;
 use pellucid_protocol::settings::ReasoningSummary;
 use pellucid_protocol::settings::SandboxPolicy;
 use pellucid_protocol::usage::TokenUsage;
 
+use crate::exec::call_failed;
 use crate::exec::collab::CollabCall;
 use crate::exec::collab::Phase;
 use crate::replay::cache_break_text;
@@ -43,6 +46,8 @@ pub struct Human {
     paint: Paint,
     hide_reasoning: bool,
     prompt: String,
+    /// How long the model is asked to think, as the request says it.
+    effort: Option<ReasoningEffort>,
     summary: ReasoningSummary,
     usage: Option<TokenUsage>,
     /// Patches that are being applied: call, whether nobody was asked, since when.
@@ -50,8 +55,17 @@ pub struct Human {
 }
 
 impl Human {
-    pub fn new(paint: Paint, hide_reasoning: bool, prompt: String, facts: &Facts) -> Self {
-        Self { paint, hide_reasoning, prompt, summary: facts.summary, usage: None, patches: Vec::new() }
+    pub fn new(paint: Paint, hide_reasoning: bool, prompt: String, session: &Session) -> Self {
+        let facts = session.facts();
+        Self {
+            paint,
+            hide_reasoning,
+            prompt,
+            effort: effort_sent(session.wire_api(), facts),
+            summary: facts.summary,
+            usage: None,
+            patches: Vec::new(),
+        }
     }
 
     pub fn event(&mut self, event: &EventMessage) {
@@ -60,8 +74,9 @@ impl Human {
             EventMessage::SessionConfigured(session) => self.header(session),
             EventMessage::Error { message, failure, .. } => {
                 let text = failure.plain.as_ref().unwrap_or(message);
-                style::line(&format!("{} {text}", paint.red("ERROR:")));
+                style::line(&format!("{} {text}", paint.red("error:")));
             }
+            EventMessage::ToolCallFailed { name, why, .. } => style::line(&call_failed(paint, name, why)),
             EventMessage::Warning { message } => style::line(&format!("{} {message}", paint.yellow("warning:"))),
             EventMessage::StreamError { .. } => style::line(&paint.dim(&retry_text(event))),
             EventMessage::ContextCutOff { text } => {
@@ -139,13 +154,13 @@ impl Human {
         let newline = if message.ends_with('\n') { "" } else { "\n" };
         Side::Out
             .write(&format!("{message}{newline}"), Kind::People)
-            .map_err(|error| Failure::new(format!("Error: the answer cannot be printed: {error}")))
+            .map_err(|error| Failure::new(format!("the answer cannot be printed: {error}")))
     }
 
     fn header(&self, session: &SessionConfigured) {
         let paint = self.paint;
         style::line(&format!("Pellucid v{VERSION}\n--------"));
-        let effort = session.reasoning_effort.map_or("none", |effort| effort.as_str());
+        let effort = self.effort.map_or("not sent", |effort| effort.as_str());
         for (name, value) in [
             ("workdir:", session.cwd.display().to_string()),
             ("model:", session.model.clone()),

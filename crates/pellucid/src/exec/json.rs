@@ -68,7 +68,7 @@ impl Json {
         // Whoever reads events has to get them all, so a reader who left is a failure here.
         Side::Out
             .write_bytes(text.as_bytes())
-            .map_err(|error| Failure::new(format!("Error: events cannot be printed: {error}")))
+            .map_err(|error| Failure::new(format!("events cannot be printed: {error}")))
     }
 
     /// The lines for an event.

@@ -75,7 +75,7 @@ fn rules_that_cannot_be_used_say_why() {
         &["execpolicy", "check", "-r", "none.rules", "ls"],
         &expect![[r#"
         1
-        Error: failed to read policy at none.rules
+        error: failed to read policy at none.rules
 
         Caused by:
             No such file or directory (os error 2)
@@ -87,7 +87,7 @@ fn rules_that_cannot_be_used_say_why() {
         &["execpolicy", "check", "-r", "a.rules", "ls"],
         &expect![[r#"
         1
-        Error: failed to parse policy at a.rules
+        error: failed to parse policy at a.rules
 
         Caused by:
             starlark error: Traceback (most recent call last):
@@ -107,7 +107,7 @@ fn rules_that_cannot_be_used_say_why() {
         &["exec", "hi"],
         &expect![[r#"
         1
-        Error loading rules:
+        error: the rules cannot be loaded:
         ROOT/home/rules/default.rules:1: error: invalid decision: maybe (problem is on or around line 1)
     "#]],
     );
@@ -116,7 +116,7 @@ fn rules_that_cannot_be_used_say_why() {
         &["prompt"],
         &expect![[r#"
         1
-        Error loading rules:
+        error: the rules cannot be loaded:
         ROOT/home/rules/default.rules:1: error: invalid decision: maybe (problem is on or around line 1)
     "#]],
     );
@@ -196,6 +196,7 @@ fn a_decision_is_explained_by_rule_file_and_line() {
               "changes": [
                 "a script without a redirection, or the model's asking for escalated permissions, to leave the sandbox"
               ],
+              "in_exec": "run",
               "ignored_rules": [],
               "unread_files": [],
               "unusable_rules": []
@@ -238,6 +239,7 @@ fn a_decision_is_explained_by_rule_file_and_line() {
               - the rule prefix_rule(pattern=["bash", "-lc", "echo $A"], decision="allow")
               - another approval policy than untrusted
               - allowing it for the session when asked
+            in `pellucid exec`, which never asks: run: it runs without a sandbox, as the settings have none
         "#]],
     );
 }
@@ -268,41 +270,42 @@ fn a_project_that_is_not_trusted_cannot_allow_its_own_commands() {
         &files,
         &["approvals", "explain", "--json", "--", "make", "x"],
         &expect![[r#"
-        0
-        {
-          "command": [
-            "make",
-            "x"
-          ],
-          "approval_policy": "on-request",
-          "sandbox_mode": "read-only",
-          "outcome": "run",
-          "what": "it runs in the sandbox",
-          "split": "no, it is not a shell script",
-          "parts": [
+            0
             {
               "command": [
                 "make",
                 "x"
               ],
-              "decision": "allow",
-              "rules": [],
-              "heuristic": "the approval policy asks when the model does, and it does not"
+              "approval_policy": "on-request",
+              "sandbox_mode": "read-only",
+              "outcome": "run",
+              "what": "it runs in the sandbox",
+              "split": "no, it is not a shell script",
+              "parts": [
+                {
+                  "command": [
+                    "make",
+                    "x"
+                  ],
+                  "decision": "allow",
+                  "rules": [],
+                  "heuristic": "the approval policy asks when the model does, and it does not"
+                }
+              ],
+              "changes": [
+                "the rule prefix_rule(pattern=[\"make\", \"x\"], decision=\"allow\"), or the model's asking for escalated permissions, to leave the sandbox"
+              ],
+              "in_exec": "run",
+              "ignored_rules": [
+                {
+                  "place": "ROOT/work/.codex/rules/a.rules:1",
+                  "rule": "prefix_rule(pattern=[\"make\"], decision=\"allow\")",
+                  "why": "a rule that allows does not count, as the project is not trusted"
+                }
+              ],
+              "unread_files": [],
+              "unusable_rules": []
             }
-          ],
-          "changes": [
-            "the rule prefix_rule(pattern=[\"make\", \"x\"], decision=\"allow\"), or the model's asking for escalated permissions, to leave the sandbox"
-          ],
-          "ignored_rules": [
-            {
-              "place": "ROOT/work/.codex/rules/a.rules:1",
-              "rule": "prefix_rule(pattern=[\"make\"], decision=\"allow\")",
-              "why": "a rule that allows does not count, as the project is not trusted"
-            }
-          ],
-          "unread_files": [],
-          "unusable_rules": []
-        }
-    "#]],
+        "#]],
     );
 }

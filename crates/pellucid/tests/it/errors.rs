@@ -21,7 +21,7 @@ fn broken_toml_is_shown_where_it_breaks() {
         "model = \"oops\nx = 1\n",
         &["exec", "hi"],
         &expect![[r#"
-        1 Error loading config.toml:
+        1 error: config.toml cannot be loaded:
         ROOT/home/config.toml:1:14: invalid basic string, expected `"`
           |
         1 | model = "oops
@@ -36,7 +36,7 @@ fn a_wrong_type_is_shown_where_it_stands() {
         "model = 5\n",
         &["prompt"],
         &expect![[r#"
-        1 Error loading config.toml:
+        1 error: config.toml cannot be loaded:
         ROOT/home/config.toml:1:9: invalid type: integer `5`, expected a string
           |
         1 | model = 5
@@ -47,7 +47,7 @@ fn a_wrong_type_is_shown_where_it_stands() {
         "",
         &["exec", "-c", "model=5", "hi"],
         &expect![[r#"
-        1 Error loading config.toml: invalid type: integer `5`, expected a string
+        1 error: config.toml cannot be loaded: invalid type: integer `5`, expected a string
         in `model`
     "#]],
     );
@@ -59,28 +59,28 @@ fn names_that_do_not_exist_are_named() {
         "model_provider = \"nowhere\"\n",
         &["context"],
         &expect![[r#"
-        1 Error: Model provider `nowhere` not found; write it as [model_providers.nowhere] in config.toml, or choose another one
-    "#]],
+            1 error: Model provider `nowhere` not found; write it as [model_providers.nowhere] in config.toml, or choose another one
+        "#]],
     );
     check_error(
         "",
         &["exec", "-p", "nobody", "hi"],
         &expect![[r#"
-        1 Error: config profile `nobody` not found; write it as [profiles.nobody] in config.toml, or choose another one
-    "#]],
+            1 error: config profile `nobody` not found; write it as [profiles.nobody] in config.toml, or choose another one
+        "#]],
     );
     check_error(
         "",
         &["exec", "--enable", "warp", "hi"],
         &expect![[r#"
-        1 Error: Unknown feature flag: warp
-    "#]],
+            1 error: Unknown feature flag: warp
+        "#]],
     );
     check_error(
         "pack = \"mystery\"\n",
         &["prompt"],
         &expect![[r#"
-            1 Error: there is no pack `mystery`; known: ads, agentcore, codex, openclaw, risuai
+            1 error: there is no pack `mystery`; known: ads, agentcore, codex, openclaw, risuai
         "#]],
     );
 }
@@ -103,36 +103,36 @@ fn paths_and_ids_that_do_not_work_are_named() {
         "",
         &["prompt", "--cd", "missing"],
         &expect![[r#"
-        1 Error: --cd missing: No such file or directory (os error 2)
-    "#]],
+            1 error: --cd missing: No such file or directory (os error 2)
+        "#]],
     );
     check_error(
         "",
         &["prompt", "--cd", "bad.toml"],
         &expect![[r#"
-        1 Error: --cd bad.toml: not a directory
-    "#]],
+            1 error: --cd bad.toml: not a directory
+        "#]],
     );
     check_error(
         "",
         &["prompt", "--session-id", "seven"],
         &expect![[r#"
-        1 Error: --session-id seven: this is not a UUID
-    "#]],
+            1 error: --session-id seven: this is not a UUID
+        "#]],
     );
     check_error(
         "",
         &["exec", "--output-schema", "none.json", "hi", "--script", "bad.toml"],
         &expect![[r#"
-        1 Error loading the script: bad.toml:2:1: unknown field `sing`, expected one of `think`, `sealed`, `say`, `call`, `items`, `events`, `compact`, `usage`, `error`, `delay_ms`, `deltas`
+        1 error: the script cannot be loaded: bad.toml:2:1: unknown field `sing`, expected one of `think`, `sealed`, `say`, `call`, `items`, `events`, `compact`, `usage`, `error`, `delay_ms`, `deltas`
     "#]],
     );
     check_error(
         "",
         &["exec", "--output-schema", "bad.toml", "hi"],
         &expect![[r#"
-        1 Output schema file bad.toml is not valid JSON: expected value at line 1 column 3
-    "#]],
+            1 error: Output schema file bad.toml is not valid JSON: expected value at line 1 column 3
+        "#]],
     );
 }
 
@@ -142,36 +142,36 @@ fn scripts_that_do_not_work_are_explained() {
         "",
         &["exec", "--script", "bad.toml", "hi"],
         &expect![[r#"
-        1 Error loading the script: bad.toml:2:1: unknown field `sing`, expected one of `think`, `sealed`, `say`, `call`, `items`, `events`, `compact`, `usage`, `error`, `delay_ms`, `deltas`
+        1 error: the script cannot be loaded: bad.toml:2:1: unknown field `sing`, expected one of `think`, `sealed`, `say`, `call`, `items`, `events`, `compact`, `usage`, `error`, `delay_ms`, `deltas`
     "#]],
     );
     check_error(
         "",
         &["exec", "--script", "missing.toml", "hi"],
         &expect![[r#"
-        1 Error loading the script: could not read the script missing.toml: No such file or directory (os error 2)
+        1 error: the script cannot be loaded: could not read the script missing.toml: No such file or directory (os error 2)
     "#]],
     );
     check_error(
         "",
         &["exec", "--provider", "scripted", "hi"],
         &expect![[r#"
-        1 Error: --provider scripted needs --script FILE
-    "#]],
+            1 error: --provider scripted needs --script FILE
+        "#]],
     );
     check_error(
         "",
         &["exec", "--oss", "hi"],
         &expect![[r#"
-        1 Error: --oss needs to know the local model server: add --local-provider ollama or lmstudio, or write oss_provider in config.toml
-    "#]],
+            1 error: --oss needs to know the local model server: add --local-provider ollama or lmstudio, or write oss_provider in config.toml
+        "#]],
     );
     check_error(
         "oss_provider = \"llamafile\"\n",
         &["exec", "--oss", "hi"],
         &expect![[r#"
-        1 Error: oss_provider `llamafile` is no local model server: write lmstudio or ollama
-    "#]],
+            1 error: oss_provider `llamafile` is no local model server: write lmstudio or ollama
+        "#]],
     );
 }
 
@@ -184,7 +184,7 @@ fn a_local_server_that_is_not_there_is_named_before_the_turn() {
     let ran = world.run_in(&["exec", "--oss", "hi"], &[("CODEX_OSS_BASE_URL", &base_url)]);
     assert_eq!((ran.status, ran.out()), (1, ""));
     let shown = ran.stderr.replace(&base_url, "BASE");
-    assert!(shown.starts_with("Error: no Ollama server answers at BASE (error sending request"), "{shown}");
+    assert!(shown.starts_with("error: no Ollama server answers at BASE (error sending request"), "{shown}");
     assert!(shown.contains("\nhint: start it with `ollama serve`"), "{shown}");
 }
 
@@ -196,7 +196,7 @@ fn exec_stays_out_of_folders_that_are_no_repository() {
     let ran = world.run(&["exec", "--cd", plain.to_str().unwrap(), "hi"]);
     assert_eq!(ran.status, 1);
     expect![[r#"
-        Not inside a trusted directory and --skip-git-repo-check was not specified.
+        error: not inside a trusted directory, and --skip-git-repo-check was not given
     "#]]
     .assert_eq(&ran.stderr);
 }
@@ -235,8 +235,8 @@ fn numbers_that_are_none_are_explained() {
         "",
         &["sessions", "list", "--cursor", "second"],
         &expect![[r#"
-        1 Error: --cursor second: invalid cursor; the line below a page has the one of the next page
-    "#]],
+            1 error: --cursor second: invalid cursor; the line below a page has the one of the next page
+        "#]],
     );
 }
 
@@ -254,7 +254,7 @@ fn a_full_standard_error_does_not_stop_a_turn() {
         let output = command.stdout(full()).stderr(std::process::Stdio::piped()).output().unwrap();
         let said = String::from_utf8_lossy(&output.stderr).into_owned();
         assert_eq!(output.status.code(), Some(1), "{words:?}: {said}");
-        assert!(said.contains("Error: standard output cannot be written: "), "{words:?}: {said}");
+        assert!(said.contains("error: standard output cannot be written: "), "{words:?}: {said}");
     }
 }
 
@@ -285,7 +285,7 @@ fn a_picture_that_cannot_be_read_is_told() {
     let world = World::new("//- work/answer.toml\n[[reply]]\nsay = \"Done.\"\n");
     let ran = world.run(&["exec", "--script", "answer.toml", "--image", "none.png", "--", "hi"]);
     assert_eq!((ran.status, ran.out()), (0, "Done.\n"), "the model is told instead");
-    let warning = "warning: the picture none.png cannot be read: No such file or directory (os error 2)\n";
+    let warning = "warning: failed to read image at none.png: No such file or directory (os error 2)\n";
     assert!(ran.stderr.contains(warning), "{}", ran.stderr);
 }
 
@@ -310,9 +310,10 @@ fn a_call_that_is_refused_is_told() {
     world.files.write("work/answer.toml", script);
     let ran = world.run(&["exec", "--script", "answer.toml", "hi"]);
     assert_eq!((ran.status, ran.out()), (0, "Done.\n"), "{}", ran.stderr);
-    for line in
-        ["ERROR a call of `exec_command` failed; the model was told why", "ERROR a call of `sing` failed; there is no"]
-    {
+    for line in [
+        "error: a call of `exec_command` failed; the model was told why",
+        "error: a call of `sing` failed; there is no",
+    ] {
         assert!(ran.stderr.contains(line), "{}", ran.stderr);
     }
 }

@@ -1,0 +1,59 @@
+//! Things that a person named and that are not there: found before anything is sent.
+
+use pellucid_agent::own_git;
+use pellucid_git::history;
+use pellucid_protocol::review::ReviewTarget;
+
+use crate::exec::Work;
+use crate::start;
+use crate::start::Failure;
+use crate::start::Start;
+use crate::style;
+
+/// What happens when something that a person named is not there: a session, an image, a branch, a commit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Absent {
+    /// A warning, and the turn runs.
+    Warned,
+    /// The command ends before anything is sent.
+    Refused,
+}
+
+impl Absent {
+    /// Looks whether what a job names is there.
+    pub fn check(self, start: &Start, work: &Work) -> Result<(), Failure> {
+        match work {
+            Work::Answer { images, .. } => {
+                start::image_problems(images).iter().try_for_each(|problem| self.found(problem))
+            }
+            Work::Review(ReviewTarget::BaseBranch { branch }) => {
+                if is_known(start, branch) {
+                    Ok(())
+                } else {
+                    self.found(&format!("there is no branch `{branch}`"))
+                }
+            }
+            Work::Review(ReviewTarget::Commit { sha, .. }) if !is_known(start, sha) => {
+                Err(Failure::new(format!("there is no commit `{sha}`; nothing was sent")))
+            }
+            Work::Review(_) => Ok(()),
+        }
+    }
+
+    /// Warns of something that is not there, or ends the command.
+    fn found(self, problem: &str) -> Result<(), Failure> {
+        match self {
+            Self::Warned => {
+                style::line(&format!("warning: {problem}"));
+                Ok(())
+            }
+            Self::Refused => Err(Failure::new(format!("{problem}; nothing was sent"))),
+        }
+    }
+}
+
+/// Whether a branch or commit is there. Where git cannot say, the reviewer finds out.
+fn is_known(start: &Start, name: &str) -> bool {
+    let git = own_git::of(&start.config, &start.env);
+    history::has_commit(&git, &start.config.folders.cwd, name).unwrap_or(true)
+}

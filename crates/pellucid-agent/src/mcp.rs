@@ -13,6 +13,7 @@ use pellucid_config::Config;
 use pellucid_config::Env;
 use pellucid_config::mcp::McpServer;
 use pellucid_config::mcp::McpTransport;
+use pellucid_engine::digest::Digest;
 use pellucid_engine::mcp;
 use pellucid_engine::mcp::ServerTool;
 use pellucid_engine::mcp::ToolFilter;
@@ -31,8 +32,10 @@ use pellucid_model::Transport;
 use pellucid_protocol::mcp::McpAuthStatus;
 use pellucid_protocol::mcp::McpPage;
 use pellucid_protocol::mcp::McpServerStatus;
+use pellucid_protocol::mcp::McpTool;
 use pellucid_protocol::mcp::McpToolResult;
 use pellucid_protocol::secret::Secret;
+use pellucid_store::tool_lists::ToolLists;
 use pellucid_tools::desk::Desk;
 use pellucid_tools::desk::FromTool;
 use pellucid_tools::mcp_tool::Asking;
@@ -41,6 +44,7 @@ use pellucid_tools::mcp_tool::ListingAll;
 use pellucid_tools::mcp_tool::ToolServers;
 use serde_json::Map;
 use serde_json::Value;
+use serde_json::json;
 
 use crate::identity::VERSION;
 
@@ -109,6 +113,13 @@ impl Attached {
         mcp::offered(&self.servers.tools()).into()
     }
 
+    /// Keeps what the servers listed. A session whose servers are another one's leaves that to the other one.
+    pub(crate) fn keep_lists(&self, config: &Config) {
+        if self.owner == Owner::Session {
+            keep_lists(config, &self.servers);
+        }
+    }
+
     /// Where calls go.
     pub(crate) fn for_calls(&self) -> Arc<dyn ToolServers> {
         Arc::new(ForCalls(self.servers.clone()))
@@ -135,6 +146,76 @@ pub async fn status(config: &Config, env: &Env) -> Vec<McpServerStatus> {
         }
     }
     all
+}
+
+/// The digest of how a server is reached: the list of tools that it gave last is kept under it. Values of variables are
+/// no part of it; which tools are offered, and how long to wait, neither.
+fn reach_digest(server: &McpServer) -> String {
+    let reach = match &server.transport {
+        McpTransport::Stdio { command, args, env, env_vars, cwd } => {
+            json!({ "command": command, "args": args, "env": env, "env_vars": env_vars, "cwd": cwd })
+        }
+        McpTransport::Http { url, bearer_token_env_var, http_headers, env_http_headers } => json!({
+            "url": url,
+            "bearer_token_env_var": bearer_token_env_var,
+            "http_headers": http_headers,
+            "env_http_headers": env_http_headers,
+        }),
+    };
+    Digest::of([reach.to_string().as_bytes()]).to_string()
+}
+
+/// Keeps what the servers listed, for those who want to see a request without starting them.
+fn keep_lists(config: &Config, servers: &Servers) {
+    let lists = ToolLists::new(&config.folders.home);
+    for (name, tools) in servers.listed() {
+        let Some(server) = config.tools.mcp_servers.get(&name) else { continue };
+        if let Err(error) = lists.keep(&reach_digest(server), &tools) {
+            tracing::warn!(server = name, %error, "the tools of an MCP server are not kept");
+        }
+    }
+}
+
+/// What was kept of the servers of a configuration: the tools that are offered, and which servers have no list that
+/// could be used, with the reason.
+#[derive(Debug, Default)]
+pub(crate) struct KeptTools {
+    pub tools: Arc<[ServerTool]>,
+    pub servers: Vec<String>,
+    pub missing: Vec<(String, String)>,
+}
+
+impl KeptTools {
+    /// Reads the lists. No server is started.
+    pub(crate) fn read(config: &Config, env: &Env) -> Self {
+        let lists = ToolLists::new(&config.folders.home);
+        let (mut offered, mut missing) = (Vec::new(), Vec::new());
+        for spec in specs(config, env) {
+            let name = spec.name;
+            let server = config.tools.mcp_servers.get(&name).filter(|_| mcp::is_server_name(&name));
+            let Some(server) = server else {
+                missing
+                    .push((name, "its name may only have letters, digits, `-` and `_`, so it never starts".to_owned()));
+                continue;
+            };
+            match lists.last(&reach_digest(server)) {
+                Ok(Some(tools)) => {
+                    offered.push((name, tools.into_iter().filter(|tool| spec.tools.allows(&tool.name)).collect()));
+                }
+                Ok(None) => {
+                    let why = "no list of its tools was kept yet; a session that starts it keeps one, and --mcp connect asks it";
+                    missing.push((name, why.to_owned()));
+                }
+                Err(error) => {
+                    let why =
+                        format!("the list that was kept of its tools cannot be used ({error}); --mcp connect asks it");
+                    missing.push((name, why));
+                }
+            }
+        }
+        let servers = offered.iter().map(|(name, _): &(String, Vec<McpTool>)| name.clone()).collect();
+        Self { tools: mcp::offered(&offered).into(), servers, missing }
+    }
 }
 
 /// Whether a server is to be asked with a token, even if the variable that should hold it is empty.

@@ -150,6 +150,22 @@ impl Servers {
         offered.collect()
     }
 
+    /// What each server that has started listed, before any of it is filtered out.
+    pub fn listed(&self) -> Vec<(String, Vec<McpTool>)> {
+        let ready = self.servers.iter().filter_map(|(name, server)| Some((name, server.ready()?)));
+        ready.map(|(name, client)| (name.clone(), client.tools.clone())).collect()
+    }
+
+    /// The servers that did not start, and why.
+    pub fn failures(&self) -> Vec<(String, String)> {
+        let failure = |(name, server): (&String, &Server)| match &*server.state.borrow() {
+            State::Starting | State::Ready(_) => None,
+            State::Failed(error) => Some((name.clone(), error.clone())),
+            State::Cancelled => Some((name.clone(), format!("the start of the MCP server `{name}` was broken off"))),
+        };
+        self.servers.iter().filter_map(failure).collect()
+    }
+
     /// Calls a tool.
     ///
     /// # Errors

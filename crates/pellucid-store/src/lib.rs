@@ -16,6 +16,7 @@
 //! - [`requests`], [`moment`]: what was sent, and when
 //! - [`redact`], [`fsck`]: before a session leaves the machine, and whether all is whole
 //! - [`side`]: what is known of a session beside its file
+//! - [`tool_lists`]: the tools that each MCP server listed last
 //!
 //! Not here: what a record means for the next request (`pellucid-agent`).
 
@@ -40,6 +41,7 @@ pub mod sessions;
 pub mod side;
 pub mod sink;
 pub mod summary;
+pub mod tool_lists;
 pub mod walk;
 
 mod lock;

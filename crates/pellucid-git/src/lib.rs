@@ -14,6 +14,7 @@
 //! - `ghost`: snapshots, and going back to them
 //! - `apply`: what a diff makes of files, and writing that
 //! - `history`: where branches part, and what no remote has
+//! - `revision`: files as a revision has them
 //!
 //! Not here: what the facts are used for, and where a `.git` leads (`pellucid_files::dot_git`).
 
@@ -29,6 +30,7 @@ mod program;
 mod refs;
 mod remotes;
 mod repository;
+pub mod revision;
 mod run;
 mod status;
 mod tree;

@@ -76,6 +76,7 @@ mod reading;
 pub mod reinject;
 pub mod report;
 pub mod request;
+pub mod request_name;
 pub mod review;
 pub mod schema;
 pub mod skills;

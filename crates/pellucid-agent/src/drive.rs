@@ -14,11 +14,9 @@ use pellucid_engine::fragment::Origin;
 use pellucid_engine::request::Frame;
 use pellucid_engine::request::Request;
 use pellucid_engine::turn::Fact;
-use pellucid_engine::turn::FirstRetry;
 use pellucid_engine::turn::Pause;
 use pellucid_engine::turn::SummarisedBy;
 use pellucid_engine::turn::Turn;
-use pellucid_engine::turn::TurnSettings;
 use pellucid_engine::turn::Wish;
 use pellucid_model::Ask;
 use pellucid_model::Reply;
@@ -53,6 +51,7 @@ use crate::metadata::Repositories;
 use crate::session::AskKind;
 use crate::session::Attempt;
 use crate::session::Session;
+use crate::session::SummaryRequest;
 use crate::session::TurnHeaders;
 
 /// How long a further request waits for git. Without an answer the header is sent as it was.
@@ -97,20 +96,7 @@ pub(crate) async fn drive(session: &mut Session, input: TurnInput, inside: &mut 
         Task::UserCommand(_) => session.record_due_context(),
         Task::Answer | Task::Compact => {}
     }
-    let facts = &session.setup.gathered.facts;
-    let settings = TurnSettings {
-        session_id: session.setup.session_id.clone(),
-        turn_id: input.id.clone(),
-        model: facts.model.slug.clone(),
-        window: facts.model.effective_window(),
-        mode: facts.collaboration_mode.mode,
-        stream_retries_max: session.setup.provider.stream_retries(),
-        compaction_limit: session.compaction_limit().filter(|_| !session.has_memory()),
-        summarised_by: session.summarised_by(),
-        takeover: session.takeover().filter(|_| !session.has_memory()),
-        compaction: session.compaction_rules(),
-        first_retry: if session.socket_version().is_some() { FirstRetry::Silent } else { FirstRetry::Told },
-    };
+    let settings = session.turn_settings(&input.id);
     session.learn_server_tools();
     let mut turn = Turn::new(settings, std::mem::take(&mut session.meter), &session.setup.pack);
     let frame = session.frame(input.output_schema.clone());
@@ -190,6 +176,8 @@ struct Summary {
     facts: Facts,
     /// What was given so far, where a summary that fails leaves no trace.
     reply: Option<Vec<(Item, Origin)>>,
+    /// How many items the request had that faces were told of last.
+    n_told: Option<usize>,
 }
 
 /// What the turn waits for.
@@ -247,10 +235,7 @@ impl Driver<'_> {
             wishes = match happened {
                 Happened::Fact(fact) => turn.step(fact),
                 Happened::Remembered(remembered) => self.remembered(turn, *remembered, inside).await?,
-                Happened::ServersStarted => {
-                    self.servers_started(turn, inside).await?;
-                    Vec::new()
-                }
+                Happened::ServersStarted => self.servers_started(turn, inside).await?,
                 Happened::Answered(answer) => {
                     if let Some(Answer::Answers(answers)) = answer.as_ref() {
                         self.session.learn_variables(answers);
@@ -293,10 +278,11 @@ impl Driver<'_> {
                 Wish::Persist => self.session.log.persist(),
                 Wish::LogSummary => self.session.log_summary(),
                 Wish::RecordSkills => self.session.record_skills(),
-                Wish::AskModel => match self.session.servers_starting() {
-                    Some(starting) => self.waiting = Waiting::Starting(starting),
-                    None => self.ask_model(turn, inside).await?,
-                },
+                Wish::AskModel => {
+                    if !self.wait_for_servers() {
+                        self.ask_model(turn, inside).await?;
+                    }
+                }
                 Wish::AskAgain => {
                     self.log_context();
                     if let Some(ticket) = self.admit_again() {
@@ -332,27 +318,30 @@ impl Driver<'_> {
                     }
                 }
                 Wish::TellDiff => self.tell_diff(inside).await?,
+                // What is measured and asked for must not depend on how quickly servers start.
+                wish @ (Wish::Measure(_) | Wish::StartCompaction(_))
+                    if self.session.summary_needs_tools() && self.wait_for_servers() =>
+                {
+                    self.held = [wish].into_iter().chain(wishes).collect();
+                    return Ok(Flow::On);
+                }
                 Wish::Measure(reasoning) => {
-                    let input = self.input_text();
-                    let unreported = match self.session.fit(Some(&input)) {
-                        Some(fit) => usize::try_from(fit.estimate(&self.session.transcript)).unwrap_or(usize::MAX),
-                        None => self.session.transcript.tokens_unreported(reasoning),
-                    };
+                    let unreported = self.session.measure(&input_text(&self.input.items), reasoning);
                     self.facts.push_back(Fact::Measured { unreported });
                 }
                 Wish::StartCompaction(summariser) => {
-                    let compaction = self.session.compaction(Some(&self.input_text()));
+                    let compaction = self.session.compaction(Some(&input_text(&self.input.items)));
                     let facts = self.session.summary_facts(summariser);
                     if let Some(error) = compaction.failure() {
                         self.facts.push_back(Fact::WindowExceeded(error.clone()));
                     } else if compaction.has_question() {
                         let is_checked = self.session.compaction_rules().is_checked() && !compaction.is_by_window();
                         let reply = is_checked.then(Vec::new);
-                        self.summary = Some(Summary { compaction, facts, reply });
+                        self.summary = Some(Summary { compaction, facts, reply, n_told: None });
                         if self.session.summarised_by() == SummarisedBy::Model {
                             self.log_context();
                         }
-                        self.ask_for_summary(turn).await;
+                        self.ask_for_summary(turn, inside).await?;
                     } else {
                         let rebuilt = self.session.rebuild(compaction, &facts);
                         self.facts.push_back(Fact::Rebuilt(rebuilt));
@@ -362,7 +351,7 @@ impl Driver<'_> {
                     if let Some(reply) = self.summary.as_mut().and_then(|summary| summary.reply.as_mut()) {
                         reply.clear();
                     }
-                    self.ask_for_summary(turn).await;
+                    self.ask_for_summary(turn, inside).await?;
                 }
                 Wish::DropHalf => {
                     let summary = self.summary.as_mut();
@@ -458,30 +447,31 @@ impl Driver<'_> {
         Ok(())
     }
 
-    /// Takes over what the servers that have started offer, and asks the model.
-    async fn servers_started(&mut self, turn: &Turn, inside: &Inside) -> Result<(), FaceGone> {
+    /// Begins to wait for servers that are starting. Gives whether there is something to wait for.
+    fn wait_for_servers(&mut self) -> bool {
+        let Some(starting) = self.session.servers_starting() else {
+            return false;
+        };
+        self.waiting = Waiting::Starting(starting);
+        true
+    }
+
+    /// Takes over what the servers that have started offer. Gives what is wished next, or asks the model.
+    async fn servers_started(&mut self, turn: &Turn, inside: &Inside) -> Result<Vec<Wish>, FaceGone> {
         self.session.learn_server_tools();
         self.frame = self.session.frame(self.input.output_schema.clone());
         let situation = self.session.situation(&self.input.id);
         self.session.jobs.set_situation(situation);
-        self.ask_model(turn, inside).await
+        if self.held.is_empty() {
+            self.ask_model(turn, inside).await?;
+        }
+        Ok(std::mem::take(&mut self.held))
     }
 
     /// Writes down under which settings the model is asked.
     fn log_context(&mut self) {
         let facts = self.summary.as_ref().map_or(&self.session.setup.gathered.facts, |summary| &summary.facts);
         self.session.log.turn_context(facts, &self.input.id, self.input.output_schema.as_ref());
-    }
-
-    /// What the person says in this turn.
-    fn input_text(&self) -> String {
-        let mut texts = Vec::new();
-        for input in &self.input.items {
-            if let UserInput::Text { text, .. } = input {
-                texts.push(text.as_str());
-            }
-        }
-        texts.join("\n")
     }
 
     /// Takes over what was remembered, and asks the model; or ends the turn, if nothing fits.
@@ -494,7 +484,9 @@ impl Driver<'_> {
         let is_mistake = remembered.result.as_ref().is_err_and(|failure| failure.is_raised);
         let fit = if is_mistake { FailureCode::Other } else { FailureCode::Overflow };
         let code = remembered.failure.take().unwrap_or(fit);
-        match self.session.remembered(remembered) {
+        let remembered = self.session.remembered(remembered);
+        self.tell(inside).await?;
+        match remembered {
             Ok(events) => {
                 for event in events {
                     inside.events.send(&mut self.session.log, self.input.id.as_str(), event).await?;
@@ -544,34 +536,36 @@ impl Driver<'_> {
         ticket.map_err(|error| self.facts.push_back(Fact::ReplyFailed(error))).ok()
     }
 
-    async fn ask_for_summary(&mut self, turn: &Turn) {
-        let Some(summary) = &self.summary else {
-            return;
+    async fn ask_for_summary(&mut self, turn: &Turn, inside: &Inside) -> Result<(), FaceGone> {
+        let Some(summary) = &mut self.summary else {
+            return Ok(());
         };
+        let asked = self.session.summary_request(&summary.compaction, &summary.facts);
+        let n_items = summary.compaction.n_items();
+        let is_new = summary.n_told.replace(n_items) != Some(n_items);
+        let mut ticket = None;
+        if let Some(SummaryRequest { frame, request, report }) = &asked {
+            match self.session.admit_again(request) {
+                Ok(admitted) => ticket = Some(admitted),
+                Err(error) => {
+                    self.facts.push_back(Fact::ReplyFailed(error));
+                    return Ok(());
+                }
+            }
+            self.session.log_summary_request(&self.input.id, &summary.compaction, frame, request);
+            if let Some(event) = self.session.summary_event(report).filter(|_| is_new) {
+                inside.events.send(&mut self.session.log, self.input.id.as_str(), event).await?;
+            }
+        }
+        let request = asked.map(|asked| asked.request);
         match self.session.summarised_by() {
             SummarisedBy::Model => {
-                let frame = self.session.summary_frame(&summary.facts);
-                let request = summary.compaction.request(&frame);
-                let ticket = match self.session.admit_again(&request) {
-                    Ok(ticket) => ticket,
-                    Err(error) => return self.facts.push_back(Fact::ReplyFailed(error)),
-                };
-                self.session.log_summary_request(&self.input.id, &summary.compaction, &frame, &request);
-                self.request = Some(request);
-                self.ask(turn, AskKind::Summary, ticket).await;
+                self.request = request;
+                if let Some(ticket) = ticket {
+                    self.ask(turn, AskKind::Summary, ticket).await;
+                }
             }
             SummarisedBy::Provider => {
-                let frame = self.session.provider_summary_frame(&summary.facts);
-                let request =
-                    (summary.compaction.n_items() > 0).then(|| summary.compaction.request_without_prompt(&frame));
-                let mut ticket = None;
-                if let Some(request) = &request {
-                    match self.session.admit_again(request) {
-                        Ok(admitted) => ticket = Some(admitted),
-                        Err(error) => return self.facts.push_back(Fact::ReplyFailed(error)),
-                    }
-                    self.session.log_summary_request(&self.input.id, &summary.compaction, &frame, request);
-                }
                 let (model, headers) = (self.session.setup.model.clone(), self.session.own_headers());
                 self.waiting = Waiting::Summarising(Box::pin(async move {
                     match request {
@@ -584,6 +578,7 @@ impl Driver<'_> {
                 }));
             }
         }
+        Ok(())
     }
 
     async fn ask(&mut self, turn: &Turn, kind: AskKind, ticket: Ticket) {
@@ -830,6 +825,17 @@ impl Git {
             Self::NotAsked | Self::Asked(_) => Repositories::new(),
         }
     }
+}
+
+/// What a person says in a turn.
+pub(crate) fn input_text(items: &[UserInput]) -> String {
+    let mut texts = Vec::new();
+    for input in items {
+        if let UserInput::Text { text, .. } = input {
+            texts.push(text.as_str());
+        }
+    }
+    texts.join("\n")
 }
 
 /// A pause, a tenth longer or shorter, so that many clients do not come back at once.

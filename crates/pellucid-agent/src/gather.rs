@@ -46,6 +46,7 @@ use pellucid_workspace::skills::SkillSearch;
 
 use crate::identity::VERSION;
 use crate::own_git;
+use crate::revision::ProjectAt;
 use crate::skills;
 
 /// Where what instruction files say would stand.
@@ -91,6 +92,8 @@ pub struct Sources {
     pub git: Git,
     /// Where commands may write, as it was when that was decided. Shared with the sessions that this one starts.
     pub roots: Arc<Roots>,
+    /// The project's files of a git revision, where those are looked at in place of the ones on disk.
+    pub(crate) project_at: Option<Arc<ProjectAt>>,
     catalogue: Arc<Catalogue>,
 }
 
@@ -106,12 +109,17 @@ impl Sources {
     pub fn sharing(config: impl Into<Arc<Config>>, env: Env, catalogue: Arc<Catalogue>) -> Self {
         let config = config.into();
         let git = own_git::of(&config, &env);
-        Self { config, env, policy: Policy::default(), git, roots: Arc::default(), catalogue }
+        Self { config, env, policy: Policy::default(), git, roots: Arc::default(), project_at: None, catalogue }
     }
 
     /// The same with rules about commands.
     pub fn with_policy(self, policy: Policy) -> Self {
         Self { policy, ..self }
+    }
+
+    /// The same with the project's files of a git revision.
+    pub fn with_project_at(self, project_at: Option<Arc<ProjectAt>>) -> Self {
+        Self { project_at, ..self }
     }
 
     /// The same with the git of another session.
@@ -206,7 +214,11 @@ pub fn gather(sources: &Sources) -> Gathered {
     let (model, model_match) = sources.model(&slug);
     let cwd = &config.folders.cwd;
     let (home_document, mut candidates) = documents::home_document(&config.folders.home);
-    let project = documents::project_documents(cwd, &sources.document_options(cwd), &mut DocumentCache::default());
+    let options = sources.document_options(cwd);
+    let project = match &sources.project_at {
+        Some(at) => at.documents(cwd, &options),
+        None => documents::project_documents(cwd, &options, &mut DocumentCache::default()),
+    };
     let mut omissions = unreadable(&candidates);
     omissions.extend(left_out(&project.candidates));
     candidates.extend(project.candidates);
@@ -265,7 +277,7 @@ pub fn gather(sources: &Sources) -> Gathered {
         nested_documents: Vec::new(),
         candidates,
         links,
-        skills: skill_search.load(),
+        skills: sources.project_at.as_ref().map_or_else(|| skill_search.load(), |at| at.skills(&skill_search)),
         memory: memory(config),
         web_search: config.web_search_under(policy),
         commit_attribution: config.prompt.commit_attribution.clone(),

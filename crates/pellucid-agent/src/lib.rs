@@ -38,6 +38,7 @@ pub mod prepare;
 pub mod replay;
 pub mod restore;
 mod review;
+pub mod revision;
 pub mod rules;
 pub mod sandbox;
 pub mod sent;

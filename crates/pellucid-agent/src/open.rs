@@ -45,6 +45,7 @@ use crate::identity::Identity;
 use crate::login;
 use crate::prepare;
 use crate::prepare::InjectError;
+use crate::revision::ProjectAt;
 use crate::session::Session;
 use crate::session::Setup;
 
@@ -73,6 +74,8 @@ pub struct Plan {
     pub crew: Crew,
     /// The models, if they were read before.
     pub catalogue: Option<Arc<Catalogue>>,
+    /// The project's files of a git revision, for a session that is only looked at.
+    pub project_at: Option<Arc<ProjectAt>>,
 }
 
 /// Whom a session asks.
@@ -190,7 +193,20 @@ pub enum OpenError {
 /// # Errors
 /// If a file that it needs cannot be used.
 pub fn open(plan: Plan, opening: Opening) -> Result<Session, OpenError> {
-    let Plan { config, env, policy, pack, asked, identity, origin, dynamic_tools, raw_items, crew, catalogue } = plan;
+    let Plan {
+        config,
+        env,
+        policy,
+        pack,
+        asked,
+        identity,
+        origin,
+        dynamic_tools,
+        raw_items,
+        crew,
+        catalogue,
+        project_at,
+    } = plan;
     let home = config.folders.home.clone();
     let new = |session_id: Option<&SessionId>, keep: Keep| {
         let id = session_id.cloned().unwrap_or_else(identity::new_session_id);
@@ -231,7 +247,7 @@ pub fn open(plan: Plan, opening: Opening) -> Result<Session, OpenError> {
         Some(catalogue) => Sources::sharing(config, env, catalogue),
         None => Sources::new(config, env),
     };
-    let sources = sources.with_policy(policy);
+    let sources = sources.with_policy(policy).with_project_at(project_at);
     let mut gathered = gather::gather(&sources);
     gathered.facts.dynamic_tools = dynamic_tools;
     prepare::prepare(&mut gathered, &pack, &sources)?;

@@ -11,6 +11,7 @@ use pellucid_config::config::AssistantSettings;
 use pellucid_engine::assistant::Assistant;
 use pellucid_engine::assistant::Runtime;
 use pellucid_engine::bootstrap;
+use pellucid_engine::bootstrap::BootstrapFile;
 use pellucid_engine::bootstrap::SessionKey;
 use pellucid_engine::facts::Candidate;
 use pellucid_engine::facts::InjectionFacts;
@@ -143,10 +144,8 @@ fn assistant(sources: &Sources, pack: &Pack) -> (Assistant, Vec<Candidate>) {
         let total = limit(settings.bootstrap_total_max_chars, budget.total_max_chars);
         let key = settings.session_key.as_deref();
         let is_untrusted = config.layers().is_untrusted();
-        let bounds = sources.bounds(workspace);
-        let may = if is_untrusted { May::None } else { May::Within(&bounds) };
-        let standard;
-        (standard, left_out) = bootstrap_files::load(workspace, &may);
+        let (standard, others) = bootstrap(sources, workspace, is_untrusted);
+        left_out = others;
         let mut files = bootstrap::for_session(standard, key);
         let extra = if is_untrusted { Vec::new() } else { settings.extra_files.clone() };
         let extra = ExtraFiles::new(extra).load(workspace);
@@ -162,6 +161,28 @@ fn assistant(sources: &Sources, pack: &Pack) -> (Assistant, Vec<Candidate>) {
         assistant.limits = Some((max, total));
     }
     (assistant, left_out)
+}
+
+/// The bootstrap files of a workspace, and those that must not be read.
+fn bootstrap(sources: &Sources, workspace: &Path, is_untrusted: bool) -> (Vec<BootstrapFile>, Vec<Candidate>) {
+    let real = workspace.canonicalize().unwrap_or_else(|_| workspace.to_owned());
+    let place = sources.project_at.as_ref().map(|at| at.place(&real));
+    let bounds = sources.bounds(workspace);
+    let bounds = place.iter().fold(bounds, |bounds, place| bounds.with(place));
+    let may = if is_untrusted { May::None } else { May::Within(&bounds) };
+    let (mut files, mut left_out) = bootstrap_files::load(place.as_deref().unwrap_or(workspace), &may);
+    if let Some(at) = &sources.project_at {
+        for file in &mut files {
+            // As it is named where the workspace is.
+            let name = at.name(&file.path);
+            file.path = match Path::new(&name).strip_prefix(&real) {
+                Ok(below) => shown(&workspace.join(below)),
+                Err(_) => name,
+            };
+        }
+        left_out = left_out.into_iter().map(|it| at.candidate(it)).collect();
+    }
+    (files, left_out)
 }
 
 fn runtime(settings: &AssistantSettings, workspace: &Path) -> Runtime {

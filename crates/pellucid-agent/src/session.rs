@@ -6,6 +6,7 @@ mod cache;
 mod documents;
 mod headers;
 mod mcp;
+mod next;
 mod recall;
 mod request;
 mod shown;
@@ -110,9 +111,13 @@ use serde_json::Value;
 use self::again::Schedule;
 use self::cache::CacheState;
 pub(crate) use self::headers::TurnHeaders;
+pub use self::next::Next;
+pub use self::next::NextPurpose;
+pub use self::next::Plan;
 use self::recall::keep;
 pub(crate) use self::request::AskKind;
 pub(crate) use self::request::Attempt;
+pub(crate) use self::shrink::SummaryRequest;
 use crate::child;
 use crate::crew;
 use crate::crew::Crew;
@@ -731,9 +736,9 @@ impl Session {
         let same_name = self.setup.pack.layout.skills.same_name;
         let Gathered { facts, skill_search, .. } = &self.setup.gathered;
         if self.last.is_some() {
-            skills::wanted(&skill_search.load(), inputs, same_name)
+            skills::wanted(&skill_search.load(), inputs, same_name, None)
         } else {
-            skills::wanted(&facts.skills, inputs, same_name)
+            skills::wanted(&facts.skills, inputs, same_name, self.setup.sources.project_at.as_deref())
         }
     }
 

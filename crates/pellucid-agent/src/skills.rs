@@ -1,11 +1,13 @@
 //! Skills of a session: where they may lie, and the texts of those that an input asks for.
 
+use std::path::Path;
 use std::path::PathBuf;
 
 use pellucid_config::Config;
 use pellucid_config::Env;
 use pellucid_config::layers::Source;
 use pellucid_engine::pack::SameName;
+use pellucid_engine::skills::Skill;
 use pellucid_engine::skills::SkillScope;
 use pellucid_engine::skills::Skills;
 use pellucid_engine::skills::Switch;
@@ -19,6 +21,8 @@ use pellucid_protocol::input::UserInput;
 use pellucid_workspace::skills;
 use pellucid_workspace::skills::SkillPlaces;
 use pellucid_workspace::skills::SkillSearch;
+
+use crate::revision::ProjectAt;
 
 /// How skills are looked for under a configuration. The layers of a project that nobody has decided about count here
 /// too: a skill is text, and the list says where it lies. Those of one that the user does not trust do not.
@@ -66,11 +70,18 @@ pub(crate) struct Wanted {
     pub warnings: Vec<String>,
 }
 
-/// Reads the skills that an input asks for.
-pub(crate) fn wanted(skills: &Skills, inputs: &[UserInput], same_name: SameName) -> Wanted {
+/// Reads the skills that an input asks for, those of the project as a revision has them where one is looked at.
+pub(crate) fn wanted(
+    skills: &Skills,
+    inputs: &[UserInput],
+    same_name: SameName,
+    project_at: Option<&ProjectAt>,
+) -> Wanted {
     let mut wanted = Wanted::default();
     for skill in select(skills, inputs, &Selecting { same_name, connectors: &[] }) {
-        match skills::read(skill) {
+        let place = |at: &ProjectAt| at.place(Path::new(&skill.path)).to_string_lossy().into_owned();
+        let placed = project_at.map(|at| Skill { path: place(at), ..skill.clone() });
+        match skills::read(placed.as_ref().unwrap_or(skill)) {
             Ok(text) => wanted.messages.push(inject::message(skill, text)),
             Err(error) => {
                 wanted.warnings.push(format!("failed to load skill {} at {}: {error}", skill.name, skill.path));

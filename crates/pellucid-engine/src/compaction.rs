@@ -41,6 +41,7 @@ use crate::fragment::Fragment;
 use crate::fragment::Origin;
 use crate::fragment::concat;
 use crate::pack::Pack;
+use crate::report::Report;
 use crate::request::Frame;
 use crate::request::Request;
 use crate::template::Place;
@@ -51,6 +52,7 @@ use crate::transcript::ItemIds;
 use crate::transcript::Transcript;
 use crate::truncate::tokens_of_bytes;
 use crate::truncate::truncate_middle;
+use crate::turn::SummarisedBy;
 
 const PROMPT: &str = "compact/prompt.md";
 const SUMMARY_PREFIX: &str = "compact/summary_prefix.md";
@@ -226,6 +228,18 @@ impl Compaction {
         }
         copy.record_draft(&self.prompt);
         copy
+    }
+
+    /// The request for the summary from the model, or to the provider's endpoint, with what it is made of.
+    pub fn reported(&self, by: SummarisedBy, frame: &Frame) -> (Request, Report) {
+        let mut copy = match by {
+            SummarisedBy::Model => self.items_with_prompt(),
+            SummarisedBy::Provider => self.items(),
+        };
+        let request = frame.request(&mut copy);
+        let omissions = frame.omissions().iter().chain(copy.omissions()).cloned().collect();
+        let report = Report::new(frame, copy.rendered(), omissions, Vec::new());
+        (request, report)
     }
 
     /// Makes the copy shorter by its oldest item and what belongs to it.

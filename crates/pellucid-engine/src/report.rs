@@ -176,6 +176,7 @@ impl Report {
             tokens: self.tokens(),
             kept_bytes: self.continuity.as_ref().map_or(0, |continuity| continuity.kept_bytes),
             parts,
+            purpose: None,
         }
     }
 

@@ -173,6 +173,15 @@ pub struct Rebuilt {
     pub n_dropped: usize,
 }
 
+/// Why a compaction is due: the figures that decide.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Due {
+    /// The tokens of the next request, as far as the server and our estimate tell.
+    pub tokens: i64,
+    /// From how many on the history is made shorter.
+    pub compacts_at: i64,
+}
+
 /// Something the turn wants done.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Wish {
@@ -281,6 +290,8 @@ pub struct Turn {
     reasoning: ReasoningCounted,
     /// The last compactions of this turn that did not help.
     futile: Vec<Rebuilt>,
+    /// Why the last compaction of this turn was due; absent if it was asked for.
+    due: Option<Due>,
     /// How often the summary that is being made did not fit, and was refused.
     n_overflows: usize,
     n_refusals: usize,
@@ -359,6 +370,7 @@ impl Turn {
             stage: Stage::Sampling,
             reasoning: ReasoningCounted::ByUs,
             futile: Vec::new(),
+            due: None,
             n_overflows: 0,
             n_refusals: 0,
             strategy: pack.layout.compaction.strategy,
@@ -391,6 +403,11 @@ impl Turn {
             model_context_window: self.settings.window,
             collaboration_mode_kind: self.settings.mode,
         })
+    }
+
+    /// The figures that had the last compaction begin, if the turn began it by itself.
+    pub fn due(&self) -> Option<Due> {
+        self.due
     }
 
     /// Takes a fact and says what to do.

@@ -640,6 +640,10 @@ pub struct ContextReport {
     pub kept_bytes: usize,
     /// Its parts, in the order of their first bytes.
     pub parts: Vec<ContextPart>,
+    /// What it asks for, if that is not an answer: `summary`, `provider_summary` at the provider's own endpoint,
+    /// `memory_summary` or `vectors` for the memory of a session.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub purpose: Option<String>,
 }
 
 /// Where a request differs from what the model read of the one before.

@@ -154,6 +154,7 @@ pub fn open(
         raw_items,
         crew,
         catalogue,
+        project_at: None,
     };
     let mut session = open::open(plan, opening).map_err(|error| wrong(&error))?;
     for aside in aside {

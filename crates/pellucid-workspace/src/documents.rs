@@ -30,6 +30,9 @@ use crate::cache::Place;
 const OVERRIDE_NAME: &str = "AGENTS.override.md";
 const NAME: &str = "AGENTS.md";
 
+/// The names of instruction files, before those that a configuration adds.
+pub const FILE_NAMES: [&str; 2] = [OVERRIDE_NAME, NAME];
+
 /// How project documents are looked for.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct DocumentOptions {

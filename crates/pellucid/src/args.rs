@@ -6,6 +6,7 @@ mod login;
 mod mcp;
 mod memory;
 mod pack;
+mod request;
 mod sandbox;
 mod sessions;
 mod trust;
@@ -45,6 +46,8 @@ pub use pack::PackCommand;
 pub use pack::PackImportArgs;
 #[cfg(test)]
 pub use pack::Project;
+pub use request::McpLists;
+pub use request::RequestArgs;
 pub use sandbox::DoctorArgs;
 pub use sandbox::SandboxArgs;
 pub use sandbox::SandboxCommand;
@@ -481,12 +484,13 @@ impl StoredArgs {
 
 /// `prompt`.
 #[derive(Debug, ClapArgs)]
+#[command(after_help = request::NAMES)]
 pub struct PromptArgs {
     #[command(flatten)]
     pub turn: TurnArgs,
 
     #[command(flatten)]
-    pub stored: StoredArgs,
+    pub request: RequestArgs,
 
     /// How to print it: readable, as indented JSON, or the exact bytes.
     #[arg(long, value_enum, default_value_t = PromptFormat::Text)]
@@ -495,19 +499,17 @@ pub struct PromptArgs {
     /// Print the instructions and, for every wire, the exact body with its SHA-256.
     #[arg(long, conflicts_with = "format")]
     pub full: bool,
-
-    /// What you would say. Without it the request stops before your message.
-    pub input: Option<String>,
 }
 
 /// `context`.
 #[derive(Debug, ClapArgs)]
+#[command(after_help = request::NAMES)]
 pub struct ContextArgs {
     #[command(flatten)]
     pub turn: TurnArgs,
 
     #[command(flatten)]
-    pub stored: StoredArgs,
+    pub request: RequestArgs,
 
     /// Print the report as JSON.
     #[arg(long)]
@@ -526,9 +528,6 @@ pub struct ContextArgs {
     /// program with that encoding says of the same text. Pictures are not counted.
     #[arg(long)]
     pub exact_tokens: bool,
-
-    /// What you would say. Without it the request stops before your message.
-    pub input: Option<String>,
 }
 
 /// `compact`.

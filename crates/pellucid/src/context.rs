@@ -1,14 +1,19 @@
 //! `context`: what a request is made of, as a table or as JSON.
 //!
-//! Other forms are in `context/forms.rs`.
+//! Other forms are in `context/forms.rs`, reports that were saved in `context/saved.rs`.
 
 mod forms;
+mod saved;
 
 use std::process::ExitCode;
 
+use pellucid_agent::replay::Rebuilt;
 use pellucid_agent::sandbox::SandboxReport;
+use pellucid_agent::session::NextPurpose;
+use pellucid_agent::session::Plan;
 use pellucid_agent::session::Session;
 use pellucid_engine::continuity::Continuity;
+use pellucid_engine::digest::Digest;
 use pellucid_engine::facts::Fate;
 use pellucid_engine::fragment::Origin;
 use pellucid_engine::instruction_file::InstructionFile;
@@ -21,13 +26,19 @@ use pellucid_exec::sandbox::Backend;
 use pellucid_protocol::cache::CacheChange;
 use pellucid_protocol::usage::UsageSplit;
 use pellucid_tokens::Exact;
+use serde_json::Value;
 use serde_json::json;
 
 use crate::args::ContextArgs;
 use crate::args::ContextForm;
 use crate::args::Shared;
 use crate::print;
-use crate::prompt;
+use crate::request;
+use crate::request::Coming;
+use crate::request::Refusal;
+use crate::request::Sent;
+use crate::request::Shown;
+use crate::request::certain;
 use crate::screen::Kind;
 use crate::screen::name;
 use crate::start::Failure;
@@ -35,34 +46,128 @@ use crate::style::Paint;
 use crate::style::thousands;
 
 pub fn run(shared: &Shared, args: &ContextArgs) -> Result<ExitCode, Failure> {
-    let (session, body) = prompt::next_request(shared, &args.turn, &args.stored, args.input.clone())?;
-    if let Some(form) = args.form {
-        let text = forms::shown(form, &session, &body)?;
-        let kind = Kind::of(matches!(form, ContextForm::Json));
-        return print::either(&text, kind).map(|()| ExitCode::SUCCESS);
+    match print_report(shared, args) {
+        Ok(()) => Ok(ExitCode::SUCCESS),
+        Err(refusal) => Ok(refusal.show()),
     }
-    let exact = args.exact_tokens.then_some(body.as_slice());
-    show(&session, exact, args.json, Paint::plain())?;
-    Ok(ExitCode::SUCCESS)
+}
+
+fn print_report(shared: &Shared, args: &ContextArgs) -> Result<(), Refusal> {
+    let text = match request::shown(shared, &args.turn, &args.request)? {
+        Shown::Coming(mut coming) => match args.form {
+            Some(form) => {
+                certain::tell(&coming.reasons);
+                forms::shown(form, &coming)?
+            }
+            None => of_coming(&mut coming, args),
+        },
+        Shown::Sent(mut sent) => match args.form {
+            Some(ContextForm::Map) => forms::map(&sent.rebuilt.report),
+            Some(_) => return Err(Refusal::unknown("that form is for a request to come; --form map is for any")),
+            None => of_sent(&mut sent, args)?,
+        },
+        Shown::Saved(report) if args.json => format!("{report}\n"),
+        Shown::Saved(report) if args.form.is_none() => saved::table(&report),
+        Shown::Saved(_) => return Err(Refusal::unknown("a saved report has no other form")),
+    };
+    let is_json = args.json || matches!(args.form, Some(ContextForm::Json));
+    Ok(print::either(&text, Kind::of(is_json))?)
+}
+
+/// The report of a request that would be sent.
+fn of_coming(coming: &mut Coming, args: &ContextArgs) -> String {
+    let Coming { name, session, next, reasons } = coming;
+    let model = session.facts().model.slug.clone();
+    let count_note = args.exact_tokens.then(|| count(&mut next.report, &next.body, &model)).flatten();
+    let sandbox = session.sandbox();
+    if args.json {
+        let mut value = json(session, &next.report, &sandbox, count_note.as_deref());
+        value["request"] = json!({ "name": name, "purpose": next.purpose.as_str() });
+        if let Some(due) = next.due {
+            value["compaction"] = json!({ "tokens": due.tokens, "compacts_at": due.compacts_at });
+        }
+        if let Some(plan) = &next.plan {
+            value["plan"] = plan_json(plan);
+        }
+        certain::add_to(&mut value, reasons);
+        return format!("{value}\n");
+    }
+    let head = Head {
+        first: request::first_line(next),
+        sandbox: Some(sandbox),
+        notes: count_note.into_iter().chain(certain::line(reasons)).collect(),
+        ..Head::of(session)
+    };
+    let mut text = table(&head, &next.report, Paint::plain());
+    if let Some(plan) = &next.plan {
+        text += &plan_text(plan);
+    }
+    text
+}
+
+/// What comes behind a request for a summary.
+fn plan_json(plan: &Plan) -> Value {
+    let (before, after) = (&plan.body[..plan.hole.start], &plan.body[plan.hole.end..]);
+    let fixed = |bytes: &[u8]| json!({ "bytes": bytes.len(), "sha256": Digest::of([bytes]).to_string() });
+    json!({
+        "purpose": NextPurpose::Answer.as_str(),
+        "before": fixed(before),
+        "hole": { "start": plan.hole.start, "bytes": plan.hole.len(), "tokens_min": 0, "tokens_max": plan.tokens_max },
+        "after": fixed(after),
+        "rows": plan.report.to_json()["rows"],
+    })
+}
+
+fn plan_text(plan: &Plan) -> String {
+    let mut text = format!("\n{}\n", request::plan_line(plan));
+    for group in groups(&plan.report.rows) {
+        let first = group.rows[0];
+        let is_hole = group.rows.iter().any(|row| row.start == plan.hole.start);
+        let (bytes, what) = if is_hole { ("?".to_owned(), " (not known yet)") } else { (number(group.bytes()), "") };
+        text += &format!("{bytes:>8}          {}{what}\n", first.part);
+    }
+    text
+}
+
+/// The report of a request that was sent.
+fn of_sent(sent: &mut Sent, args: &ContextArgs) -> Result<String, Failure> {
+    let name = sent.name();
+    let Rebuilt { number: _, of, entry, body, report, .. } = &mut sent.rebuilt;
+    let parsed: Value = serde_json::from_slice(body)
+        .map_err(|error| Failure::new(format!("Error: the request is not JSON: {error}")))?;
+    let model = parsed["model"].as_str().unwrap_or_default().to_owned();
+    let count_note = args.exact_tokens.then(|| count(report, body, &model)).flatten();
+    let purpose = serde_json::to_value(&entry.purpose).unwrap_or_default();
+    let purpose = match &purpose {
+        Value::Object(fields) => fields.keys().next().cloned().unwrap_or_default(),
+        value => value.as_str().unwrap_or_default().to_owned(),
+    };
+    if args.json {
+        let mut value = report.to_json();
+        value["model"] = model.into();
+        value["request"] =
+            json!({ "name": name, "purpose": purpose, "of": of, "turn": entry.turn, "sha256": entry.body });
+        if let Some(note) = count_note {
+            value["note"] = note.into();
+        }
+        certain::add_to(&mut value, &[]);
+        return Ok(format!("{value}\n"));
+    }
+    let first = Some(format!("{name} of {of}, as it was sent ({purpose}); SHA-256 {}", entry.body));
+    let head = Head { first, model, notes: count_note.into_iter().collect(), ..Head::default() };
+    Ok(table(&head, report, Paint::plain()))
 }
 
 /// Prints the report of the session's last request.
 pub fn print(session: &Session, as_json: bool, paint: Paint) -> Result<(), Failure> {
-    show(session, None, as_json, paint)
-}
-
-/// Prints the report; with the body of the request, tokens are counted in it.
-fn show(session: &Session, body: Option<&[u8]>, as_json: bool, paint: Paint) -> Result<(), Failure> {
-    let Some(mut report) = session.report() else {
+    let Some(report) = session.report() else {
         return Err(Failure::new("no request was made, so there is nothing to report"));
     };
-    let note = body.and_then(|body| count(&mut report, body, &session.facts().model.slug));
-    let note = note.as_deref();
     let sandbox = session.sandbox();
     let text = if as_json {
-        json(session, &report, &sandbox, note)
+        format!("{}\n", json(session, &report, &sandbox, None))
     } else {
-        table(session, &report, Some(&sandbox), note, paint)
+        table(&Head { sandbox: Some(sandbox), ..Head::of(session) }, &report, paint)
     };
     print::either(&text, Kind::of(as_json))
 }
@@ -79,7 +184,7 @@ fn count(report: &mut Report, body: &[u8], model: &str) -> Option<String> {
     }
 }
 
-fn json(session: &Session, report: &Report, sandbox: &SandboxReport, note: Option<&str>) -> String {
+fn json(session: &Session, report: &Report, sandbox: &SandboxReport, note: Option<&str>) -> Value {
     let mut value = report.to_json();
     value["model"] = session.facts().model.slug.as_str().into();
     value["pack"] = session.pack().name.as_str().into();
@@ -102,7 +207,27 @@ fn json(session: &Session, report: &Report, sandbox: &SandboxReport, note: Optio
     if let Some(note) = note {
         value["note"] = note.into();
     }
-    format!("{value}\n")
+    value
+}
+
+/// What a table says before its rows.
+#[derive(Debug, Default)]
+struct Head {
+    /// What comes first of all.
+    first: Option<String>,
+    model: String,
+    pack: Option<String>,
+    usage: UsageSplit,
+    sandbox: Option<SandboxReport>,
+    notes: Vec<String>,
+}
+
+impl Head {
+    /// What is known of a session.
+    fn of(session: &Session) -> Self {
+        let (model, pack) = (session.facts().model.slug.clone(), Some(session.pack().name.clone()));
+        Self { model, pack, usage: session.usage_split(), ..Self::default() }
+    }
 }
 
 /// Rows that belong together: one part of one item.
@@ -120,32 +245,25 @@ impl Group<'_> {
     }
 }
 
-fn table(
-    session: &Session,
-    report: &Report,
-    sandbox: Option<&SandboxReport>,
-    note: Option<&str>,
-    paint: Paint,
-) -> String {
+fn table(head: &Head, report: &Report, paint: Paint) -> String {
     let (bytes, tokens) = (number(report.bytes()), number(report.tokens()));
-    let model = &session.facts().model.slug;
-    let pack = &session.pack().name;
     let tokens = match &report.counted_by {
         encoding if report.is_counted() => format!("{tokens} tokens by {encoding}"),
         _ => format!("about {tokens} tokens"),
     };
-    let mut text = format!("request: {bytes} bytes, {tokens}; model {model}, pack {pack}\n");
+    let mut text = head.first.as_ref().map_or_else(String::new, |first| format!("{first}\n"));
+    let pack = head.pack.as_ref().map_or_else(String::new, |pack| format!(", pack {pack}"));
+    text += &format!("request: {bytes} bytes, {tokens}; model {}{pack}\n", head.model);
     if let Some(continuity) = &report.continuity {
         text += &continuity_line(continuity);
     }
-    let usage = session.usage_split();
-    if !usage.is_empty() {
-        text += &format!("spent: {}\n", usage_text(&usage));
+    if !head.usage.is_empty() {
+        text += &format!("spent: {}\n", usage_text(&head.usage));
     }
-    if let Some(sandbox) = sandbox {
+    if let Some(sandbox) = &head.sandbox {
         text += &format!("sandbox: {}: {}\n", sandbox.mode, sandbox.why);
     }
-    if let Some(note) = note {
+    for note in &head.notes {
         text += &format!("note: {note}\n");
     }
     text.push('\n');
@@ -361,7 +479,8 @@ mod tests {
         let body = session.request(&frame).body();
         let mut report = session.report().unwrap();
         let note = if exact { count(&mut report, &body, model) } else { None };
-        let text = table(&session, &report, None, note.as_deref(), Paint::plain());
+        let head = Head { notes: note.iter().cloned().collect(), ..Head::of(&session) };
+        let text = table(&head, &report, Paint::plain());
         let head = text.lines().next().unwrap().split_once(" bytes, ").unwrap().1;
         let kind = if head.starts_with("about ") { "estimated" } else { head.rsplit_once(" tokens ").unwrap().1 };
         let file = report.rows.iter().find(|row| row.origin.kind() == "file").unwrap();

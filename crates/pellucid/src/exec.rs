@@ -174,7 +174,7 @@ pub fn run_job(shared: &Shared, options: &ExecOptions, job: Job) -> Result<ExitC
     } else {
         Show::Human(Box::new(Human::new(paint, hide_reasoning, prompt, &session)))
     };
-    let (session, mut outcome) = run_operation(session, operation, &mut show)?;
+    let (session, mut outcome) = run_operation_with(session, operation, &mut show, options.strict_context)?;
     if let Some(failure) = session.file_failure() {
         style::line(&format!("warning: the session is not kept: {failure}"));
     }
@@ -245,6 +245,15 @@ pub fn opening(start: &Start, target: &Target, options: &ExecOptions, absent: Ab
             let file = start.existing(which)?;
             let upto = start::fork_place(&file, *at)?;
             Ok(Opening::Forked { file: Box::new(file), upto, session_id, keep })
+        }
+    }
+}
+
+/// Says warnings on standard error.
+pub fn tell_warnings(events: impl IntoIterator<Item = EventMessage>) {
+    for event in events {
+        if let EventMessage::Warning { message } = event {
+            style::line(&format!("warning: {message}"));
         }
     }
 }
@@ -360,14 +369,28 @@ impl Show {
 }
 
 /// Runs one operation that is a turn to its end and gives the session back.
-pub fn run_operation(
+pub fn run_operation(session: Session, operation: Operation, show: &mut Show) -> Result<(Session, Outcome), Failure> {
+    run_operation_with(session, operation, show, false)
+}
+
+/// The same; nothing is sent if the model has to see all of its context and an MCP server does not start.
+fn run_operation_with(
     mut session: Session,
     operation: Operation,
     show: &mut Show,
+    is_strict: bool,
 ) -> Result<(Session, Outcome), Failure> {
     runtime()?.block_on(async {
         let started = session.start_servers().await;
-        started.map_err(|error| Failure::new(format!("{error}")))?;
+        started.map_err(|error| Failure::new(error.to_string()))?;
+        if is_strict {
+            let failed = session.connect_servers().await;
+            let failed = failed.map_err(|error| Failure::new(error.to_string()))?;
+            if !failed.is_empty() {
+                session.end_servers().await;
+                return tell_omissions(&session, true).map(|()| (session, Outcome::default()));
+            }
+        }
         let (door, inside) = door::open(&session);
         let (family, nursery) = Family::new();
         session.crew().set_nursery(nursery);

@@ -47,6 +47,7 @@ mod print;
 mod prompt;
 mod prompts;
 mod replay;
+mod request;
 mod resume;
 mod sandbox;
 mod screen;

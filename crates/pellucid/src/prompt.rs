@@ -1,51 +1,91 @@
-//! `prompt`: the request that the next turn would send.
+//! `prompt`: the bytes of a request, of the next turn or of one that was sent.
 
 use std::process::ExitCode;
 
+use pellucid_agent::session::NextPurpose;
 use pellucid_agent::session::Session;
 use pellucid_engine::digest::Digest;
 use pellucid_engine::fragment::concat;
-use pellucid_protocol::event::EventMessage;
 use pellucid_protocol::provider::WireApi;
 use serde_json::Value;
 
 use crate::args::PromptArgs;
 use crate::args::PromptFormat;
 use crate::args::Shared;
-use crate::args::StoredArgs;
-use crate::args::TurnArgs;
 use crate::print;
+use crate::request;
+use crate::request::Coming;
+use crate::request::Refusal;
+use crate::request::Shown;
+use crate::request::certain;
 use crate::screen::Kind;
 use crate::start;
 use crate::start::Failure;
-use crate::start::Keep;
-use crate::start::Opening;
-use crate::start::Start;
-use crate::style;
 
 pub fn run(shared: &Shared, args: &PromptArgs) -> Result<ExitCode, Failure> {
-    let (session, body) = next_request(shared, &args.turn, &args.stored, args.input.clone())?;
+    match print_request(shared, args) {
+        Ok(()) => Ok(ExitCode::SUCCESS),
+        Err(refusal) => Ok(refusal.show()),
+    }
+}
+
+fn print_request(shared: &Shared, args: &PromptArgs) -> Result<(), Refusal> {
+    let shown = request::shown(shared, &args.turn, &args.request)?;
+    let body = match &shown {
+        Shown::Coming(coming) => &coming.next.body,
+        Shown::Sent(sent) => &sent.rebuilt.body,
+        Shown::Saved(_) => {
+            let why = "a saved report has the parts of a request and not its bytes; `context` shows them";
+            return Err(Refusal::unknown(why));
+        }
+    };
     let kind = Kind::of(!args.full && args.format != PromptFormat::Text);
-    let text = match args.format {
-        _ if args.full => full(&session, start::output_schema(args.turn.output_schema.as_deref())?.as_ref()),
-        PromptFormat::Body => body,
-        PromptFormat::Json => {
-            let mut text =
-                serde_json::to_vec_pretty(&parsed(&body)?).map_err(|error| Failure::new(error.to_string()))?;
+    let text = match (args.full, args.format, &shown) {
+        (true, _, Shown::Coming(coming)) => {
+            full(coming, start::output_schema(args.turn.output_schema.as_deref())?.as_ref())
+        }
+        (true, ..) => whole(body, ""),
+        (_, PromptFormat::Body, _) => body.clone(),
+        (_, PromptFormat::Json, _) => {
+            let mut text = serde_json::to_vec_pretty(&parsed(body)?)
+                .map_err(|error| Failure::new(format!("Error: the request cannot be printed: {error}")))?;
             text.push(b'\n');
             text
         }
-        PromptFormat::Text => readable(&parsed(&body)?).into_bytes(),
+        (_, PromptFormat::Text, Shown::Coming(coming)) => readable_coming(coming)?.into_bytes(),
+        (_, PromptFormat::Text, _) => readable(&parsed(body)?).into_bytes(),
     };
     match kind {
         Kind::Data => print::data(&text)?,
         Kind::People => print::out(&String::from_utf8_lossy(&text))?,
     }
-    Ok(ExitCode::SUCCESS)
+    if let Shown::Coming(coming) = &shown {
+        if kind == Kind::Data {
+            request::tell_first_line(coming);
+        }
+        certain::tell(&coming.reasons);
+    }
+    Ok(())
 }
 
-/// The instructions, then the body on every wire with its digest, the session's own wire first.
-fn full(session: &Session, schema: Option<&Value>) -> Vec<u8> {
+/// The instructions, then the body on every wire with its digest, the session's own wire first. A request for a summary
+/// has one body, and the one behind it is a plan.
+fn full(coming: &Coming, schema: Option<&Value>) -> Vec<u8> {
+    let Coming { session, next, .. } = coming;
+    if next.purpose != NextPurpose::Answer {
+        let mut text = format!("── {} ──\n", request::first_line(next).unwrap_or_default()).into_bytes();
+        text.extend(whole(&next.body, &format!("{}: ", session.wire_api())));
+        if let Some(plan) = &next.plan {
+            text.extend(format!("\n── {} ──\n", request::plan_line(plan)).into_bytes());
+            text.extend(&plan.body);
+            text.push(b'\n');
+        }
+        return text;
+    }
+    every_wire(session, schema)
+}
+
+fn every_wire(session: &Session, schema: Option<&Value>) -> Vec<u8> {
     let instructions = concat(session.instructions());
     let mut text = format!("── instructions: {} bytes ──\n{instructions}\n", instructions.len()).into_bytes();
     let own = session.wire_api();
@@ -61,49 +101,24 @@ fn full(session: &Session, schema: Option<&Value>) -> Vec<u8> {
     text
 }
 
-/// The session before its next turn, and the body that this turn would send first.
-pub fn next_request(
-    shared: &Shared,
-    turn: &TurnArgs,
-    stored: &StoredArgs,
-    input: Option<String>,
-) -> Result<(Session, Vec<u8>), Failure> {
-    let start = Start::new(shared, turn)?;
-    let opening = match stored.which() {
-        Some(which) => {
-            let file = start.existing(&which)?;
-            Opening::Resumed { file: Box::new(file), keep: Keep::Nothing }
-        }
-        None => {
-            let session_id = start::given_session_id(turn.session_id.as_deref())?;
-            Opening::New { session_id, keep: Keep::Nothing }
-        }
-    };
-    let mut session = start.session(opening)?;
-    session.tell_context();
-    tell_warnings(session.take_notices());
-    let schema = start::output_schema(turn.output_schema.as_deref())?;
-    let inputs = start::inputs(&turn.image, input);
-    let told = session.stand(&inputs).map_err(Failure::new)?;
-    session.begin_turn();
-    if !inputs.is_empty() {
-        tell_warnings(told.into_iter().chain(session.record_input(&inputs)));
-    }
-    session.record_skills();
-    let frame = session.frame(schema);
-    if let Some(note) = session.remember_offline(&frame) {
-        style::line(&format!("note: {note}; the request is shown as it would be without that"));
-    }
-    let body = session.request(&frame).body();
-    Ok((session, body))
+/// A body with its length and digest.
+fn whole(body: &[u8], before: &str) -> Vec<u8> {
+    let digest = Digest::of([body]);
+    let mut text = format!("── {before}{} bytes, SHA-256 {digest} ──\n", body.len()).into_bytes();
+    text.extend(body);
+    text.push(b'\n');
+    text
 }
 
-fn tell_warnings(events: impl IntoIterator<Item = EventMessage>) {
-    for event in events {
-        if let EventMessage::Warning { message } = event {
-            style::line(&format!("warning: {message}"));
-        }
+/// A request that would be sent, for people, with the plan of the one behind it.
+fn readable_coming(coming: &Coming) -> Result<String, Failure> {
+    let next = &coming.next;
+    let mut text = request::first_line(next).map_or_else(String::new, |line| format!("── {line} ──\n\n"));
+    text += &readable(&parsed(&next.body)?);
+    if let Some(plan) = &next.plan {
+        text += &format!("\n── {} ──\n\n{}", request::plan_line(plan), readable(&parsed(&plan.body)?));
     }
+    Ok(text)
 }
 
 fn parsed(body: &[u8]) -> Result<Value, Failure> {

@@ -17,7 +17,9 @@ pub use pellucid_agent::open::Keep;
 pub use pellucid_agent::open::Opening;
 use pellucid_agent::open::Plan;
 use pellucid_agent::open::SCRIPTED;
+use pellucid_agent::own_git;
 use pellucid_agent::restore::SetAside;
+use pellucid_agent::revision::ProjectAt;
 use pellucid_agent::rules;
 use pellucid_agent::session::Session;
 use pellucid_config::Config;
@@ -109,6 +111,7 @@ pub struct Start {
     tape: Option<Tape>,
     local: Option<LocalServer>,
     policy: Option<Policy>,
+    project_at: Option<Arc<ProjectAt>>,
 }
 
 impl Start {
@@ -168,7 +171,16 @@ impl Start {
             style::line(&format!("warning: {warning}"));
         }
         let script = script(turn)?;
-        Ok(Self { config, env: options.env.clone(), options, script, tape: None, local, policy: None })
+        Ok(Self {
+            config,
+            env: options.env.clone(),
+            options,
+            script,
+            tape: None,
+            local,
+            policy: None,
+            project_at: None,
+        })
     }
 
     /// Reads the rules about commands. What is wrong in them ends the program: a rule that forbids must not
@@ -219,6 +231,17 @@ impl Start {
         Ok(tape)
     }
 
+    /// Has a session that is only looked at see the project's files of a git revision. Gives the commit.
+    pub fn look_at(&mut self, revision: &str) -> Result<String, String> {
+        let (config, folders) = (&self.config, &self.config.folders);
+        let git = own_git::of(config, &self.env);
+        let names = &config.documents.fallback_filenames;
+        let at = ProjectAt::read(&git, &folders.home, &folders.cwd, revision, names)?;
+        let commit = at.commit().to_owned();
+        self.project_at = Some(Arc::new(at));
+        Ok(commit)
+    }
+
     /// Opens a session.
     pub fn session(mut self, opening: Opening) -> Result<Session, Failure> {
         let policy = self.read_rules()?.clone();
@@ -231,7 +254,7 @@ impl Start {
         for why in &policy.unusable {
             style::line(&format!("warning: {why}; {UNUSABLE_RULES}"));
         }
-        let Self { config, env, options, script, tape, local: _, policy: _ } = self;
+        let Self { config, env, options, script, tape, local: _, policy: _, project_at } = self;
         let pack = pack::selected(&config)?;
         let mut asked = match script {
             Some(script) => Asked::scripted(script),
@@ -259,6 +282,7 @@ impl Start {
             raw_items: RawItems::Hidden,
             crew: Crew::new(options),
             catalogue: None,
+            project_at,
         };
         let session = open::open(plan, opening).map_err(|error| Failure::new(format!("{error}")))?;
         if let Some(path) = path {

@@ -34,6 +34,7 @@ use pellucid_engine::memory::rate_limiter::AfterFailure;
 use pellucid_engine::memory::rate_limiter::End;
 use pellucid_engine::memory::rate_limiter::Options;
 use pellucid_engine::memory::rate_limiter::RateLimiter;
+use pellucid_engine::report::Report;
 use pellucid_engine::request::Frame;
 use pellucid_engine::request::Request;
 use pellucid_engine::transcript::Draft;
@@ -127,6 +128,19 @@ pub(crate) struct Asked {
     pub reply: Option<entry::Reply>,
 }
 
+impl Asked {
+    /// What it was made of.
+    pub(crate) fn report(&self, ids: ItemIds) -> Report {
+        let mut transcript = Transcript::new(ids, UNCUT);
+        let origin = Origin::Provided { place: MEMORY.into() };
+        for (item, spans) in self.items.iter().flatten() {
+            transcript.record_with(item, spans, &origin);
+        }
+        self.frame.request(&mut transcript);
+        Report::new(&self.frame, transcript.rendered(), self.frame.omissions().to_vec(), Vec::new())
+    }
+}
+
 /// The requests that were sent for a memory and are not written down yet.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct AskedList(Arc<Mutex<Vec<Asked>>>);
@@ -170,21 +184,36 @@ pub(crate) async fn remember(job: Job, asker: Asker) -> Remembered {
     Remembered { failure: asker.failure.0.get().copied(), ..ended(&job, result, v3, vectors) }
 }
 
+/// What a strategy comes to without asking anybody.
+#[derive(Debug)]
+pub(crate) enum Offline {
+    /// Its end.
+    Done(Box<Remembered>),
+    /// A summary of these messages is asked for first.
+    AsksForSummary(Vec<Message>),
+    /// Vectors of these texts are asked for first.
+    AsksForVectors(Vec<String>),
+}
+
 /// Runs a strategy as far as it comes without asking anybody.
-pub(crate) fn remember_now(job: &Job) -> Remembered {
+pub(crate) fn remember_offline(job: &Job) -> Offline {
     let mut given: Vec<Answer> = Vec::new();
     let mut v3 = V3Data::default();
     let result = loop {
         match job.run(&given, &mut v3) {
             Ok(done) => break Ok(done),
             Err(Stop::Fails(failure)) => break Err(failure),
-            Err(Stop::Asks(question)) => match without_a_model(&question, &job.layout) {
-                Some(answer) => given.push(answer),
-                None => break Err(Failure::new("a_model_has_to_be_asked_first", Vec::new(), 0.0)),
+            Err(Stop::Asks(question)) => match (without_a_model(&question, &job.layout), question) {
+                (Some(answer), _) => given.push(answer),
+                (None, Question::Summaries(requests)) => match requests.into_iter().next() {
+                    Some(first) => return Offline::AsksForSummary(first),
+                    None => given.push(Answer::Summaries(Vec::new())),
+                },
+                (None, Question::Vectors { texts, .. }) => return Offline::AsksForVectors(texts),
             },
         }
     };
-    ended(job, result, v3, Known::new())
+    Offline::Done(Box::new(ended(job, result, v3, Known::new())))
 }
 
 fn ended(job: &Job, result: Result<Done, Failure>, v3: V3Data, vectors: Known) -> Remembered {
@@ -227,9 +256,17 @@ impl Asker {
         limited(per_minute, at_once, requests.len(), |task| self.summary(&requests[task])).await
     }
 
+    /// The first request for vectors of these texts, with what it is made of.
+    pub(crate) fn reported_vectors(&self, texts: &[String], layout: &MemoryLayout) -> (Request, Report) {
+        let frame = vectors_frame(vector_model(layout), &texts[..texts.len().min(VECTORS_MAX)]);
+        let mut none = Transcript::new(self.ids, UNCUT);
+        let request = frame.request(&mut none);
+        (request, Report::new(&frame, none.rendered(), Vec::new(), Vec::new()))
+    }
+
     /// Asks for vectors, a batch after the other and as fast as the settings allow.
     async fn vectors(&self, texts: &[String], job: &Job) -> Result<Vec<Vec<f32>>, String> {
-        let name = job.layout.vector_model.as_deref().unwrap_or(MemoryLayout::VECTOR_MODEL);
+        let name = vector_model(&job.layout);
         let batches: Vec<&[String]> = texts.chunks(VECTORS_MAX).collect();
         let per_minute = job.preset.embedding_requests_per_minute;
         let at_once = job.preset.embedding_max_concurrent;
@@ -250,16 +287,7 @@ impl Asker {
 
     /// A request for one summary, to be awaited.
     fn summary(&self, messages: &[Message]) -> impl Future<Output = Result<String, String>> + Send + 'static {
-        let mut transcript = Transcript::new(self.ids, UNCUT);
-        for message in messages {
-            let (part, role) = match message.role {
-                Role::User | Role::Function => ("memory_source", "user"),
-                Role::System => ("memory_prompt", "developer"),
-                Role::Assistant => ("memory_source", "assistant"),
-            };
-            let text = vec![Fragment::provided(MEMORY, message.content.as_str())];
-            transcript.record_draft(&Draft::text(part, role, text));
-        }
+        let mut transcript = self.transcript(messages);
         let request = self.frame.request(&mut transcript);
         let ticket = self.least.admit(&self.model, &request.segments);
         let noted = self.asked.clone().filter(|_| ticket.is_ok()).map(|asked| {
@@ -289,12 +317,33 @@ impl Asker {
         }
     }
 
+    /// The request for one summary, with what it is made of.
+    pub(crate) fn reported(&self, messages: &[Message]) -> (Request, Report) {
+        let mut transcript = self.transcript(messages);
+        let request = self.frame.request(&mut transcript);
+        let omissions = self.frame.omissions().to_vec();
+        (request, Report::new(&self.frame, transcript.rendered(), omissions, Vec::new()))
+    }
+
+    /// The messages of a request for one summary.
+    fn transcript(&self, messages: &[Message]) -> Transcript {
+        let mut transcript = Transcript::new(self.ids, UNCUT);
+        for message in messages {
+            let (part, role) = match message.role {
+                Role::User | Role::Function => ("memory_source", "user"),
+                Role::System => ("memory_prompt", "developer"),
+                Role::Assistant => ("memory_source", "assistant"),
+            };
+            let text = vec![Fragment::provided(MEMORY, message.content.as_str())];
+            transcript.record_draft(&Draft::text(part, role, text));
+        }
+        transcript
+    }
+
     /// Notes that vectors are asked for.
     fn note_vectors(&self, model: &str, texts: &[String]) {
         if let Some(asked) = &self.asked {
-            let mut body = Encoder::new(&"memory_vectors".into());
-            body.raw(&Model::vectors_body(model, texts), &Origin::Provided { place: MEMORY.into() });
-            let frame = Frame::recorded(View::default(), body.finish(), Encoded::default());
+            let frame = vectors_frame(model, texts);
             let request = frame.request(&mut Transcript::new(self.ids, UNCUT));
             let account = account(&request, 0);
             asked.push(Asked {
@@ -307,6 +356,17 @@ impl Asker {
             });
         }
     }
+}
+
+fn vector_model(layout: &MemoryLayout) -> &str {
+    layout.vector_model.as_deref().unwrap_or(MemoryLayout::VECTOR_MODEL)
+}
+
+/// A request for vectors, which is a frame without items.
+fn vectors_frame(model: &str, texts: &[String]) -> Frame {
+    let mut body = Encoder::new(&"memory_vectors".into());
+    body.raw(&Model::vectors_body(model, texts), &Origin::Provided { place: MEMORY.into() });
+    Frame::recorded(View::default(), body.finish(), Encoded::default())
 }
 
 fn account(request: &Request, n_items: usize) -> Account {

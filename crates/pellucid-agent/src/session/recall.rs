@@ -2,6 +2,8 @@
 
 use pellucid_engine::encode::Span;
 
+use pellucid_protocol::event::ContextReport;
+
 use super::*;
 
 impl Session {
@@ -32,14 +34,22 @@ impl Session {
         }
         let frame = Frame::for_summary(&self.setup.pack, &facts, &[], &self.setup.wire(None));
         let least = Least::new(self.setup.provider.wire_api, &facts.model.slug);
-        let asked = self.log.is_recording().then(|| self.memory_asked.clone());
+        let is_told = self.log.is_recording() || self.setup.context_events;
+        let asked = is_told.then(|| self.memory_asked.clone());
         let (model, ids) = (self.setup.model.clone(), ids(&self.setup.provider));
         Asker { model, headers, frame, ids, least, failure: FirstFailure::default(), turn: turn.clone(), asked }
     }
 
-    /// Writes down what was asked for the memory.
+    /// Writes down what was asked for the memory, and tells faces that want to know what each request was made of.
     pub(super) fn log_memory_requests(&mut self) {
         for asked in self.memory_asked.take() {
+            if self.setup.context_events {
+                let purpose =
+                    if asked.items.is_some() { NextPurpose::MemorySummary } else { NextPurpose::MemoryVectors };
+                let purpose = Some(purpose.as_str().to_owned());
+                let report = ContextReport { purpose, ..asked.report(ids(&self.setup.provider)).by_part() };
+                self.told.push(EventMessage::ContextReport(report));
+            }
             if let Some((sent, at)) = self.log.sent().filter(|(sent, _)| sent.is_open()) {
                 let purpose = asked.items.map_or(Purpose::Vectors, |items| {
                     let spans: Vec<&[Span]> = items.iter().map(|(_, spans)| &**spans).collect();
@@ -82,13 +92,6 @@ impl Session {
             sent.shown(at, &before, &after);
         }
         Ok(if self.setup.context_events { batch_events(&done) } else { Vec::new() })
-    }
-
-    /// Makes the next request fit without asking anybody. Gives why it may look different.
-    pub fn remember_offline(&mut self, frame: &Frame) -> Option<String> {
-        let job = self.memory_job(frame, true)?;
-        let remembered = memory::remember_now(&job);
-        self.remembered(remembered).err()
     }
 }
 

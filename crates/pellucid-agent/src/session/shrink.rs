@@ -5,11 +5,20 @@ use pellucid_engine::compaction::Region;
 use pellucid_engine::compaction::local_summary;
 use pellucid_engine::loss::Loss;
 use pellucid_engine::pack::CompactionRules;
+use pellucid_protocol::event::ContextReport;
 use pellucid_protocol::settings::SummaryInput;
 use pellucid_protocol::settings::SummaryRequests;
 use serde_json::json;
 
 use super::*;
+
+/// A request for a summary.
+#[derive(Debug)]
+pub(crate) struct SummaryRequest {
+    pub frame: Frame,
+    pub request: Request,
+    pub report: Report,
+}
 
 impl Session {
     /// How the history is made shorter: as a person sets it, else as the pack says.
@@ -231,6 +240,35 @@ impl Session {
             }
             self.log_origins();
         }
+    }
+
+    /// The request for a summary, with what surrounds its items and what it is made of. Absent if there is nothing that
+    /// could be summarised.
+    pub(crate) fn summary_request(&self, compaction: &Compaction, facts: &Facts) -> Option<SummaryRequest> {
+        let by = self.summarised_by();
+        let frame = match by {
+            SummarisedBy::Model => self.summary_frame(facts),
+            SummarisedBy::Provider if compaction.n_items() == 0 => return None,
+            SummarisedBy::Provider => self.provider_summary_frame(facts),
+        };
+        let (request, report) = compaction.reported(by, &frame);
+        Some(SummaryRequest { frame, request, report })
+    }
+
+    /// What faces that ask for it are told of a request for a summary.
+    pub(crate) fn summary_event(&self, report: &Report) -> Option<EventMessage> {
+        let purpose = match self.summarised_by() {
+            SummarisedBy::Model => "summary",
+            SummarisedBy::Provider => "provider_summary",
+        };
+        let report = ContextReport { purpose: Some(purpose.to_owned()), ..report.by_part() };
+        self.setup.context_events.then_some(EventMessage::ContextReport(report))
+    }
+
+    /// Whether the bytes of a request for a summary, or when it is made, depend on the tools that are offered.
+    pub(crate) fn summary_needs_tools(&self) -> bool {
+        self.setup.provider.wire_api == WireApi::Messages
+            || self.setup.pack.layout.compaction.strategy == Strategy::Window
     }
 
     /// Writes down that a summary is asked for.

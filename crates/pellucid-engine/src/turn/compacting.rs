@@ -16,6 +16,7 @@ use pellucid_protocol::reply::ReplyErrorKind;
 use pellucid_protocol::reply::ReplyEvent;
 use pellucid_protocol::settings::SummaryFallback;
 
+use super::Due;
 use super::Next;
 use super::Pending;
 use super::Rebuilt;
@@ -50,11 +51,13 @@ impl Turn {
             && let Some(takeover) = self.settings.takeover.take()
             && total > takeover.limit
         {
+            self.due = Some(Due { tokens: total, compacts_at: takeover.limit.saturating_add(1) });
             return self.compact_with(Summariser::Previous, takeover.previous_window, Next::MeasureAgain);
         }
-        if self.settings.compaction_limit.is_none_or(|limit| total < limit) {
+        let Some(limit) = self.settings.compaction_limit.filter(|limit| total >= *limit) else {
             return self.go_on(next);
-        }
+        };
+        self.due = Some(Due { tokens: total, compacts_at: limit });
         match self.futile.as_slice() {
             // One summary that does not help may be bad luck, two are none.
             [_, Rebuilt { tokens_before: before, tokens_after: after, .. }, ..] => {
@@ -69,7 +72,10 @@ impl Turn {
     fn measured_whole(&mut self, tokens: usize, next: Next) -> Vec<Wish> {
         let total = i64::try_from(tokens).unwrap_or(i64::MAX);
         match self.settings.compaction_limit {
-            Some(limit) if total >= limit && next == Next::Input => self.start_compaction(Next::MeasureAgain),
+            Some(limit) if total >= limit && next == Next::Input => {
+                self.due = Some(Due { tokens: total, compacts_at: limit });
+                self.start_compaction(Next::MeasureAgain)
+            }
             _ => self.go_on(next),
         }
     }

@@ -12,10 +12,13 @@ use pellucid_engine::fragment::Fragment;
 use pellucid_engine::fragment::Origin;
 use pellucid_engine::request::Frame;
 use pellucid_engine::request::WireSettings;
+use pellucid_engine::transcript::Draft;
 use pellucid_engine::transcript::ItemIds;
 use pellucid_engine::transcript::Transcript;
 use pellucid_engine::transcript::View;
+use pellucid_engine::turn::SummarisedBy;
 use pellucid_protocol::item::Item;
+use pellucid_protocol::provider::WireApi;
 use pellucid_protocol::settings::SummaryInput;
 use serde_json::Value;
 
@@ -282,4 +285,58 @@ fn a_summary_by_rule_is_the_same_for_the_same_history() {
     {
         assert!(summary.contains(expected), "{expected:?} in {summary}");
     }
+}
+
+/// Where the bytes of a request for a summary come from, for each wire.
+#[track_caller]
+fn check_origins(by: SummarisedBy, expected: &Expect) {
+    let mut history = Transcript::new(ItemIds::Hidden, crate::transcripts::POLICY);
+    let rules = vec![Fragment::layout("<rules>"), Fragment::provided("a place", "Tabs.")];
+    history.record_draft(&Draft::text("user_instructions", "user", rules));
+    history.record(&Item::text("user", "go"), &Origin::User);
+    history.record(&Item::text("assistant", "gone"), &Origin::Model);
+    // What was shown already has its bytes elsewhere.
+    history.settle(View::default());
+    let compaction = Compaction::new(&history, pack(), None);
+    history.record(&Item::text("assistant", "what came since"), &Origin::Model);
+    let mut lines = String::new();
+    for &wire in WireApi::ALL {
+        let settings = WireSettings { wire, ..WireSettings::new(session_id()) };
+        let frame = match by {
+            SummarisedBy::Model => Frame::for_summary(pack(), &facts(), &[], &settings),
+            SummarisedBy::Provider => Compaction::frame_for_provider(&facts(), &[]),
+        };
+        let (request, report) = compaction.reported(by, &frame);
+        assert_eq!(report.bytes(), request.len());
+        let plain = match by {
+            SummarisedBy::Model => compaction.request(&frame),
+            SummarisedBy::Provider => compaction.request_without_prompt(&frame),
+        };
+        assert_eq!(request.body(), plain.body(), "where bytes come from does not change them");
+        let items = report.rows.iter().filter(|row| row.item.is_some() && row.origin != Origin::Wire);
+        let mut origins: Vec<String> = items.map(|row| format!("{} from {}", row.part, row.origin.kind())).collect();
+        origins.dedup();
+        lines += &format!("{wire}: {}\n", origins.join(", "));
+    }
+    expected.assert_eq(&lines);
+}
+
+#[test]
+fn a_request_for_a_summary_knows_where_its_bytes_come_from() {
+    check_origins(
+        SummarisedBy::Model,
+        &expect![[r#"
+            responses: user_instructions from layout, user_instructions from provided, user from user, model from model, compact_prompt from pack
+            chat: user_instructions from layout, user_instructions from provided, user from user, model from model, compact_prompt from pack
+            messages: user_instructions from layout, user_instructions from provided, user from user, model from model, compact_prompt from pack
+        "#]],
+    );
+    check_origins(
+        SummarisedBy::Provider,
+        &expect![[r#"
+            responses: user_instructions from layout, user_instructions from provided, user from user, model from model
+            chat: user_instructions from layout, user_instructions from provided, user from user, model from model
+            messages: user_instructions from layout, user_instructions from provided, user from user, model from model
+        "#]],
+    );
 }

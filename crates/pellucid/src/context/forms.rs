@@ -18,20 +18,21 @@ use serde_json::json;
 
 use super::number;
 use crate::args::ContextForm;
+use crate::request::Coming;
 use crate::start::Failure;
 
 /// How wide the longest bar is.
 const BAR_WIDTH: usize = 40;
 
-/// The report of the session's last request, which has this body, in a form.
-pub fn shown(form: ContextForm, session: &Session, body: &[u8]) -> Result<String, Failure> {
-    let report = || session.report().ok_or_else(|| Failure::new("no request was made"));
+/// The report of a request that would be sent, in a form.
+pub fn shown(form: ContextForm, coming: &Coming) -> Result<String, Failure> {
+    let Coming { session, next, .. } = coming;
     match form {
-        ContextForm::Map => Ok(map(&report()?)),
-        ContextForm::Injections => Ok(injections(session, &report()?)),
-        ContextForm::List => assistant(Form::List, session, body),
-        ContextForm::Detail => assistant(Form::Detail, session, body),
-        ContextForm::Json => assistant(Form::Json, session, body),
+        ContextForm::Map => Ok(map(&next.report)),
+        ContextForm::Injections => Ok(injections(session, &next.report)),
+        ContextForm::List => assistant(Form::List, session, &next.body),
+        ContextForm::Detail => assistant(Form::Detail, session, &next.body),
+        ContextForm::Json => assistant(Form::Json, session, &next.body),
     }
 }
 
@@ -74,7 +75,7 @@ fn tools(body: &[u8]) -> Vec<ToolFacts> {
 
 /// The parts of a request, the largest first, each with a bar of its size. The instructions are
 /// shown by what they come from, since that may be many files.
-fn map(report: &Report) -> String {
+pub fn map(report: &Report) -> String {
     let mut parts: Vec<(String, usize)> = Vec::new();
     for row in &report.rows {
         let name = match (row.part.as_ref(), row.origin.detail()) {

@@ -89,7 +89,8 @@ fn names_that_do_not_exist_are_named() {
 fn an_unknown_key_only_warns() {
     let world = World::new("//- work/x\n");
     world.files.write("home/config.toml", "modle = \"x\"\n");
-    let ran = world.run(&["prompt", "hi"]);
+    let id = "019a0000-0000-7000-8000-000000000001";
+    let ran = world.run(&["prompt", "--session-id", id, "hi"]);
     assert_eq!(ran.status, 0);
     expect![[r#"
         warning: unknown key `modle` in ROOT/home/config.toml:1 (did you mean `model`?)

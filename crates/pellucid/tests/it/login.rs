@@ -190,7 +190,8 @@ fn a_turn_with_a_login_that_is_not_allowed_ends_before_it_begins() {
 fn a_stored_account_that_cannot_be_used_is_told() {
     let world = World::new("");
     world.files.write("home/auth.json", r#"{"auth_mode":"chatgpt","OPENAI_API_KEY":null}"#);
-    let ran = world.run(&["prompt", "--format", "text", "hi"]);
+    let id = "019a0000-0000-7000-8000-000000000001";
+    let ran = world.run(&["prompt", "--format", "text", "--session-id", id, "hi"]);
     expect![[r#"
         warning: the stored login is a ChatGPT account's, which Pellucid does not send; give it an API key with `pellucid login --with-api-key` or CODEX_API_KEY
     "#]].assert_eq(&ran.stderr);

@@ -24,12 +24,14 @@ mod pausing;
 mod provider_failures;
 mod recordings;
 mod reference;
+mod request_names;
 mod requests;
 mod risuai;
 mod sandbox;
 #[cfg(unix)]
 mod secrets;
 mod sessions;
+mod shown;
 mod store;
 mod trust;
 #[cfg(unix)]

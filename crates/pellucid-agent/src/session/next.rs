@@ -1,0 +1,317 @@
+//! What a turn would send first, without sending it.
+//!
+//! The turn is run as the driver runs it, by the same value and with the same figures, up to its first request. If the
+//! history has to be made shorter first, that is the request for the summary. The request behind it is then a plan: all
+//! of it is known but the summary.
+
+use std::ops::Range;
+
+use pellucid_engine::transcript::ReasoningCounted;
+use pellucid_engine::turn::Due;
+use pellucid_engine::turn::Fact;
+use pellucid_engine::turn::FirstRetry;
+use pellucid_engine::turn::Turn;
+use pellucid_engine::turn::TurnSettings;
+use pellucid_engine::turn::Wish;
+
+use super::*;
+use crate::drive::input_text;
+use crate::memory::Offline;
+
+/// What stands for a summary that is not known yet.
+const UNKNOWN: &str = "(the summary, which is not known yet)";
+
+/// What a turn would send first.
+#[derive(Debug)]
+pub struct Next {
+    /// What it asks for.
+    pub purpose: NextPurpose,
+    /// Its bytes.
+    pub body: Vec<u8>,
+    /// What it is made of.
+    pub report: Report,
+    /// Why the history is made shorter first, if it is.
+    pub due: Option<Due>,
+    /// What would be sent behind it, if it is not known whole.
+    pub plan: Option<Plan>,
+    /// Why it cannot be promised that these bytes are sent.
+    pub reasons: Vec<String>,
+    /// What a person should hear.
+    pub warnings: Vec<String>,
+}
+
+/// What a request asks for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum NextPurpose {
+    /// An answer.
+    Answer,
+    /// A summary of the history, from the model.
+    Summary,
+    /// A summary of the history, from the provider's own endpoint.
+    ProviderSummary,
+    /// A summary for the memory of the session.
+    MemorySummary,
+    /// Vectors for the memory of the session.
+    MemoryVectors,
+}
+
+impl NextPurpose {
+    /// The purpose in a word.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Answer => "answer",
+            Self::Summary => "summary",
+            Self::ProviderSummary => "provider_summary",
+            Self::MemorySummary => "memory_summary",
+            Self::MemoryVectors => "vectors",
+        }
+    }
+}
+
+/// A request with a part that is not known yet.
+#[derive(Debug)]
+pub struct Plan {
+    /// Its bytes, with words of ours where the hole is.
+    pub body: Vec<u8>,
+    /// What it is made of.
+    pub report: Report,
+    /// Which bytes of it are not known.
+    pub hole: Range<usize>,
+    /// How many tokens the hole has at most, where that is known.
+    pub tokens_max: Option<i64>,
+}
+
+/// What running a turn came to.
+enum Reached {
+    /// It asks for an answer.
+    Answer,
+    /// It asks for a summary first.
+    Summary(Box<Summarising>),
+    /// It ends, for this reason.
+    End(String),
+}
+
+/// A summary that would be asked for.
+struct Summarising {
+    compaction: Compaction,
+    facts: Facts,
+    asked: SummaryRequest,
+}
+
+/// A turn that is run without a model being asked.
+struct Rehearsal<'a> {
+    session: &'a mut Session,
+    turn: Turn,
+    inputs: &'a [UserInput],
+    warnings: Vec<String>,
+}
+
+impl Session {
+    /// What a turn has to know from the start.
+    pub(crate) fn turn_settings(&self, turn_id: &TurnId) -> TurnSettings {
+        let facts = &self.setup.gathered.facts;
+        TurnSettings {
+            session_id: self.setup.session_id.clone(),
+            turn_id: turn_id.clone(),
+            model: facts.model.slug.clone(),
+            window: facts.model.effective_window(),
+            mode: facts.collaboration_mode.mode,
+            stream_retries_max: self.setup.provider.stream_retries(),
+            compaction_limit: self.compaction_limit().filter(|_| !self.has_memory()),
+            summarised_by: self.summarised_by(),
+            takeover: self.takeover().filter(|_| !self.has_memory()),
+            compaction: self.compaction_rules(),
+            first_retry: if self.socket_version().is_some() { FirstRetry::Silent } else { FirstRetry::Told },
+        }
+    }
+
+    /// How many tokens the server's last figure does not know, when the person says this next.
+    pub(crate) fn measure(&self, input: &str, reasoning: ReasoningCounted) -> usize {
+        match self.fit(Some(input)) {
+            Some(fit) => usize::try_from(fit.estimate(&self.transcript)).unwrap_or(usize::MAX),
+            None => self.transcript.tokens_unreported(reasoning),
+        }
+    }
+
+    /// What a turn with these inputs would send first. Nothing is sent or asked, and what the session is like afterwards
+    /// is of no use but for reports.
+    ///
+    /// # Errors
+    /// Why nothing would be sent.
+    pub fn next_request(&mut self, inputs: &[UserInput], output_schema: Option<Value>) -> Result<Next, String> {
+        let told = self.stand(inputs)?;
+        self.begin_turn();
+        let told = told.into_iter().chain(self.take_told()).collect();
+        let settings = self.turn_settings(&TurnId::new(""));
+        let turn = Turn::new(settings, self.meter.clone(), &self.setup.pack);
+        let mut rehearsal = Rehearsal { session: self, turn, inputs, warnings: warnings(told) };
+        let first = rehearsal.turn.begin(inputs);
+        let reached = rehearsal.run(first);
+        let (due, warnings) = (rehearsal.turn.due(), std::mem::take(&mut rehearsal.warnings));
+        let next = match reached {
+            Reached::Answer => self.next_answer(output_schema)?,
+            Reached::End(why) => return Err(why),
+            Reached::Summary(summarising) => {
+                let Rehearsal { turn, .. } = rehearsal;
+                self.next_summary(*summarising, turn, inputs, output_schema)
+            }
+        };
+        let due = due.filter(|_| next.purpose != NextPurpose::Answer);
+        Ok(Next { due, warnings: warnings.into_iter().chain(next.warnings).collect(), ..next })
+    }
+
+    /// The request for an answer, after what has to be remembered for it.
+    fn next_answer(&mut self, output_schema: Option<Value>) -> Result<Next, String> {
+        self.record_joining_documents();
+        let frame = self.frame(output_schema);
+        let mut reasons = Vec::new();
+        if let Some(job) = self.memory_job(&frame, true) {
+            match memory::remember_offline(&job) {
+                Offline::Done(remembered) => {
+                    if let Err(why) = self.remembered(*remembered) {
+                        reasons.push(format!("nothing would be sent ({why}); this is the request without the memory"));
+                    }
+                }
+                Offline::AsksForSummary(messages) => {
+                    let (request, report) = self.memory_asker(Vec::new(), &TurnId::new("")).reported(&messages);
+                    return Ok(Next::new(NextPurpose::MemorySummary, &request, report));
+                }
+                Offline::AsksForVectors(texts) => {
+                    let asker = self.memory_asker(Vec::new(), &TurnId::new(""));
+                    let (request, report) = asker.reported_vectors(&texts, &job.layout);
+                    return Ok(Next::new(NextPurpose::MemoryVectors, &request, report));
+                }
+            }
+        }
+        let request = self.request(&frame);
+        let report = self.report().ok_or("no request was made")?;
+        Ok(Next { reasons, ..Next::new(NextPurpose::Answer, &request, report) })
+    }
+
+    /// The request for a summary, and the plan of the one behind it.
+    fn next_summary(
+        &mut self,
+        summarising: Summarising,
+        mut turn: Turn,
+        inputs: &[UserInput],
+        output_schema: Option<Value>,
+    ) -> Next {
+        let Summarising { compaction, facts, asked } = summarising;
+        let tokens_max = self.summary_tokens_max(&facts);
+        let (purpose, rebuilt) = match self.summarised_by() {
+            SummarisedBy::Model => {
+                self.note(&Item::text("assistant", UNKNOWN), &Origin::Model);
+                (NextPurpose::Summary, self.rebuild(compaction, &facts))
+            }
+            SummarisedBy::Provider => {
+                let sealed = Item::Compaction { encrypted_content: UNKNOWN.to_owned() };
+                (NextPurpose::ProviderSummary, self.replace(compaction, vec![sealed], &facts))
+            }
+        };
+        let wishes = turn.step(Fact::Rebuilt(rebuilt));
+        let mut rehearsal = Rehearsal { session: self, turn, inputs, warnings: Vec::new() };
+        let reached = rehearsal.run(wishes);
+        let warnings = rehearsal.warnings;
+        let plan = match reached {
+            Reached::Answer => self.next_answer(output_schema).ok().and_then(|next| Plan::of(next, tokens_max)),
+            Reached::Summary(_) | Reached::End(_) => None,
+        };
+        let SummaryRequest { request, mut report, .. } = asked;
+        report.omissions.splice(0..0, self.omissions.iter().cloned());
+        Next { plan, warnings, ..Next::new(purpose, &request, report) }
+    }
+
+    /// How many tokens a summary has at most.
+    fn summary_tokens_max(&self, facts: &Facts) -> Option<i64> {
+        let layout = self.setup.pack.layout.compaction;
+        let of_layout = (layout.strategy == Strategy::Window).then(|| output_tokens(layout.summary_max_output_tokens));
+        let of_provider = self.setup.wire(None).output_tokens_max.and_then(|max| i64::try_from(max).ok());
+        of_layout.or(of_provider).or_else(|| facts.model.effective_window())
+    }
+}
+
+impl Rehearsal<'_> {
+    /// Does what the turn wishes, as far as no model has to be asked.
+    fn run(&mut self, first: Vec<Wish>) -> Reached {
+        let mut wishes: std::collections::VecDeque<Wish> = first.into();
+        let mut failure = None;
+        while let Some(wish) = wishes.pop_front() {
+            let fact = match wish {
+                Wish::AskModel => return Reached::Answer,
+                Wish::Finish => return Reached::End(failure.unwrap_or_else(|| "the turn would end".to_owned())),
+                Wish::Emit(EventMessage::Error { message, .. }) => {
+                    failure.get_or_insert(message);
+                    None
+                }
+                Wish::Measure(reasoning) => {
+                    let unreported = self.session.measure(&input_text(self.inputs), reasoning);
+                    Some(Fact::Measured { unreported })
+                }
+                Wish::StartCompaction(summariser) => {
+                    let compaction = self.session.compaction(Some(&input_text(self.inputs)));
+                    let facts = self.session.summary_facts(summariser);
+                    if let Some(error) = compaction.failure() {
+                        Some(Fact::WindowExceeded(error.clone()))
+                    } else if !compaction.has_question() {
+                        Some(Fact::Rebuilt(self.session.rebuild(compaction, &facts)))
+                    } else if let Some(asked) = self.session.summary_request(&compaction, &facts) {
+                        return Reached::Summary(Box::new(Summarising { compaction, facts, asked }));
+                    } else {
+                        // A provider is not asked to summarise nothing.
+                        Some(Fact::Rebuilt(self.session.replace(compaction, Vec::new(), &facts)))
+                    }
+                }
+                wish => {
+                    self.record(wish);
+                    None
+                }
+            };
+            if let Some(fact) = fact {
+                wishes.extend(self.turn.step(fact));
+            }
+        }
+        Reached::End("the turn would wait for something".to_owned())
+    }
+
+    /// Records what the turn wants recorded. Nothing else matters before the first request.
+    fn record(&mut self, wish: Wish) {
+        match wish {
+            Wish::RecordInput(inputs) if !inputs.is_empty() => {
+                let told = self.session.record_input(&inputs);
+                self.warnings.extend(warnings(told));
+                let told = self.session.take_told();
+                self.warnings.extend(warnings(told));
+            }
+            Wish::RecordSkills => self.session.record_skills(),
+            Wish::RecordDraft(draft) => self.session.record_draft(&draft),
+            Wish::Record(item, origin) => self.session.record(&item, &origin),
+            _ => {}
+        }
+    }
+}
+
+impl Next {
+    fn new(purpose: NextPurpose, request: &Request, report: Report) -> Self {
+        let (body, due, plan) = (request.body(), None, None);
+        Self { purpose, body, report, due, plan, reasons: Vec::new(), warnings: Vec::new() }
+    }
+}
+
+impl Plan {
+    /// A request that has our words where the summary will be.
+    fn of(next: Next, tokens_max: Option<i64>) -> Option<Self> {
+        let Next { body, report, .. } = next;
+        let at = body.windows(UNKNOWN.len()).position(|window| window == UNKNOWN.as_bytes())?;
+        let row = report.row_at(at)?;
+        let hole = row.start..row.start + row.bytes;
+        Some(Self { body, report, hole, tokens_max })
+    }
+}
+
+fn warnings(events: Vec<EventMessage>) -> Vec<String> {
+    let text = |event| match event {
+        EventMessage::Warning { message } => Some(message),
+        _ => None,
+    };
+    events.into_iter().filter_map(text).collect()
+}

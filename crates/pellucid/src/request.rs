@@ -1,0 +1,311 @@
+//! The request that `prompt` and `context` show: one that would be sent, one that was, or a saved report of one.
+//!
+//! - `named`: from words to the request that is meant
+//! - `certain`: whether the bytes can be promised, and why not
+//!
+//! Not here: how it is printed.
+
+pub mod certain;
+mod named;
+
+use std::path::Path;
+use std::process::ExitCode;
+
+use pellucid_agent::replay;
+use pellucid_agent::replay::RebuildError;
+use pellucid_agent::replay::Rebuilt;
+use pellucid_agent::replay::Wanted;
+use pellucid_agent::session::Next;
+use pellucid_agent::session::NextPurpose;
+use pellucid_agent::session::Plan;
+use pellucid_agent::session::Session;
+use pellucid_engine::fragment::Omission;
+use pellucid_engine::report::why_text;
+use pellucid_engine::request_name::RequestName;
+use pellucid_store::read;
+use serde_json::Value;
+
+pub use self::certain::Reason;
+use crate::args::McpLists;
+use crate::args::RequestArgs;
+use crate::args::Shared;
+use crate::args::TurnArgs;
+use crate::context::number;
+use crate::exec;
+use crate::screen::name;
+use crate::start;
+use crate::start::Failure;
+use crate::start::Keep;
+use crate::start::Opening;
+use crate::start::Start;
+use crate::start::Which;
+use crate::style;
+
+/// How long a saved report may be.
+const SAVED_BYTES_MAX: u64 = 256 << 20;
+
+/// Why no request is shown, and the status to end with.
+#[derive(Debug)]
+pub struct Refusal {
+    text: String,
+    code: u8,
+}
+
+impl Refusal {
+    /// It is asked for in a wrong way, or names nothing.
+    fn usage(mut text: String) -> Self {
+        text.insert_str(0, "Error: ");
+        Self { text, code: 2 }
+    }
+
+    /// It cannot be told.
+    pub fn unknown(text: &str) -> Self {
+        Self { text: format!("Error: {text}"), code: 3 }
+    }
+
+    /// Says it, and gives the status.
+    pub fn show(&self) -> ExitCode {
+        style::line(&self.text);
+        ExitCode::from(self.code)
+    }
+}
+
+impl From<Failure> for Refusal {
+    fn from(failure: Failure) -> Self {
+        Self { text: failure.text().to_owned(), code: 1 }
+    }
+}
+
+/// A request to be shown.
+#[derive(Debug)]
+pub enum Shown {
+    /// One that would be sent.
+    Coming(Box<Coming>),
+    /// One that was sent.
+    Sent(Box<Sent>),
+    /// A saved report of one.
+    Saved(Value),
+}
+
+/// A request that would be sent.
+#[derive(Debug)]
+pub struct Coming {
+    /// How it is called.
+    pub name: String,
+    /// The session, as it would be then.
+    pub session: Session,
+    /// The request.
+    pub next: Next,
+    /// Why its bytes cannot be promised.
+    pub reasons: Vec<Reason>,
+}
+
+/// A request that was sent.
+#[derive(Debug)]
+pub struct Sent {
+    /// The session.
+    pub session: String,
+    /// The request.
+    pub rebuilt: Rebuilt,
+}
+
+impl Sent {
+    /// How it is called.
+    pub fn name(&self) -> String {
+        RequestName::Sent { session: self.session.clone(), number: Some(self.rebuilt.number as u64) }.to_string()
+    }
+}
+
+/// What is said first of a request that does not ask for an answer: why it comes first, with the figures that decide.
+pub fn first_line(next: &Next) -> Option<String> {
+    let what = match next.purpose {
+        NextPurpose::Answer => return None,
+        NextPurpose::Summary => "the next request asks for a summary of the history",
+        NextPurpose::ProviderSummary => "the next request asks the provider for a summary of the history",
+        NextPurpose::MemorySummary => "the next request asks for a summary for the memory of the session",
+        NextPurpose::MemoryVectors => "the next request asks for vectors for the memory of the session",
+    };
+    let figures = next.due.map_or_else(String::new, |due| {
+        format!(": tokens {}, compacts_at {}", style::thousands(due.tokens), style::thousands(due.compacts_at))
+    });
+    Some(format!("{what}{figures}"))
+}
+
+/// What is said of a request that is not known whole.
+pub fn plan_line(plan: &Plan) -> String {
+    let (known, start) = (number(plan.body.len() - plan.hole.len()), number(plan.hole.start));
+    let at_most =
+        plan.tokens_max.map_or_else(String::new, |max| format!(" of at most {} tokens", style::thousands(max)));
+    format!(
+        "then the answer is asked for, a plan: {known} bytes as they would be sent, and a summary{at_most} from byte {start} on"
+    )
+}
+
+/// Says the first line on standard error, where standard output has nothing but bytes.
+pub fn tell_first_line(coming: &Coming) {
+    if let Some(line) = first_line(&coming.next) {
+        style::line(&format!("note: {line}"));
+    }
+}
+
+/// Finds and makes the request that is asked for.
+pub fn shown(shared: &Shared, turn: &TurnArgs, args: &RequestArgs) -> Result<Shown, Refusal> {
+    let home = start::find_home()?;
+    let asked = named::asked(args, &home)?;
+    let no_message = |name: &RequestName| match &asked.message {
+        Some(_) => Err(Refusal::usage(format!("`{name}` is not a request to come, so it takes no message"))),
+        None => Ok(()),
+    };
+    match &asked.name {
+        None => {
+            let of = args.stored.which().map_or(Of::New { revision: None }, Of::Stored);
+            coming(shared, turn, args, of, asked.message)
+        }
+        Some(RequestName::Now { revision }) => {
+            coming(shared, turn, args, Of::New { revision: revision.as_deref() }, asked.message)
+        }
+        Some(RequestName::Next { session }) => {
+            let (id, _) = named::session(&home, session)?;
+            coming(shared, turn, args, Of::Stored(Which::Id(id)), asked.message)
+        }
+        Some(name @ RequestName::Sent { session, number }) => {
+            no_message(name)?;
+            let (id, path) = named::session(&home, session)?;
+            sent(&home, id, &path, *number)
+        }
+        Some(RequestName::Lock) => {
+            Err(Refusal::usage("there is no lock file: this version does not write one yet".to_owned()))
+        }
+        Some(name @ RequestName::File { path }) => {
+            no_message(name)?;
+            saved(Path::new(path))
+        }
+    }
+}
+
+/// Which session would send a request.
+enum Of<'a> {
+    /// A new one, with the project's files of a git revision or those on disk.
+    New { revision: Option<&'a str> },
+    /// One that is stored.
+    Stored(Which),
+}
+
+/// A request that would be sent.
+fn coming(
+    shared: &Shared,
+    turn: &TurnArgs,
+    args: &RequestArgs,
+    of: Of<'_>,
+    message: Option<String>,
+) -> Result<Shown, Refusal> {
+    let mut start = Start::new(shared, turn)?;
+    let is_new = matches!(of, Of::New { .. });
+    let mut revised = None;
+    let opening = match of {
+        Of::Stored(which) => {
+            let file = start.existing(&which)?;
+            Opening::Resumed { file: Box::new(file), keep: Keep::Nothing }
+        }
+        Of::New { revision } => {
+            if let Some(revision) = revision {
+                let commit = start.look_at(revision);
+                commit.map_err(|error| Refusal::usage(format!("now@{revision}: {error}")))?;
+                revised = Some(revision);
+            }
+            let session_id = start::given_session_id(turn.session_id.as_deref())?;
+            Opening::New { session_id, keep: Keep::Nothing }
+        }
+    };
+    let mut session = start.session(opening)?;
+    session.tell_context();
+    exec::tell_warnings(session.take_notices());
+    let schema = start::output_schema(turn.output_schema.as_deref())?;
+    let inputs = start::inputs(&turn.image, message);
+    let mut reasons = learn_tools(&mut session, args.mcp)?;
+    let next = session.next_request(&inputs, schema).map_err(|error| Failure::new(format!("Error: {error}")))?;
+    for warning in &next.warnings {
+        style::line(&format!("warning: {warning}"));
+    }
+    if inputs.is_empty() {
+        reasons.push(Reason::no_message());
+    }
+    let id = session.id().to_string();
+    let has_own_id = is_new && turn.session_id.is_none();
+    if has_own_id && next.body.windows(id.len()).any(|window| window == id.as_bytes()) {
+        reasons.push(Reason::new_id());
+    }
+    reasons.extend(next.reasons.iter().map(|why| Reason::memory(why)));
+    reasons.extend(revised.map(Reason::revision));
+    refuse_losses(&next.report.omissions, args.strict_context)?;
+    let name = match is_new {
+        true => RequestName::Now { revision: revised.map(str::to_owned) },
+        false => RequestName::Next { session: id },
+    };
+    Ok(Shown::Coming(Box::new(Coming { name: name.to_string(), session, next, reasons })))
+}
+
+/// Has the session know the tools of its MCP servers. Gives what cannot be promised of them.
+fn learn_tools(session: &mut Session, from: McpLists) -> Result<Vec<Reason>, Failure> {
+    let reasons = match from {
+        McpLists::Off => session.pass_over_servers().iter().map(|server| Reason::tools_left_out(server)).collect(),
+        McpLists::Cached => {
+            let (kept, missing) = session.recall_server_tools();
+            let kept = kept.iter().map(|server| Reason::kept_tools(server));
+            kept.chain(missing.iter().map(|server| Reason::unknown_tools(server))).collect()
+        }
+        McpLists::Connect => {
+            let failed = exec::runtime()?.block_on(async {
+                let failed = session.connect_servers().await;
+                session.end_servers().await;
+                failed
+            });
+            let failed = failed.map_err(|error| Failure::new(format!("Error: {error}")))?;
+            failed.iter().map(|server| Reason::not_started(server)).collect()
+        }
+    };
+    Ok(reasons)
+}
+
+/// Fails if the model would not see something that it should, and that is not allowed.
+fn refuse_losses(omissions: &[Omission], is_strict: bool) -> Result<(), Failure> {
+    let lost: Vec<_> = omissions.iter().filter(|omission| omission.why.is_loss()).collect();
+    if !is_strict || lost.is_empty() {
+        return Ok(());
+    }
+    for omission in lost {
+        style::line(&format!("warning: {}: {}", name(&omission.what), name(&why_text(&omission.why))));
+    }
+    Err(Failure::new("Error: --strict-context: the model would not see what the warnings above name"))
+}
+
+/// A request that was sent, rebuilt from the session's files.
+fn sent(home: &Path, session: String, path: &Path, number: Option<u64>) -> Result<Shown, Refusal> {
+    let file = read::open(path).map_err(|error| Failure::new(format!("Error: {error}")))?;
+    let wanted = match number {
+        Some(number) => Wanted::Number(usize::try_from(number).unwrap_or(usize::MAX)),
+        None => Wanted::Last,
+    };
+    let rebuilt = replay::rebuild(home, &file, wanted).map_err(|error| match error {
+        RebuildError::NoSuchRequest { .. } => Refusal::usage(format!("{session}: {error}")),
+        RebuildError::NotProvable { .. } => Refusal::unknown(&format!("{session}: {error}")),
+        error => Failure::new(format!("Error: {session}: {error}")).into(),
+    })?;
+    if let Some(broken) = &rebuilt.broken {
+        style::line(&format!("warning: {broken}"));
+    }
+    Ok(Shown::Sent(Box::new(Sent { session, rebuilt })))
+}
+
+/// A report that was saved.
+fn saved(path: &Path) -> Result<Shown, Refusal> {
+    let shown = path.display();
+    let text = pellucid_files::read_given(path, SAVED_BYTES_MAX)
+        .map_err(|error| Refusal::usage(format!("the report {shown} cannot be read: {error}")))?;
+    let no_report = |why: String| Refusal::usage(format!("{shown} is not a report of `context --json`: {why}"));
+    let value: Value = serde_json::from_str(&text).map_err(|error| no_report(error.to_string()))?;
+    if !value["rows"].is_array() {
+        return Err(no_report("it has no `rows`".to_owned()));
+    }
+    Ok(Shown::Saved(value))
+}

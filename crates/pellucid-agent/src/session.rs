@@ -29,7 +29,7 @@ use pellucid_engine::compaction::Fit;
 use pellucid_engine::compaction::WINDOW_SUMMARY;
 use pellucid_engine::continuity::Cause;
 use pellucid_engine::continuity::Continuity;
-use pellucid_engine::continuity::Next;
+use pellucid_engine::continuity;
 use pellucid_engine::continuity::Sent;
 use pellucid_engine::digest::Account;
 use pellucid_engine::digest::Digest;

@@ -133,8 +133,8 @@ fn plan_text(plan: &Plan) -> String {
 fn of_sent(sent: &mut Sent, args: &ContextArgs) -> Result<String, Failure> {
     let name = sent.name();
     let Rebuilt { number: _, of, entry, body, report, .. } = &mut sent.rebuilt;
-    let parsed: Value = serde_json::from_slice(body)
-        .map_err(|error| Failure::new(format!("Error: the request is not JSON: {error}")))?;
+    let parsed: Value =
+        serde_json::from_slice(body).map_err(|error| Failure::new(format!("the request is not JSON: {error}")))?;
     let model = parsed["model"].as_str().unwrap_or_default().to_owned();
     let count_note = args.exact_tokens.then(|| count(report, body, &model)).flatten();
     let purpose = serde_json::to_value(&entry.purpose).unwrap_or_default();

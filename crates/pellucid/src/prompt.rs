@@ -48,7 +48,7 @@ fn print_request(shared: &Shared, args: &PromptArgs) -> Result<(), Refusal> {
         (_, PromptFormat::Body, _) => body.clone(),
         (_, PromptFormat::Json, _) => {
             let mut text = serde_json::to_vec_pretty(&parsed(body)?)
-                .map_err(|error| Failure::new(format!("Error: the request cannot be printed: {error}")))?;
+                .map_err(|error| Failure::new(format!("the request cannot be printed: {error}")))?;
             text.push(b'\n');
             text
         }

@@ -54,13 +54,13 @@ pub struct Refusal {
 impl Refusal {
     /// It is asked for in a wrong way, or names nothing.
     fn usage(mut text: String) -> Self {
-        text.insert_str(0, "Error: ");
+        text.insert_str(0, "");
         Self { text, code: 2 }
     }
 
     /// It cannot be told.
     pub fn unknown(text: &str) -> Self {
-        Self { text: format!("Error: {text}"), code: 3 }
+        Self { text: format!("{text}"), code: 3 }
     }
 
     /// Says it, and gives the status.
@@ -223,7 +223,7 @@ fn coming(
     let schema = start::output_schema(turn.output_schema.as_deref())?;
     let inputs = start::inputs(&turn.image, message);
     let mut reasons = learn_tools(&mut session, args.mcp)?;
-    let next = session.next_request(&inputs, schema).map_err(|error| Failure::new(format!("Error: {error}")))?;
+    let next = session.next_request(&inputs, schema).map_err(|error| Failure::new(format!("{error}")))?;
     for warning in &next.warnings {
         style::line(&format!("warning: {warning}"));
     }
@@ -260,7 +260,7 @@ fn learn_tools(session: &mut Session, from: McpLists) -> Result<Vec<Reason>, Fai
                 session.end_servers().await;
                 failed
             });
-            let failed = failed.map_err(|error| Failure::new(format!("Error: {error}")))?;
+            let failed = failed.map_err(|error| Failure::new(format!("{error}")))?;
             failed.iter().map(|server| Reason::not_started(server)).collect()
         }
     };
@@ -276,12 +276,12 @@ fn refuse_losses(omissions: &[Omission], is_strict: bool) -> Result<(), Failure>
     for omission in lost {
         style::line(&format!("warning: {}: {}", name(&omission.what), name(&why_text(&omission.why))));
     }
-    Err(Failure::new("Error: --strict-context: the model would not see what the warnings above name"))
+    Err(Failure::new("--strict-context: the model would not see what the warnings above name"))
 }
 
 /// A request that was sent, rebuilt from the session's files.
 fn sent(home: &Path, session: String, path: &Path, number: Option<u64>) -> Result<Shown, Refusal> {
-    let file = read::open(path).map_err(|error| Failure::new(format!("Error: {error}")))?;
+    let file = read::open(path).map_err(|error| Failure::new(format!("{error}")))?;
     let wanted = match number {
         Some(number) => Wanted::Number(usize::try_from(number).unwrap_or(usize::MAX)),
         None => Wanted::Last,
@@ -289,7 +289,7 @@ fn sent(home: &Path, session: String, path: &Path, number: Option<u64>) -> Resul
     let rebuilt = replay::rebuild(home, &file, wanted).map_err(|error| match error {
         RebuildError::NoSuchRequest { .. } => Refusal::usage(format!("{session}: {error}")),
         RebuildError::NotProvable { .. } => Refusal::unknown(&format!("{session}: {error}")),
-        error => Failure::new(format!("Error: {session}: {error}")).into(),
+        error => Failure::new(format!("{session}: {error}")).into(),
     })?;
     if let Some(broken) = &rebuilt.broken {
         style::line(&format!("warning: {broken}"));

@@ -98,7 +98,7 @@ impl Session {
         let recorded =
             Recorded { frame: last.frame.clone(), marks: vec![(mark.n_items, mark.end, mark.beginning.short())] };
         let order = self.setup.provider.reading_order();
-        recorded.continued_by(&Next { frame, request, items: &[], order, left: None, cause: None })
+        recorded.continued_by(&continuity::Next { frame, request, items: &[], order, left: None, cause: None })
     }
 
     /// Notes what an answer cost: in the record, and for faces that ask for it.

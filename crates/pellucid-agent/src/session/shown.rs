@@ -29,7 +29,7 @@ impl Session {
             self.cache.recall(recorded);
         }
         let left = self.transcript.take_left();
-        let next = Next {
+        let next = continuity::Next {
             frame,
             request,
             items: self.transcript.rendered(),

@@ -144,7 +144,7 @@ fn a_saved_report_has_a_name() {
         &world,
         &["prompt", "file:saved.json"],
         3,
-        "Error: a saved report has the parts of a request and not its bytes; `context` shows them\n",
+        "error: a saved report has the parts of a request and not its bytes; `context` shows them\n",
     );
 }
 
@@ -177,7 +177,7 @@ fn a_name_that_fits_nothing_lists_near_ones() {
             (&["fix-login", "more"], "`fix-login` is not a request to come, so it takes no message"),
             (&["fix-login", "--with"], "--with follows `now` or `now@REV`"),
         ] {
-            check_refused(&world, &[&[command], words].concat(), 2, &format!("Error: {said}\n"));
+            check_refused(&world, &[&[command], words].concat(), 2, &format!("error: {said}\n"));
         }
     }
 }
@@ -277,5 +277,5 @@ fn a_revision_that_is_not_there_is_named() {
     git(&world, &["commit", "-qm", "first"]);
     let ran = world.run(&["prompt", "now@nosuch", "hello"]);
     assert_eq!(ran.status, 2, "{}", ran.stderr);
-    assert!(ran.stderr.starts_with("Error: now@nosuch: "), "{}", ran.stderr);
+    assert!(ran.stderr.starts_with("error: now@nosuch: "), "{}", ran.stderr);
 }

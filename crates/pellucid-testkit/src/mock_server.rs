@@ -69,6 +69,7 @@ pub struct MockReply {
     content_type: &'static str,
     ending: Ending,
     only_for: Vec<Condition>,
+    made_from: Option<fn(&RecordedRequest) -> MockReply>,
 }
 
 /// Which requests a reply is for.
@@ -116,7 +117,13 @@ impl MockReply {
             content_type: "text/event-stream",
             ending: Ending::Whole,
             only_for: Vec::new(),
+            made_from: None,
         }
+    }
+
+    /// A reply that depends on the request, for what no script can know, such as ids.
+    pub fn made_from(make: fn(&RecordedRequest) -> Self) -> Self {
+        Self { made_from: Some(make), ..Self::frames::<Vec<u8>>([]) }
     }
 
     /// A stream of these payloads, each as one event.
@@ -356,9 +363,11 @@ fn converse(stream: &TcpStream, connection: usize, shared: &Mutex<Shared>) -> io
             let mut guard = lock(shared);
             let is_for_it = |reply: &MockReply| reply.only_for.iter().all(|condition| condition.holds(&request));
             let next = guard.replies.iter().position(is_for_it);
+            let reply = next.map(|at| guard.replies.remove(at));
+            let reply = reply.map(|reply| reply.made_from.map_or(reply, |make| make(&request)));
             guard.requests.push(request);
-            match next {
-                Some(at) => guard.replies.remove(at),
+            match reply {
+                Some(reply) => reply,
                 None => {
                     let message = format!("the script has no reply for request {}", guard.requests.len());
                     MockReply::status(404, &json!({ "error": { "message": message } }).to_string())
@@ -553,6 +562,15 @@ mod tests {
         }
         drop(server);
         assert_eq!(read_until(&mut stream, "never"), "");
+    }
+
+    #[test]
+    fn a_reply_can_depend_on_its_request() {
+        let echo = |request: &RecordedRequest| MockReply::status(200, &String::from_utf8_lossy(&request.body));
+        let server = MockServer::start([MockReply::made_from(echo).to_body_with("an id")]);
+        let mut stream = connect(&server);
+        exchange(&mut stream, "an id: 7");
+        assert!(read_until(&mut stream, "\r\n0\r\n\r\n").contains("an id: 7"));
     }
 
     #[test]

@@ -52,6 +52,7 @@ use pellucid_engine::pack::Pack;
 use pellucid_engine::pack::Strategy;
 use pellucid_engine::presets;
 use pellucid_engine::report::Report;
+use pellucid_engine::report::Row;
 use pellucid_engine::report::why_text;
 use pellucid_engine::request::Frame;
 use pellucid_engine::request::Request;
@@ -343,6 +344,8 @@ pub struct Session {
     again: Option<Schedule>,
     /// What faces were not told yet.
     told: Vec<EventMessage>,
+    /// The rows of the last request, where faces are told what requests are made of.
+    told_rows: Vec<Row>,
     /// Variables that skills need. They are kept nowhere else.
     skill_variables: SkillVariables,
 }
@@ -536,6 +539,7 @@ impl Session {
             n_context: 0,
             again,
             told: Vec::new(),
+            told_rows: Vec::new(),
             skill_variables: SkillVariables::default(),
             setup,
         }

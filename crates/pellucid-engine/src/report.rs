@@ -157,8 +157,9 @@ impl Report {
         self.rows.iter().find(|row| (row.start..row.start + row.bytes).contains(&byte))
     }
 
-    /// The report with one line for each part.
-    pub fn by_part(&self) -> ContextReport {
+    /// The report with one line for each part, and the rows that a request with these rows before it did not have. What
+    /// is told of a long session then follows what is new in it.
+    pub fn told(&self, before: &[Row]) -> ContextReport {
         let mut parts: Vec<ContextPart> = Vec::new();
         for row in &self.rows {
             match parts.iter_mut().find(|part| part.part == *row.part) {
@@ -171,12 +172,15 @@ impl Report {
                 }
             }
         }
+        let rows_kept = self.rows.iter().zip(before).take_while(|(row, before)| row == before).count();
         ContextReport {
             bytes: self.bytes(),
             tokens: self.tokens(),
             kept_bytes: self.continuity.as_ref().map_or(0, |continuity| continuity.kept_bytes),
             parts,
             purpose: None,
+            rows_kept,
+            rows: self.statuses().skip(rows_kept).map(|(row, status)| row_json(row, status)).collect(),
         }
     }
 

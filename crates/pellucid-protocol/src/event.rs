@@ -644,6 +644,12 @@ pub struct ContextReport {
     /// `memory_summary` or `vectors` for the memory of a session.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub purpose: Option<String>,
+    /// How many of its first rows are those of the request before, as far as this process sent that.
+    #[serde(default)]
+    pub rows_kept: usize,
+    /// Its other rows, as the report has them.
+    #[serde(default)]
+    pub rows: Vec<Value>,
 }
 
 /// Where a request differs from what the model read of the one before.

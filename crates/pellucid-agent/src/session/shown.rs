@@ -89,7 +89,7 @@ impl Session {
 
     /// What faces that ask for it are told of the last request. What the first context leaves out
     /// is told with the first.
-    pub(crate) fn context_events(&self) -> Vec<EventMessage> {
+    pub(crate) fn context_events(&mut self) -> Vec<EventMessage> {
         if !self.setup.context_events {
             return self.resume_cost().map(EventMessage::ContextResumeCost).into_iter().collect();
         }
@@ -109,7 +109,10 @@ impl Session {
         let injected = injected
             .iter()
             .map(|it| EventMessage::ContextInjection { account: serde_json::to_value(it).unwrap_or_default() });
-        omissions.chain(injected).chain(broken).chain([EventMessage::ContextReport(report.by_part())]).collect()
+        let told = report.told(&self.told_rows);
+        let events = omissions.chain(injected).chain(broken).chain([EventMessage::ContextReport(told)]).collect();
+        self.told_rows = report.rows;
+        events
     }
 }
 

@@ -69,7 +69,8 @@ impl Session {
         let due = schedule.state.due(&schedule.turns, &context.messages);
         for (n, again) in due {
             self.note_again(&again);
-            self.record_layout(&Draft::from(context.messages[n].clone()));
+            // As part of the conversation, because a memory shows nothing else behind the context.
+            self.record_draft(&Draft::from(context.messages[n].clone()));
         }
     }
 

@@ -10,13 +10,15 @@ use crate::conformance;
 use crate::crash_suite;
 use crate::escape;
 use crate::golden;
+use crate::truth;
 
 /// A command: its name, its arguments, and what runs it.
 type Part = (&'static str, &'static [&'static str], fn(Args) -> Result<Outcome>);
 
-const PARTS: [Part; 4] = [
+const PARTS: [Part; 5] = [
     ("golden", &[], golden::run),
     ("conformance", &["--claimed"], conformance::run),
+    ("truth-suite", &[], truth::run),
     ("crash-suite", &[], crash_suite::run),
     ("escape-suite", &["--long"], escape::run),
 ];

@@ -25,6 +25,7 @@ mod program;
 mod scratch;
 mod tidy;
 mod tree;
+mod truth;
 
 use std::process::ExitCode;
 
@@ -90,7 +91,7 @@ const COMMANDS: &[Command] = &[
     Command {
         name: "full",
         usage: "",
-        about: "run every corpus whole, of which CI takes a sample: golden, conformance, crash-suite, escape-suite --long",
+        about: "run every corpus whole, of which CI takes a sample: golden, conformance, truth-suite, crash-suite, escape-suite --long",
         run: full::run,
     },
     Command {
@@ -104,6 +105,12 @@ const COMMANDS: &[Command] = &[
         usage: "[--runs N]",
         about: "kill the program at many moments and look whether everything that it told is there",
         run: crash_suite::run,
+    },
+    Command {
+        name: "truth-suite",
+        usage: "[--only TEXT | --bless]",
+        about: "play every pack on every wire in every situation, and hold what is shown, sent, recorded and rebuilt against each other",
+        run: truth::run,
     },
     Command {
         name: "hot",

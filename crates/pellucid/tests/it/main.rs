@@ -34,6 +34,7 @@ mod sessions;
 mod shown;
 mod store;
 mod trust;
+mod truth;
 #[cfg(unix)]
 mod visible;
 mod worked_example;

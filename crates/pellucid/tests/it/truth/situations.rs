@@ -1,0 +1,71 @@
+//! What a session can go through, as data: how it is set up, what happens step by step, and how the server must have
+//! seen it.
+
+mod given;
+mod others;
+mod plain;
+mod shortened;
+
+use super::cell::Cell;
+use super::cell::Pack;
+use super::stage::Stage;
+use super::stage::Step;
+
+/// One situation, for every pack that can be in it.
+#[derive(Debug)]
+pub struct Situation {
+    pub name: &'static str,
+    /// What is played, for readers of the table.
+    pub about: &'static str,
+    /// Why a pack cannot be in it.
+    pub impossible: fn(Pack) -> Option<&'static str>,
+    pub config: fn(&Stage) -> Config,
+    pub steps: fn(Cell) -> Vec<Step>,
+    /// How many requests the server gets.
+    pub n_requests: fn(Pack) -> usize,
+    /// Whether the server really saw it.
+    pub happened: fn(&Stage) -> Result<(), String>,
+}
+
+/// What a situation's configuration says besides the pack and the provider.
+#[derive(Debug, Default)]
+pub struct Config {
+    /// A pack made from the cell's own, by its folder.
+    pub pack: Option<String>,
+    /// Keys outside of any table.
+    pub top: String,
+    pub tables: String,
+}
+
+/// Every pack can.
+pub fn possible(_: Pack) -> Option<&'static str> {
+    None
+}
+
+/// Nothing but the pack and the provider.
+pub fn plain(_: &Stage) -> Config {
+    Config::default()
+}
+
+/// Something must be as said, or it is said that it is not.
+pub fn ensure(is_so: bool, what: &str) -> Result<(), String> {
+    is_so.then_some(()).ok_or_else(|| what.to_owned())
+}
+
+/// All situations.
+pub static SITUATIONS: [Situation; 14] = [
+    plain::FIRST_TURN,
+    plain::TOOL_CALLS,
+    plain::RESUME,
+    others::FORK,
+    shortened::BY_HAND,
+    shortened::BY_ITSELF,
+    shortened::MEMORY,
+    shortened::WINDOW,
+    given::REINJECTION,
+    given::INJECTED,
+    others::REVIEW,
+    others::CHILD,
+    given::IMAGES,
+    given::MCP,
+];

@@ -100,7 +100,7 @@ mod tests {
 
     #[test]
     fn every_request_has_a_verdict() {
-        let minutes = |n| Some(Duration::from_secs(60 * n));
+        let minutes = |n: u64| Some(Duration::from_secs(60 * n));
         let (same, shorter) = (continuity(None, false), continuity(None, true));
         let other = continuity(Some(Cause::Tools), false);
         let grounds = Grounds {

@@ -47,7 +47,7 @@ impl Session {
                 let purpose =
                     if asked.items.is_some() { NextPurpose::MemorySummary } else { NextPurpose::MemoryVectors };
                 let purpose = Some(purpose.as_str().to_owned());
-                let report = ContextReport { purpose, ..asked.report(ids(&self.setup.provider)).by_part() };
+                let report = ContextReport { purpose, ..asked.report(ids(&self.setup.provider)).told(&[]) };
                 self.told.push(EventMessage::ContextReport(report));
             }
             if let Some((sent, at)) = self.log.sent().filter(|(sent, _)| sent.is_open()) {

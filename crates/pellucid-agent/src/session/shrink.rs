@@ -261,7 +261,7 @@ impl Session {
             SummarisedBy::Model => "summary",
             SummarisedBy::Provider => "provider_summary",
         };
-        let report = ContextReport { purpose: Some(purpose.to_owned()), ..report.by_part() };
+        let report = ContextReport { purpose: Some(purpose.to_owned()), ..report.told(&[]) };
         self.setup.context_events.then_some(EventMessage::ContextReport(report))
     }
 

@@ -250,6 +250,8 @@ mod tests {
             ids: Value::Null,
             truncation: TruncationPolicy { mode: TruncationMode::Bytes, limit: 1 },
             summaries: None,
+            origins_from: None,
+            parent: None,
         }));
         for request in 0..n_lines {
             let n = log.write(Entry::Reply(Box::new(Reply { request, ..Reply::default() })));

@@ -242,7 +242,7 @@ mod tests {
         let home = Workspace::empty();
         let mut log = RequestLog::new(home.root(), Path::new(SESSION));
         for request in 0..n_lines {
-            log.write(Entry::Reply(Reply { request, response_id: None, usage: None, cache_write: None }));
+            log.write(Entry::Reply(Box::new(Reply { request, ..Reply::default() })));
         }
         let lines: Vec<String> = home.read(FILE).lines().map(str::to_owned).collect();
         let anchor = |n: usize| Anchor { session: "s".into(), n: n as u64, sha256: sha256(lines[n].as_bytes()) };
@@ -318,7 +318,7 @@ mod tests {
         home.write(FILE, format!("{}\n", lines[..3].join("\n")));
         let mut log = RequestLog::new(home.root(), Path::new(SESSION));
         for request in 10..20 {
-            log.write(Entry::Reply(Reply { request, response_id: None, usage: None, cache_write: None }));
+            log.write(Entry::Reply(Box::new(Reply { request, ..Reply::default() })));
         }
         let text = home.read(FILE);
         let now: Vec<&str> = text.lines().collect();

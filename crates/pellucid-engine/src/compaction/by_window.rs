@@ -144,7 +144,7 @@ impl Compaction {
             failure,
         };
         let prompt = by_window.question.clone().unwrap_or_default();
-        let prompt = Draft::text("summary_question", "user", vec![Fragment::fact("history", prompt)]);
+        let prompt = Draft::text("compact_prompt", "user", vec![Fragment::fact("history", prompt)]);
         // The question has the history in it, so none of the items is shown beside it.
         let shown = Some(Vec::new());
         Self {

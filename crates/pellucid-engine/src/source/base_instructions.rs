@@ -34,15 +34,19 @@ fn give(ask: &Ask<'_>) -> Given {
     };
     // What says the same loses nothing.
     let recorded = ask.facts.recorded_instructions.as_ref().filter(|recorded| recorded.text != given.text);
-    let own = concat(&instructions_for(ask.facts, ask.pack, ask.facts.personality));
-    let own = (own != given.text).then(|| format!("the instructions of the model {}", ask.facts.model.slug));
-    let losers = recorded.map(|recorded| recorded.place.clone()).into_iter().chain(own);
+    let own = instructions_for(ask.facts, ask.pack, ask.facts.personality);
+    let is_own = concat(&own) == given.text;
+    let loser = (!is_own).then(|| format!("the instructions of the model {}", ask.facts.model.slug));
+    let losers = recorded.map(|recorded| recorded.place.clone()).into_iter().chain(loser);
     let why = Why::Replaced { by: given.place.clone() };
     let omissions = losers.map(|what| Omission { slot: ask.slot.clone(), what, why: why.clone() }).collect();
     let is_recorded = ask.facts.base_instructions.is_none();
     let fragments = &ask.facts.recorded_fragments;
     let text = if is_recorded && concat(fragments) == given.text {
         fragments.clone()
+    } else if is_recorded && is_own {
+        // A session that has sent nothing yet kept no origins, such as a copy; the same bytes are here.
+        own
     } else {
         vec![Fragment::provided(&given.place, given.text.as_str())]
     };

@@ -2,8 +2,6 @@
 
 use pellucid_engine::encode::Span;
 
-use pellucid_protocol::event::ContextReport;
-
 use super::*;
 
 impl Session {
@@ -46,9 +44,8 @@ impl Session {
             if self.setup.context_events {
                 let purpose =
                     if asked.items.is_some() { NextPurpose::MemorySummary } else { NextPurpose::MemoryVectors };
-                let purpose = Some(purpose.as_str().to_owned());
-                let report = ContextReport { purpose, ..asked.report(ids(&self.setup.provider)).told(&[]) };
-                self.told.push(EventMessage::ContextReport(report));
+                let event = self.report_event(&asked.report(ids(&self.setup.provider)), Some(purpose.as_str()));
+                self.told.push(event);
             }
             if let Some((sent, at)) = self.log.sent().filter(|(sent, _)| sent.is_open()) {
                 let purpose = asked.items.map_or(Purpose::Vectors, |items| {

@@ -109,10 +109,17 @@ impl Session {
         let injected = injected
             .iter()
             .map(|it| EventMessage::ContextInjection { account: serde_json::to_value(it).unwrap_or_default() });
-        let told = report.told(&self.told_rows);
-        let events = omissions.chain(injected).chain(broken).chain([EventMessage::ContextReport(told)]).collect();
-        self.told_rows = report.rows;
+        let mut events: Vec<EventMessage> = omissions.chain(injected).chain(broken).collect();
+        events.push(self.report_event(&report, None));
         events
+    }
+
+    /// What clients are told of a request: its rows but for those that the request before had, and what it asks for if
+    /// that is not an answer.
+    pub(super) fn report_event(&mut self, report: &Report, purpose: Option<&str>) -> EventMessage {
+        let told = report.told(&self.told_rows);
+        self.told_rows.clone_from(&report.rows);
+        EventMessage::ContextReport(ContextReport { purpose: purpose.map(str::to_owned), ..told })
     }
 }
 

@@ -5,7 +5,6 @@ use pellucid_engine::compaction::Region;
 use pellucid_engine::compaction::local_summary;
 use pellucid_engine::loss::Loss;
 use pellucid_engine::pack::CompactionRules;
-use pellucid_protocol::event::ContextReport;
 use pellucid_protocol::settings::SummaryInput;
 use pellucid_protocol::settings::SummaryRequests;
 use serde_json::json;
@@ -256,13 +255,12 @@ impl Session {
     }
 
     /// What faces that ask for it are told of a request for a summary.
-    pub(crate) fn summary_event(&self, report: &Report) -> Option<EventMessage> {
+    pub(crate) fn summary_event(&mut self, report: &Report) -> Option<EventMessage> {
         let purpose = match self.summarised_by() {
             SummarisedBy::Model => "summary",
             SummarisedBy::Provider => "provider_summary",
         };
-        let report = ContextReport { purpose: Some(purpose.to_owned()), ..report.told(&[]) };
-        self.setup.context_events.then_some(EventMessage::ContextReport(report))
+        self.setup.context_events.then(|| self.report_event(report, Some(purpose)))
     }
 
     /// Whether the bytes of a request for a summary, or when it is made, depend on the tools that are offered.

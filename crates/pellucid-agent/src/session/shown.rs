@@ -2,6 +2,7 @@
 
 use pellucid_engine::transcript::Divergence;
 use pellucid_protocol::event::CacheBreak;
+use pellucid_protocol::event::ContextReport;
 
 use super::*;
 use crate::replay::Before;

@@ -53,19 +53,18 @@ pub struct Refusal {
 
 impl Refusal {
     /// It is asked for in a wrong way, or names nothing.
-    fn usage(mut text: String) -> Self {
-        text.insert_str(0, "");
+    fn usage(text: String) -> Self {
         Self { text, code: 2 }
     }
 
     /// It cannot be told.
     pub fn unknown(text: &str) -> Self {
-        Self { text: format!("{text}"), code: 3 }
+        Self { text: text.to_owned(), code: 3 }
     }
 
     /// Says it, and gives the status.
     pub fn show(&self) -> ExitCode {
-        style::line(&self.text);
+        style::line(&format!("error: {}", self.text));
         ExitCode::from(self.code)
     }
 }

@@ -194,14 +194,21 @@ impl Report {
                 return (row, Status::Full);
             };
             let is_new = seen.insert((path, range.start, range.end));
-            // A file whose next bytes are a row too is not cut here.
-            let is_cut = row.is_cut() && !starts.contains(&(&**path, range.end));
+            // A file whose next bytes are a row too is not cut here. Behind bytes that are not UTF-8, the next row begins
+            // further on.
+            let whole = self.whole(path);
+            let mut later = starts.range((&**path, range.end)..).take_while(|(of, _)| *of == &**path);
+            let continues = match whole {
+                Status::Altered => later.next().is_some(),
+                _ => later.next() == Some(&(&**path, range.end)),
+            };
+            let is_cut = row.is_cut() && !continues;
             let status = if !is_new {
                 Status::Duplicate
             } else if is_cut {
                 Status::Truncated
             } else {
-                self.whole(path)
+                whole
             };
             (row, status)
         })

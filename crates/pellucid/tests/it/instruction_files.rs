@@ -164,7 +164,7 @@ fn a_file_that_only_the_history_has_is_not_called_lost() {
         let line = ran.out().lines().find(|line| line.contains("work/AGENTS.md: ")).unwrap_or_default();
         line.split_once(": ").unwrap().1.split(", sha256").next().unwrap().to_owned()
     };
-    assert_eq!(told(&world), "read, told earlier in this session");
+    assert_eq!(told(&world), "read", "its bytes are rows of the request, in an item of the first turn");
     world.files.write("work/AGENTS.md", "Use spaces.\n");
     assert_eq!(told(&world), "read", "what changed is said anew");
 }

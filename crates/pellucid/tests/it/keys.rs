@@ -32,7 +32,7 @@ fn features_are_switched_in_the_users_file() {
         &world,
         &["features", "enable", "nosuch"],
         &expect![[r#"
-            1 Error: Unknown feature flag: nosuch
+            1 error: Unknown feature flag: nosuch
             hint: `pellucid features list` shows those that exist
         "#]],
     );

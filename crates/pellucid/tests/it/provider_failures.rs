@@ -484,7 +484,7 @@ fn a_prompt_that_cannot_fit_the_window_is_not_sent() {
                 "{pack} on {wire}: {}",
                 ran.stderr.trim_start_matches(&prompt)
             );
-            let error = ran.stderr.lines().find(|line| line.starts_with("ERROR:")).unwrap();
+            let error = ran.stderr.lines().find(|line| line.starts_with("error:")).unwrap();
             assert!(error.contains("30000") || matches!(pack, "risuai" | "agentcore"), "{pack} on {wire}: {error}");
             let ran = run(&world, &["exec", "--pack", pack, "--typed-exit-codes", "short"]);
             assert_eq!((ran.status, ran.out()), (0, "hello\n"), "{pack} on {wire}: {}", ran.stderr);

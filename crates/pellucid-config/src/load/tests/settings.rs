@@ -206,7 +206,6 @@ tool_timeout_sec = 3
                         ],
                     ),
                     disabled_tools: None,
-                    scopes: None,
                 },
                 "web": McpServer {
                     transport: Http {
@@ -228,7 +227,6 @@ tool_timeout_sec = 3
                     ),
                     enabled_tools: None,
                     disabled_tools: None,
-                    scopes: None,
                 },
             }"#]],
     );

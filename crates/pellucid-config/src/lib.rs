@@ -28,7 +28,7 @@ pub mod layers;
 pub mod load;
 pub mod mcp;
 pub mod overrides;
-pub mod paths;
+mod paths;
 pub mod reference;
 pub mod requirements;
 pub mod user_file;

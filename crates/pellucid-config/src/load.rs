@@ -63,7 +63,6 @@ use crate::layers::Layer;
 use crate::layers::Layers;
 use crate::mcp;
 use crate::overrides::Override;
-use crate::paths;
 use crate::permissions;
 use crate::providers;
 use crate::reader::Reader;
@@ -294,7 +293,7 @@ fn warnings(layers: &Layers) -> Vec<Warning> {
 fn absolute_roots(options: &LoadOptions) -> HarnessOverrides {
     let mut harness = options.harness.clone();
     for root in &mut harness.additional_writable_roots {
-        *root = paths::normal(&options.cwd.join(&*root));
+        *root = pellucid_files::normal(&options.cwd.join(&*root));
     }
     harness
 }

@@ -2,9 +2,10 @@
 //!
 //! Not here: looking whether anything is there.
 
-use std::path::Component;
 use std::path::Path;
 use std::path::PathBuf;
+
+use pellucid_files::normal;
 
 use crate::keys::Kind;
 use crate::keys::Node;
@@ -70,21 +71,6 @@ pub(crate) fn absolute(path: &str, base: &Path, user_home: Option<&Path>) -> Pat
         _ => base.join(path),
     };
     normal(&expanded)
-}
-
-/// Works `.` and `..` out by name.
-pub fn normal(path: &Path) -> PathBuf {
-    let mut normal = PathBuf::new();
-    for component in path.components() {
-        match component {
-            Component::CurDir => {}
-            Component::ParentDir => {
-                normal.pop();
-            }
-            other => normal.push(other),
-        }
-    }
-    normal
 }
 
 #[cfg(test)]

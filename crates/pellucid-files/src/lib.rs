@@ -6,7 +6,8 @@
 //!
 //! - `read`: regular files only, and no more of them than a limit
 //! - `identity`: which file something is, whatever its name leads to later
-//! - `near`: shorter names for places near the folder that the process stands in
+//! - `near`: shorter names for places near the current directory of the process
+//! - `normal`: paths without `.` and `..`, worked out by name
 //! - `real`: where a file that is open lies, all links resolved
 //! - `folder`: writing below a folder that another process may change at the same time
 //! - `status`: what is known about something without opening it
@@ -24,6 +25,7 @@ mod folder;
 pub mod git_config;
 mod identity;
 mod near;
+mod normal;
 mod placeholder;
 mod private;
 mod read;
@@ -34,6 +36,7 @@ mod target;
 pub use folder::Folder;
 pub use identity::Identity;
 pub use near::Here;
+pub use normal::normal;
 pub use placeholder::PLACEHOLDER_MODE;
 pub use placeholder::is_placeholder;
 pub use private::append_private;

@@ -12,7 +12,6 @@ use std::collections::HashSet;
 use std::fmt;
 use std::io;
 use std::io::Read;
-use std::path::Component;
 use std::path::Path;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -511,16 +510,7 @@ fn not_a_folder() -> io::Error {
 
 /// A path without `.` and `..`. One that ends with a slash keeps it, so that it is no file.
 pub fn normal(path: &Path) -> PathBuf {
-    let mut normal = PathBuf::new();
-    for component in path.components() {
-        match component {
-            Component::CurDir => {}
-            Component::ParentDir => {
-                normal.pop();
-            }
-            other => normal.push(other),
-        }
-    }
+    let mut normal = pellucid_files::normal(path);
     if path.as_os_str().as_encoded_bytes().ends_with(b"/") {
         normal.push("");
     }

@@ -38,7 +38,7 @@ impl Ground {
         overrides: Vec<Override>,
         harness: HarnessOverrides,
     ) -> Result<(Config, LoadOptions), ConfigError> {
-        let cwd = cwd.map_or_else(|| self.cwd.clone(), |cwd| pellucid_config::paths::normal(&self.cwd.join(cwd)));
+        let cwd = cwd.map_or_else(|| self.cwd.clone(), |cwd| pellucid_files::normal(&self.cwd.join(cwd)));
         let mut options = LoadOptions::new(cwd, self.home.clone(), self.env.clone());
         options.overrides = self.overrides.iter().cloned().chain(overrides).collect();
         options.harness = harness;

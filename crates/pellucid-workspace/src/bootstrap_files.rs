@@ -5,7 +5,6 @@
 
 use std::fs;
 use std::io::Read as _;
-use std::path::Component;
 use std::path::Path;
 use std::path::PathBuf;
 
@@ -15,6 +14,7 @@ use pellucid_engine::bootstrap::NAMES;
 use pellucid_engine::facts::Candidate;
 use pellucid_engine::facts::Fate;
 use pellucid_engine::utf16;
+use pellucid_files::normal;
 use serde_json::Value;
 
 use crate::bounds::Bounds;
@@ -140,18 +140,4 @@ fn extra(workspace: &Path, path: &str) -> Option<BootstrapFile> {
         &full.to_string_lossy(),
         &pellucid_files::read(&full, pellucid_files::TEXT_BYTES_MAX).ok()?,
     ))
-}
-
-fn normal(path: &Path) -> PathBuf {
-    let mut normal = PathBuf::new();
-    for part in path.components() {
-        match part {
-            Component::CurDir => {}
-            Component::ParentDir => {
-                normal.pop();
-            }
-            part => normal.push(part),
-        }
-    }
-    normal
 }

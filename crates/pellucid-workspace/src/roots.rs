@@ -4,10 +4,10 @@
 //! list shows what was configured.
 
 use std::ffi::OsStr;
-use std::path::Component;
 use std::path::Path;
 use std::path::PathBuf;
 
+use pellucid_files::normal;
 use pellucid_protocol::settings::SandboxPolicy;
 
 /// The writable roots of a workspace policy; every other policy has none to name.
@@ -32,21 +32,6 @@ pub fn writable_roots(policy: &SandboxPolicy, cwd: &Path, tmpdir: Option<&OsStr>
         roots.extend(std::path::absolute(tmpdir).ok().map(|tmpdir| normal(&tmpdir)));
     }
     roots
-}
-
-/// An absolute path with `.` and `..` worked out by name.
-fn normal(path: &Path) -> PathBuf {
-    let mut normal = PathBuf::new();
-    for component in path.components() {
-        match component {
-            Component::CurDir => {}
-            Component::ParentDir => {
-                normal.pop();
-            }
-            other => normal.push(other),
-        }
-    }
-    normal
 }
 
 #[cfg(test)]

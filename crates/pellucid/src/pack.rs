@@ -60,7 +60,7 @@ pub fn as_typed(pack: &str) -> String {
         return pack.to_owned();
     }
     let absolute = std::path::absolute(pack).unwrap_or_else(|_| PathBuf::from(pack));
-    pellucid_config::paths::normal(&absolute).to_string_lossy().into_owned()
+    pellucid_files::normal(&absolute).to_string_lossy().into_owned()
 }
 
 fn home_folder() -> Result<PathBuf, Failure> {

@@ -28,7 +28,6 @@ use pellucid_config::HarnessOverrides;
 use pellucid_config::LoadOptions;
 use pellucid_config::Override;
 use pellucid_config::home;
-use pellucid_config::paths;
 use pellucid_config::value::Data;
 use pellucid_exec::policy::Policy;
 use pellucid_model::Script;
@@ -529,7 +528,7 @@ fn working_directory(given: Option<&Path>) -> Result<PathBuf, Failure> {
         return Ok(current);
     };
     // Links are kept as they were typed: the model is told the path that the person knows.
-    let directory = paths::normal(&current.join(given));
+    let directory = pellucid_files::normal(&current.join(given));
     match std::fs::metadata(&directory) {
         Ok(metadata) if metadata.is_dir() => Ok(directory),
         Ok(_) => Err(Failure::new(format!("--cd {}: not a directory", given.display()))),

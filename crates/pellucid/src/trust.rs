@@ -16,7 +16,6 @@ use pellucid_config::guard::GuardedValue;
 use pellucid_config::guard::Standing;
 use pellucid_config::layers::Layers;
 use pellucid_config::layers::Source;
-use pellucid_config::paths;
 use pellucid_config::value::Data;
 use pellucid_config::value::Value;
 use pellucid_config::value::segments;
@@ -113,7 +112,7 @@ fn project_folder(path: &Path) -> Result<PathBuf, Failure> {
 fn absolute(path: &Path) -> Result<PathBuf, Failure> {
     let current = std::env::current_dir()
         .map_err(|error| Failure::new(format!("the working directory cannot be read: {error}")))?;
-    Ok(paths::normal(&current.join(path)))
+    Ok(pellucid_files::normal(&current.join(path)))
 }
 
 /// The files of roles that any layer names and that are there.
@@ -173,7 +172,10 @@ fn named_files(guarded: &Guarded, root: &Path) -> BTreeSet<PathBuf> {
     let mut texts = Vec::new();
     guarded.values.iter().for_each(|value| collect_texts(&value.value, &mut texts));
     let places = texts.iter().flat_map(|text| [root.join(text), folder.join(text)]);
-    places.map(|place| paths::normal(&place)).filter(|place| place.starts_with(root) && place.is_file()).collect()
+    places
+        .map(|place| pellucid_files::normal(&place))
+        .filter(|place| place.starts_with(root) && place.is_file())
+        .collect()
 }
 
 fn collect_texts<'v>(value: &'v Value, texts: &mut Vec<&'v str>) {
@@ -189,7 +191,7 @@ fn collect_texts<'v>(value: &'v Value, texts: &mut Vec<&'v str>) {
 fn ask() -> Result<bool, Failure> {
     if !std::io::stdin().is_terminal() {
         return Err(Failure::new(
-            "nobody can be asked here, so nothing was accepted; \
+            "there is no terminal to ask on, so nothing was accepted; \
              use a terminal, or add --yes to accept these values",
         ));
     }

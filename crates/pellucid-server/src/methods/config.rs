@@ -98,7 +98,7 @@ fn read(options: &LoadOptions, include_layers: bool) -> Result<ConfigReadRespons
 fn options(ground: &Ground, cwd: Option<&str>) -> LoadOptions {
     let mut options = match cwd {
         Some(cwd) => {
-            let cwd = pellucid_config::paths::normal(&ground.cwd.join(Path::new(cwd)));
+            let cwd = pellucid_files::normal(&ground.cwd.join(Path::new(cwd)));
             LoadOptions::new(cwd, ground.home.clone(), ground.env.clone())
         }
         None => LoadOptions {

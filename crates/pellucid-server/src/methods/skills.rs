@@ -375,7 +375,7 @@ fn shown(skill: &inner::Skill) -> SkillMetadata {
 /// Pictures lie beside the skill.
 fn icon(skill: &inner::Skill, path: Option<&str>) -> Option<String> {
     let folder = Path::new(&skill.path).parent()?;
-    Some(pellucid_config::paths::normal(&folder.join(path?)).to_string_lossy().into_owned())
+    Some(pellucid_files::normal(&folder.join(path?)).to_string_lossy().into_owned())
 }
 
 #[cfg(test)]

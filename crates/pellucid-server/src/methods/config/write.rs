@@ -10,7 +10,6 @@ use pellucid_config::edit::EditError;
 use pellucid_config::layers::FILE_NAME;
 use pellucid_config::layers::Layers;
 use pellucid_config::layers::Source;
-use pellucid_config::paths;
 use pellucid_config::user_file;
 use pellucid_config::user_file::WriteError;
 use pellucid_config::verify::verify;
@@ -239,7 +238,7 @@ fn shown(file: Option<&PathBuf>) -> String {
 }
 
 fn is_same(one: &Path, other: &Path) -> bool {
-    let canonical = |path: &Path| path.canonicalize().unwrap_or_else(|_| paths::normal(path));
+    let canonical = |path: &Path| path.canonicalize().unwrap_or_else(|_| pellucid_files::normal(path));
     canonical(one) == canonical(other)
 }
 

@@ -5,6 +5,7 @@ mod again;
 mod cache;
 mod documents;
 mod headers;
+mod input;
 mod mcp;
 mod next;
 mod recall;
@@ -344,7 +345,7 @@ pub struct Session {
     again: Option<Schedule>,
     /// What faces were not told yet.
     told: Vec<EventMessage>,
-    /// The rows of the last request, where faces are told what requests are made of.
+    /// The rows of the last request, kept if clients ask for reports of requests.
     told_rows: Vec<Row>,
     /// Variables that skills need. They are kept nowhere else.
     skill_variables: SkillVariables,
@@ -462,7 +463,7 @@ impl Session {
         let model = &setup.gathered.facts.model.slug;
         if let Some(before) = restored.model.as_ref().filter(|before| *before != model) {
             let message = format!(
-                "this session was last used with the model `{before}` and goes on with `{model}`; its answers may differ from those of `{before}`"
+                "this session was last used with the model `{before}` and continues with `{model}`; its answers may differ from those of `{before}`"
             );
             setup.notices.push(EventMessage::Warning { message });
         }
@@ -701,72 +702,6 @@ impl Session {
         self.meter.event()
     }
 
-    /// Records what a person said, and the skills that it asks for. Gives what a person should hear
-    /// of skills that cannot be read.
-    pub fn record_input(&mut self, inputs: &[UserInput]) -> Vec<EventMessage> {
-        let wanted = if select::may_select(inputs) { self.wanted_skills(inputs) } else { Wanted::default() };
-        self.record_message(inputs);
-        self.skills = wanted.messages;
-        wanted.warnings.into_iter().map(|message| EventMessage::Warning { message }).collect()
-    }
-
-    /// Records what a person said, and nothing else.
-    pub(crate) fn record_message(&mut self, inputs: &[UserInput]) {
-        let images = images::load(inputs);
-        for (path, image) in &images {
-            self.omissions.extend(unseen::not_seen(path, image));
-        }
-        let mut draft = user_message(&self.setup.pack, inputs, &images);
-        if let Some(standing) = &mut self.standing {
-            let again = standing.again();
-            draft = standing.wrap(inputs, draft);
-            if let Some(again) = again {
-                self.note_again(&again);
-            }
-        }
-        self.record_draft(&draft);
-    }
-
-    /// Records the skills that the last input asked for.
-    pub fn record_skills(&mut self) {
-        for message in std::mem::take(&mut self.skills) {
-            self.record_draft(&message);
-        }
-    }
-
-    /// The skills that an input asks for. After the first turn they are looked for again, because
-    /// they may have come or gone since.
-    fn wanted_skills(&self, inputs: &[UserInput]) -> Wanted {
-        let same_name = self.setup.pack.layout.skills.same_name;
-        let Gathered { facts, skill_search, .. } = &self.setup.gathered;
-        if self.last.is_some() {
-            skills::wanted(&skill_search.load(), inputs, same_name, None)
-        } else {
-            skills::wanted(&facts.skills, inputs, same_name, self.setup.sources.project_at.as_deref())
-        }
-    }
-
-    /// Records what the model is told about how it uses its tools.
-    pub(crate) fn record_notice(&mut self, notice: &Notice) {
-        let pack = &self.setup.pack;
-        let draft = match notice {
-            Notice::PatchThroughShell { tool } => notice::patch_through_shell(pack, tool),
-            Notice::PrefixSaved { prefix } => notice::prefix_saved(prefix),
-            Notice::ManyTerminals { n, max } => notice::many_terminals(pack, *n, *max),
-        };
-        self.record_draft(&draft);
-        if let Notice::PrefixSaved { prefix } = notice {
-            self.setup.gathered.allow(prefix);
-        }
-    }
-
-    /// A picture as a message of its own.
-    pub(crate) fn picture(&mut self, path: &Path) -> Draft {
-        let image = load_image(path);
-        self.omissions.extend(unseen::not_seen(path, &image));
-        picture_message(&self.setup.pack, path, &image)
-    }
-
     /// What holds for the calls of a turn.
     pub(crate) fn situation(&self, turn_id: &TurnId) -> Situation {
         let agents = crew::line(&self.setup, &self.instructions, &self.log);
@@ -862,7 +797,7 @@ impl Session {
     }
 }
 
-/// The standing texts of a pack that has some. A phase that it does not know is told.
+/// The standing texts of a pack that has some. A phase that it does not know is a warning.
 fn standing(setup: &mut Setup) -> Option<Standing> {
     let cwd = setup.gathered.facts.cwd.clone();
     let state = setup.side.get(standing::SIDE);

@@ -47,6 +47,7 @@ const SAVED_BYTES_MAX: u64 = 256 << 20;
 /// Why no request is shown, and the status to end with.
 #[derive(Debug)]
 pub struct Refusal {
+    /// One or more lines, without the word `error`.
     text: String,
     code: u8,
 }
@@ -93,7 +94,7 @@ pub struct Coming {
     pub name: String,
     /// The session, as it would be then.
     pub session: Session,
-    /// The request.
+    /// The request that it would send first.
     pub next: Next,
     /// Why its bytes cannot be promised.
     pub reasons: Vec<Reason>,
@@ -102,9 +103,9 @@ pub struct Coming {
 /// A request that was sent.
 #[derive(Debug)]
 pub struct Sent {
-    /// The session.
+    /// The id of the session.
     pub session: String,
-    /// The request.
+    /// The request, rebuilt from the record.
     pub rebuilt: Rebuilt,
 }
 
@@ -222,7 +223,7 @@ fn coming(
     let schema = start::output_schema(turn.output_schema.as_deref())?;
     let inputs = start::inputs(&turn.image, message);
     let mut reasons = learn_tools(&mut session, args.mcp)?;
-    let next = session.next_request(&inputs, schema).map_err(|error| Failure::new(format!("{error}")))?;
+    let next = session.next_request(&inputs, schema).map_err(Failure::new)?;
     for warning in &next.warnings {
         style::line(&format!("warning: {warning}"));
     }
@@ -287,7 +288,7 @@ fn sent(home: &Path, session: String, path: &Path, number: Option<u64>) -> Resul
     };
     let rebuilt = replay::rebuild(home, &file, wanted).map_err(|error| match error {
         RebuildError::NoSuchRequest { .. } => Refusal::usage(format!("{session}: {error}")),
-        RebuildError::NotProvable { .. } => Refusal::unknown(&format!("{session}: {error}")),
+        RebuildError::NotProvable { .. } => Refusal::unknown(format!("{session}: {error}")),
         error => Failure::new(format!("{session}: {error}")).into(),
     })?;
     if let Some(broken) = &rebuilt.broken {

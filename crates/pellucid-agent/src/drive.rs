@@ -176,7 +176,7 @@ struct Summary {
     facts: Facts,
     /// What was given so far, where a summary that fails leaves no trace.
     reply: Option<Vec<(Item, Origin)>>,
-    /// How many items the request had that faces were told of last.
+    /// How many items the request had that was reported to clients last.
     n_told: Option<usize>,
 }
 
@@ -193,7 +193,6 @@ enum Waiting {
 }
 
 /// Something that happened: a fact for the turn, or something that the session needs first.
-#[expect(clippy::large_enum_variant, reason = "a fact is what happens nearly always")]
 enum Happened {
     Fact(Fact),
     Remembered(Box<Remembered>),

@@ -120,17 +120,25 @@ impl ItemKey {
 /// The origins of a session's items, as far as they were kept.
 #[derive(Debug, Clone, Default)]
 pub struct Origins {
-    /// By the number of bytes, so that most items are not hashed: digest, from where on it holds, and the spans.
-    kept: BTreeMap<usize, Vec<(String, u64, Arc<[Span]>)>>,
+    /// By the number of bytes, so that most items are not hashed.
+    kept: BTreeMap<usize, Vec<Kept>>,
     /// The ranges of the session file whose items have the usual spans unless others were kept.
     covered: Vec<Range<u64>>,
+}
+
+/// The spans of all items with one digest, from an offset of the session file on.
+#[derive(Debug, Clone)]
+struct Kept {
+    digest: String,
+    from: u64,
+    spans: Arc<[Span]>,
 }
 
 impl Origins {
     /// Notes the spans of items with this key from an offset of the session file on.
     pub fn keep(&mut self, key: ItemKey, from: u64, spans: Vec<Span>) {
         if spans.iter().map(|span| span.len).sum::<usize>() == key.bytes {
-            self.kept.entry(key.bytes).or_default().push((key.digest, from, spans.into()));
+            self.kept.entry(key.bytes).or_default().push(Kept { digest: key.digest, from, spans: spans.into() });
         }
     }
 
@@ -147,31 +155,30 @@ impl Origins {
     /// Every list that was kept, with its key.
     pub fn lists(&self) -> impl Iterator<Item = (ItemKey, &Arc<[Span]>)> {
         self.kept.iter().flat_map(|(bytes, lists)| {
-            lists.iter().map(|(digest, _, spans)| (ItemKey { bytes: *bytes, digest: digest.clone() }, spans))
+            lists.iter().map(|kept| (ItemKey { bytes: *bytes, digest: kept.digest.clone() }, &kept.spans))
         })
     }
 
-    /// The spans that were kept of an item that stands at an offset of the session file.
+    /// The spans that were kept of an item at an offset of the session file.
     pub(crate) fn find(&self, bytes: &[u8], at: u64) -> Option<&Arc<[Span]>> {
         let lists = self.kept.get(&bytes.len())?;
         let digest = ItemKey::of(bytes).digest;
-        let is_meant = |(known, from, _): &&(String, u64, Arc<[Span]>)| *known == digest && *from <= at;
-        lists.iter().rev().find(is_meant).map(|(_, _, spans)| spans)
+        lists.iter().rev().find(|kept| kept.digest == digest && kept.from <= at).map(|kept| &kept.spans)
     }
 
     /// Whether an item at an offset of the session file has the usual spans if no others were kept. Lines behind the
-    /// last request may be another program's, but whoever wrote them, the model's and the tools' are theirs.
+    /// last request may be another program's, but items of the model and of tools have the usual spans whichever program wrote them.
     pub(crate) fn covers(&self, at: u64, is_message: bool) -> bool {
         let is_in = |range: &Range<u64>| range.start <= at && (at < range.end || !is_message);
         self.covered.iter().any(is_in)
     }
 }
 
-/// What stands before and behind the text of a person's message.
+/// The notation before and behind the text of a person's message.
 const SAID: (&[u8], &[u8]) =
     (br#"{"type":"message","role":"user","content":[{"type":"input_text","text":""#, br#""}]}"#);
 
-/// Whether notation of so many bytes stands around what a person says.
+/// Whether notation of so many bytes is the one around a person's message.
 pub(crate) fn frames_said(before: usize, behind: usize) -> bool {
     (before, behind) == (SAID.0.len(), SAID.1.len())
 }

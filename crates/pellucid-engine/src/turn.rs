@@ -238,7 +238,7 @@ pub enum Wish {
     Rebuild,
     /// Put the provider's items in place of the history.
     Replace(Vec<Item>),
-    /// Keep the text of a message that broke off, beside the session, and show it.
+    /// Keep the text of an interrupted message beside the session, and show it.
     KeepCutOff(String),
     /// Tell a program of the user's that the turn has its final answer.
     Notify(Option<String>),
@@ -670,7 +670,7 @@ impl Turn {
         wishes.extend(self.cut_off());
         self.round = Round::default();
         if let Some(limits) = &error.rate_limits {
-            self.meter.limit(limits.clone());
+            self.meter.limit((**limits).clone());
             wishes.push(Wish::Emit(self.meter.event()));
         }
         if error.is_retryable()

@@ -67,7 +67,9 @@ impl Endpoint {
         env: &dyn Fn(&str) -> Option<String>,
     ) -> Result<Self, ReplyError> {
         let address = address(provider);
-        let token = token(provider, session_key.clone(), env);
+        let has_written = !secrets(provider, env).is_empty();
+        let key_origin = key_origin(provider, session_key.as_ref(), has_written, env);
+        let token = token(provider, session_key, env);
         let key = token.iter().flatten().cloned();
         let redactor = Redactor::new(key.chain(secrets(provider, env)));
         let wrong = |why: String| {
@@ -79,8 +81,6 @@ impl Endpoint {
             return Err(wrong("must begin with http:// or https://".to_owned()));
         }
         let headers = headers(provider, env);
-        let has_written = !secrets(provider, env).is_empty();
-        let key_origin = key_origin(provider, session_key.as_ref(), has_written, env);
         Ok(Self {
             url,
             headers,
@@ -347,7 +347,7 @@ fn key_origin(
     }
 }
 
-/// A public provider answers nobody without a key. A server at an address that somebody wrote may.
+/// A public provider answers no request without a key. A server at a configured address may.
 fn hindrance(provider: &Provider, key_origin: &KeyOrigin) -> Option<ReplyError> {
     let is_public = non_blank(provider.base_url.clone()).is_none();
     let is_without = matches!(key_origin, KeyOrigin::Nowhere(_));

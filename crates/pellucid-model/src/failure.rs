@@ -1,7 +1,7 @@
 //! Why there is no reply: the kinds of trouble and the words for them.
 //!
 //! A table from statuses and codes to kinds. The words of the fixed sentences are here and nowhere
-//! else. The message of an error has the words that programs know from the Codex CLI; beside it stands
+//! else. The message of an error has the words that programs know from the Codex CLI; beside it is
 //! what a person reads, with the server's own words and what to do.
 //!
 //! Not here: whether to ask again (the kind says it) and errors inside a stream
@@ -24,7 +24,7 @@ use crate::usage_limit;
 /// How much of a body that is not JSON is shown.
 const BODY_BYTES_SHOWN: usize = 1000;
 
-/// What stands for a body that says nothing.
+/// The text in place of a body without a message.
 const UNKNOWN: &str = "Unknown error";
 
 /// The phrase by which a server says that a picture is none.
@@ -77,7 +77,7 @@ fn meaning(refusal: &Refusal<'_>, json: Option<&Value>) -> ReplyError {
     }
 }
 
-/// What programs are told of it: statuses and codes tell more than the kinds do.
+/// The code that programs get: statuses and codes are finer than the kinds.
 fn code(refusal: &Refusal<'_>, json: Option<&Value>, error: &ReplyError) -> FailureCode {
     let says = |phrases: &[&str]| {
         let body = refusal.body.to_ascii_lowercase();
@@ -231,7 +231,7 @@ fn usage_limit_reached(refusal: &Refusal<'_>, json: Option<&Value>) -> ReplyErro
         resets_at: error("resets_at").and_then(Value::as_i64),
         now: refusal.now,
     });
-    ReplyError { rate_limits: Some(snapshot), ..ReplyError::new(ReplyErrorKind::UsageLimitReached, message) }
+    ReplyError { rate_limits: Some(Box::new(snapshot)), ..ReplyError::new(ReplyErrorKind::UsageLimitReached, message) }
 }
 
 fn retry_limit(refusal: &Refusal<'_>) -> ReplyError {

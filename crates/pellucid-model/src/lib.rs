@@ -8,7 +8,6 @@
 //! what a reply leads to (`pellucid-agent`), reading the configuration (`pellucid-config`).
 
 #![warn(missing_docs)]
-#![allow(clippy::result_large_err, reason = "an error of a reply is rare and carries what faces show")]
 #![cfg_attr(test, allow(clippy::needless_pass_by_value, reason = "check helpers take what they expect by value"))]
 
 mod body;

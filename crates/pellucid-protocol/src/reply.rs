@@ -75,7 +75,7 @@ pub struct ReplyError {
     /// The server's wish how long to wait.
     pub retry_after: Option<Duration>,
     /// A rate limit's state that came with it.
-    pub rate_limits: Option<RateLimitSnapshot>,
+    pub rate_limits: Option<Box<RateLimitSnapshot>>,
     /// What the request went over.
     pub via: Via,
 }

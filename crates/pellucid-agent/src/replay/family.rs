@@ -30,7 +30,7 @@ use super::replay_within;
 /// A session that was started from another.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Child {
-    /// The session.
+    /// The id of the session.
     pub session: String,
     /// What it is for: `review` or `agent`.
     pub purpose: String,
@@ -82,7 +82,7 @@ pub(super) enum Found {
     /// In the record, on this line.
     Recorded { link: usize },
     /// In the session file alone.
-    Unrecorded(Outcome),
+    Unrecorded(Box<Verdict>),
 }
 
 impl Numbering {
@@ -96,7 +96,7 @@ impl Numbering {
             }
         }
         for (at, outcome) in super::unrecorded(file, chain)? {
-            own.push(Place { at, found: Found::Unrecorded(outcome) });
+            own.push(Place { at, found: Found::Unrecorded(Box::new(outcome.verdict)) });
         }
         own.sort_by_key(|place| place.at);
         if let Some(inherited) = &inherited {

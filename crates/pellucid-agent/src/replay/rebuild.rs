@@ -70,7 +70,7 @@ pub enum RebuildError {
     NotProvable {
         /// Its number, from one.
         number: usize,
-        /// Why.
+        /// The reason, for a person.
         why: String,
     },
     /// It comes out differently.
@@ -78,7 +78,7 @@ pub enum RebuildError {
     Differs {
         /// Its number, from one.
         number: usize,
-        /// Where.
+        /// The first difference between the request and its record.
         difference: Difference,
     },
 }
@@ -136,7 +136,7 @@ fn rebuild_within(
     })?;
     let made = match found {
         Found::Recorded { link } => made(home, file, chain, link)?,
-        Found::Unrecorded(outcome) => Err(outcome.verdict),
+        Found::Unrecorded(verdict) => Err(*verdict),
     };
     match made {
         Ok((entry, body, report)) => {

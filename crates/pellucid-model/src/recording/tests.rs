@@ -112,7 +112,7 @@ fn every_error() -> Vec<ReplyError> {
     let mut errors: Vec<ReplyError> = kinds.map(|kind| ReplyError::new(kind, format!("{kind:?}"))).into();
     errors.push(ReplyError {
         retry_after: Some(Duration::from_millis(1500)),
-        rate_limits: Some(limits()),
+        rate_limits: Some(Box::new(limits())),
         via: Via::WebSocket,
         ..ReplyError::stream("wait")
     });

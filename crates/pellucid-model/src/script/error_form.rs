@@ -94,7 +94,7 @@ impl ErrorFields {
         Ok(ReplyError {
             failure: Failure { code: self.code.unwrap_or(kind.code()), plain: self.plain },
             retry_after: self.retry_after_ms.map(Duration::from_millis),
-            rate_limits: self.rate_limits,
+            rate_limits: self.rate_limits.map(Box::new),
             via: self.via.into(),
             ..ReplyError::new(kind, message)
         })
@@ -142,7 +142,7 @@ impl From<ReplyError> for RecordedError {
             status,
             message: error.message,
             retry_after_ms: error.retry_after.map(|delay| u64::try_from(delay.as_millis()).unwrap_or(u64::MAX)),
-            rate_limits: error.rate_limits,
+            rate_limits: error.rate_limits.map(|limits| *limits),
             via: error.via.into(),
             code: Some(error.failure.code).filter(|code| *code != error.kind.code()),
             plain: error.failure.plain,

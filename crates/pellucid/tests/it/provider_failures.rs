@@ -1,4 +1,4 @@
-//! What goes wrong between the program and a provider: the exit status, what programs and people are told, how many
+//! What goes wrong between the program and a provider: the exit status, what programs and people read, how many
 //! requests are sent, and what is kept.
 
 use std::io::BufRead;
@@ -28,7 +28,7 @@ const KEY: &str = "sk-secret-0123456789";
 fn configure(world: &World, base_url: &str, wire: &str, retries: u64, more: &str) {
     world.files.write(
         "home/config.toml",
-        &format!(
+        format!(
             "{more}\nmodel_provider = \"mock\"\n[model_providers.mock]\nname = \"Mock\"\nbase_url = \"{base_url}\"\n\
              wire_api = \"{wire}\"\nenv_key = \"MOCK_KEY\"\nrequest_max_retries = {retries}\n\
              stream_max_retries = {retries}\n"
@@ -284,7 +284,7 @@ fn without_a_key_nothing_is_sent_to_a_public_provider() {
         let replay: Value = serde_json::from_slice(&replay.stdout).unwrap_or_default();
         assert!(replay["requests"].as_array().is_none_or(Vec::is_empty), "{replay}");
     }
-    // A server at an address that somebody wrote may need none.
+    // A server at a configured address may need none.
     let world = World::new("//- work/x\n");
     let server = MockServer::start([MockReply::say("hello")]);
     let ran = world.run_in(&["exec", "hi"], &[("OPENAI_BASE_URL", &server.base_url())]);
@@ -315,11 +315,11 @@ fn text_that_broke_off_is_shown_and_kept_beside_the_session() {
         assert_eq!(ran.status, 1, "{}", ran.stderr);
         let id = session_id(&ran.stderr);
         assert!(ran.stderr.ends_with(&format!("to continue: pellucid exec resume {id}\n")), "{}", ran.stderr);
-        let kept = std::fs::read_to_string(world.files.path(&format!("home/session_state/{id}.json"))).unwrap();
+        let kept = std::fs::read_to_string(world.files.path(format!("home/session_state/{id}.json"))).unwrap();
         let kept: Value = serde_json::from_str(&kept).unwrap();
         let text = kept["cut_off"][0]["text"].as_str().unwrap();
         assert!(text.starts_with("half an an"), "{wire}: {text}");
-        assert!(ran.stderr.contains(&format!("(broke off here)\n{text}\n")), "{wire}: {}", ran.stderr);
+        assert!(ran.stderr.contains(&format!("(interrupted)\n{text}\n")), "{wire}: {}", ran.stderr);
         let ran = run(&world, &["exec", "resume", &id, "go on"]);
         assert_eq!((ran.status, ran.out()), (0, "the rest\n"), "{}", ran.stderr);
         // The model is not shown it, as the Codex CLI does not.
@@ -327,7 +327,7 @@ fn text_that_broke_off_is_shown_and_kept_beside_the_session() {
     }
 }
 
-/// The command that interrupts stands behind the text in the stream, so the text has arrived by then.
+/// The command that interrupts follows the text in the stream, so the text has arrived by then.
 #[cfg(unix)]
 #[test]
 fn an_interrupted_turn_keeps_its_text_and_says_how_to_continue() {

@@ -136,7 +136,7 @@ pub enum Verdict {
     Equal,
     /// Another session sent it before this one was copied from that, and it is equal there.
     EqualInParent {
-        /// That session.
+        /// The id of the parent session.
         parent: String,
         /// The request's number there.
         number: usize,

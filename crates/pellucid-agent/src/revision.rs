@@ -37,7 +37,7 @@ const SKILLS: &str = "skills";
 pub struct ProjectAt {
     /// The project's top folder, links followed.
     root: PathBuf,
-    /// The commit.
+    /// The id of the commit that the revision names.
     commit: String,
     /// Where the files are, links followed.
     folder: PathBuf,
@@ -69,7 +69,7 @@ impl ProjectAt {
         made().map_err(|error| format!("the files of the revision cannot be put into place: {error}"))
     }
 
-    /// The commit.
+    /// The id of the commit that the revision names.
     pub fn commit(&self) -> &str {
         &self.commit
     }

@@ -329,7 +329,7 @@ pub struct SnapshotSettings {
 pub struct LimitSettings {
     /// Tokens of requests and replies.
     pub max_tokens: Option<u64>,
-    /// Requests.
+    /// How many requests may be sent.
     pub max_requests: Option<u64>,
 }
 

@@ -25,7 +25,7 @@ pub struct Grounds<'a> {
 }
 
 impl Grounds<'_> {
-    /// The verdict.
+    /// What became of the cache in this request.
     pub fn verdict(&self) -> CacheVerdict {
         let broken = self.continuity.and_then(|it| it.broken.as_ref());
         let expected = self.continuity.zip(self.tokens_before).map(|(it, tokens)| share(it, tokens));

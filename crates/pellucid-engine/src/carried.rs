@@ -16,7 +16,7 @@ pub enum Carried {
     Run {
         /// The place of the first in the old history.
         from: usize,
-        /// How many.
+        /// How many items there are.
         n: usize,
     },
     /// An item that the old history does not have, by its place in the new one.

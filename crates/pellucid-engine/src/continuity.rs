@@ -1,9 +1,9 @@
 //! Whether a request extends the one before it, as the model reads them.
 //!
 //! Providers bill what a model has read before at a lower price, as long as it is the same from the first thing that
-//! the model reads. That is not the first byte: tools may stand behind the conversation and be read before it. So two
+//! the model reads. That is not the first byte: tools may follow the conversation in the body and be read before it. So two
 //! requests are compared part by part in the order of reading, and what was added, removed, changed or moved is named.
-//! How far the bytes agree is told besides.
+//! How far the bytes agree is a second figure.
 //!
 //! Not here: what parts there are (`reading`), and what the provider then says (`cache_verdict`).
 
@@ -33,7 +33,7 @@ pub struct Continuity {
     pub kept_bytes: usize,
     /// How many bytes of that request the model read.
     pub previous_bytes: usize,
-    /// How many bytes from the start of the body are those of the request before, in the order that they stand in.
+    /// How many bytes from the start of the body are those of the request before, in the order of the body.
     pub extends_bytes: usize,
     /// Whether turns were taken back, and everything that they left is kept.
     pub is_shortened: bool,
@@ -115,9 +115,9 @@ impl Cause {
 pub struct Next<'a> {
     /// What surrounds its items.
     pub frame: &'a Frame,
-    /// Its bytes.
+    /// The request as bytes.
     pub request: &'a Request,
-    /// Its items.
+    /// The items between head and tail of the frame.
     pub items: &'a [Rendered],
     /// The order in which the model reads.
     pub order: &'a [ReadSection],

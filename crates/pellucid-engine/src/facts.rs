@@ -318,14 +318,14 @@ pub enum LoadedImage {
     },
     /// Its bytes are of no image that can be read, and its name is not that of one.
     NotAnImage {
-        /// The type that its name stands for, if one could be guessed.
+        /// The media type that its name suggests, if any.
         mime: Option<String>,
         /// Why it cannot be read.
         error: String,
     },
     /// Its bytes are of no image that can be read, though its name says so.
     Unsupported {
-        /// The type that its name stands for.
+        /// The media type that its name suggests.
         mime: String,
         /// Why it cannot be read.
         error: String,

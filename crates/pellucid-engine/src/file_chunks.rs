@@ -1,14 +1,14 @@
 //! The bytes of a file behind its text.
 //!
 //! A text names the bytes of its file only where it is these bytes. What is no UTF-8 became U+FFFD on the way: that is
-//! not the file's any more, and stands between the file's own bytes as a piece of the layout.
+//! no longer the file's, so it is a piece of the layout between the file's own bytes.
 
 use std::sync::Arc;
 
 use crate::fragment::Fragment;
 use crate::fragment::Origin;
 
-/// Which bytes of a file a text stands for.
+/// Which bytes of a file a text was read from.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct FileChunks(Vec<Chunk>);
 
@@ -79,7 +79,7 @@ impl FileChunks {
     }
 }
 
-/// Whether a fragment stands for bytes that are no text.
+/// Whether a fragment replaces bytes that are not UTF-8.
 pub fn is_replacement(fragment: &Fragment) -> bool {
     fragment.origin == Origin::Layout && fragment.text.chars().all(|it| it == char::REPLACEMENT_CHARACTER)
 }

@@ -233,7 +233,7 @@ impl Why {
         }
     }
 
-    /// Whether words that somebody wrote for the model are lost. A blank file loses nothing.
+    /// Whether text that was written for the model is lost. A blank file loses nothing.
     pub fn is_loss(&self) -> bool {
         match self {
             Self::Cut { .. }

@@ -1,6 +1,6 @@
 //! What surrounds the items of a request, part by part, as the model reads it.
 //!
-//! Bytes stand in the order of the notation; a model reads them in another. So a frame is taken apart into named parts,
+//! A model does not read a request in the order of its bytes. So a frame is taken apart into named parts,
 //! each with its section: the schema of the answer, tools one by one, instructions, settings one by one. Its own bytes
 //! are read for that, so a frame that another process wrote down is taken apart in the same way as a new one.
 //!
@@ -36,7 +36,7 @@ pub(crate) struct ReadPart {
     pub name: Arc<str>,
     /// What is read.
     pub text: Bytes,
-    /// Where it stands.
+    /// Its place in the frame.
     pub place: Place,
 }
 
@@ -77,7 +77,7 @@ impl Place {
 impl Reading {
     /// Takes a frame apart; absent if its bytes are no request.
     pub fn of(frame: &Frame) -> Option<Self> {
-        // Without items, what stands before them and behind them is a whole request.
+        // Without items, head and tail together are a whole request.
         let (head, tail) = (frame.head_bytes(), frame.tail_bytes());
         let whole = [head.as_ref(), tail.as_ref()].concat();
         let members: Members<'_> = serde_json::from_slice(&whole).ok()?;
@@ -148,7 +148,7 @@ impl Taker<'_> {
         Some(())
     }
 
-    /// Settings that stand together, and the schema where it stands among them.
+    /// The members of one object of settings, and the schema if it is among them.
     fn settings(&self, key: &str, value: &RawValue, parts: &mut Vec<ReadPart>) {
         let Ok(members) = serde_json::from_str::<Members<'_>>(value.get()) else {
             parts.extend(self.part(ReadSection::Settings, &format!("settings/{key}"), value.get()));

@@ -157,8 +157,8 @@ impl Report {
         self.rows.iter().find(|row| (row.start..row.start + row.bytes).contains(&byte))
     }
 
-    /// The report with one line for each part, and the rows that a request with these rows before it did not have. What
-    /// is told of a long session then follows what is new in it.
+    /// The report with one line for each part, and the rows that a request with these rows before it did not have. So
+    /// the event of a long session is no longer than what is new in it.
     pub fn told(&self, before: &[Row]) -> ContextReport {
         let mut parts: Vec<ContextPart> = Vec::new();
         for row in &self.rows {
@@ -250,7 +250,7 @@ fn row_json(row: &Row, status: Status) -> Value {
         "tokens": row.tokens,
         "status": status.as_str(),
     });
-    // A picture is not the bytes of its file, and names none.
+    // An image is encoded and not the bytes of its file, so it has no range.
     if let Origin::File { range, size, .. } = &row.origin
         && !range.is_empty()
     {

@@ -19,14 +19,14 @@ use std::fmt;
 pub enum RequestName {
     /// One that a session sent.
     Sent {
-        /// The session.
+        /// The session, by its id, the beginning of its id, or its name.
         session: String,
         /// Its number, from 1; the last one if absent.
         number: Option<u64>,
     },
     /// The one that a session would send next.
     Next {
-        /// The session.
+        /// The session, by its id, the beginning of its id, or its name.
         session: String,
     },
     /// The first one of a new session.
@@ -38,7 +38,7 @@ pub enum RequestName {
     Lock,
     /// The one of a saved report.
     File {
-        /// The file.
+        /// The path of the file, as it was typed.
         path: String,
     },
 }
@@ -49,33 +49,33 @@ pub enum NameError {
     /// Something is missing.
     #[error("`{name}`: {missing} is missing")]
     Missing {
-        /// The text.
+        /// The text that is no name of a request.
         name: String,
-        /// What.
+        /// What is missing in it.
         missing: &'static str,
     },
     /// What follows the session is neither a number nor `next`.
     #[error("`{name}`: after `#` comes the number of a request, from 1, or `next`")]
     Number {
-        /// The text.
+        /// The text that is no name of a request.
         name: String,
     },
     /// A git revision cannot be called that.
     #[error("`{name}`: a git revision has no spaces and does not begin with `-`")]
     Revision {
-        /// The text.
+        /// The text that is no name of a request.
         name: String,
     },
 }
 
-/// What a word on the command line may be, where a message may stand too.
+/// What a word on the command line may be, where a message is accepted too.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Form {
     /// A name, whatever there is.
     Name,
     /// A name if there is a session that is called so.
     MaybeSession,
-    /// A message.
+    /// Only a message: it can name no session.
     Message,
 }
 
@@ -126,7 +126,7 @@ impl RequestName {
         }
     }
 
-    /// What a word is where a message may stand too. A word that can only be a name is one, whether what it names is
+    /// What a word is where a message is accepted too. A word that can only be a name is one, whether what it names is
     /// there or not; any other text without line ends is one if a session is called so.
     pub fn form(text: &str) -> Form {
         let is_word = !text.is_empty() && !text.contains(char::is_whitespace);
@@ -220,7 +220,7 @@ mod tests {
 
     const ID: &str = "019a0000-0000-7000-8000-000000000001";
 
-    /// Checks what texts are: how they look where a message may stand, and what they name.
+    /// Checks what texts are: what they may be where a message is accepted, and what they name.
     #[track_caller]
     fn check(texts: &[&str], expected: &Expect) {
         let line = |text: &&str| {

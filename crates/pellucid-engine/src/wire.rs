@@ -65,7 +65,7 @@ pub(crate) fn leave_out_tools(wire: WireApi, tools: &mut Vec<OfferedTool<'_>>) -
     omissions
 }
 
-/// How long the model is told to think; absent when the request says nothing about it.
+/// The reasoning effort that the request asks for; absent when the request says nothing about it.
 pub fn effort_sent(wire: WireApi, facts: &Facts) -> Option<ReasoningEffort> {
     let thinks = facts.model.supports_reasoning_summaries;
     let effort = facts.effort.or(facts.model.default_reasoning_level.filter(|_| thinks));

@@ -49,7 +49,7 @@ pub fn merge_base(git: &Git, cwd: &Path, branch: &str) -> Option<String> {
     found().map_err(|error| tracing::debug!(%error, "git does not say where branches part")).ok()
 }
 
-/// Whether a name stands for a commit; absent if git cannot say.
+/// Whether a name leads to a commit; absent if git cannot say.
 ///
 /// Waits for processes.
 pub fn has_commit(git: &Git, cwd: &Path, name: &str) -> Option<bool> {

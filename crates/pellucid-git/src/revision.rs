@@ -20,7 +20,7 @@ const BYTES_MAX: u64 = 256 << 20;
 /// Files of a revision.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Revision {
-    /// The commit.
+    /// The id of the commit.
     pub commit: String,
     /// The top folder of the work tree.
     pub root: PathBuf,

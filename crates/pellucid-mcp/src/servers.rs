@@ -35,7 +35,7 @@ use crate::spec::ServerSpec;
 pub struct Servers {
     servers: BTreeMap<String, Server>,
     http: HttpClients,
-    /// Set when starts are to be broken off.
+    /// Set when starts are to be interrupted.
     is_cancelled: watch::Sender<bool>,
     tasks: Vec<AbortHandle>,
 }
@@ -125,7 +125,7 @@ impl Servers {
         for (name, server) in self.servers.iter().filter(|(_, server)| server.spec.is_required) {
             match server.settled().await {
                 State::Failed(error) => failures.push(format!("{name}: {error}")),
-                State::Cancelled => failures.push(format!("{name}: its start was broken off")),
+                State::Cancelled => failures.push(format!("{name}: its start was interrupted")),
                 State::Starting | State::Ready(_) => {}
             }
         }
@@ -161,7 +161,7 @@ impl Servers {
         let failure = |(name, server): (&String, &Server)| match &*server.state.borrow() {
             State::Starting | State::Ready(_) => None,
             State::Failed(error) => Some((name.clone(), error.clone())),
-            State::Cancelled => Some((name.clone(), format!("the start of the MCP server `{name}` was broken off"))),
+            State::Cancelled => Some((name.clone(), format!("the start of the MCP server `{name}` was interrupted"))),
         };
         self.servers.iter().filter_map(failure).collect()
     }

@@ -177,7 +177,7 @@ mod tests {
         budget.clone().admit(60).unwrap_err();
         first.refund();
         drop(budget.admit(60).unwrap());
-        // The reply of the second one broke off: what it cost at least stays spent.
+        // The second reply was interrupted: the least that it cost stays spent.
         budget.admit(41).unwrap_err();
     }
 

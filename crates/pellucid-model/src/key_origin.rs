@@ -5,7 +5,7 @@ use pellucid_protocol::provider::WireApi;
 /// Where the key of a request is from.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum KeyOrigin {
-    /// This variable.
+    /// An environment variable, by its name.
     Variable(String),
     /// The provider's token in the configuration.
     Written,

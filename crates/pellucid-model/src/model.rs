@@ -53,7 +53,7 @@ use crate::transport::Transport;
 use crate::transport::with_causes;
 use pellucid_protocol::secret::Secret;
 
-/// What a person is told of a web page in place of a reply.
+/// The explanation for a person when a web page came in place of a reply.
 const PAGE: &str = "the server answered with a web page in place of a reply; check the provider's base_url";
 
 /// How long a provider's summary may be.

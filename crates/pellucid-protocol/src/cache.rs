@@ -10,7 +10,7 @@ use crate::settings::word_enum;
 pub struct CacheChange {
     /// What happened to it.
     pub how: CacheChangeKind,
-    /// Its name.
+    /// The name of the part.
     pub part: String,
     /// Where it comes from, or came from if it was removed; empty if that is not known.
     #[serde(default, skip_serializing_if = "String::is_empty")]
@@ -28,7 +28,7 @@ word_enum! {
         Removed = "removed",
         /// It has another text.
         Changed = "changed",
-        /// It stands in another place of its list.
+        /// It has another place in its list.
         Moved = "moved",
     }
 }

@@ -162,18 +162,18 @@ pub enum EventMessage {
     },
     /// What the request that is being sent is made of. Ours alone; only for faces that ask for it.
     ContextReport(ContextReport),
-    /// Where that request differs from the one before. Ours alone; only for faces that ask for it.
+    /// Where that request differs from the one before. Ours alone; only for clients that ask for it.
     ContextCacheBreak(CacheBreak),
     /// Where the first request of a resumed session differs from its last one. Ours alone; for people.
     ContextResumeCost(CacheBreak),
-    /// Text of a reply that broke off before its message was complete. Ours alone.
+    /// Text of a reply that was interrupted before its message was complete. Ours alone.
     ContextCutOff {
         /// The text that had arrived.
         text: String,
     },
     /// A call that was not done. Ours alone.
     ContextRefusal {
-        /// Which call.
+        /// The id of the call.
         call_id: String,
         /// What was in its way.
         code: FailureCode,
@@ -202,7 +202,7 @@ pub enum EventMessage {
     },
     /// A call of a tool failed or was refused. Ours alone; for people.
     ToolCallFailed {
-        /// Which call.
+        /// The id of the call.
         call_id: String,
         /// The tool's name.
         name: String,
@@ -275,7 +275,7 @@ pub enum EventMessage {
     ExecCommandEnd(Box<ExecCommandEnd>),
     /// The model looks at a picture.
     ViewImageToolCall {
-        /// Which call.
+        /// The id of the call.
         call_id: String,
         /// Which picture.
         path: PathBuf,

@@ -1,4 +1,4 @@
-//! What a turn failed of, as programs are told it: one word and one exit status for each kind.
+//! Why a turn failed, for programs: one word and one exit status for each kind.
 //!
 //! Not here: the kinds of trouble with a reply, which decide what is done about it ([`crate::reply`]).
 
@@ -9,7 +9,7 @@ use serde::Serialize;
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum FailureCode {
-    /// Anything else.
+    /// A failure that no other kind describes.
     #[default]
     Other,
     /// A key is missing or refused.
@@ -18,7 +18,7 @@ pub enum FailureCode {
     Quota,
     /// The context does not fit the model's window.
     Overflow,
-    /// Something needed an approval that nobody could give.
+    /// A call needed an approval, and no person could give it.
     Approval,
     /// A command could not be confined, so it was not run.
     Sandbox,

@@ -18,7 +18,7 @@ pub(crate) fn as_f32<'de, D: Deserializer<'de>>(deserializer: D) -> Result<f32, 
 }
 
 /// A value whose numbers are those that programs hold: whole ones of 64 bits, and doubles for all others. The reference
-/// reads JSON like this, so what it passes on is written in the shortest way and not as somebody typed it.
+/// reads JSON like this, so what it passes on is written in the shortest way and not as it was typed.
 pub fn as_doubles(value: Value) -> Value {
     match value {
         Value::Number(number) => Value::Number(as_double(number)),

@@ -1,6 +1,6 @@
 //! Looks whether session files, names and index are whole. Changes nothing.
 //!
-//! Whether a session is as it was written is not decided here: whoever asks brings the function that `replay` uses, so
+//! Whether a session is as it was written is not decided here: the caller passes the function that `replay` uses, so
 //! that both find the same.
 
 use std::collections::BTreeSet;

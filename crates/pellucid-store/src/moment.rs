@@ -9,15 +9,15 @@ use jiff::Timestamp;
 /// The latest moment that this process asked for, in milliseconds of Unix time.
 static LATEST: AtomicI64 = AtomicI64::new(i64::MIN);
 
-/// A moment.
+/// A point in time, to the millisecond.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Moment {
     milliseconds: i64,
 }
 
 impl Moment {
-    /// Now. A clock that was set back stands still until it is there again, so that what happened later is never named
-    /// earlier. It is the clock on the wall and not one that stops while the machine sleeps.
+    /// Now. After the clock is set back, the time stays the same until the clock reaches it again, so that a later event
+    /// never has an earlier time. It is the clock on the wall and not one that stops while the machine sleeps.
     pub fn now() -> Self {
         let milliseconds = Timestamp::now().as_millisecond();
         let latest = LATEST.fetch_max(milliseconds, Ordering::Relaxed);

@@ -83,7 +83,7 @@ pub enum ReadError {
     /// It cannot be read.
     #[error("the session file {path} cannot be read: {source}")]
     Io {
-        /// Which.
+        /// The path of the session file.
         path: PathBuf,
         /// Why.
         #[source]
@@ -92,7 +92,7 @@ pub enum ReadError {
     /// It cannot be added to.
     #[error("the session file {path} cannot be written: {source}")]
     Unwritable {
-        /// Which.
+        /// The path of the session file.
         path: PathBuf,
         /// Why.
         #[source]
@@ -101,7 +101,7 @@ pub enum ReadError {
     /// It has nothing in it.
     #[error("the session file {path} is empty")]
     Empty {
-        /// Which.
+        /// The path of the session file.
         path: PathBuf,
     },
     /// Its first line is gone.
@@ -110,13 +110,13 @@ pub enum ReadError {
          beginning is missing; `pellucid sessions fsck` says what else is"
     )]
     NoHead {
-        /// Which.
+        /// The path of the session file.
         path: PathBuf,
     },
     /// It does not say which session it is of.
     #[error("the session file {path} has no line that says which session it is of")]
     NoMeta {
-        /// Which.
+        /// The path of the session file.
         path: PathBuf,
     },
 }

@@ -244,20 +244,20 @@ impl Shown {
     }
 }
 
-/// A task that tells people what a terminal reports. It ends with whoever holds it: a call that is interrupted has
-/// nothing more to tell.
+/// A task that reports a terminal's output to clients. It is stopped when it is dropped: an interrupted call reports
+/// nothing more.
 #[derive(Debug)]
 pub(crate) struct Telling(JoinHandle<()>);
 
 impl Telling {
-    /// Whether everything is told.
+    /// Whether everything is reported.
     pub(crate) fn is_over(&self) -> bool {
         self.0.is_finished()
     }
 
-    /// Waits until everything is told.
+    /// Waits until everything is reported.
     pub(crate) async fn over(mut self) {
-        // A task that broke has nothing more to tell.
+        // A task that panicked reports nothing more.
         let _told = (&mut self.0).await;
     }
 }
@@ -324,7 +324,7 @@ mod tests {
         assert_eq!(ends, 1, "{shown}");
     }
 
-    /// Hears until something of an event's kind is said, or until nobody can say anything any more.
+    /// Receives until an event of a kind arrives, or until all senders are gone.
     async fn hear(heard: &mut Receiver<FromTool>, is_it: impl Fn(&EventMessage) -> bool) -> bool {
         while let Some(message) = heard.recv().await {
             if matches!(&message, FromTool::Event(event) if is_it(event)) {

@@ -2,7 +2,7 @@
 //!
 //! A session file and the model get a long output with its middle cut out. Here all of it is kept, one file for each call:
 //! `outputs/SESSION/CALL.txt` in the home folder, readable by the user alone. A file holds at most 64 MiB and a session
-//! 1 GiB; where that is less than a command wrote, an empty file `CALL.cut` stands beside its text. Short outputs are in
+//! 1 GiB; where that is less than a command wrote, an empty file `CALL.cut` is beside its text. Short outputs are in
 //! the session file as they are and get no file.
 
 use std::fs;

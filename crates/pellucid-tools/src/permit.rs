@@ -229,7 +229,7 @@ impl Permit {
     }
 }
 
-/// Tells faces of a call that was not done, and what was in its way.
+/// Reports to clients that a call was not done, and why.
 pub(crate) async fn tell_refusal(job: &Job, call_id: &str, code: FailureCode, why: &str) {
     let event = EventMessage::ContextRefusal { call_id: call_id.to_owned(), code, why: why.to_owned() };
     job.desk.tell(event).await;

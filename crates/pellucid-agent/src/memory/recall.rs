@@ -187,7 +187,7 @@ pub(crate) async fn remember(job: Job, asker: Asker) -> Remembered {
 /// What a strategy comes to without asking anybody.
 #[derive(Debug)]
 pub(crate) enum Offline {
-    /// Its end.
+    /// The recall is over, with what it found.
     Done(Box<Remembered>),
     /// A summary of these messages is asked for first.
     AsksForSummary(Vec<Message>),
@@ -373,7 +373,7 @@ fn account(request: &Request, n_items: usize) -> Account {
     Account { bytes: request.len(), body: Digest::of_body(request), n_items, marks: Vec::new() }
 }
 
-/// The last thing that a model says in answer to a request. What the answer is called and costs is told besides.
+/// The last thing that a model says in answer to a request. The answer's id and its cost are reported apart.
 async fn last_said(
     model: &Model,
     ask: Ask,

@@ -1,7 +1,6 @@
-//! The origins that a record keeps, for a session that goes on and for requests that are rebuilt.
+//! The origins that a record keeps, for a session that is resumed and for requests that are rebuilt.
 //!
-//! A session that goes on must not take longer the longer its record is: only the few lines that say something of
-//! origins are parsed.
+//! Resuming must not take longer the longer the record is, so only the few lines with origins are parsed.
 
 use std::path::Path;
 
@@ -18,7 +17,7 @@ use pellucid_store::requests::entry::Entry;
 use pellucid_store::requests::entry::Link;
 use pellucid_store::requests::parts::Parts;
 
-/// What a session that goes on takes over from its record.
+/// What a resumed session takes over from its record.
 #[derive(Debug, Default)]
 pub struct Recalled {
     /// The origins of its items.
@@ -67,7 +66,7 @@ fn read_lines(home: &Path, file: &SessionFile) -> Option<Vec<Entry>> {
     let mut lines = Forwards::new(pellucid_files::open(&path).ok()?, 0, u64::MAX).ok()?;
     let mut entries = Vec::new();
     while let Ok(Some(line)) = lines.next_line() {
-        // The kind stands behind the number, the time and the hash of the line before.
+        // A line names its kind after its number, its time and the hash of the line before.
         let start = &line.bytes[..line.bytes.len().min(KIND_WITHIN)];
         if KINDS.iter().any(|kind| start.windows(kind.len()).any(|it| it == *kind))
             && let Ok(link) = serde_json::from_slice::<Link>(line.bytes)
@@ -78,7 +77,7 @@ fn read_lines(home: &Path, file: &SessionFile) -> Option<Vec<Entry>> {
     Some(entries)
 }
 
-/// Within how many bytes of a line its kind stands.
+/// The kind of a line is found within this many bytes from its start.
 const KIND_WITHIN: usize = 256;
 
 /// The origins that lines of a record say.

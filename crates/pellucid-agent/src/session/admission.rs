@@ -11,10 +11,10 @@ use serde_json::json;
 
 use super::*;
 
-/// What the texts that broke off are kept as, beside the session's file.
+/// The name of the list of incomplete texts that is kept beside the session file.
 const CUT_OFF: &str = "cut_off";
 
-/// How many texts that broke off are kept, the newest.
+/// How many incomplete texts are kept; the oldest are dropped.
 const CUT_OFF_MAX: usize = 20;
 
 /// How many bytes of each are kept, from the beginning.
@@ -83,7 +83,7 @@ impl Session {
         Err(ReplyError::new(ReplyErrorKind::ContextWindowExceeded, message))
     }
 
-    /// Keeps the text of a message that broke off beside the session's file, which has no place for it.
+    /// Keeps the text of an interrupted message beside the session file, whose format has no place for it.
     pub(crate) fn keep_cut_off(&mut self, turn: &TurnId, text: &str) {
         let kept = &text[..text.floor_char_boundary(CUT_OFF_BYTES_MAX)];
         let mut texts: Vec<Value> = self.setup.side.get(CUT_OFF).and_then(Value::as_array).cloned().unwrap_or_default();

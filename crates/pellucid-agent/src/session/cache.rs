@@ -51,7 +51,7 @@ struct Flight {
 }
 
 impl CacheState {
-    /// The state of a session that goes on from a history.
+    /// The state of a session that continues a history.
     pub(super) fn of_history() -> Self {
         Self { has_sent: true, ..Self::default() }
     }
@@ -101,7 +101,7 @@ impl Session {
         recorded.continued_by(&continuity::Next { frame, request, items: &[], order, left: None, cause: None })
     }
 
-    /// Notes what an answer cost: in the record, and for faces that ask for it.
+    /// Notes what an answer cost: in the record, and for clients that ask for it.
     pub(crate) fn note_reply(&mut self, event: &ReplyEvent) -> Option<EventMessage> {
         let flight = &mut self.cache.flight;
         flight.first_event_at.get_or_insert_with(Moment::now);

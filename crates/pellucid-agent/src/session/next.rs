@@ -18,7 +18,7 @@ use super::*;
 use crate::drive::input_text;
 use crate::memory::Offline;
 
-/// What stands for a summary that is not known yet.
+/// The text in place of a summary that is not known yet.
 const UNKNOWN: &str = "(the summary, which is not known yet)";
 
 /// What a turn would send first.
@@ -26,7 +26,7 @@ const UNKNOWN: &str = "(the summary, which is not known yet)";
 pub struct Next {
     /// What it asks for.
     pub purpose: NextPurpose,
-    /// Its bytes.
+    /// The body, byte for byte as it would be sent.
     pub body: Vec<u8>,
     /// What it is made of.
     pub report: Report,
@@ -43,7 +43,7 @@ pub struct Next {
 /// What a request asks for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum NextPurpose {
-    /// An answer.
+    /// The model's answer to the conversation.
     Answer,
     /// A summary of the history, from the model.
     Summary,

@@ -38,7 +38,7 @@ impl Session {
         Asker { model, headers, frame, ids, least, failure: FirstFailure::default(), turn: turn.clone(), asked }
     }
 
-    /// Writes down what was asked for the memory, and tells faces that want to know what each request was made of.
+    /// Records the requests that were made for the memory, and reports them to clients that ask for it.
     pub(super) fn log_memory_requests(&mut self) {
         for asked in self.memory_asked.take() {
             if self.setup.context_events {

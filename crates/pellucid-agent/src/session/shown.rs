@@ -82,7 +82,7 @@ impl Session {
         cache_break(self.last.as_ref()?.continuity.as_ref()?)
     }
 
-    /// What the first request of a session that goes on pays for again, because something is not as it was.
+    /// What the first request of a resumed session pays for again, because something changed since.
     fn resume_cost(&self) -> Option<CacheBreak> {
         let is_first = self.n_requests == 1;
         self.cache_break().filter(|_| is_first)
@@ -115,7 +115,7 @@ impl Session {
         events
     }
 
-    /// What clients are told of a request: its rows but for those that the request before had, and what it asks for if
+    /// The event that reports a request to clients: its rows but for those that the request before had, and what it asks for if
     /// that is not an answer.
     pub(super) fn report_event(&mut self, report: &Report, purpose: Option<&str>) -> EventMessage {
         let told = report.told(&self.told_rows);

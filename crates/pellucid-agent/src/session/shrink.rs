@@ -254,7 +254,7 @@ impl Session {
         Some(SummaryRequest { frame, request, report })
     }
 
-    /// What faces that ask for it are told of a request for a summary.
+    /// The event that reports a request for a summary to clients that ask for it.
     pub(crate) fn summary_event(&mut self, report: &Report) -> Option<EventMessage> {
         let purpose = match self.summarised_by() {
             SummarisedBy::Model => "summary",

@@ -20,7 +20,7 @@ pub(super) fn omission_text(omission: &Omission) -> String {
 }
 
 impl Session {
-    /// Refuses input when the model would not see, as they are, all texts that stand before it.
+    /// Refuses input if the model would not see every text before it unchanged.
     pub fn refuse_losses(&mut self) {
         self.is_strict = true;
     }

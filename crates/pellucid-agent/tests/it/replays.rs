@@ -60,7 +60,7 @@ pub struct Recorded {
     pub path: PathBuf,
     /// The inputs of all requests, with the number of the step that sent them.
     inputs: Vec<(usize, Vec<u8>)>,
-    /// Their bodies.
+    /// The bodies of all requests, in order.
     bodies: Vec<Vec<u8>>,
     /// What the sending process said of the last request of a turn, with its number from zero.
     rows: Vec<(usize, Vec<Row>)>,
@@ -193,7 +193,7 @@ impl Recorded {
         name::requests_path(&self.files.path("home"), name).unwrap()
     }
 
-    /// Another process goes on with the session.
+    /// Another process resumes the session.
     pub fn go_on(self, text: &str) -> Self {
         let server = MockServer::start(vec![message("responses", "and on")]);
         crate::configure(&self.files, "", &server);
@@ -312,7 +312,7 @@ fn a_request_is_rebuilt_by_its_number() {
     assert_eq!(error(Wanted::Number(0)), "there is no request 0: the session has 4, from 1 on");
     let text = fs::read_to_string(&recorded.path).unwrap();
     fs::write(&recorded.path, text.replacen("a \\\\\\\"b", "a \\\\\\\"c", 1)).unwrap();
-    assert!(recorded.rebuild(Wanted::Number(1)).is_ok(), "what stood before the change is as it was");
+    assert!(recorded.rebuild(Wanted::Number(1)).is_ok(), "what was before the change is as it was");
     let error = error(Wanted::Number(2));
     assert!(error.starts_with("request 2 comes out differently at byte "), "{error}");
 }

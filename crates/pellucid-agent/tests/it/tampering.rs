@@ -23,7 +23,7 @@ use crate::replays::Step;
 use crate::replays::record;
 use crate::replays::say;
 
-/// A session with calls of tools, which another process goes on with and summarises.
+/// A session with calls of tools, which another process resumes and summarises.
 fn session() -> Recorded {
     record("responses", &[say("hello", 1), Step::Resume, say("again", 0), Step::Compact, say("third", 0)])
 }

@@ -239,7 +239,7 @@ impl Decision {
         self.judgements.iter().flat_map(Judgement::rules)
     }
 
-    /// Whether the command does not run because nobody can be asked, though no rule forbids it.
+    /// Whether the command does not run because no person can be asked, though no rule forbids it.
     pub fn lacks_approval(&self) -> bool {
         let is_forbidden =
             |it: &Judgement| matches!(it.grounds, Grounds::Rules(_)) && it.decision() == RuleDecision::Forbidden;

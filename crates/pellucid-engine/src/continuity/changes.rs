@@ -13,7 +13,7 @@ pub(super) type Change<'a> = (CacheChangeKind, Option<&'a ReadPart>, Option<&'a 
 
 /// The first thing that differs.
 pub(super) enum Difference {
-    /// An item.
+    /// An item of the conversation differs.
     Item {
         /// Its number, from zero.
         n: usize,
@@ -89,7 +89,7 @@ pub(super) fn between<'a>(old: &[&'a ReadPart], new: &[&'a ReadPart]) -> Vec<Cha
 
 /// The longest run of rising numbers that is left when the others are taken out.
 fn rising(numbers: &[usize]) -> Vec<usize> {
-    // The place of the number that ends the best run of each length, and what stands before each number in its run.
+    // The place of the number that ends the best run of each length, and which number precedes each number in its run.
     let (mut ends, mut before): (Vec<usize>, Vec<Option<usize>>) = (Vec::new(), Vec::with_capacity(numbers.len()));
     for (n, number) in numbers.iter().enumerate() {
         let len = ends.partition_point(|end| numbers[*end] < *number);

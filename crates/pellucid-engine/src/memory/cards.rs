@@ -33,7 +33,7 @@ fn leading_number(text: &str) -> Option<usize> {
     Some(digits.parse().unwrap_or(usize::MAX))
 }
 
-/// Whether a part of a message's id stands anywhere in a text: four hexadecimal digits in a row.
+/// Whether a text has what may be part of a message's id: four hexadecimal digits in a row.
 pub fn is_id_like(text: &str) -> bool {
     text.split(|c: char| !c.is_ascii_hexdigit()).any(|digits| digits.len() >= 4)
 }

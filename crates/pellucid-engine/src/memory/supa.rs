@@ -52,10 +52,10 @@ pub struct Settings {
 /// Who speaks for the model.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Cast {
-    /// One character.
+    /// A conversation with one character.
     #[default]
     One,
-    /// Several, so that no one name stands before what is said.
+    /// A conversation with several, so what is said gets no name before it.
     Group,
 }
 

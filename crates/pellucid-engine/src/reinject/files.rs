@@ -90,7 +90,7 @@ pub struct Text {
     pub text: Arc<str>,
     /// Its SHA-1, in hexadecimal digits.
     pub hash: Arc<str>,
-    /// Which bytes of its file are not UTF-8; U+FFFD stands in their place.
+    /// Which bytes of its file are not UTF-8; U+FFFD replaces them.
     pub not_utf8: Option<NotUtf8>,
 }
 

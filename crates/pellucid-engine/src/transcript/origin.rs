@@ -17,14 +17,14 @@ use crate::origins::Origins;
 pub struct Attributed {
     /// What it is found again by.
     pub key: ItemKey,
-    /// Its spans.
+    /// The spans of its bytes, each with an origin.
     pub spans: Arc<[Span]>,
     /// Whether its bytes give them.
     pub is_usual: bool,
 }
 
 impl Transcript {
-    /// Records an item that stands at an offset of the session file, with the origins that were kept of it. One whose
+    /// Records an item at an offset of the session file, with the origins that were kept of it. One whose
     /// origins were not kept has this one.
     pub fn record_again(&mut self, item: &Item, origins: &Origins, at: u64, otherwise: &Origin) {
         let n_before = self.entries.len();

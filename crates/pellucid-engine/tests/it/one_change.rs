@@ -114,7 +114,7 @@ impl World {
         self.transcript.record(&item, &Origin::Model);
     }
 
-    /// Changes facts as a session does: what is different is told behind the conversation.
+    /// Changes facts as a session does: a message behind the conversation says what is different.
     fn update(&mut self, change: impl FnOnce(&mut Facts)) {
         let before = self.facts.clone();
         change(&mut self.facts);

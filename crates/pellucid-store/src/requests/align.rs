@@ -17,7 +17,7 @@ pub(super) enum Step {
     Changed(usize, usize),
     /// It is missing: its place before, and where it would be now.
     Missing(usize, usize),
-    /// It is new or stood elsewhere: where it would have been before, and its place now.
+    /// It is new or was elsewhere: where it would have been before, and its place now.
     New(usize, usize, Change),
 }
 

@@ -2,7 +2,7 @@
 //!
 //! Every record has the hash of the one before, so a changed record shows; but a record whose end was cut off is as
 //! whole as before. So behind every seal the hash of its line, the *anchor*, is also added to a file that all sessions
-//! share. Whoever cuts the end of a record, or removes it, has to find and cut that file as well. Against that, keep an
+//! share. To hide that the end of a record was cut, or that it was removed, that file has to be cut as well. Against that, keep an
 //! anchor elsewhere.
 //!
 //! Many processes add lines at the same time: each adds one whole line with a single write to a file that is open for
@@ -30,7 +30,7 @@ const BYTES_MAX: u64 = 64 << 20;
 /// The hash of a session's last line at some time.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Anchor {
-    /// The session.
+    /// The id of the session.
     pub session: String,
     /// The number of the record.
     pub n: u64,
@@ -113,7 +113,7 @@ pub fn append(home: &Path, anchor: &Anchor) -> io::Result<()> {
     }
     let mut line = serde_json::to_vec(anchor)?;
     line.push(b'\n');
-    // What a crash tore stays as it is, and the line begins on a line of its own.
+    // A line that a crash left incomplete stays as it is, and the new one begins after a line end.
     let len = file.seek(SeekFrom::End(0))?;
     if len > 0 {
         let mut last = [0];

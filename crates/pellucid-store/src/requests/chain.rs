@@ -53,7 +53,7 @@ pub struct Chain {
     pub torn: Vec<usize>,
     /// The first line that does not fit, if any.
     pub broken: Option<Broken>,
-    /// How many lines stand before the first that does not fit.
+    /// How many lines precede the first that does not fit.
     pub n_sound: usize,
     /// Whether secrets are blanked in it, so that it does not hold what it held.
     pub is_redacted: bool,
@@ -68,15 +68,15 @@ pub enum Broken {
     Lines {
         /// The number of the first, from one.
         line: usize,
-        /// How many.
+        /// How many lines there are.
         n_lines: u64,
         /// The offset at which the first begins, or began.
         byte: u64,
-        /// Its kind.
+        /// The kind of the line.
         kind: String,
         /// The turn that it is of.
         turn: Option<String>,
-        /// What happened.
+        /// What happened to the line.
         change: Change,
     },
     /// The format is newer than this program.

@@ -118,7 +118,7 @@ impl Entry {
 pub struct Opened {
     /// The version of this format.
     pub format: u32,
-    /// The session.
+    /// The id of the session.
     pub session: String,
     /// The program's version.
     pub version: String,
@@ -144,7 +144,7 @@ pub struct Opened {
 /// What a session is a copy of.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Parent {
-    /// The session.
+    /// The id of the session.
     pub session: String,
     /// How many bytes of its file were copied.
     pub upto: u64,
@@ -350,7 +350,7 @@ impl Reply {
 pub struct Rebuilt {
     /// How many bytes the session file has up to the line that says so.
     pub at: u64,
-    /// Its items.
+    /// The items that it has, in stretches.
     pub items: Vec<Stretch>,
 }
 
@@ -359,7 +359,7 @@ pub struct Rebuilt {
 pub struct Shown {
     /// How many bytes the session file had before it.
     pub at: u64,
-    /// The items.
+    /// The items that it has, in stretches.
     pub items: Vec<Stretch>,
 }
 
@@ -371,7 +371,7 @@ pub enum Stretch {
     Before {
         /// The place of the first, from zero.
         from: u64,
-        /// How many.
+        /// How many items there are.
         n: u64,
     },
     /// An item, as JSON.
@@ -383,7 +383,7 @@ pub enum Stretch {
 pub struct Child {
     /// How many bytes the session file had by then.
     pub at: u64,
-    /// The session.
+    /// The id of the session.
     pub session: String,
     /// What it is for.
     pub purpose: String,

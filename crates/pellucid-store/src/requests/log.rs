@@ -4,7 +4,7 @@
 //! does not stop the conversation: it is kept for the face to tell, and nothing more is written.
 //!
 //! A seal begins where the last one ends. If the session file has lines in between which this process did not write,
-//! they are read and get a seal of their own, marked as foreign: another program wrote them, or a process ended before
+//! they are read and get a separate seal, marked as foreign: another program wrote them, or a process ended before
 //! it could seal them.
 
 use std::io;
@@ -222,7 +222,7 @@ impl RequestLog {
     }
 }
 
-/// Goes on behind the last line that can be read, and looks for the last seal.
+/// Opens the record behind its last line that can be read, and looks for the last seal.
 fn open(path: &Path) -> io::Result<Open> {
     let sink = FileSink::open(path, Existing::Welcome)?;
     let mut lines = Backwards::new(pellucid_files::open(path)?, sink.len());

@@ -32,7 +32,7 @@ pub enum PartError {
     /// It cannot be read.
     #[error("the part {sha256} cannot be read: {why}")]
     Unreadable {
-        /// Which.
+        /// The digest that names the missing part.
         sha256: String,
         /// Why.
         why: String,
@@ -40,19 +40,19 @@ pub enum PartError {
     /// It is gone.
     #[error("the part {sha256} is missing")]
     Missing {
-        /// Which.
+        /// The digest that names the missing part.
         sha256: String,
     },
     /// It was blanked when the session was exported.
     #[error("the part {sha256} has secrets blanked out")]
     Redacted {
-        /// Which.
+        /// The digest that names the missing part.
         sha256: String,
     },
     /// It is not what its name says.
     #[error("the part {sha256} was changed")]
     Changed {
-        /// Which.
+        /// The digest that names the missing part.
         sha256: String,
     },
 }

@@ -9,7 +9,7 @@
 //! is gone. So a seal has seven characters for each line: one names its kind and part (an index into the list of names
 //! that the seal has), six are 36 bits of the line's own SHA-256. Two lists of such digests can be aligned, which tells
 //! a changed line from a missing, a new and a moved one. The short digests only locate: whether anything was changed is
-//! decided by the whole digest alone. Kind and part stand there because a line that is gone cannot be asked for them.
+//! decided by the whole digest alone. The seal has kind and part because a missing line cannot be read for them.
 //! Lines have several hundred bytes on average, so their marks are one or two in a hundred of that; a seal with its names
 //! and hashes has about a kilobyte.
 //!

@@ -52,7 +52,7 @@ pub struct Foreign {
     pub at: u64,
     /// Whether a later process sealed them as it found them.
     pub is_sealed: bool,
-    /// Whether a seal of ours stands before them.
+    /// Whether a seal of ours precedes them.
     pub is_behind_seal: bool,
 }
 
@@ -174,7 +174,7 @@ struct Found {
 fn compared(path: &Path, file: &str, seals: &[&Sealed]) -> io::Result<Verified> {
     let mut verified = Verified::default();
     let (mut expected, mut before) = (Vec::new(), Vec::new());
-    // Places among the expected lines before which lines may stand that no seal has.
+    // Places among the expected lines before which there may be lines that no seal has.
     let mut unsealed = Vec::new();
     let (mut at, mut is_behind_seal) = (0, false);
     for seal in seals {
@@ -220,7 +220,7 @@ fn compared(path: &Path, file: &str, seals: &[&Sealed]) -> io::Result<Verified> 
             Step::New(b, n, change) => {
                 let around = expected.get(b).or(expected.last());
                 let mut new = damage(file, around, n, &found, change);
-                // What stands there was never sent as anything.
+                // The line that is there now was not part of a request.
                 new.part = String::new();
                 new.kind.clone_from(&found[n].kind);
                 add(&mut verified.damages, new);

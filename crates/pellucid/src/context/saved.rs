@@ -1,4 +1,4 @@
-//! A report that was saved as JSON, as a table. Whoever saved it may have been any program, so nothing in it is relied on.
+//! A report that was saved as JSON, as a table. Any program may have written the file, so no field is relied on.
 
 use serde_json::Value;
 

@@ -80,7 +80,7 @@ impl Human {
             EventMessage::Warning { message } => style::line(&format!("{} {message}", paint.yellow("warning:"))),
             EventMessage::StreamError { .. } => style::line(&paint.dim(&retry_text(event))),
             EventMessage::ContextCutOff { text } => {
-                style::line(&format!("{} (broke off here)\n{text}", paint.magenta("pellucid")));
+                style::line(&format!("{} (interrupted)\n{text}", paint.magenta("pellucid")));
             }
             EventMessage::DeprecationNotice { summary, details } => {
                 style::line(&format!("{} {summary}", paint.yellow("deprecated:")));

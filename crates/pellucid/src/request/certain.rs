@@ -11,7 +11,7 @@ pub struct Reason {
     /// For programs: `mcp_cached`, `mcp_missing`, `mcp_off`, `mcp_failed`, `message`, `session_id`,
     /// `memory` or `revision`.
     pub kind: &'static str,
-    /// For people.
+    /// The same in a sentence for people.
     pub why: String,
 }
 

@@ -32,11 +32,11 @@ pub struct Asked {
 /// Which stored session a text means.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Called {
-    /// This one.
+    /// Exactly this session.
     One { id: String },
     /// Several whose ids begin so.
     Several { ids: Vec<String> },
-    /// None.
+    /// No stored session.
     Nothing,
 }
 

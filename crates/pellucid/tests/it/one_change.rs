@@ -208,7 +208,7 @@ fn told_everywhere(world: &World, wire: &str, server: &MockServer, args: &[&str]
     let ran = world.run(&[&["exec", "--json", "--context-events"], args, &["resume", &id, "next"]].concat());
     assert_eq!(ran.status, 0, "{}", ran.stderr);
     let broken = event(ran.out(), "context.cache_break").unwrap_or_default();
-    assert_eq!(Told::of(&broken), reported, "the event tells what the report does");
+    assert_eq!(Told::of(&broken), reported, "the event says what the report does");
     let kept = event(ran.out(), "context.report").unwrap()["kept_bytes"].clone();
     assert_eq!(kept, continuity["kept_bytes"]);
     let usage = event(ran.out(), "context.usage").unwrap();
@@ -231,7 +231,7 @@ fn told_everywhere(world: &World, wire: &str, server: &MockServer, args: &[&str]
 
     let shown = json_of(world, &["sessions", "show", "--json", &id]);
     let last = |list: &Value| list.as_array().unwrap().last().cloned().unwrap_or_default();
-    assert_eq!(Told::of(&last(&shown["cache_breaks"])), reported, "the record tells what the report does");
+    assert_eq!(Told::of(&last(&shown["cache_breaks"])), reported, "the record says what the report does");
     let verdict = last(&shown["cache"]);
     assert_eq!(verdict["verdict"], usage["cache"]["verdict"], "the event has the record's verdict");
     let word = verdict["verdict"].as_str().unwrap();

@@ -325,7 +325,7 @@ fn a_summary_for_the_memory_is_what_is_shown() {
             assert_eq!(
                 told,
                 sent.iter().map(|it| it.body.len() as u64).collect::<Vec<_>>(),
-                "{wire}: every request is told"
+                "{wire}: every request is reported"
             );
             let purpose = reports[0]["purpose"].as_str().unwrap_or("answer");
             assert_eq!(report["request"]["purpose"], purpose, "{wire}");

@@ -213,7 +213,7 @@ fn an_export_has_no_secrets_and_says_so() {
     let ran = world.run_in(&["resume", "--script", "script.toml", &id, "on"], &home);
     assert_eq!(ran.status, 0, "{}", ran.stderr);
     let replay = world.run_in(&["replay", &id], &home);
-    assert_eq!(replay.status, 3, "blanks are no damage, when the session goes on either: {}", replay.out());
+    assert_eq!(replay.status, 3, "blanks are no damage, when the session is resumed either: {}", replay.out());
     let whole = world.files.path("whole");
     world.run(&["sessions", "export", "--no-redact", "--to", whole.to_str().unwrap(), &id]);
     let home = [("PELLUCID_HOME", whole.to_str().unwrap())];

@@ -92,7 +92,7 @@ fn every_request_is_what_it_is_said_to_be() {
     let Counts { requests, promised, told } = total;
     println!(
         "{} of {n_cells} cells played, {n_failed} failed; {requests} requests, {promised} of them promised before, the rows \
-         of {told} told by the sender",
+         of {told} reported by the sender",
         played.len(),
     );
     if which.as_deref() == Some("all") {

@@ -34,7 +34,7 @@ pub(super) struct Raw {
 /// How much of its number a torn line has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Torn {
-    /// The number.
+    /// The line has its whole number.
     Number(u64),
     /// It was torn before its number was written.
     Before,

@@ -98,7 +98,7 @@ pub fn plan(id: &str) -> Value {
     call(id, "update_plan", &json!({ "plan": [{ "step": "look", "status": "completed" }] }))
 }
 
-/// One cell.
+/// One cell of the table: a pack and a wire in one situation.
 #[derive(Debug, Clone, Copy)]
 pub struct Cell {
     pub pack: Pack,

@@ -22,7 +22,7 @@ pub struct Counts {
     pub requests: usize,
     /// Those of them that were shown and promised before.
     pub promised: usize,
-    /// Those of them whose rows the sending process told.
+    /// Those of them whose rows the sending process reported.
     pub told: usize,
 }
 
@@ -86,7 +86,7 @@ fn check_shown(stage: &Stage, shown: &Shown, bodies: &[Vec<u8>]) -> bool {
     is_sent && shown.is_due
 }
 
-/// Checks the requests of one session. Gives of how many the sender told the rows.
+/// Checks the requests of one session. Gives of how many the sender reported the rows.
 fn check_session(stage: &Stage, session: &str, recorded: &[Recorded], bodies: &[Vec<u8>]) -> usize {
     let ran = stage.world.run(&["replay", "--json", session]);
     let replay: Value = serde_json::from_slice(&ran.stdout).unwrap_or_default();
@@ -138,7 +138,7 @@ fn check_session(stage: &Stage, session: &str, recorded: &[Recorded], bodies: &[
                 }
             }
             None if own.is_answer && rows::is_told_of(stage, session) => {
-                stage.fault(format!("rows: the process that sent {name} told no rows"));
+                stage.fault(format!("rows: the process that sent {name} reported no rows"));
             }
             None => {}
         }
@@ -149,7 +149,7 @@ fn check_session(stage: &Stage, session: &str, recorded: &[Recorded], bodies: &[
         }
     }
     if told.next().is_some() {
-        stage.fault(format!("rows: {session}: a report was told of a request that was not sent"));
+        stage.fault(format!("rows: {session}: a request was reported that was not sent"));
     }
     n_told
 }

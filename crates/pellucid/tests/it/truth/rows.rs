@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::stage::Stage;
 
-/// What a process told of a request that it sent.
+/// What a process reported of a request that it sent.
 #[derive(Debug)]
 pub struct Told {
     pub bytes: u64,
@@ -58,7 +58,7 @@ pub fn invert(report: &Value, body: &[u8], texts: impl Fn(&str) -> Vec<Vec<u8>>)
     Ok(())
 }
 
-/// What of a row must be the same whoever gives it.
+/// What of a row must be the same in every report of it.
 const FIELDS: [&str; 8] = ["part", "source", "origin", "file_range", "item", "role", "start", "bytes"];
 
 /// Whether two lists have the same rows.
@@ -81,12 +81,12 @@ pub fn same(sender: &[Value], later: &[Value]) -> Result<(), String> {
 }
 
 /// Whether everything that a session sent was sent by processes whose events are kept. What agents and reviewers send
-/// is told by no event.
+/// is reported by no event.
 pub fn is_told_of(stage: &Stage, session: &str) -> bool {
     stage.told.iter().any(|told| told.session == session) && stage.child.as_deref() != Some(session)
 }
 
-/// What the processes of a session told of its requests, in order. Each tells only the rows that the request before
+/// What the processes of a session reported of its requests, in order. Each reports only the rows that the request before
 /// did not have.
 pub fn told(stage: &Stage, session: &str) -> Vec<Told> {
     let mut all = Vec::new();

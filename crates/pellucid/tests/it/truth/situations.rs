@@ -52,7 +52,7 @@ pub fn ensure(is_so: bool, what: &str) -> Result<(), String> {
     is_so.then_some(()).ok_or_else(|| what.to_owned())
 }
 
-/// All situations.
+/// All situations, in the order of the table.
 pub static SITUATIONS: [Situation; 14] = [
     plain::FIRST_TURN,
     plain::TOOL_CALLS,

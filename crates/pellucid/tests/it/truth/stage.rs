@@ -53,7 +53,7 @@ pub enum Step {
     Write(&'static str, String),
 }
 
-/// One turn.
+/// One turn that a situation plays.
 #[derive(Debug)]
 pub struct Turn {
     pub prompt: String,

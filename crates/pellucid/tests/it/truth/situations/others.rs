@@ -16,7 +16,7 @@ use crate::truth::stage::Turn;
 
 pub const FORK: Situation = Situation {
     name: "fork",
-    about: "a copy that goes on, and a copy of a part of it that answers at once",
+    about: "a copy that is continued, and a copy of a part of it that answers at once",
     impossible: possible,
     config: plain,
     steps: |cell| {
@@ -34,13 +34,13 @@ pub const FORK: Situation = Situation {
         ensure(bodies[3].contains("Second.") && bodies[3].contains("Three."), "the copy did not go on")?;
         ensure(!bodies[4].contains("Two.") && bodies[4].contains("Otherwise."), "the part of the copy is not a part")?;
         let sessions: std::collections::BTreeSet<&str> = stage.told.iter().map(|told| told.session.as_str()).collect();
-        ensure(sessions.len() == 3, "the copies are no sessions of their own")
+        ensure(sessions.len() == 3, "the copies are not sessions apart")
     },
 };
 
 pub const REVIEW: Situation = Situation {
     name: "review",
-    about: "a reviewer with a call, then the session goes on with its findings",
+    about: "a reviewer with a call, then the session continues with its findings",
     impossible: possible,
     config: plain,
     steps: |cell| {

@@ -1,4 +1,4 @@
-//! A first turn, calls of tools, a session that goes on in another process.
+//! A first turn, calls of tools, a session that another process continues.
 
 use serde_json::json;
 

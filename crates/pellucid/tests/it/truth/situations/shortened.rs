@@ -41,7 +41,7 @@ fn begin(cell: Cell) -> Vec<Step> {
 
 pub const BY_HAND: Situation = Situation {
     name: "compaction by hand",
-    about: "`compact` asks the model for a summary, then the session goes on",
+    about: "`compact` asks the model for a summary, then the session continues",
     impossible: possible,
     config: plain,
     steps: |cell| {
@@ -170,7 +170,7 @@ fn vectors(request: &RecordedRequest) -> MockReply {
     MockReply::status(200, &json!({ "data": rows }).to_string())
 }
 
-/// Long messages, each in a turn of its own; from the fourth on, cards are made of what leaves the window.
+/// Long messages, one in each turn; from the fourth on, cards are made of what leaves the window.
 fn card_steps(cell: Cell, vectors: Option<&MockReply>) -> Vec<Step> {
     let mut steps = Vec::new();
     for n in 1..=5 {
@@ -197,7 +197,7 @@ fn cards_were_chosen_again(stage: &Stage) -> Result<(), String> {
 
 pub const WINDOW: Situation = Situation {
     name: "window summaries",
-    about: "the oldest turns leave the window, a model summarises them, and the summary stands before the others, twice",
+    about: "the oldest turns leave the window, a model summarises them, and the summary comes before the others, twice",
     impossible: |pack| {
         matches!(pack, Pack::Codex | Pack::Openclaw | Pack::Ads)
             .then_some("its histories have no window: a summary takes the place of all of it")

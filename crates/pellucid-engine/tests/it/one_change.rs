@@ -99,9 +99,9 @@ impl World {
         };
         world.say("Sort the depot.");
         let (name, call_id) = ("exec_command".to_owned(), "c1".to_owned());
-        world.record(Item::FunctionCall { id: None, name, arguments: "{}".to_owned(), call_id: call_id.clone() });
-        world.record(Item::FunctionCallOutput { call_id, output: ToolOutput::Text("sorted".to_owned()) });
-        world.record(Item::text("assistant", "Done."));
+        world.record(&Item::FunctionCall { id: None, name, arguments: "{}".to_owned(), call_id: call_id.clone() });
+        world.record(&Item::FunctionCallOutput { call_id, output: ToolOutput::Text("sorted".to_owned()) });
+        world.record(&Item::text("assistant", "Done."));
         world.say("Now the yard.");
         world
     }
@@ -110,8 +110,8 @@ impl World {
         self.transcript.record_draft(&user_message(&self.pack, &[UserInput::text(text)], &Images::new()));
     }
 
-    fn record(&mut self, item: Item) {
-        self.transcript.record(&item, &Origin::Model);
+    fn record(&mut self, item: &Item) {
+        self.transcript.record(item, &Origin::Model);
     }
 
     /// Changes facts as a session does: a message behind the conversation says what is different.
@@ -129,7 +129,7 @@ impl World {
         let items = change(self.transcript.items().collect());
         self.transcript.clear();
         for item in items {
-            self.record(item);
+            self.record(&item);
         }
     }
 
@@ -219,8 +219,8 @@ fn what_is_added_behind_the_conversation_extends_it() {
     check_change("environment", |world| world.update(|facts| facts.cwd = "/elsewhere".to_owned()), all);
     check_change("personality", |world| world.update(|facts| facts.personality = Some(Personality::Friendly)), all);
     let text = "# AGENTS.md instructions\n\nUse spaces.";
-    check_change("an instruction file", |world| world.record(Item::text("user", text)), all);
-    check_change("a developer's message", |world| world.record(Item::text("developer", "Be brief.")), all);
+    check_change("an instruction file", |world| world.record(&Item::text("user", text)), all);
+    check_change("a developer's message", |world| world.record(&Item::text("developer", "Be brief.")), all);
 }
 
 #[test]
@@ -266,7 +266,7 @@ fn tools_are_read_before_instructions_and_conversation() {
     check_change(
         "a tool's description",
         server(&[TOOLS[0], ("store", "Stores more."), TOOLS[2]]),
-        [&format!("broken: tools, {store} provided mcp_servers.depot; changed {store}"); 3].map(|it| it.as_str()),
+        [&format!("broken: tools, {store} provided mcp_servers.depot; changed {store}"); 3].map(String::as_str),
     );
     check_change(
         "one tool more at the end",
@@ -281,7 +281,7 @@ fn tools_are_read_before_instructions_and_conversation() {
     check_change(
         "one tool less",
         server(&[TOOLS[0], TOOLS[2]]),
-        [&format!("broken: tools, {store} provided mcp_servers.depot; removed {store}"); 3].map(|it| it.as_str()),
+        [&format!("broken: tools, {store} provided mcp_servers.depot; removed {store}"); 3].map(String::as_str),
     );
     check_change(
         "the last tool less",
@@ -297,7 +297,7 @@ fn tools_are_read_before_instructions_and_conversation() {
     check_change(
         "a server less",
         server(&[]),
-        [&format!("broken: tools, tools/mcp__depot__load provided mcp_servers.depot; {gone}"); 3].map(|it| it.as_str()),
+        [&format!("broken: tools, tools/mcp__depot__load provided mcp_servers.depot; {gone}"); 3].map(String::as_str),
     );
 }
 

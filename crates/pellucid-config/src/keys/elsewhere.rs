@@ -66,14 +66,14 @@ pub(super) const PROVIDERS: Section = Section {
             "model_providers.<id>.cache_order",
             Kind::List(&Kind::words(ReadSection::WORDS)),
             "the wire's: `schema`, `tools`, `instructions`, `items` on `responses`; `tools`, `instructions`, `items` on `chat` and `messages`",
-            "The order in which the provider's models read a request, which decides what a change costs. What is not named is taken as not read. See `docs/providers.md`.",
+            "The order in which the provider's models read a request. Sections that are not named count as not read. See `docs/providers.md`.",
         ),
         top(
             ACCEPTED,
             "model_providers.<id>.cache_seconds",
             Kind::COUNT,
             "300 on `responses` and `messages`; not known on `chat`",
-            "How long the provider keeps what it has read. A prefix that is not read from the cache after a longer pause is called expired, else missed.",
+            "How long the provider keeps what it has read. An unread prefix counts as `expired` after that time, and as `missed` before.",
         ),
         top(
             ACCEPTED,

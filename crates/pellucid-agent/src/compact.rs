@@ -62,11 +62,13 @@ impl Session {
         let records = undo::without_last_compaction(records).ok_or(NothingToUndo)?;
         let items: Vec<Item> = self.setup.restore_records(file, records).transcript.items().collect();
         let origin = Origin::Recorded { path: file.path.to_string_lossy().as_ref().into() };
+        let is_all_known = self.transcript.is_attributed();
         self.transcript.clear();
         for item in &items {
             self.transcript.record(item, &origin);
         }
         self.log.compacted(undo::UNDONE.to_owned(), Some(items));
+        self.log_origins_of_all(is_all_known);
         self.note_tokens();
         Ok(())
     }

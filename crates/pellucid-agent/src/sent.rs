@@ -55,6 +55,15 @@ pub struct SentLog {
     looked_at: u64,
 }
 
+/// Whether the record tells by itself up to where origins were kept.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Extent {
+    /// Another line does: that of a request, for what stands before it.
+    Told,
+    /// The line about origins has to, even if it has none.
+    New,
+}
+
 /// How a session was opened.
 #[derive(Debug)]
 pub struct Opening<'a> {
@@ -98,7 +107,7 @@ impl SentLog {
     }
 
     /// Writes down where the bytes of a session's new items came from, for those of which the bytes do not say it.
-    pub fn origins(&mut self, at: u64, transcript: &mut Transcript) {
+    pub fn origins(&mut self, at: u64, transcript: &mut Transcript, extent: Extent) {
         let from = std::mem::replace(&mut self.looked_at, at);
         if !self.is_open() {
             return;
@@ -109,7 +118,7 @@ impl SentLog {
                 new.push((key, spans));
             }
         }
-        if new.is_empty() {
+        if new.is_empty() && extent == Extent::Told {
             return;
         }
         let items = new.iter().map(|(key, _)| (key.bytes as u64, key.digest.clone())).collect();

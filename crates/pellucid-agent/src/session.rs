@@ -153,6 +153,7 @@ use crate::restore::Rules;
 use crate::restore::SetAside;
 use crate::sandbox;
 use crate::sandbox::SandboxReport;
+use crate::sent::Extent;
 use crate::sent::Opening;
 use crate::sent::SentLog;
 use crate::situation;

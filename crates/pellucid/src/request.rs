@@ -58,9 +58,9 @@ impl Refusal {
         Self { text, code: 2 }
     }
 
-    /// It cannot be told.
-    pub fn unknown(text: &str) -> Self {
-        Self { text: text.to_owned(), code: 3 }
+    /// It is not known what the request is.
+    pub fn unknown(text: impl Into<String>) -> Self {
+        Self { text: text.into(), code: 3 }
     }
 
     /// Says it, and gives the status.

@@ -53,8 +53,15 @@ impl Session {
 
     /// Writes down where the bytes of items came from, as far as that has to be.
     pub(crate) fn log_origins(&mut self) {
+        self.log_origins_of_all(false);
+    }
+
+    /// The same behind a history that was replaced, where this process may send no request any more. Of items whose
+    /// origins are lost nothing is claimed.
+    pub(crate) fn log_origins_of_all(&mut self, is_all_known: bool) {
+        let extent = if is_all_known { Extent::New } else { Extent::Told };
         if let Some((sent, at)) = self.log.sent().filter(|(sent, _)| sent.is_open()) {
-            sent.origins(at, &mut self.transcript);
+            sent.origins(at, &mut self.transcript, extent);
         }
     }
 

@@ -237,7 +237,7 @@ impl Session {
             if let (Some((before, after)), Some((sent, at))) = (rebuilt, self.log.sent()) {
                 sent.rebuilt(at, &before, &after);
             }
-            self.log_origins();
+            self.log_origins_of_all(self.transcript.is_attributed());
         }
     }
 

@@ -320,6 +320,29 @@ fn an_undo_restores_the_request_whatever_the_compaction_was() {
     }
 }
 
+#[test]
+fn origins_stay_known_behind_a_compaction_without_a_request() {
+    for pack in ["codex", "openclaw", "agentcore", "risuai", "ads"] {
+        let world = World::new("//- work/AGENTS.md\nBe kind.\n//- work/summary.md\nAll is well.\n");
+        world.files.write("home/config.toml", &format!("pack = \"{pack}\"\n"));
+        world.files.write("work/script.toml", "[[reply]]\nsay = \"One.\"\n");
+        let run = |args: &[&str]| {
+            let ran = world.run(args);
+            assert_eq!(ran.status, 0, "{pack}: {}", ran.stderr);
+            ran
+        };
+        run(&["exec", "--script", "script.toml", "first"]);
+        for step in [&["--summary", "summary.md"][..], &["--undo"]] {
+            run(&[&["compact", "--script", "script.toml", "--last"], step].concat());
+            let report = run(&["context", "--script", "script.toml", "--last", "--json", "second"]);
+            let report: Value = serde_json::from_slice(&report.stdout).unwrap();
+            let lost: Vec<&Value> =
+                report["rows"].as_array().unwrap().iter().filter(|row| row["source"] == "session").collect();
+            assert!(lost.is_empty(), "{pack}, {step:?}: {lost:?}");
+        }
+    }
+}
+
 /// How often each part of the first context stands in a request.
 fn context_counts(body: &[u8]) -> Vec<usize> {
     let body: Value = serde_json::from_slice(body).unwrap();

@@ -325,12 +325,15 @@ fn chain(home: &Path, file: &SessionFile, anchors: &Anchors) -> Result<Chain, Re
 
 /// Requests that the session file speaks of and the record does not, with their places.
 fn unrecorded(file: &SessionFile, chain: &Chain) -> Result<Vec<(u64, Outcome)>, ReadError> {
-    let recorded = |entry: &Entry| match entry {
-        Entry::Request(request) => Some(request.at),
-        _ => None,
+    let requests = || {
+        chain.links.iter().filter_map(|link| match &link.entry {
+            Entry::Request(request) => Some(request),
+            _ => None,
+        })
     };
-    let recorded: BTreeSet<u64> = chain.links.iter().filter_map(|link| recorded(&link.entry)).collect();
-    history::unrecorded(file, &recorded)
+    // Places move where secrets are blanked or lines were changed; turns stay.
+    let turns = requests().map(|request| request.turn.as_str()).collect();
+    history::unrecorded(file, &requests().map(|request| request.at).collect(), &turns)
 }
 
 /// What a request is rebuilt from.

@@ -1,7 +1,6 @@
 //! Whether the files of a session are as they were written, and what that means for its requests.
 
 use std::collections::BTreeMap;
-use std::collections::BTreeSet;
 use std::path::Path;
 
 use pellucid_store::read::Doubt;
@@ -103,7 +102,6 @@ fn below(home: &Path, path: &Path) -> String {
 impl Files {
     /// Says of requests what the state of the files means for them, and adds those that no record has.
     pub fn settle(&self, requests: &mut Vec<(u64, Outcome)>, unrecorded: Vec<(u64, Outcome)>) {
-        let recorded: BTreeSet<String> = requests.iter().map(|(_, outcome)| outcome.turn.clone()).collect();
         if let Some(damage) = self.damages.first() {
             for (_, outcome) in requests.iter_mut() {
                 if let Verdict::NotProvable { why } = &outcome.verdict
@@ -116,10 +114,6 @@ impl Files {
             }
         }
         for (at, mut outcome) in unrecorded {
-            // A request whose record names another place than the file has now is recorded all the same.
-            if !self.damages.is_empty() && recorded.contains(&outcome.turn) {
-                continue;
-            }
             let is_foreign = |it: &Foreign| it.is_behind_seal && it.from < at && at <= it.at;
             if let Verdict::NotProvable { why } = &outcome.verdict {
                 if let Some(damage) = &self.of_record {

@@ -270,9 +270,13 @@ fn has_blanks(file: &SessionFile, upto: u64) -> Result<bool, ReadError> {
     Ok(false)
 }
 
-/// Requests that a session file speaks of and no record does, with their places. Their items can
-/// be rebuilt; what surrounded them is not known.
-pub(super) fn unrecorded(file: &SessionFile, recorded: &BTreeSet<u64>) -> Result<Vec<(u64, Outcome)>, ReadError> {
+/// Requests that a session file speaks of and the record does not, neither by their places nor by their turns. Their
+/// items can be rebuilt; what surrounded them is not known.
+pub(super) fn unrecorded(
+    file: &SessionFile,
+    places: &BTreeSet<u64>,
+    turns: &BTreeSet<&str>,
+) -> Result<Vec<(u64, Outcome)>, ReadError> {
     let failed = |source| ReadError::io(&file.path, source);
     let mut lines = forwards(file, 0)?;
     let mut transcript = Transcript::new(ItemIds::Hidden, UNCUT);
@@ -284,12 +288,12 @@ pub(super) fn unrecorded(file: &SessionFile, recorded: &BTreeSet<u64>) -> Result
             continue;
         };
         let turn = match &record {
-            Record::TurnContext(turn) if !recorded.contains(&line.end) => Some(turn.turn_id.clone()),
+            Record::TurnContext(turn) if !places.contains(&line.end) => Some(turn.turn_id.clone().unwrap_or_default()),
             _ => None,
         };
         let kept = Kept { origins: &origins, at: line.start, otherwise: &otherwise };
         follow(&mut transcript, record, None, &Parts::new("".as_ref()), kept, &mut unknown);
-        if let Some(turn) = turn {
+        if let Some(turn) = turn.filter(|turn| !turns.contains(turn.as_str())) {
             transcript.view(View::default());
             let (items, bytes) = (transcript.rendered().len(), transcript.shown_len());
             let why = unknown.take().unwrap_or_else(|| {
@@ -298,7 +302,6 @@ pub(super) fn unrecorded(file: &SessionFile, recorded: &BTreeSet<u64>) -> Result
                 )
             });
             let verdict = Verdict::NotProvable { why };
-            let turn = turn.unwrap_or_default();
             outcomes.push((
                 line.end,
                 Outcome { turn, purpose: "answer", bytes: None, items: items as u64, verdict, cache_break: None },

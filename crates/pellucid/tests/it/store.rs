@@ -209,6 +209,11 @@ fn an_export_has_no_secrets_and_says_so() {
     let replay = world.run_in(&["replay", &id], &home);
     assert_eq!(replay.status, 3, "{}", replay.out());
     assert!(replay.out().contains("not provable: secrets were blanked when the session was exported"));
+    assert!(replay.out().contains("\n1 requests: 0 equal, 0 different, 1 not provable\n"), "{}", replay.out());
+    let shown = world.run_in(&["prompt", &format!("{id}#1")], &home);
+    assert_eq!(shown.status, 3);
+    assert!(shown.stderr.contains("secrets were blanked"), "{}", shown.stderr);
+    assert_eq!(world.run_in(&["prompt", &format!("{id}#2")], &home).status, 2, "replay counts one request");
     assert_eq!(world.run_in(&["sessions", "fsck", &id], &home).status, 3);
     let ran = world.run_in(&["resume", "--script", "script.toml", &id, "on"], &home);
     assert_eq!(ran.status, 0, "{}", ran.stderr);

@@ -41,6 +41,7 @@ use crate::exec::last_message::LastMessage;
 use crate::screen::name;
 use crate::start;
 use crate::start::Failure;
+use crate::start::Keep;
 use crate::start::Opening;
 use crate::start::Start;
 use crate::start::Which;
@@ -225,9 +226,16 @@ const IMAGES_TAKE_ALL: &str =
 pub fn opening(start: &Start, target: &Target, options: &ExecOptions, absent: Absent) -> Result<Opening, Failure> {
     let keep = options.keep();
     let session_id = start::given_session_id(options.turn.session_id.as_deref())?;
+    let check = || match &session_id {
+        Some(id) if keep != Keep::Nothing => start.check_is_free(id),
+        _ => Ok(()),
+    };
     let new = |session_id| Opening::New { session_id, keep };
     match target {
-        Target::New => Ok(new(session_id)),
+        Target::New => {
+            check()?;
+            Ok(new(session_id))
+        }
         Target::Resumed { which, otherwise } => {
             let file = match (otherwise, absent) {
                 (Otherwise::BeginNew, Absent::Warned) => start.find(which)?,
@@ -236,6 +244,7 @@ pub fn opening(start: &Start, target: &Target, options: &ExecOptions, absent: Ab
             Ok(match file {
                 Some(file) => Opening::Resumed { file: Box::new(file), keep },
                 None => {
+                    check()?;
                     style::line(&format!("warning: {}; a new session begins", start.no_session(which)));
                     new(session_id)
                 }
@@ -244,6 +253,7 @@ pub fn opening(start: &Start, target: &Target, options: &ExecOptions, absent: Ab
         Target::Forked { which, at } => {
             let file = start.existing(which)?;
             let upto = start::fork_place(&file, *at)?;
+            check()?;
             Ok(Opening::Forked { file: Box::new(file), upto, session_id, keep })
         }
     }

@@ -321,6 +321,19 @@ impl Start {
         read::open(&path).map_err(|error| Failure::new(format!("{error}")))
     }
 
+    /// Refuses the id of a stored session for a new one: each of two files with one id would look like the other, changed.
+    pub fn check_is_free(&self, id: &SessionId) -> Result<(), Failure> {
+        let id = id.to_string();
+        match find::anywhere(&self.config.folders.home, &id) {
+            Some(path) => Err(Failure::new(format!(
+                "--session-id {id}: {} is a session with this id; give another id, or continue that one with \
+                 `pellucid exec resume {id}`",
+                path.display()
+            ))),
+            None => Ok(()),
+        }
+    }
+
     fn path_of(&self, which: &Which, provider: Option<&str>) -> Option<PathBuf> {
         let home = &self.config.folders.home;
         match which {

@@ -181,6 +181,22 @@ fn a_copy_shares_the_beginning_and_leaves_its_parent_alone() {
 }
 
 #[test]
+fn the_id_of_a_stored_session_is_no_id_for_a_new_one() {
+    let world = world();
+    let id = exec(&world, "hi");
+    let again =
+        |more: &[&str]| world.run(&[&["exec", "--script", "script.toml", "--session-id", &id], more, &["hi"]].concat());
+    for step in ["archive", "unarchive"] {
+        let ran = again(&[]);
+        assert_eq!((ran.status, ran.out()), (1, ""), "{}", ran.stderr);
+        assert!(ran.stderr.contains(&format!("continue that one with `pellucid exec resume {id}`")), "{}", ran.stderr);
+        world.run(&["sessions", step, &id]);
+    }
+    assert_eq!(again(&["--ephemeral"]).status, 0, "nothing is stored");
+    assert_eq!(world.run(&["sessions", "fsck"]).status, 0);
+}
+
+#[test]
 fn an_export_has_no_secrets_and_says_so() {
     let world = world();
     let id = exec(&world, "the key is sk-abcdefghij0123456789ABCD");

@@ -10,6 +10,7 @@ use pellucid_store::side::Side;
 use serde_json::Value;
 use serde_json::json;
 
+use crate::context_events::ContextEvents;
 use crate::identity;
 use crate::mcp::Attached;
 use crate::session::Session;
@@ -68,7 +69,7 @@ pub(crate) fn open(parent: &Session, origin: Origin, change: impl FnOnce(&mut Se
         session_id: id.clone(),
         origin,
         notices: Vec::new(),
-        context_events: false,
+        context_events: ContextEvents::default(),
         raw_items: RawItems::Hidden,
         side: Side::default(),
         crew: parent.setup.crew.lent(),

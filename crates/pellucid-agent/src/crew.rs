@@ -36,6 +36,7 @@ use tokio::sync::watch;
 use tokio::task::JoinSet;
 
 pub(crate) use self::line::line;
+use crate::context_events::ContextEvents;
 use crate::door;
 use crate::door::Door;
 use crate::door::Inside;
@@ -81,6 +82,8 @@ pub struct NewChild {
     pub effort: Option<ReasoningEffort>,
     /// Who started it, as session files say it.
     pub source: Value,
+    /// Whether clients are told what its requests are made of.
+    pub context_events: ContextEvents,
 }
 
 /// How an agent came to be open.
@@ -214,6 +217,7 @@ impl Shared {
                     sandbox_policy: facts.sandbox_policy.clone(),
                     effort: facts.effort,
                     source: session.setup.origin.source(),
+                    context_events: session.setup.context_events.clone(),
                 });
                 None
             }

@@ -13,6 +13,7 @@
 
 pub mod child;
 pub mod compact;
+pub mod context_events;
 pub mod crew;
 mod documents;
 pub mod door;

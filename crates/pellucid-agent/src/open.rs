@@ -36,6 +36,7 @@ use pellucid_store::side::Side;
 use pellucid_workspace::skills::bundled;
 
 use crate::child::Origin;
+use crate::context_events::ContextEvents;
 use crate::crew::Crew;
 use crate::gather;
 use crate::gather::Gathered;
@@ -269,7 +270,7 @@ pub fn open(plan: Plan, opening: Opening) -> Result<Session, OpenError> {
         raw_reasoning,
         raw_items,
         compact_prompt,
-        context_events: false,
+        context_events: ContextEvents::default(),
         notices,
         side,
         crew,

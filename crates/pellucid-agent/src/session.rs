@@ -121,6 +121,7 @@ pub(crate) use self::request::AskKind;
 pub(crate) use self::request::Attempt;
 pub(crate) use self::shrink::SummaryRequest;
 use crate::child;
+use crate::context_events::ContextEvents;
 use crate::crew;
 use crate::crew::Crew;
 use crate::documents::Documents;
@@ -190,7 +191,7 @@ pub struct Setup {
     /// How the model is asked for a summary, if the user has their own wording.
     pub compact_prompt: Option<Provided>,
     /// Whether faces are told what each request is made of.
-    pub context_events: bool,
+    pub context_events: ContextEvents,
     /// What a person should hear before the first turn.
     pub notices: Vec<EventMessage>,
     /// What is known of the session beside its file.
@@ -587,11 +588,6 @@ impl Session {
         let told = told.map_err(|blocked| blocked.message)?;
         let lost = self.note_standing()?;
         Ok(told.into_iter().chain(lost).map(|message| EventMessage::Warning { message }).collect())
-    }
-
-    /// Tells faces what each request is made of.
-    pub fn tell_context(&mut self) {
-        self.setup.context_events = true;
     }
 
     /// What a person should hear before the first turn, once.

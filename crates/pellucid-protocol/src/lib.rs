@@ -12,6 +12,7 @@ pub mod approval;
 pub mod cache;
 pub mod call;
 pub mod change;
+pub mod context_event;
 pub mod dynamic_tool;
 pub mod environment;
 pub mod event;

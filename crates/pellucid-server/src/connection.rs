@@ -9,6 +9,8 @@ use std::sync::OnceLock;
 use bytes::Bytes;
 use tokio::sync::mpsc;
 
+use crate::view::ContextNotification;
+
 /// How many messages may wait for a client.
 const OUTGOING_MAX: usize = 1_024;
 
@@ -26,6 +28,8 @@ pub struct Connection {
 pub struct Hello {
     /// Whether it wants what may still change.
     pub is_experimental: bool,
+    /// Whether it wants to know what requests to models are made of.
+    pub has_context_events: bool,
     /// Notifications that it does not want.
     pub opted_out: BTreeSet<String>,
 }
@@ -51,6 +55,11 @@ impl Connection {
     /// Whether it wants notifications of this name.
     pub fn wants(&self, method: &str) -> bool {
         self.hello().is_some_and(|hello| !hello.opted_out.contains(method))
+    }
+
+    /// Whether it wants to know what requests to models are made of.
+    pub fn wants_context_events(&self) -> bool {
+        self.hello().is_some_and(|hello| hello.has_context_events) && self.wants(ContextNotification::METHOD)
     }
 
     /// Sends a message. To a client that is gone nothing is sent.

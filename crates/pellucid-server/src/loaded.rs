@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::sync::Mutex;
 
 use bytes::Bytes;
+use pellucid_agent::context_events::ContextEvents;
 use pellucid_agent::crew::NewChild;
 use pellucid_agent::door;
 use pellucid_agent::door::Door;
@@ -36,6 +37,7 @@ use crate::types::notification::ServerNotification;
 use crate::types::source::SessionSource;
 use crate::types::thread::Thread;
 use crate::types::thread::Turn;
+use crate::view::ContextNotification;
 use crate::view::Outgoing;
 use crate::view::Question;
 use crate::view::ThreadView;
@@ -53,6 +55,7 @@ pub struct Loaded {
     /// Its file; an ephemeral session has none.
     pub path: Option<PathBuf>,
     submissions: Sender<Submission>,
+    context_events: ContextEvents,
     state: Mutex<State>,
     /// Whether it has ended.
     end: watch::Receiver<bool>,
@@ -94,6 +97,8 @@ pub struct Described {
     pub settings: Settings,
     /// Its file, if it has one.
     pub path: Option<PathBuf>,
+    /// Whether clients are told what its requests are made of.
+    pub context_events: ContextEvents,
 }
 
 impl Described {
@@ -121,7 +126,7 @@ impl Described {
             sandbox: child.sandbox_policy.clone(),
             effort: child.effort,
         };
-        Self { about, settings, path: child.path.clone() }
+        Self { about, settings, path: child.path.clone(), context_events: child.context_events.clone() }
     }
 }
 
@@ -142,11 +147,12 @@ impl Loaded {
             effort: facts.effort,
         };
         let path = session.path().map(ToOwned::to_owned);
+        let context_events = session.context_events_switch().clone();
         let (Door { submissions, events }, inside) = door::open(&session);
         tokio::spawn(async move {
             drop(door::run(session, inside).await);
         });
-        Self::behind(server, submissions, events, Described { about, settings, path }, raw)
+        Self::behind(server, submissions, events, Described { about, settings, path, context_events }, raw)
     }
 
     /// Takes a session that runs already.
@@ -157,7 +163,7 @@ impl Loaded {
         described: Described,
         raw: RawItems,
     ) -> (Arc<Self>, Following) {
-        let Described { about, settings, path } = described;
+        let Described { about, settings, path, context_events } = described;
         let (ended, end) = watch::channel(false);
         let state = State {
             view: ThreadView::new(about.id.as_str()).with_raw_items(raw),
@@ -166,7 +172,8 @@ impl Loaded {
             interrupts: Vec::new(),
             rollback: None,
         };
-        let loaded = Arc::new(Self { about, settings, path, submissions, state: Mutex::new(state), end });
+        let loaded =
+            Arc::new(Self { about, settings, path, submissions, context_events, state: Mutex::new(state), end });
         server.add(loaded.clone());
         (loaded, Following { events, ended })
     }
@@ -176,6 +183,9 @@ impl Loaded {
         let mut state = held(&self.state);
         if !state.subscribers.iter().any(|it| it.id == connection.id) {
             state.subscribers.push(connection.clone());
+            if connection.wants_context_events() {
+                self.context_events.join();
+            }
         }
     }
 
@@ -184,6 +194,9 @@ impl Loaded {
         let mut state = held(&self.state);
         let n_before = state.subscribers.len();
         state.subscribers.retain(|it| it.id != connection.id);
+        if !state.subscribers.iter().any(|it| it.wants_context_events()) {
+            self.context_events.stop();
+        }
         n_before > 0 && state.subscribers.is_empty()
     }
 
@@ -339,6 +352,7 @@ async fn tell(server: &Arc<Server>, session: &Arc<Loaded>, event: &Event) {
             client.notify(&untyped.method, &message).await;
         }
     }
+    tell_context(session, &clients, event).await;
     answer_waiting(server, session, event).await;
     for outgoing in told {
         match outgoing {
@@ -350,6 +364,20 @@ async fn tell(server: &Arc<Server>, session: &Arc<Loaded>, event: &Event) {
     }
     if matches!(event.msg, EventMessage::TaskComplete { .. } | EventMessage::TurnAborted { .. }) {
         server.forget_questions(session);
+    }
+}
+
+/// Tells the clients that ask for it what requests are made of.
+async fn tell_context(session: &Loaded, clients: &[Arc<Connection>], event: &Event) {
+    let clients: Vec<_> = clients.iter().filter(|client| client.wants_context_events()).collect();
+    if clients.is_empty() {
+        return;
+    }
+    if let Some(notification) = ContextNotification::of(&session.about.id, &event.id, &event.msg) {
+        let message = rpc::encode(&notification);
+        for client in clients {
+            client.send(message.clone()).await;
+        }
     }
 }
 

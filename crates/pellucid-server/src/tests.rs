@@ -27,7 +27,8 @@ struct Client {
     input: WriteHalf<DuplexStream>,
     served: JoinHandle<std::io::Result<()>>,
     n_sent: i64,
-    _home: Workspace,
+    server: Arc<Server>,
+    home: Arc<Workspace>,
 }
 
 pub(crate) fn ground(home: &Workspace, script: &str) -> Ground {
@@ -42,13 +43,21 @@ pub(crate) fn ground(home: &Workspace, script: &str) -> Ground {
 
 impl Client {
     fn connect(script: &str) -> Self {
-        let home = Workspace::empty();
-        let server = Server::new(ground(&home, script));
+        let home = Arc::new(Workspace::empty());
+        Self::of(Server::new(ground(&home, script)), home)
+    }
+
+    /// Another client of the same server.
+    fn beside(&self) -> Self {
+        Self::of(self.server.clone(), self.home.clone())
+    }
+
+    fn of(server: Arc<Server>, home: Arc<Workspace>) -> Self {
         let (ours, theirs) = tokio::io::duplex(1 << 16);
         let (input, output) = tokio::io::split(theirs);
-        let served = tokio::spawn(stdio::serve(server, input, output));
+        let served = tokio::spawn(stdio::serve(server.clone(), input, output));
         let (output, input) = tokio::io::split(ours);
-        Self { lines: BufReader::new(output).lines(), input, served, n_sent: 0, _home: home }
+        Self { lines: BufReader::new(output).lines(), input, served, n_sent: 0, server, home }
     }
 
     async fn ready(script: &str) -> Self {
@@ -172,7 +181,7 @@ async fn five_hundred_requests_in_one_write_are_all_answered() {
         let request = json!({"id": id, "method": "thread/start", "params": {"ephemeral": true}});
         written += &format!("{request}\n");
     }
-    let Client { mut lines, mut input, served, _home: home, .. } = client;
+    let Client { mut lines, mut input, served, home, .. } = client;
     let writing = tokio::spawn(async move {
         input.write_all(written.as_bytes()).await.unwrap();
         input
@@ -226,6 +235,49 @@ async fn interrupts_that_find_no_turn_wait_but_not_without_bound() {
         64,
         "all are answered at the end"
     );
+}
+
+/// A client that joins a thread to hear what its requests are made of.
+async fn reader_of(thread: &str, client: &Client) -> Client {
+    let mut reader = client.beside();
+    let capabilities = json!({"experimentalApi": true, "contextEvents": true});
+    let params = json!({"clientInfo": {"name": "reader", "version": "1"}, "capabilities": capabilities});
+    reader.ask("initialize", params).await.unwrap();
+    reader.ask("thread/resume", json!({"threadId": thread})).await.unwrap();
+    reader
+}
+
+/// How many rows of the next report were sent before, and whether there are others.
+async fn report(reader: &mut Client) -> (u64, bool) {
+    loop {
+        let event = reader.until("context/event").await["params"]["event"].take();
+        if event["type"] == "context.report" {
+            return (event["rows_kept"].as_u64().unwrap(), !event["rows"].as_array().unwrap().is_empty());
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_client_that_joins_is_sent_all_rows_of_the_next_report() {
+    let mut client = Client::ready(&"[[reply]]\nsay = \"Hello.\"\n".repeat(4)).await;
+    let thread = client.thread(json!({})).await;
+    let turn = json!({"threadId": thread, "input": text("Hi.")});
+    client.ask("turn/start", turn.clone()).await.unwrap();
+    client.until("turn/completed").await;
+    let mut first = reader_of(&thread, &client).await;
+    client.ask("turn/start", turn.clone()).await.unwrap();
+    client.until("turn/completed").await;
+    assert_eq!(report(&mut first).await, (0, true));
+    client.ask("turn/start", turn.clone()).await.unwrap();
+    client.until("turn/completed").await;
+    let (n_kept, has_more) = report(&mut first).await;
+    assert!(n_kept > 0 && has_more);
+    let mut second = reader_of(&thread, &client).await;
+    client.ask("turn/start", turn).await.unwrap();
+    client.until("turn/completed").await;
+    assert_eq!(report(&mut second).await, (0, true));
+    assert_eq!(report(&mut first).await, (0, true));
+    client.leave().await;
 }
 
 #[tokio::test]

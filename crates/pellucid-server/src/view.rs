@@ -5,6 +5,7 @@
 //! commands have begun, whether the turn has failed, what its items are so far. Connections, ids of requests and
 //! who listens are the server's; so are `turn/started` and all that is told of threads themselves.
 
+mod context;
 mod question;
 #[cfg(test)]
 mod tests;
@@ -34,6 +35,7 @@ use crate::types::thread::Turn;
 use crate::types::thread::TurnError;
 use crate::types::thread::TurnStatus;
 
+pub use context::ContextNotification;
 pub use question::Question;
 pub use untyped::Untyped;
 

@@ -164,7 +164,7 @@ pub fn run_job(shared: &Shared, options: &ExecOptions, job: Job) -> Result<ExitC
         session.refuse_losses();
     }
     if options.json && has_context_events {
-        session.tell_context();
+        session.context_events_switch().join();
     }
     tell_omissions(&session, options.strict_context)?;
     tell_hidden(&session);

@@ -218,7 +218,7 @@ fn coming(
         }
     };
     let mut session = start.session(opening)?;
-    session.tell_context();
+    session.context_events_switch().join();
     exec::tell_warnings(session.take_notices());
     let schema = start::output_schema(turn.output_schema.as_deref())?;
     let inputs = start::inputs(&turn.image, message);

@@ -37,6 +37,7 @@ use pellucid_tools::agents::AgentError;
 use super::DEPTH_MAX;
 use super::line::Parent;
 use crate::child::Origin;
+use crate::context_events::ContextEvents;
 use crate::gather;
 use crate::gather::Gathered;
 use crate::gather::Sources;
@@ -69,7 +70,7 @@ pub(super) fn setup(
         session_id,
         model: from.model.beside(),
         notices: Vec::new(),
-        context_events: false,
+        context_events: ContextEvents::default(),
         side: Side::default(),
         crew: from.crew.lent(),
         ..from.clone()

@@ -79,7 +79,7 @@ impl Session {
         if let Some((sent, at)) = self.log.sent() {
             sent.said_again(at, again);
         }
-        if self.setup.context_events {
+        if self.setup.context_events.are_wanted() {
             let Again { part, reason, sha256, tokens } = again.clone();
             self.told.push(EventMessage::ContextReinjection { part: part.to_string(), reason, sha256, tokens });
         }

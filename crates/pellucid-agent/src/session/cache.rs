@@ -129,7 +129,7 @@ impl Session {
                 let request = UsageSplit::new(usage.as_ref()?, cache_write);
                 self.spent.add(&request);
                 let event = EventMessage::ContextUsage { request, session: self.spent, cache };
-                self.setup.context_events.then_some(event)
+                self.setup.context_events.are_wanted().then_some(event)
             }
             _ => None,
         }

@@ -73,7 +73,7 @@ impl Session {
             if let Some(documents) = &mut self.documents {
                 documents.known.join(&document.path, &sha256, at);
             }
-            if self.setup.context_events {
+            if self.setup.context_events.are_wanted() {
                 let (bytes, tokens) = (document.bytes.len(), tokens_of_bytes(document.bytes.len()));
                 self.told.push(EventMessage::ContextDocument { path: document.path.clone(), sha256, bytes, tokens });
             }

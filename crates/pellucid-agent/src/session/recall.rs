@@ -32,7 +32,7 @@ impl Session {
         }
         let frame = Frame::for_summary(&self.setup.pack, &facts, &[], &self.setup.wire(None));
         let least = Least::new(self.setup.provider.wire_api, &facts.model.slug);
-        let is_told = self.log.is_recording() || self.setup.context_events;
+        let is_told = self.log.is_recording() || self.setup.context_events.are_wanted();
         let asked = is_told.then(|| self.memory_asked.clone());
         let (model, ids) = (self.setup.model.clone(), ids(&self.setup.provider));
         Asker { model, headers, frame, ids, least, failure: FirstFailure::default(), turn: turn.clone(), asked }
@@ -41,7 +41,7 @@ impl Session {
     /// Records the requests that were made for the memory, and reports them to clients that ask for it.
     pub(super) fn log_memory_requests(&mut self) {
         for asked in self.memory_asked.take() {
-            if self.setup.context_events {
+            if self.setup.context_events.are_wanted() {
                 let purpose =
                     if asked.items.is_some() { NextPurpose::MemorySummary } else { NextPurpose::MemoryVectors };
                 let event = self.report_event(&asked.report(ids(&self.setup.provider)), Some(purpose.as_str()));
@@ -88,7 +88,7 @@ impl Session {
             let after: Vec<Item> = self.transcript.items().collect();
             sent.shown(at, &before, &after);
         }
-        Ok(if self.setup.context_events { batch_events(&done) } else { Vec::new() })
+        Ok(if self.setup.context_events.are_wanted() { batch_events(&done) } else { Vec::new() })
     }
 }
 

@@ -5,6 +5,7 @@ use pellucid_protocol::event::CacheBreak;
 use pellucid_protocol::event::ContextReport;
 
 use super::*;
+use crate::context_events::ContextEvents;
 use crate::replay::Before;
 use crate::replay::Reader;
 
@@ -17,7 +18,7 @@ impl Session {
         request: &Request,
         divergence: Option<Divergence>,
     ) -> Option<Continuity> {
-        let reader = if self.setup.context_events { Reader::Face } else { Reader::InPassing };
+        let reader = if self.setup.context_events.are_wanted() { Reader::Face } else { Reader::InPassing };
         let is_told = reader == Reader::Face || self.log.is_recording();
         let before = self.restored_from.take().filter(|_| is_told);
         let home = &self.setup.sources.config.folders.home;
@@ -88,10 +89,15 @@ impl Session {
         self.cache_break().filter(|_| is_first)
     }
 
+    /// Whether clients are sent what each request is made of; they join and leave through it.
+    pub fn context_events_switch(&self) -> &ContextEvents {
+        &self.setup.context_events
+    }
+
     /// What faces that ask for it are told of the last request. What the first context leaves out
     /// is told with the first.
     pub(crate) fn context_events(&mut self) -> Vec<EventMessage> {
-        if !self.setup.context_events {
+        if !self.setup.context_events.are_wanted() {
             return self.resume_cost().map(EventMessage::ContextResumeCost).into_iter().collect();
         }
         let Some(report) = self.report() else {
@@ -118,6 +124,9 @@ impl Session {
     /// The event that reports a request to clients: its rows but for those that the request before had, and what it asks for if
     /// that is not an answer.
     pub(super) fn report_event(&mut self, report: &Report, purpose: Option<&str>) -> EventMessage {
+        if self.setup.context_events.take_new_reader() {
+            self.told_rows.clear();
+        }
         let told = report.told(&self.told_rows);
         self.told_rows.clone_from(&report.rows);
         EventMessage::ContextReport(ContextReport { purpose: purpose.map(str::to_owned), ..told })

@@ -44,7 +44,7 @@ impl Session {
 
     /// Tells faces that want to know what a summary did.
     fn tell_compaction(&mut self, by: &str, before: &[Item], rebuilt: &Rebuilt) {
-        if !self.setup.context_events {
+        if !self.setup.context_events.are_wanted() {
             return;
         }
         let after: Vec<Item> = self.transcript.items().collect();
@@ -260,7 +260,7 @@ impl Session {
             SummarisedBy::Model => "summary",
             SummarisedBy::Provider => "provider_summary",
         };
-        self.setup.context_events.then(|| self.report_event(report, Some(purpose)))
+        self.setup.context_events.are_wanted().then(|| self.report_event(report, Some(purpose)))
     }
 
     /// Whether the bytes of a request for a summary, or when it is made, depend on the tools that are offered.

@@ -1,6 +1,7 @@
 //! Sessions for tests: opened in a folder, and run to their end.
 
 use pellucid_agent::child::Origin;
+use pellucid_agent::context_events::ContextEvents;
 use pellucid_agent::crew::Crew;
 use pellucid_agent::door;
 use pellucid_agent::gather;
@@ -69,7 +70,7 @@ pub fn setup(files: &Workspace, model: impl FnOnce(&Provider) -> Model) -> Setup
         raw_reasoning: RawReasoning::Hidden,
         raw_items: RawItems::Hidden,
         compact_prompt: None,
-        context_events: false,
+        context_events: ContextEvents::default(),
         notices: Vec::new(),
     }
 }

@@ -158,8 +158,8 @@ fn faces_that_ask_are_told_that_a_file_joined() {
     let files = project();
     let server = MockServer::start(vec![run("cat web/x.txt"), MockReply::say("done")]);
     configure(&files, &format!("{FREE}[project_docs]\nnested = true\n"), &server);
-    let mut setup = setup(&files, |provider| Model::http(Transport::default(), provider, None, &|_| None));
-    setup.context_events = true;
+    let setup = setup(&files, |provider| Model::http(Transport::default(), provider, None, &|_| None));
+    setup.context_events.join();
     let (_, events) = crate::run(Session::new(setup, Recorder::none()), vec![say("go")]);
     let ours: Vec<&str> = events.iter().map(String::as_str).filter(|event| event.starts_with("context_")).collect();
     assert_eq!(ours, ["context_report", "context_usage", "context_document", "context_report", "context_usage"]);

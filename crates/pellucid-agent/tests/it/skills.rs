@@ -8,6 +8,7 @@ use std::path::PathBuf;
 use expect_test::Expect;
 use expect_test::expect;
 use pellucid_agent::child::Origin;
+use pellucid_agent::context_events::ContextEvents;
 use pellucid_agent::crew::Crew;
 use pellucid_agent::door;
 use pellucid_agent::gather;
@@ -97,7 +98,7 @@ impl World {
                 raw_reasoning: RawReasoning::Hidden,
                 raw_items: RawItems::Hidden,
                 compact_prompt: None,
-                context_events: false,
+                context_events: ContextEvents::default(),
                 notices: Vec::new(),
             },
             Recorder::none(),

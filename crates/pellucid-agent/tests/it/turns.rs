@@ -115,8 +115,8 @@ fn the_report_the_meter_and_what_compaction_goes_by_agree() {
     let files = Workspace::empty();
     let server = MockServer::start(["a", "the story so far", "b", "c"].map(MockReply::say).to_vec());
     configure(&files, "", &server);
-    let mut setup = setup(&files, |provider| Model::http(Transport::default(), provider, None, &|_| None));
-    setup.context_events = true;
+    let setup = setup(&files, |provider| Model::http(Transport::default(), provider, None, &|_| None));
+    setup.context_events.join();
     let mut session = Session::new(setup, Recorder::none());
     for operation in
         [say("one"), Operation::Compact, say("two"), say("three"), Operation::ThreadRollback { num_turns: 1 }]

@@ -2,6 +2,7 @@
 
 use pellucid_agent::identity::Identity;
 use pellucid_agent::identity::VERSION;
+use pellucid_protocol::context_event;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde::Serialize;
@@ -46,6 +47,9 @@ pub struct ClientInfo {
 pub struct InitializeCapabilities {
     /// It wants what may still change.
     pub experimental_api: bool,
+    /// It wants to know what requests to models are made of. Ours alone, so the schema of the protocol is without it.
+    #[schemars(skip)]
+    pub context_events: bool,
     /// Notifications that it does not want.
     pub opt_out_notification_methods: Option<Vec<String>>,
 }
@@ -56,6 +60,10 @@ pub struct InitializeCapabilities {
 pub struct InitializeResponse {
     /// How requests to models introduce themselves.
     pub user_agent: String,
+    /// The version of the events about the context, for a client that asked for them. Ours alone.
+    #[schemars(skip)]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub context_events_version: Option<u32>,
 }
 
 /// Takes down who connects.
@@ -69,15 +77,21 @@ pub async fn initialize(call: Call<InitializeResponse>, params: InitializeParams
         let message = format!("Invalid clientInfo.name: '{name}'. Must be a valid HTTP header value.");
         return Err(RpcError::invalid(message));
     }
+    let capabilities = params.capabilities.unwrap_or_default();
+    let has_context_events = capabilities.context_events;
+    if has_context_events && !capabilities.experimental_api {
+        return Err(RpcError::invalid("capabilities.contextEvents requires experimentalApi capability"));
+    }
     let identity = call.server.introduce(Identity::of_client(name, version, &call.server.ground.env));
     // Clients look here for the version of the protocol, which is that of the program it comes from.
     let user_agent = identity.user_agent.replacen(&format!("/{VERSION} "), &format!("/{PROTOCOL_VERSION} "), 1);
-    let capabilities = params.capabilities.unwrap_or_default();
     call.connection.introduce(Hello {
         is_experimental: capabilities.experimental_api,
+        has_context_events,
         opted_out: capabilities.opt_out_notification_methods.into_iter().flatten().collect(),
     });
-    call.answer(&InitializeResponse { user_agent }).await;
+    let context_events_version = has_context_events.then_some(context_event::SCHEMA_VERSION);
+    call.answer(&InitializeResponse { user_agent, context_events_version }).await;
     for warning in config_warnings(&call.server).await {
         let warning = ServerNotification::from(warning);
         call.connection.notify(warning.method(), &rpc::encode(&warning)).await;

@@ -4,10 +4,9 @@
 //! updated and, at the end of the turn, completed.
 
 use pellucid_engine::command_line::joined;
-use pellucid_protocol::cache::CacheVerdict;
 use pellucid_protocol::change::FileChange;
-use pellucid_protocol::event::CacheBreak;
-use pellucid_protocol::event::ContextReport;
+use pellucid_protocol::context_event::ContextEvent;
+use pellucid_protocol::context_event::SCHEMA_VERSION;
 use pellucid_protocol::event::EventMessage;
 use pellucid_protocol::event::PlanUpdate;
 use pellucid_protocol::event::StepStatus;
@@ -18,7 +17,6 @@ use pellucid_protocol::item::WebSearchAction;
 use pellucid_protocol::mcp::McpInvocation;
 use pellucid_protocol::mcp::McpToolResult;
 use pellucid_protocol::usage::TokenUsage;
-use pellucid_protocol::usage::UsageSplit;
 use serde::Serialize;
 use serde::Serializer;
 use serde::ser::SerializeMap;
@@ -48,9 +46,6 @@ pub struct Json {
     has_context: bool,
 }
 
-/// The version of our own events. It grows when one changes its meaning; new ones may come.
-const SCHEMA_VERSION: u32 = 1;
-
 impl Json {
     pub fn new(has_context: bool) -> Self {
         Self { has_context, ..Self::default() }
@@ -73,36 +68,17 @@ impl Json {
 
     /// The lines for an event.
     fn lines(&mut self, event: &EventMessage) -> Vec<Line> {
+        if self.has_context
+            && let Some(event) = ContextEvent::of(event)
+        {
+            return vec![Line::Context(event)];
+        }
         match event {
             EventMessage::SessionConfigured(session) => {
                 let schema = self.has_context.then_some(Line::ContextSchema { version: SCHEMA_VERSION });
                 let started = Line::ThreadStarted { thread_id: session.session_id.to_string() };
                 schema.into_iter().chain([started]).collect()
             }
-            EventMessage::ContextReport(report) => vec![Line::ContextReport { report: report.clone() }],
-            EventMessage::ContextCacheBreak(broken) => vec![Line::ContextCacheBreak { broken: broken.clone() }],
-            EventMessage::ContextDocument { path, sha256, bytes, tokens } => vec![Line::ContextDocument {
-                path: path.clone(),
-                sha256: sha256.clone(),
-                bytes: *bytes,
-                tokens: *tokens,
-            }],
-            EventMessage::ContextUsage { request, session, cache } => {
-                vec![Line::ContextUsage { request: *request, session: *session, cache: cache.clone() }]
-            }
-            EventMessage::ContextOmission { part, what, why, bytes } => {
-                vec![Line::ContextOmission { part: part.clone(), what: what.clone(), why: why.clone(), bytes: *bytes }]
-            }
-            EventMessage::ContextInjection { account } => {
-                vec![Line::PromptInjection { account: account.clone() }]
-            }
-            EventMessage::ContextCompaction { account } => vec![Line::ContextCompaction { account: account.clone() }],
-            EventMessage::ContextReinjection { part, reason, sha256, tokens } => vec![Line::ContextReinjection {
-                part: part.clone(),
-                reason: reason.clone(),
-                sha256: sha256.clone(),
-                tokens: *tokens,
-            }],
             EventMessage::TaskStarted { .. } => {
                 self.error = None;
                 vec![Line::TurnStarted]
@@ -175,12 +151,6 @@ impl Json {
             EventMessage::TokenCount { info: Some(info), .. } => {
                 self.usage = info.total_token_usage;
                 Vec::new()
-            }
-            EventMessage::ContextCutOff { text } if self.has_context => {
-                vec![Line::ContextCutOff { text: text.clone() }]
-            }
-            EventMessage::ContextRefusal { call_id, code, why } if self.has_context => {
-                vec![Line::ContextRefusal { call_id: call_id.clone(), code: *code, why: why.clone() }]
             }
             EventMessage::Error { message, failure, .. } => {
                 self.error = Some((message.clone(), failure.clone()));
@@ -324,38 +294,8 @@ enum Line {
     Error { message: String },
     #[serde(rename = "context.schema")]
     ContextSchema { version: u32 },
-    #[serde(rename = "context.report")]
-    ContextReport {
-        #[serde(flatten)]
-        report: ContextReport,
-    },
-    #[serde(rename = "context.cache_break")]
-    ContextCacheBreak {
-        #[serde(flatten)]
-        broken: CacheBreak,
-    },
-    #[serde(rename = "context.document")]
-    ContextDocument { path: String, sha256: String, bytes: usize, tokens: usize },
-    #[serde(rename = "context.usage")]
-    ContextUsage { request: UsageSplit, session: UsageSplit, cache: CacheVerdict },
-    #[serde(rename = "context.omission")]
-    ContextOmission { part: String, what: String, why: String, bytes: u64 },
-    #[serde(rename = "context.cut_off")]
-    ContextCutOff { text: String },
-    #[serde(rename = "context.refusal")]
-    ContextRefusal { call_id: String, code: FailureCode, why: String },
-    #[serde(rename = "context.compaction")]
-    ContextCompaction {
-        #[serde(flatten)]
-        account: Value,
-    },
-    #[serde(rename = "context.reinjection")]
-    ContextReinjection { part: String, reason: String, sha256: String, tokens: usize },
-    #[serde(rename = "prompt_injection.item")]
-    PromptInjection {
-        #[serde(flatten)]
-        account: Value,
-    },
+    #[serde(untagged)]
+    Context(ContextEvent),
 }
 
 #[derive(Serialize)]

@@ -6,6 +6,7 @@ mod ads;
 mod apply;
 mod apply_patch;
 mod approvals;
+mod context_events;
 mod crashes;
 mod damaged;
 mod errors;

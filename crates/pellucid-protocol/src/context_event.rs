@@ -1,0 +1,146 @@
+//! What clients that ask for it are sent about the context of requests, as JSON.
+//!
+//! `exec --json --context-events` prints these objects as lines, and the app-server sends them as `context/event`. Both
+//! take them from here, so a field means the same in either place.
+
+use serde::Serialize;
+use serde_json::Value;
+
+use crate::cache::CacheVerdict;
+use crate::event::CacheBreak;
+use crate::event::ContextReport;
+use crate::event::EventMessage;
+use crate::failure::FailureCode;
+use crate::usage::UsageSplit;
+
+/// The version of these objects. It grows when one changes its meaning; new ones may come.
+pub const SCHEMA_VERSION: u32 = 1;
+
+/// An event about the context.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(tag = "type")]
+pub enum ContextEvent {
+    /// What the request that is being sent is made of.
+    #[serde(rename = "context.report")]
+    Report {
+        /// Its bytes, tokens, parts and rows.
+        #[serde(flatten)]
+        report: ContextReport,
+    },
+    /// Where that request differs from the one before; in a resumed session also from the last one of that.
+    #[serde(rename = "context.cache_break")]
+    CacheBreak {
+        /// Where, why, and what is paid for again.
+        #[serde(flatten)]
+        broken: CacheBreak,
+    },
+    /// An instruction file of another folder joined.
+    #[serde(rename = "context.document")]
+    Document {
+        /// Its path.
+        path: String,
+        /// The SHA-256 of its text.
+        sha256: String,
+        /// How many bytes it has.
+        bytes: usize,
+        /// Its tokens, estimated.
+        tokens: usize,
+    },
+    /// What an answer cost.
+    #[serde(rename = "context.usage")]
+    Usage {
+        /// The request that was answered.
+        request: UsageSplit,
+        /// All requests of the session that its record knows.
+        session: UsageSplit,
+        /// What came of the provider's cache.
+        cache: CacheVerdict,
+    },
+    /// Something that the model does not see.
+    #[serde(rename = "context.omission")]
+    Omission {
+        /// The part it would have been in.
+        part: String,
+        /// What it is.
+        what: String,
+        /// Why the model does not see it.
+        why: String,
+        /// How many bytes are not seen.
+        bytes: u64,
+    },
+    /// Text of a reply that broke off before its message was complete.
+    #[serde(rename = "context.cut_off")]
+    CutOff {
+        /// The text that had arrived.
+        text: String,
+    },
+    /// A call that was not done.
+    #[serde(rename = "context.refusal")]
+    Refusal {
+        /// Which call.
+        call_id: String,
+        /// What was in its way.
+        code: FailureCode,
+        /// The same for people.
+        why: String,
+    },
+    /// What a summary did to the history.
+    #[serde(rename = "context.compaction")]
+    Compaction {
+        /// Tokens and items before and after, and what was lost.
+        #[serde(flatten)]
+        account: Value,
+    },
+    /// A message of the first context that is said again.
+    #[serde(rename = "context.reinjection")]
+    Reinjection {
+        /// Its part.
+        part: String,
+        /// Why now.
+        reason: String,
+        /// The SHA-256 of its text.
+        sha256: String,
+        /// Its tokens, estimated.
+        tokens: usize,
+    },
+    /// What became of something that was to be injected.
+    #[serde(rename = "prompt_injection.item")]
+    Injection {
+        /// The account of it, without its content.
+        #[serde(flatten)]
+        account: Value,
+    },
+}
+
+impl ContextEvent {
+    /// The event as clients are sent it. Absent if it is not about the context, or only for people: what the first request of
+    /// a resumed session pays for again is a cache break here.
+    pub fn of(event: &EventMessage) -> Option<Self> {
+        Some(match event {
+            EventMessage::ContextReport(report) => Self::Report { report: report.clone() },
+            EventMessage::ContextCacheBreak(broken) => Self::CacheBreak { broken: broken.clone() },
+            EventMessage::ContextDocument { path, sha256, bytes, tokens } => {
+                Self::Document { path: path.clone(), sha256: sha256.clone(), bytes: *bytes, tokens: *tokens }
+            }
+            EventMessage::ContextUsage { request, session, cache } => {
+                Self::Usage { request: *request, session: *session, cache: cache.clone() }
+            }
+            EventMessage::ContextOmission { part, what, why, bytes } => {
+                Self::Omission { part: part.clone(), what: what.clone(), why: why.clone(), bytes: *bytes }
+            }
+            EventMessage::ContextCutOff { text } => Self::CutOff { text: text.clone() },
+            EventMessage::ContextRefusal { call_id, code, why } => {
+                Self::Refusal { call_id: call_id.clone(), code: *code, why: why.clone() }
+            }
+            EventMessage::ContextCompaction { account } => Self::Compaction { account: account.clone() },
+            EventMessage::ContextReinjection { part, reason, sha256, tokens } => Self::Reinjection {
+                part: part.clone(),
+                reason: reason.clone(),
+                sha256: sha256.clone(),
+                tokens: *tokens,
+            },
+            EventMessage::ContextInjection { account } => Self::Injection { account: account.clone() },
+            _ => return None,
+        })
+    }
+}

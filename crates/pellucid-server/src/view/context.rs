@@ -1,0 +1,33 @@
+//! What requests to models are made of, for clients that ask for it.
+
+use pellucid_protocol::context_event::ContextEvent;
+use pellucid_protocol::event::EventMessage;
+use serde::Serialize;
+
+/// An event about the context as a notification. The protocol of the Codex CLI does not have it, so it is no
+/// [`ServerNotification`](crate::types::notification::ServerNotification) and in no schema.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct ContextNotification {
+    method: &'static str,
+    params: ContextParams,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct ContextParams {
+    thread_id: String,
+    turn_id: String,
+    event: ContextEvent,
+}
+
+impl ContextNotification {
+    /// Its method.
+    pub const METHOD: &'static str = "context/event";
+
+    /// The notification of an event, if it is about the context.
+    pub fn of(thread_id: &str, turn_id: &str, event: &EventMessage) -> Option<Self> {
+        let event = ContextEvent::of(event)?;
+        let params = ContextParams { thread_id: thread_id.to_owned(), turn_id: turn_id.to_owned(), event };
+        Some(Self { method: Self::METHOD, params })
+    }
+}

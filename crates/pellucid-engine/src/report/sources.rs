@@ -194,13 +194,13 @@ impl Report {
                 return (row, Status::Full);
             };
             let is_new = seen.insert((path, range.start, range.end));
-            // A file whose next bytes are a row too is not cut here. Behind bytes that are not UTF-8, the next row begins
-            // further on.
+            // A file whose next bytes are a row too is not cut here. Bytes that are not UTF-8 are no row of the file.
             let whole = self.whole(path);
-            let mut later = starts.range((&**path, range.end)..).take_while(|(of, _)| *of == &**path);
             let continues = match whole {
-                Status::Altered => later.next().is_some(),
-                _ => later.next() == Some(&(&**path, range.end)),
+                Status::Altered => {
+                    !self.omissions.iter().any(|it| it.what == **path && matches!(it.why, Why::Cut { .. }))
+                }
+                _ => starts.contains(&(&**path, range.end)),
             };
             let is_cut = row.is_cut() && !continues;
             let status = if !is_new {

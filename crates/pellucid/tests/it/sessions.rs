@@ -324,7 +324,7 @@ fn an_undo_restores_the_request_whatever_the_compaction_was() {
 fn origins_stay_known_behind_a_compaction_without_a_request() {
     for pack in ["codex", "openclaw", "agentcore", "risuai", "ads"] {
         let world = World::new("//- work/AGENTS.md\nBe kind.\n//- work/summary.md\nAll is well.\n");
-        world.files.write("home/config.toml", &format!("pack = \"{pack}\"\n"));
+        world.files.write("home/config.toml", format!("pack = \"{pack}\"\n"));
         world.files.write("work/script.toml", "[[reply]]\nsay = \"One.\"\n");
         let run = |args: &[&str]| {
             let ran = world.run(args);

@@ -59,7 +59,8 @@ fn check_playback(file: &str, replies: Vec<MockReply>) {
     let server = MockServer::start(replies);
     let world = World::new("//- work/AGENTS.md\nUse \"tabs\".\n");
     configure(&world, &server, "request_max_retries = 0\nstream_max_retries = 2\n");
-    let with = |flag| world.run(&["exec", "--json", "--session-id", SESSION, flag, file, "go"]);
+    // Neither run keeps the session, so that both can have its id.
+    let with = |flag| world.run(&["exec", "--json", "--ephemeral", "--session-id", SESSION, flag, file, "go"]);
     let live = with("--record");
     let played = with("--script");
     assert_eq!(events(played.out()), events(live.out()), "{}", world.files.read(format!("work/{file}")));

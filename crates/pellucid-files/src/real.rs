@@ -29,7 +29,7 @@ impl Located {
     /// is exchanged afterwards changes neither.
     ///
     /// # Errors
-    /// When [`open`] fails, and when the file has no name any more.
+    /// When [`crate::open`] fails, and when the file has no name any more.
     pub fn open(path: &Path) -> io::Result<Self> {
         let (file, metadata) = open_with_metadata(path)?;
         let real = real_path(&file, &metadata, path)?;

@@ -280,36 +280,40 @@ mod tests {
             (
                 AgentError::LimitReached(6),
                 expect![[r#"
-                spawn None Go.
-                {"type":"collab_agent_spawn_begin","call_id":"c","sender_thread_id":"s","prompt":"Go."}
-                {"type":"collab_agent_spawn_end","call_id":"c","sender_thread_id":"s","new_thread_id":null,"prompt":"Go.","status":"not_found"}
-                => collab spawn failed: agent thread limit reached (max 6)
-            "#]],
+                    spawn None Go.
+                    {"type":"collab_agent_spawn_begin","call_id":"c","sender_thread_id":"s","prompt":"Go."}
+                    {"type":"collab_agent_spawn_end","call_id":"c","sender_thread_id":"s","new_thread_id":null,"prompt":"Go.","status":"not_found"}
+                    {"type":"tool_call_failed","call_id":"c","name":"spawn_agent","why":"the model was told why"}
+                    => collab spawn failed: agent thread limit reached (max 6)
+                "#]],
             ),
             (
                 AgentError::UnknownRole("x".to_owned()),
                 expect![[r#"
-                spawn None Go.
-                {"type":"collab_agent_spawn_begin","call_id":"c","sender_thread_id":"s","prompt":"Go."}
-                => unknown agent_type 'x'
-            "#]],
+                    spawn None Go.
+                    {"type":"collab_agent_spawn_begin","call_id":"c","sender_thread_id":"s","prompt":"Go."}
+                    {"type":"tool_call_failed","call_id":"c","name":"spawn_agent","why":"the model was told why"}
+                    => unknown agent_type 'x'
+                "#]],
             ),
             (
                 AgentError::RoleUnusable,
                 expect![[r#"
-                spawn None Go.
-                {"type":"collab_agent_spawn_begin","call_id":"c","sender_thread_id":"s","prompt":"Go."}
-                => agent type is currently not available
-            "#]],
+                    spawn None Go.
+                    {"type":"collab_agent_spawn_begin","call_id":"c","sender_thread_id":"s","prompt":"Go."}
+                    {"type":"tool_call_failed","call_id":"c","name":"spawn_agent","why":"the model was told why"}
+                    => agent type is currently not available
+                "#]],
             ),
             (
                 AgentError::Unavailable,
                 expect![[r#"
-                spawn None Go.
-                {"type":"collab_agent_spawn_begin","call_id":"c","sender_thread_id":"s","prompt":"Go."}
-                {"type":"collab_agent_spawn_end","call_id":"c","sender_thread_id":"s","new_thread_id":null,"prompt":"Go.","status":"not_found"}
-                => collab manager unavailable
-            "#]],
+                    spawn None Go.
+                    {"type":"collab_agent_spawn_begin","call_id":"c","sender_thread_id":"s","prompt":"Go."}
+                    {"type":"collab_agent_spawn_end","call_id":"c","sender_thread_id":"s","new_thread_id":null,"prompt":"Go.","status":"not_found"}
+                    {"type":"tool_call_failed","call_id":"c","name":"spawn_agent","why":"the model was told why"}
+                    => collab manager unavailable
+                "#]],
             ),
         ] {
             check_call(Paper::failing(error), "spawn_agent", r#"{"message":"Go."}"#, &expected);
@@ -320,8 +324,9 @@ mod tests {
             "spawn_agent",
             r#"{"message":"Go."}"#,
             &expect![[r#"
-            => Agent depth limit reached. Solve the task yourself.
-        "#]],
+                {"type":"tool_call_failed","call_id":"c","name":"spawn_agent","why":"the model was told why"}
+                => Agent depth limit reached. Solve the task yourself.
+            "#]],
         );
     }
 
@@ -346,11 +351,12 @@ mod tests {
             "send_input",
             &arguments,
             &expect![[r#"
-            send Hello?
-            {"type":"collab_agent_interaction_begin","call_id":"c","sender_thread_id":"s","receiver_thread_id":"00000000-0000-7000-8000-000000000001","prompt":"Hello?"}
-            {"type":"collab_agent_interaction_end","call_id":"c","sender_thread_id":"s","receiver_thread_id":"00000000-0000-7000-8000-000000000001","prompt":"Hello?","status":"not_found"}
-            => agent with id 00000000-0000-7000-8000-000000000001 not found
-        "#]],
+                send Hello?
+                {"type":"collab_agent_interaction_begin","call_id":"c","sender_thread_id":"s","receiver_thread_id":"00000000-0000-7000-8000-000000000001","prompt":"Hello?"}
+                {"type":"collab_agent_interaction_end","call_id":"c","sender_thread_id":"s","receiver_thread_id":"00000000-0000-7000-8000-000000000001","prompt":"Hello?","status":"not_found"}
+                {"type":"tool_call_failed","call_id":"c","name":"send_input","why":"the model was told why"}
+                => agent with id 00000000-0000-7000-8000-000000000001 not found
+            "#]],
         );
         let arguments = format!(r#"{{"id":"{FIRST}","message":"Hello?","interrupt":true}}"#);
         check_call(
@@ -358,6 +364,7 @@ mod tests {
             "send_input",
             &arguments,
             &expect![[r#"
+                {"type":"tool_call_failed","call_id":"c","name":"send_input","why":"the model was told why"}
                 => agent with id 00000000-0000-7000-8000-000000000001 not found
             "#]],
         );
@@ -368,11 +375,12 @@ mod tests {
             "send_input",
             &arguments,
             &expect![[r#"
-            send Hello?
-            {"type":"collab_agent_interaction_begin","call_id":"c","sender_thread_id":"s","receiver_thread_id":"00000000-0000-7000-8000-00000000000a","prompt":"Hello?"}
-            {"type":"collab_agent_interaction_end","call_id":"c","sender_thread_id":"s","receiver_thread_id":"00000000-0000-7000-8000-00000000000a","prompt":"Hello?","status":"running"}
-            => agent with id 00000000-0000-7000-8000-00000000000a is closed
-        "#]],
+                send Hello?
+                {"type":"collab_agent_interaction_begin","call_id":"c","sender_thread_id":"s","receiver_thread_id":"00000000-0000-7000-8000-00000000000a","prompt":"Hello?"}
+                {"type":"collab_agent_interaction_end","call_id":"c","sender_thread_id":"s","receiver_thread_id":"00000000-0000-7000-8000-00000000000a","prompt":"Hello?","status":"running"}
+                {"type":"tool_call_failed","call_id":"c","name":"send_input","why":"the model was told why"}
+                => agent with id 00000000-0000-7000-8000-00000000000a is closed
+            "#]],
         );
     }
 
@@ -408,11 +416,12 @@ mod tests {
             "resume_agent",
             &arguments,
             &expect![[r#"
-            resume
-            {"type":"collab_resume_begin","call_id":"c","sender_thread_id":"s","receiver_thread_id":"00000000-0000-7000-8000-00000000000a"}
-            {"type":"collab_resume_end","call_id":"c","sender_thread_id":"s","receiver_thread_id":"00000000-0000-7000-8000-00000000000a","status":"running"}
-            => collab tool failed: agent thread limit reached (max 1)
-        "#]],
+                resume
+                {"type":"collab_resume_begin","call_id":"c","sender_thread_id":"s","receiver_thread_id":"00000000-0000-7000-8000-00000000000a"}
+                {"type":"collab_resume_end","call_id":"c","sender_thread_id":"s","receiver_thread_id":"00000000-0000-7000-8000-00000000000a","status":"running"}
+                {"type":"tool_call_failed","call_id":"c","name":"resume_agent","why":"the model was told why"}
+                => collab tool failed: agent thread limit reached (max 1)
+            "#]],
         );
     }
 
@@ -508,6 +517,6 @@ mod tests {
     #[test]
     fn a_session_that_cannot_have_agents_says_so() {
         let shown = Bench::new().show(&function("close_agent", &format!(r#"{{"id":"{OPEN}"}}"#)));
-        assert_eq!(shown, "=> collab manager unavailable\n");
+        assert_eq!(shown.lines().last(), Some("=> collab manager unavailable"));
     }
 }

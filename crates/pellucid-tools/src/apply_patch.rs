@@ -100,22 +100,28 @@ mod tests {
             SandboxPolicy::ReadOnly,
             "*** Add File: b\n+x",
             &expect![[r#"
-            => patch rejected: writing outside of the project; rejected by user approval settings
-        "#]],
+                {"type":"context_refusal","call_id":"c","code":"approval","why":"patch rejected: writing outside of the project; rejected by user approval settings"}
+                {"type":"tool_call_failed","call_id":"c","name":"apply_patch","why":"the model was told why"}
+                => patch rejected: writing outside of the project; rejected by user approval settings
+            "#]],
         );
         check_patch(
             workspace(),
             "*** Add File: .git/hooks/x\n+x",
             &expect![[r#"
-            => patch rejected: writing outside of the project; rejected by user approval settings
-        "#]],
+                {"type":"context_refusal","call_id":"c","code":"approval","why":"patch rejected: writing outside of the project; rejected by user approval settings"}
+                {"type":"tool_call_failed","call_id":"c","name":"apply_patch","why":"the model was told why"}
+                => patch rejected: writing outside of the project; rejected by user approval settings
+            "#]],
         );
         check_patch(
             workspace(),
             "*** Add File: ../outside\n+x",
             &expect![[r#"
-            => patch rejected: writing outside of the project; rejected by user approval settings
-        "#]],
+                {"type":"context_refusal","call_id":"c","code":"approval","why":"patch rejected: writing outside of the project; rejected by user approval settings"}
+                {"type":"tool_call_failed","call_id":"c","name":"apply_patch","why":"the model was told why"}
+                => patch rejected: writing outside of the project; rejected by user approval settings
+            "#]],
         );
     }
 
@@ -205,9 +211,10 @@ mod tests {
             workspace(),
             "*** Update File: a\n@@\n-three\n+3",
             &expect![[r#"
-            => apply_patch verification failed: Failed to find expected lines in DIR/a:
-            three
-        "#]],
+                {"type":"tool_call_failed","call_id":"c","name":"apply_patch","why":"the model was told why"}
+                => apply_patch verification failed: Failed to find expected lines in DIR/a:
+                three
+            "#]],
         );
     }
 }

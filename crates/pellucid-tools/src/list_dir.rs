@@ -188,38 +188,44 @@ mod tests {
         check_list(
             r#"{"dir_path":"DIR","offset":0}"#,
             &expect![[r#"
-            => offset must be a 1-indexed entry number
-        "#]],
+                {"type":"tool_call_failed","call_id":"c","name":"list_dir","why":"the model was told why"}
+                => offset must be a 1-indexed entry number
+            "#]],
         );
         check_list(
             r#"{"dir_path":"DIR","limit":0}"#,
             &expect![[r#"
-            => limit must be greater than zero
-        "#]],
+                {"type":"tool_call_failed","call_id":"c","name":"list_dir","why":"the model was told why"}
+                => limit must be greater than zero
+            "#]],
         );
         check_list(
             r#"{"dir_path":"DIR","depth":0}"#,
             &expect![[r#"
-            => depth must be greater than zero
-        "#]],
+                {"type":"tool_call_failed","call_id":"c","name":"list_dir","why":"the model was told why"}
+                => depth must be greater than zero
+            "#]],
         );
         check_list(
             r#"{"dir_path":"a"}"#,
             &expect![[r#"
-            => dir_path must be an absolute path
-        "#]],
+                {"type":"tool_call_failed","call_id":"c","name":"list_dir","why":"the model was told why"}
+                => dir_path must be an absolute path
+            "#]],
         );
         check_list(
             r#"{"dir_path":"DIR/none"}"#,
             &expect![[r#"
-            => failed to read directory: No such file or directory (os error 2)
-        "#]],
+                {"type":"tool_call_failed","call_id":"c","name":"list_dir","why":"the model was told why"}
+                => failed to read directory: No such file or directory (os error 2)
+            "#]],
         );
         check_list(
             r#"{"dir_path":"DIR","offset":99}"#,
             &expect![[r#"
-            => offset exceeds directory entry count
-        "#]],
+                {"type":"tool_call_failed","call_id":"c","name":"list_dir","why":"the model was told why"}
+                => offset exceeds directory entry count
+            "#]],
         );
     }
 }

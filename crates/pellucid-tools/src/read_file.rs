@@ -289,42 +289,49 @@ mod tests {
         check_read(
             r#"{"file_path":"DIR/f","offset":0}"#,
             &expect![[r#"
-            => offset must be a 1-indexed line number
-        "#]],
+                {"type":"tool_call_failed","call_id":"c","name":"read_file","why":"the model was told why"}
+                => offset must be a 1-indexed line number
+            "#]],
         );
         check_read(
             r#"{"file_path":"DIR/f","limit":0}"#,
             &expect![[r#"
-            => limit must be greater than zero
-        "#]],
+                {"type":"tool_call_failed","call_id":"c","name":"read_file","why":"the model was told why"}
+                => limit must be greater than zero
+            "#]],
         );
         check_read(
             r#"{"file_path":"f"}"#,
             &expect![[r#"
-            => file_path must be an absolute path
-        "#]],
+                {"type":"tool_call_failed","call_id":"c","name":"read_file","why":"the model was told why"}
+                => file_path must be an absolute path
+            "#]],
         );
         check_read(
             r#"{"file_path":"DIR/none"}"#,
             &expect![[r#"
-            => failed to read file: No such file or directory (os error 2)
-        "#]],
+                {"type":"tool_call_failed","call_id":"c","name":"read_file","why":"the model was told why"}
+                => failed to read file: No such file or directory (os error 2)
+            "#]],
         );
         check_read(
             r#"{"file_path":"DIR/f","offset":99}"#,
             &expect![[r#"
-            => offset exceeds file length
-        "#]],
+                {"type":"tool_call_failed","call_id":"c","name":"read_file","why":"the model was told why"}
+                => offset exceeds file length
+            "#]],
         );
         check_read(
             r#"{"file_path":"DIR/f","offset":99,"mode":"indentation"}"#,
             &expect![[r#"
-            => anchor_line exceeds file length
-        "#]],
+                {"type":"tool_call_failed","call_id":"c","name":"read_file","why":"the model was told why"}
+                => anchor_line exceeds file length
+            "#]],
         );
         check_read(
             r#"{"file_path":"DIR/f","mode":"indentation","indentation":{"max_lines":0,"anchor_line":1}}"#,
             &expect![[r#"
+                {"type":"tool_call_failed","call_id":"c","name":"read_file","why":"the model was told why"}
                 => max_lines must be greater than zero
             "#]],
         );

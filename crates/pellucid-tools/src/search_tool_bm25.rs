@@ -116,12 +116,14 @@ mod tests {
         check_found(
             r#"{"query":" "}"#,
             &expect![[r#"
+                {"type":"tool_call_failed","call_id":"c","name":"search_tool_bm25","why":"the model was told why"}
                 => query must not be empty
             "#]],
         );
         check_found(
             r#"{"query":"x","limit":0}"#,
             &expect![[r#"
+                {"type":"tool_call_failed","call_id":"c","name":"search_tool_bm25","why":"the model was told why"}
                 => limit must be greater than zero
             "#]],
         );

@@ -82,7 +82,7 @@ pub struct NewChild {
     pub effort: Option<ReasoningEffort>,
     /// Who started it, as session files say it.
     pub source: Value,
-    /// Whether clients are told what its requests are made of.
+    /// Whether clients receive events about the parts of its requests.
     pub context_events: ContextEvents,
 }
 

@@ -55,10 +55,10 @@ pub struct SentLog {
     looked_at: u64,
 }
 
-/// Whether the record tells by itself up to where origins were kept.
+/// Whether an entry has to say up to which place origins were kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Extent {
-    /// Another line does: that of a request, for what stands before it.
+    /// A request follows, whose line covers everything before it.
     Told,
     /// The line about origins has to, even if it has none.
     New,

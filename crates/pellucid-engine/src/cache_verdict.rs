@@ -16,7 +16,7 @@ pub struct Grounds<'a> {
     pub continuity: Option<&'a Continuity>,
     /// How many tokens the provider counted in the request before.
     pub tokens_before: Option<i64>,
-    /// How many tokens the provider read from its cache for this one, if it tells.
+    /// How many tokens the provider read from its cache for this one, if the provider reports it.
     pub tokens_read: Option<i64>,
     /// How long the session was idle between the two.
     pub idle: Option<Duration>,

@@ -207,7 +207,7 @@ impl Transcript {
         (kept < before.len()).then_some(Divergence { kept, of: before.len() })
     }
 
-    /// How many bytes of the items of the last view a roll-back left, if there was one. Tells it only once.
+    /// How many bytes of the items of the last view a roll-back left, if there was one. A second call gives nothing.
     pub fn take_left(&mut self) -> Option<usize> {
         match std::mem::take(&mut self.left) {
             Left::All | Left::Entries(_) => None,

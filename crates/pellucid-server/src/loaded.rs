@@ -97,7 +97,7 @@ pub struct Described {
     pub settings: Settings,
     /// Its file, if it has one.
     pub path: Option<PathBuf>,
-    /// Whether clients are told what its requests are made of.
+    /// Whether clients receive events about the parts of its requests.
     pub context_events: ContextEvents,
 }
 
@@ -367,7 +367,7 @@ async fn tell(server: &Arc<Server>, session: &Arc<Loaded>, event: &Event) {
     }
 }
 
-/// Tells the clients that ask for it what requests are made of.
+/// Sends the parts of each request to the clients that asked for context events.
 async fn tell_context(session: &Loaded, clients: &[Arc<Connection>], event: &Event) {
     let clients: Vec<_> = clients.iter().filter(|client| client.wants_context_events()).collect();
     if clients.is_empty() {

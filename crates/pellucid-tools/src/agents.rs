@@ -283,7 +283,7 @@ mod tests {
                     spawn None Go.
                     {"type":"collab_agent_spawn_begin","call_id":"c","sender_thread_id":"s","prompt":"Go."}
                     {"type":"collab_agent_spawn_end","call_id":"c","sender_thread_id":"s","new_thread_id":null,"prompt":"Go.","status":"not_found"}
-                    {"type":"tool_call_failed","call_id":"c","name":"spawn_agent","why":"the model was told why"}
+                    {"type":"tool_call_failed","call_id":"c","name":"spawn_agent","why":"the model got the reason"}
                     => collab spawn failed: agent thread limit reached (max 6)
                 "#]],
             ),
@@ -292,7 +292,7 @@ mod tests {
                 expect![[r#"
                     spawn None Go.
                     {"type":"collab_agent_spawn_begin","call_id":"c","sender_thread_id":"s","prompt":"Go."}
-                    {"type":"tool_call_failed","call_id":"c","name":"spawn_agent","why":"the model was told why"}
+                    {"type":"tool_call_failed","call_id":"c","name":"spawn_agent","why":"the model got the reason"}
                     => unknown agent_type 'x'
                 "#]],
             ),
@@ -301,7 +301,7 @@ mod tests {
                 expect![[r#"
                     spawn None Go.
                     {"type":"collab_agent_spawn_begin","call_id":"c","sender_thread_id":"s","prompt":"Go."}
-                    {"type":"tool_call_failed","call_id":"c","name":"spawn_agent","why":"the model was told why"}
+                    {"type":"tool_call_failed","call_id":"c","name":"spawn_agent","why":"the model got the reason"}
                     => agent type is currently not available
                 "#]],
             ),
@@ -311,7 +311,7 @@ mod tests {
                     spawn None Go.
                     {"type":"collab_agent_spawn_begin","call_id":"c","sender_thread_id":"s","prompt":"Go."}
                     {"type":"collab_agent_spawn_end","call_id":"c","sender_thread_id":"s","new_thread_id":null,"prompt":"Go.","status":"not_found"}
-                    {"type":"tool_call_failed","call_id":"c","name":"spawn_agent","why":"the model was told why"}
+                    {"type":"tool_call_failed","call_id":"c","name":"spawn_agent","why":"the model got the reason"}
                     => collab manager unavailable
                 "#]],
             ),
@@ -324,7 +324,7 @@ mod tests {
             "spawn_agent",
             r#"{"message":"Go."}"#,
             &expect![[r#"
-                {"type":"tool_call_failed","call_id":"c","name":"spawn_agent","why":"the model was told why"}
+                {"type":"tool_call_failed","call_id":"c","name":"spawn_agent","why":"the model got the reason"}
                 => Agent depth limit reached. Solve the task yourself.
             "#]],
         );
@@ -354,7 +354,7 @@ mod tests {
                 send Hello?
                 {"type":"collab_agent_interaction_begin","call_id":"c","sender_thread_id":"s","receiver_thread_id":"00000000-0000-7000-8000-000000000001","prompt":"Hello?"}
                 {"type":"collab_agent_interaction_end","call_id":"c","sender_thread_id":"s","receiver_thread_id":"00000000-0000-7000-8000-000000000001","prompt":"Hello?","status":"not_found"}
-                {"type":"tool_call_failed","call_id":"c","name":"send_input","why":"the model was told why"}
+                {"type":"tool_call_failed","call_id":"c","name":"send_input","why":"the model got the reason"}
                 => agent with id 00000000-0000-7000-8000-000000000001 not found
             "#]],
         );
@@ -364,7 +364,7 @@ mod tests {
             "send_input",
             &arguments,
             &expect![[r#"
-                {"type":"tool_call_failed","call_id":"c","name":"send_input","why":"the model was told why"}
+                {"type":"tool_call_failed","call_id":"c","name":"send_input","why":"the model got the reason"}
                 => agent with id 00000000-0000-7000-8000-000000000001 not found
             "#]],
         );
@@ -378,7 +378,7 @@ mod tests {
                 send Hello?
                 {"type":"collab_agent_interaction_begin","call_id":"c","sender_thread_id":"s","receiver_thread_id":"00000000-0000-7000-8000-00000000000a","prompt":"Hello?"}
                 {"type":"collab_agent_interaction_end","call_id":"c","sender_thread_id":"s","receiver_thread_id":"00000000-0000-7000-8000-00000000000a","prompt":"Hello?","status":"running"}
-                {"type":"tool_call_failed","call_id":"c","name":"send_input","why":"the model was told why"}
+                {"type":"tool_call_failed","call_id":"c","name":"send_input","why":"the model got the reason"}
                 => agent with id 00000000-0000-7000-8000-00000000000a is closed
             "#]],
         );
@@ -419,7 +419,7 @@ mod tests {
                 resume
                 {"type":"collab_resume_begin","call_id":"c","sender_thread_id":"s","receiver_thread_id":"00000000-0000-7000-8000-00000000000a"}
                 {"type":"collab_resume_end","call_id":"c","sender_thread_id":"s","receiver_thread_id":"00000000-0000-7000-8000-00000000000a","status":"running"}
-                {"type":"tool_call_failed","call_id":"c","name":"resume_agent","why":"the model was told why"}
+                {"type":"tool_call_failed","call_id":"c","name":"resume_agent","why":"the model got the reason"}
                 => collab tool failed: agent thread limit reached (max 1)
             "#]],
         );

@@ -101,7 +101,7 @@ mod tests {
             "*** Add File: b\n+x",
             &expect![[r#"
                 {"type":"context_refusal","call_id":"c","code":"approval","why":"patch rejected: writing outside of the project; rejected by user approval settings"}
-                {"type":"tool_call_failed","call_id":"c","name":"apply_patch","why":"the model was told why"}
+                {"type":"tool_call_failed","call_id":"c","name":"apply_patch","why":"the model got the reason"}
                 => patch rejected: writing outside of the project; rejected by user approval settings
             "#]],
         );
@@ -110,7 +110,7 @@ mod tests {
             "*** Add File: .git/hooks/x\n+x",
             &expect![[r#"
                 {"type":"context_refusal","call_id":"c","code":"approval","why":"patch rejected: writing outside of the project; rejected by user approval settings"}
-                {"type":"tool_call_failed","call_id":"c","name":"apply_patch","why":"the model was told why"}
+                {"type":"tool_call_failed","call_id":"c","name":"apply_patch","why":"the model got the reason"}
                 => patch rejected: writing outside of the project; rejected by user approval settings
             "#]],
         );
@@ -119,7 +119,7 @@ mod tests {
             "*** Add File: ../outside\n+x",
             &expect![[r#"
                 {"type":"context_refusal","call_id":"c","code":"approval","why":"patch rejected: writing outside of the project; rejected by user approval settings"}
-                {"type":"tool_call_failed","call_id":"c","name":"apply_patch","why":"the model was told why"}
+                {"type":"tool_call_failed","call_id":"c","name":"apply_patch","why":"the model got the reason"}
                 => patch rejected: writing outside of the project; rejected by user approval settings
             "#]],
         );
@@ -211,7 +211,7 @@ mod tests {
             workspace(),
             "*** Update File: a\n@@\n-three\n+3",
             &expect![[r#"
-                {"type":"tool_call_failed","call_id":"c","name":"apply_patch","why":"the model was told why"}
+                {"type":"tool_call_failed","call_id":"c","name":"apply_patch","why":"the model got the reason"}
                 => apply_patch verification failed: Failed to find expected lines in DIR/a:
                 three
             "#]],

@@ -76,7 +76,7 @@ mod tests {
             None,
             &expect![[r#"
                 {"type":"dynamic_tool_call_request","callId":"c","turnId":"t","tool":"lookup","arguments":{}} by DynamicTool("c")
-                {"type":"tool_call_failed","call_id":"c","name":"lookup","why":"the model was told why"}
+                {"type":"tool_call_failed","call_id":"c","name":"lookup","why":"the model got the reason"}
                 => dynamic tool call was cancelled before receiving a response
             "#]],
         );
@@ -84,7 +84,7 @@ mod tests {
             "{",
             None,
             &expect![[r#"
-                {"type":"tool_call_failed","call_id":"c","name":"lookup","why":"the model was told why"}
+                {"type":"tool_call_failed","call_id":"c","name":"lookup","why":"the model got the reason"}
                 => failed to parse function arguments: EOF while parsing an object at line 1 column 1
             "#]],
         );

@@ -102,17 +102,17 @@ mod tests {
     fn wrong_arguments_are_said() {
         let bench = Bench::new();
         expect![[r#"
-            {"type":"tool_call_failed","call_id":"c","name":"grep_files","why":"the model was told why"}
+            {"type":"tool_call_failed","call_id":"c","name":"grep_files","why":"the model got the reason"}
             => pattern must not be empty
         "#]]
         .assert_eq(&bench.show(&function("grep_files", r#"{"pattern":" "}"#)));
         expect![[r#"
-            {"type":"tool_call_failed","call_id":"c","name":"grep_files","why":"the model was told why"}
+            {"type":"tool_call_failed","call_id":"c","name":"grep_files","why":"the model got the reason"}
             => limit must be greater than zero
         "#]]
         .assert_eq(&bench.show(&function("grep_files", r#"{"pattern":"x","limit":0}"#)));
         expect![[r#"
-            {"type":"tool_call_failed","call_id":"c","name":"grep_files","why":"the model was told why"}
+            {"type":"tool_call_failed","call_id":"c","name":"grep_files","why":"the model got the reason"}
             => unable to access `DIR/none`: No such file or directory (os error 2)
         "#]]
         .assert_eq(&bench.show(&function("grep_files", r#"{"pattern":"x","path":"none"}"#)));

@@ -227,8 +227,8 @@ async fn dispatch(call: &ToolCall, job: &Job) -> Result<ToolOutput, NoOutcome> {
         Ok(output) => Ok(output),
         Err(Failed::Told(text)) => {
             // What the model was told may hold anything that the call read: only who asks for it sees it in a log.
-            tracing::warn!("a call of `{}` failed; the model was told why", call.name);
-            job.desk.tell(failed(call, "the model was told why")).await;
+            tracing::warn!("a call of `{}` failed; the model got the reason", call.name);
+            job.desk.tell(failed(call, "the model got the reason")).await;
             tracing::debug!("the model was told: {text}");
             Ok(ToolOutput::Text(text))
         }

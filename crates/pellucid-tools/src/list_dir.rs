@@ -188,42 +188,42 @@ mod tests {
         check_list(
             r#"{"dir_path":"DIR","offset":0}"#,
             &expect![[r#"
-                {"type":"tool_call_failed","call_id":"c","name":"list_dir","why":"the model was told why"}
+                {"type":"tool_call_failed","call_id":"c","name":"list_dir","why":"the model got the reason"}
                 => offset must be a 1-indexed entry number
             "#]],
         );
         check_list(
             r#"{"dir_path":"DIR","limit":0}"#,
             &expect![[r#"
-                {"type":"tool_call_failed","call_id":"c","name":"list_dir","why":"the model was told why"}
+                {"type":"tool_call_failed","call_id":"c","name":"list_dir","why":"the model got the reason"}
                 => limit must be greater than zero
             "#]],
         );
         check_list(
             r#"{"dir_path":"DIR","depth":0}"#,
             &expect![[r#"
-                {"type":"tool_call_failed","call_id":"c","name":"list_dir","why":"the model was told why"}
+                {"type":"tool_call_failed","call_id":"c","name":"list_dir","why":"the model got the reason"}
                 => depth must be greater than zero
             "#]],
         );
         check_list(
             r#"{"dir_path":"a"}"#,
             &expect![[r#"
-                {"type":"tool_call_failed","call_id":"c","name":"list_dir","why":"the model was told why"}
+                {"type":"tool_call_failed","call_id":"c","name":"list_dir","why":"the model got the reason"}
                 => dir_path must be an absolute path
             "#]],
         );
         check_list(
             r#"{"dir_path":"DIR/none"}"#,
             &expect![[r#"
-                {"type":"tool_call_failed","call_id":"c","name":"list_dir","why":"the model was told why"}
+                {"type":"tool_call_failed","call_id":"c","name":"list_dir","why":"the model got the reason"}
                 => failed to read directory: No such file or directory (os error 2)
             "#]],
         );
         check_list(
             r#"{"dir_path":"DIR","offset":99}"#,
             &expect![[r#"
-                {"type":"tool_call_failed","call_id":"c","name":"list_dir","why":"the model was told why"}
+                {"type":"tool_call_failed","call_id":"c","name":"list_dir","why":"the model got the reason"}
                 => offset exceeds directory entry count
             "#]],
         );

@@ -289,49 +289,49 @@ mod tests {
         check_read(
             r#"{"file_path":"DIR/f","offset":0}"#,
             &expect![[r#"
-                {"type":"tool_call_failed","call_id":"c","name":"read_file","why":"the model was told why"}
+                {"type":"tool_call_failed","call_id":"c","name":"read_file","why":"the model got the reason"}
                 => offset must be a 1-indexed line number
             "#]],
         );
         check_read(
             r#"{"file_path":"DIR/f","limit":0}"#,
             &expect![[r#"
-                {"type":"tool_call_failed","call_id":"c","name":"read_file","why":"the model was told why"}
+                {"type":"tool_call_failed","call_id":"c","name":"read_file","why":"the model got the reason"}
                 => limit must be greater than zero
             "#]],
         );
         check_read(
             r#"{"file_path":"f"}"#,
             &expect![[r#"
-                {"type":"tool_call_failed","call_id":"c","name":"read_file","why":"the model was told why"}
+                {"type":"tool_call_failed","call_id":"c","name":"read_file","why":"the model got the reason"}
                 => file_path must be an absolute path
             "#]],
         );
         check_read(
             r#"{"file_path":"DIR/none"}"#,
             &expect![[r#"
-                {"type":"tool_call_failed","call_id":"c","name":"read_file","why":"the model was told why"}
+                {"type":"tool_call_failed","call_id":"c","name":"read_file","why":"the model got the reason"}
                 => failed to read file: No such file or directory (os error 2)
             "#]],
         );
         check_read(
             r#"{"file_path":"DIR/f","offset":99}"#,
             &expect![[r#"
-                {"type":"tool_call_failed","call_id":"c","name":"read_file","why":"the model was told why"}
+                {"type":"tool_call_failed","call_id":"c","name":"read_file","why":"the model got the reason"}
                 => offset exceeds file length
             "#]],
         );
         check_read(
             r#"{"file_path":"DIR/f","offset":99,"mode":"indentation"}"#,
             &expect![[r#"
-                {"type":"tool_call_failed","call_id":"c","name":"read_file","why":"the model was told why"}
+                {"type":"tool_call_failed","call_id":"c","name":"read_file","why":"the model got the reason"}
                 => anchor_line exceeds file length
             "#]],
         );
         check_read(
             r#"{"file_path":"DIR/f","mode":"indentation","indentation":{"max_lines":0,"anchor_line":1}}"#,
             &expect![[r#"
-                {"type":"tool_call_failed","call_id":"c","name":"read_file","why":"the model was told why"}
+                {"type":"tool_call_failed","call_id":"c","name":"read_file","why":"the model got the reason"}
                 => max_lines must be greater than zero
             "#]],
         );

@@ -102,7 +102,7 @@ mod tests {
             None,
             &expect![[r#"
                 {"type":"request_user_input","call_id":"c","turn_id":"t","questions":[{"id":"q","header":"H","question":"Which?","isOther":true,"isSecret":false,"options":[{"label":"A","description":"a"}]}]} by Question(TurnId("t"))
-                {"type":"tool_call_failed","call_id":"c","name":"request_user_input","why":"the model was told why"}
+                {"type":"tool_call_failed","call_id":"c","name":"request_user_input","why":"the model got the reason"}
                 => request_user_input was cancelled before receiving a response
             "#]],
         );
@@ -115,7 +115,7 @@ mod tests {
             QUESTION,
             None,
             &expect![[r#"
-                {"type":"tool_call_failed","call_id":"c","name":"request_user_input","why":"the model was told why"}
+                {"type":"tool_call_failed","call_id":"c","name":"request_user_input","why":"the model got the reason"}
                 => request_user_input is unavailable in Default mode
             "#]],
         );
@@ -124,7 +124,7 @@ mod tests {
             r#"{"questions":[{"id":"q","header":"H","question":"Which?","options":[]}]}"#,
             None,
             &expect![[r#"
-                {"type":"tool_call_failed","call_id":"c","name":"request_user_input","why":"the model was told why"}
+                {"type":"tool_call_failed","call_id":"c","name":"request_user_input","why":"the model got the reason"}
                 => request_user_input requires non-empty options for every question
             "#]],
         );

@@ -116,14 +116,14 @@ mod tests {
         check_found(
             r#"{"query":" "}"#,
             &expect![[r#"
-                {"type":"tool_call_failed","call_id":"c","name":"search_tool_bm25","why":"the model was told why"}
+                {"type":"tool_call_failed","call_id":"c","name":"search_tool_bm25","why":"the model got the reason"}
                 => query must not be empty
             "#]],
         );
         check_found(
             r#"{"query":"x","limit":0}"#,
             &expect![[r#"
-                {"type":"tool_call_failed","call_id":"c","name":"search_tool_bm25","why":"the model was told why"}
+                {"type":"tool_call_failed","call_id":"c","name":"search_tool_bm25","why":"the model got the reason"}
                 => limit must be greater than zero
             "#]],
         );

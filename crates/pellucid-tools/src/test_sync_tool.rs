@@ -125,25 +125,25 @@ mod tests {
         let bench = Bench::new();
         let nobody = function("test_sync_tool", r#"{"barrier":{"id":"x","participants":0}}"#);
         expect![[r#"
-            {"type":"tool_call_failed","call_id":"c","name":"test_sync_tool","why":"the model was told why"}
+            {"type":"tool_call_failed","call_id":"c","name":"test_sync_tool","why":"the model got the reason"}
             => barrier participants must be greater than zero
         "#]]
         .assert_eq(&bench.show(&nobody));
         let no_time = function("test_sync_tool", r#"{"barrier":{"id":"x","participants":2,"timeout_ms":0}}"#);
         expect![[r#"
-            {"type":"tool_call_failed","call_id":"c","name":"test_sync_tool","why":"the model was told why"}
+            {"type":"tool_call_failed","call_id":"c","name":"test_sync_tool","why":"the model got the reason"}
             => barrier timeout must be greater than zero
         "#]]
         .assert_eq(&bench.show(&no_time));
         let alone = function("test_sync_tool", r#"{"barrier":{"id":"x","participants":2,"timeout_ms":1}}"#);
         expect![[r#"
-            {"type":"tool_call_failed","call_id":"c","name":"test_sync_tool","why":"the model was told why"}
+            {"type":"tool_call_failed","call_id":"c","name":"test_sync_tool","why":"the model got the reason"}
             => test_sync_tool barrier wait timed out
         "#]]
         .assert_eq(&bench.show(&alone));
         let others = function("test_sync_tool", r#"{"barrier":{"id":"x","participants":3,"timeout_ms":1}}"#);
         expect![[r#"
-            {"type":"tool_call_failed","call_id":"c","name":"test_sync_tool","why":"the model was told why"}
+            {"type":"tool_call_failed","call_id":"c","name":"test_sync_tool","why":"the model got the reason"}
             => barrier x already registered with 2 participants
         "#]]
         .assert_eq(&bench.show(&others));

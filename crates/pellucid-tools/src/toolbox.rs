@@ -49,7 +49,7 @@ use crate::situation::Situation;
 pub struct Toolbox {
     /// The terminals that are open.
     pub terminals: Arc<Terminals>,
-    /// What tells of those that continue after their call.
+    /// The tasks that report on terminals whose process continues after the call.
     telling: Mutex<Vec<Telling>>,
     rules: Mutex<Arc<Rules>>,
     grants: Mutex<Grants>,
@@ -239,7 +239,7 @@ impl Toolbox {
         &self.kernel
     }
 
-    /// Keeps a terminal whose process continues after its call, with what tells of it.
+    /// Keeps a terminal whose process continues after its call, with the task that reports on it.
     pub(crate) fn keep_terminal(
         &self,
         reservation: Reservation,

@@ -62,14 +62,14 @@ mod tests {
         check_plan(
             "{",
             &expect![[r#"
-                {"type":"tool_call_failed","call_id":"c","name":"update_plan","why":"the model was told why"}
+                {"type":"tool_call_failed","call_id":"c","name":"update_plan","why":"the model got the reason"}
                 => failed to parse function arguments: EOF while parsing an object at line 1 column 1
             "#]],
         );
         check_plan(
             r#"{"plan":[],"extra":1}"#,
             &expect![[r#"
-                {"type":"tool_call_failed","call_id":"c","name":"update_plan","why":"the model was told why"}
+                {"type":"tool_call_failed","call_id":"c","name":"update_plan","why":"the model got the reason"}
                 => failed to parse function arguments: unknown field `extra`, expected `explanation` or `plan` at line 1 column 18
             "#]],
         );

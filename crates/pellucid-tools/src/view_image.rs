@@ -67,12 +67,12 @@ mod tests {
     fn what_is_no_file_is_said() {
         let bench = Bench::new();
         expect![[r#"
-            {"type":"tool_call_failed","call_id":"c","name":"view_image","why":"the model was told why"}
+            {"type":"tool_call_failed","call_id":"c","name":"view_image","why":"the model got the reason"}
             => unable to locate image at `DIR/a.png`: No such file or directory (os error 2)
         "#]]
         .assert_eq(&bench.show(&function("view_image", r#"{"path":"a.png"}"#)));
         expect![[r#"
-            {"type":"tool_call_failed","call_id":"c","name":"view_image","why":"the model was told why"}
+            {"type":"tool_call_failed","call_id":"c","name":"view_image","why":"the model got the reason"}
             => image path `DIR/.` is not a file
         "#]]
         .assert_eq(&bench.show(&function("view_image", r#"{"path":"."}"#)));
@@ -83,7 +83,7 @@ mod tests {
         let mut bench = Bench::new();
         bench.situation.sees_pictures = false;
         expect![[r#"
-            {"type":"tool_call_failed","call_id":"c","name":"view_image","why":"the model was told why"}
+            {"type":"tool_call_failed","call_id":"c","name":"view_image","why":"the model got the reason"}
             => view_image is not allowed because you do not support image inputs
         "#]]
         .assert_eq(&bench.show(&function("view_image", "{")));

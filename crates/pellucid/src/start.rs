@@ -78,7 +78,7 @@ pub const UNUSABLE_RULES: &str =
 /// Which face of the program speaks.
 const ORIGINATOR: &str = "pellucid_exec";
 
-/// Why the program cannot go on: lines for standard error, without the word `error`.
+/// Why the program stops: lines for standard error, without the word `error`.
 #[derive(Debug)]
 pub struct Failure(String);
 

@@ -62,7 +62,7 @@ impl CacheState {
         self.before = std::mem::take(&mut self.last);
     }
 
-    /// Takes over what the record tells of the last request of an earlier process.
+    /// Takes over what the record has of the last request of an earlier process.
     pub(super) fn recall(&mut self, recorded: &LastRecorded) {
         self.last = Answered { sent_at: recorded.sent_at, tokens: recorded.tokens };
     }

@@ -325,7 +325,7 @@ impl Tree {
 
     /// Stops the process groups of the helper and of these at once. A process that was started after it was looked for
     /// belongs to the group of its parent, and while a signal goes to a group the kernel adds no process to the group.
-    /// So a chain in which each process ends as soon as it has started the next stands still, which no signal to a
+    /// So a chain in which each process ends as soon as it has started the next is stopped, which no signal to a
     /// single process achieves.
     fn stop_groups(&self, processes: &[&Process]) {
         let groups: BTreeSet<i32> = processes.iter().map(|it| it.group).chain([self.root.id]).collect();

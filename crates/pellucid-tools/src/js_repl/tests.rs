@@ -137,7 +137,7 @@ fn people_see_a_command() {
     expect![[r#"
         {"type":"exec_command_begin","call_id":"c","turn_id":"t","command":["js_repl"],"cwd":"DIR","parsed_cmd":[{"type":"unknown","cmd":"js_repl"}],"source":"agent"}
         {"type":"exec_command_end","call_id":"c","turn_id":"t","command":["js_repl"],"cwd":"DIR","parsed_cmd":[{"type":"unknown","cmd":"js_repl"}],"source":"agent","stdout":"","stderr":"boom","aggregated_output":"boom","exit_code":1,"duration":N,"formatted_output":"boom","status":"failed"}
-        {"type":"tool_call_failed","call_id":"c","name":"js_repl","why":"the model was told why"}
+        {"type":"tool_call_failed","call_id":"c","name":"js_repl","why":"the model got the reason"}
         => boom
     "#]]
     .assert_eq(&format!("{}\"duration\":N{}", &shown[..duration], &shown[after..]));

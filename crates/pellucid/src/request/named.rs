@@ -40,7 +40,7 @@ pub enum Called {
     Nothing,
 }
 
-/// Tells names and messages apart.
+/// Decides whether a word is the name of a request or a message.
 pub fn asked(args: &RequestArgs, home: &Path) -> Result<Asked, Refusal> {
     let message = args.said.clone().or_else(|| args.message.clone());
     let Some(word) = &args.word else {

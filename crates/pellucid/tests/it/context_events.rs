@@ -12,8 +12,9 @@ use serde_json::Value;
 use serde_json::json;
 
 use crate::World;
+use crate::exec::AGENTS;
 
-/// The first turn has a call that nobody can approve; the second one is large, and is summarised in a third one.
+/// The first turn has a call that no person can approve; the second one is large, and is summarised in a third one.
 const SCRIPTS: &str = r#"
 //- home/config.toml
 model_auto_compact_token_limit = 5000
@@ -168,19 +169,6 @@ fn the_app_server_sends_what_exec_prints() {
         assert!(all.iter().any(|event| event["type"] == format!("context.{kind}")), "no {kind} in {all:#?}");
     }
 }
-
-/// The agent and its session answer alike, as either may be asked first.
-const AGENTS: &str = "
-//- work/script.toml
-[[reply]]
-call = [{ name = \"spawn_agent\", args = { message = \"Count.\" } }]
-
-[[reply]]
-say = \"Done.\"
-
-[[reply]]
-say = \"Done.\"
-";
 
 #[test]
 fn requests_of_agents_are_reported_too() {

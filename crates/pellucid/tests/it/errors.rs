@@ -312,7 +312,7 @@ fn a_call_that_is_refused_is_told() {
     let ran = world.run(&["exec", "--script", "answer.toml", "hi"]);
     assert_eq!((ran.status, ran.out()), (0, "Done.\n"), "{}", ran.stderr);
     for line in [
-        "error: a call of `exec_command` failed; the model was told why",
+        "error: a call of `exec_command` failed; the model got the reason",
         "error: a call of `sing` failed; there is no",
     ] {
         assert!(ran.stderr.contains(line), "{}", ran.stderr);

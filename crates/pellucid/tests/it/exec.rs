@@ -193,7 +193,7 @@ fn the_demo_needs_nothing_and_shows_where_things_come_from() {
 }
 
 /// The agent and its session answer alike, as either may be asked first.
-const AGENTS: &str = "
+pub const AGENTS: &str = "
 //- work/script.toml
 [[reply]]
 call = [{ name = \"spawn_agent\", args = { message = \"Count.\" } }]

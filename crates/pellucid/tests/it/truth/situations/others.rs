@@ -64,7 +64,7 @@ pub const REVIEW: Situation = Situation {
 
 pub const CHILD: Situation = Situation {
     name: "child agent",
-    about: "an agent with a call, whose session waits for it; then both sessions go on",
+    about: "an agent with a call, whose session waits for it; then both sessions continue",
     impossible: possible,
     config: |_| Config { tables: "[features]\nmulti_agent = true\n".to_owned(), ..Config::default() },
     steps: |cell| {

@@ -17,6 +17,7 @@ mod machine_paths;
 mod module_docs;
 mod paperwork;
 mod prompt_homes;
+mod pure;
 mod raw_reads;
 mod registry_hosts;
 mod templates;
@@ -75,6 +76,7 @@ const RULES: &[Rule] = &[
         asks: "what the configuration holds is read by the program",
         check: config_fields::check,
     },
+    Rule { name: "pure", asks: "the engine names no module that reaches the machine", check: pure::check },
     Rule { name: "git home", asks: "one file starts git", check: git_home::check },
     Rule { name: "paperwork", asks: "changelog and licence are there", check: paperwork::check },
     Rule { name: "length", asks: "a Rust file can be read in one sitting", check: length::check },

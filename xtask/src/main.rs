@@ -114,8 +114,8 @@ const COMMANDS: &[Command] = &[
     },
     Command {
         name: "hot",
-        usage: "",
-        about: "list files that more than one commit in ten goes through",
+        usage: "[--check]",
+        about: "list code files that more than one commit in ten goes through, or fail on them",
         run: hot::run,
     },
 ];

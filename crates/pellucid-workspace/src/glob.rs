@@ -3,6 +3,8 @@
 use std::fs;
 use std::path::Path;
 
+use globset::Glob;
+
 /// Whether a text is a pattern rather than a path.
 pub(crate) fn is_pattern(text: &str) -> bool {
     text.contains(['*', '?', '{'])
@@ -60,16 +62,18 @@ fn walk(folder: &Path, path: &str, parts: &[&str], found: &mut Vec<String>) {
         }
         return;
     }
-    if !part.contains(['*', '?', '[']) {
+    // A part that is no valid pattern, such as `[a`, is a plain name.
+    let pattern = part.contains(['*', '?', '[']).then(|| Glob::new(part).ok()).flatten();
+    let Some(pattern) = pattern else {
         let inner = folder.join(part);
         if inner.exists() {
             walk(&inner, &below(part), rest, found);
         }
         return;
-    }
-    let (pattern, is_hidden): (Vec<char>, _) = (part.chars().collect(), part.starts_with('.'));
+    };
+    let (pattern, is_hidden) = (pattern.compile_matcher(), part.starts_with('.'));
     for name in names(folder).filter(|name| is_hidden || !name.starts_with('.')) {
-        if matches(&pattern, &name.chars().collect::<Vec<_>>()) {
+        if pattern.is_match(&name) {
             walk(&folder.join(&name), &below(&name), rest, found);
         }
     }
@@ -82,38 +86,6 @@ fn names(folder: &Path) -> impl Iterator<Item = String> {
     names.into_iter()
 }
 
-fn matches(pattern: &[char], name: &[char]) -> bool {
-    match (pattern, name) {
-        ([], []) => true,
-        (['*', rest @ ..], _) => (0..=name.len()).any(|n| matches(rest, &name[n..])),
-        (['?', rest @ ..], [_, name @ ..]) => matches(rest, name),
-        (['[', class @ ..], [c, name @ ..]) => match class.iter().skip(1).position(|c| *c == ']') {
-            Some(end) => is_in_class(&class[..=end], *c) && matches(&class[end + 2..], name),
-            None => *c == '[' && matches(class, name),
-        },
-        ([p, rest @ ..], [c, name @ ..]) => p == c && matches(rest, name),
-        _ => false,
-    }
-}
-
-fn is_in_class(class: &[char], c: char) -> bool {
-    let (is_not, mut rest) = match class {
-        ['!' | '^', rest @ ..] => (true, rest),
-        rest => (false, rest),
-    };
-    let mut is_in = false;
-    while let Some(first) = rest.first() {
-        if let [_, '-', last, after @ ..] = rest {
-            is_in |= (*first..=*last).contains(&c);
-            rest = after;
-        } else {
-            is_in |= *first == c;
-            rest = &rest[1..];
-        }
-    }
-    is_in != is_not
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -121,7 +93,7 @@ mod tests {
     #[track_caller]
     fn check_glob(pattern: &str, expected: &[&str]) {
         let folder = tempfile::tempdir().unwrap();
-        for path in ["a/x.md", "a/y.txt", "b/x.md", "b/deep/x.md", ".h/x.md", "x.md"] {
+        for path in ["a/x.md", "a/y.txt", "b/x.md", "b/deep/x.md", ".h/x.md", "[a/x.md", "x.md"] {
             let path = folder.path().join(path);
             fs::create_dir_all(path.parent().unwrap()).unwrap();
             fs::write(path, "").unwrap();
@@ -131,12 +103,13 @@ mod tests {
 
     #[test]
     fn patterns_stand_for_paths() {
-        check_glob("*/x.md", &["a/x.md", "b/x.md"]);
-        check_glob("**/x.md", &["x.md", "a/x.md", "b/x.md", "b/deep/x.md"]);
+        check_glob("*/x.md", &["[a/x.md", "a/x.md", "b/x.md"]);
+        check_glob("**/x.md", &["x.md", "[a/x.md", "a/x.md", "b/x.md", "b/deep/x.md"]);
         check_glob("{a,b/deep}/?.md", &["a/x.md", "b/deep/x.md"]);
         check_glob("[a-b]/[!y].*", &["a/x.md", "b/x.md"]);
         check_glob(".*/x.md", &[".h/x.md"]);
         check_glob("none/*", &[]);
         check_glob("{a", &[]);
+        check_glob("[a/*.md", &["[a/x.md"]);
     }
 }

@@ -23,7 +23,7 @@ fn page() -> String {
     for (gate, about) in gate::ABOUT {
         let _ = writeln!(page, "| `{}` | {about} |", gate.replace('|', "\\|"));
     }
-    page += "\n## Slots\n\nFor a slot that `pellucid pack show` lists with no text, this version has no use yet.\n";
+    page += "\n## Slots\n\nSlots that `pellucid pack show` lists without text are reserved and currently unused.\n";
     page += "\n| slot | what for | placeholders | in the Codex CLI |\n|---|---|---|---|\n";
     let pack = Pack::builtin("codex").expect("it is built in");
     let slots = pack.slot_texts();
@@ -35,7 +35,7 @@ fn page() -> String {
         };
         let _ = writeln!(page, "| `{}` | {}{end} | {} | {} |", slot.file, slot.about, places(slot), upstream(slot));
     }
-    page += "\n## Descriptions of tools\n\nEach is a slot of its own, `tools/NAME.md` or `tools/NAME.PARAMETER.md`.\n";
+    page += "\n## Descriptions of tools\n\nEach description is a slot: `tools/NAME.md` or `tools/NAME.PARAMETER.md`.\n";
     page += "\n| tool | parameters | placeholders |\n|---|---|---|\n";
     for slot in slots.iter().filter(|slot| is_description(slot) && !slot.name.contains('.')) {
         let inner: Vec<&SlotText> = slots.iter().filter(|it| it.name.starts_with(&format!("{}.", slot.name))).collect();

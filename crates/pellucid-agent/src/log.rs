@@ -138,6 +138,11 @@ impl Log {
         self.path().is_some()
     }
 
+    /// Whether the file stays as it is, whatever happens.
+    pub fn is_held(&self) -> bool {
+        self.recorder.is_held()
+    }
+
     /// Where the file is, or will be.
     pub fn path(&self) -> Option<&Path> {
         self.recorder.path()

@@ -154,6 +154,8 @@ pub enum Keep {
     File,
     /// There is, and it keeps what tools did too.
     ExtendedFile,
+    /// There is, and it stays as it is. What is sent is recorded all the same. A session that begins keeps nothing.
+    Requests,
     /// There is not.
     Nothing,
 }
@@ -172,7 +174,7 @@ impl Opening {
 impl Keep {
     fn detail(self) -> Detail {
         match self {
-            Self::File | Self::Nothing => Detail::Limited,
+            Self::File | Self::Requests | Self::Nothing => Detail::Limited,
             Self::ExtendedFile => Detail::Extended,
         }
     }
@@ -213,7 +215,7 @@ pub fn open(plan: Plan, opening: Opening) -> Result<Session, OpenError> {
         let id = session_id.cloned().unwrap_or_else(identity::new_session_id);
         let recorder = match keep {
             Keep::File | Keep::ExtendedFile => Recorder::new(name::path(&home, Zoned::now().datetime(), id.as_str())),
-            Keep::Nothing => Recorder::none(),
+            Keep::Requests | Keep::Nothing => Recorder::none(),
         };
         (id, recorder)
     };
@@ -221,18 +223,20 @@ pub fn open(plan: Plan, opening: Opening) -> Result<Session, OpenError> {
         Opening::New { session_id, keep } | Opening::Forked { session_id, keep, .. } => new(session_id.as_ref(), *keep),
         Opening::History { keep, .. } => new(None, *keep),
         Opening::Resumed { file, keep } => {
+            let path = file.path.clone();
             let recorder = match keep {
-                Keep::File | Keep::ExtendedFile => {
-                    Recorder::resume(file.path.clone()).map_err(|error| ReadError::unwritable(&file.path, error))?
-                }
-                Keep::Nothing => Recorder::none(),
+                Keep::File | Keep::ExtendedFile => Recorder::resume(path),
+                Keep::Requests => Recorder::hold(path),
+                Keep::Nothing => Ok(Recorder::none()),
             };
+            let recorder = recorder.map_err(|error| ReadError::unwritable(&file.path, error))?;
             (SessionId::new(file.meta.id.as_str()), recorder)
         }
     };
     let recorder = recorder.keeping(opening.keep().detail());
     let side = Side::open(&home, session_id.as_str());
-    let side = if recorder.path().is_some() { side } else { side.read_only() };
+    let is_written = recorder.path().is_some() && !recorder.is_held();
+    let side = if is_written { side } else { side.read_only() };
     let raw_reasoning = if config.display.show_raw_reasoning { RawReasoning::Shown } else { RawReasoning::Hidden };
     let mut notices = notices(&config);
     if let Opening::Resumed { file, .. } | Opening::Forked { file, .. } = &opening {

@@ -659,7 +659,10 @@ impl Session {
     /// Notes that a task ended, whatever it was.
     pub(crate) fn end_task(&mut self) {
         self.log_memory_requests();
-        self.log_origins();
+        // Of a history that no file will have there is nothing to write down.
+        if !self.log.is_held() {
+            self.log_origins();
+        }
         self.previous_model = Some(self.setup.gathered.facts.model.slug.clone());
     }
 

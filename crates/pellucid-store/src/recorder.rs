@@ -43,6 +43,8 @@ enum State {
     Waiting(Vec<(Record, String)>),
     /// Every record is written at once.
     Open(Box<dyn Sink>),
+    /// The file is ours alone and stays as it is.
+    Held(FileSink),
     /// Writing failed, or nobody wants a file.
     Closed,
 }
@@ -61,6 +63,21 @@ impl Recorder {
         let file = FileSink::open(&path, Existing::Needed)?;
         let len = file.len();
         Ok(Self::with(path, State::Open(Box::new(file)), len))
+    }
+
+    /// A recorder that holds a file, so that no other process writes it, and leaves it as it is.
+    ///
+    /// # Errors
+    /// When the file cannot be opened.
+    pub fn hold(path: PathBuf) -> io::Result<Self> {
+        let file = FileSink::open(&path, Existing::Needed)?;
+        let len = file.len();
+        Ok(Self::with(path, State::Held(file), len))
+    }
+
+    /// Whether the file is held and stays as it is.
+    pub fn is_held(&self) -> bool {
+        matches!(self.state, State::Held(_))
     }
 
     /// A recorder that writes somewhere else than to a file of its own making.
@@ -97,6 +114,7 @@ impl Recorder {
     pub fn len(&self) -> Option<u64> {
         match &self.state {
             State::Open(sink) => Some(sink.len()),
+            State::Held(file) => Some(file.len()),
             State::Waiting(_) | State::Closed => None,
         }
     }
@@ -131,7 +149,7 @@ impl Recorder {
                 Ok(line) => self.append(&line, part),
                 Err(error) => self.check(Err(error)),
             },
-            State::Closed => {}
+            State::Held(_) | State::Closed => {}
         }
     }
 
@@ -217,6 +235,18 @@ mod tests {
 
     fn item(text: &str) -> Record {
         Record::ResponseItem(Item::text("user", text))
+    }
+
+    #[test]
+    fn a_held_file_stays_as_it_is() {
+        let files = Workspace::empty();
+        let path = files.write("session.jsonl", "{}\n");
+        let mut recorder = Recorder::hold(path.clone()).unwrap();
+        recorder.record(item("one"));
+        recorder.persist();
+        assert_eq!((recorder.len(), recorder.is_held(), recorder.take_unsealed()), (Some(3), true, None));
+        assert!(Recorder::resume(path).is_err(), "another writer waits");
+        assert_eq!(files.read("session.jsonl"), "{}\n");
     }
 
     #[test]

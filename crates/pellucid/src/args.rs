@@ -548,7 +548,8 @@ pub struct CompactArgs {
     #[arg(long)]
     pub last: bool,
 
-    /// Show what it would do and write nothing. Without --summary the model is asked all the same.
+    /// Show what it would do and leave the session as it is. Without --summary the model is asked all the same, and that
+    /// request is recorded.
     #[arg(long)]
     pub dry_run: bool,
 

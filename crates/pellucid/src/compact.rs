@@ -40,7 +40,20 @@ pub fn run(shared: &Shared, args: &CompactArgs) -> Result<ExitCode, Failure> {
     let file = start.existing(&which)?;
     start.make_ready()?;
     let home = start.config.folders.home.clone();
-    let keep = if args.dry_run { Keep::Nothing } else { Keep::File };
+    let given = match (&args.summary, &editor) {
+        (Some(file), _) => Some(summary_file(file)?),
+        (None, Some(_)) => match asked_for(shared, args, &file)? {
+            Some(summary) => Some(summary),
+            None => return Ok(ExitCode::FAILURE),
+        },
+        (None, None) => None,
+    };
+    let asks_model = !args.undo && given.is_none();
+    let keep = match (args.dry_run, asks_model) {
+        (false, _) => Keep::File,
+        (true, true) => Keep::Requests,
+        (true, false) => Keep::Nothing,
+    };
     let mut session = start.session(Opening::Resumed { file: Box::new(file.clone()), keep })?;
     let (items, tokens) = (session.items(), session.tokens());
     let mut code = ExitCode::SUCCESS;
@@ -48,17 +61,12 @@ pub fn run(shared: &Shared, args: &CompactArgs) -> Result<ExitCode, Failure> {
         let loaded = read::read(&file.path).map_err(|error| Failure::new(format!("{error}")))?;
         let undone = session.undo_compaction(&file, &loaded.records);
         undone.map_err(|error| Failure::new(format!("{error}")))?;
-    } else if let Some(editor) = editor {
-        let given = match &args.summary {
-            Some(file) => Some(summary_file(file)?),
-            None => asked_for(shared, args, &file)?,
+    } else if let Some(given) = given {
+        let summary = match &editor {
+            Some(editor) => editor.edit(&given, &home)?,
+            None => given,
         };
-        let Some(given) = given else {
-            return Ok(ExitCode::FAILURE);
-        };
-        session.compact_with(&editor.edit(&given, &home)?);
-    } else if let Some(file) = &args.summary {
-        session.compact_with(&summary_file(file)?);
+        session.compact_with(&summary);
     } else {
         let outcome;
         (session, outcome) = exec::run_operation(session, Operation::Compact, &mut Show::Trouble)?;
@@ -72,15 +80,26 @@ pub fn run(shared: &Shared, args: &CompactArgs) -> Result<ExitCode, Failure> {
         let text = if args.json { format!("{:#}\n", outcome.json()) } else { outcome.text() };
         print::either(&text, Kind::of(args.json))?;
         if args.dry_run {
-            style::note("dry run: the history is as it was, nothing was written");
+            style::note(&dry_run_note(&file.meta.id, args.edit && args.summary.is_none() || asks_model));
         }
     }
     Ok(code)
 }
 
-/// A summary of the model's, with nothing written. Absent if there is none; why was told.
+/// What a person should know of a dry run.
+fn dry_run_note(id: &str, has_asked: bool) -> String {
+    let what = "dry run: the history is as it was";
+    if has_asked {
+        format!("{what}; the request for the summary is in the record (`pellucid replay {id}`)")
+    } else {
+        format!("{what}, nothing was written")
+    }
+}
+
+/// A summary of the model's, with nothing written but the record of its request. Absent if there is none; the reason was
+/// printed.
 fn asked_for(shared: &Shared, args: &CompactArgs, file: &SessionFile) -> Result<Option<String>, Failure> {
-    let opening = Opening::Resumed { file: Box::new(file.clone()), keep: Keep::Nothing };
+    let opening = Opening::Resumed { file: Box::new(file.clone()), keep: Keep::Requests };
     let session = Start::new(shared, &args.turn)?.session(opening)?;
     let (session, outcome) = exec::run_operation(session, Operation::Compact, &mut Show::Trouble)?;
     if outcome.code() != ExitCode::SUCCESS {

@@ -232,7 +232,10 @@ impl Session {
 
     /// Writes the last summary down.
     pub(crate) fn log_summary(&mut self) {
-        if let Some(Summary { message, replacement, rebuilt }) = self.summary.take() {
+        // Where the file stays as it is, the record must not speak of a summary in it.
+        if let Some(Summary { message, replacement, rebuilt }) = self.summary.take()
+            && !self.log.is_held()
+        {
             self.log.compacted(message, replacement);
             if let (Some((before, after)), Some((sent, at))) = (rebuilt, self.log.sent()) {
                 sent.rebuilt(at, &before, &after);

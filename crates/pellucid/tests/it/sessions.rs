@@ -3,9 +3,14 @@
 use std::fs;
 use std::path::PathBuf;
 
+use pellucid_testkit::MockReply;
+use pellucid_testkit::MockServer;
 use serde_json::Value;
+use serde_json::json;
 
 use crate::World;
+
+const SESSION: &str = "019a0000-0000-7000-8000-000000000001";
 
 fn world(n_replies: usize) -> World {
     let replies: String = (1..=n_replies)
@@ -222,6 +227,51 @@ fn a_compaction_can_be_tried_done_and_undone() {
     let again = world.run(&["compact", "--script", "script.toml", "--last", "--undo"]);
     assert_eq!(again.status, 1);
     assert!(again.stderr.contains("the session has no compaction that could be undone"), "{}", again.stderr);
+}
+
+/// Every paid request for a summary is recorded and proved, on every wire, though the session file stays as it is.
+#[test]
+fn summaries_that_are_only_tried_are_recorded_and_replayed() {
+    for wire in ["responses", "chat", "messages"] {
+        let say = |text: &str| {
+            let items = [json!({
+                "type": "message", "id": "m", "role": "assistant", "content": [{ "type": "output_text", "text": text }],
+            })];
+            match wire {
+                "chat" => MockReply::chat(items),
+                "messages" => MockReply::messages(items),
+                _ => MockReply::items(items),
+            }
+        };
+        let server = MockServer::start([say("One."), say("All is well."), say("Half."), say("Whole."), say("Two.")]);
+        let world = crate::shown::world(&server, wire, "");
+        let run = |args: &[&str], editor: &str| {
+            let ran = world.run_in(args, &[("EDITOR", editor)]);
+            assert_eq!(ran.status, 0, "{wire}: {args:?}: {}", ran.stderr);
+            ran
+        };
+        run(&["exec", "--session-id", SESSION, "hello"], "");
+        let path = session_file(&world);
+        let written = fs::read(&path).unwrap();
+        let tried = run(&["compact", SESSION, "--dry-run"], "");
+        assert!(tried.out().contains("All is well."), "{wire}: {}", tried.out());
+        run(&["compact", SESSION, "--dry-run", "--edit"], "true");
+        assert!(fs::read(&path).unwrap() == written, "{wire}: the session file stays as it is");
+        let next = run(&["prompt", "--format", "body", &format!("{SESSION}#next"), "and on"], "").stdout;
+        run(&["compact", SESSION, "--edit"], "true");
+        run(&["exec", "resume", SESSION, "and on"], "");
+        let sent = server.requests();
+        assert_eq!(sent.len(), 5, "{wire}");
+        assert!(sent[4].body != next, "{wire}: the summary counts once it is stored");
+        for (n, request) in sent.iter().enumerate() {
+            let name = format!("{SESSION}#{}", n + 1);
+            assert!(run(&["prompt", "--format", "body", &name], "").stdout == request.body, "{wire}: {name}");
+        }
+        let proved = run(&["replay", SESSION, "--json"], "");
+        let proved: Value = serde_json::from_str(proved.out()).unwrap();
+        assert_eq!(proved["requests"].as_array().map(Vec::len), Some(5), "{wire}: {proved}");
+        run(&["sessions", "fsck", SESSION], "");
+    }
 }
 
 #[test]

@@ -12,6 +12,7 @@
 //! waits, and reports back.
 
 pub mod child;
+mod client_tools;
 pub mod compact;
 pub mod context_events;
 pub mod crew;

@@ -5,6 +5,7 @@
 
 use std::io;
 use std::path::Path;
+use std::path::PathBuf;
 
 use pellucid_engine::facts::Facts;
 use pellucid_protocol::event::EventMessage;
@@ -24,6 +25,8 @@ use pellucid_store::recorder::Recorder;
 use pellucid_store::requests::seal::PIECE_BYTES;
 use serde_json::Value;
 
+use crate::client_tools;
+use crate::client_tools::Indexed;
 use crate::identity::VERSION;
 use crate::sent::SentLog;
 use crate::session::Setup;
@@ -39,6 +42,16 @@ pub struct Log {
     raw: Option<Vec<Item>>,
     /// The turn that writes.
     turn: Option<TurnId>,
+    /// Tools of the client that the index keeps once there is a file.
+    client_tools: Option<ClientTools>,
+}
+
+/// Tools that the index keeps for a session.
+#[derive(Debug)]
+struct ClientTools {
+    home: PathBuf,
+    session: String,
+    tools: Vec<Value>,
 }
 
 impl Drop for Log {
@@ -50,7 +63,7 @@ impl Drop for Log {
 impl Log {
     /// A log that goes to this recorder, with a record of what is sent beside it.
     pub fn new(recorder: Recorder, sent: SentLog, user_instructions: Option<String>) -> Self {
-        Self { recorder, sent, user_instructions, raw: None, turn: None }
+        Self { recorder, sent, user_instructions, raw: None, turn: None, client_tools: None }
     }
 
     /// The same with items kept for faces that want to hear of them.
@@ -92,10 +105,19 @@ impl Log {
             source: setup.origin.source(),
             model_provider: Some(setup.provider_id.clone()),
             base_instructions: Some(BaseInstructions { text: instructions }),
-            dynamic_tools: (!facts.dynamic_tools.is_empty())
-                .then(|| facts.dynamic_tools.iter().filter_map(|tool| serde_json::to_value(tool).ok()).collect()),
+            dynamic_tools: Some(client_tools_of(facts)).filter(|tools| !tools.is_empty()),
             git: repository(setup),
         })));
+        self.keep_client_tools(setup);
+    }
+
+    /// Has the index keep the client's tools as soon as there is a file, if it keeps them at all.
+    pub fn keep_client_tools(&mut self, setup: &Setup) {
+        let tools = client_tools_of(&setup.gathered.facts);
+        if setup.indexed() == Indexed::Yes && self.is_kept() && !self.is_held() && !tools.is_empty() {
+            let home = setup.sources.config.folders.home.clone();
+            self.client_tools = Some(ClientTools { home, session: setup.session_id.to_string(), tools });
+        }
     }
 
     /// Copies the beginning of another session's file.
@@ -103,7 +125,7 @@ impl Log {
     /// # Errors
     /// When that cannot be read.
     pub fn copy(&mut self, from: &Path, upto: u64) -> io::Result<()> {
-        self.recorder.persist();
+        self.persist();
         copy::copy(from, upto, &mut self.recorder)
     }
 
@@ -221,7 +243,15 @@ impl Log {
     /// Makes sure that there is a file.
     pub fn persist(&mut self) {
         self.recorder.persist();
+        if let Some(ClientTools { home, session, tools }) = self.client_tools.take() {
+            client_tools::keep(&home, &session, &tools);
+        }
     }
+}
+
+/// The client's tools, as files keep them.
+fn client_tools_of(facts: &Facts) -> Vec<Value> {
+    facts.dynamic_tools.iter().filter_map(|tool| serde_json::to_value(tool).ok()).collect()
 }
 
 /// The repository of the working directory, from its files.

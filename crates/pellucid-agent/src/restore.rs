@@ -31,7 +31,6 @@ use pellucid_store::read::split;
 use pellucid_store::record::Compacted;
 use pellucid_store::record::Record;
 use serde::Deserialize;
-use serde_json::Value;
 
 use self::start::Start;
 use crate::ghost;
@@ -67,8 +66,6 @@ pub struct Restored {
     pub usage: Option<TokenUsageInfo>,
     /// Its base instructions.
     pub instructions: Option<String>,
-    /// The tools that the driving program runs itself.
-    pub dynamic_tools: Option<Vec<Value>>,
     /// Whether a summary was put together with the context.
     pub has_used_context: bool,
     /// Lines that could not be read.
@@ -139,7 +136,6 @@ impl<'a> Fold<'a> {
             model: None,
             usage: None,
             instructions: file.meta.base_instructions.as_ref().map(|instructions| instructions.text.clone()),
-            dynamic_tools: file.meta.dynamic_tools.clone(),
             has_used_context: false,
             set_aside: SetAside { places: Vec::new(), are_offsets: start.offset > 0 },
             undone: BTreeSet::new(),
@@ -187,7 +183,6 @@ impl<'a> Fold<'a> {
             Record::SessionMeta(meta) => {
                 let text = meta.base_instructions.map(|instructions| instructions.text);
                 restored.instructions = restored.instructions.take().or(text);
-                restored.dynamic_tools = restored.dynamic_tools.take().or(meta.dynamic_tools);
             }
             Record::ResponseItem(item) => {
                 restored.transcript.record_again(&item, origins, at, &self.origin);

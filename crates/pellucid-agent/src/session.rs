@@ -121,6 +121,8 @@ pub(crate) use self::request::AskKind;
 pub(crate) use self::request::Attempt;
 pub(crate) use self::shrink::SummaryRequest;
 use crate::child;
+use crate::client_tools;
+use crate::client_tools::Indexed;
 use crate::context_events::ContextEvents;
 use crate::crew;
 use crate::crew::Crew;
@@ -231,11 +233,15 @@ impl Setup {
     /// The tools that the program which drives the session runs: those that it names, or those
     /// that the session was begun with.
     fn recall_dynamic_tools(&mut self, file: &SessionFile) {
-        let tools = &mut self.gathered.facts.dynamic_tools;
-        if tools.is_empty() {
-            let recorded = file.meta.dynamic_tools.iter().flatten();
-            tools.extend(recorded.filter_map(|tool| serde_json::from_value(tool.clone()).ok()));
+        let home = &self.sources.config.folders.home;
+        if self.gathered.facts.dynamic_tools.is_empty() {
+            self.gathered.facts.dynamic_tools = client_tools::recalled(home, file, self.indexed());
         }
+    }
+
+    /// Whether the index keeps the tools that the session was begun with.
+    pub(crate) fn indexed(&self) -> Indexed {
+        if self.gathered.facts.features.is_on(Feature::Sqlite) { Indexed::Yes } else { Indexed::No }
     }
 
     /// Restores a history, and remembers its instructions. Gives the context's items too.
@@ -405,6 +411,7 @@ impl Session {
         let prefix = compaction::summary_prefix(&setup.pack);
         let summaries = restored.has_used_context.then_some((prefix.as_str(), items.as_slice()));
         log.sent_from_start().open(&Opening { summaries, ..setup.opening(How::Resumed, len) });
+        log.keep_client_tools(&setup);
         let mut session = Self::going_on(setup, log, file, restored);
         session.context_is_due = true;
         session.restored_from = Some(Box::new(file.clone()));

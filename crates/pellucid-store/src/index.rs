@@ -12,9 +12,11 @@
 //! nothing helps, lists come from the files.
 //!
 //! - `table`: the tables and their statements
+//! - [`first_tools`]: the tools that a session was begun with, which the files do not replace
 //!
 //! Not here: what a row says (`summary`), what can be asked (`query`).
 
+pub mod first_tools;
 mod table;
 
 use std::collections::BTreeSet;

@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "a test that panics says where")]
 
 mod answers;
+mod client_tools;
 mod crew;
 mod documents;
 mod faults;

@@ -8,8 +8,8 @@ use rusqlite::Row;
 use rusqlite::TransactionBehavior;
 use rusqlite::params;
 use rusqlite::types::Value as Sql;
-use serde_json::Value;
 
+use super::first_tools;
 use crate::query::Page;
 use crate::query::Query;
 use crate::query::Sort;
@@ -18,7 +18,7 @@ use crate::record::Git;
 use crate::summary::Summary;
 
 /// The version of the tables. A database of another one is emptied.
-const VERSION: i64 = 1;
+const VERSION: i64 = 2;
 
 const TABLES: &str = include_str!("tables.sql");
 
@@ -115,7 +115,10 @@ pub(super) fn write(connection: &mut Connection, update: &Update<'_>) -> rusqlit
         )?;
         let is_empty: bool =
             transaction.query_row("SELECT NOT EXISTS (SELECT 1 FROM sessions)", [], |row| row.get(0))?;
+        let mut id_of = transaction.prepare("SELECT id FROM sessions WHERE path = ?1")?;
+        let mut gone_ids: Vec<String> = Vec::new();
         for path in *gone {
+            gone_ids.extend(id_of.query_map([path], |row| row.get(0))?.collect::<Result<Vec<_>, _>>()?);
             delete.execute([path])?;
             delete_tools.execute([path])?;
         }
@@ -129,6 +132,7 @@ pub(super) fn write(connection: &mut Connection, update: &Update<'_>) -> rusqlit
             insert_row(&mut insert, summary, folder)?;
             insert_tools(&transaction, summary)?;
         }
+        first_tools::forget(&transaction, &gone_ids)?;
         if let Some(names) = names {
             transaction.execute("DELETE FROM names", [])?;
             let mut insert = transaction.prepare("INSERT INTO names VALUES (?1, ?2)")?;
@@ -180,12 +184,8 @@ fn insert_row(insert: &mut rusqlite::Statement<'_>, it: &Summary, folder: &str) 
 }
 
 fn insert_tools(connection: &Connection, summary: &Summary) -> rusqlite::Result<()> {
-    for (position, tool) in summary.dynamic_tools.iter().enumerate() {
-        let text = |key: &str| tool[key].as_str().unwrap_or_default().to_owned();
-        let position = i64::try_from(position).unwrap_or(i64::MAX);
-        let values =
-            params![summary.path, position, text("name"), text("description"), tool["inputSchema"].to_string()];
-        connection.execute("INSERT INTO dynamic_tools VALUES (?1, ?2, ?3, ?4, ?5)", values)?;
+    for (position, tool) in (0_i64..).zip(&summary.dynamic_tools) {
+        first_tools::insert(connection, "dynamic_tools", &summary.path, position, tool)?;
     }
     Ok(())
 }
@@ -254,12 +254,7 @@ fn add_tools(connection: &Connection, summaries: &mut [Summary]) -> rusqlite::Re
     let sql = "SELECT name, description, input_schema FROM dynamic_tools WHERE path = ?1 ORDER BY position";
     let mut statement = connection.prepare(sql)?;
     for summary in summaries {
-        let tool = |row: &Row<'_>| {
-            let (name, description, schema): (String, String, String) = (row.get(0)?, row.get(1)?, row.get(2)?);
-            let schema: Value = serde_json::from_str(&schema).unwrap_or_default();
-            Ok(serde_json::json!({ "name": name, "description": description, "inputSchema": schema }))
-        };
-        summary.dynamic_tools = statement.query_map([&summary.path], tool)?.collect::<Result<_, _>>()?;
+        summary.dynamic_tools = statement.query_map([&summary.path], first_tools::tool)?.collect::<Result<_, _>>()?;
     }
     Ok(())
 }

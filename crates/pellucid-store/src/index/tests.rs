@@ -155,6 +155,30 @@ fn dynamic_tools_come_with_their_session() {
 }
 
 #[test]
+fn the_tools_that_were_kept_first_stay_until_the_session_file_is_gone() {
+    let home = Workspace::empty();
+    let tools =
+        |name: &str| [serde_json::json!({ "name": name, "description": "d", "inputSchema": { "b": 1, "a": 2 } })];
+    assert_eq!(first_tools::find(home.root(), &id(5)).unwrap(), None);
+    assert!(!home.path(FILE).exists(), "a search makes no index");
+    first_tools::keep(home.root(), &id(5), &tools("one")).unwrap();
+    first_tools::keep(home.root(), &id(5), &tools("two")).unwrap();
+    let kept = || first_tools::find(home.root(), &id(5)).unwrap();
+    assert_eq!(kept(), Some(tools("one").to_vec()));
+    // Lists show what the file says, and reading it replaces nothing.
+    let path = session(&home, 5, "/a", "x", Place::Live);
+    assert_eq!(refreshed(&home).list(&all()).sessions[0].dynamic_tools[0]["name"], "t");
+    assert_eq!(kept(), Some(tools("one").to_vec()));
+    fs::remove_file(&path).unwrap();
+    session(&home, 5, "/a", "x", Place::Archived);
+    drop(refreshed(&home));
+    assert_eq!(kept(), Some(tools("one").to_vec()), "a session that was put away keeps them");
+    fs::remove_dir_all(home.path("archived_sessions")).unwrap();
+    drop(refreshed(&home));
+    assert_eq!(kept(), None);
+}
+
+#[test]
 fn a_broken_database_is_made_again() {
     let home = Workspace::empty();
     session(&home, 1, "/a", "one", Place::Live);

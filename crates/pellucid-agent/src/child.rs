@@ -10,7 +10,6 @@ use pellucid_store::side::Side;
 use serde_json::Value;
 use serde_json::json;
 
-use crate::context_events::ContextEvents;
 use crate::identity;
 use crate::mcp::Attached;
 use crate::session::Session;
@@ -62,14 +61,14 @@ impl Origin {
     }
 }
 
-/// A new session with what its parent is made of, changed as its purpose asks for it.
+/// A new session with what its parent is made of, changed as its purpose asks for it. Clients that want events about the
+/// context of its parent are sent its own too.
 pub(crate) fn open(parent: &Session, origin: Origin, change: impl FnOnce(&mut Setup)) -> Session {
     let id: SessionId = identity::new_session_id();
     let mut setup = Setup {
         session_id: id.clone(),
         origin,
         notices: Vec::new(),
-        context_events: ContextEvents::default(),
         raw_items: RawItems::Hidden,
         side: Side::default(),
         crew: parent.setup.crew.lent(),

@@ -5,37 +5,58 @@
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
+use std::sync::atomic::AtomicUsize;
 use std::sync::atomic::Ordering;
 
 /// A switch for the events about the context of one session. Its clones are the same switch.
 #[derive(Debug, Clone, Default)]
-pub struct ContextEvents(Arc<Switch>);
+pub struct ContextEvents {
+    switch: Arc<Switch>,
+    /// How many clients had joined when the session asked last.
+    n_seen: usize,
+}
 
 #[derive(Debug, Default)]
 struct Switch {
     is_on: AtomicBool,
-    has_new_reader: AtomicBool,
+    n_joined: AtomicUsize,
 }
 
 impl ContextEvents {
     /// A client that wants events joins. The next report has all of its rows, as that client does not have those before.
     pub fn join(&self) {
-        self.0.has_new_reader.store(true, Ordering::Relaxed);
-        self.0.is_on.store(true, Ordering::Relaxed);
+        self.switch.n_joined.fetch_add(1, Ordering::Relaxed);
+        self.switch.is_on.store(true, Ordering::Relaxed);
     }
 
     /// The last client that wants events has left.
     pub fn stop(&self) {
-        self.0.is_on.store(false, Ordering::Relaxed);
+        self.switch.is_on.store(false, Ordering::Relaxed);
     }
 
     /// Whether a client wants events.
     pub fn are_wanted(&self) -> bool {
-        self.0.is_on.load(Ordering::Relaxed)
+        self.switch.is_on.load(Ordering::Relaxed)
     }
 
-    /// Whether a client joined since this was asked last.
-    pub(crate) fn take_new_reader(&self) -> bool {
-        self.0.has_new_reader.swap(false, Ordering::Relaxed)
+    /// Whether a client joined since this session asked last. Each session that has the switch asks for itself.
+    pub(crate) fn take_new_reader(&mut self) -> bool {
+        let n_joined = self.switch.n_joined.load(Ordering::Relaxed);
+        std::mem::replace(&mut self.n_seen, n_joined) != n_joined
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_session_hears_once_of_a_client_that_joined() {
+        let mut session = ContextEvents::default();
+        let mut reviewer = session.clone();
+        assert!(!session.take_new_reader() && !session.are_wanted());
+        session.join();
+        assert!(reviewer.take_new_reader() && session.take_new_reader() && reviewer.are_wanted());
+        assert!(!reviewer.take_new_reader() && !session.take_new_reader());
     }
 }

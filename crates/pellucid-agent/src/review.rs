@@ -80,7 +80,7 @@ pub(crate) async fn run(
     let reviewer = child.id().clone();
     let (door, child_inside) = door::open(&child);
     let reviewing = Box::pin(door::run(child, child_inside));
-    let (_, answer) = tokio::join!(reviewing, watch(session, id, door, prompt, inside));
+    let (_, answer) = tokio::join!(reviewing, watch(session, id, &reviewer, door, prompt, inside));
     let output = match answer? {
         Ending::Answered(answer) => Some(review::parse(&answer.unwrap_or_default())),
         Ending::BrokenOff => None,
@@ -98,6 +98,7 @@ enum Ending {
 async fn watch(
     session: &mut Session,
     id: &TurnId,
+    reviewer: &SessionId,
     mut door: Door,
     prompt: String,
     inside: &mut Inside,
@@ -147,7 +148,7 @@ async fn watch(
                         }
                     }
                     other if is_private(&other) => {}
-                    other => inside.events.send(&mut session.log, id.as_str(), other).await?,
+                    other => inside.events.send(&mut session.log, id.as_str(), other.of_session(reviewer)).await?,
                 }
             }
         }

@@ -11,10 +11,52 @@ use crate::event::CacheBreak;
 use crate::event::ContextReport;
 use crate::event::EventMessage;
 use crate::failure::FailureCode;
+use crate::id::SessionId;
 use crate::usage::UsageSplit;
 
 /// The version of these objects. It grows when one changes its meaning; new ones may come.
 pub const SCHEMA_VERSION: u32 = 1;
+
+/// An event about the context, with the session that it is about.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct ContextMessage {
+    /// What happened.
+    #[serde(flatten)]
+    pub event: ContextEvent,
+    /// In which session, if it is not the one that is being followed: a reviewer, or an agent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub thread_id: Option<SessionId>,
+}
+
+impl ContextMessage {
+    /// The event as clients are sent it; absent if it is not about the context.
+    pub fn of(event: &EventMessage) -> Option<Self> {
+        let thread_id = match event {
+            EventMessage::ContextElsewhere { thread_id, .. } => Some(thread_id.clone()),
+            _ => None,
+        };
+        Some(Self { event: ContextEvent::of(event.in_session())?, thread_id })
+    }
+}
+
+impl EventMessage {
+    /// The same event, marked with the session that it happened in if it is about the context of that.
+    #[must_use]
+    pub fn of_session(self, id: &SessionId) -> Self {
+        match ContextEvent::of(&self) {
+            Some(_) => Self::ContextElsewhere { thread_id: id.clone(), event: Box::new(self) },
+            None => self,
+        }
+    }
+
+    /// The event as the session saw it in which it happened.
+    pub fn in_session(&self) -> &Self {
+        match self {
+            Self::ContextElsewhere { event, .. } => event.in_session(),
+            event => event,
+        }
+    }
+}
 
 /// An event about the context.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -115,7 +157,7 @@ pub enum ContextEvent {
 impl ContextEvent {
     /// The event as clients are sent it. Absent if it is not about the context, or only for people: what the first request of
     /// a resumed session pays for again is a cache break here.
-    pub fn of(event: &EventMessage) -> Option<Self> {
+    fn of(event: &EventMessage) -> Option<Self> {
         Some(match event {
             EventMessage::ContextReport(report) => Self::Report { report: report.clone() },
             EventMessage::ContextCacheBreak(broken) => Self::CacheBreak { broken: broken.clone() },

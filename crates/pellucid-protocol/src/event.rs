@@ -246,6 +246,13 @@ pub enum EventMessage {
         /// Its tokens, estimated.
         tokens: usize,
     },
+    /// An event about the context of a session that this one started. Ours alone.
+    ContextElsewhere {
+        /// That session.
+        thread_id: SessionId,
+        /// What happened in it.
+        event: Box<EventMessage>,
+    },
     /// Something configured is going away.
     DeprecationNotice {
         /// What.

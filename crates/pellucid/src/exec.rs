@@ -326,7 +326,7 @@ impl Outcome {
 
     /// Notes what the status depends on. Of several refusals the sandbox's own counts.
     fn note(&mut self, event: &EventMessage) {
-        match event {
+        match event.in_session() {
             EventMessage::Error { failure, .. } => self.failure = Some(failure.code),
             EventMessage::ContextRefusal { code, .. } => self.refusal = self.refusal.max(Some(*code)),
             _ => {}
@@ -402,7 +402,7 @@ fn run_operation_with(
             }
         }
         let (door, inside) = door::open(&session);
-        let (family, nursery) = Family::new();
+        let (family, nursery) = Family::new(session.context_events_switch().are_wanted());
         session.crew().set_nursery(nursery);
         let (session, outcome) = tokio::join!(door::run(session, inside), watch(door, family, operation, show));
         Ok((session, outcome?))
@@ -446,8 +446,10 @@ async fn watch(mut door: Door, mut family: Family, operation: Operation, show: &
         };
         show.event(&event.msg)?;
         outcome.note(&event.msg);
+        if matches!(event.msg.in_session(), EventMessage::ContextCutOff { .. }) {
+            outcome.is_cut_off = true;
+        }
         match event.msg {
-            EventMessage::ContextCutOff { .. } => outcome.is_cut_off = true,
             EventMessage::AgentMessage { .. } => outcome.is_cut_off = false,
             EventMessage::ExitedReviewMode { review_output: Some(output) } => {
                 outcome.review = Some(review::render(Some(&output)));

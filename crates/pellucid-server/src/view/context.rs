@@ -1,6 +1,6 @@
 //! What requests to models are made of, for clients that ask for it.
 
-use pellucid_protocol::context_event::ContextEvent;
+use pellucid_protocol::context_event::ContextMessage;
 use pellucid_protocol::event::EventMessage;
 use serde::Serialize;
 
@@ -17,7 +17,7 @@ pub struct ContextNotification {
 struct ContextParams {
     thread_id: String,
     turn_id: String,
-    event: ContextEvent,
+    event: ContextMessage,
 }
 
 impl ContextNotification {
@@ -26,7 +26,7 @@ impl ContextNotification {
 
     /// The notification of an event, if it is about the context.
     pub fn of(thread_id: &str, turn_id: &str, event: &EventMessage) -> Option<Self> {
-        let event = ContextEvent::of(event)?;
+        let event = ContextMessage::of(event)?;
         let params = ContextParams { thread_id: thread_id.to_owned(), turn_id: turn_id.to_owned(), event };
         Some(Self { method: Self::METHOD, params })
     }

@@ -32,6 +32,7 @@ impl Untyped {
         match event {
             EventMessage::RawResponseItem { .. } if raw_items == RawItems::Hidden => return None,
             EventMessage::SessionConfigured(_)
+            | EventMessage::ContextElsewhere { .. }
             | EventMessage::ContextReport(_)
             | EventMessage::ContextCacheBreak(_)
             | EventMessage::ContextResumeCost(_)

@@ -11,16 +11,22 @@ use pellucid_agent::crew::Opened;
 use pellucid_agent::door::Receiver;
 use pellucid_protocol::event::Event;
 use pellucid_protocol::event::EventMessage;
+use pellucid_protocol::id::SessionId;
 use tokio::sync::mpsc;
 
 /// Takes agents in.
 #[derive(Debug)]
 struct Intake {
+    /// Whether it is shown what the requests of agents are made of.
+    has_context: bool,
     sender: mpsc::UnboundedSender<NewChild>,
 }
 
 impl Nursery for Intake {
     fn adopt(&self, child: NewChild) {
+        if self.has_context {
+            child.context_events.join();
+        }
         // When nobody takes it, the run is over and the agent ends.
         let _run_is_over = self.sender.send(child);
     }
@@ -35,15 +41,16 @@ pub struct Family {
 
 #[derive(Debug)]
 struct Child {
+    id: SessionId,
     opened: Opened,
     events: Receiver<Event>,
 }
 
 impl Family {
-    /// A family without members, and what brings it some.
-    pub fn new() -> (Self, Arc<dyn Nursery>) {
+    /// A family without members, and what brings it some. It may show what the requests of its members are made of.
+    pub fn new(has_context: bool) -> (Self, Arc<dyn Nursery>) {
         let (sender, taken_in) = mpsc::unbounded_channel();
-        (Self { taken_in, open: Vec::new() }, Arc::new(Intake { sender }))
+        (Self { taken_in, open: Vec::new() }, Arc::new(Intake { has_context, sender }))
     }
 
     /// The next event of an agent that people should see; never comes if there is none.
@@ -52,14 +59,18 @@ impl Family {
     }
 
     fn poll(&mut self, context: &mut Context<'_>) -> Poll<EventMessage> {
-        while let Poll::Ready(Some(NewChild { opened, events, .. })) = self.taken_in.poll_recv(context) {
-            self.open.push(Child { opened, events });
+        while let Poll::Ready(Some(NewChild { id, opened, events, .. })) = self.taken_in.poll_recv(context) {
+            self.open.push(Child { id, opened, events });
         }
         let mut at = 0;
         while let Some(child) = self.open.get_mut(at) {
             match child.events.poll_recv(context) {
-                Poll::Ready(Some(event)) if is_shown(child.opened, &event.msg) => return Poll::Ready(event.msg),
-                Poll::Ready(Some(_)) => {}
+                Poll::Ready(Some(event)) => {
+                    let event = event.msg.of_session(&child.id);
+                    if is_shown(child.opened, &event) {
+                        return Poll::Ready(event);
+                    }
+                }
                 Poll::Ready(None) => {
                     self.open.remove(at);
                 }
@@ -70,8 +81,8 @@ impl Family {
     }
 }
 
-/// What an agent is like, what it used and that it is done are its own affair. Of one that was opened again nothing
-/// is shown, as other programs of this kind do it.
+/// What an agent is like, what it used and that it is done are its own affair. Of one that was opened again only the
+/// requests are shown, as other programs of this kind show nothing.
 fn is_shown(opened: Opened, event: &EventMessage) -> bool {
     let is_private = matches!(
         event,
@@ -80,5 +91,6 @@ fn is_shown(opened: Opened, event: &EventMessage) -> bool {
             | EventMessage::TaskComplete { .. }
             | EventMessage::ShutdownComplete
     );
-    opened == Opened::New && !is_private
+    let is_request = matches!(event, EventMessage::ContextElsewhere { .. });
+    is_request || (opened == Opened::New && !is_private)
 }

@@ -70,7 +70,7 @@ impl Human {
 
     pub fn event(&mut self, event: &EventMessage) {
         let paint = self.paint;
-        match event {
+        match event.in_session() {
             EventMessage::SessionConfigured(session) => self.header(session),
             EventMessage::Error { message, failure, .. } => {
                 let text = failure.plain.as_ref().unwrap_or(message);

@@ -5,7 +5,7 @@
 
 use pellucid_engine::command_line::joined;
 use pellucid_protocol::change::FileChange;
-use pellucid_protocol::context_event::ContextEvent;
+use pellucid_protocol::context_event::ContextMessage;
 use pellucid_protocol::context_event::SCHEMA_VERSION;
 use pellucid_protocol::event::EventMessage;
 use pellucid_protocol::event::PlanUpdate;
@@ -69,7 +69,7 @@ impl Json {
     /// The lines for an event.
     fn lines(&mut self, event: &EventMessage) -> Vec<Line> {
         if self.has_context
-            && let Some(event) = ContextEvent::of(event)
+            && let Some(event) = ContextMessage::of(event)
         {
             return vec![Line::Context(event)];
         }
@@ -295,7 +295,7 @@ enum Line {
     #[serde(rename = "context.schema")]
     ContextSchema { version: u32 },
     #[serde(untagged)]
-    Context(ContextEvent),
+    Context(ContextMessage),
 }
 
 #[derive(Serialize)]

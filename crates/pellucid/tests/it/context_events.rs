@@ -1,5 +1,6 @@
 //! Events about the context: `exec --json` prints what the app-server sends.
 
+use std::collections::BTreeMap;
 use std::io::BufRead;
 use std::io::BufReader;
 use std::io::Write;
@@ -8,9 +9,13 @@ use std::process::ChildStdin;
 use std::process::ChildStdout;
 use std::process::Stdio;
 
+use pellucid_testkit::MockReply;
+use pellucid_testkit::MockServer;
+use pellucid_testkit::RecordedRequest;
 use serde_json::Value;
 use serde_json::json;
 
+use crate::Ran;
 use crate::World;
 use crate::exec::AGENTS;
 
@@ -180,6 +185,94 @@ fn requests_of_agents_are_reported_too() {
         let params = &it["params"];
         params["event"]["type"] == "context.report" && params["threadId"] != json!(thread)
     });
+}
+
+const SESSION: &str = "019a0000-0000-7000-8000-000000000001";
+
+/// The lines of `exec`'s output.
+fn lines(ran: &Ran) -> Vec<Value> {
+    assert_eq!(ran.status, 0, "{}", ran.stderr);
+    ran.out().lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
+/// How many reports and answers are about each session.
+fn told(lines: &[Value]) -> BTreeMap<(String, String), usize> {
+    let mut told = BTreeMap::new();
+    for line in lines.iter().filter(|it| it["type"] == "context.report" || it["type"] == "context.usage") {
+        let of = line["thread_id"].as_str().unwrap_or("SESSION").to_owned();
+        *told.entry((of, line["type"].as_str().unwrap().to_owned())).or_default() += 1;
+    }
+    told
+}
+
+fn twice(session: &str, n: usize) -> [((String, String), usize); 2] {
+    ["context.report", "context.usage"].map(|kind| ((session.to_owned(), kind.to_owned()), n))
+}
+
+#[test]
+fn exec_reports_the_requests_of_an_agent_with_its_session() {
+    /// The model waits for the agent that it started.
+    fn wait(request: &RecordedRequest) -> MockReply {
+        let text = String::from_utf8_lossy(&request.body).replace('\\', "");
+        let (_, id) = text.split_once("\"agent_id\":\"").unwrap();
+        let arguments = json!({ "ids": [&id[..36]] }).to_string();
+        let call = json!({ "type": "function_call", "name": "wait", "arguments": arguments, "call_id": "c2" });
+        MockReply::items([call])
+    }
+    let spawn = json!({
+        "type": "function_call", "name": "spawn_agent", "arguments": "{\"message\":\"Count.\"}", "call_id": "c1",
+    });
+    let of_session = |reply: MockReply| reply.to_body_with("the words of the person");
+    let server = MockServer::start([
+        of_session(MockReply::items([spawn])),
+        of_session(MockReply::made_from(wait)),
+        of_session(MockReply::say("Done.")),
+        MockReply::say("Counted.").to_body_without("the words of the person"),
+    ]);
+    let world = crate::shown::world(&server, "responses", "");
+    let args = ["exec", "--json", "--enable", "multi_agent", "--session-id", SESSION, "the words of the person"];
+    let lines = lines(&world.run(&[&args[..1], &["--context-events"], &args[1..]].concat()));
+    let agent = lines.iter().find_map(|it| it["item"]["receiver_thread_ids"][0].as_str()).unwrap();
+    assert_eq!(told(&lines), twice("SESSION", 3).into_iter().chain(twice(agent, 1)).collect());
+    let all: Vec<usize> = server.requests().iter().map(|it| it.body.len()).collect();
+    let mut reported: Vec<usize> = Vec::new();
+    for line in lines.iter().filter(|it| it["type"] == "context.report") {
+        reported.push(usize::try_from(line["bytes"].as_u64().unwrap()).unwrap());
+    }
+    reported.sort_unstable();
+    let mut all = all;
+    all.sort_unstable();
+    assert_eq!(reported, all, "every request is reported");
+}
+
+#[test]
+fn requests_of_a_reviewer_are_reported_with_its_session() {
+    let world = World::new("//- work/script.toml\n[[reply]]\nsay = \"Fine.\"\nusage = { input = 9, output = 1 }\n");
+    let args = ["--json", "--context-events", "--script", "script.toml"];
+    let lines = lines(&world.run(&[&["exec"], &args[..], &["review", "look at it"]].concat()));
+    let id = lines.iter().find(|it| it["type"] == "thread.started").unwrap()["thread_id"].as_str().unwrap();
+    let proved = world.run(&["replay", id, "--json"]);
+    let proved: Value = serde_json::from_slice(&proved.stdout).unwrap();
+    let reviewer = proved["children"][0]["session"].as_str().unwrap();
+    assert_eq!(told(&lines), twice(reviewer, 1).into_iter().collect());
+
+    let mut client = Client::start(&world, "script.toml");
+    client.introduce(&json!({ "experimentalApi": true, "contextEvents": true }));
+    let opened = client.ask("thread/start", &json!({}));
+    let thread = opened["result"]["thread"]["id"].as_str().unwrap().to_owned();
+    let target = json!({ "type": "custom", "instructions": "look at it" });
+    client.ask("review/start", &json!({ "threadId": thread, "target": target }));
+    client.until(|it| it["method"] == "turn/completed");
+    let ours = client.notified.iter().filter(|it| it["method"] == "context/event");
+    let events: Vec<Value> = ours
+        .map(|it| {
+            assert_eq!(it["params"]["threadId"], json!(thread));
+            it["params"]["event"].clone()
+        })
+        .collect();
+    let reviewer = events[0]["thread_id"].as_str().unwrap();
+    assert_ne!(reviewer, thread);
+    assert_eq!(told(&events), twice(reviewer, 1).into_iter().collect());
 }
 
 #[test]

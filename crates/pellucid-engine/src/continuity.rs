@@ -22,6 +22,7 @@ use crate::reading::ReadPart;
 use crate::reading::Reading;
 use crate::request::Frame;
 use crate::request::Request;
+use crate::tool_list::MCP_SERVERS;
 use crate::transcript::Divergence;
 use crate::transcript::Rendered;
 use crate::truncate::tokens_of_bytes;
@@ -276,7 +277,7 @@ impl Comparison<'_> {
             let n_same = old.iter().zip(&new).take_while(|(old, new)| old.is(new)).count();
             kept_bytes += old[..n_same].iter().map(|part| part.text.len()).sum::<usize>();
             if n_same < old.len().max(new.len()) {
-                let difference = Difference::of_parts(&old, &new, n_same);
+                let difference = Difference::of_parts(&old, &new, n_same, |change| self.is_servers(change));
                 return Some(Found { kept_bytes, cause: Cause::of(*section), difference });
             }
         }
@@ -300,13 +301,24 @@ impl Comparison<'_> {
                 let source = row.and_then(main_span).map_or_else(String::new, |span| source(&span.origin));
                 (frame.head_bytes().len() + at + lead, row.map_or(0, |row| row.len() - lead), part, source)
             }
-            Difference::Part { kind, name, old, new, place } => {
+            Difference::Part { kind, name, old, new, place, n_bytes } => {
                 let first_byte = place.map_or(0, |place| place.in_body(request.len(), tail_len));
                 let source = self.source(kind, old.as_ref(), new.as_ref());
-                (first_byte, new.map_or(0, |part| part.text.len()), name, source)
+                (first_byte, n_bytes, name, source)
             }
         };
         Break { first_byte, part_bytes, part, source, tokens_rebilled, cause }
+    }
+
+    /// Whether what came or went is a tool of an MCP server.
+    fn is_servers(&self, (_, old, new): &changes::Change<'_>) -> bool {
+        let (frame, part) = match (old, new) {
+            (_, Some(new)) => (self.next.frame, *new),
+            (Some(old), None) => (self.before, *old),
+            (None, None) => return false,
+        };
+        let mut origins = frame.origins(part.place, part.text.len());
+        origins.any(|(origin, _)| matches!(origin, Origin::Provided { place } if place.starts_with(MCP_SERVERS)))
     }
 
     /// Everything that is not as it was.

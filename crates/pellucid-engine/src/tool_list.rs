@@ -99,6 +99,9 @@ fn only<'a>(pack: &'a Pack, facts: &Facts) -> Option<&'a [Arc<str>]> {
 /// Where tools of clients come from.
 const CLIENTS: &str = "dynamic_tools";
 
+/// What the place of the tools of an MCP server begins with; its name follows.
+pub(crate) const MCP_SERVERS: &str = "mcp_servers.";
+
 /// A tool that somebody else describes and runs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct GivenTool {
@@ -136,7 +139,7 @@ fn usable(facts: &Facts) -> (Vec<GivenTool>, Vec<Omission>) {
                 name: tool.name.clone(),
                 description: tool.description.clone(),
                 schema,
-                place: format!("mcp_servers.{}", tool.server).into(),
+                place: format!("{MCP_SERVERS}{}", tool.server).into(),
             }),
             Err(error) => omissions.push(Omission {
                 slot: part(),

@@ -29,6 +29,8 @@ pub(super) enum Difference {
         new: Option<ReadPart>,
         /// Where the difference begins, if there is a place for it.
         place: Option<Place>,
+        /// How many bytes what begins there has; none if something was removed there.
+        n_bytes: usize,
     },
 }
 
@@ -39,12 +41,20 @@ impl Difference {
 
     pub fn of_model(old: &ReadPart, new: &ReadPart) -> Self {
         let (kind, name, place) = (CacheChangeKind::Changed, new.name.clone(), Some(new.place));
-        Self::Part { kind, name, old: Some(old.clone()), new: Some(new.clone()), place }
+        Self::Part { kind, name, old: Some(old.clone()), new: Some(new.clone()), place, n_bytes: new.text.len() }
     }
 
     /// The change that makes two lists differ behind so many equal parts: what was taken out there, else what was put
     /// in there, else what has another text, else what moved.
-    pub fn of_parts(old: &[&ReadPart], new: &[&ReadPart], n_same: usize) -> Self {
+    ///
+    /// A server that comes or goes brings or takes tools of the pack with it, which may be read before its own. The
+    /// difference begins there, but a tool of the server says what happened, so that one is named.
+    pub fn of_parts(
+        old: &[&ReadPart],
+        new: &[&ReadPart],
+        n_same: usize,
+        is_servers: impl Fn(&Change<'_>) -> bool,
+    ) -> Self {
         let here = |list: &[&ReadPart]| list.get(n_same).map(|part| part.name.clone());
         let (old_here, new_here) = (here(old), here(new));
         let changes = between(old, new);
@@ -58,9 +68,13 @@ impl Difference {
         let place = new.get(n_same).map(|part| part.place);
         let behind = n_same.checked_sub(1).and_then(|n| new.get(n)).map(|part| part.place.after(part.text.len()));
         let (kind, was, is) = change.copied().unwrap_or((CacheChangeKind::Changed, None, None));
-        let name = is.or(was).map_or_else(|| "".into(), |part| part.name.clone());
         let place = if kind == CacheChangeKind::Removed { place.or(behind) } else { is.map(|part| part.place) };
-        Self::Part { kind, name, old: was.cloned(), new: is.cloned(), place }
+        let n_bytes = is.map_or(0, |part| part.text.len());
+        let comes_or_goes = matches!(kind, CacheChangeKind::Removed | CacheChangeKind::Added);
+        let told = changes.iter().find(|it| it.0 == kind && comes_or_goes && is_servers(it)).copied();
+        let (_, was, is) = told.unwrap_or((kind, was, is));
+        let name = is.or(was).map_or_else(|| "".into(), |part| part.name.clone());
+        Self::Part { kind, name, old: was.cloned(), new: is.cloned(), place, n_bytes }
     }
 }
 

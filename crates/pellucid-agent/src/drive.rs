@@ -228,8 +228,10 @@ impl Driver<'_> {
             {
                 inside.events.send(&mut self.session.log, self.input.id.as_str(), event).await?;
             }
-            if let Happened::Fact(Fact::ReplyFailed(error)) = &happened {
-                self.session.note_failure(error);
+            match &happened {
+                Happened::Fact(Fact::ReplyFailed(error)) => self.session.note_failure(error),
+                Happened::Fact(Fact::Summarised(_)) => self.session.note_provider_summary(),
+                _ => {}
             }
             wishes = match happened {
                 Happened::Fact(fact) => turn.step(fact),
@@ -566,10 +568,11 @@ impl Driver<'_> {
             }
             SummarisedBy::Provider => {
                 let (model, headers) = (self.session.setup.model.clone(), self.session.own_headers());
+                let attempts = self.session.attempts();
                 self.waiting = Waiting::Summarising(Box::pin(async move {
                     match request {
                         Some(request) => {
-                            let ask = Ask { body: request.segments, headers, ticket, ..Ask::default() };
+                            let ask = Ask { body: request.segments, headers, ticket, attempts, ..Ask::default() };
                             model.compact(ask).await
                         }
                         None => Ok(Vec::new()),

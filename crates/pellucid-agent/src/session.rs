@@ -31,6 +31,7 @@ use pellucid_engine::compaction::WINDOW_SUMMARY;
 use pellucid_engine::continuity;
 use pellucid_engine::continuity::Cause;
 use pellucid_engine::continuity::Continuity;
+use pellucid_engine::continuity::Recorded;
 use pellucid_engine::continuity::Sent;
 use pellucid_engine::digest::Account;
 use pellucid_engine::digest::Digest;
@@ -313,6 +314,8 @@ pub struct Session {
     n_requests: u64,
     /// The file that its history is from, until the first request.
     restored_from: Option<Box<SessionFile>>,
+    /// The last request of an earlier process, until a request of this one is compared with it.
+    recorded: Option<Box<Recorded>>,
     /// What its requests cost so far.
     spent: UsageSplit,
     /// What is known of its requests and the provider's cache.
@@ -534,6 +537,7 @@ impl Session {
             before: facts.clone(),
             n_requests: 0,
             restored_from: None,
+            recorded: None,
             spent: UsageSplit::default(),
             cache: CacheState::default(),
             cause: None,

@@ -129,15 +129,15 @@ pub(crate) struct Asked {
 }
 
 impl Asked {
-    /// What it was made of.
-    pub(crate) fn report(&self, ids: ItemIds) -> Report {
+    /// The request, and what it was made of.
+    pub(crate) fn reported(&self, ids: ItemIds) -> (Request, Report) {
         let mut transcript = Transcript::new(ids, UNCUT);
         let origin = Origin::Provided { place: MEMORY.into() };
         for (item, spans) in self.items.iter().flatten() {
             transcript.record_with(item, spans, &origin);
         }
-        self.frame.request(&mut transcript);
-        Report::new(&self.frame, transcript.rendered(), self.frame.omissions().to_vec(), Vec::new())
+        let request = self.frame.request(&mut transcript);
+        (request, Report::new(&self.frame, transcript.rendered(), self.frame.omissions().to_vec(), Vec::new()))
     }
 }
 
@@ -272,9 +272,15 @@ impl Asker {
         let at_once = job.preset.embedding_max_concurrent;
         let ask = |task: usize| {
             let (model, name, batch) = (self.model.clone(), name.to_owned(), batches[task].to_vec());
-            self.note_vectors(&name, &batch);
+            let noted = self.note_vectors(&name, &batch);
             let (headers, failure) = (self.headers.clone(), self.failure.clone());
-            async move { model.embed(&name, &batch, &headers).await.map_err(|error| failure.note(error)) }
+            async move {
+                let vectors = model.embed(&name, &batch, &headers).await.map_err(|error| failure.note(error))?;
+                if let Some((asked, n)) = noted {
+                    asked.answered(n, String::new(), None);
+                }
+                Ok(vectors)
+            }
         };
         let answers = limited(per_minute, at_once, batches.len(), ask).await;
         // Of several failures the first that is no cancellation is told.
@@ -340,21 +346,14 @@ impl Asker {
         transcript
     }
 
-    /// Notes that vectors are asked for.
-    fn note_vectors(&self, model: &str, texts: &[String]) {
-        if let Some(asked) = &self.asked {
-            let frame = vectors_frame(model, texts);
-            let request = frame.request(&mut Transcript::new(self.ids, UNCUT));
-            let account = account(&request, 0);
-            asked.push(Asked {
-                turn: self.turn.clone(),
-                frame,
-                items: None,
-                account,
-                sent_at: Moment::now(),
-                reply: None,
-            });
-        }
+    /// Notes that vectors are asked for; gives where the answer is noted.
+    fn note_vectors(&self, model: &str, texts: &[String]) -> Option<(AskedList, usize)> {
+        let asked = self.asked.clone()?;
+        let frame = vectors_frame(model, texts);
+        let request = frame.request(&mut Transcript::new(self.ids, UNCUT));
+        let (account, turn) = (account(&request, 0), self.turn.clone());
+        let n = asked.push(Asked { turn, frame, items: None, account, sent_at: Moment::now(), reply: None });
+        Some((asked, n))
     }
 }
 

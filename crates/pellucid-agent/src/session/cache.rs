@@ -3,7 +3,6 @@
 use std::time::Duration;
 
 use pellucid_engine::cache_verdict::Grounds;
-use pellucid_engine::continuity::Recorded;
 use pellucid_model::transport::Attempts;
 use pellucid_protocol::cache::CacheVerdict;
 use pellucid_protocol::reply::ReplyError;
@@ -91,14 +90,49 @@ impl Session {
         self.cache.flight.attempts.clone()
     }
 
-    /// How a request for a summary continues the last request.
-    pub(super) fn summary_continuity(&self, frame: &Frame, request: &Request) -> Option<Continuity> {
-        let last = self.last.as_ref()?;
-        let mark = last.account.as_ref()?.marks.last()?;
-        let recorded =
-            Recorded { frame: last.frame.clone(), marks: vec![(mark.n_items, mark.end, mark.beginning.short())] };
+    /// How a request that is no continuation of the conversation, such as one for a summary, continues the last request.
+    pub(super) fn continuity_beside(&mut self, frame: &Frame, request: &Request) -> Option<Continuity> {
+        self.recall_before();
         let order = self.setup.provider.reading_order();
-        recorded.continued_by(&continuity::Next { frame, request, items: &[], order, left: None, cause: None })
+        let next = continuity::Next { frame, request, items: &[], order, left: None, cause: None };
+        let Some(last) = self.last.as_ref() else {
+            return self.recorded.as_ref()?.continued_by(&next);
+        };
+        let mark = last.account.as_ref()?.marks.last()?;
+        let marks = vec![(mark.n_items, mark.end, mark.beginning.short())];
+        Recorded { frame: last.frame.clone(), marks }.continued_by(&next)
+    }
+
+    /// Notes that the provider's endpoint for summaries answered. It reports no figures.
+    pub(crate) fn note_provider_summary(&mut self) {
+        // A history without items is summarised without asking.
+        if self.cache.flight.sent_at.is_none() {
+            return;
+        }
+        let cache = Some(self.judge(None));
+        let reply = entry::Reply { cache, ..self.reply_over() };
+        if let Some((sent, _)) = self.log.sent() {
+            sent.reply(reply);
+        }
+    }
+
+    /// What came of the provider's cache for a request beside the conversation that was sent at this time.
+    pub(super) fn judge_beside(
+        &self,
+        sent_at: Moment,
+        continuity: Option<&Continuity>,
+        usage: Option<&TokenUsage>,
+    ) -> CacheVerdict {
+        let CacheState { has_sent, last, .. } = &self.cache;
+        Grounds {
+            has_before: *has_sent,
+            continuity,
+            tokens_before: last.tokens,
+            tokens_read: usage.map(|usage| usage.cached_input_tokens),
+            idle: last.sent_at.map(|before| sent_at.since(before)),
+            kept_for: self.setup.provider.cache_kept(),
+        }
+        .verdict()
     }
 
     /// Notes what an answer cost: in the record, and for clients that ask for it.

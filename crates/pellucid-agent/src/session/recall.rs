@@ -1,6 +1,7 @@
 //! What a session remembers of what left its window, in packs that remember.
 
 use pellucid_engine::encode::Span;
+use pellucid_store::requests::entry;
 
 use super::*;
 
@@ -38,14 +39,29 @@ impl Session {
         Asker { model, headers, frame, ids, least, failure: FirstFailure::default(), turn: turn.clone(), asked }
     }
 
-    /// Records the requests that were made for the memory, and reports them to clients that ask for it.
+    /// Records the requests that were made for the memory, with what came of the provider's cache for each, and reports them
+    /// to clients that ask for it.
     pub(super) fn log_memory_requests(&mut self) {
         for asked in self.memory_asked.take() {
-            if self.setup.context_events.are_wanted() {
+            let (request, report) = asked.reported(ids(&self.setup.provider));
+            let is_wanted = self.setup.context_events.are_wanted();
+            if is_wanted {
                 let purpose =
                     if asked.items.is_some() { NextPurpose::MemorySummary } else { NextPurpose::MemoryVectors };
-                let event = self.report_event(&asked.report(ids(&self.setup.provider)), Some(purpose.as_str()));
+                let event = self.report_event(&report, Some(purpose.as_str()));
                 self.told.push(event);
+            }
+            let continuity = self.continuity_beside(&asked.frame, &request);
+            let reply = asked.reply.map(|reply| {
+                let cache = self.judge_beside(asked.sent_at, continuity.as_ref(), reply.usage.as_ref());
+                entry::Reply { cache: Some(cache), ..reply }
+            });
+            if let Some(reply) = &reply
+                && let (Some(request), Some(cache)) = (reply.split(), &reply.cache)
+            {
+                self.spent.add(&request);
+                let event = EventMessage::ContextUsage { request, session: self.spent, cache: cache.clone() };
+                self.told.extend(is_wanted.then_some(event));
             }
             if let Some((sent, at)) = self.log.sent().filter(|(sent, _)| sent.is_open()) {
                 let purpose = asked.items.map_or(Purpose::Vectors, |items| {
@@ -54,10 +70,8 @@ impl Session {
                     Purpose::MemorySummary { items: items.iter().map(|(item, _)| sent.item(item)).collect(), origins }
                 });
                 sent.request(at, &asked.turn, purpose, &asked.frame, &asked.account, None, asked.sent_at);
-                if let Some(reply) = asked.reply {
-                    let spent = reply.split().unwrap_or_default();
+                if let Some(reply) = reply {
                     sent.reply(reply);
-                    self.spent.add(&spent);
                 }
             }
         }

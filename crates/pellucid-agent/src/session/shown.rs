@@ -18,18 +18,7 @@ impl Session {
         request: &Request,
         divergence: Option<Divergence>,
     ) -> Option<Continuity> {
-        let reader = if self.setup.context_events.are_wanted() { Reader::Face } else { Reader::InPassing };
-        let is_told = reader == Reader::Face || self.log.is_recording();
-        let before = self.restored_from.take().filter(|_| is_told);
-        let home = &self.setup.sources.config.folders.home;
-        let before = before.and_then(|file| Before::read(home, &file, reader));
-        let recorded = before.and_then(|before| {
-            self.spent.add(&before.usage);
-            before.request
-        });
-        if let Some(recorded) = &recorded {
-            self.cache.recall(recorded);
-        }
+        self.recall_before();
         let left = self.transcript.take_left();
         let next = continuity::Next {
             frame,
@@ -39,9 +28,26 @@ impl Session {
             left,
             cause: self.cause.take(),
         };
-        match (&self.last, recorded) {
-            (Some(last), _) => last.sent.continued_by(&next, divergence),
-            (None, recorded) => recorded?.sent.continued_by(&next),
+        match &self.last {
+            Some(last) => last.sent.continued_by(&next, divergence),
+            None => self.recorded.take()?.continued_by(&next),
+        }
+    }
+
+    /// Reads once what the record has of the requests of earlier processes: what all of them cost, and what the next
+    /// request is compared with.
+    pub(super) fn recall_before(&mut self) {
+        let reader = if self.setup.context_events.are_wanted() { Reader::Face } else { Reader::InPassing };
+        let is_told = reader == Reader::Face || self.log.is_recording();
+        let file = self.restored_from.take().filter(|_| is_told);
+        let home = &self.setup.sources.config.folders.home;
+        let Some(before) = file.and_then(|file| Before::read(home, &file, reader)) else {
+            return;
+        };
+        self.spent.add(&before.usage);
+        if let Some(request) = before.request {
+            self.cache.recall(&request);
+            self.recorded = Some(Box::new(request.sent));
         }
     }
 

@@ -282,7 +282,7 @@ impl Session {
     ) {
         self.log_origins();
         let by = self.summarised_by();
-        let continuity = self.summary_continuity(frame, request);
+        let continuity = self.continuity_beside(frame, request);
         let cache_break = continuity.as_ref().and_then(shown::cache_break);
         let sent_at = self.cache.sends(Some(continuity));
         let Some((sent, at)) = self.log.sent().filter(|(sent, _)| sent.is_open()) else {

@@ -88,6 +88,52 @@ const CASES: &[Case] = &[
     },
 ];
 
+/// Changes for a session that was begun with the pack in `mine` and with a schema.
+const OWN_CASES: &[Case] = &[
+    PLAIN,
+    Case {
+        what: "one tool's description",
+        change: |world| {
+            let pack = Path::new(env!("CARGO_MANIFEST_DIR")).join("../pellucid-engine/packs/codex");
+            let tool = fs::read_to_string(pack.join("tools/update_plan.toml")).unwrap();
+            let changed = tool.replacen("Replaces the plan", "Rewrites the plan", 1);
+            assert_ne!(changed, tool);
+            world.files.write("mine/tools/update_plan.toml", changed);
+        },
+        expected: ["broken: tools, tools/update_plan"; 3],
+        ..PLAIN
+    },
+    Case {
+        what: "tools in another order",
+        change: |world| drop(world.files.write("mine/pack.toml", own_layout(&["view_image", "update_plan"]))),
+        expected: ["broken: tools, tools/view_image"; 3],
+        ..PLAIN
+    },
+    Case { what: "pack", args: &["--pack", "openclaw"], expected: ["broken: tools"; 3], ..PLAIN },
+    Case {
+        what: "another output schema",
+        change: |world| drop(world.files.write("work/schema.json", "{\"type\": \"array\"}")),
+        expected: ["broken: schema, schema", "extended", "extended"],
+        ..PLAIN
+    },
+    Case {
+        what: "roll-back",
+        change: |world| {
+            let path = session_file(&world.files.path("home/sessions"));
+            let line = r#"{"timestamp":"2026-01-02T03:04:05.000Z","type":"event_msg","payload":{"type":"thread_rolled_back","num_turns":1}}"#;
+            let text = fs::read_to_string(&path).unwrap();
+            fs::write(path, format!("{text}{line}\n")).unwrap();
+        },
+        expected: ["shortened"; 3],
+        ..PLAIN
+    },
+];
+
+fn own_layout(tools: &[&str]) -> String {
+    let tools: String = tools.iter().map(|tool| format!("[[tool]]\nfile = \"{tool}\"\n")).collect();
+    format!("name = \"mine\"\nfrom = \"codex\"\n{tools}")
+}
+
 const FIXTURE: &str = "
 //- work/AGENTS.md
 Use tabs.
@@ -218,6 +264,9 @@ fn told_everywhere(world: &World, wire: &str, server: &MockServer, args: &[&str]
     let ran = world.run(&[&["exec"], args, &["resume", &id, "next"]].concat());
     assert_eq!(ran.status, 0, "{}", ran.stderr);
     let line = ran.stderr.lines().find(|line| line.contains("paid for"));
+    if let (Some(line), Some(told)) = (line, &reported) {
+        assert!(line.contains(&format!(" {}", told.part)), "{line} names {}", told.part);
+    }
     let expected = reported.as_ref().map(|told| {
         let tokens = told.tokens.to_string();
         let (thousands, rest) = tokens.split_at(tokens.len().saturating_sub(3));
@@ -240,22 +289,36 @@ fn told_everywhere(world: &World, wire: &str, server: &MockServer, args: &[&str]
 }
 
 fn check_cases(wire: &str, expected: fn(&Case) -> &'static str) {
+    check_table(wire, CASES, &[], expected);
+    check_table(wire, OWN_CASES, &["--pack", "../mine", "--output-schema", "schema.json"], expected);
+}
+
+/// Makes a session with two turns with these arguments, and continues it with one change at a time.
+fn check_table(wire: &str, cases: &[Case], begun_with: &[&str], expected: fn(&Case) -> &'static str) {
     let server = MockServer::start([reply(wire, "First answer.")]);
     let world = World::new(FIXTURE);
+    world.files.write("mine/pack.toml", own_layout(&["update_plan", "view_image"]));
     configure(&world, &server, wire, "");
-    let ran = world.run(&["exec", "Sort the depot."]);
+    let ran = world.run(&[&["exec"], begun_with, &["Sort the depot."]].concat());
     assert_eq!(ran.status, 0, "{}", ran.stderr);
     server.add([reply(wire, "Another answer.")]);
-    let ran = world.run(&["exec", "resume", "--last", "Now the yard."]);
+    let ran = world.run(&[&["exec"], begun_with, &["resume", "--last", "Now the yard."]].concat());
     assert_eq!(ran.status, 0, "{}", ran.stderr);
-    restore(&world, "home", "before");
-    restore(&world, "work", "work.before");
-    for case in CASES {
-        restore(&world, "before", "home");
-        restore(&world, "work.before", "work");
+    for folder in ["home", "work", "mine"] {
+        restore(&world, folder, &format!("{folder}.before"));
+    }
+    for case in cases {
+        for folder in ["home", "work", "mine"] {
+            restore(&world, &format!("{folder}.before"), folder);
+        }
         configure(&world, &server, wire, case.config);
         (case.change)(&world);
-        let (told, _) = told_everywhere(&world, wire, &server, case.args);
+        // An option that a case gives replaces the one that the session was begun with.
+        let args: Vec<&str> = match case.args {
+            ["--pack", ..] => [&begun_with[2..], case.args].concat(),
+            args => [begun_with, args].concat(),
+        };
+        let (told, _) = told_everywhere(&world, wire, &server, &args);
         let expected = expected(case);
         let is_expected = told == expected || told.starts_with(&format!("{expected}, "));
         assert!(is_expected, "{} on {wire}: {told}, expected {expected}", case.what);
@@ -277,6 +340,42 @@ fn messages_says_what_a_change_costs_across_a_restart() {
     check_cases("messages", |case| case.expected[2]);
 }
 
+/// A memory that is chosen again in another process changes what the model reads, and every answer says so alike.
+#[test]
+fn a_memory_that_is_chosen_again_is_the_cause() {
+    for wire in ["responses", "chat", "messages"] {
+        let server = MockServer::start([]);
+        let world = World::new(FIXTURE);
+        configure(&world, &server, wire, "");
+        let layout = "name = \"small\"\nfrom = \"risuai\"\n\
+             [[slot]]\nid = \"environment\"\ntarget = \"user\"\nsource = \"environment\"\n\
+             [[tool]]\nfile = \"update_plan\"\n\
+             [memory]\nmax_context = 1246\nmax_response = 0\nsummaries = \"model\"\n\
+             [memory.preset]\nmaxChatsPerSummary = 2\nmemoryTokensRatio = 0.15\n";
+        world.files.write("small/pack.toml", layout);
+        let long = "word ".repeat(150);
+        let broken = (1..=8).find_map(|n| {
+            let message = format!("Message {n}. {long}");
+            server.add((0..4).map(|_| reply(wire, "Summed up.")));
+            let resumed: &[&str] = if n == 1 { &[] } else { &["resume", "--last"] };
+            let args = ["exec", "--json", "--context-events", "--pack", "../small"];
+            let ran = world.run(&[&args[..], resumed, &[&message]].concat());
+            assert_eq!(ran.status, 0, "{}", ran.stderr);
+            let events: Vec<Value> = ran.out().lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+            let broken = events.iter().find(|it| it["type"] == "context.cache_break")?.clone();
+            let usage = events.iter().rfind(|it| it["type"] == "context.usage").unwrap();
+            Some((broken, usage["cache"].clone()))
+        });
+        let (broken, cache) = broken.expect("the memory was never chosen again");
+        let verdict = (cache["verdict"].as_str(), cache["cause"].as_str());
+        assert_eq!(verdict, (Some("broken"), Some("memory")), "{wire}");
+        let shown = json_of(&world, &["sessions", "show", "--json", &session_id(&world)]);
+        let last = |key: &str| shown[key].as_array().unwrap().last().unwrap().clone();
+        assert_eq!(Told::of(&last("cache_breaks")), Told::of(&broken), "{wire}");
+        assert_eq!(last("cache")["cause"], "memory", "{wire}");
+    }
+}
+
 #[test]
 fn a_server_that_is_gone_is_named_by_its_tools() {
     for wire in ["responses", "chat", "messages"] {
@@ -290,7 +389,10 @@ fn a_server_that_is_gone_is_named_by_its_tools() {
         assert_eq!(ran.status, 0, "{}", ran.stderr);
         world.files.write("home/config.toml", plain);
         let (told, changes) = told_everywhere(&world, wire, &server, &[]);
-        assert!(told.starts_with("broken: tools, tools/"), "{told}");
+        assert_eq!(told, "broken: tools, tools/mcp__depot__load", "{wire}");
+        let shown = json_of(&world, &["sessions", "show", "--json", &session_id(&world)]);
+        let broken = shown["cache_breaks"].as_array().unwrap().last().unwrap();
+        assert_eq!(broken["source"], "provided mcp_servers.depot", "{wire}");
         let removed: Vec<&str> = changes
             .as_array()
             .unwrap()
@@ -301,6 +403,25 @@ fn a_server_that_is_gone_is_named_by_its_tools() {
         for tool in ["tools/mcp__depot__load", "tools/mcp__depot__store"] {
             assert!(removed.contains(&tool), "{removed:?} on {wire}");
         }
+    }
+}
+
+#[test]
+fn a_server_that_comes_is_named_by_its_tools() {
+    for wire in ["responses", "chat", "messages"] {
+        let server = MockServer::start([reply(wire, "First answer.")]);
+        let world = World::new(FIXTURE);
+        let script = McpScript::new(&["load", "store"]);
+        configure(&world, &server, wire, "");
+        let ran = world.run(&["exec", "Sort the depot."]);
+        assert_eq!(ran.status, 0, "{}", ran.stderr);
+        let plain = world.files.read("home/config.toml");
+        world.files.write("home/config.toml", format!("{plain}[mcp_servers.depot]\n{}", script.config()));
+        server.add([reply(wire, "Second answer.")]);
+        let ran = world.run(&["exec", "resume", "--last", "next"]);
+        assert_eq!(ran.status, 0, "{}", ran.stderr);
+        let line = ran.stderr.lines().find(|line| line.contains("paid for")).unwrap();
+        assert!(line.contains("added tools/mcp__depot__load, from provided mcp_servers.depot"), "{wire}: {line}");
     }
 }
 

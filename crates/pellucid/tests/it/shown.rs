@@ -255,6 +255,18 @@ fn check_summary(wire: &str, more: &str, settings: &[&str], purpose: &str, repli
     assert_eq!(digest(&answer[answer.len() - after..]), plan["after"]["sha256"].as_str().unwrap(), "{case}: behind it");
     let summary = String::from_utf8_lossy(&answer[before..answer.len() - after]).into_owned();
     assert!(summary.contains("SUMMED UP"), "{case}: {summary}");
+    check_verdicts(&world, requests.len(), &case);
+}
+
+/// Every request that was answered has a verdict about the provider's cache.
+#[track_caller]
+fn check_verdicts(world: &World, n_requests: usize, case: &str) {
+    let shown: Value = report(world, &["sessions", "show", "--json", FIRST]);
+    let verdicts = shown["cache"].as_array().unwrap();
+    assert_eq!(verdicts.len(), n_requests, "{case}: {verdicts:?}");
+    assert_eq!(verdicts[0]["verdict"], "cold", "{case}");
+    let others = &verdicts[1..];
+    assert!(others.iter().all(|it| it["verdict"].is_string() && it["verdict"] != "cold"), "{case}: {verdicts:?}");
 }
 
 #[test]
@@ -330,6 +342,7 @@ fn a_summary_for_the_memory_is_what_is_shown() {
             let purpose = reports[0]["purpose"].as_str().unwrap_or("answer");
             assert_eq!(report["request"]["purpose"], purpose, "{wire}");
             assert!(sent[0].body == shown.stdout, "{wire}, message {n}: another body was sent");
+            check_verdicts(&world, server.requests().len(), wire);
             is_due = report["request"]["purpose"] == "memory_summary";
             if is_due {
                 assert!(sent.len() > 1, "{wire}: the answer comes behind the summary");

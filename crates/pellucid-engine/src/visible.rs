@@ -46,6 +46,26 @@ pub fn visible_name(name: &str) -> Cow<'_, str> {
     }
 }
 
+/// JSON with everything that a person would not see, or that would command a terminal, escaped as JSON does it. Its value
+/// is the same.
+pub fn visible_json(json: &str) -> Cow<'_, str> {
+    if is_plain(json.as_bytes()) {
+        return Cow::Borrowed(json);
+    }
+    let characters: Vec<char> = json.chars().collect();
+    let mut out = String::with_capacity(json.len());
+    for (at, character) in characters.iter().enumerate() {
+        if is_shown(&characters, at) && !matches!(character, '\u{2028}' | '\u{2029}') {
+            out.push(*character);
+            continue;
+        }
+        for unit in character.encode_utf16(&mut [0; 2]) {
+            let _ = write!(out, "\\u{unit:04x}");
+        }
+    }
+    Cow::Owned(out)
+}
+
 fn is_plain(bytes: &[u8]) -> bool {
     // Whole blocks at a time, without a branch for each byte.
     let is_plain = |byte: &u8| matches!(byte, b'\t' | b'\n' | b' '..=b'~');
@@ -176,5 +196,32 @@ mod tests {
     fn names_stay_on_their_line() {
         assert_eq!(visible_name("a/b c.md"), "a/b c.md");
         assert_eq!(visible_name("a\nwarning: x\t\u{1b}"), "a\\nwarning: x\\t\\u{1b}");
+    }
+
+    #[track_caller]
+    fn check_json(text: &str, expected: &str) {
+        let json = serde_json::json!({ "text": text }).to_string();
+        let shown = visible_json(&json);
+        assert_eq!(shown, format!("{{\"text\":\"{expected}\"}}"));
+        assert_eq!(serde_json::from_str::<serde_json::Value>(&shown).unwrap()["text"], text);
+    }
+
+    #[test]
+    fn json_keeps_its_value_and_hides_nothing() {
+        check_json("Größe 日本語 👨‍👩‍👧", "Größe 日本語 👨‍👩‍👧");
+        check_json("a\u{9b}31m\u{7f}\u{85}", "a\\u009b31m\\u007f\\u0085");
+        check_json("\u{202e}\u{2066}\u{200b}\u{feff}\u{ad}", "\\u202e\\u2066\\u200b\\ufeff\\u00ad");
+        check_json("\u{2028}\u{2029}\u{e0041}", "\\u2028\\u2029\\udb40\\udc41");
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn json_is_the_same_value_whatever_it_says(text in ".*") {
+            let json = serde_json::json!({ "text": text });
+            let pretty = format!("{json:#}");
+            let shown = visible_json(&pretty);
+            proptest::prop_assert!(!shown.chars().any(|it| it.is_control() && it != '\n'));
+            proptest::prop_assert_eq!(serde_json::from_str::<serde_json::Value>(&shown).unwrap(), json);
+        }
     }
 }

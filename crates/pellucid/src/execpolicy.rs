@@ -38,7 +38,7 @@ enum Matched<'a> {
 pub fn run(args: ExecpolicyArgs) -> Result<ExitCode, Failure> {
     let ExecpolicyCommand::Check(args) = args.command;
     let text = check(&args)?;
-    print::data(format!("{text}\n").as_bytes())?;
+    print::json(format!("{text}\n").as_bytes())?;
     Ok(ExitCode::SUCCESS)
 }
 

@@ -97,7 +97,7 @@ fn print_to(out: &mut dyn Write, text: &str) -> Result<(), Failure> {
 }
 
 fn print_json(value: &Value) -> Result<(), Failure> {
-    print::data(json_text(value).as_bytes())
+    print::json(json_text(value).as_bytes())
 }
 
 fn json_text(value: &Value) -> String {

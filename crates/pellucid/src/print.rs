@@ -20,6 +20,15 @@ pub fn either(text: &str, kind: Kind) -> Result<(), Failure> {
     arrived(Side::Out.write(text, kind))
 }
 
+/// Prints JSON.
+pub fn json(json: &[u8]) -> Result<(), Failure> {
+    match std::str::from_utf8(json) {
+        Ok(text) => either(text, Kind::Json),
+        // JSON is UTF-8, so this is something else, whose bytes count.
+        Err(_) => data(json),
+    }
+}
+
 /// Prints the bytes as they are, for programs.
 pub fn data(bytes: &[u8]) -> Result<(), Failure> {
     arrived(Side::Out.write_bytes(bytes))
@@ -28,6 +37,11 @@ pub fn data(bytes: &[u8]) -> Result<(), Failure> {
 /// Writes what is printed.
 pub fn to(out: &mut dyn Write, text: &str) -> Result<(), Failure> {
     arrived(out.write_all(text.as_bytes()).and_then(|()| out.flush()))
+}
+
+/// Writes a piece of what is printed; the last piece has to be flushed.
+pub fn bytes_to(out: &mut dyn Write, bytes: &[u8]) -> Result<(), Failure> {
+    arrived(out.write_all(bytes))
 }
 
 fn arrived(written: io::Result<()>) -> Result<(), Failure> {

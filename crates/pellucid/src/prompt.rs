@@ -56,11 +56,11 @@ fn print_request(shared: &Shared, args: &PromptArgs) -> Result<(), Refusal> {
         (_, PromptFormat::Text, _) => readable(&parsed(body)?).into_bytes(),
     };
     match kind {
-        Kind::Data => print::data(&text)?,
+        Kind::Json => print::json(&text)?,
         Kind::People => print::out(&String::from_utf8_lossy(&text))?,
     }
     if let Shown::Coming(coming) = &shown {
-        if kind == Kind::Data {
+        if kind == Kind::Json {
             request::tell_first_line(coming);
         }
         certain::tell(&coming.reasons);

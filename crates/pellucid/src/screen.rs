@@ -2,8 +2,8 @@
 //!
 //! On a terminal, everything that a person would not see or that would command the terminal is written out
 //! (`pellucid_engine::visible`), whoever it comes from: files, models, tools, names. What we ourselves want a terminal to do
-//! is asked for by marks that no text can forge ([`painted`], [`line_start`]). Pipes and files get texts as they are, and
-//! so do terminals from those who print data ([`Kind::Data`]).
+//! is asked for by marks that no text can forge ([`painted`], [`line_start`]). In JSON the same characters are escaped as JSON
+//! does it, so that its value stays. Pipes and files get all of it as it is.
 //!
 //! `clippy.toml` of this crate keeps other files from writing past it.
 
@@ -16,6 +16,7 @@ use std::sync::LazyLock;
 
 use pellucid_engine::visible;
 use pellucid_engine::visible::visible;
+use pellucid_engine::visible::visible_json;
 use pellucid_engine::visible::visible_name;
 
 /// For whom something is written.
@@ -23,14 +24,14 @@ use pellucid_engine::visible::visible_name;
 pub enum Kind {
     /// For a person, if one looks.
     People,
-    /// For programs: exactly these bytes.
-    Data,
+    /// JSON, one value or several. A terminal gets the same values.
+    Json,
 }
 
 impl Kind {
-    /// Data where JSON was asked for.
+    /// JSON where it was asked for.
     pub fn of(is_json: bool) -> Self {
-        if is_json { Self::Data } else { Self::People }
+        if is_json { Self::Json } else { Self::People }
     }
 }
 
@@ -59,7 +60,8 @@ impl Side {
     /// As the system says.
     pub fn write(self, text: &str, kind: Kind) -> io::Result<()> {
         match kind {
-            Kind::Data => self.write_bytes(text.as_bytes()),
+            Kind::Json if self.is_terminal() => self.write_bytes(visible_json(text).as_bytes()),
+            Kind::Json => self.write_bytes(text.as_bytes()),
             Kind::People => self.write_bytes(shown(text, self.is_terminal()).as_bytes()),
         }
     }

@@ -91,8 +91,8 @@ fn print(text: &str) -> Result<ExitCode, Failure> {
     Ok(ExitCode::SUCCESS)
 }
 
-fn print_data(text: &str) -> Result<ExitCode, Failure> {
-    print::data(text.as_bytes())?;
+fn print_json(text: &str) -> Result<ExitCode, Failure> {
+    print::json(text.as_bytes())?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -144,7 +144,7 @@ fn list(home: &Path, args: &SessionsListArgs) -> Result<ExitCode, Failure> {
     let done = |code: ExitCode| if unreadable.is_empty() { code } else { ExitCode::FAILURE };
     if args.json {
         let text = serde_json::to_string(&page).map_err(|error| Failure::new(format!("{error}")))?;
-        return print_data(&format!("{text}\n")).map(done);
+        return print_json(&format!("{text}\n")).map(done);
     }
     if page.sessions.is_empty() && !unreadable.is_empty() {
         return Ok(ExitCode::FAILURE);

@@ -25,6 +25,7 @@ use serde_json::Value;
 use crate::exec::collab::CollabCall;
 use crate::exec::collab::CollabItem;
 use crate::exec::collab::Phase;
+use crate::screen::Kind;
 use crate::screen::Side;
 use crate::start::Failure;
 
@@ -61,9 +62,7 @@ impl Json {
             return Ok(());
         }
         // Whoever reads events has to get them all, so a reader who left is a failure here.
-        Side::Out
-            .write_bytes(text.as_bytes())
-            .map_err(|error| Failure::new(format!("events cannot be printed: {error}")))
+        Side::Out.write(&text, Kind::Json).map_err(|error| Failure::new(format!("events cannot be printed: {error}")))
     }
 
     /// The lines for an event.

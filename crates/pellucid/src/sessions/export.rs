@@ -21,7 +21,7 @@ use serde_json::Value;
 
 use super::file;
 use super::print;
-use super::print_data;
+use super::print_json;
 use crate::args::ExportArgs;
 use crate::start::Failure;
 use crate::style;
@@ -40,7 +40,7 @@ pub fn run(home: &Path, args: &ExportArgs) -> Result<ExitCode, Failure> {
     let session = pellucid_files::read_text(&path, SESSION_BYTES_MAX).map_err(|error| failed(&path, &error))?;
     let session = export.lines(&session);
     match &args.to {
-        None => print_data(&session)?,
+        None => print_json(&session)?,
         Some(to) => {
             export.write(home, &path, &session, to).map_err(|(path, error)| failed(&path, &error))?;
             print(&format!("{}\n", to.display()))?

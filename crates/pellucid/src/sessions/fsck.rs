@@ -13,7 +13,7 @@ use pellucid_store::index::Index;
 use pellucid_store::sessions::LocalSessions;
 
 use super::print;
-use super::print_data;
+use super::print_json;
 use super::progress;
 use super::resolve;
 use crate::args::FsckArgs;
@@ -38,7 +38,7 @@ pub fn run(home: &Path, args: &FsckArgs) -> Result<ExitCode, Failure> {
         text(&findings)
     };
     if args.json {
-        print_data(&text)?
+        print_json(&text)?
     } else {
         print(&text)?
     };

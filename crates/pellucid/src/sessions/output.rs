@@ -12,6 +12,8 @@ use pellucid_tools::outputs::Outputs;
 use super::resolve;
 use crate::pack::table::table;
 use crate::print;
+use crate::screen::Side;
+use crate::screen::Writer;
 use crate::start::Failure;
 use crate::style;
 
@@ -33,6 +35,7 @@ pub fn run(home: &Path, session: &str, call: Option<&str>) -> Result<ExitCode, F
         )),
         _ => failed(error),
     })?;
+    let mut out = Writer::new(Side::Out);
     let mut buffer = vec![0; READ_BYTES];
     let mut n_bytes = 0;
     loop {
@@ -41,7 +44,7 @@ pub fn run(home: &Path, session: &str, call: Option<&str>) -> Result<ExitCode, F
             break;
         }
         n_bytes += n_read;
-        print::data(&buffer[..n_read])?;
+        print::bytes_to(&mut out, &buffer[..n_read])?;
     }
     if kept.iter().any(|it| it.call == call && !it.is_whole) {
         style::line(&format!("note: these are the first {n_bytes} bytes; the rest was not kept"));

@@ -18,7 +18,7 @@ use serde_json::json;
 
 use super::failed;
 use super::print;
-use super::print_data;
+use super::print_json;
 use super::resolve;
 use super::time;
 use crate::args::ShowArgs;
@@ -46,7 +46,7 @@ pub fn run(home: &Path, args: &ShowArgs) -> Result<ExitCode, Failure> {
             "cache_breaks": breaks.collect::<Vec<_>>(),
             "cache": cache.collect::<Vec<_>>(),
         });
-        return print_data(&format!("{value}\n"));
+        return print_json(&format!("{value}\n"));
     }
     print(&text(&stored, &requests))
 }

@@ -117,16 +117,61 @@ fn pipes_and_data_get_the_bytes() {
     let script = world.files.path("answer.toml");
     let answer = world.run(&["exec", "--skip-git-repo-check", "--script", script.to_str().unwrap(), "hi"]);
     assert_eq!(answer.out(), format!("Answer {HOSTILE}.\n"));
-    // A terminal that asks for data gets it.
+    let data = world.run(&["prompt", "--format", "body", "hi"]);
+    assert!(data.out().contains('\u{202e}') && data.out().contains('\u{9b}'));
+}
+
+/// JSON on a terminal has the value that a pipe gets, and nothing in it commands or hides.
+#[test]
+fn json_on_a_terminal_is_escaped_and_has_the_same_value() {
+    let world = world();
+    let script = world.files.path("answer.toml");
+    let turn = ["exec", "--json", "--skip-git-repo-check", "--script", script.to_str().unwrap()];
+    let id = "019a0000-0000-7000-8000-000000000001";
+    let seen = check_terminal(&world, &[&turn[..], &["--session-id", id, HOSTILE]].concat());
+    let said = seen
+        .lines()
+        .filter(|line| line.starts_with('{'))
+        .map(|line| serde_json::from_str::<serde_json::Value>(line).unwrap());
+    let said: Vec<_> = said.filter(|line| line["item"]["type"] == "agent_message").collect();
+    assert_eq!(said[0]["item"]["text"], format!("Answer {HOSTILE}."));
+    assert!(seen.contains("\\u009b31mD\\u007f\\u202eE\\u200bF\\u2066G\\udb40\\udc41H\\u00adI\\ufeffJ"), "{seen}");
     for args in [
-        &["prompt", "--format", "body", "hi"][..],
-        &["context", "--json", "-C", HOSTILE_NAME, "hi"],
+        &["prompt", "--format", "body", "--session-id", id, "hi"][..],
+        &["prompt", "--format", "json", "--session-id", id, "hi"],
+        &["context", "--json", "--session-id", id, "hi"],
+        &["sessions", "show", "--json", id],
+        &["sessions", "list", "--json"],
+        &["sessions", "fsck", "--json"],
+        &["replay", "--json", id],
         &["skills", "list", "--json"],
+        &["prompts", "list", "--json"],
+        &["approvals", "explain", "--json", "--", "echo", HOSTILE],
     ] {
-        let piped = world.run(args).stdout;
-        let seen = run_at_terminal(world.command(args), b"").0;
-        let is_same = seen.windows(piped.len().min(200)).any(|part| part == &piped[..piped.len().min(200)]);
-        assert!(is_same, "{args:?}");
-        assert!(String::from_utf8(seen).unwrap().contains('\u{202e}'), "{args:?}");
+        let seen = check_terminal(&world, args);
+        let lines: Vec<&str> = seen.split_inclusive('\n').skip_while(|line| !line.starts_with(['{', '['])).collect();
+        let text = lines.concat();
+        let mut values = serde_json::Deserializer::from_str(&text).into_iter::<serde_json::Value>();
+        let at_terminal = values.next().unwrap_or_else(|| panic!("{args:?}: {seen}")).unwrap();
+        let piped: serde_json::Value = serde_json::from_slice(&world.run(args).stdout).unwrap();
+        assert_eq!(at_terminal, piped, "{args:?}");
     }
+}
+
+#[test]
+fn the_output_of_a_command_does_not_command_a_terminal() {
+    let world = World::new("");
+    let id = "019a0000-0000-7000-8000-000000000001";
+    let call = "[[reply]]\n[[reply.call]]\nname = \"shell_command\"\nid = \"c1\"\nargs = { command = \"yes $(printf '\\\\033[8mB') | head -c 200000\" }\n\n[[reply]]\nsay = \"Done.\"\n";
+    let script = world.files.write("answer.toml", call);
+    let ran = world.run(&["exec", "--script", script.to_str().unwrap(), "--session-id", id, "hi"]);
+    assert_eq!(ran.status, 0, "{}", ran.stderr);
+    assert!(world.run(&["sessions", "output", id, "c1"]).out().contains("\u{1b}[8mB"));
+    check_shows_escape(&world, &["sessions", "output", id, "c1"]);
+}
+
+#[track_caller]
+fn check_shows_escape(world: &World, args: &[&str]) {
+    let seen = check_terminal(world, args);
+    assert!(seen.contains("\\u{1b}[8mB"), "{args:?}: {seen}");
 }

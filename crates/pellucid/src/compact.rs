@@ -29,6 +29,7 @@ use crate::start::Keep;
 use crate::start::Opening;
 use crate::start::Start;
 use crate::style;
+use crate::style::counted;
 use crate::style::thousands;
 
 pub fn run(shared: &Shared, args: &CompactArgs) -> Result<ExitCode, Failure> {
@@ -174,7 +175,7 @@ impl Outcome {
     fn text(&self) -> String {
         let count = |tokens: usize| thousands(i64::try_from(tokens).unwrap_or(i64::MAX));
         let mut text = format!("{} tokens before, {} after\n", count(self.tokens.0), count(self.tokens.1));
-        text += &format!("\nReplaced, of the history now {} items long:\n", self.n_after);
+        text += &format!("\nReplaced, of the history now {} long:\n", counted(self.n_after, "item"));
         for (n, item) in &self.replaced {
             let value = serde_json::to_value(item).unwrap_or_default();
             let tokens = count(tokens_of_bytes(value.to_string().len()));

@@ -33,6 +33,7 @@ use crate::args::ContextArgs;
 use crate::args::ContextForm;
 use crate::args::Shared;
 use crate::print;
+use crate::replay::paid_again;
 use crate::request;
 use crate::request::Coming;
 use crate::request::Refusal;
@@ -293,9 +294,14 @@ fn table(head: &Head, report: &Report, paint: Paint) -> String {
     text
 }
 
+fn counted_tokens(tokens: i64) -> String {
+    let ending = if tokens == 1 { "" } else { "s" };
+    format!("{} token{ending}", thousands(tokens))
+}
+
 /// What requests cost, for people.
 pub fn usage_text(usage: &UsageSplit) -> String {
-    let read = format!("{} tokens read from the cache", thousands(usage.cached_read));
+    let read = format!("{} read from the cache", counted_tokens(usage.cached_read));
     let written = usage.cache_write.map_or_else(String::new, |it| format!(", {} written to it", thousands(it)));
     format!("{read}{written}, {} sent without it, {} answered", thousands(usage.uncached), thousands(usage.output))
 }
@@ -309,10 +315,10 @@ fn continuity_line(continuity: &Continuity) -> String {
         }
         None => format!("extends the request before: all {of} bytes that the model read of it are kept\n"),
         Some(broken) => format!(
-            "differs from the request before, in {} ({}): {kept} of the {of} bytes that the model read of it are kept; about {} tokens are paid for again\n",
+            "differs from the request before, in {} ({}): {kept} of the {of} bytes that the model read of it are kept; {}\n",
             broken.part,
             broken.cause.as_str(),
-            number(broken.tokens_rebilled)
+            paid_again(broken.tokens_rebilled)
         ),
     };
     for change in &continuity.changes {

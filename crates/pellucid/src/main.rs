@@ -55,6 +55,7 @@ mod sessions;
 mod skills;
 mod start;
 mod stdin;
+mod stored;
 mod style;
 mod trust;
 

@@ -22,6 +22,7 @@ use crate::print;
 use crate::screen::Kind;
 use crate::sessions;
 use crate::start::Failure;
+use crate::style::counted;
 
 /// So many damages are shown; JSON has all.
 const N_DAMAGES_MAX: usize = 20;
@@ -31,19 +32,22 @@ const NOT_PROVABLE: u8 = 3;
 
 pub fn run(args: &ReplayArgs) -> Result<ExitCode, Failure> {
     let failed = |error: &dyn std::fmt::Display| Failure::new(format!("{error}"));
-    let path = Path::new(&args.session);
-    let (home, path) = if path.is_file() {
-        let path = path.canonicalize().map_err(|error| failed(&error))?;
-        (
-            home_of(&path).ok_or_else(|| {
+    let (home, path) = match args.session.as_deref() {
+        Some(path) if Path::new(path).is_file() => {
+            let path = Path::new(path).canonicalize().map_err(|error| failed(&error))?;
+            let home = home_of(&path).ok_or_else(|| {
                 failed(&format!("{} lies in no home folder, so there is no record beside it", path.display()))
-            })?,
-            path,
-        )
-    } else {
-        let home = sessions::home()?;
-        let path = sessions::file(&home, &args.session)?;
-        (home, path)
+            })?;
+            (home, path)
+        }
+        session => {
+            let home = sessions::home()?;
+            let path = match session {
+                Some(session) => sessions::file(&home, session)?,
+                None => sessions::last_file(&home)?,
+            };
+            (home, path)
+        }
     };
     let file = read::open_damaged(&path).map_err(|error| failed(&error))?;
     let replay = replay::replay(&home, &file, args.anchor.as_deref()).map_err(|error| failed(&error))?;
@@ -77,8 +81,8 @@ fn table(replay: &Replay) -> String {
         text += &line(n + 1, outcome);
     }
     let (equal, different, unproved) = replay.counts();
-    text +=
-        &format!("{} requests: {equal} equal, {different} different, {unproved} not provable", replay.requests.len());
+    let requests = counted(replay.requests.len(), "request");
+    text += &format!("{requests}: {equal} equal, {different} different, {unproved} not provable");
     match replay.requests.len() - equal - different - unproved {
         0 => text += "\n",
         n => text += &format!(", {n} foreign\n"),
@@ -100,7 +104,8 @@ fn table(replay: &Replay) -> String {
     }
     if !replay.torn.is_empty() {
         let lines: Vec<String> = replay.torn.iter().map(ToString::to_string).collect();
-        text += &format!("torn lines in the record: {}\n", lines.join(", "));
+        let torn = if lines.len() == 1 { "torn line" } else { "torn lines" };
+        text += &format!("{torn} in the record: {}\n", lines.join(", "));
     }
     if let Some(anchor) = &replay.anchor {
         text += &format!("anchor {anchor}\n");
@@ -117,9 +122,9 @@ fn child_line(child: &Child) -> String {
         return format!("{purpose} {session}: not provable, its files are gone or cannot be read\n");
     };
     let (equal, different, unproved) = replay.counts();
-    let n = replay.requests.len();
+    let requests = counted(replay.requests.len(), "request");
     let own =
-        format!("{purpose} {session}: {n} requests: {equal} equal, {different} different, {unproved} not provable\n");
+        format!("{purpose} {session}: {requests}: {equal} equal, {different} different, {unproved} not provable\n");
     own + &replay.children.iter().map(child_line).collect::<String>()
 }
 
@@ -135,10 +140,14 @@ pub fn cache_break_text(broken: &CacheBreak) -> String {
     };
     let is_said = source.is_empty() || source.starts_with("fact ");
     let source = if is_said { String::new() } else { format!(", from {source}") };
-    let tokens = number(*tokens_rebilled);
-    format!(
-        "differs from the request before: {how} {part}{source}{more} ({cause}); about {tokens} tokens are paid for again"
-    )
+    let tokens = paid_again(*tokens_rebilled);
+    format!("differs from the request before: {how} {part}{source}{more} ({cause}); {tokens}")
+}
+
+/// How many tokens a difference costs, for people.
+pub fn paid_again(tokens: usize) -> String {
+    let are = if tokens == 1 { "is" } else { "are" };
+    format!("about {} {are} paid for again", counted(tokens, "token"))
 }
 
 /// What came of the provider's cache, for people.
@@ -152,5 +161,6 @@ fn line(n: usize, outcome: &Outcome) -> String {
     let bytes = bytes.map_or_else(|| "?".to_owned(), |bytes| bytes.to_string());
     let said = verdict;
     let parts = cache_break.as_ref().map_or_else(String::new, |broken| format!("      {}\n", cache_break_text(broken)));
-    format!("{n:>4}  {turn}  {purpose}  {items} items, {bytes} bytes  {said}\n{parts}")
+    let items = if *items == 1 { "1 item".to_owned() } else { format!("{items} items") };
+    format!("{n:>4}  {turn}  {purpose}  {items}, {bytes} bytes  {said}\n{parts}")
 }

@@ -10,6 +10,8 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use pellucid_config::Env;
+use pellucid_store::find;
+use pellucid_store::find::Wanted;
 use pellucid_store::index::Progress;
 use pellucid_store::query::Cursor;
 use pellucid_store::query::Page;
@@ -29,6 +31,7 @@ use crate::print;
 use crate::screen;
 use crate::screen::Side;
 use crate::start::Failure;
+use crate::stored;
 use crate::style;
 
 /// How many characters of a first message a table shows.
@@ -44,19 +47,19 @@ pub fn run(command: SessionsCommand) -> Result<ExitCode, Failure> {
         SessionsCommand::Fsck(args) => fsck::run(&home, &args),
         SessionsCommand::Rename { session, name } => {
             let mut sessions = LocalSessions::new(&home);
-            let id = resolve(&sessions, &session)?;
+            let id = resolve(&home, &session)?;
             let name = sessions.rename(&id, &name).map_err(|error| failed(&error))?;
             print(&format!("{id} is now called {name}\n"))
         }
         SessionsCommand::Archive { session } => {
             let mut sessions = LocalSessions::new(&home);
-            let id = resolve(&sessions, &session)?;
+            let id = resolve(&home, &session)?;
             let to = sessions.archive(&id).map_err(|error| failed(&error))?;
             print(&format!("{id} is put away: {}\n", to.display()))
         }
         SessionsCommand::Unarchive { session } => {
             let mut sessions = LocalSessions::new(&home);
-            let id = resolve(&sessions, &session)?;
+            let id = resolve(&home, &session)?;
             let to = sessions.unarchive(&id).map_err(|error| failed(&error))?;
             print(&format!("{id} is in use again: {}\n", to.display()))
         }
@@ -71,15 +74,21 @@ pub fn home() -> Result<PathBuf, Failure> {
 
 /// The file of the session that a person means, in use or put away.
 pub fn file(home: &Path, session: &str) -> Result<PathBuf, Failure> {
-    let sessions = LocalSessions::new(home);
-    let id = resolve(&sessions, session)?;
-    Ok(sessions.file(&id).map_err(|error| failed(&error))?.0)
+    stored::session(home, session).map(|(_, path)| path).map_err(|error| Failure::new(error.text()))
 }
 
-fn resolve(sessions: &LocalSessions<'_>, session: &str) -> Result<String, Failure> {
-    sessions.resolve(session).ok_or_else(|| {
-        Failure::new(format!("there is no session with the id or name {session} (`pellucid sessions list` shows them)"))
+/// The file of the session that was used last in this folder.
+pub fn last_file(home: &Path) -> Result<PathBuf, Failure> {
+    let cwd = std::env::current_dir().map_err(|error| Failure::new(format!("there is no current folder: {error}")))?;
+    find::newest(home, Wanted { cwd: Some(&cwd), provider: None }).ok_or_else(|| {
+        let list = "(`pellucid sessions list` shows those of other folders)";
+        Failure::new(format!("no session has worked in {} yet {list}", cwd.display()))
     })
+}
+
+/// The id of the session that a person means.
+fn resolve(home: &Path, session: &str) -> Result<String, Failure> {
+    stored::session(home, session).map(|(id, _)| id).map_err(|error| Failure::new(error.text()))
 }
 
 fn failed(error: &StoreError) -> Failure {

@@ -100,24 +100,24 @@ pub enum SessionsCommand {
     Show(ShowArgs),
     /// Give a session a name, to resume it by.
     Rename {
-        /// The session's id or name.
+        /// The session's id, its beginning, or its name.
         session: String,
         /// The new name.
         name: String,
     },
     /// Put a session away: lists and --last pass over it.
     Archive {
-        /// The session's id or name.
+        /// The session's id, its beginning, or its name.
         session: String,
     },
     /// Take a session back into use.
     Unarchive {
-        /// The session's id or name.
+        /// The session's id, its beginning, or its name.
         session: String,
     },
     /// Print the whole output of a call whose text was cut for the model, or list those that are kept.
     Output {
-        /// The session's id or name.
+        /// The session's id, its beginning, or its name.
         session: String,
         /// The call's id. Without one, the outputs are listed.
         call: Option<String>,
@@ -179,7 +179,7 @@ pub enum SessionOrder {
 /// `sessions show`.
 #[derive(Debug, Clone, ClapArgs)]
 pub struct ShowArgs {
-    /// The session's id or name.
+    /// The session's id, its beginning, or its name.
     pub session: String,
 
     /// Print summary and items as JSON.
@@ -193,7 +193,7 @@ pub struct ShowArgs {
 /// this session alone: Codex can resume it there, and `replay` can be run on it.
 #[derive(Debug, Clone, ClapArgs)]
 pub struct ExportArgs {
-    /// The session's id or name.
+    /// The session's id, its beginning, or its name.
     pub session: String,
 
     /// Write the session and the record of what was sent into this folder.
@@ -208,7 +208,7 @@ pub struct ExportArgs {
 /// `sessions fsck`.
 #[derive(Debug, Clone, ClapArgs)]
 pub struct FsckArgs {
-    /// Only this session, by id or name.
+    /// Only this session: its id, its beginning, or its name.
     pub session: Option<String>,
 
     /// Print what was found as JSON.
@@ -226,8 +226,13 @@ pub struct FsckArgs {
     after_help = "Exit status: 0 when every request is equal, 1 when one differs or the record was changed, 3 when some cannot be proved."
 )]
 pub struct ReplayArgs {
-    /// The session's id or name, or the path of its file.
-    pub session: String,
+    /// The session's id, its beginning, its name, or the path of its file.
+    #[arg(required_unless_present = "last", conflicts_with = "last")]
+    pub session: Option<String>,
+
+    /// The session that was used last in this folder.
+    #[arg(long)]
+    pub last: bool,
 
     /// Print every request with its verdict as JSON.
     #[arg(long)]

@@ -10,7 +10,6 @@ use pellucid_agent::fsck;
 use pellucid_store::fsck::Findings;
 use pellucid_store::index;
 use pellucid_store::index::Index;
-use pellucid_store::sessions::LocalSessions;
 
 use super::print;
 use super::print_json;
@@ -30,7 +29,7 @@ pub fn run(home: &Path, args: &FsckArgs) -> Result<ExitCode, Failure> {
             style::line(&format!("warning: {warning}"));
         }
     }
-    let only = args.session.as_deref().map(|session| resolve(&LocalSessions::new(home), session)).transpose()?;
+    let only = args.session.as_deref().map(|session| resolve(home, session)).transpose()?;
     let findings = fsck::check(home, only.as_deref());
     let text = if args.json {
         serde_json::to_string(&findings).map_err(|error| Failure::new(format!("{error}")))? + "\n"

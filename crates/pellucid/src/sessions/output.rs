@@ -5,7 +5,6 @@ use std::io::Read;
 use std::path::Path;
 use std::process::ExitCode;
 
-use pellucid_store::sessions::LocalSessions;
 use pellucid_tools::outputs::Kept;
 use pellucid_tools::outputs::Outputs;
 
@@ -21,7 +20,7 @@ use crate::style;
 const READ_BYTES: usize = 64 << 10;
 
 pub fn run(home: &Path, session: &str, call: Option<&str>) -> Result<ExitCode, Failure> {
-    let id = resolve(&LocalSessions::new(home), session)?;
+    let id = resolve(home, session)?;
     let outputs = Outputs::of(home, &id);
     let failed = |error: io::Error| Failure::new(format!("the outputs of session {id} cannot be read: {error}"));
     let kept = outputs.list().map_err(failed)?;

@@ -30,7 +30,7 @@ use crate::style;
 
 pub fn run(home: &Path, args: &ShowArgs) -> Result<ExitCode, Failure> {
     let sessions = LocalSessions::new(home);
-    let id = resolve(&sessions, &args.session)?;
+    let id = resolve(home, &args.session)?;
     let stored = sessions.read(&id).map_err(|error| failed(&error))?;
     let requests = requests(home, &stored)?;
     if args.json {
@@ -123,7 +123,7 @@ fn text(stored: &Stored, requests: &Chain) -> String {
     row("file", Some(summary.path.clone()));
     row("state", summary.is_archived.then(|| "put away".to_owned()));
     let n_set_aside = loaded.set_aside.len();
-    row("damage", (n_set_aside > 0).then(|| format!("{n_set_aside} lines cannot be read")));
+    row("damage", (n_set_aside > 0).then(|| format!("{} cannot be read", style::counted(n_set_aside, "line"))));
     for record in &loaded.records {
         match record {
             Record::EventMsg(EventMessage::UserMessage { message, .. }) => {
@@ -135,7 +135,14 @@ fn text(stored: &Stored, requests: &Chain) -> String {
             }
             Record::Compacted(_) => text += "\n── summarised ──\n",
             Record::EventMsg(EventMessage::ThreadRolledBack { num_turns }) => {
-                text += &format!("\n── {num_turns} turns taken back ──\n");
+                text += &format!("\n── {} taken back ──\n", style::counted(*num_turns, "turn"));
+            }
+            Record::EventMsg(
+                EventMessage::TaskComplete { turn_id, .. } | EventMessage::TurnAborted { turn_id, .. },
+            ) => {
+                let (of_turn, others) = cut_off.into_iter().partition(|it| it.turn == turn_id.as_str());
+                cut_off = others;
+                text += &cut_off_text(of_turn);
             }
             _ => {}
         }

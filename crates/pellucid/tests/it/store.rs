@@ -359,3 +359,38 @@ fn a_full_disk_ends_neither_the_turn_nor_the_file() {
         }
     }
 }
+
+#[test]
+fn a_session_is_meant_by_the_beginning_of_its_id_and_by_being_the_last() {
+    let world = World::new("//- work/script.toml\n[[reply]]\nsay = \"Done.\"\n");
+    let ids = ["019a0000-0000-7000-8000-000000000001", "019a1111-0000-7000-8000-000000000001"];
+    for id in ids {
+        let ran = world.run(&["exec", "--script", "script.toml", "--session-id", id, "hi"]);
+        assert_eq!(ran.status, 0, "{}", ran.stderr);
+    }
+    let proved = |args: &[&str]| {
+        let ran = world.run(&[&["replay"], args].concat());
+        (ran.status, ran.out().to_owned(), ran.stderr)
+    };
+    let (status, out, _) = proved(&["019a1"]);
+    assert_eq!(status, 0);
+    assert!(out.contains("1 request: 1 equal, 0 different, 0 not provable\n"), "{out}");
+    assert_eq!(proved(&["--last"]), proved(&[ids[1]]));
+    let (status, _, said) = proved(&["019a"]);
+    assert_eq!(status, 1);
+    assert!(said.starts_with("error: several sessions have an id that begins with `019a`: "), "{said}");
+    let (status, _, said) = proved(&[]);
+    assert_eq!(status, 2, "{said}");
+    for args in [&["sessions", "show"][..], &["sessions", "fsck"], &["sessions", "export"], &["sessions", "output"]] {
+        let ran = world.run(&[args, &["019a0000"]].concat());
+        assert_eq!(ran.status, 0, "{args:?}: {}", ran.stderr);
+    }
+    let elsewhere = world.files.folder("elsewhere");
+    let mut command = world.command(&["replay", "--last"]);
+    command.current_dir(elsewhere);
+    let ran = world.finish(command, None);
+    assert_eq!(
+        ran.stderr,
+        "error: no session has worked in ROOT/elsewhere yet (`pellucid sessions list` shows those of other folders)\n"
+    );
+}

@@ -1,0 +1,121 @@
+//! Which stored session a person means: by its id, its name, or the beginning of its id.
+
+use std::path::Path;
+use std::path::PathBuf;
+
+use pellucid_engine::request_name::near;
+use pellucid_store::names;
+use pellucid_store::sessions::LocalSessions;
+use pellucid_store::walk;
+use pellucid_store::walk::Place;
+
+/// The shortest beginning of an id that names a session: shorter texts are words.
+const BEGINNING_CHARS_MIN: usize = 4;
+
+/// How many near names are listed.
+const NEAR_MAX: usize = 5;
+
+/// Which stored session a text means.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Called {
+    /// Exactly this session.
+    One { id: String },
+    /// Several whose ids begin so.
+    Several { ids: Vec<String> },
+    /// No stored session.
+    Nothing,
+}
+
+/// Why a text means no session.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Unclear {
+    /// Several sessions have an id that begins so.
+    Several { text: String, ids: Vec<String> },
+    /// No session is called so.
+    Nothing { text: String },
+}
+
+impl Unclear {
+    /// The same for people, with where to look.
+    pub fn text(&self) -> String {
+        match self {
+            Self::Several { text, ids } => several(text, ids),
+            Self::Nothing { text } => {
+                format!("there is no session with the id or name {text} (`pellucid sessions list` shows them)")
+            }
+        }
+    }
+
+    /// The same for people, with sessions that are called nearly so.
+    pub fn with_near_names(&self, home: &Path) -> String {
+        match self {
+            Self::Several { text, ids } => several(text, ids),
+            Self::Nothing { text } => no_session(home, text),
+        }
+    }
+}
+
+fn several(text: &str, ids: &[String]) -> String {
+    let more = ids.len().saturating_sub(NEAR_MAX);
+    let listed = ids.iter().take(NEAR_MAX).map(String::as_str).collect::<Vec<_>>().join(", ");
+    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+    format!("several sessions have an id that begins with `{text}`: {listed}{more}")
+}
+
+/// The session that a text means: by its id, its name, or the beginning of its id.
+pub fn called(home: &Path, text: &str) -> Called {
+    if let Ok(id) = uuid::Uuid::parse_str(text) {
+        let id = id.to_string();
+        return if path_of(home, &id).is_some() { Called::One { id } } else { Called::Nothing };
+    }
+    if let Some(id) = names::id_of(home, text).filter(|id| path_of(home, id).is_some()) {
+        return Called::One { id };
+    }
+    let is_beginning = text.len() >= BEGINNING_CHARS_MIN && text.bytes().all(|it| it == b'-' || it.is_ascii_hexdigit());
+    if !is_beginning {
+        return Called::Nothing;
+    }
+    let beginning = text.to_ascii_lowercase();
+    let mut ids = ids(home);
+    ids.retain(|id| id.starts_with(&beginning));
+    match ids.len() {
+        0 => Called::Nothing,
+        1 => Called::One { id: ids.remove(0) },
+        _ => Called::Several { ids },
+    }
+}
+
+/// The session that a text means, and its file.
+pub fn session(home: &Path, text: &str) -> Result<(String, PathBuf), Unclear> {
+    let nothing = || Unclear::Nothing { text: text.to_owned() };
+    match called(home, text) {
+        Called::One { id } => path_of(home, &id).map(|path| (id, path)).ok_or_else(nothing),
+        Called::Several { ids } => Err(Unclear::Several { text: text.to_owned(), ids }),
+        Called::Nothing => Err(nothing()),
+    }
+}
+
+fn path_of(home: &Path, id: &str) -> Option<PathBuf> {
+    LocalSessions::new(home).file(id).ok().map(|(path, _)| path)
+}
+
+/// The ids of all stored sessions, the newest first.
+fn ids(home: &Path) -> Vec<String> {
+    let mut found: Vec<_> = [Place::Live, Place::Archived].into_iter().flat_map(|it| walk::walk(home, it)).collect();
+    found.sort_unstable_by(|a, b| b.modified.cmp(&a.modified).then_with(|| a.relative.cmp(&b.relative)));
+    found.iter().map(|file| file.id().to_owned()).collect()
+}
+
+/// Says that no session is called so, and which ones are called nearly so.
+pub fn no_session(home: &Path, text: &str) -> String {
+    let (names, ids) = (names::all(home), ids(home));
+    let is_stored = |id: &str| ids.iter().any(|known| known == id);
+    let called: Vec<&str> = names.iter().filter(|(id, _)| is_stored(id)).map(|(_, name)| name.as_str()).collect();
+    let near = near(text, called.iter().copied().chain(ids.iter().map(String::as_str)), NEAR_MAX);
+    let near = if near.is_empty() { ids.iter().map(String::as_str).take(NEAR_MAX).collect() } else { near };
+    let hint = match near.as_slice() {
+        [] => "there are no stored sessions".to_owned(),
+        near => format!("near ones: {}", near.join(", ")),
+    };
+    format!("no session has the id or name `{text}`; {hint}")
+}

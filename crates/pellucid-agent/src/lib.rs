@@ -16,6 +16,7 @@ mod client_tools;
 pub mod compact;
 pub mod context_events;
 pub mod crew;
+pub mod cut_off;
 mod documents;
 pub mod door;
 mod drive;

@@ -2,23 +2,14 @@
 //!
 //! What does not go out is not written down as sent.
 
-use jiff::Timestamp;
 use pellucid_model::budget::Ticket;
 use pellucid_model::failure::OVERFLOW_ADVICE;
 use pellucid_protocol::reply::ReplyError;
 use pellucid_protocol::reply::ReplyErrorKind;
-use serde_json::json;
 
 use super::*;
-
-/// The name of the list of incomplete texts that is kept beside the session file.
-const CUT_OFF: &str = "cut_off";
-
-/// How many incomplete texts are kept; the oldest are dropped.
-const CUT_OFF_MAX: usize = 20;
-
-/// How many bytes of each are kept, from the beginning.
-const CUT_OFF_BYTES_MAX: usize = 256 << 10;
+use crate::cut_off;
+use crate::cut_off::CUT_OFF;
 
 impl Session {
     /// Lets a request out that asks for an answer.
@@ -85,10 +76,7 @@ impl Session {
 
     /// Keeps the text of an interrupted message beside the session file, whose format has no place for it.
     pub(crate) fn keep_cut_off(&mut self, turn: &TurnId, text: &str) {
-        let kept = &text[..text.floor_char_boundary(CUT_OFF_BYTES_MAX)];
-        let mut texts: Vec<Value> = self.setup.side.get(CUT_OFF).and_then(Value::as_array).cloned().unwrap_or_default();
-        texts.push(json!({ "turn": turn.as_str(), "time": Timestamp::now().to_string(), "text": kept }));
-        let surplus = texts.len().saturating_sub(CUT_OFF_MAX);
-        keep(&mut self.setup.side, CUT_OFF, Value::Array(texts.split_off(surplus)));
+        let texts = cut_off::with(&self.setup.side, turn, text);
+        keep(&mut self.setup.side, CUT_OFF, texts);
     }
 }

@@ -3,6 +3,8 @@
 use std::path::Path;
 use std::process::ExitCode;
 
+use pellucid_agent::cut_off;
+use pellucid_agent::cut_off::CutOff;
 use pellucid_protocol::cache::CacheVerdict;
 use pellucid_protocol::event::CacheBreak;
 use pellucid_protocol::event::EventMessage;
@@ -33,6 +35,7 @@ pub fn run(home: &Path, args: &ShowArgs) -> Result<ExitCode, Failure> {
     let id = resolve(home, &args.session)?;
     let stored = sessions.read(&id).map_err(|error| failed(&error))?;
     let requests = requests(home, &stored)?;
+    let cut_off = cut_off::read(home, &id);
     if args.json {
         let items: Vec<&Item> = items(&stored).collect();
         let breaks = requests.cache_breaks().map(|(request, broken)| CacheBreakJson { turn: &request.turn, broken });
@@ -42,13 +45,14 @@ pub fn run(home: &Path, args: &ShowArgs) -> Result<ExitCode, Failure> {
             "summary": stored.summary,
             "items": items,
             "set_aside": stored.loaded.set_aside,
+            "cut_off": cut_off,
             "usage": requests.usage(),
             "cache_breaks": breaks.collect::<Vec<_>>(),
             "cache": cache.collect::<Vec<_>>(),
         });
         return print_json(&format!("{value}\n"));
     }
-    print(&text(&stored, &requests))
+    print(&text(&stored, &requests, cut_off))
 }
 
 /// A request that parts from the one before, with the turn that sent it.
@@ -96,7 +100,7 @@ fn items(stored: &Stored) -> impl Iterator<Item = &Item> {
     })
 }
 
-fn text(stored: &Stored, requests: &Chain) -> String {
+fn text(stored: &Stored, requests: &Chain, mut cut_off: Vec<CutOff>) -> String {
     let Stored { summary, loaded } = stored;
     let mut text = format!("session   {}\n", summary.id);
     let mut row = |name: &str, value: Option<String>| {
@@ -147,5 +151,10 @@ fn text(stored: &Stored, requests: &Chain) -> String {
             _ => {}
         }
     }
-    text
+    text + &cut_off_text(cut_off)
+}
+
+/// What had arrived of messages that were interrupted.
+fn cut_off_text(texts: Vec<CutOff>) -> String {
+    texts.into_iter().map(|it| format!("\n── agent, interrupted ──\n{}\n", it.text)).collect()
 }

@@ -322,6 +322,12 @@ fn text_that_broke_off_is_shown_and_kept_beside_the_session() {
         assert!(ran.stderr.contains(&format!("(interrupted)\n{text}\n")), "{wire}: {}", ran.stderr);
         let ran = run(&world, &["exec", "resume", &id, "go on"]);
         assert_eq!((ran.status, ran.out()), (0, "the rest\n"), "{}", ran.stderr);
+        let shown = run(&world, &["sessions", "show", &id]);
+        let (before, after) = shown.out().split_once(&format!("\n── agent, interrupted ──\n{text}\n")).unwrap();
+        assert!(before.contains("── user ──\nhi\n") && after.contains("── user ──\ngo on\n"), "{}", shown.out());
+        let shown = run(&world, &["sessions", "show", "--json", &id]);
+        let shown: Value = serde_json::from_slice(&shown.stdout).unwrap();
+        assert_eq!(shown["cut_off"], kept["cut_off"], "{wire}");
         // The model is not shown it, as the Codex CLI does not.
         assert!(!String::from_utf8_lossy(&server.requests()[1].body).contains("half an an"));
     }

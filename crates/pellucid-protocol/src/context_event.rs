@@ -186,3 +186,23 @@ impl ContextEvent {
         })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    const SOURCE: &str = include_str!("context_event.rs");
+    const PAGE: &str = include_str!("../../../docs/exec.md");
+
+    /// Clients learn from the table which events there are, so none is missing and none is made up.
+    #[test]
+    fn every_event_has_a_row_in_the_table_for_clients() {
+        let (types, _) = SOURCE.split_once("#[cfg(test)]").unwrap();
+        let mut names: BTreeSet<&str> =
+            types.split("#[serde(rename = \"").skip(1).filter_map(|rest| rest.split('"').next()).collect();
+        assert!(names.len() > 5 && names.insert("context.schema"), "{names:?}");
+        let row = |line: &'static str| line.strip_prefix("| `")?.split('`').next();
+        let rows: BTreeSet<&str> = PAGE.lines().filter_map(row).filter(|name| name.contains('.')).collect();
+        assert_eq!(rows, names);
+    }
+}

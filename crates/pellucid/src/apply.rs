@@ -39,6 +39,7 @@ use crate::args::TurnArgs;
 use crate::print;
 use crate::sessions;
 use crate::start::Failure;
+use crate::start::NoSession;
 use crate::start::Start;
 
 /// Settings for `git apply` as `name=value`, separated by commas.
@@ -93,9 +94,8 @@ fn session_file(args: &ApplyArgs, cwd: &Path) -> Result<PathBuf, Failure> {
     let home = sessions::home()?;
     match &args.session {
         Some(session) => sessions::file(&home, session),
-        None => find::newest(&home, Wanted { cwd: Some(cwd), provider: None }).ok_or_else(|| {
-            Failure::new("no session has worked in this folder; name one (`pellucid sessions list` shows them)")
-        }),
+        None => find::newest(&home, Wanted { cwd: Some(cwd), provider: None })
+            .ok_or_else(|| NoSession::listing(format!("no session has worked in {} yet", cwd.display())).failure()),
     }
 }
 

@@ -164,26 +164,28 @@ pub enum Command {
     Resume(ResumeCommandArgs),
     /// Copy a session, or the beginning of it, into a new one.
     Fork(ForkArgs),
-    /// Sessions: list, look at, name, put away, export and check them.
+    /// List, show, name, put away, export and check sessions.
     Sessions(SessionsArgs),
-    /// Rebuild every request of a session from its files and compare it with what was sent.
+    /// Rebuild every request of a session and compare it with what was sent.
     Replay(ReplayArgs),
     /// Show the exact request that the next turn would send.
     Prompt(PromptArgs),
-    /// Show what that request is made of: every part with its bytes, tokens and origin.
+    /// Show what a request is made of, with bytes, tokens and origins.
     Context(ContextArgs),
-    /// Summarise the history of a stored session, show what that would do, or take it back.
+    /// Summarise the history of a stored session, or take that back.
     Compact(CompactArgs),
-    /// See it work: a scripted turn in a throw-away folder, then the report of what was sent.
+    /// Run a scripted turn in a throw-away folder and show what was sent.
     Demo(DemoArgs),
     /// Apply what a session's last turn changed, as a diff, with `git apply`.
     #[command(visible_alias = "a")]
     Apply(ApplyArgs),
-    /// Apply a patch in the format of the apply_patch tool, all of it or nothing.
+    /// Apply a patch in the format of the apply_patch tool.
+    ///
+    /// All of it is applied, or nothing.
     ApplyPatch(ApplyPatchArgs),
     /// Run one command under the sandbox, by hand.
     Sandbox(SandboxArgs),
-    /// See whether a turn could run here: configuration, key, sandbox, git, shell.
+    /// Check whether a turn could run here: key, sandbox, git, shell.
     Doctor(DoctorArgs),
     /// Serve sessions to editors and other programs, over JSON-RPC.
     AppServer(AppServerArgs),
@@ -191,23 +193,23 @@ pub enum Command {
     Login(LoginArgs),
     /// Remove the stored login.
     Logout,
-    /// MCP servers, which run tools for the model: list, add and remove them.
+    /// List, add and remove MCP servers, which run tools for the model.
     Mcp(McpArgs),
-    /// What configuration of projects may reach programs, providers and permissions: see it, accept it, take it back.
+    /// See, accept and revoke what a project's configuration may reach.
     Trust(TrustArgs),
     /// List feature switches, and set them.
     Features(FeaturesArgs),
-    /// Packs: the texts and the layout of model input. See, copy, change, check and import them.
+    /// See, copy, change, check and import packs: the texts of model input.
     Pack(PackArgs),
-    /// What a session remembers of what left the window: cards to see, change, pin and forget.
+    /// See, change, pin and forget what a session remembers.
     Memory(MemoryArgs),
-    /// List skills: which the model is told of, which are switched off, and what is wrong with others.
+    /// List skills, with those that are switched off or cannot be used.
     Skills(SkillsArgs),
     /// List custom prompts.
     Prompts(PromptsArgs),
-    /// Approvals: which commands run, which are asked about, and why.
+    /// Explain which commands run, which are asked about, and why.
     Approvals(ApprovalsArgs),
-    /// Rules about commands: check files of them against a command.
+    /// Check files of rules against a command.
     Execpolicy(ExecpolicyArgs),
     /// Print a completion script for a shell.
     Completion {
@@ -219,6 +221,11 @@ pub enum Command {
 
 /// A whole number; what is said of another text is for people.
 fn number(text: &str) -> Result<usize, String> {
+    text.parse().map_err(|_| "a whole number is needed".to_owned())
+}
+
+/// The same for limits, which may be larger.
+fn limit(text: &str) -> Result<u64, String> {
     text.parse().map_err(|_| "a whole number is needed".to_owned())
 }
 
@@ -333,11 +340,11 @@ pub struct ExecOptions {
     pub context_events: bool,
 
     /// Spend at most so many tokens; over it nothing is sent.
-    #[arg(long, value_name = "N", global = true)]
+    #[arg(long, value_name = "N", global = true, value_parser = limit)]
     pub max_tokens: Option<u64>,
 
     /// Send at most so many requests.
-    #[arg(long, value_name = "N", global = true)]
+    #[arg(long, value_name = "N", global = true, value_parser = limit)]
     pub max_requests: Option<u64>,
 
     /// Tell kinds of failure apart by the exit code (see docs/exec.md).
@@ -760,6 +767,21 @@ mod tests {
         for command in commands.get_subcommands() {
             let common: Vec<_> = ids(command).intersection(&before).cloned().collect();
             assert_eq!(common, Vec::<String>::new(), "{}", command.get_name());
+        }
+    }
+
+    fn check_first_lines(command: &clap::Command, path: &str) {
+        let path = format!("{path} {}", command.get_name());
+        let first = command.get_about().unwrap_or_else(|| panic!("{path} has no help")).to_string();
+        assert!(first.chars().count() <= 70, "{path}: {first}");
+        assert!(!first.contains(['.', '\n']) || first.contains(".toml"), "{path}: {first}");
+        command.get_subcommands().for_each(|command| check_first_lines(command, &path));
+    }
+
+    #[test]
+    fn every_command_says_what_it_does_in_one_short_line() {
+        for command in Args::command().get_subcommands() {
+            check_first_lines(command, "pellucid");
         }
     }
 

@@ -23,6 +23,7 @@ use crate::compact::edit::Editor;
 use crate::exec;
 use crate::exec::Show;
 use crate::print;
+use crate::resume;
 use crate::screen::Kind;
 use crate::start::Failure;
 use crate::start::Keep;
@@ -33,9 +34,7 @@ use crate::style::counted;
 use crate::style::thousands;
 
 pub fn run(shared: &Shared, args: &CompactArgs) -> Result<ExitCode, Failure> {
-    let which = args.which().ok_or_else(|| {
-        Failure::new("which session? Give its id, or --last for the one that was used last in this folder")
-    })?;
+    let which = args.which().ok_or_else(resume::which)?;
     let start = Start::new(shared, &args.turn)?;
     let editor = args.edit.then(|| Editor::find(&start.env)).transpose()?;
     let file = start.existing(&which)?;

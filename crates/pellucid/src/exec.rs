@@ -42,6 +42,7 @@ use crate::screen::name;
 use crate::start;
 use crate::start::Failure;
 use crate::start::Keep;
+use crate::start::NoSession;
 use crate::start::Opening;
 use crate::start::Start;
 use crate::start::Which;
@@ -245,7 +246,9 @@ pub fn opening(start: &Start, target: &Target, options: &ExecOptions, absent: Ab
                 Some(file) => Opening::Resumed { file: Box::new(file), keep },
                 None => {
                     check()?;
-                    style::line(&format!("warning: {}; a new session begins", start.no_session(which)));
+                    let NoSession { why, hint } = start.no_session(which);
+                    style::line(&format!("warning: {why}; a new session begins"));
+                    style::line(&format!("hint: {hint}"));
                     new(session_id)
                 }
             })

@@ -216,7 +216,8 @@ fn no_login(start: &Start, name: &str) -> Failure {
 }
 
 fn unknown(name: &str) -> Failure {
-    Failure::new(format!("No MCP server named '{name}' found."))
+    let hint = "`pellucid mcp list` shows those that are configured";
+    Failure::with_hint(&format!("No MCP server named '{name}' found."), hint)
 }
 
 /// How each server that is used knows who asks.

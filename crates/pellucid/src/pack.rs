@@ -77,6 +77,10 @@ fn failure(error: &PackFilesError) -> Failure {
         PackFilesError::Unknown { name, .. } if Path::new(name).is_dir() => {
             text += &format!("\nhint: for the folder {name}, write ./{name}");
         }
+        PackFilesError::Read { path, .. } if !path.exists() => {
+            text +=
+                "\nhint: a pack is a folder with a `pack.toml`; `pellucid pack list` shows the packs that have a name";
+        }
         PackFilesError::Pack(error) => {
             let folder = Path::new(error.file()).parent().filter(|folder| folder.is_absolute());
             if folder.is_some() {

@@ -210,7 +210,10 @@ fn coming(
         Of::New { revision } => {
             if let Some(revision) = revision {
                 let commit = start.look_at(revision);
-                commit.map_err(|error| Refusal::usage(format!("now@{revision}: {error}")))?;
+                commit.map_err(|error| {
+                    let hint = "a revision is what `git rev-parse` takes: a commit, a branch, a tag";
+                    Refusal::usage(format!("now@{revision}: there is no revision `{revision}`: {error}\nhint: {hint}"))
+                })?;
                 revised = Some(revision);
             }
             let session_id = start::given_session_id(turn.session_id.as_deref())?;

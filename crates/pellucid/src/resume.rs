@@ -14,18 +14,21 @@ use crate::exec::Target;
 use crate::exec::Work;
 use crate::print;
 use crate::start::Failure;
+use crate::start::NoSession;
 use crate::start::Start;
 use crate::style;
 
-const WHICH: &str = "say which session: its id, its name, or --last (`pellucid sessions list` shows them)";
+/// That no session is named.
+pub fn which() -> Failure {
+    NoSession::listing("say which session: its id, its name, or --last".to_owned()).failure()
+}
 
 pub fn resume(shared: &Shared, args: &ResumeCommandArgs) -> Result<ExitCode, Failure> {
     let (which, prompt) = args.wish();
-    let which = which.ok_or_else(|| Failure::new(WHICH))?;
+    let which = which.ok_or_else(self::which)?;
     if prompt.is_none() {
-        return Err(Failure::new(
-            "there is no terminal interface yet, so say what to do: `pellucid resume SESSION PROMPT`",
-        ));
+        let hint = "say what to do: `pellucid resume SESSION PROMPT`";
+        return Err(Failure::with_hint("there is no terminal interface yet", hint));
     }
     let images = args.options.turn.image.clone();
     let target = Target::Resumed { which, otherwise: Otherwise::Fail };
@@ -34,7 +37,7 @@ pub fn resume(shared: &Shared, args: &ResumeCommandArgs) -> Result<ExitCode, Fai
 
 pub fn fork(shared: &Shared, args: &ForkArgs) -> Result<ExitCode, Failure> {
     let (which, prompt) = args.wish();
-    let which = which.ok_or_else(|| Failure::new(WHICH))?;
+    let which = which.ok_or_else(self::which)?;
     let target = Target::Forked { which, at: args.at };
     if prompt.is_some() {
         let images = args.options.turn.image.clone();

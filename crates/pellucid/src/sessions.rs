@@ -31,6 +31,7 @@ use crate::print;
 use crate::screen;
 use crate::screen::Side;
 use crate::start::Failure;
+use crate::start::NoSession;
 use crate::stored;
 use crate::style;
 
@@ -74,21 +75,19 @@ pub fn home() -> Result<PathBuf, Failure> {
 
 /// The file of the session that a person means, in use or put away.
 pub fn file(home: &Path, session: &str) -> Result<PathBuf, Failure> {
-    stored::session(home, session).map(|(_, path)| path).map_err(|error| Failure::new(error.text()))
+    stored::session(home, session).map(|(_, path)| path).map_err(|error| error.failure())
 }
 
 /// The file of the session that was used last in this folder.
 pub fn last_file(home: &Path) -> Result<PathBuf, Failure> {
     let cwd = std::env::current_dir().map_err(|error| Failure::new(format!("there is no current folder: {error}")))?;
-    find::newest(home, Wanted { cwd: Some(&cwd), provider: None }).ok_or_else(|| {
-        let list = "(`pellucid sessions list` shows those of other folders)";
-        Failure::new(format!("no session has worked in {} yet {list}", cwd.display()))
-    })
+    find::newest(home, Wanted { cwd: Some(&cwd), provider: None })
+        .ok_or_else(|| NoSession::listing(format!("no session has worked in {} yet", cwd.display())).failure())
 }
 
 /// The id of the session that a person means.
 fn resolve(home: &Path, session: &str) -> Result<String, Failure> {
-    stored::session(home, session).map(|(id, _)| id).map_err(|error| Failure::new(error.text()))
+    stored::session(home, session).map(|(id, _)| id).map_err(|error| error.failure())
 }
 
 fn failed(error: &StoreError) -> Failure {

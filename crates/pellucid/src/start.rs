@@ -28,6 +28,7 @@ use pellucid_config::HarnessOverrides;
 use pellucid_config::LoadOptions;
 use pellucid_config::Override;
 use pellucid_config::home;
+use pellucid_config::overrides::OverrideError;
 use pellucid_config::value::Data;
 use pellucid_exec::policy::Policy;
 use pellucid_model::Script;
@@ -85,6 +86,11 @@ pub struct Failure(String);
 impl Failure {
     pub fn new(text: impl Into<String>) -> Self {
         Self(text.into())
+    }
+
+    /// The same with what a person can do.
+    pub fn with_hint(text: &str, hint: &str) -> Self {
+        Self(format!("{text}\nhint: {hint}"))
     }
 
     /// The lines.
@@ -301,7 +307,7 @@ impl Start {
     }
 
     /// What is said when there is no such session with this provider.
-    pub fn no_session(&self, which: &Which) -> String {
+    pub fn no_session(&self, which: &Which) -> NoSession {
         self.no_session_of(which, Some(self.provider_id()))
     }
 
@@ -317,7 +323,7 @@ impl Start {
 
     fn existing_of(&self, which: &Which, provider: Option<&str>) -> Result<SessionFile, Failure> {
         let path = self.path_of(which, provider);
-        let path = path.ok_or_else(|| Failure::new(self.no_session_of(which, provider)))?;
+        let path = path.ok_or_else(|| self.no_session_of(which, provider).failure())?;
         read::open(&path).map_err(|error| Failure::new(format!("{error}")))
     }
 
@@ -349,17 +355,17 @@ impl Start {
     }
 
     /// What is said when there is none, and which one may be meant.
-    fn no_session_of(&self, which: &Which, provider: Option<&str>) -> String {
-        let list = "(`pellucid sessions list` shows them)";
+    fn no_session_of(&self, which: &Which, provider: Option<&str>) -> NoSession {
         let everywhere = match which {
             Which::Id(id) => {
                 let sessions = LocalSessions::new(&self.config.folders.home);
                 // One that is stored and was not found is put away.
                 let is_stored = sessions.resolve(id).is_some_and(|id| sessions.file(&id).is_ok());
                 return if is_stored {
-                    format!("the session {id} is put away; `pellucid sessions unarchive {id}` takes it back")
+                    let hint = format!("`pellucid sessions unarchive {id}` takes it back");
+                    NoSession { why: format!("the session {id} is put away"), hint }
                 } else {
-                    format!("there is no session with the id or name {id} {list}")
+                    NoSession::listing(format!("there is no session with the id or name {id}"))
                 };
             }
             Which::Newest { everywhere } => *everywhere,
@@ -369,17 +375,38 @@ impl Start {
         match (other, provider) {
             (Some(SessionFile { meta, .. }), Some(provider)) => {
                 let (id, its) = (meta.id, meta.model_provider.unwrap_or_default());
-                format!(
-                    "no session{place} has used the provider `{provider}`; the last one there is {id}, with \
-                     `{its}`: name it in place of --last"
-                )
+                let why = format!(
+                    "no session{place} has used the provider `{provider}`; the last one there is {id}, with `{its}`"
+                );
+                NoSession { why, hint: format!("name {id} in place of --last") }
             }
-            _ => format!("no session has worked{place} yet {list}"),
+            _ => NoSession::listing(format!("no session has worked{place} yet")),
         }
     }
 
     fn provider_id(&self) -> &str {
         if self.script.is_some() { SCRIPTED } else { &self.config.model.provider_id }
+    }
+}
+
+/// That a session is not there, and what a person can do.
+#[derive(Debug)]
+pub struct NoSession {
+    /// What is missing.
+    pub why: String,
+    /// What to do.
+    pub hint: String,
+}
+
+impl NoSession {
+    /// With a hint to the list of those that are there.
+    pub fn listing(why: String) -> Self {
+        Self { why, hint: "`pellucid sessions list` shows those that are stored".to_owned() }
+    }
+
+    /// The same as a failure.
+    pub fn failure(&self) -> Failure {
+        Failure::with_hint(&self.why, &self.hint)
     }
 }
 
@@ -456,7 +483,13 @@ pub fn output_schema(file: Option<&Path>) -> Result<Option<Value>, Failure> {
 
 /// Values of the command line, in the order in which they apply.
 pub fn overrides(shared: &Shared) -> Result<Vec<Override>, Failure> {
-    let failed = |error: pellucid_config::overrides::OverrideError| Failure::new(error.report());
+    let failed = |error: OverrideError| {
+        let hint = match error {
+            OverrideError::UnknownFeature(_) => "`pellucid features list` shows those that exist",
+            _ => "write it as `-c KEY=VALUE`",
+        };
+        Failure::with_hint(&error.report(), hint)
+    };
     let mut overrides = Vec::new();
     for argument in &shared.config {
         overrides.push(Override::parse(argument).map_err(failed)?);

@@ -9,6 +9,9 @@ use pellucid_store::sessions::LocalSessions;
 use pellucid_store::walk;
 use pellucid_store::walk::Place;
 
+use crate::start::Failure;
+use crate::start::NoSession;
+
 /// The shortest beginning of an id that names a session: shorter texts are words.
 const BEGINNING_CHARS_MIN: usize = 4;
 
@@ -36,12 +39,12 @@ pub enum Unclear {
 }
 
 impl Unclear {
-    /// The same for people, with where to look.
-    pub fn text(&self) -> String {
+    /// The same for people, with what to do.
+    pub fn failure(&self) -> Failure {
         match self {
-            Self::Several { text, ids } => several(text, ids),
+            Self::Several { text, ids } => Failure::with_hint(&several(text, ids), "give more of the id"),
             Self::Nothing { text } => {
-                format!("there is no session with the id or name {text} (`pellucid sessions list` shows them)")
+                NoSession::listing(format!("there is no session with the id or name {text}")).failure()
             }
         }
     }

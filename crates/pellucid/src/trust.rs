@@ -99,8 +99,8 @@ fn nothing_to_accept(root: &Path, n_accepted: usize, n_unused: usize) -> Result<
 /// The folder whose project is meant.
 fn project_folder(path: &Path) -> Result<PathBuf, Failure> {
     let absolute = absolute(path)?;
-    let metadata =
-        std::fs::metadata(&absolute).map_err(|error| Failure::new(format!("{}: {error}", path.display())))?;
+    let metadata = std::fs::metadata(&absolute)
+        .map_err(|error| Failure::new(format!("the project {} cannot be read: {error}", path.display())))?;
     if metadata.is_dir() && absolute.file_name().is_none_or(|name| name != ".codex") {
         return Ok(absolute);
     }
@@ -227,7 +227,8 @@ fn revoke(home: &Path, path: &Path) -> Result<ExitCode, Failure> {
     let revoked = accepted::revoke(home, &real).map_err(|error| Failure::new(format!("{error}")))?;
     if revoked.is_empty() {
         let real = real.display();
-        return Err(Failure::new(format!("nothing was accepted of {real} (`pellucid trust list` shows what was)")));
+        let hint = "`pellucid trust list` shows what was accepted";
+        return Err(Failure::with_hint(&format!("nothing was accepted of {real}"), hint));
     }
     let lines: String = revoked.iter().map(|file| format!("{} does not count any more\n", file.display())).collect();
     print::out(&lines)?;

@@ -18,7 +18,7 @@ pub struct ApprovalsArgs {
 /// Commands of `approvals`.
 #[derive(Debug, Subcommand)]
 pub enum ApprovalsCommand {
-    /// What would happen to a command, by which rule or heuristic, and what would change it.
+    /// Say what would happen to a command, by which rule, and why.
     ///
     /// Nothing is run. Several words are a command without a shell. A single word is a script, as the model
     /// writes it: approvals explain 'ls && rm -rf x'
@@ -67,7 +67,9 @@ pub struct ExecpolicyArgs {
 /// Commands of `execpolicy`.
 #[derive(Debug, Subcommand)]
 pub enum ExecpolicyCommand {
-    /// Which rules of these files a command matches, as JSON. Scripts are not taken apart here.
+    /// Print the rules of these files that a command matches, as JSON.
+    ///
+    /// Scripts are not taken apart here.
     Check(ExecpolicyCheckArgs),
 }
 

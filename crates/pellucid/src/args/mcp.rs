@@ -18,7 +18,7 @@ pub enum McpCommand {
     List(McpListArgs),
     /// Show how one server is configured.
     Get(McpGetArgs),
-    /// Write a server into the user's config.toml; one of the same name is replaced.
+    /// Write a server into the user's config.toml, or replace it.
     Add(McpAddArgs),
     /// Take a server out of the user's config.toml.
     Remove(McpNameArgs),

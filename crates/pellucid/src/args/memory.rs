@@ -17,9 +17,9 @@ pub struct MemoryArgs {
 /// Commands of `memory`.
 #[derive(Debug, Subcommand)]
 pub enum MemoryCommand {
-    /// Every card with what it costs, what it stands for and why it was used last.
+    /// List every card with what it costs and why it was used last.
     List(OfSession),
-    /// One card with its whole text and the messages it was made from.
+    /// Show one card with its text and the messages it was made from.
     Show(CardArgs),
     /// Put another text in place of a card's.
     Edit(EditArgs),

@@ -22,7 +22,7 @@ pub enum PackCommand {
         #[arg(long)]
         json: bool,
     },
-    /// The slots of the pack in use, or the text of one of them.
+    /// Show the slots of the pack in use, or the text of one of them.
     ///
     /// Without a slot: every slot with the file its text comes from. With one: its text on standard
     /// output, byte for byte, and what is known of it on standard error.
@@ -33,7 +33,9 @@ pub enum PackCommand {
         #[arg(long)]
         json: bool,
     },
-    /// Make a pack of your own: a copy of a built-in one in the folder `packs` of your home folder.
+    /// Make a pack of your own, as a copy of a built-in one.
+    ///
+    /// It is put into the folder `packs` of your home folder.
     New {
         /// Its name: letters, digits, `-` and `_`.
         name: String,
@@ -50,7 +52,9 @@ pub enum PackCommand {
         #[arg(long)]
         json: bool,
     },
-    /// Make a pack with another agent's texts, from your own checkout of its sources.
+    /// Make a pack with another agent's texts.
+    ///
+    /// They are read from your own checkout of its sources.
     Import(PackImportArgs),
 }
 

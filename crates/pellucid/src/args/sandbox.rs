@@ -17,10 +17,10 @@ pub struct SandboxArgs {
 /// Commands of `sandbox`.
 #[derive(Debug, Subcommand)]
 pub enum SandboxCommand {
-    /// By namespaces, bubblewrap or Landlock, whichever is the strongest that works.
+    /// Use namespaces, bubblewrap or Landlock, the strongest that works.
     #[command(visible_alias = "landlock")]
     Linux(SandboxedArgs),
-    /// By Seatbelt.
+    /// Use Seatbelt.
     #[command(visible_alias = "seatbelt")]
     Macos(SandboxedArgs),
     /// There is none yet.

@@ -115,7 +115,9 @@ pub enum SessionsCommand {
         /// The session's id, its beginning, or its name.
         session: String,
     },
-    /// Print the whole output of a call whose text was cut for the model, or list those that are kept.
+    /// Print the whole output of a call, or list those that are kept.
+    ///
+    /// Outputs are kept whose text was cut for the model.
     Output {
         /// The session's id, its beginning, or its name.
         session: String,
@@ -124,8 +126,9 @@ pub enum SessionsCommand {
     },
     /// Write a session out, with secrets blanked.
     Export(ExportArgs),
-    /// Check that session files, records of what was sent, names and index are whole. Says of a session what `replay`
-    /// says, with the same status.
+    /// Check that session files, records, names and index are whole.
+    ///
+    /// It says of a session what `replay` says, with the same status.
     Fsck(FsckArgs),
 }
 

@@ -15,11 +15,12 @@ pub struct TrustArgs {
 /// Commands of `trust`.
 #[derive(Debug, Subcommand)]
 pub enum TrustCommand {
-    /// Show what a trusted project's config.toml says of programs, providers, addresses and permissions, and accept it.
+    /// Show what a trusted project's config.toml may reach, and accept it.
     ///
-    /// Such values count once you have accepted them, for as long as they stay as they are. See docs/trust.md.
+    /// Values about programs, providers, addresses and permissions count once you have accepted them, for as long as
+    /// they stay as they are. See docs/trust.md.
     Accept(TrustAcceptArgs),
-    /// List the files that were accepted, and whether they still are as they were.
+    /// List accepted files, and whether they are still as they were.
     List,
     /// Take back what was accepted of a file, or of all files in a folder.
     Revoke(TrustRevokeArgs),

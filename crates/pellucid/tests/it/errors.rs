@@ -74,6 +74,7 @@ fn names_that_do_not_exist_are_named() {
         &["exec", "--enable", "warp", "hi"],
         &expect![[r#"
             1 error: Unknown feature flag: warp
+            hint: `pellucid features list` shows those that exist
         "#]],
     );
     check_error(
@@ -316,5 +317,83 @@ fn a_call_that_is_refused_is_told() {
         "error: a call of `sing` failed; there is no",
     ] {
         assert!(ran.stderr.contains(line), "{}", ran.stderr);
+    }
+}
+
+/// What a person may get wrong at first: each is answered by one error that names it, and by what to do where there is
+/// something.
+#[test]
+fn every_wrong_word_is_named_with_what_to_do() {
+    let world = World::new("//- work/s.toml\n[[reply]]\nsay = \"Done.\"\n//- home/sessions/x\n");
+    let (named, hinted) = ("named", "hinted");
+    for (args, name, how) in [
+        (&["sessions", "show", "nosuch"][..], "nosuch", hinted),
+        (&["sessions", "export", "nosuch"], "nosuch", hinted),
+        (&["sessions", "fsck", "nosuch"], "nosuch", hinted),
+        (&["sessions", "output", "nosuch"], "nosuch", hinted),
+        (&["sessions", "rename", "nosuch", "x"], "nosuch", hinted),
+        (&["sessions", "archive", "nosuch"], "nosuch", hinted),
+        (&["sessions", "list", "--cursor", "nosuch"], "nosuch", named),
+        (&["sessions", "list", "--limit", "nosuch"], "nosuch", named),
+        (&["replay", "nosuch"], "nosuch", hinted),
+        (&["replay", "--last"], "ROOT/work", hinted),
+        (&["replay"], "SESSION", named),
+        (&["resume"], "--last", hinted),
+        (&["resume", "nosuch", "hi"], "nosuch", hinted),
+        (&["fork", "nosuch"], "nosuch", hinted),
+        (&["compact"], "--last", hinted),
+        (&["compact", "nosuch"], "nosuch", hinted),
+        (&["apply", "nosuch"], "nosuch", hinted),
+        (&["prompt", "nosuch#2"], "nosuch", named),
+        (&["prompt", "--session", "nosuch"], "nosuch", hinted),
+        (&["prompt", "now@nosuch"], "nosuch", hinted),
+        (&["context", "file:nosuch"], "nosuch", named),
+        (&["context", "--form", "nosuch"], "nosuch", named),
+        (&["prompt", "--format", "nosuch"], "nosuch", named),
+        (&["prompt", "--pack", "nosuch", "hi"], "nosuch", named),
+        (&["prompt", "--pack", "./nosuch", "hi"], "work/nosuch", hinted),
+        (&["pack", "check", "nosuch"], "nosuch", named),
+        (&["prompt", "-c", "nosuch", "hi"], "nosuch", hinted),
+        (&["prompt", "-c", "sandbox_mode=\"nosuch\"", "hi"], "nosuch", named),
+        (&["prompt", "-c", "model_provider=\"nosuch\"", "hi"], "nosuch", named),
+        (&["exec", "-p", "nosuch", "hi"], "nosuch", named),
+        (&["exec", "-C", "nosuch", "hi"], "nosuch", named),
+        (&["exec", "-s", "nosuch", "hi"], "nosuch", named),
+        (&["exec", "--enable", "nosuch", "hi"], "nosuch", hinted),
+        (&["exec", "--max-tokens", "nosuch", "hi"], "a whole number is needed", named),
+        (&["exec", "--script", "nosuch.toml", "hi"], "nosuch.toml", named),
+        (&["exec", "-o", "nosuch/x", "--script", "s.toml", "hi"], "nosuch/x", named),
+        (&["exec", "--output-schema", "nosuch.json", "--script", "s.toml", "hi"], "nosuch.json", named),
+        (&["exec", "--session-id", "nosuch", "--script", "s.toml", "hi"], "nosuch", named),
+        (&["review", "--commit", "nosuch", "--script", "s.toml"], "nosuch", named),
+        (&["features", "enable", "nosuch"], "nosuch", hinted),
+        (&["mcp", "get", "nosuch"], "nosuch", hinted),
+        (&["trust", "accept", "nosuch"], "nosuch", named),
+        (&["trust", "revoke", "nosuch"], "nosuch", hinted),
+        (&["nosuch"], "nosuch", hinted),
+        (&["exec", "--nosuch"], "nosuch", named),
+        (&["completion", "nosuch"], "nosuch", named),
+    ] {
+        let ran = world.run(args);
+        assert!(matches!(ran.status, 1 | 2), "{args:?} ended with {}: {}", ran.status, ran.stderr);
+        assert_eq!(ran.out(), "", "{args:?}");
+        let first = ran.stderr.split("\nhint: ").next().unwrap();
+        assert!(first.starts_with("error: ") && first.contains(name), "{args:?}: {}", ran.stderr);
+        assert_eq!(ran.stderr.matches("error: ").count(), 1, "{args:?}: {}", ran.stderr);
+        assert_eq!(ran.stderr.contains("\nhint: "), how == hinted, "{args:?}: {}", ran.stderr);
+    }
+}
+
+#[test]
+fn a_home_that_cannot_be_used_is_named() {
+    let world = World::new("//- work/x\n//- file\nx\n");
+    for (home, why) in [("file", "is not a directory"), ("nosuch", "does not exist")] {
+        let path = world.files.path(home);
+        for args in [&["prompt", "hi"][..], &["exec", "hi"], &["sessions", "list"], &["context", "hi"]] {
+            let ran = world.run_in(args, &[("PELLUCID_HOME", path.to_str().unwrap())]);
+            assert_eq!((ran.status, ran.out()), (1, ""), "{args:?}: {}", ran.stderr);
+            let said = format!("error: the home folder cannot be found: PELLUCID_HOME points to \"ROOT/{home}\", ");
+            assert!(ran.stderr.starts_with(&said) && ran.stderr.contains(why), "{args:?}: {}", ran.stderr);
+        }
     }
 }

@@ -134,6 +134,7 @@ fn what_cannot_be_done_says_why() {
         &["mcp", "get", "nope"],
         &expect![[r#"
             1 error: No MCP server named 'nope' found.
+            hint: `pellucid mcp list` shows those that are configured
         "#]],
     );
     check_ran(

@@ -96,19 +96,21 @@ fn resume_says_what_is_missing() {
         assert_eq!((ran.status, ran.out()), (1, ""));
         ran.stderr
     };
-    expect!["error: say which session: its id, its name, or --last (`pellucid sessions list` shows them)\n"]
+    expect!["error: say which session: its id, its name, or --last\nhint: `pellucid sessions list` shows those that are stored\n"]
         .assert_eq(&said(&["resume"]));
-    expect!["error: there is no session with the id or name nobody (`pellucid sessions list` shows them)\n"]
+    expect!["error: there is no session with the id or name nobody\nhint: `pellucid sessions list` shows those that are stored\n"]
         .assert_eq(&said(&["resume", "nobody", "go"]));
-    expect!["error: no session has worked in ROOT/work yet (`pellucid sessions list` shows them)\n"]
-        .assert_eq(&said(&["resume", "--script", "script.toml", "--last", "go"]));
-    expect!["error: no session has worked yet (`pellucid sessions list` shows them)\n"]
+    expect![
+        "error: no session has worked in ROOT/work yet\nhint: `pellucid sessions list` shows those that are stored\n"
+    ]
+    .assert_eq(&said(&["resume", "--script", "script.toml", "--last", "go"]));
+    expect!["error: no session has worked yet\nhint: `pellucid sessions list` shows those that are stored\n"]
         .assert_eq(&said(&["fork", "--last"]));
     let id = exec(&world, "hi");
-    expect!["error: there is no terminal interface yet, so say what to do: `pellucid resume SESSION PROMPT`\n"]
+    expect!["error: there is no terminal interface yet\nhint: say what to do: `pellucid resume SESSION PROMPT`\n"]
         .assert_eq(&said(&["resume", &id]));
     let other = "error: no session in ROOT/work has used the provider `openai`; the last one there is ID, with \
-                 `scripted`: name it in place of --last\n";
+                 `scripted`\nhint: name ID in place of --last\n";
     for command in ["context", "prompt", "compact"] {
         assert_eq!(said(&[command, "--last"]).replace(&id, "ID"), other);
     }
@@ -120,7 +122,7 @@ fn resume_says_what_is_missing() {
         "--at",
         "2",
     ]));
-    expect!["error: there is no session with the id or name nobody (`pellucid sessions list` shows them)\n"]
+    expect!["error: there is no session with the id or name nobody\nhint: `pellucid sessions list` shows those that are stored\n"]
         .assert_eq(&said(&["sessions", "archive", "nobody"]));
 }
 
@@ -225,7 +227,7 @@ fn an_export_has_no_secrets_and_says_so() {
     let replay = world.run_in(&["replay", &id], &home);
     assert_eq!(replay.status, 3, "{}", replay.out());
     assert!(replay.out().contains("not provable: secrets were blanked when the session was exported"));
-    assert!(replay.out().contains("\n1 requests: 0 equal, 0 different, 1 not provable\n"), "{}", replay.out());
+    assert!(replay.out().contains("\n1 request: 0 equal, 0 different, 1 not provable\n"), "{}", replay.out());
     let shown = world.run_in(&["prompt", &format!("{id}#1")], &home);
     assert_eq!(shown.status, 3);
     assert!(shown.stderr.contains("secrets were blanked"), "{}", shown.stderr);
@@ -391,6 +393,6 @@ fn a_session_is_meant_by_the_beginning_of_its_id_and_by_being_the_last() {
     let ran = world.finish(command, None);
     assert_eq!(
         ran.stderr,
-        "error: no session has worked in ROOT/elsewhere yet (`pellucid sessions list` shows those of other folders)\n"
+        "error: no session has worked in ROOT/elsewhere yet\nhint: `pellucid sessions list` shows those that are stored\n"
     );
 }

@@ -80,19 +80,20 @@ pub fn same(sender: &[Value], later: &[Value]) -> Result<(), String> {
     Err(format!("the sender had {} rows, later there are {}", sender.len(), later.len()))
 }
 
-/// Whether everything that a session sent was sent by processes whose events are kept. What agents and reviewers send
-/// is reported by no event.
+/// Whether everything that a session sent was sent by processes whose events are kept. An agent may end after its session,
+/// whose process then reports no more, so agents and reviewers are not asked for here.
 pub fn is_told_of(stage: &Stage, session: &str) -> bool {
     stage.told.iter().any(|told| told.session == session) && stage.child.as_deref() != Some(session)
 }
 
 /// What the processes of a session reported of its requests, in order. Each reports only the rows that the request before
-/// did not have.
+/// did not have. Reports of agents and reviewers name another session.
 pub fn told(stage: &Stage, session: &str) -> Vec<Told> {
     let mut all = Vec::new();
     for process in stage.told.iter().filter(|told| told.session == session) {
         let mut rows: Vec<Value> = Vec::new();
-        for event in process.events.iter().filter(|event| event["type"] == "context.report") {
+        let is_own = |event: &&Value| event["type"] == "context.report" && event["thread_id"].is_null();
+        for event in process.events.iter().filter(is_own) {
             let n_kept = event["rows_kept"].as_u64().and_then(|n| usize::try_from(n).ok()).unwrap_or_default();
             rows.truncate(n_kept);
             rows.extend(list(event));

@@ -6,6 +6,7 @@
 //! - [`assemble`]: the first context
 //! - [`update`], [`compaction`]: what is told of changes, and how a long history is summarised
 //! - [`reinject`], [`memory`]: texts that are said again, and what is remembered of a long conversation
+//! - [`memories`]: what is kept of past sessions for sessions to come
 //! - [`skills`]: instructions on disk that are used on demand
 //! - [`custom_prompt`]: texts of the user's own with places to fill
 //! - [`transcript`], [`chunks`], [`user_message`]: the conversation, encoded once
@@ -63,6 +64,7 @@ pub mod js_number;
 pub mod least;
 pub mod loss;
 pub mod mcp;
+pub mod memories;
 pub mod memory;
 pub mod meter;
 pub mod not_utf8;

@@ -52,6 +52,7 @@ use self::shelf::Shelf;
 use self::tool_files::ToolFiles;
 use crate::compaction;
 use crate::documents;
+use crate::memories;
 use crate::memory::layout::MemoryLayout;
 use crate::notice;
 use crate::presets;
@@ -292,7 +293,8 @@ fn wanted_elsewhere(layout: &Layout) -> Vec<(&str, Shape, &'static str)> {
     let reinject = layout.reinject.iter().flat_map(ReinjectLayout::templates);
     let memory = layout.memory.iter().flat_map(MemoryLayout::templates);
     let reinject = reinject.map(|(file, shape)| (file, shape, "ads"));
-    let documents = documents::TEMPLATES.iter().map(|(file, shape)| (*file, *shape, DEFAULT_BASE));
+    let documents = documents::TEMPLATES.iter().chain(memories::TEMPLATES);
+    let documents = documents.map(|(file, shape)| (*file, *shape, DEFAULT_BASE));
     reinject.chain(memory.map(|(file, shape)| (file, shape, "risuai"))).chain(documents).collect()
 }
 

@@ -156,6 +156,19 @@ impl Frame {
         Self::with(view, head, tail, omissions)
     }
 
+    /// The same for a question without a history: nothing to call, and an answer in the form of the schema.
+    pub fn for_question(pack: &Pack, facts: &Facts, instructions: &[Fragment], wire: &WireSettings) -> Self {
+        let mut facts = wire::facts_on(wire.wire, facts).into_owned();
+        facts.model.supports_parallel_tool_calls = false;
+        let none = ToolList { tools: &[], given: &[], pack, facts: &facts };
+        let (head, tail) = match wire.wire {
+            WireApi::Responses => (responses::head(&facts, instructions), responses::tail(None, &facts, wire)),
+            WireApi::Chat => (chat::head(&facts, instructions), chat::tail(none, &facts, wire)),
+            WireApi::Messages => (messages::head(&facts, instructions, none, Calls::Forbidden, wire), messages::tail()),
+        };
+        Self::with(view(&facts, wire, ExecOutputs::AsRecorded), head, tail, Vec::new())
+    }
+
     fn with(view: View, head: Encoded, tail: Encoded, omissions: Vec<Omission>) -> Self {
         Self { view, head: head.into(), tail: tail.into(), omissions, reading: Arc::default() }
     }

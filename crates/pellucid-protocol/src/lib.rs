@@ -23,6 +23,7 @@ pub mod id;
 pub mod input;
 pub mod item;
 pub mod mcp;
+pub mod memories;
 pub mod model;
 pub mod number;
 pub mod operation;

@@ -351,12 +351,31 @@ pub static SLOTS: &[KnownSlot] = &[
     KnownSlot::new("memory/card", "how a card of a session's memory is asked for", Upstream::Nowhere)
         .trimmed(Trim::Newline),
     KnownSlot::file_slot(
+        "memory/consolidation",
+        "how an agent is asked to merge what was extracted from past sessions",
+        "codex-rs/core/templates/memories/consolidation.md",
+    )
+    .with(&["{{ memory_root }}"])
+    .trimmed(Trim::Newline),
+    KnownSlot::file_slot(
         "memory/read_path",
         "what earlier sessions left to remember",
         "codex-rs/core/templates/memories/read_path.md",
     )
     .with(&["{{ base_path }}", "{{ memory_summary }}"])
     .trimmed(Trim::Newline),
+    KnownSlot::file_slot(
+        "memory/stage_one_input",
+        "how a model is asked to extract from a past session",
+        "codex-rs/core/templates/memories/stage_one_input.md",
+    )
+    .with(&["{{ rollout_path }}", "{{ rollout_cwd }}", "{{ rollout_contents }}"])
+    .trimmed(Trim::Newline),
+    KnownSlot::file_slot(
+        "memory/stage_one_system",
+        "base instructions of that model",
+        "codex-rs/core/templates/memories/stage_one_system.md",
+    ),
     KnownSlot::new("memory/summary", "how other summaries of a session's memory are asked for", Upstream::Nowhere)
         .trimmed(Trim::Newline),
     KnownSlot::new("model_switch", "the tags around the instructions of a new model", Upstream::Nowhere)

@@ -14,6 +14,7 @@ mod memories;
 mod one_change;
 mod other_systems;
 mod packs;
+mod past_sessions;
 mod plans;
 mod reinjection;
 mod requests;

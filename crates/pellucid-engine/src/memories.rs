@@ -1,0 +1,50 @@
+//! What is kept of past sessions for sessions to come.
+//!
+//! In the first phase a model reads old sessions, one request each, and extracts what may help again. In the second
+//! phase an agent merges all extracts into the files of a folder, whose summary new sessions begin with.
+//!
+//! - [`choice`]: which sessions are read
+//! - [`job`]: who may work on what, and when again after a failure
+//! - [`extraction`]: what the model is asked in the first phase, and what its answer says
+//! - [`files`]: the files that the second phase begins with, and what its agent is asked
+//!
+//! Not here: what a session remembers of itself (`memory`), the summary in a new session's context
+//! (`source::memory_summary`), and all reading and writing (`pellucid-agent`, `pellucid-store`).
+
+pub mod choice;
+pub mod extraction;
+pub mod files;
+pub mod job;
+
+use crate::template::Place;
+use crate::template::Shape;
+use crate::template::Trim;
+
+/// The model that reads sessions, unless a person chooses another.
+pub const READING_MODEL: &str = "gpt-5.3-codex-spark";
+
+/// The model that merges extracts, unless a person chooses another.
+pub const MERGING_MODEL: &str = "gpt-5.3-codex";
+
+/// How many sessions are read at the same time.
+pub const AT_ONCE_MAX: usize = 8;
+
+/// The folder of memories in the home folder.
+pub const FOLDER: &str = "memories";
+
+/// The templates used here. A pack that lacks one has that of the pack `codex`.
+pub(crate) const TEMPLATES: &[(&str, Shape)] = &[
+    (extraction::INSTRUCTIONS, Shape::VERBATIM),
+    (
+        extraction::INPUT,
+        Shape {
+            trim: Trim::Newline,
+            places: &[
+                Place::may("{{ rollout_path }}"),
+                Place::may("{{ rollout_cwd }}"),
+                Place::must("{{ rollout_contents }}"),
+            ],
+        },
+    ),
+    (files::PROMPT, Shape { trim: Trim::Newline, places: &[Place::must("{{ memory_root }}")] }),
+];

@@ -34,7 +34,7 @@ const PREFIXES: [(&str, usize, &str); 17] = [
 ];
 
 /// Names whose values are secret, as they end.
-const NAMES: [&str; 8] = ["api_key", "apikey", "api-key", "secret", "password", "passwd", "access_token", "auth_token"];
+const NAMES: [&str; 7] = ["api_key", "apikey", "api-key", "secret", "password", "passwd", "token"];
 
 /// The least length of a value behind such a name.
 const VALUE_CHARS_MIN: usize = 8;
@@ -244,8 +244,10 @@ mod tests {
             &expect!["Authorization: Bearer [redacted:value] and https://ada:[redacted:password]@example.com/x"],
         );
         check_redaction(
-            "OPENAI_API_KEY=abcdef1234 password: \"correct1horse\" {\"secret\":\"a1b2c3d4e5\"}",
-            &expect![[r#"OPENAI_API_KEY=[redacted:value] password: "[redacted:value]" {"secret":"[redacted:value]"}"#]],
+            "OPENAI_API_KEY=abcdef1234 password: \"correct1horse\" {\"secret\":\"a1b2c3d4e5\"} token = a1b2c3d4e5",
+            &expect![[
+                r#"OPENAI_API_KEY=[redacted:value] password: "[redacted:value]" {"secret":"[redacted:value]"} token = [redacted:value]"#
+            ]],
         );
         check_redaction(
             "a\n-----BEGIN RSA PRIVATE KEY-----\nMII\n-----END RSA PRIVATE KEY-----\nb",

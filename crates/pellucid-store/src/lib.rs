@@ -16,6 +16,7 @@
 //! - [`requests`], [`moment`]: what was sent, and when
 //! - [`redact`], [`fsck`]: before a session leaves the machine, and whether all is whole
 //! - [`side`]: what is known of a session beside its file
+//! - [`memories`]: what is kept of past sessions for sessions to come
 //! - [`tool_lists`]: the tools that each MCP server listed last
 //!
 //! Not here: what a record means for the next request (`pellucid-agent`).
@@ -28,6 +29,7 @@ pub mod find;
 pub mod fsck;
 pub mod index;
 pub mod lines;
+pub mod memories;
 pub mod moment;
 pub mod name;
 pub mod names;

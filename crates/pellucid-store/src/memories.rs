@@ -1,0 +1,364 @@
+//! What is kept of past sessions: extracts and the jobs that make them, in an SQLite database in the home folder.
+//!
+//! The reference keeps the same in its own database, which it alone writes (`index` says why). Here several processes
+//! share one: a change reads and writes in one transaction, so that two of them never take the same job. What is lost
+//! with the database is made again from the session files, at the price of asking a model again.
+//!
+//! Not here: when a job may be taken and what becomes of it (`pellucid-engine`).
+
+use std::path::Path;
+use std::time::Duration;
+
+use pellucid_protocol::memories::Extract;
+use pellucid_protocol::memories::Job;
+use pellucid_protocol::memories::JobKind;
+use pellucid_protocol::memories::JobStatus;
+use rusqlite::Connection;
+use rusqlite::OpenFlags;
+use rusqlite::OptionalExtension;
+use rusqlite::Row;
+use rusqlite::Transaction;
+use rusqlite::TransactionBehavior;
+use rusqlite::params;
+
+/// The database's name in the home folder.
+pub const FILE: &str = "pellucid_memories.sqlite";
+
+/// The version of the tables.
+const VERSION: i64 = 1;
+
+const TABLES: &str = include_str!("memories/tables.sql");
+
+/// How long a lock of another process is waited for. No turn waits for this work.
+const BUSY_TIMEOUT: Duration = Duration::from_secs(60);
+
+const JOB_COLUMNS: &str = "kind, key, status, worker, token, started_at, finished_at, lease_until, retry_at, \
+    retries_left, last_error, input, done";
+
+const EXTRACT_COLUMNS: &str = "session, updated_at, made_at, cwd, raw_memory, rollout_summary, rollout_slug";
+
+/// Why memories cannot be read or kept.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum MemoriesError {
+    /// The database is of a later version of this program.
+    #[error("{file} is of a later version of this program")]
+    Later {
+        /// Its name.
+        file: &'static str,
+    },
+    /// The database cannot be used.
+    #[error("{FILE} cannot be used: {0}")]
+    Database(#[from] rusqlite::Error),
+}
+
+/// Extracts of sessions, and jobs.
+#[derive(Debug)]
+pub struct Memories {
+    connection: Connection,
+}
+
+/// A change under way. What it reads stays true until it is over.
+#[derive(Debug)]
+pub struct Change<'a> {
+    transaction: Transaction<'a>,
+}
+
+impl Memories {
+    /// Opens those of a home folder. The database is made if it is not there.
+    ///
+    /// # Errors
+    /// When it cannot be used.
+    pub fn open(home: &Path) -> Result<Self, MemoriesError> {
+        let path = home.join(FILE);
+        // One that is there already is left as it is; other trouble shows when it is opened.
+        let _ = pellucid_files::create_private(&path);
+        let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+        let mut connection = Connection::open_with_flags(path, flags | OpenFlags::SQLITE_OPEN_NOFOLLOW)?;
+        connection.busy_timeout(BUSY_TIMEOUT)?;
+        let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+        let version: i64 = transaction.query_row("PRAGMA user_version", [], |row| row.get(0))?;
+        match version {
+            0 => {
+                transaction.execute_batch(TABLES)?;
+                transaction.pragma_update(None, "user_version", VERSION)?;
+            }
+            VERSION => {}
+            _ => return Err(MemoriesError::Later { file: FILE }),
+        }
+        transaction.commit()?;
+        Ok(Self { connection })
+    }
+
+    /// Those of a home folder that has some.
+    ///
+    /// # Errors
+    /// When the database cannot be used.
+    pub fn open_existing(home: &Path) -> Result<Option<Self>, MemoriesError> {
+        if home.join(FILE).exists() { Self::open(home).map(Some) } else { Ok(None) }
+    }
+
+    /// All jobs, by kind and key.
+    ///
+    /// # Errors
+    /// When the database cannot be read.
+    pub fn jobs(&self) -> Result<Vec<Job>, MemoriesError> {
+        let text = format!("SELECT {JOB_COLUMNS} FROM jobs ORDER BY kind, key");
+        let mut statement = self.connection.prepare(&text)?;
+        Ok(statement.query_map([], job)?.collect::<Result<_, _>>()?)
+    }
+
+    /// The extracts of the sessions that changed last.
+    ///
+    /// # Errors
+    /// When the database cannot be read.
+    pub fn newest(&self, n_max: usize) -> Result<Vec<Extract>, MemoriesError> {
+        let order = "ORDER BY updated_at DESC, session DESC LIMIT ?1";
+        let mut statement = self.connection.prepare(&format!("SELECT {EXTRACT_COLUMNS} FROM extracts {order}"))?;
+        let n_max = i64::try_from(n_max).unwrap_or(i64::MAX);
+        Ok(statement.query_map([n_max], extract)?.collect::<Result<_, _>>()?)
+    }
+
+    /// Changes something in one step: all of it is kept, or nothing.
+    ///
+    /// # Errors
+    /// When the database cannot be read or written.
+    pub fn change<T>(
+        &mut self,
+        change: impl FnOnce(&Change<'_>) -> Result<T, MemoriesError>,
+    ) -> Result<T, MemoriesError> {
+        let transaction = self.connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+        let under_way = Change { transaction };
+        let result = change(&under_way)?;
+        under_way.transaction.commit()?;
+        Ok(result)
+    }
+}
+
+impl Change<'_> {
+    /// A job.
+    ///
+    /// # Errors
+    /// When the database cannot be read.
+    pub fn job(&self, kind: JobKind, key: &str) -> Result<Option<Job>, MemoriesError> {
+        let text = format!("SELECT {JOB_COLUMNS} FROM jobs WHERE kind = ?1 AND key = ?2");
+        Ok(self.transaction.query_row(&text, params![kind.as_str(), key], job).optional()?)
+    }
+
+    /// How many jobs of a kind are held now.
+    ///
+    /// # Errors
+    /// When the database cannot be read.
+    pub fn n_held(&self, kind: JobKind, now: i64) -> Result<usize, MemoriesError> {
+        let text = "SELECT COUNT(*) FROM jobs WHERE kind = ?1 AND status = ?2 AND lease_until > ?3";
+        let status = JobStatus::Running.as_str();
+        let n: i64 = self.transaction.query_row(text, params![kind.as_str(), status, now], |row| row.get(0))?;
+        Ok(usize::try_from(n).unwrap_or_default())
+    }
+
+    /// Keeps a job as it is now.
+    ///
+    /// # Errors
+    /// When the database cannot be written.
+    pub fn put_job(&self, job: &Job) -> Result<(), MemoriesError> {
+        let text = format!(
+            "INSERT OR REPLACE INTO jobs ({JOB_COLUMNS}) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)"
+        );
+        self.transaction.execute(
+            &text,
+            params![
+                job.kind.as_str(),
+                job.key,
+                job.status.as_str(),
+                job.worker,
+                job.token,
+                job.started_at,
+                job.finished_at,
+                job.lease_until,
+                job.retry_at,
+                job.retries_left,
+                job.last_error,
+                job.input,
+                job.done,
+            ],
+        )?;
+        Ok(())
+    }
+
+    /// The time of change of a session that its extract is of.
+    ///
+    /// # Errors
+    /// When the database cannot be read.
+    pub fn extracted(&self, session: &str) -> Result<Option<i64>, MemoriesError> {
+        let text = "SELECT updated_at FROM extracts WHERE session = ?1";
+        Ok(self.transaction.query_row(text, [session], |row| row.get(0)).optional()?)
+    }
+
+    /// Keeps an extract, unless there is a later one of the same session.
+    ///
+    /// # Errors
+    /// When the database cannot be written.
+    pub fn put_extract(&self, extract: &Extract) -> Result<(), MemoriesError> {
+        if self.extracted(&extract.session)?.is_some_and(|known| known > extract.updated_at) {
+            return Ok(());
+        }
+        let text = format!("INSERT OR REPLACE INTO extracts ({EXTRACT_COLUMNS}) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)");
+        self.transaction.execute(
+            &text,
+            params![
+                extract.session,
+                extract.updated_at,
+                extract.made_at,
+                extract.cwd,
+                extract.raw_memory,
+                extract.rollout_summary,
+                extract.rollout_slug,
+            ],
+        )?;
+        Ok(())
+    }
+
+    /// Takes the extract of a session away.
+    ///
+    /// # Errors
+    /// When the database cannot be written.
+    pub fn remove_extract(&self, session: &str) -> Result<(), MemoriesError> {
+        self.transaction.execute("DELETE FROM extracts WHERE session = ?1", [session])?;
+        Ok(())
+    }
+}
+
+fn job(row: &Row<'_>) -> rusqlite::Result<Job> {
+    let kind: String = row.get(0)?;
+    let status: String = row.get(2)?;
+    let known = JobStatus::ALL.into_iter().find(|it| it.as_str() == status);
+    Ok(Job {
+        kind: if kind == JobKind::Extraction.as_str() { JobKind::Extraction } else { JobKind::Consolidation },
+        key: row.get(1)?,
+        status: known.unwrap_or(JobStatus::Pending),
+        worker: row.get(3)?,
+        token: row.get(4)?,
+        started_at: row.get(5)?,
+        finished_at: row.get(6)?,
+        lease_until: row.get(7)?,
+        retry_at: row.get(8)?,
+        retries_left: row.get(9)?,
+        last_error: row.get(10)?,
+        input: row.get(11)?,
+        done: row.get(12)?,
+    })
+}
+
+fn extract(row: &Row<'_>) -> rusqlite::Result<Extract> {
+    Ok(Extract {
+        session: row.get(0)?,
+        updated_at: row.get(1)?,
+        made_at: row.get(2)?,
+        cwd: row.get(3)?,
+        raw_memory: row.get(4)?,
+        rollout_summary: row.get(5)?,
+        rollout_slug: row.get(6)?,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn extract(session: &str, updated_at: i64, text: &str) -> Extract {
+        Extract {
+            session: session.to_owned(),
+            updated_at,
+            made_at: 5,
+            cwd: "/w".to_owned(),
+            raw_memory: text.to_owned(),
+            rollout_summary: "s".to_owned(),
+            rollout_slug: None,
+        }
+    }
+
+    fn job(key: &str, status: JobStatus, lease_until: Option<i64>) -> Job {
+        Job {
+            kind: JobKind::Extraction,
+            key: key.to_owned(),
+            status,
+            worker: Some("w".to_owned()),
+            token: Some("t".to_owned()),
+            started_at: Some(1),
+            finished_at: None,
+            lease_until,
+            retry_at: Some(2),
+            retries_left: 3,
+            last_error: Some("e".to_owned()),
+            input: Some(4),
+            done: None,
+        }
+    }
+
+    #[test]
+    fn the_newest_extracts_come_first_and_older_ones_do_not_replace_them() {
+        let home = tempfile::tempdir().unwrap();
+        let mut memories = Memories::open(home.path()).unwrap();
+        memories
+            .change(|change| {
+                for it in [extract("a", 10, "a"), extract("b", 20, "b"), extract("c", 20, "c"), extract("b", 19, "old")]
+                {
+                    change.put_extract(&it)?;
+                }
+                change.put_extract(&extract("a", 11, "again"))
+            })
+            .unwrap();
+        let shown = |memories: &Memories, n| -> Vec<(String, i64, String)> {
+            memories.newest(n).unwrap().into_iter().map(|it| (it.session, it.updated_at, it.raw_memory)).collect()
+        };
+        let all = [("c", 20, "c"), ("b", 20, "b"), ("a", 11, "again")];
+        let all = all.map(|(session, at, text)| (session.to_owned(), at, text.to_owned()));
+        assert_eq!(shown(&Memories::open(home.path()).unwrap(), 9), all);
+        assert_eq!(shown(&memories, 2), all[..2]);
+        memories.change(|change| change.remove_extract("c")).unwrap();
+        assert_eq!(shown(&memories, 9), all[1..]);
+    }
+
+    #[test]
+    fn jobs_come_back_as_they_were_kept() {
+        let home = tempfile::tempdir().unwrap();
+        assert!(Memories::open_existing(home.path()).unwrap().is_none());
+        let mut memories = Memories::open(home.path()).unwrap();
+        let jobs = [job("a", JobStatus::Running, Some(50)), job("b", JobStatus::Failed, None)];
+        memories.change(|change| jobs.iter().try_for_each(|job| change.put_job(job))).unwrap();
+        assert_eq!(memories.jobs().unwrap(), jobs);
+        let held = |now| {
+            memories
+                .connection
+                .unchecked_transaction()
+                .map(|transaction| Change { transaction }.n_held(JobKind::Extraction, now).unwrap())
+        };
+        assert_eq!((held(49).unwrap(), held(50).unwrap()), (1, 0));
+    }
+
+    #[test]
+    fn a_change_that_fails_leaves_nothing() {
+        let home = tempfile::tempdir().unwrap();
+        let mut memories = Memories::open(home.path()).unwrap();
+        let failed = memories.change(|change| {
+            change.put_job(&job("a", JobStatus::Done, None))?;
+            Err::<(), _>(MemoriesError::Later { file: FILE })
+        });
+        assert!(failed.is_err());
+        assert_eq!(memories.jobs().unwrap(), []);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn only_the_user_reads_them_and_a_link_is_not_followed() {
+        use std::os::unix::fs::PermissionsExt;
+
+        let home = tempfile::tempdir().unwrap();
+        Memories::open(home.path()).unwrap();
+        let mode = std::fs::metadata(home.path().join(FILE)).unwrap().permissions().mode();
+        assert_eq!(mode & 0o777, 0o600);
+        let other = tempfile::tempdir().unwrap();
+        std::os::unix::fs::symlink(home.path().join(FILE), other.path().join(FILE)).unwrap();
+        assert!(Memories::open(other.path()).is_err());
+    }
+}

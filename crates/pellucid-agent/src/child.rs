@@ -22,6 +22,8 @@ pub enum Origin {
     Face(&'static str),
     /// A session that wants a review.
     Review,
+    /// A session in whose background memories of past sessions are written.
+    Memories,
     /// A session that wants work done.
     Spawned {
         /// That session.
@@ -37,6 +39,7 @@ impl Origin {
         match self {
             Self::Face(name) => Value::from(*name),
             Self::Review => json!({ "subagent": "review" }),
+            Self::Memories => json!({ "subagent": "memory_consolidation" }),
             Self::Spawned { parent, depth } => {
                 json!({ "subagent": { "thread_spawn": { "parent_thread_id": parent, "depth": depth } } })
             }
@@ -46,7 +49,7 @@ impl Origin {
     /// How many sessions stand above one of this origin and started it for their work.
     pub(crate) fn depth(&self) -> usize {
         match self {
-            Self::Face(_) | Self::Review => 0,
+            Self::Face(_) | Self::Review | Self::Memories => 0,
             Self::Spawned { depth, .. } => *depth,
         }
     }
@@ -56,6 +59,7 @@ impl Origin {
         match self {
             Self::Face(_) => None,
             Self::Review => Some("review"),
+            Self::Memories => Some("memory_consolidation"),
             Self::Spawned { .. } => Some("collab_spawn"),
         }
     }

@@ -119,6 +119,7 @@ pub fn run(session: Session, mut inside: Inside) -> impl Future<Output = Session
             tracing::debug!("the session ended because its face is gone");
         }
         session.setup.crew.end().await;
+        session.end_memories().await;
         *session
     }
 }
@@ -132,6 +133,7 @@ async fn serve(session: &mut Session, inside: &mut Inside) -> Result<(), FaceGon
     }
     snapshot::remove_left(&session.setup.sources.config.folders.home);
     session.begin_servers();
+    session.begin_memories();
     if session.servers.as_ref().is_none_or(|attached| attached.owner == Owner::Parent) {
         let started = EventMessage::McpStartupComplete { ready: Vec::new(), failed: Vec::new(), cancelled: Vec::new() };
         inside.events.send(&mut session.log, "", started).await?;
@@ -203,6 +205,7 @@ async fn serve(session: &mut Session, inside: &mut Inside) -> Result<(), FaceGon
                 session.end_servers().await;
                 session.clean_login_snapshots();
                 session.setup.crew.end().await;
+                session.end_memories().await;
                 return inside.events.send(&mut session.log, id.as_str(), EventMessage::ShutdownComplete).await;
             }
         }

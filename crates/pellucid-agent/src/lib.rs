@@ -32,6 +32,7 @@ mod least;
 pub mod log;
 pub mod login;
 pub mod mcp;
+pub mod memories;
 pub mod memory;
 pub mod metadata;
 mod notify;

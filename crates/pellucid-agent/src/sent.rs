@@ -219,6 +219,16 @@ impl SentLog {
         }
     }
 
+    /// The line of the last request, for one whose answer may come after those of others.
+    pub fn take_line(&mut self) -> Option<u64> {
+        self.request.take()
+    }
+
+    /// Writes down that the request of a line was answered, or failed.
+    pub fn reply_to(&mut self, line: u64, reply: entry::Reply) {
+        self.write(Entry::Reply(Box::new(entry::Reply { request: line, ..reply })));
+    }
+
     /// Writes down what a summary made of the history.
     pub fn rebuilt(&mut self, at: u64, before: &[Item], after: &[Item]) {
         let items = self.stretches(before, after);

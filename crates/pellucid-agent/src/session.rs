@@ -2,6 +2,7 @@
 
 mod admission;
 mod again;
+mod apart;
 mod cache;
 mod documents;
 mod headers;
@@ -112,6 +113,7 @@ use pellucid_workspace::images::load_image;
 use serde_json::Value;
 
 use self::again::Schedule;
+pub(crate) use self::apart::Answered;
 use self::cache::CacheState;
 pub(crate) use self::headers::TurnHeaders;
 pub use self::next::Next;
@@ -136,6 +138,7 @@ use crate::jobs::Jobs;
 use crate::least::Least;
 use crate::log::Log;
 use crate::mcp::Attached;
+use crate::memories;
 use crate::memory;
 use crate::memory::AskedList;
 use crate::memory::Asker;
@@ -338,6 +341,8 @@ pub struct Session {
     memory: Option<Memory>,
     /// Requests that were sent for it and are not written down yet.
     memory_asked: AskedList,
+    /// The work on memories of past sessions beside this one.
+    memories: Option<memories::Background>,
     /// A summary that is not written down yet.
     summary: Option<Summary>,
     /// The running summary of turns that were dropped, for layouts that drop them.
@@ -548,6 +553,7 @@ impl Session {
             documents,
             memory,
             memory_asked: AskedList::default(),
+            memories: None,
             summary: None,
             running_summary: None,
             n_context: 0,
@@ -670,6 +676,7 @@ impl Session {
     /// Notes that a task ended, whatever it was.
     pub(crate) fn end_task(&mut self) {
         self.log_memory_requests();
+        self.log_memories();
         // Of a history that no file will have there is nothing to write down.
         if !self.log.is_held() {
             self.log_origins();

@@ -293,6 +293,8 @@ pub struct ToolSettings {
     pub skills: Vec<SkillSwitch>,
     /// What snapshots leave out.
     pub snapshots: SnapshotSettings,
+    /// What is remembered of sessions.
+    pub memories: MemorySettings,
 }
 
 /// A role of further agents.
@@ -322,6 +324,23 @@ pub struct SnapshotSettings {
     pub large_folder_files: Option<i64>,
     /// Says nothing about it.
     pub disable_warnings: bool,
+}
+
+/// What is remembered of sessions. The numbers are within their bounds.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct MemorySettings {
+    /// How many memories are merged.
+    pub raw_memories_max: usize,
+    /// How old a session may be, in days.
+    pub age_days_max: i64,
+    /// How many sessions are looked at per start.
+    pub sessions_per_start_max: usize,
+    /// How long a session must rest before, in hours.
+    pub idle_hours_min: i64,
+    /// The model that reads sessions.
+    pub reading_model: Option<String>,
+    /// The model that merges memories.
+    pub merging_model: Option<String>,
 }
 
 /// How much a session may ask for, with its agents, reviews and summaries; absent is without limit.

@@ -42,6 +42,7 @@ use crate::config::Folders;
 use crate::config::LimitSettings;
 use crate::config::LoginMethod;
 use crate::config::LoginSettings;
+use crate::config::MemorySettings;
 use crate::config::ModelSettings;
 use crate::config::Origin;
 use crate::config::PromptSettings;
@@ -377,6 +378,7 @@ fn tools(reader: &Reader<'_>, layers: &Layers) -> Result<ToolSettings, ConfigErr
                 .or_else(|| reader.integer("ghost_snapshot.large_untracked_dir_warning_threshold")),
             disable_warnings: reader.flag("ghost_snapshot.disable_warnings").unwrap_or(false),
         },
+        memories: memories(reader),
     })
 }
 
@@ -406,6 +408,17 @@ fn skills(layer: &Layer) -> Vec<SkillSwitch> {
             })
         })
         .collect()
+}
+
+fn memories(reader: &Reader<'_>) -> MemorySettings {
+    MemorySettings {
+        raw_memories_max: reader.count("memories.max_raw_memories_for_global").unwrap_or(1024).min(4096),
+        age_days_max: reader.integer("memories.max_rollout_age_days").unwrap_or(30).clamp(0, 90),
+        sessions_per_start_max: reader.count("memories.max_rollouts_per_startup").unwrap_or(8).min(128),
+        idle_hours_min: reader.integer("memories.min_rollout_idle_hours").unwrap_or(12).clamp(1, 48),
+        reading_model: reader.text("memories.phase_1_model"),
+        merging_model: reader.text("memories.phase_2_model"),
+    }
 }
 
 fn folders(reader: &Reader<'_>, options: &LoadOptions, layers: &Layers) -> Folders {

@@ -71,7 +71,7 @@ const CANCELED: &str = "canceled";
 const VECTORS_MAX: usize = 50;
 
 /// Nothing in a request for a summary is cut.
-const UNCUT: TruncationPolicy = TruncationPolicy { mode: TruncationMode::Bytes, limit: i64::MAX };
+pub(crate) const UNCUT: TruncationPolicy = TruncationPolicy { mode: TruncationMode::Bytes, limit: i64::MAX };
 
 /// What came of a strategy.
 #[derive(Debug)]
@@ -109,7 +109,7 @@ pub(crate) struct FirstFailure(Arc<OnceLock<FailureCode>>);
 
 impl FirstFailure {
     /// Notes a failure, and gives its words.
-    fn note(&self, error: ReplyError) -> String {
+    pub(crate) fn note(&self, error: ReplyError) -> String {
         self.0.get_or_init(|| error.failure.code);
         error.failure.plain.unwrap_or(error.message)
     }
@@ -368,12 +368,12 @@ fn vectors_frame(model: &str, texts: &[String]) -> Frame {
     Frame::recorded(View::default(), body.finish(), Encoded::default())
 }
 
-fn account(request: &Request, n_items: usize) -> Account {
+pub(crate) fn account(request: &Request, n_items: usize) -> Account {
     Account { bytes: request.len(), body: Digest::of_body(request), n_items, marks: Vec::new() }
 }
 
 /// The last thing that a model says in answer to a request. The answer's id and its cost are reported apart.
-async fn last_said(
+pub(crate) async fn last_said(
     model: &Model,
     ask: Ask,
     failure: &FirstFailure,

@@ -32,7 +32,7 @@ use super::replay_within;
 pub struct Child {
     /// The id of the session.
     pub session: String,
-    /// What it is for: `review` or `agent`.
+    /// What it is for: `review`, `agent` or `memories`.
     pub purpose: String,
     /// What came of replaying it; absent when its files cannot be read.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -625,35 +625,31 @@ pub const SECTIONS: &[Section] = &[
                 "memories.max_raw_memories_for_global",
                 Kind::COUNT,
                 "1024",
-                "How many memories are merged, at most 4096.",
-            )
-            .not_used(MEMORIES),
+                "How many sessions' memories are merged, those that changed last; at most 4096 (docs/memories.md).",
+            ),
             top(
                 FREE,
                 "memories.max_rollout_age_days",
                 Kind::INT,
                 "30",
                 "How old a session may be to be remembered, 0 to 90 days.",
-            )
-            .not_used(MEMORIES),
+            ),
             top(
                 FREE,
                 "memories.max_rollouts_per_startup",
                 Kind::COUNT,
                 "8",
                 "How many sessions are looked at per start, at most 128.",
-            )
-            .not_used(MEMORIES),
+            ),
             top(
                 FREE,
                 "memories.min_rollout_idle_hours",
                 Kind::INT,
                 "12",
                 "How long a session must rest before, 1 to 48 hours.",
-            )
-            .not_used(MEMORIES),
-            top(FREE, "memories.phase_1_model", Kind::String, "", "The model that reads sessions.").not_used(MEMORIES),
-            top(FREE, "memories.phase_2_model", Kind::String, "", "The model that merges memories.").not_used(MEMORIES),
+            ),
+            top(FREE, "memories.phase_1_model", Kind::String, "gpt-5.3-codex-spark", "The model that reads sessions."),
+            top(FREE, "memories.phase_2_model", Kind::String, "gpt-5.3-codex", "The model that merges memories."),
             top(
                 FREE,
                 "ghost_snapshot.ignore_large_untracked_files",
@@ -674,9 +670,6 @@ pub const SECTIONS: &[Section] = &[
         ],
     },
 ];
-
-/// Why keys about memories of sessions have no effect.
-const MEMORIES: &str = "Pellucid reads `memories/memory_summary.md` and does not write it";
 
 pub(super) const FREE: InProject = InProject::Free;
 pub(super) const ACCEPTED: InProject = InProject::Accepted;

@@ -1,0 +1,196 @@
+//! Memories of past sessions: written in the background of a session, for sessions to come.
+//!
+//! Both phases belong to one separate session, the worker: its record has every request, before it is sent, so that
+//! `replay` proves them like those of any session. It has a file as soon as there is something to ask.
+//!
+//! - `ledger`: which sessions are taken, and what is kept of the work
+//! - `worker`: the session that asks
+//! - `reading`: the first phase, a request for each old session
+//! - `merging`: the second phase, an agent that is confined to the folder of memories
+//! - `folder`: the files that it begins with
+//!
+//! Not here: what is decided (`pellucid_engine::memories`), and what a session remembers of itself (`memory`).
+
+mod folder;
+mod ledger;
+mod merging;
+mod reading;
+mod worker;
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::sync::atomic::Ordering;
+
+use pellucid_config::Config;
+use pellucid_engine::memories::FOLDER;
+use pellucid_protocol::feature::Feature;
+use pellucid_protocol::id::SessionId;
+use serde::Serialize;
+use tokio::task::JoinHandle;
+
+pub use self::merging::Merged;
+pub use self::reading::Read;
+pub use self::reading::Reading;
+use crate::child::Origin;
+use crate::crew::Crew;
+use crate::identity;
+use crate::session::Session;
+use crate::session::Setup;
+
+/// What came of both phases.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Outcome {
+    /// The session whose record has the requests; absent if nothing was asked.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub worker: Option<SessionId>,
+    /// The sessions that were read, those that changed last first.
+    pub read: Vec<Read>,
+    /// What came of the second phase.
+    pub merged: Merged,
+}
+
+/// The work on memories beside a session. It ends with it: whatever drops this breaks it off.
+#[derive(Debug)]
+pub(crate) struct Background {
+    task: JoinHandle<()>,
+    worker: SessionId,
+    has_worker: Arc<AtomicBool>,
+    /// Whether the record of the session beside it names the worker.
+    is_named: bool,
+}
+
+impl Background {
+    /// The session whose record has the requests, the first time that this is asked after it was made.
+    pub(crate) fn take_worker(&mut self) -> Option<SessionId> {
+        let is_new = !self.is_named && self.has_worker.load(Ordering::Relaxed);
+        self.is_named |= is_new;
+        is_new.then(|| self.worker.clone())
+    }
+
+    /// Breaks it off, and waits until its files are complete.
+    pub(crate) async fn break_off(&mut self) {
+        self.task.abort();
+        // Breaking off is no failure.
+        let _ = (&mut self.task).await;
+    }
+}
+
+impl Drop for Background {
+    fn drop(&mut self) {
+        self.task.abort();
+    }
+}
+
+/// Begins to work on memories beside a session, if the session and its configuration are for that.
+///
+/// An agent's session is not, nor is one without a file. One with a limit is not either: what is spent here would be
+/// missing there.
+pub(crate) fn start(session: &Session) -> Option<Background> {
+    let setup = &session.setup;
+    let config = &setup.sources.config;
+    let is_limited = config.limits.max_requests.is_some() || config.limits.max_tokens.is_some();
+    let is_wanted = is_on(config) && matches!(setup.origin, Origin::Face(_)) && session.log.is_kept();
+    if !is_wanted {
+        return None;
+    }
+    if is_limited {
+        tracing::info!("no memories are written beside a session with a limit; `pellucid memory run` writes them");
+        return None;
+    }
+    let pipeline = Pipeline::of(session);
+    let (worker, has_worker) = (pipeline.worker.clone(), pipeline.has_worker.clone());
+    let task = tokio::spawn(async move {
+        match pipeline.run().await {
+            Ok(outcome) => outcome.log(),
+            Err(error) => tracing::warn!(%error, "no memories are written"),
+        }
+    });
+    Some(Background { task, worker, has_worker, is_named: false })
+}
+
+/// Works on memories as a session would in its background, and waits for the end.
+///
+/// # Errors
+/// When nothing can be kept.
+pub async fn run(session: &Session) -> Result<Outcome, String> {
+    Pipeline::of(session).run().await
+}
+
+/// Whether memories are switched on.
+pub fn is_on(config: &Config) -> bool {
+    config.features.is_on(Feature::MemoryTool)
+}
+
+/// The folder of memories.
+pub fn folder(config: &Config) -> PathBuf {
+    config.folders.home.join(FOLDER)
+}
+
+impl Outcome {
+    fn log(&self) {
+        let worker = self.worker.as_ref().map(ToString::to_string).unwrap_or_default();
+        for Read { session, reading } in &self.read {
+            match reading {
+                Reading::Failed { why } => tracing::warn!(session, why, "a past session was not read"),
+                Reading::Kept | Reading::Nothing => tracing::info!(session, ?reading, "a past session was read"),
+            }
+        }
+        match &self.merged {
+            Merged::Failed { why } => tracing::warn!(worker, why, "memories were not merged"),
+            merged => tracing::info!(worker, ?merged, "memories"),
+        }
+    }
+}
+
+/// Both phases with what they are made of.
+#[derive(Debug)]
+struct Pipeline {
+    /// The session that wants it.
+    session: SessionId,
+    /// What that session is made of.
+    setup: Setup,
+    /// The id of the worker, should there be one.
+    worker: SessionId,
+    /// Whether there is one.
+    has_worker: Arc<AtomicBool>,
+}
+
+impl Pipeline {
+    fn of(session: &Session) -> Self {
+        // The crew ends with the session that owns it, so nothing here may own it too.
+        let setup = Setup { crew: Crew::default(), ..session.setup.clone() };
+        Self { session: session.id().clone(), setup, worker: identity::new_session_id(), has_worker: Arc::default() }
+    }
+
+    async fn run(self) -> Result<Outcome, String> {
+        let mut worker = None;
+        let taken = self.take_sessions().await?;
+        let read = if taken.is_empty() { Vec::new() } else { self.read(taken, &mut worker).await? };
+        let merged = self.merge(worker).await;
+        let has_worker = self.has_worker.load(Ordering::Relaxed);
+        Ok(Outcome { worker: has_worker.then_some(self.worker), read, merged })
+    }
+
+    fn config(&self) -> &Config {
+        &self.setup.sources.config
+    }
+
+    /// The worker, which is made when it is first needed.
+    async fn worker<'a>(&self, worker: &'a mut Option<Session>) -> Result<&'a mut Session, String> {
+        match worker {
+            Some(worker) => Ok(worker),
+            None => {
+                let (setup, id) = (self.setup.clone(), self.worker.clone());
+                let made = blocking(move || worker::open(&setup, id)).await??;
+                self.has_worker.store(true, Ordering::Relaxed);
+                Ok(worker.insert(made))
+            }
+        }
+    }
+}
+
+/// Does something that waits for the disk, beside everything else.
+async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Result<T, String> {
+    tokio::task::spawn_blocking(work).await.map_err(|error| format!("a task ended early: {error}"))
+}

@@ -1,0 +1,86 @@
+//! The session that asks. It works in the folder of memories and may write nowhere else.
+
+use pellucid_config::Config;
+use pellucid_engine::memories::MERGING_MODEL;
+use pellucid_protocol::event::RawItems;
+use pellucid_protocol::feature::Feature;
+use pellucid_protocol::id::SessionId;
+use pellucid_protocol::settings::ApprovalPolicy;
+use pellucid_protocol::settings::ReasoningEffort;
+use pellucid_protocol::settings::SandboxMode;
+use pellucid_protocol::settings::SandboxPolicy;
+use pellucid_protocol::settings::WebSearchMode;
+use pellucid_store::name;
+use pellucid_store::recorder::Recorder;
+use pellucid_store::side::Side;
+
+use crate::child::Origin;
+use crate::context_events::ContextEvents;
+use crate::crew::Crew;
+use crate::gather;
+use crate::prepare;
+use crate::session::Session;
+use crate::session::Setup;
+
+/// Makes the session, with its file.
+pub(super) fn open(from: &Setup, session_id: SessionId) -> Result<Session, String> {
+    let config = configured(&from.sources.config);
+    let folder = &config.folders.cwd;
+    pellucid_files::make_private_folder(folder).map_err(|error| format!("{}: {error}", folder.display()))?;
+    let home = config.folders.home.clone();
+    let mut sources = from.sources.clone();
+    sources.config = config.into();
+    sources.project_at = None;
+    let mut gathered = gather::gather(&sources);
+    prepare::prepare(&mut gathered, &from.pack, &sources).map_err(|error| error.to_string())?;
+    gathered.facts.web_search = WebSearchMode::Disabled;
+    let path = name::path(&home, jiff::Zoned::now().datetime(), session_id.as_str());
+    let setup = Setup {
+        session_id,
+        origin: Origin::Memories,
+        sources,
+        gathered,
+        model: from.model.beside(),
+        raw_items: RawItems::Hidden,
+        context_events: ContextEvents::default(),
+        notices: Vec::new(),
+        side: Side::default(),
+        crew: Crew::default(),
+        ..from.clone()
+    };
+    let mut session = Session::new(setup, Recorder::new(path));
+    // What is asked in the first phase is in no message of the conversation.
+    session.log.persist();
+    Ok(session)
+}
+
+/// The configuration for work in the folder of memories: no person is asked, and nothing outside is reached.
+///
+/// Instruction files of the folder are left out. The agent writes there, and what it writes must not become orders for
+/// the next one.
+fn configured(from: &Config) -> Config {
+    let mut config = from.clone();
+    let folder = super::folder(from);
+    config.folders.cwd.clone_from(&folder);
+    config.folders.project_root = folder;
+    config.folders.work_tree = None;
+    config.documents.max_bytes = 0;
+    config.permissions.approval_policy = ApprovalPolicy::Never;
+    config.permissions.sandbox_mode = SandboxMode::WorkspaceWrite;
+    config.permissions.sandbox_policy = SandboxPolicy::WorkspaceWrite {
+        writable_roots: Vec::new(),
+        network_access: false,
+        exclude_tmpdir_env_var: false,
+        exclude_slash_tmp: false,
+    };
+    config.tools.mcp_servers.clear();
+    config.prompt.inject.clear();
+    config.records.notify = None;
+    for feature in [Feature::MemoryTool, Feature::MultiAgent] {
+        config.features.set(feature, false);
+    }
+    let model = config.tools.memories.merging_model.clone();
+    config.model.slug = Some(model.unwrap_or_else(|| MERGING_MODEL.to_owned()));
+    config.model.reasoning_effort = Some(ReasoningEffort::Medium);
+    config
+}

@@ -2,6 +2,8 @@
 //!
 //! Everything is read once, here. After that a request is a function of the facts.
 
+use std::ffi::OsStr;
+use std::io;
 use std::path::Path;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -24,11 +26,11 @@ use pellucid_engine::fragment::Omission;
 use pellucid_engine::fragment::Why;
 use pellucid_exec::policy::Policy;
 use pellucid_exec::sandbox::Roots;
+use pellucid_files::Folder;
 use pellucid_git::Git;
 use pellucid_model::Catalogue;
 use pellucid_model::catalogue;
 use pellucid_model::catalogue::Match;
-use pellucid_protocol::feature::Feature;
 use pellucid_protocol::model::ModelInfo;
 use pellucid_protocol::operation::SettingsChange;
 use pellucid_protocol::settings::CollaborationMode;
@@ -45,12 +47,19 @@ use pellucid_workspace::shell;
 use pellucid_workspace::skills::SkillSearch;
 
 use crate::identity::VERSION;
+use crate::memories;
 use crate::own_git;
 use crate::revision::ProjectAt;
 use crate::skills;
 
 /// Where what instruction files say would stand.
 const INSTRUCTIONS_SLOT: &str = "user_instructions";
+
+/// Where the summary of past sessions would stand.
+const MEMORY_SLOT: &str = "memory";
+
+/// The file of that summary, in the folder of memories.
+const SUMMARY: &str = "memory_summary.md";
 
 /// Facts, and what a person should hear about how they came about.
 #[derive(Debug, Clone, PartialEq)]
@@ -235,6 +244,7 @@ pub fn gather(sources: &Sources) -> Gathered {
         what: folder.to_string_lossy().into_owned(),
         why: Why::Untrusted,
     }));
+    let memory = memory(config, &mut omissions);
     let policy = &config.permissions.sandbox_policy;
     let writable_roots = sources.writable_roots(policy, cwd);
     // Before any command can change what their names lead to.
@@ -278,7 +288,7 @@ pub fn gather(sources: &Sources) -> Gathered {
         candidates,
         links,
         skills: sources.project_at.as_ref().map_or_else(|| skill_search.load(), |at| at.skills(&skill_search)),
-        memory: memory(config),
+        memory,
         web_search: config.web_search_under(policy),
         commit_attribution: config.prompt.commit_attribution.clone(),
         has_mcp_servers: config.tools.mcp_servers.values().any(|server| server.enabled),
@@ -338,16 +348,31 @@ pub fn catalogue(home: &Path) -> Catalogue {
     catalogue
 }
 
-fn memory(config: &Config) -> Option<Memory> {
-    if !config.features.is_on(Feature::MemoryTool) {
+/// The summary of past sessions. An agent writes it, so that it is never read through a link: a command of the agent
+/// could have it lead to any file.
+fn memory(config: &Config, omissions: &mut Vec<Omission>) -> Option<Memory> {
+    if !memories::is_on(config) {
         return None;
     }
-    let folder = config.folders.home.join("memories");
-    let path = folder.join("memory_summary.md");
-    let bytes = pellucid_files::read(&path, pellucid_files::TEXT_BYTES_MAX).ok()?;
-    let size = bytes.len() as u64;
-    let summary = Document { path: path.to_string_lossy().into_owned(), bytes, size };
-    Some(Memory { folder: folder.to_string_lossy().into_owned(), summary })
+    let folder = memories::folder(config);
+    let path = folder.join(SUMMARY);
+    let name = OsStr::new(SUMMARY);
+    let read = Folder::open(&folder, None).and_then(|it| it.read(name, pellucid_files::TEXT_BYTES_MAX));
+    let path = path.to_string_lossy().into_owned();
+    match read {
+        Ok(bytes) => {
+            let size = bytes.len() as u64;
+            let summary = Document { path, bytes, size };
+            Some(Memory { folder: folder.to_string_lossy().into_owned(), summary })
+        }
+        Err(error) => {
+            if error.kind() != io::ErrorKind::NotFound {
+                let why = Why::Unusable { error: error.to_string() };
+                omissions.push(Omission { slot: MEMORY_SLOT.into(), what: path, why });
+            }
+            None
+        }
+    }
 }
 
 fn agent_roles(config: &Config) -> Vec<AgentRole> {

@@ -23,6 +23,7 @@ use std::sync::atomic::Ordering;
 use crate::Identity;
 use crate::Kind;
 use crate::Status;
+use crate::read::read_open;
 
 #[cfg_attr(unix, path = "folder/unix.rs")]
 #[cfg_attr(not(unix), path = "folder/other.rs")]
@@ -121,6 +122,14 @@ impl Folder {
     /// When there is no such file, and when what is there is a link, a folder, a pipe or a device.
     pub fn open_file(&self, name: &OsStr) -> io::Result<File> {
         self.open_regular(name, Access::Read)
+    }
+
+    /// The bytes of a regular file of at most `n_bytes_max` bytes.
+    ///
+    /// # Errors
+    /// As [`Self::open_file`], and when it is longer.
+    pub fn read(&self, name: &OsStr, n_bytes_max: u64) -> io::Result<Vec<u8>> {
+        read_open(self.open_file(name)?, n_bytes_max)
     }
 
     /// Opens a regular file to be written where it is. Nothing in it is changed by that.

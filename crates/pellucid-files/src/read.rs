@@ -42,7 +42,11 @@ pub(crate) fn open_with_metadata(path: &Path) -> io::Result<(File, std::fs::Meta
 /// # Errors
 /// When [`open`] fails, when it cannot be read, and when it is longer.
 pub fn read(path: &Path, n_bytes_max: u64) -> io::Result<Vec<u8>> {
-    let file = open(path)?;
+    read_open(open(path)?, n_bytes_max)
+}
+
+/// The bytes of a file that was found to be a regular one, of at most `n_bytes_max` bytes.
+pub(crate) fn read_open(file: File, n_bytes_max: u64) -> io::Result<Vec<u8>> {
     let n_bytes = file.metadata()?.len();
     if n_bytes > n_bytes_max {
         return Err(too_long(n_bytes_max));

@@ -198,3 +198,13 @@ fn the_rest_by_handle_and_name() {
     a.remove_file(name("link")).unwrap();
     assert!(!at("a/b").exists() && !at("a/link").exists() && top.path().join("out/f").exists());
 }
+
+#[test]
+fn a_file_is_read_up_to_a_length_and_never_through_a_link() {
+    let (_top, folder) = world();
+    let folder = folder.folder(Path::new("a")).unwrap();
+    assert_eq!(folder.read(name("f"), 6).unwrap(), b"inside");
+    assert!(folder.read(name("f"), 5).is_err());
+    assert_eq!(said(folder.read(name("file"), 100)), "it is a link");
+    assert_eq!(folder.read(name("none"), 100).unwrap_err().kind(), io::ErrorKind::NotFound);
+}

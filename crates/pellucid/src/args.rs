@@ -41,6 +41,8 @@ pub use mcp::McpListArgs;
 pub use memory::MemoryArgs;
 pub use memory::MemoryCommand;
 pub use memory::OfSession;
+pub use memory::RunArgs;
+pub use memory::StatusArgs;
 pub use pack::PackArgs;
 pub use pack::PackCommand;
 pub use pack::PackImportArgs;
@@ -201,7 +203,7 @@ pub enum Command {
     Features(FeaturesArgs),
     /// See, copy, change, check and import packs: the texts of model input.
     Pack(PackArgs),
-    /// See, change, pin and forget what a session remembers.
+    /// See, change, pin and forget memories of a session; extract those of past ones.
     Memory(MemoryArgs),
     /// List skills, with those that are switched off or cannot be used.
     Skills(SkillsArgs),

@@ -1,4 +1,8 @@
 //! `memory`: the cards of a session's memory, to look at and to change.
+//!
+//! - `past`: what is kept of past sessions
+
+mod past;
 
 use std::io::Read;
 use std::process::ExitCode;
@@ -30,18 +34,18 @@ use crate::start::Start;
 const SHOWN_CHARS: usize = 60;
 
 pub fn run(shared: &Shared, args: &MemoryArgs) -> Result<ExitCode, Failure> {
-    let is_json = match &args.command {
-        MemoryCommand::List(of) => of.json,
-        MemoryCommand::Show(args) => args.of.json,
-        MemoryCommand::Edit(_) | MemoryCommand::Pin(_) | MemoryCommand::Forget(_) => false,
-    };
+    let mut is_json = false;
     let text = match &args.command {
+        MemoryCommand::Run(args) => return past::run(shared, args),
+        MemoryCommand::Status(args) => return past::status(shared, args),
         MemoryCommand::List(of) => {
+            is_json = of.json;
             let opened = Opened::new(shared, of)?;
             let cards = opened.cards();
             if of.json { format!("{}\n", json!(cards)) } else { opened.table(&cards) }
         }
         MemoryCommand::Show(args) => {
+            is_json = args.of.json;
             let opened = Opened::new(shared, &args.of)?;
             let card = opened.card(args.card)?;
             if args.of.json { format!("{}\n", json!(card)) } else { whole(&card) }

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use clap::Args as ClapArgs;
 use clap::Subcommand;
 
+use super::TurnArgs;
 use crate::start::Which;
 
 /// `memory`.
@@ -27,6 +28,29 @@ pub enum MemoryCommand {
     Pin(PinArgs),
     /// Take cards away for good: `2`, `1,3` or `2-4`.
     Forget(ForgetArgs),
+    /// Write memories of past sessions now and wait for the end, with the feature `memory_tool` (see docs/memories.md).
+    Run(RunArgs),
+    /// What is kept of past sessions, and how far the work on it is.
+    Status(StatusArgs),
+}
+
+/// `memory run`.
+#[derive(Debug, ClapArgs)]
+pub struct RunArgs {
+    #[command(flatten)]
+    pub turn: TurnArgs,
+
+    /// Print JSON.
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// `memory status`.
+#[derive(Debug, ClapArgs)]
+pub struct StatusArgs {
+    /// Print JSON.
+    #[arg(long)]
+    pub json: bool,
 }
 
 /// Whose memory, and how it is shown.

@@ -16,6 +16,7 @@ mod keys;
 mod lines;
 mod login;
 mod mcp;
+mod memories;
 mod one_change;
 #[cfg(target_os = "linux")]
 mod orphans;

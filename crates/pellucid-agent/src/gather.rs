@@ -361,8 +361,7 @@ fn memory(config: &Config, omissions: &mut Vec<Omission>) -> Option<Memory> {
     let path = path.to_string_lossy().into_owned();
     match read {
         Ok(bytes) => {
-            let size = bytes.len() as u64;
-            let summary = Document { path, bytes, size };
+            let summary = Document::whole(path, bytes);
             Some(Memory { folder: folder.to_string_lossy().into_owned(), summary })
         }
         Err(error) => {

@@ -8,11 +8,10 @@
 
 pub mod hooks;
 
-use std::sync::Arc;
-
 use serde_json::Value;
 use serde_json::json;
 
+use crate::digest::Digest;
 use crate::file_budget;
 use crate::file_budget::FileContent;
 use crate::file_budget::FileEntry;
@@ -22,6 +21,7 @@ use crate::file_budget::Placing;
 use crate::file_budget::Spending;
 use crate::file_budget::Unit;
 use crate::file_chunks::FileChunks;
+use crate::file_version::FileVersion;
 use crate::fragment::Fragment;
 use crate::not_utf8::End;
 use crate::not_utf8::NotUtf8;
@@ -73,6 +73,8 @@ pub struct BootstrapFile {
     pub chunks: FileChunks,
     /// Which of them are not UTF-8.
     pub not_utf8: Option<NotUtf8>,
+    /// The hash of all of them, if it is there.
+    pub sha256: Option<Digest>,
 }
 
 impl BootstrapFile {
@@ -81,13 +83,14 @@ impl BootstrapFile {
         let content = Some(String::from_utf8_lossy(bytes).into_owned());
         let (chunks, not_utf8) = (FileChunks::of(bytes, 0), NotUtf8::find(bytes, End::OfFile));
         let (name, path, size) = (name.to_owned(), path.to_owned(), bytes.len() as u64);
-        Self { name, path, content, missing: false, size, chunks, not_utf8 }
+        let sha256 = Some(Digest::of([bytes]));
+        Self { name, path, content, missing: false, size, chunks, not_utf8, sha256 }
     }
 
     /// A file that is not there.
     pub fn missing(name: &str, path: &str) -> Self {
         let (name, path, chunks) = (name.to_owned(), path.to_owned(), FileChunks::default());
-        Self { name, path, content: None, missing: true, size: 0, chunks, not_utf8: None }
+        Self { name, path, content: None, missing: true, size: 0, chunks, not_utf8: None, sha256: None }
     }
 }
 
@@ -171,7 +174,7 @@ impl Fitted {
 }
 
 fn context_file(file: &BootstrapFile, placed: Placed) -> ContextFile {
-    let path: Arc<str> = file.path.as_str().into();
+    let path = FileVersion::new(&file.path, file.sha256);
     let content = placed.fragments(&path, file.size, &file.chunks, &file.chunks);
     ContextFile { path: file.path.clone(), content, n_units: placed.units.len(), units: placed.units }
 }

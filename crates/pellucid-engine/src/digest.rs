@@ -41,8 +41,30 @@ impl Digest {
         self.hex(16)
     }
 
+    /// What 64 hexadecimal digits say.
+    pub fn read(text: &str) -> Option<Self> {
+        let mut bytes = [0; 32];
+        if text.len() != 2 * bytes.len() {
+            return None;
+        }
+        for (byte, digits) in bytes.iter_mut().zip(text.as_bytes().chunks(2)) {
+            let digit = |n: usize| char::from(digits[n]).to_digit(16).and_then(|it| u8::try_from(it).ok());
+            *byte = digit(0)? << 4 | digit(1)?;
+        }
+        Some(Self(bytes))
+    }
+
     fn hex(&self, n_bytes: usize) -> String {
-        self.0[..n_bytes].iter().map(|byte| format!("{byte:02x}")).collect()
+        const DIGITS: &[u8; 16] = b"0123456789abcdef";
+        let bytes = self.0[..n_bytes].iter();
+        bytes.flat_map(|byte| [byte >> 4, byte & 15]).map(|it| char::from(DIGITS[usize::from(it)])).collect()
+    }
+}
+
+/// The digest of bytes that something else hashed with SHA-256.
+impl From<[u8; 32]> for Digest {
+    fn from(sha256: [u8; 32]) -> Self {
+        Self(sha256)
     }
 }
 
@@ -173,6 +195,10 @@ mod tests {
         let digest = Digest::of([b"a".as_slice(), b"bc"]);
         assert_eq!(digest.to_string(), "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
         assert_eq!(digest.short(), "ba7816bf8f01cfea414140de5dae2223");
+        assert_eq!(Digest::read(&digest.to_string()), Some(digest));
+        for wrong in ["", "ba78", &"g".repeat(64), &"é".repeat(32)] {
+            assert_eq!(Digest::read(wrong), None, "{wrong}");
+        }
     }
 
     #[test]

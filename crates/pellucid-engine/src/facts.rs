@@ -27,7 +27,9 @@ use serde_json::Map;
 use serde_json::Value;
 
 use crate::assistant::Assistant;
+use crate::digest::Digest;
 use crate::documents::imports::Imported;
+use crate::file_version::FileVersion;
 use crate::fragment::Fragment;
 use crate::injection;
 use crate::mcp::ServerTool;
@@ -230,6 +232,22 @@ pub struct Document {
     pub bytes: Vec<u8>,
     /// How many bytes it has in all.
     pub size: u64,
+    /// The hash of all of them, where all were read.
+    pub sha256: Option<Digest>,
+}
+
+impl Document {
+    /// A file that has these bytes and no others.
+    pub fn whole(path: impl Into<String>, bytes: impl Into<Vec<u8>>) -> Self {
+        let (path, bytes) = (path.into(), bytes.into());
+        let (size, sha256) = (bytes.len() as u64, Some(Digest::of([bytes.as_slice()])));
+        Self { path, bytes, size, sha256 }
+    }
+
+    /// What its origin names.
+    pub fn version(&self) -> FileVersion {
+        FileVersion::new(&self.path, self.sha256)
+    }
 }
 
 /// A file that was looked for.
@@ -305,6 +323,8 @@ pub enum LoadedImage {
     Ready {
         /// The picture as a `data:` URL.
         data_url: String,
+        /// The hash of the file that it was read from.
+        sha256: Digest,
     },
     /// The file cannot be read.
     Unreadable {

@@ -7,9 +7,8 @@
 //!
 //! Not here: which files there are, and what stands around them in a prompt.
 
-use std::sync::Arc;
-
 use crate::file_chunks::FileChunks;
+use crate::file_version::FileVersion;
 use crate::fragment::Fragment;
 use crate::utf16;
 
@@ -277,7 +276,7 @@ fn measured(units: &[u16], unit: Unit) -> usize {
 impl Placed {
     /// Its text in fragments. Those of the file name `path` and which of its bytes they are: `head` says that of the
     /// text that it begins with, and `tail` of the one that it ends with. Halves of characters are left out.
-    pub fn fragments(&self, path: &Arc<str>, size: u64, head: &FileChunks, tail: &FileChunks) -> Vec<Fragment> {
+    pub fn fragments(&self, path: &FileVersion, size: u64, head: &FileChunks, tail: &FileChunks) -> Vec<Fragment> {
         // White space at the end that was trimmed is not missing.
         let size = tail.end(self.text_end).unwrap_or(size);
         let mut fragments = Vec::new();

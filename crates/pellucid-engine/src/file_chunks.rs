@@ -3,8 +3,7 @@
 //! A text names the bytes of its file only where it is these bytes. What is no UTF-8 became U+FFFD on the way: that is
 //! no longer the file's, so it is a piece of the layout between the file's own bytes.
 
-use std::sync::Arc;
-
+use crate::file_version::FileVersion;
 use crate::fragment::Fragment;
 use crate::fragment::Origin;
 
@@ -23,7 +22,7 @@ struct Chunk {
 }
 
 /// Text of these bytes of a file, which begin at `start`, in fragments that name them.
-pub fn of_file(path: &Arc<str>, bytes: &[u8], start: u64, size: u64) -> Vec<Fragment> {
+pub fn of_file(path: &FileVersion, bytes: &[u8], start: u64, size: u64) -> Vec<Fragment> {
     FileChunks::of(bytes, start).fragments(path, size, 0, &String::from_utf8_lossy(bytes))
 }
 
@@ -54,7 +53,7 @@ impl FileChunks {
     }
 
     /// A part of the text, which begins at its byte `start`, in fragments.
-    pub fn fragments(&self, path: &Arc<str>, size: u64, start: usize, text: &str) -> Vec<Fragment> {
+    pub fn fragments(&self, path: &FileVersion, size: u64, start: usize, text: &str) -> Vec<Fragment> {
         let end = start + text.len();
         let mut fragments = Vec::new();
         let mut at = start;

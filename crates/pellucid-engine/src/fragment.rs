@@ -7,6 +7,8 @@ use std::borrow::Cow;
 use std::ops::Range;
 use std::sync::Arc;
 
+use crate::digest::Digest;
+use crate::file_version::FileVersion;
 use crate::not_utf8::NotUtf8;
 
 /// A piece of text with its origin.
@@ -23,13 +25,13 @@ pub struct Fragment {
 pub enum Origin {
     /// A file of the pack.
     Pack {
-        /// Which, relative to the pack.
-        file: Arc<str>,
+        /// Which: relative to a pack inside of the program, else its path.
+        file: FileVersion,
     },
     /// A file on the user's disk.
     File {
         /// Where.
-        path: Arc<str>,
+        path: FileVersion,
         /// Which of its bytes.
         range: Range<u64>,
         /// How many bytes it has in all, but for white space that is trimmed at its end.
@@ -99,11 +101,20 @@ impl Origin {
         }
     }
 
+    /// The hash of the whole file that the bytes came from, where it is known.
+    pub fn file_sha256(&self) -> Option<&Digest> {
+        match self {
+            Self::Pack { file: path } | Self::File { path, .. } => path.sha256(),
+            _ => None,
+        }
+    }
+
     /// What exactly, as reports show it; empty where the kind says all.
     pub fn detail(&self) -> &str {
         match self {
             Self::Pack { file } => file,
-            Self::File { path, .. } | Self::Skill { path } => path,
+            Self::File { path, .. } => path,
+            Self::Skill { path } => path,
             Self::Provided { place } => place,
             Self::Fact { name } => name,
             Self::Recorded { path } => path,
@@ -115,7 +126,7 @@ impl Origin {
 
 impl Fragment {
     /// Text of a pack file.
-    pub fn pack(file: &Arc<str>, text: impl Into<String>) -> Self {
+    pub fn pack(file: &FileVersion, text: impl Into<String>) -> Self {
         Self { origin: Origin::Pack { file: file.clone() }, text: text.into() }
     }
 

@@ -22,9 +22,9 @@ pub struct InstructionFile {
     pub target: Option<String>,
     /// How many bytes it has.
     pub size: u64,
-    /// How many of them were read, hashed and looked through: all, or as many as the budget could use.
+    /// How many of them were read and looked through: all, or as many as the budget could use.
     pub n_read: u64,
-    /// Their SHA-256.
+    /// The SHA-256 of the whole file, or of what was read of one that is too long to be hashed.
     pub hash: Digest,
     /// What a person does not see in them.
     pub hidden: Vec<Hidden>,
@@ -34,12 +34,12 @@ pub struct InstructionFile {
 
 /// Every instruction file among the facts, the user's own first.
 pub fn instruction_files(facts: &Facts) -> Vec<InstructionFile> {
-    let told = |Read { path, size, bytes }: Read<'_>| InstructionFile {
+    let told = |Read { path, size, bytes, sha256 }: Read<'_>| InstructionFile {
         path: path.to_owned(),
         target: facts.links.get(path).cloned(),
         size,
         n_read: bytes.len() as u64,
-        hash: Digest::of([bytes]),
+        hash: sha256.unwrap_or_else(|| Digest::of([bytes])),
         hidden: hidden::find(bytes),
         is_in_history: false,
     };
@@ -73,16 +73,17 @@ struct Read<'f> {
     path: &'f str,
     size: u64,
     bytes: &'f [u8],
+    sha256: Option<Digest>,
 }
 
 fn read(facts: &Facts) -> impl Iterator<Item = Read<'_>> {
     let imported = facts.imports.iter().filter_map(|imported| imported.outcome.as_ref().ok());
     let documents = facts.home_document.iter().chain(&facts.project_documents);
     let documents = documents.chain(imported).chain(&facts.nested_documents);
-    let documents = documents.map(|it| Read { path: &it.path, size: it.size, bytes: &it.bytes });
+    let documents = documents.map(|it| Read { path: &it.path, size: it.size, bytes: &it.bytes, sha256: it.sha256 });
     let bootstrap = facts.assistant.iter().flat_map(|it| &it.bootstrap).filter_map(|file| {
         let content = file.content.as_deref()?;
-        Some(Read { path: &file.path, size: content.len() as u64, bytes: content.as_bytes() })
+        Some(Read { path: &file.path, size: content.len() as u64, bytes: content.as_bytes(), sha256: file.sha256 })
     });
     documents.chain(bootstrap)
 }

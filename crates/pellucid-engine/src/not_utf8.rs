@@ -90,7 +90,7 @@ fn used_files<'a>(facts: &'a Facts, fragments: impl IntoIterator<Item = &'a Frag
             Origin::File { path, range, size } => {
                 let here = if range.end < *size { Used::First(range.end) } else { Used::All };
                 files
-                    .entry(path.as_ref())
+                    .entry(&**path)
                     .and_modify(|used| {
                         *used = match (*used, here) {
                             (Used::First(a), Used::First(b)) => Used::First(a.max(b)),
@@ -103,7 +103,7 @@ fn used_files<'a>(facts: &'a Facts, fragments: impl IntoIterator<Item = &'a Frag
             Origin::Provided { place } if place.as_ref() == REPO_DOCS => {
                 let documents = facts.injection.reads.iter().flat_map(|read| &read.repo.documents);
                 let texts = documents.filter_map(|(_, found)| match found {
-                    FileRead::Text(text) => Some(text.path().as_ref()),
+                    FileRead::Text(text) => Some(&**text.path()),
                     FileRead::Missing | FileRead::Failed { .. } => None,
                 });
                 files.extend(texts.map(|path| (path, Used::All)));
@@ -129,7 +129,7 @@ fn in_file(facts: &Facts, path: &str, used: Used) -> Option<NotUtf8> {
     let reads = facts.injection.reads.iter();
     let mut found = reads.flat_map(|read| read.files.values().chain(read.repo.documents.iter().map(|(_, it)| it)));
     found.find_map(|found| match found {
-        FileRead::Text(text) if text.path().as_ref() == path => in_text(text),
+        FileRead::Text(text) if &**text.path() == path => in_text(text),
         _ => None,
     })
 }

@@ -17,6 +17,7 @@ use serde_json::json;
 
 use crate::digest::Digest;
 use crate::encode::Span;
+use crate::file_version::FileVersion;
 use crate::fragment::Origin;
 
 /// Lists of spans with what they have in common.
@@ -24,6 +25,9 @@ use crate::fragment::Origin;
 struct Lists {
     parts: Vec<Arc<str>>,
     origins: Vec<Value>,
+    /// The hashes of files, which origins name by their place here.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    files: Vec<String>,
     /// For each list and span: part, origin, bytes, and by how many bytes its text is shorter.
     lists: Vec<Vec<usize>>,
 }
@@ -33,12 +37,13 @@ const SPAN_NUMBERS: usize = 4;
 
 /// Lists of spans as text.
 pub fn write(lists: &[&[Span]]) -> String {
-    let mut written = Lists { parts: Vec::new(), origins: Vec::new(), lists: Vec::new() };
+    let mut written = Lists { parts: Vec::new(), origins: Vec::new(), files: Vec::new(), lists: Vec::new() };
     for spans in lists {
         let mut numbers = Vec::with_capacity(spans.len() * SPAN_NUMBERS);
         for span in *spans {
             let part = place(&mut written.parts, span.part.clone());
-            let origin = place(&mut written.origins, origin_value(&span.origin));
+            let file = span.origin.file_sha256().map(|sha256| place(&mut written.files, sha256.to_string()));
+            let origin = place(&mut written.origins, origin_value(&span.origin, file));
             numbers.extend([part, origin, span.len, span.len.saturating_sub(span.raw_len)]);
         }
         written.lists.push(numbers);
@@ -48,8 +53,9 @@ pub fn write(lists: &[&[Span]]) -> String {
 
 /// Lists of spans, read back; absent if the text says something else.
 pub fn read(text: &str) -> Option<Vec<Vec<Span>>> {
-    let Lists { parts, origins, lists } = serde_json::from_str(text).ok()?;
-    let origins: Vec<Origin> = origins.iter().map(read_origin).collect::<Option<_>>()?;
+    let Lists { parts, origins, files, lists } = serde_json::from_str(text).ok()?;
+    let files: Vec<Digest> = files.iter().map(|it| Digest::read(it)).collect::<Option<_>>()?;
+    let origins: Vec<Origin> = origins.iter().map(|it| read_origin(it, &files)).collect::<Option<_>>()?;
     let span = |numbers: &[usize]| {
         let [part, origin, len, less] = numbers else {
             return None;
@@ -68,22 +74,35 @@ fn place<T: PartialEq>(table: &mut Vec<T>, value: T) -> usize {
     })
 }
 
-fn origin_value(origin: &Origin) -> Value {
-    match origin {
-        Origin::File { path, range, size } => json!(["file", path, range.start, range.end, size]),
-        other if other.detail().is_empty() => json!([other.kind()]),
-        other => json!([other.kind(), other.detail()]),
+/// An origin, with the place of its file's hash at the end where there is one.
+fn origin_value(origin: &Origin, file: Option<usize>) -> Value {
+    let mut value = vec![json!(origin.kind())];
+    if !origin.detail().is_empty() {
+        value.push(json!(origin.detail()));
     }
+    if let Origin::File { range, size, .. } = origin {
+        value.extend([range.start, range.end, *size].map(|it| json!(it)));
+    }
+    value.extend(file.map(|it| json!(it)));
+    Value::Array(value)
 }
 
-fn read_origin(value: &Value) -> Option<Origin> {
+fn read_origin(value: &Value, files: &[Digest]) -> Option<Origin> {
     let list = value.as_array()?;
     let text = |n: usize| list.get(n).and_then(Value::as_str);
     let number = |n: usize| list.get(n).and_then(Value::as_u64);
     let detail: Arc<str> = text(1).unwrap_or_default().into();
+    // Records of before have no hashes.
+    let version = |place: usize| {
+        let sha256 = match number(place) {
+            Some(n) => Some(*files.get(usize::try_from(n).ok()?)?),
+            None => None,
+        };
+        Some(FileVersion::new(&detail, sha256))
+    };
     Some(match text(0)? {
-        "pack" => Origin::Pack { file: detail },
-        "file" => Origin::File { path: detail, range: number(2)?..number(3)?, size: number(4)? },
+        "pack" => Origin::Pack { file: version(2)? },
+        "file" => Origin::File { path: version(5)?, range: number(2)?..number(3)?, size: number(4)? },
         "skill" => Origin::Skill { path: detail },
         "provided" => Origin::Provided { place: detail },
         "fact" => Origin::Fact { name: detail.to_string().into() },
@@ -218,11 +237,16 @@ mod tests {
     use crate::fragment::Fragment;
     use crate::transcript::Draft;
 
+    fn any_file() -> impl Strategy<Value = FileVersion> {
+        ("[a-z/]{1,4}", prop::option::of(any::<[u8; 32]>()))
+            .prop_map(|(path, sha256)| FileVersion::new(&path, sha256.map(Digest::from)))
+    }
+
     fn any_origin() -> impl Strategy<Value = Origin> {
         prop_oneof![
-            "[a-z]{1,4}".prop_map(|it| Origin::Pack { file: it.into() }),
-            ("[a-z/]{1,4}", 0_u64..9, 0_u64..9, 0_u64..99).prop_map(|(path, start, len, size)| Origin::File {
-                path: path.into(),
+            any_file().prop_map(|file| Origin::Pack { file }),
+            (any_file(), 0_u64..9, 0_u64..9, 0_u64..99).prop_map(|(path, start, len, size)| Origin::File {
+                path,
                 range: start..start + len,
                 size
             }),
@@ -263,6 +287,26 @@ mod tests {
             let spans = said_by_user(&encoded.bytes).unwrap();
             prop_assert_eq!(&*spans, encoded.spans.as_slice());
         }
+    }
+
+    #[test]
+    fn records_without_hashes_are_read() {
+        let text = r#"{"parts":["a"],"origins":[["file","/f",0,4,9],["pack","p.md"]],"lists":[[0,0,4,0,0,1,2,0]]}"#;
+        let file = Origin::File { path: "/f".into(), range: 0..4, size: 9 };
+        let pack = Origin::Pack { file: "p.md".into() };
+        let span = |origin, len| Span { part: "a".into(), origin, len, raw_len: len };
+        assert_eq!(read(text), Some(vec![vec![span(file, 4), span(pack, 2)]]));
+        assert_eq!(read(&text.replace("0,4,9]", "0,4,9,0]")), None, "a hash that is not there");
+    }
+
+    #[test]
+    fn the_hash_of_a_file_is_written_once() {
+        let file = FileVersion::of("/f", b"text");
+        let origin = |start| Origin::File { path: file.clone(), range: start..start + 2, size: 4 };
+        let spans = [0, 2].map(|start| Span { part: "a".into(), origin: origin(start), len: 2, raw_len: 2 });
+        let written = write(&[&spans, &spans]);
+        assert_eq!(written.matches(&file.sha256().unwrap().to_string()).count(), 1, "{written}");
+        assert_eq!(read(&written), Some(vec![spans.to_vec(), spans.to_vec()]));
     }
 
     #[test]

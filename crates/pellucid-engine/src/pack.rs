@@ -52,6 +52,7 @@ use self::shelf::Shelf;
 use self::tool_files::ToolFiles;
 use crate::compaction;
 use crate::documents;
+use crate::file_version::FileVersion;
 use crate::memories;
 use crate::memory::layout::MemoryLayout;
 use crate::notice;
@@ -223,7 +224,7 @@ impl Pack {
             let own = shelf.get(file).map(|file| (file.shown.clone(), file.text.clone()));
             let stand_in = || builtin::files(home)?.remove(file).map(|text| (file.into(), text.into()));
             let missing = || PackError::MissingFile { file: file.to_owned() };
-            let (shown, text): (Arc<str>, Arc<str>) = own.or_else(stand_in).ok_or_else(missing)?;
+            let (shown, text): (FileVersion, Arc<str>) = own.or_else(stand_in).ok_or_else(missing)?;
             templates.insert(file.to_owned(), Template::parse(&shown, &shape, &text)?);
         }
         let tools = ToolFiles::load(&shelf, layout.tools.iter().map(|tool| tool.file.as_ref()))?;

@@ -257,6 +257,9 @@ fn row_json(row: &Row, status: Status) -> Value {
         value["file_range"] = json!([range.start, range.end]);
         value["file_bytes"] = json!(size);
     }
+    if let Some(sha256) = row.origin.file_sha256() {
+        value["file_sha256"] = json!(sha256.to_string());
+    }
     value
 }
 

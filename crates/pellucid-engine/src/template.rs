@@ -5,8 +5,7 @@
 //! content and is missing, is an error with file and line. Rendering cannot fail, and every byte
 //! of the result keeps its origin.
 
-use std::sync::Arc;
-
+use crate::file_version::FileVersion;
 use crate::fragment::Fragment;
 use crate::pack::PackError;
 
@@ -73,7 +72,7 @@ impl Shape {
 /// A loaded template.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Template {
-    file: Arc<str>,
+    file: FileVersion,
     pieces: Vec<Piece>,
 }
 
@@ -88,7 +87,7 @@ impl Template {
     ///
     /// # Errors
     /// An undeclared `{{ name }}`, or a missing place that must be there.
-    pub fn parse(file: &str, shape: &Shape, text: &str) -> Result<Self, PackError> {
+    pub fn parse(file: &FileVersion, shape: &Shape, text: &str) -> Result<Self, PackError> {
         let text = match shape.trim {
             Trim::Keep => text,
             Trim::End => text.trim_end(),
@@ -104,10 +103,10 @@ impl Template {
         push_text(&mut pieces, file, shape, text, rest)?;
         for place in shape.places {
             if place.need == Need::Must && !pieces.contains(&Piece::Place(place.mark)) {
-                return Err(PackError::MissingPlace { file: file.to_owned(), place: place.mark.to_owned() });
+                return Err(PackError::MissingPlace { file: file.to_string(), place: place.mark.to_owned() });
             }
         }
-        Ok(Self { file: file.into(), pieces })
+        Ok(Self { file: file.clone(), pieces })
     }
 
     /// Fills the places. A place without a value is left empty.
@@ -127,7 +126,7 @@ impl Template {
     }
 
     /// The file it was read from.
-    pub fn file(&self) -> &Arc<str> {
+    pub fn file(&self) -> &FileVersion {
         &self.file
     }
 
@@ -212,7 +211,7 @@ mod tests {
 
     #[track_caller]
     fn check_template(text: &str, expected: &Expect) {
-        let actual = match Template::parse("greeting.md", &SHAPE, text) {
+        let actual = match Template::parse(&"greeting.md".into(), &SHAPE, text) {
             Ok(template) => concat(&template.render(&[
                 ("{{ name }}", vec![Fragment::fact("name", "Ada")]),
                 ("{mood}", vec![Fragment::fact("mood", "calm")]),

@@ -12,6 +12,7 @@ use pellucid_protocol::settings::WebSearchMode;
 use crate::encode::Encoder;
 use crate::facts::AgentRole;
 use crate::facts::Facts;
+use crate::file_version::FileVersion;
 use crate::fragment::Fragment;
 use crate::fragment::Omission;
 use crate::fragment::Origin;
@@ -354,7 +355,7 @@ impl Writer<'_> {
         }
     }
 
-    fn described(&mut self, path: &str, description: Option<&str>, own_file: Option<&Arc<str>>) {
+    fn described(&mut self, path: &str, description: Option<&str>, own_file: Option<&FileVersion>) {
         let Some(description) = description else {
             return;
         };

@@ -10,6 +10,7 @@ use std::path::PathBuf;
 use pellucid_protocol::input::UserInput;
 
 use crate::facts::LoadedImage;
+use crate::file_version::FileVersion;
 use crate::fragment::Fragment;
 use crate::fragment::Origin;
 use crate::pack::Pack;
@@ -61,9 +62,10 @@ pub fn picture_message(pack: &Pack, path: &Path, image: &LoadedImage) -> Draft {
 /// The picture, or why there is none.
 fn picture(pack: &Pack, path: &Path, image: &LoadedImage) -> DraftPart {
     let (template, place, what) = match image {
-        LoadedImage::Ready { data_url } => {
+        LoadedImage::Ready { data_url, sha256 } => {
             let path = path.to_string_lossy();
-            let origin = Origin::File { path: path.as_ref().into(), range: 0..0, size: 0 };
+            let path = FileVersion::new(&path, Some(*sha256));
+            let origin = Origin::File { path, range: 0..0, size: 0 };
             return DraftPart::Image(Fragment { origin, text: data_url.clone() });
         }
         LoadedImage::Unreadable { error } => (UNREADABLE, "{error}", error.clone()),

@@ -73,6 +73,10 @@ pub fn load(workspace: &Path, may: &May<'_>) -> (Vec<BootstrapFile>, Vec<Candida
         let mut bytes = Vec::new();
         let read = file.and_then(|file| file.take(BYTES_MAX).read_to_end(&mut bytes).ok());
         files.push(match read {
+            // The hash of a file that is longer is not known.
+            Some(n) if n as u64 >= BYTES_MAX => {
+                BootstrapFile { sha256: None, ..BootstrapFile::read(name, &shown, &bytes) }
+            }
             Some(_) => BootstrapFile::read(name, &shown, &bytes),
             None => BootstrapFile::missing(name, &shown),
         });

@@ -12,17 +12,15 @@ use std::io;
 use std::io::Read;
 use std::path::Path;
 use std::path::PathBuf;
-use std::sync::OnceLock;
 use std::time::Duration;
 use std::time::SystemTime;
 
-use pellucid_engine::facts::Document;
+use pellucid_engine::digest::Digest;
 use pellucid_files::Located;
 
 use crate::bounds::Bounds;
 use crate::bounds::Refused;
-use crate::changes::Snapshot;
-use crate::changes::sha256;
+use crate::whole_hash::whole_hash;
 
 /// How many files are remembered before all are forgotten.
 const ENTRIES_MAX: usize = 1024;
@@ -44,8 +42,8 @@ struct Entry {
     settled: bool,
     bytes: Vec<u8>,
     size: u64,
+    sha256: Option<Digest>,
     target: Option<PathBuf>,
-    sha256: OnceLock<String>,
 }
 
 /// Where a file lies.
@@ -65,6 +63,8 @@ pub(crate) struct Beginning {
     pub bytes: Vec<u8>,
     /// The size of the whole file.
     pub size: u64,
+    /// The hash of the whole file, unless it is too long for that.
+    pub sha256: Option<Digest>,
     /// Where it lies, if its name is a link.
     pub target: Option<PathBuf>,
 }
@@ -73,22 +73,6 @@ impl DocumentCache {
     /// How many files have been opened so far.
     pub fn n_reads(&self) -> u64 {
         self.n_reads
-    }
-
-    /// The hashes of these documents, to be compared with a later state.
-    ///
-    /// A hash is computed once for each version of a file.
-    pub fn snapshot(&self, documents: &[Document]) -> Snapshot {
-        Snapshot::new(documents.iter().map(|document| {
-            let entry = self.entries.get(&document.path);
-            let sha256 = match entry {
-                Some(entry) if entry.bytes == document.bytes => {
-                    entry.sha256.get_or_init(|| sha256(&entry.bytes)).clone()
-                }
-                _ => sha256(&document.bytes),
-            };
-            (document.path.clone(), sha256)
-        }))
     }
 
     /// The first `bytes_max` bytes of a file within bounds, from disk only if it may have changed.
@@ -101,31 +85,34 @@ impl DocumentCache {
             // Whoever wants no file says so with a link to nothing.
             let is_nothing = fs::canonicalize(&place.reach)? == Path::new("/dev/null");
             let not_regular = || io::Error::new(io::ErrorKind::InvalidInput, "not a regular file");
-            let nothing = Beginning { bytes: Vec::new(), size: 0, target: None };
+            let sha256 = Some(Digest::of([]));
+            let nothing = Beginning { bytes: Vec::new(), size: 0, sha256, target: None };
             return is_nothing.then_some(nothing).ok_or_else(|| Refused::Io(not_regular()));
         }
         if let Some(entry) = self.entries.get(&place.path)
             && entry.holds(found, bytes_max)
         {
             let n = entry.bytes.len().min(bytes_max);
-            return Ok(Beginning { bytes: entry.bytes[..n].to_vec(), size: entry.size, target: entry.target.clone() });
+            let (bytes, target) = (entry.bytes[..n].to_vec(), entry.target.clone());
+            return Ok(Beginning { bytes, size: entry.size, sha256: entry.sha256, target });
         }
 
         self.n_reads += 1;
         let expected = (!place.own.is_symlink()).then_some(Path::new(&place.path));
         // Should the file change while it is read, its stamp is that of before, and it is read again next time.
-        let Located { file, real, metadata } = bounds.open(&place.reach, expected)?;
+        let Located { mut file, real, metadata } = bounds.open(&place.reach, expected)?;
         let limit = match metadata.len() {
             // A file that is made while it is read has no size beforehand.
             0 => bytes_max as u64,
             size => size.min(bytes_max as u64),
         };
         let mut bytes = Vec::with_capacity(usize::try_from(metadata.len().min(limit)).unwrap_or(0));
-        file.take(limit).read_to_end(&mut bytes)?;
+        file.by_ref().take(limit).read_to_end(&mut bytes)?;
         let size = metadata.len().max(bytes.len() as u64);
+        let sha256 = whole_hash(&bytes, &mut file, metadata.len());
         let target = place.own.is_symlink().then_some(real);
-        self.remember(&place.path, Entry::new(&metadata, bytes.clone(), size, target.clone()));
-        Ok(Beginning { bytes, size, target })
+        self.remember(&place.path, Entry::new(&metadata, bytes.clone(), size, sha256, target.clone()));
+        Ok(Beginning { bytes, size, sha256, target })
     }
 
     fn remember(&mut self, path: &str, entry: Entry) {
@@ -137,15 +124,15 @@ impl DocumentCache {
 }
 
 impl Entry {
-    fn new(metadata: &Metadata, bytes: Vec<u8>, size: u64, target: Option<PathBuf>) -> Self {
+    fn new(metadata: &Metadata, bytes: Vec<u8>, size: u64, sha256: Option<Digest>, target: Option<PathBuf>) -> Self {
         let age = metadata.modified().ok().and_then(|then| SystemTime::now().duration_since(then).ok());
         Self {
             stamp: Stamp::of(metadata),
             settled: age.is_some_and(|age| age >= UNSETTLED),
             bytes,
             size,
+            sha256,
             target,
-            sha256: OnceLock::new(),
         }
     }
 

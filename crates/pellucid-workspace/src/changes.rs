@@ -3,10 +3,6 @@
 //! Not here: telling the model about it, and reading the files (`documents`).
 
 use std::collections::BTreeMap;
-use std::fmt::Write;
-
-use sha2::Digest;
-use sha2::Sha256;
 
 /// The hashes of a set of documents, by path.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -51,15 +47,6 @@ impl Snapshot {
     }
 }
 
-/// The SHA-256 of some bytes in lower-case hexadecimal.
-pub fn sha256(bytes: &[u8]) -> String {
-    Sha256::digest(bytes).iter().fold(String::with_capacity(64), |mut text, byte| {
-        // Writing to a string cannot fail.
-        let _ = write!(text, "{byte:02x}");
-        text
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -97,10 +84,5 @@ mod tests {
             c 3 -
             d - 4"#]],
         );
-    }
-
-    #[test]
-    fn hash_of_nothing() {
-        expect!["e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"].assert_eq(&sha256(b""));
     }
 }

@@ -24,6 +24,7 @@ use pellucid_files::Here;
 
 use crate::bounds::Bounds;
 use crate::bounds::Refused;
+use crate::cache::Beginning;
 use crate::cache::DocumentCache;
 use crate::cache::Place;
 
@@ -94,8 +95,7 @@ pub fn home_document(home: &Path) -> (Option<Document>, Vec<Candidate>) {
             Some(winner) => passed_over(&file, &winner.path),
             None => match read_home_file(&file) {
                 Ok(text) => {
-                    let size = text.len() as u64;
-                    document = Some(Document { path: path.clone(), bytes: text.into_bytes(), size });
+                    document = Some(Document::whole(path.clone(), text));
                     Fate::Read
                 }
                 Err(fate) => fate,
@@ -186,7 +186,8 @@ fn gather(
                 found.links.extend(beginning.target.map(|target| (place.path.clone(), shown(target))));
                 let fate = if is_blank(&beginning.bytes) { Fate::Blank } else { Fate::Read };
                 found.candidates[candidate].fate = fate;
-                found.documents.push(Document { path: place.path, bytes: beginning.bytes, size: beginning.size });
+                let Beginning { bytes, size, sha256, .. } = beginning;
+                found.documents.push(Document { path: place.path, bytes, size, sha256 });
             }
             Err(Refused::Outside { target }) => {
                 found.candidates[candidate].fate = Fate::Outside { target: shown(target) };

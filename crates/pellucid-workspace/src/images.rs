@@ -25,6 +25,7 @@ use image::codecs::jpeg::JpegEncoder;
 use image::codecs::png::PngEncoder;
 use image::error::ImageFormatHint;
 use image::imageops::FilterType;
+use pellucid_engine::digest::Digest;
 use pellucid_engine::facts::LoadedImage;
 
 use crate::mime;
@@ -45,8 +46,11 @@ pub fn load_image(path: &Path) -> LoadedImage {
             return LoadedImage::Unreadable { error: about("read", path, &error) };
         }
     };
+    let sha256 = Digest::of([bytes.as_slice()]);
     match fit(bytes) {
-        Ok((mime, bytes)) => LoadedImage::Ready { data_url: format!("data:{mime};base64,{}", STANDARD.encode(bytes)) },
+        Ok((mime, bytes)) => {
+            LoadedImage::Ready { data_url: format!("data:{mime};base64,{}", STANDARD.encode(bytes)), sha256 }
+        }
         Err(error @ ImageError::Decoding(_)) => LoadedImage::Invalid { error: about("decode", path, &error) },
         Err(error) => match mime::guess(path) {
             Some(mime) if mime.starts_with("image/") => {
@@ -159,7 +163,7 @@ mod tests {
     fn check(name: &str, bytes: &[u8], expected: &Expect) {
         let (fixture, loaded) = load(name, bytes);
         let text = match loaded {
-            LoadedImage::Ready { data_url } => describe(&data_url, bytes),
+            LoadedImage::Ready { data_url, .. } => describe(&data_url, bytes),
             LoadedImage::Unreadable { error } => format!("unreadable: {error}"),
             LoadedImage::Invalid { error } => format!("invalid: {error}"),
             LoadedImage::NotAnImage { mime, error } => format!("no image: {mime:?}: {error}"),

@@ -14,6 +14,7 @@ use std::io::SeekFrom;
 use std::path::Path;
 use std::path::PathBuf;
 
+use pellucid_engine::file_version::FileVersion;
 use pellucid_engine::injection::Counts;
 use pellucid_engine::injection::FileRead;
 use pellucid_engine::injection::FileText;
@@ -22,6 +23,8 @@ use pellucid_engine::injection::Read;
 use pellucid_engine::injection::RepoRead;
 use pellucid_engine::injection::RepoWanted;
 use pellucid_engine::injection::Wants;
+
+use crate::whole_hash::whole_hash;
 
 /// How much of a file passes through memory at once.
 const BUFFER_BYTES: usize = 64 * 1024;
@@ -45,8 +48,9 @@ pub fn read_file(path: &Path, keep: Keep) -> FileRead {
         _ => return FileRead::Missing,
     }
     let read = match keep {
-        Keep::Whole => pellucid_files::read(path, WHOLE_BYTES_MAX)
-            .map(|bytes| FileText::whole(path.to_string_lossy().as_ref(), bytes)),
+        Keep::Whole => {
+            pellucid_files::read(path, WHOLE_BYTES_MAX).map(|bytes| FileText::whole(path.to_string_lossy(), bytes))
+        }
         Keep::Ends { bytes, counts } => read_ends(path, bytes, counts),
     };
     match read {
@@ -62,7 +66,7 @@ fn read_ends(path: &Path, bytes: usize, counts: Counts) -> io::Result<FileText> 
     if size <= 2 * end as u64 {
         let mut whole = Vec::new();
         file.read_to_end(&mut whole)?;
-        return Ok(FileText::whole(path.to_string_lossy().as_ref(), whole));
+        return Ok(FileText::whole(path.to_string_lossy(), whole));
     }
     let mut head = vec![0; end];
     file.read_exact(&mut head)?;
@@ -77,7 +81,10 @@ fn read_ends(path: &Path, bytes: usize, counts: Counts) -> io::Result<FileText> 
             count(&mut file)?
         }
     };
-    Ok(FileText::Ends { path: path.to_string_lossy().as_ref().into(), head, tail, size, text_bytes, units })
+    file.rewind()?;
+    let sha256 = whole_hash(&[], &mut file, size);
+    let path = FileVersion::new(&path.to_string_lossy(), sha256);
+    Ok(FileText::Ends { path, head, tail, size, text_bytes, units })
 }
 
 /// Where in these bytes a character begins, whatever came before them: at the first byte that goes

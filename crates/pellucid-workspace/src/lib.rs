@@ -25,6 +25,7 @@ pub mod shell;
 pub mod skills;
 pub mod standing_files;
 pub mod terminal;
+mod whole_hash;
 
 #[cfg(test)]
 use pellucid_testkit::fixture;

@@ -22,6 +22,7 @@ use pellucid_files::Located;
 use crate::bounds::Bounds;
 use crate::bounds::Refused;
 use crate::documents;
+use crate::whole_hash::whole_hash;
 
 /// Folders whose instruction files nobody wrote for this project.
 const NOT_ENTERED: [&str; 2] = [".git", "node_modules"];
@@ -131,12 +132,13 @@ impl Surroundings {
 }
 
 /// The first bytes of a file.
-fn beginning(file: File, path: &Path, bytes_max: usize) -> io::Result<Document> {
+fn beginning(mut file: File, path: &Path, bytes_max: usize) -> io::Result<Document> {
     let metadata = file.metadata()?;
     let mut bytes = Vec::new();
-    file.take(bytes_max as u64).read_to_end(&mut bytes)?;
+    file.by_ref().take(bytes_max as u64).read_to_end(&mut bytes)?;
     let size = metadata.len().max(bytes.len() as u64);
-    Ok(Document { path: path.to_string_lossy().into_owned(), bytes, size })
+    let sha256 = whole_hash(&bytes, &mut file, metadata.len());
+    Ok(Document { path: path.to_string_lossy().into_owned(), bytes, size, sha256 })
 }
 
 fn fault(error: &io::Error) -> Fault {

@@ -14,7 +14,6 @@ use pellucid_agent::session::Setup;
 use pellucid_config::Env;
 use pellucid_config::LoadOptions;
 use pellucid_config::SystemPaths;
-use pellucid_engine::pack::Pack;
 use pellucid_model::Model;
 use pellucid_protocol::event::EventMessage;
 use pellucid_protocol::event::RawItems;
@@ -26,6 +25,7 @@ use pellucid_store::recorder::Recorder;
 use pellucid_store::side::Side;
 use pellucid_testkit::MockServer;
 use pellucid_testkit::Workspace;
+use pellucid_workspace::pack_files;
 
 /// Writes a configuration whose provider is this server.
 pub fn configure(files: &Workspace, config: &str, server: &MockServer) {
@@ -50,7 +50,7 @@ pub fn setup(files: &Workspace, model: impl FnOnce(&Provider) -> Model) -> Setup
     options.system = SystemPaths::in_folder(files.root());
     let config = pellucid_config::load(&options).unwrap();
     let (provider_id, provider) = (config.model.provider_id.clone(), config.model.provider.clone());
-    let pack = Pack::builtin(&config.prompt.pack).unwrap();
+    let pack = pack_files::load(&config.prompt.pack, &files.folder("home")).unwrap();
     let crew = Crew::new(options);
     let sources = Sources::new(config, env);
     let mut gathered = gather::gather(&sources);

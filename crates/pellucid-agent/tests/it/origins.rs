@@ -4,6 +4,7 @@
 use std::fs;
 
 use pellucid_agent::session::Session;
+use pellucid_engine::digest::Digest;
 use pellucid_engine::fragment::Origin;
 use pellucid_engine::origins;
 use pellucid_engine::pack::Pack;
@@ -90,6 +91,8 @@ fn a_row_of_a_file_gives_back_the_bytes_of_the_file() {
                     let sent = unescaped(&body[row.start..row.start + row.bytes]);
                     assert!(sent.as_bytes() == own, "{pack} on {wire}, {what}: {row:?}\n{sent:?}");
                     assert_eq!(row.raw_bytes, own.len(), "{pack} on {wire}, {what}: {row:?}");
+                    let sha256 = Some(Digest::of([file.as_slice()]));
+                    assert_eq!(path.sha256(), sha256.as_ref(), "{pack} on {wire}, {what}: {row:?}");
                     n_rows += 1;
                 }
             }
@@ -153,4 +156,53 @@ fn a_session_that_goes_on_writes_down_nothing_that_its_record_has() {
     assert_eq!(kinds, [&first[..], &["opened", "request", "reply", "sealed"]].concat());
     let lines: usize = chain.links[first.len()..].iter().map(|link| serde_json::to_vec(link).unwrap().len() + 1).sum();
     assert!(lines < 2_700, "{lines} bytes");
+}
+
+/// A PNG image of one pixel.
+const DOT: &[u8] =
+    b"\x89\x50\x4e\x47\x0d\x0a\x1a\x0a\x00\x00\x00\x0d\x49\x48\x44\x52\x00\x00\x00\x01\x00\x00\x00\x01\x08\x02\
+          \x00\x00\x00\x90\x77\x53\xde\x00\x00\x00\x0c\x49\x44\x41\x54\x78\x9c\x63\xf8\xcf\xc0\x00\x00\x03\x01\x01\
+          \x00\xc9\xfe\x92\xef\x00\x00\x00\x00\x49\x45\x4e\x44\xae\x42\x60\x82";
+
+#[test]
+fn every_row_of_a_file_has_the_hash_of_the_file() {
+    let files = Workspace::new(
+        "
+//- home/skills/tidy/SKILL.md
+---
+name: tidy
+description: Tidies up.
+---
+Tidy up.
+//- home/memories/memory_summary.md
+They like tabs.
+//- home/packs/mine/tools/update_plan.md
+Say what is next.
+//- home/config.toml
+pack = \"mine\"
+[features]
+memory_tool = true
+//- work/AGENTS.md
+Use tabs.
+",
+    );
+    files.write("work/dot.png", DOT);
+    let mut session = open(&files, |provider| Model::http(Transport::default(), provider, None, &|_| None));
+    let inputs = [UserInput::text("use $tidy".to_owned()), UserInput::LocalImage { path: files.path("work/dot.png") }];
+    let report = session.next_request(&inputs, None).unwrap().report.to_json();
+    let mut named = Vec::new();
+    for row in report["rows"].as_array().unwrap() {
+        let origin = row["origin"].as_str().unwrap();
+        let is_on_disk = row["source"] == "file" || (row["source"] == "pack" && origin.starts_with('/'));
+        if !is_on_disk {
+            assert!(row["file_sha256"].is_null(), "{row}");
+            continue;
+        }
+        let sha256 = Digest::of([fs::read(origin).unwrap().as_slice()]).to_string();
+        assert_eq!(row["file_sha256"], sha256, "{row}");
+        named.push(origin.rsplit('/').next().unwrap().to_owned());
+    }
+    named.sort();
+    named.dedup();
+    assert_eq!(named, ["AGENTS.md", "SKILL.md", "dot.png", "memory_summary.md", "update_plan.md"]);
 }

@@ -266,7 +266,7 @@ mod tests {
     }
 
     fn document(path: &str, text: &str) -> Document {
-        Document { path: path.to_owned(), bytes: text.as_bytes().to_vec(), size: text.len() as u64 }
+        Document::whole(path, text)
     }
 
     #[track_caller]

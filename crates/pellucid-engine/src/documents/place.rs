@@ -102,7 +102,7 @@ fn place(
         }
         let mut fragments = Vec::new();
         if kept > 0 {
-            fragments.extend(of_file(&path.as_str().into(), &entry.document.bytes[..kept], 0, of));
+            fragments.extend(of_file(&entry.document.version(), &entry.document.bytes[..kept], 0, of));
         }
         if kept_bytes < of && rules.cut() == Cut::Lines {
             if fragments.last().is_some_and(|fragment| !fragment.text.ends_with('\n')) {

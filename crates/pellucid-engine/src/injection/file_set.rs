@@ -32,6 +32,7 @@ use crate::file_budget::Spending;
 use crate::file_budget::Unit;
 use crate::file_chunks::FileChunks;
 use crate::file_chunks::is_replacement;
+use crate::file_version::FileVersion;
 use crate::fragment::Fragment;
 use crate::fragment::Origin;
 use crate::path;
@@ -224,7 +225,11 @@ impl FileSet {
             FileRead::Missing | FileRead::Failed { .. } => None,
         };
         let shown = file.place.as_deref().filter(|_| rules.trims_end).unwrap_or(&file.path);
-        let place: std::sync::Arc<str> = file.place.as_deref().unwrap_or(&file.path).into();
+        let sha256 = match found {
+            FileRead::Text(text) => text.path().sha256().copied(),
+            FileRead::Missing | FileRead::Failed { .. } => None,
+        };
+        let place = FileVersion::new(file.place.as_deref().unwrap_or(&file.path), sha256);
         match spending.place(&FileEntry {
             name,
             path: shown,

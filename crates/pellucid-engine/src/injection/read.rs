@@ -5,10 +5,10 @@
 //! [`FileText::Ends`].
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
 
 use super::cut;
 use crate::file_chunks::of_file;
+use crate::file_version::FileVersion;
 use crate::fragment::Fragment;
 
 /// What a source wants to have read.
@@ -101,14 +101,14 @@ pub enum FileText {
     /// All of it.
     Whole {
         /// Where it lies.
-        path: Arc<str>,
+        path: FileVersion,
         /// Its bytes.
         bytes: Vec<u8>,
     },
     /// Its ends.
     Ends {
         /// Where it lies.
-        path: Arc<str>,
+        path: FileVersion,
         /// Its first bytes.
         head: Vec<u8>,
         /// Its last bytes, from where a character begins.
@@ -124,8 +124,9 @@ pub enum FileText {
 
 impl FileText {
     /// A file that was read whole.
-    pub fn whole(path: impl Into<Arc<str>>, bytes: impl Into<Vec<u8>>) -> Self {
-        Self::Whole { path: path.into(), bytes: bytes.into() }
+    pub fn whole(path: impl AsRef<str>, bytes: impl Into<Vec<u8>>) -> Self {
+        let bytes = bytes.into();
+        Self::Whole { path: FileVersion::of(path.as_ref(), &bytes), bytes }
     }
 
     /// How many bytes the file has.
@@ -145,7 +146,7 @@ impl FileText {
     }
 
     /// Where it lies.
-    pub fn path(&self) -> &Arc<str> {
+    pub fn path(&self) -> &FileVersion {
         match self {
             Self::Whole { path, .. } | Self::Ends { path, .. } => path,
         }

@@ -2,13 +2,12 @@
 //!
 //! Only the texts are read. What a model can do is the model catalogue's say.
 
-use std::sync::Arc;
-
 use pellucid_protocol::model::ModelMessages;
 use serde::Deserialize;
 
 use super::PackError;
 use super::PackFile;
+use crate::file_version::FileVersion;
 
 /// The entries of `models.json`.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -35,7 +34,7 @@ pub struct ModelEntry {
     pub supported_reasoning_levels: Vec<LevelText>,
     /// The file it stands in.
     #[serde(skip)]
-    pub file: Arc<str>,
+    pub file: FileVersion,
 }
 
 /// What pickers say of a level of thinking.

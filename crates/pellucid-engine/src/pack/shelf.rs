@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::PackFiles;
+use crate::file_version::FileVersion;
 
 /// The files of a pack, by their names in it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -15,7 +16,7 @@ pub(super) struct Shelf {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PackFile {
     /// How reports and errors name it: its name in a built-in pack, else its path.
-    pub shown: Arc<str>,
+    pub shown: FileVersion,
     /// Whether it is the user's.
     pub is_users: bool,
     /// Its text.
@@ -35,7 +36,11 @@ impl Shelf {
     pub(super) fn put_over(&mut self, files: &PackFiles, folder: &str) {
         for (name, text) in files {
             let shown = format!("{}/{name}", folder.trim_end_matches('/'));
-            let file = PackFile { shown: shown.into(), is_users: true, text: text.as_str().into() };
+            let file = PackFile {
+                shown: FileVersion::of(&shown, text.as_bytes()),
+                is_users: true,
+                text: text.as_str().into(),
+            };
             self.files.insert(name.clone(), file);
         }
     }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use super::Pack;
 use super::slots;
 use super::unknown_files;
+use crate::file_version::FileVersion;
 use crate::template::Trim;
 
 /// A slot and its text.
@@ -25,7 +26,7 @@ pub struct SlotText {
     /// The text, where the pack has one.
     pub text: Option<Arc<str>>,
     /// The file it was read from.
-    pub origin: Option<Arc<str>>,
+    pub origin: Option<FileVersion>,
     /// Whether that is the user's.
     pub is_users: bool,
 }
@@ -119,7 +120,7 @@ impl Pack {
         }
     }
 
-    fn is_users(&self, shown: &Arc<str>) -> bool {
+    fn is_users(&self, shown: &FileVersion) -> bool {
         self.shelf.users().any(|(_, file)| file.shown == *shown)
     }
 }

@@ -6,14 +6,13 @@
 //! A description may also have a file of its own, which is stronger: `tools/NAME.md` for the tool,
 //! `tools/NAME.PARAMETER.md` for a parameter, with further dots for what is inside of it.
 
-use std::sync::Arc;
-
 use serde::Deserialize;
 
 use super::PackError;
 use super::PackFile;
 use super::shelf::Shelf;
 use super::syntax_error;
+use crate::file_version::FileVersion;
 
 /// A tool's schema and descriptions.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
@@ -29,10 +28,10 @@ pub struct ToolFile {
     pub description: Option<String>,
     /// The file it stands in.
     #[serde(skip)]
-    pub file: Arc<str>,
+    pub file: FileVersion,
     /// The file of the description, where it has one of its own.
     #[serde(skip)]
-    pub description_file: Option<Arc<str>>,
+    pub description_file: Option<FileVersion>,
     /// The file with the grammar of a custom tool.
     #[serde(default, rename = "grammar")]
     pub grammar_file: Option<String>,
@@ -78,7 +77,7 @@ pub struct Parameter {
     pub description: Option<String>,
     /// The file of the description, where it has one of its own.
     #[serde(skip)]
-    pub description_file: Option<Arc<str>>,
+    pub description_file: Option<FileVersion>,
     /// Properties of an object, or of an array's elements.
     #[serde(default, rename = "property")]
     pub properties: Vec<Self>,
@@ -173,7 +172,7 @@ impl ToolFile {
 pub(super) struct Description<'a> {
     pub slot: String,
     pub text: Option<&'a str>,
-    pub file: &'a Arc<str>,
+    pub file: &'a FileVersion,
 }
 
 impl Parameter {
@@ -195,7 +194,7 @@ impl Parameter {
         self.kind != ParameterType::Object
     }
 
-    fn descriptions<'a>(&'a self, outer: &str, tool_file: &'a Arc<str>, all: &mut Vec<Description<'a>>) {
+    fn descriptions<'a>(&'a self, outer: &str, tool_file: &'a FileVersion, all: &mut Vec<Description<'a>>) {
         let slot = format!("{outer}.{}", self.name);
         if self.takes_description() {
             let file = self.description_file.as_ref().unwrap_or(tool_file);

@@ -1,17 +1,17 @@
 //! Files of a user's pack that nothing would ever read, and what was probably meant.
 
 use std::fmt;
-use std::sync::Arc;
 
 use super::LAYOUT;
 use super::Pack;
 use super::slots;
+use crate::file_version::FileVersion;
 
 /// A file that nothing reads.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UnknownFile {
     /// Its path.
-    pub file: Arc<str>,
+    pub file: FileVersion,
     /// The name that was probably meant.
     pub nearest: Option<String>,
 }

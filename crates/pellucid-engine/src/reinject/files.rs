@@ -8,6 +8,7 @@ use sha1::Digest;
 use sha1::Sha1;
 
 use super::MISSING;
+use crate::file_version::FileVersion;
 use crate::fragment::Fragment;
 use crate::fragment::Omission;
 use crate::fragment::Origin;
@@ -98,9 +99,9 @@ pub struct Text {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum TextOrigin {
     /// A file of the pack.
-    Pack(Arc<str>),
+    Pack(FileVersion),
     /// A file on disk.
-    Disk(Arc<str>),
+    Disk(FileVersion),
 }
 
 /// A skill that the model can ask for.
@@ -119,17 +120,24 @@ pub struct Skill {
 impl Text {
     /// A text of a file on disk.
     pub fn on_disk(path: &str, text: &str) -> Self {
-        Self { origin: TextOrigin::Disk(path.into()), text: text.into(), hash: sha1(text).into(), not_utf8: None }
+        Self {
+            origin: TextOrigin::Disk(FileVersion::of(path, text.as_bytes())),
+            text: text.into(),
+            hash: sha1(text).into(),
+            not_utf8: None,
+        }
     }
 
     /// The text of a file on disk that may hold bytes which are not UTF-8.
     pub fn read(path: &str, bytes: &[u8]) -> Self {
         let not_utf8 = NotUtf8::find(bytes, End::OfFile);
-        Self { not_utf8, ..Self::on_disk(path, &String::from_utf8_lossy(bytes)) }
+        let text = String::from_utf8_lossy(bytes);
+        let origin = TextOrigin::Disk(FileVersion::of(path, bytes));
+        Self { origin, hash: sha1(&text).into(), text: text.into(), not_utf8 }
     }
 
     /// A text of the pack.
-    pub fn in_pack(file: &Arc<str>, text: &str) -> Self {
+    pub fn in_pack(file: &FileVersion, text: &str) -> Self {
         Self { origin: TextOrigin::Pack(file.clone()), text: text.into(), hash: sha1(text).into(), not_utf8: None }
     }
 

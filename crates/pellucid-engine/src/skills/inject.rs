@@ -1,6 +1,7 @@
 //! A skill's text as a message: the whole file, with its name and where it lies.
 
 use super::Skill;
+use crate::file_version::FileVersion;
 use crate::fragment::Fragment;
 use crate::fragment::Origin;
 use crate::transcript::Draft;
@@ -9,7 +10,7 @@ use crate::transcript::DraftPart;
 /// The message that brings a skill into the conversation. `text` is its `SKILL.md` as it is now.
 pub fn message(skill: &Skill, text: String) -> Draft {
     let size = text.len() as u64;
-    let body = Origin::File { path: skill.path.as_str().into(), range: 0..size, size };
+    let body = Origin::File { path: FileVersion::of(&skill.path, text.as_bytes()), range: 0..size, size };
     let fragments = vec![
         Fragment::layout("<skill>\n<name>"),
         Fragment::fact("skill name", skill.name.as_str()),

@@ -23,7 +23,7 @@ fn give(ask: &Ask<'_>) -> Given {
     let chunks = FileChunks::of(&document.bytes, 0);
     // White space that is trimmed is not missing.
     let size = chunks.end(start + text.len()).unwrap_or(document.size);
-    let mut fragments = chunks.fragments(&document.path.as_str().into(), size, start, text);
+    let mut fragments = chunks.fragments(&document.version(), size, start, text);
     let (imports, mut omissions) = place::home_imports(ask.pack, ask.facts, ask.slot);
     for file in imports {
         fragments.push(Fragment::layout(BETWEEN));

@@ -49,7 +49,8 @@ fn give(ask: &Ask<'_>) -> Given {
     let start = whole.len() - whole.trim_start().len();
     let chunks = FileChunks::of(&memory.summary.bytes, 0);
     let size = chunks.end(start + trimmed.len()).unwrap_or(memory.summary.size);
-    let kept = |from: usize, text: &str| chunks.fragments(&path.into(), size, start + from, text);
+    let version = memory.summary.version();
+    let kept = |from: usize, text: &str| chunks.fragments(&version, size, start + from, text);
     // What is cut out leaves a beginning, a note and an end.
     let same = |(a, b): &(char, char)| a == b;
     let head: usize = text.chars().zip(trimmed.chars()).take_while(same).map(|(it, _)| it.len_utf8()).sum();

@@ -91,7 +91,7 @@ pub fn facts() -> Facts {
 
 /// A file with this text.
 pub fn document(path: &str, text: &str) -> Document {
-    Document { path: path.to_owned(), bytes: text.as_bytes().to_vec(), size: text.len() as u64 }
+    Document::whole(path, text)
 }
 
 /// The codex pack, loaded once.

@@ -9,8 +9,7 @@ use crate::fixture;
 
 #[test]
 fn files_are_listed_with_what_was_read_of_them() {
-    let document =
-        |path: &str, text: &str, size: u64| Document { path: path.to_owned(), bytes: text.as_bytes().to_vec(), size };
+    let document = |path: &str, text: &str, size: u64| Document { size, ..Document::whole(path, text) };
     let facts = Facts {
         home_document: Some(document("/home/AGENTS.md", "Be brief.\n", 10)),
         project_documents: vec![document("/p/AGENTS.md", "x\u{202E}", 9)],

@@ -10,6 +10,7 @@ use pellucid_engine::facts::Document;
 use pellucid_engine::facts::Fate;
 
 use super::*;
+use crate::changes::Snapshot;
 use crate::fixture::Fixture;
 
 fn find(fixture: &Fixture, cwd: &str, fallback_names: &[&str], bytes_max: usize) -> ProjectDocuments {
@@ -513,12 +514,13 @@ fn changes_are_told_by_hash() {
     let options = DocumentOptions { bytes_max: 100, ..DocumentOptions::default() };
     let mut cache = DocumentCache::default();
     let before = project_documents(&fixture.path("w/a"), &options, &mut cache);
-    let before = cache.snapshot(&before.documents);
     fixture.write("w/AGENTS.md", b"two");
     let after = project_documents(&fixture.path("w/a"), &options, &mut cache);
-    let after = cache.snapshot(&after.documents);
-    let lines: Vec<_> = before
-        .changed(&after)
+    let state = |found: &ProjectDocuments| {
+        Snapshot::new(found.documents.iter().map(|it| (it.path.clone(), it.sha256.unwrap().to_string())))
+    };
+    let lines: Vec<_> = state(&before)
+        .changed(&state(&after))
         .into_iter()
         .map(|c| format!("{} {} {}", c.path, &c.old.unwrap()[..8], &c.new.unwrap()[..8]))
         .collect();

@@ -93,7 +93,7 @@ fn slot_json(slot: &SlotText) -> Value {
         "placeholders": slot.places,
         "upstream": slot.upstream,
         "yours": slot.is_users,
-        "origin": slot.origin,
+        "origin": slot.origin.as_deref(),
         "bytes": slot.text.as_ref().map(|text| text.len()),
         "text": slot.text,
     })

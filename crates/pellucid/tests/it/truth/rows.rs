@@ -1,5 +1,6 @@
 //! Rows of reports: whether they cover a body, where they come from, and whether two lists are the same.
 
+use pellucid_engine::digest::Digest;
 use serde_json::Value;
 
 use super::stage::Stage;
@@ -37,10 +38,21 @@ pub fn from_the_session_file(report: &Value) -> usize {
     list(report).iter().filter(|row| row["source"] == "session" || is_place(row)).count()
 }
 
+fn sha256_of(bytes: &[u8]) -> String {
+    Digest::of([bytes]).to_string()
+}
+
 /// Whether every row of a file gives back the bytes of that file which it names, once its escapes are undone. A file
-/// may have changed since, so all its texts so far count.
+/// may have changed since, so all its texts so far count; the row names the hash of the one that was read.
 pub fn invert(report: &Value, body: &[u8], texts: impl Fn(&str) -> Vec<Vec<u8>>) -> Result<(), String> {
     for (n, row) in list(report).iter().enumerate() {
+        if row["source"] == "file" {
+            let sha256 = row["file_sha256"].as_str().unwrap_or("none");
+            let path = row["origin"].as_str().unwrap_or_default();
+            if !texts(path).iter().any(|text| sha256_of(text) == sha256) {
+                return Err(format!("row {n} ({}): {path} never had the sha256 {sha256}", row["part"]));
+            }
+        }
         let (Some(range), Some(path)) = (row["file_range"].as_array(), row["origin"].as_str()) else { continue };
         let number = |value: &Value| value.as_u64().and_then(|it| usize::try_from(it).ok()).unwrap_or_default();
         let (start, end) = (number(&row["start"]), number(&row["start"]) + number(&row["bytes"]));
@@ -48,7 +60,7 @@ pub fn invert(report: &Value, body: &[u8], texts: impl Fn(&str) -> Vec<Vec<u8>>)
         let raw: Option<String> = serde_json::from_slice(&[b"\"", escaped, b"\""].concat()).ok();
         let raw = raw.map(String::into_bytes);
         let (from, to) = (number(&range[0]), number(&range[1]));
-        let is_of = |text: &Vec<u8>| raw.as_deref() == text.get(from..to);
+        let is_of = |text: &Vec<u8>| raw.as_deref() == text.get(from..to) && row["file_sha256"] == sha256_of(text);
         if !texts(path).iter().any(is_of) {
             let shown = raw.map_or_else(|| "no text".to_owned(), |raw| String::from_utf8_lossy(&raw).into_owned());
             let shown: String = shown.chars().take(40).collect();
@@ -59,7 +71,7 @@ pub fn invert(report: &Value, body: &[u8], texts: impl Fn(&str) -> Vec<Vec<u8>>)
 }
 
 /// What of a row must be the same in every report of it.
-const FIELDS: [&str; 8] = ["part", "source", "origin", "file_range", "item", "role", "start", "bytes"];
+const FIELDS: [&str; 9] = ["part", "source", "origin", "file_range", "file_sha256", "item", "role", "start", "bytes"];
 
 /// Whether two lists have the same rows.
 pub fn same(sender: &[Value], later: &[Value]) -> Result<(), String> {

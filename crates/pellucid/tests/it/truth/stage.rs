@@ -3,7 +3,6 @@
 
 use std::cell::RefCell;
 use std::fs;
-use std::path::Path;
 use std::path::PathBuf;
 
 use pellucid_testkit::McpScript;
@@ -295,9 +294,9 @@ impl Stage {
         self.session.clone().unwrap_or_default()
     }
 
-    /// What a file has in it, and what it had before.
+    /// What a file has in it, and what it had before. An image has the name that the person gave.
     pub fn texts(&self, path: &str) -> Vec<Vec<u8>> {
-        let path = Path::new(path);
+        let path = &self.world.files.path("work").join(path);
         let earlier = self.earlier.iter().filter(|(it, _)| it == path).map(|(_, text)| text.clone());
         fs::read(path).into_iter().chain(earlier).collect()
     }

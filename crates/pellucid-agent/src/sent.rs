@@ -12,6 +12,7 @@ use pellucid_engine::digest::Account;
 use pellucid_engine::digest::Digest;
 use pellucid_engine::encode::Span;
 use pellucid_engine::encode::to_json;
+use pellucid_engine::file_states::FileStates;
 use pellucid_engine::origins;
 use pellucid_engine::origins::ItemKey;
 use pellucid_engine::reinject::again::Again;
@@ -53,6 +54,10 @@ pub struct SentLog {
     kept: BTreeMap<ItemKey, Arc<[Span]>>,
     /// Up to where the session file's items were looked at for theirs.
     looked_at: u64,
+    /// The files that the last request was made from, as they are written down.
+    files: Option<Arc<FileStates>>,
+    /// Those that the next request is made from, if that has to be written down.
+    files_due: Option<Arc<FileStates>>,
 }
 
 /// Whether an entry has to say up to which place origins were kept.
@@ -83,6 +88,8 @@ pub struct Opening<'a> {
     pub origins_from: u64,
     /// The session that it is a copy of, and how many bytes of that one's file were copied.
     pub parent: Option<(&'a str, u64)>,
+    /// The files that the last request of a copied history was made from, where that is known.
+    pub files: Option<&'a FileStates>,
 }
 
 impl SentLog {
@@ -97,13 +104,23 @@ impl SentLog {
     }
 
     fn of(log: RequestLog) -> Self {
-        Self { log, opened: None, frame: None, request: None, kept: BTreeMap::new(), looked_at: 0 }
+        Self {
+            log,
+            opened: None,
+            frame: None,
+            request: None,
+            kept: BTreeMap::new(),
+            looked_at: 0,
+            files: None,
+            files_due: None,
+        }
     }
 
     /// Takes over what the record has already.
     pub fn recall(&mut self, recalled: Recalled) {
         self.kept = recalled.origins.lists().map(|(key, spans)| (key, spans.clone())).collect();
         self.frame = recalled.frame;
+        self.files = recalled.files.map(Arc::new);
     }
 
     /// Writes down where the bytes of a session's new items came from, for those of which the bytes do not say it.
@@ -158,6 +175,8 @@ impl SentLog {
             prefix: self.log.keep("", prefix),
             context: context.iter().map(|item| self.item(item)).collect(),
         });
+        let files = opening.files.map(|files| self.log.keep("", &files.write()));
+        self.files = opening.files.cloned().map(Arc::new).or(self.files.take());
         self.opened = Some(entry::Opened {
             format: FORMAT,
             session: opening.session.to_string(),
@@ -169,6 +188,7 @@ impl SentLog {
             summaries,
             origins_from: Some(opening.origins_from),
             parent: opening.parent.map(|(session, upto)| entry::Parent { session: session.to_owned(), upto }),
+            files,
         });
         self.looked_at = opening.origins_from;
     }
@@ -208,8 +228,21 @@ impl SentLog {
             marks: marks.collect(),
             cache_break,
             sent_at: Some(sent_at.to_string()),
+            files: self.take_files(),
         };
         self.request = self.write(Entry::Request(Box::new(request)));
+    }
+
+    /// Notes which files the next request is made from.
+    pub fn files_are(&mut self, files: &Arc<FileStates>) {
+        self.files_due = Some(files.clone());
+    }
+
+    fn take_files(&mut self) -> Option<Piece> {
+        let due = self.files_due.take().filter(|due| self.files.as_ref() != Some(due))?;
+        let piece = self.log.keep("", &due.write());
+        self.files = Some(due);
+        Some(piece)
     }
 
     /// Writes down that the last request was answered, or failed.

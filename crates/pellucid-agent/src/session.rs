@@ -5,6 +5,7 @@ mod again;
 mod apart;
 mod cache;
 mod documents;
+mod files;
 mod headers;
 mod input;
 mod mcp;
@@ -41,6 +42,7 @@ use pellucid_engine::digest::Ledger;
 use pellucid_engine::documents::change::NewText;
 use pellucid_engine::facts::Facts;
 use pellucid_engine::facts::Provided;
+use pellucid_engine::file_states::ChangedFile;
 use pellucid_engine::fragment::Fragment;
 use pellucid_engine::fragment::Omission;
 use pellucid_engine::fragment::Origin;
@@ -115,6 +117,7 @@ use serde_json::Value;
 use self::again::Schedule;
 pub(crate) use self::apart::Answered;
 use self::cache::CacheState;
+use self::files::FilesSeen;
 pub(crate) use self::headers::TurnHeaders;
 pub use self::next::Next;
 pub use self::next::NextPurpose;
@@ -279,6 +282,7 @@ impl Setup {
             summaries: None,
             origins_from: at,
             parent: None,
+            files: None,
         }
     }
 
@@ -321,6 +325,8 @@ pub struct Session {
     recorded: Option<Box<Recorded>>,
     /// What its requests cost so far.
     spent: UsageSplit,
+    /// The files that its requests are made from.
+    files: FilesSeen,
     /// What is known of its requests and the provider's cache.
     cache: CacheState,
     /// Why the next request may not extend the last one.
@@ -384,6 +390,8 @@ struct LastRequest {
     n_items: usize,
     sent: Sent,
     continuity: Option<Continuity>,
+    /// The files that are not what they were for the request before.
+    changed_files: Vec<ChangedFile>,
     /// Its digests, where it is written down what is sent.
     account: Option<Account>,
     /// What a server knows of it that remembers the one before.
@@ -401,6 +409,7 @@ impl Session {
         let mut session = Self::with(setup, log, &context);
         session.n_context = context.messages.len();
         session.record_context(context);
+        session.look_at_files();
         session
     }
 
@@ -414,6 +423,7 @@ impl Session {
         let recalled = Recalled::read(&setup.sources.config.folders.home, file);
         let (restored, items) = setup.restore(file, len, &context, &recalled)?;
         let mut sent = sent_log(&setup, &recorder);
+        let files = FilesSeen::after(recalled.files.clone());
         sent.recall(recalled);
         let mut log = Log::new(recorder, sent, user_instructions(&context)).telling(setup.raw_items);
         let prefix = compaction::summary_prefix(&setup.pack);
@@ -421,6 +431,8 @@ impl Session {
         log.sent_from_start().open(&Opening { summaries, ..setup.opening(How::Resumed, len) });
         log.keep_client_tools(&setup);
         let mut session = Self::going_on(setup, log, file, restored);
+        session.files = files;
+        session.look_at_files();
         session.context_is_due = true;
         session.restored_from = Some(Box::new(file.clone()));
         Ok(session)
@@ -448,11 +460,19 @@ impl Session {
             // What the parent's record keeps of origins is kept here too.
             let is_all_known = restored.transcript.is_attributed();
             let origins_from = if is_all_known { 0 } else { at };
-            sent.open(&Opening { summaries, parent, origins_from, ..setup.opening(How::Forked, at) });
+            sent.open(&Opening {
+                summaries,
+                parent,
+                origins_from,
+                files: recalled.files.as_ref(),
+                ..setup.opening(How::Forked, at)
+            });
             // The file is there at once, and so is what says whose requests its first lines speak of.
             sent.begin();
         }
         let mut session = Self::going_on(setup, log, file, restored);
+        session.files = FilesSeen::after(recalled.files);
+        session.look_at_files();
         session.log_origins();
         session.record_context_after_history(context);
         Ok(session)
@@ -472,6 +492,7 @@ impl Session {
             session.record(item, &origin);
         }
         session.record_context(context);
+        session.look_at_files();
         session
     }
 
@@ -544,6 +565,7 @@ impl Session {
             restored_from: None,
             recorded: None,
             spent: UsageSplit::default(),
+            files: FilesSeen::default(),
             cache: CacheState::default(),
             cause: None,
             previous_model: None,
@@ -662,6 +684,7 @@ impl Session {
         }
         self.tell_changed_documents(text);
         self.say_again();
+        self.look_at_files();
     }
 
     /// Notes that something was sent, whatever came of it.

@@ -6,6 +6,7 @@
 use std::path::Path;
 
 use pellucid_engine::digest::Digest;
+use pellucid_engine::file_version::FileVersion;
 use pellucid_engine::fragment::Fragment;
 use pellucid_engine::fragment::Omission;
 use pellucid_engine::pack::Pack;
@@ -57,6 +58,8 @@ pub(crate) struct Standing {
     due: Option<Injection>,
     /// What the model does not see of the files that were read last.
     omissions: Vec<Omission>,
+    /// The files that were read for the next input, if they were needed.
+    files_read: Option<Vec<FileVersion>>,
 }
 
 impl Standing {
@@ -112,6 +115,7 @@ impl Standing {
             settings,
             due: None,
             omissions: Vec::new(),
+            files_read: None,
         }))
     }
 
@@ -130,7 +134,9 @@ impl Standing {
             let line = self.state.switch_workspace(&self.settings, &path);
             log(line.as_slice());
         }
-        let files = if self.state.needs_files(&self.settings) { self.files.read() } else { Files::default() };
+        let is_needed = self.state.needs_files(&self.settings);
+        let files = if is_needed { self.files.read() } else { Files::default() };
+        self.files_read = is_needed.then(|| files.on_disk().cloned().collect());
         self.omissions = files.omissions(SIDE);
         if self.settings.variant == Variant::Current {
             self.request_skills(inputs, &files);
@@ -146,6 +152,11 @@ impl Standing {
     /// What the model does not see of the files that were read for the next input, or not as it is.
     pub(crate) fn omissions(&self) -> &[Omission] {
         &self.omissions
+    }
+
+    /// The files on disk that were read for the next input; absent if none were needed.
+    pub(crate) fn files_read(&self) -> Option<&[FileVersion]> {
+        self.files_read.as_deref()
     }
 
     fn request_skills(&mut self, inputs: &[UserInput], files: &Files) {

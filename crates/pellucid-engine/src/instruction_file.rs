@@ -10,6 +10,7 @@ use pellucid_protocol::item::Item;
 
 use crate::digest::Digest;
 use crate::facts::Facts;
+use crate::file_version::FileVersion;
 use crate::hidden;
 use crate::hidden::Hidden;
 
@@ -74,6 +75,11 @@ struct Read<'f> {
     size: u64,
     bytes: &'f [u8],
     sha256: Option<Digest>,
+}
+
+/// Every instruction file among the facts, with its hash.
+pub(crate) fn versions(facts: &Facts) -> impl Iterator<Item = FileVersion> {
+    read(facts).map(|file| FileVersion::new(file.path, file.sha256))
 }
 
 fn read(facts: &Facts) -> impl Iterator<Item = Read<'_>> {

@@ -54,6 +54,7 @@ pub mod exec_output;
 pub mod facts;
 pub mod file_budget;
 pub mod file_chunks;
+pub mod file_states;
 pub mod file_version;
 pub mod fragment;
 pub mod gate;

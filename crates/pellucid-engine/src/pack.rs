@@ -238,6 +238,11 @@ impl Pack {
         Ok(Self { name: layout.name.clone(), layout, templates, tools, models, shelf })
     }
 
+    /// Its files that lie on disk, each with its hash.
+    pub fn files_on_disk(&self) -> impl Iterator<Item = &FileVersion> {
+        self.shelf.users().map(|(_, file)| &file.shown)
+    }
+
     /// A template that a source or the layout named when the pack was loaded.
     ///
     /// # Panics

@@ -28,6 +28,7 @@ use crate::continuity::Continuity;
 use crate::encode::Span;
 use crate::facts::Candidate;
 use crate::facts::Fate;
+use crate::file_states::ChangedFile;
 use crate::fragment::Omission;
 use crate::fragment::Origin;
 use crate::fragment::Why;
@@ -53,6 +54,8 @@ pub struct Report {
     pub candidates: Vec<Candidate>,
     /// Every instruction file that was read, with what hides in it.
     pub files: Vec<InstructionFile>,
+    /// The files of instructions and of the pack that are not what they were for the request before.
+    pub changed_files: Vec<ChangedFile>,
     /// How it continues the request before; absent for the first.
     pub continuity: Option<Continuity>,
     /// What was said again so far, by slot.
@@ -117,6 +120,7 @@ impl Report {
             omissions,
             candidates,
             files,
+            changed_files: Vec::new(),
             counted_by,
             picture_bytes: 0,
             continuity: None,
@@ -178,6 +182,7 @@ impl Report {
             tokens: self.tokens(),
             kept_bytes: self.continuity.as_ref().map_or(0, |continuity| continuity.kept_bytes),
             parts,
+            changed_files: self.changed_files.iter().map(ChangedFile::to_json).collect(),
             purpose: None,
             rows_kept,
             rows: self.statuses().skip(rows_kept).map(|(row, status)| row_json(row, status)).collect(),
@@ -204,6 +209,7 @@ impl Report {
             "omissions": self.omissions.iter().map(omission_json).collect::<Vec<_>>(),
             "candidates": self.candidates.iter().map(candidate_json).collect::<Vec<_>>(),
             "instruction_files": self.files.iter().map(file_json).collect::<Vec<_>>(),
+            "changed_files": self.changed_files.iter().map(ChangedFile::to_json).collect::<Vec<_>>(),
             "continuity": self.continuity.as_ref().map(continuity_json),
             "said_again": self.said_again,
             "notes": self.notes(),

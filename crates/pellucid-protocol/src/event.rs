@@ -171,6 +171,12 @@ pub enum EventMessage {
     ContextCacheBreak(CacheBreak),
     /// Where the first request of a resumed session differs from its last one. Ours alone; for people.
     ContextResumeCost(CacheBreak),
+    /// A file of instructions or of the pack is not what it was for the request before. Ours alone; for people, as reports
+    /// say it too.
+    ContextFileChanged {
+        /// Which file, and both hashes.
+        message: String,
+    },
     /// Text of a reply that was interrupted before its message was complete. Ours alone.
     ContextCutOff {
         /// The text that had arrived.

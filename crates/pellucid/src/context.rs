@@ -288,6 +288,7 @@ fn table(head: &Head, report: &Report, paint: Paint) -> String {
             }
         }
     }
+    text += &changed_files(report, paint);
     text += &said_again(report, paint);
     text += &left_out(report, paint);
     text += &hidden_text(report, paint);
@@ -343,6 +344,19 @@ fn said_again(report: &Report, paint: Paint) -> String {
     for (part, said) in &report.said_again {
         let (times, tokens) = (said.count, said.tokens);
         text += &format!("  {part}: {times} times, about {tokens} tokens in all; {}, {}\n", said.reason, said.sha256);
+    }
+    text
+}
+
+/// The files of instructions and of the pack that are not what they were for the request before.
+fn changed_files(report: &Report, paint: Paint) -> String {
+    if report.changed_files.is_empty() {
+        return String::new();
+    }
+    let mut text = format!("\n{}\n", paint.bold("files that changed"));
+    for file in &report.changed_files {
+        text += &paint.yellow(&format!("  {}", name(&file.to_string())));
+        text.push('\n');
     }
     text
 }

@@ -23,6 +23,7 @@ use super::Verdict;
 use super::check;
 use super::family::Found;
 use super::family::Numbering;
+use super::recall;
 
 /// Which request is wanted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -198,7 +199,10 @@ fn made(home: &Path, file: &SessionFile, chain: &Chain, link: usize) -> Result<M
     let request = frame.request(items);
     if Digest::of_body(&request).to_string() == recorded.body {
         let omissions = frame.omissions().iter().chain(items.omissions()).cloned().collect();
-        let report = Report::new(frame, items.rendered(), omissions, Vec::new());
+        let mut report = Report::new(frame, items.rendered(), omissions, Vec::new());
+        if let (Some(before), Some(now)) = recall::files(chain.links[..=first].iter().map(|it| &it.entry), parts) {
+            report.changed_files = before.changed(&now);
+        }
         return Ok(Ok((wanted.as_ref().clone(), request.body(), report)));
     }
     // A replay says where it differs.

@@ -4,6 +4,7 @@
 
 use std::path::Path;
 
+use pellucid_engine::file_states::FileStates;
 use pellucid_engine::fragment::Fragment;
 use pellucid_engine::fragment::Origin;
 use pellucid_engine::origins;
@@ -15,6 +16,7 @@ use pellucid_store::name;
 use pellucid_store::read::SessionFile;
 use pellucid_store::requests::entry::Entry;
 use pellucid_store::requests::entry::Link;
+use pellucid_store::requests::entry::Piece;
 use pellucid_store::requests::parts::Parts;
 
 /// What a resumed session takes over from its record.
@@ -24,6 +26,8 @@ pub struct Recalled {
     pub origins: Origins,
     /// Its last frame, with its digest, if that can be read.
     pub frame: Option<(Frame, String)>,
+    /// The files that its last request was made from, where that was kept.
+    pub files: Option<FileStates>,
 }
 
 impl Recalled {
@@ -36,7 +40,8 @@ impl Recalled {
             _ => None,
         });
         let frame = frame.and_then(|it| Some((super::frame(it, &parts).ok()?, it.digest.clone())));
-        Self { origins: origins(lines.iter(), &parts), frame }
+        let (_, files) = files(lines.iter(), &parts);
+        Self { origins: origins(lines.iter(), &parts), frame, files }
     }
 
     /// Instructions with the origins that they had, if the last frame had these.
@@ -79,6 +84,27 @@ fn read_lines(home: &Path, file: &SessionFile) -> Option<Vec<Entry>> {
 
 /// The kind of a line is found within this many bytes from its start.
 const KIND_WITHIN: usize = 256;
+
+/// The files that the last request of these lines was made from, behind those that the request before it was made from.
+/// Absent where the record does not say it.
+pub(super) fn files<'e>(
+    entries: impl Iterator<Item = &'e Entry>,
+    parts: &Parts,
+) -> (Option<FileStates>, Option<FileStates>) {
+    let (mut before, mut last): (Option<&Piece>, Option<&Piece>) = (None, None);
+    for entry in entries {
+        match entry {
+            Entry::Opened(opened) => last = opened.files.as_ref().or(last),
+            Entry::Request(request) => {
+                before = last;
+                last = request.files.as_ref().or(last);
+            }
+            _ => {}
+        }
+    }
+    let read = |piece: Option<&Piece>| FileStates::read(&parts.text(piece?).ok()?);
+    (read(before), read(last))
+}
 
 /// The origins that lines of a record say.
 pub(super) fn origins<'e>(entries: impl Iterator<Item = &'e Entry>, parts: &Parts) -> Origins {

@@ -32,6 +32,7 @@ impl Session {
     /// Forgets the last request, because it did not go out.
     pub(crate) fn take_request_back(&mut self) {
         self.last = self.previous.take();
+        self.files.take_back();
         self.n_requests = self.n_requests.saturating_sub(1);
     }
 

@@ -82,6 +82,7 @@ impl Session {
             self.note_not_utf8(&draft.part, &path);
         }
         self.keep_documents();
+        self.look_at_files();
     }
 
     /// Notes what the model does not see as it is in the file that a message gives it.

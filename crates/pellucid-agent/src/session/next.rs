@@ -141,6 +141,7 @@ impl Session {
     pub fn next_request(&mut self, inputs: &[UserInput], output_schema: Option<Value>) -> Result<Next, String> {
         let told = self.stand(inputs)?;
         self.begin_turn();
+        let changed_files = self.files.changed();
         let told = told.into_iter().chain(self.take_told()).collect();
         let settings = self.turn_settings(&TurnId::new(""));
         let turn = Turn::new(settings, self.meter.clone(), &self.setup.pack);
@@ -157,7 +158,8 @@ impl Session {
             }
         };
         let due = due.filter(|_| next.purpose != NextPurpose::Answer);
-        Ok(Next { due, warnings: warnings.into_iter().chain(next.warnings).collect(), ..next })
+        let report = Report { changed_files, ..next.report };
+        Ok(Next { due, report, warnings: warnings.into_iter().chain(next.warnings).collect(), ..next })
     }
 
     /// The request for an answer, after what has to be remembered for it.
@@ -197,6 +199,7 @@ impl Session {
         output_schema: Option<Value>,
     ) -> Next {
         let Summarising { compaction, facts, asked } = summarising;
+        drop(self.files.take_changed());
         let tokens_max = self.summary_tokens_max(&facts);
         let (purpose, rebuilt) = match self.summarised_by() {
             SummarisedBy::Model => {

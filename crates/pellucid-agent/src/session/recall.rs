@@ -44,6 +44,7 @@ impl Session {
     pub(super) fn log_memory_requests(&mut self) {
         for asked in self.memory_asked.take() {
             let (request, report) = asked.reported(ids(&self.setup.provider));
+            let report = Report { changed_files: self.files.take_changed(), ..report };
             let is_wanted = self.setup.context_events.are_wanted();
             if is_wanted {
                 let purpose =

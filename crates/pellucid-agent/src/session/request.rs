@@ -93,12 +93,14 @@ impl Session {
             Some(Known { number: self.n_requests, bytes: known_bytes, n_returned })
         });
         self.n_requests += 1;
+        let changed_files = self.files.take_changed();
         let n_items = self.transcript.rendered().len();
         self.previous = self.last.replace(LastRequest {
             frame: frame.clone(),
             n_items,
             sent: Sent::new(frame, self.transcript.shown_len(), n_items),
             continuity,
+            changed_files,
             account,
             known,
         });

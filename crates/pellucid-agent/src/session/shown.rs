@@ -75,6 +75,7 @@ impl Session {
         report.continuity.clone_from(&last.continuity);
         let history: Vec<Item> = self.transcript.items().collect();
         report.files = instruction_files_after(&self.setup.gathered.facts, &history);
+        report.changed_files.clone_from(&last.changed_files);
         report.said_again = self.said_again();
         Some(report)
     }
@@ -104,7 +105,9 @@ impl Session {
     /// is told with the first.
     pub(crate) fn context_events(&mut self) -> Vec<EventMessage> {
         if !self.setup.context_events.are_wanted() {
-            return self.resume_cost().map(EventMessage::ContextResumeCost).into_iter().collect();
+            let changed = self.last.iter().flat_map(|last| &last.changed_files);
+            let changed = changed.map(|it| EventMessage::ContextFileChanged { message: it.to_string() });
+            return changed.chain(self.resume_cost().map(EventMessage::ContextResumeCost)).collect();
         }
         let Some(report) = self.report() else {
             return Vec::new();

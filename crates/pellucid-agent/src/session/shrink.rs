@@ -253,7 +253,8 @@ impl Session {
             SummarisedBy::Provider if compaction.n_items() == 0 => return None,
             SummarisedBy::Provider => self.provider_summary_frame(facts),
         };
-        let (request, report) = compaction.reported(by, &frame);
+        let (request, mut report) = compaction.reported(by, &frame);
+        report.changed_files = self.files.changed();
         Some(SummaryRequest { frame, request, report })
     }
 
@@ -281,6 +282,7 @@ impl Session {
         request: &Request,
     ) {
         self.log_origins();
+        drop(self.files.take_changed());
         let by = self.summarised_by();
         let continuity = self.continuity_beside(frame, request);
         let cache_break = continuity.as_ref().and_then(shown::cache_break);

@@ -12,6 +12,7 @@ use pellucid_agent::replay::Verdict;
 use pellucid_agent::replay::Wanted;
 use pellucid_agent::session::Session;
 use pellucid_engine::pack::Pack;
+use pellucid_engine::report::Report;
 use pellucid_engine::report::Row;
 use pellucid_model::Model;
 use pellucid_model::Transport;
@@ -64,6 +65,8 @@ pub struct Recorded {
     bodies: Vec<Vec<u8>>,
     /// What the sending process said of the last request of a turn, with its number from zero.
     rows: Vec<(usize, Vec<Row>)>,
+    /// What its configuration says besides the provider.
+    settings: String,
 }
 
 fn message(wire: &str, text: &str) -> MockReply {
@@ -124,8 +127,15 @@ pub fn record(wire: &str, steps: &[Step]) -> Recorded {
     record_with("", replies(wire, steps), wire, steps)
 }
 
+/// The same with a pack on disk, which says something else of a tool.
+pub fn record_in_own_pack(wire: &str, steps: &[Step]) -> Recorded {
+    record_with("pack = \"mine\"", replies(wire, steps), wire, steps)
+}
+
 fn record_with(settings: &str, replies: Vec<MockReply>, wire: &str, steps: &[Step]) -> Recorded {
-    let files = Workspace::new("//- work/AGENTS.md\nUse tabs.\n");
+    let files = Workspace::new(
+        "//- home/own.md\nOwn words.\n//- work/AGENTS.md\nUse tabs.\n//- home/packs/mine/tools/update_plan.md\nSay what is next.\n",
+    );
     let server = MockServer::start(replies);
     let config = format!(
         "{settings}\nmodel_provider = \"mock\"\n[model_providers.mock]\nname = \"Mock\"\nbase_url = \"{}\"\nwire_api = \"{wire}\"\nstream_max_retries = 0\nrequest_max_retries = 0\n",
@@ -184,7 +194,7 @@ fn record_with(settings: &str, replies: Vec<MockReply>, wire: &str, steps: &[Ste
         }
     }
     drop(session);
-    Recorded { files, path, inputs, bodies, rows }
+    Recorded { files, path, inputs, bodies, rows, settings: settings.to_owned() }
 }
 
 impl Recorded {
@@ -195,23 +205,38 @@ impl Recorded {
 
     /// Another process resumes the session.
     pub fn go_on(self, text: &str) -> Self {
+        self.go_on_for_events(text);
+        self
+    }
+
+    /// The same for the events of that process.
+    pub fn go_on_for_events(&self, text: &str) -> Vec<EventMessage> {
         let server = MockServer::start(vec![message("responses", "and on")]);
-        crate::configure(&self.files, "", &server);
+        crate::configure(&self.files, &self.settings, &server);
+        let session = self.resumed(Recorder::resume(self.path.clone()).unwrap());
+        let say =
+            Operation::UserInput { items: vec![UserInput::text(text.to_owned())], final_output_json_schema: None };
+        run_for_events(session, vec![say]).1
+    }
+
+    fn resumed(&self, recorder: Recorder) -> Session {
         let mut next = setup(&self.files, |provider| Model::http(Transport::default(), provider, None, &|_| None));
         let file = read::open(&self.path).unwrap();
         next.session_id = SessionId::new(file.meta.id.as_str());
-        let session = Session::resumed(next, Recorder::resume(self.path.clone()).unwrap(), &file).unwrap();
-        let say =
-            Operation::UserInput { items: vec![UserInput::text(text.to_owned())], final_output_json_schema: None };
-        run(session, vec![say]);
-        self
+        Session::resumed(next, recorder, &file).unwrap()
+    }
+
+    /// The report of what the session would send next.
+    pub fn next_report(&self) -> Report {
+        let next = self.resumed(Recorder::none()).next_request(&[UserInput::text("next".to_owned())], None);
+        next.unwrap().report
     }
 
     pub fn replay(&self) -> Replay {
         replay::replay(&self.files.path("home"), &read::open_damaged(&self.path).unwrap(), None).unwrap()
     }
 
-    fn rebuild(&self, wanted: Wanted) -> Result<Rebuilt, RebuildError> {
+    pub fn rebuild(&self, wanted: Wanted) -> Result<Rebuilt, RebuildError> {
         replay::rebuild(&self.files.path("home"), &read::open(&self.path).unwrap(), wanted)
     }
 }

@@ -8,6 +8,11 @@ use pellucid_agent::fsck;
 use pellucid_agent::replay::Replay;
 use pellucid_agent::replay::Status;
 use pellucid_agent::replay::Verdict;
+use pellucid_agent::replay::Wanted;
+use pellucid_engine::digest::Digest;
+use pellucid_engine::file_states::ChangedFile;
+use pellucid_engine::fragment::Origin;
+use pellucid_protocol::event::EventMessage;
 use pellucid_store::name;
 use pellucid_store::requests::anchors;
 use pellucid_store::requests::chain;
@@ -21,6 +26,7 @@ use pellucid_store::requests::seal;
 use crate::replays::Recorded;
 use crate::replays::Step;
 use crate::replays::record;
+use crate::replays::record_in_own_pack;
 use crate::replays::say;
 
 /// A session with calls of tools, which another process resumes and summarises.
@@ -398,4 +404,63 @@ fn seals_cost_what_is_new() {
     assert_eq!(n_chars, 7 * written.len());
     let hashes: Vec<Option<&String>> = seals.iter().map(|seal| seal.before.as_ref()).collect();
     assert!(hashes[0].is_none() && hashes[1..].iter().all(Option::is_some));
+}
+
+#[test]
+fn changed_files_of_instructions_and_of_the_pack_refute_nothing_and_are_named_with_both_hashes() {
+    check_changed_files(&[say("hello", 1), Step::Resume, say("again", 0)], true);
+    // A summary without a history is restored with the context of now, so the model is given the new text.
+    check_changed_files(&[say("hello", 1), Step::Resume, say("again", 0), Step::Compact, say("third", 0)], false);
+}
+
+#[track_caller]
+fn check_changed_files(steps: &[Step], keeps_old_text: bool) {
+    let recorded = record_in_own_pack("responses", steps);
+    let texts = |changed: &[ChangedFile]| changed.iter().map(ToString::to_string).collect::<Vec<_>>();
+    assert_eq!(texts(&recorded.next_report().changed_files), [""; 0], "nothing changed yet");
+
+    let sha256 = |text: &str| Digest::of([text.as_bytes()]);
+    let path = |name: &str| recorded.files.path(name).canonicalize().unwrap().display().to_string();
+    recorded.files.write("work/AGENTS.md", "Use spaces.\n");
+    recorded.files.write("home/AGENTS.md", "Be brief.\n");
+    recorded.files.write("home/packs/mine/tools/update_plan.md", "Plan well.\n");
+    let changed = |name: &str, old: &str, new: &str| {
+        format!("{} changed since the last request, sha256 {} -> {}", path(name), sha256(old), sha256(new))
+    };
+    let new =
+        format!("{} is new since the last request, sha256 none -> {}", path("home/AGENTS.md"), sha256("Be brief.\n"));
+    let expected = [
+        new,
+        changed("work/AGENTS.md", "Use tabs.\n", "Use spaces.\n"),
+        changed("home/packs/mine/tools/update_plan.md", "Say what is next.\n", "Plan well.\n"),
+    ];
+    assert_eq!(recorded.judged("files that are not the session's").status(), Status::Proved);
+    let next = recorded.next_report();
+    assert_eq!(texts(&next.changed_files), expected);
+    let told = next.rows.iter().filter_map(|row| match &row.origin {
+        Origin::File { path: file, .. } if **file == path("work/AGENTS.md") => file.sha256(),
+        _ => None,
+    });
+    let told: Vec<&Digest> = told.collect();
+    assert_eq!(told.contains(&&sha256("Use tabs.\n")), keeps_old_text, "rows say which texts the model is given");
+    assert_eq!(told.last(), Some(&&sha256("Use spaces.\n")));
+
+    let heard = recorded.go_on_for_events("fourth").into_iter().filter_map(|event| match event {
+        EventMessage::ContextFileChanged { message } => Some(message),
+        _ => None,
+    });
+    assert_eq!(heard.collect::<Vec<_>>(), expected);
+    let rebuilt = recorded.rebuild(Wanted::Last).unwrap();
+    assert_eq!(texts(&rebuilt.report.changed_files), expected, "the record says it too");
+    assert_eq!(texts(&recorded.next_report().changed_files), [""; 0], "it is said once");
+    let before = recorded.rebuild(Wanted::Number(rebuilt.number - 1)).unwrap();
+    assert_eq!(texts(&before.report.changed_files), [""; 0]);
+
+    let gone = path("work/AGENTS.md");
+    fs::remove_file(recorded.files.path("work/AGENTS.md")).unwrap();
+    assert_eq!(
+        texts(&recorded.next_report().changed_files),
+        [format!("{gone} is no longer read, sha256 {} -> none", sha256("Use spaces.\n"))]
+    );
+    assert_eq!(recorded.judged("a file that is gone").status(), Status::Proved);
 }

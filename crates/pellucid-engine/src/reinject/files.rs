@@ -163,6 +163,15 @@ impl Text {
 }
 
 impl Files {
+    /// The files on disk that were found.
+    pub fn on_disk(&self) -> impl Iterator<Item = &FileVersion> {
+        let texts = [&self.instructions, &self.rules].into_iter().filter_map(|found| found.text());
+        texts.chain(&self.soul).filter_map(|text| match &text.origin {
+            TextOrigin::Disk(path) => Some(path),
+            TextOrigin::Pack(_) => None,
+        })
+    }
+
     /// What the model does not see of files that are there, or not as it is.
     pub fn omissions(&self, slot: &str) -> Vec<Omission> {
         let unusable = |error: &str| Why::Unusable { error: error.to_owned() };

@@ -17,6 +17,9 @@ pub struct ContextReport {
     pub kept_bytes: usize,
     /// Its parts, in the order of their first bytes.
     pub parts: Vec<ContextPart>,
+    /// The files of instructions and of the pack that are not what they were for the request before, with both hashes.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub changed_files: Vec<Value>,
     /// What it asks for, if that is not an answer: `summary`, `provider_summary` at the provider's own endpoint,
     /// `memory_summary` or `vectors` for the memory of a session.
     #[serde(default, skip_serializing_if = "Option::is_none")]

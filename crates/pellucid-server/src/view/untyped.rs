@@ -36,6 +36,7 @@ impl Untyped {
             | EventMessage::ContextReport(_)
             | EventMessage::ContextCacheBreak(_)
             | EventMessage::ContextResumeCost(_)
+            | EventMessage::ContextFileChanged { .. }
             | EventMessage::ContextCutOff { .. }
             | EventMessage::ContextRefusal { .. }
             | EventMessage::ContextUsage { .. }

@@ -252,6 +252,7 @@ mod tests {
             summaries: None,
             origins_from: None,
             parent: None,
+            files: None,
         }));
         for request in 0..n_lines {
             let n = log.write(Entry::Reply(Box::new(Reply { request, ..Reply::default() })));

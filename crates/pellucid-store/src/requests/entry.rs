@@ -91,14 +91,19 @@ impl Entry {
     pub fn pieces(&self) -> Vec<&Piece> {
         match self {
             Self::Opened(it) => {
-                it.summaries.iter().flat_map(|it| [&it.prefix].into_iter().chain(&it.context)).collect()
+                let summaries = it.summaries.iter().flat_map(|it| [&it.prefix].into_iter().chain(&it.context));
+                summaries.chain(&it.files).collect()
             }
             Self::Frame(it) => it.head.iter().chain(&it.tail).chain(&it.origins).collect(),
-            Self::Request(it) => match &it.purpose {
-                Purpose::Summary { prompt, origins, .. } => [prompt].into_iter().chain(origins).collect(),
-                Purpose::MemorySummary { items, origins } => items.iter().chain([origins]).collect(),
-                Purpose::Answer | Purpose::AnswerAgain | Purpose::ProviderSummary | Purpose::Vectors => Vec::new(),
-            },
+            Self::Request(it) => {
+                let mut pieces: Vec<&Piece> = match &it.purpose {
+                    Purpose::Summary { prompt, origins, .. } => [prompt].into_iter().chain(origins).collect(),
+                    Purpose::MemorySummary { items, origins } => items.iter().chain([origins]).collect(),
+                    Purpose::Answer | Purpose::AnswerAgain | Purpose::ProviderSummary | Purpose::Vectors => Vec::new(),
+                };
+                pieces.extend(&it.files);
+                pieces
+            }
             Self::Rebuilt(Rebuilt { items, .. }) | Self::Shown(Shown { items, .. }) => items
                 .iter()
                 .filter_map(|stretch| match stretch {
@@ -139,6 +144,9 @@ pub struct Opened {
     /// The session that this one is a copy of, if it is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parent: Option<Parent>,
+    /// The hashes of the files that the last request of a copied history was made from.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub files: Option<Piece>,
 }
 
 /// What a session is a copy of.
@@ -271,6 +279,9 @@ pub struct Request {
     /// When it was sent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sent_at: Option<String>,
+    /// The hashes of the files that it was made from, if they are not those of the request before.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub files: Option<Piece>,
 }
 
 /// What a request asks for.

@@ -128,6 +128,7 @@ impl Human {
             EventMessage::ContextResumeCost(broken) => {
                 style::line(&paint.dim(&format!("this session {}", cache_break_text(broken))));
             }
+            EventMessage::ContextFileChanged { message } => style::line(&paint.dim(message)),
             EventMessage::BackgroundEvent { message } => style::line(&paint.dim(message)),
             EventMessage::TurnAborted { reason, .. } => style::line(match reason {
                 AbortReason::Interrupted => "task interrupted",

@@ -2,6 +2,7 @@
 
 use expect_test::expect;
 use serde_json::Value;
+use serde_json::json;
 
 use crate::World;
 
@@ -102,6 +103,37 @@ fn a_session_that_goes_on_is_told_once_of_what_changed_meanwhile() {
     let ran = world.run(&["exec", "--script", "answer.toml", "resume", "--last", "on"]);
     assert_eq!(ran.status, 0, "{}", ran.stderr);
     assert_eq!(changes_told(&world), told, "told once, and it stays");
+}
+
+#[test]
+fn a_file_that_changed_between_two_requests_is_named_once_with_both_hashes() {
+    let world = world();
+    world.files.write("work/AGENTS.md", "Use tabs.\n");
+    assert_eq!(world.run(&["exec", "--script", "answer.toml", "hi"]).status, 0);
+    let report = |args: &[&str]| -> Value {
+        let ran = world.run(&[&["context", "--json", "--script", "answer.toml"], args].concat());
+        serde_json::from_slice(&ran.stdout).unwrap_or_else(|error| panic!("{error}: {}", ran.stderr))
+    };
+    assert_eq!(report(&["--last", "next"])["changed_files"], json!([]));
+    world.files.write("work/AGENTS.md", "Use spaces.\n");
+    let path = world.files.root().canonicalize().unwrap().join("work/AGENTS.md").display().to_string();
+    let [old, new] = [
+        "2d812d6fdf8ecb4d6d131cf2d3f289294aa941e08ff5776bfab097cae4a099ac",
+        "d9d69cfc9e52e68ebf95daffcc836dc547005ed753b097cb5d86aad654488a4f",
+    ];
+    let next = report(&["--last", "next"]);
+    let changed = json!([{ "path": path, "kind": "instructions", "old_sha256": old, "new_sha256": new }]);
+    assert_eq!(next["changed_files"], changed);
+    let line = |path: &str| format!("{path} changed since the last request, sha256 {old} -> {new}\n");
+    let text = world.run(&["context", "--script", "answer.toml", "--last", "next"]);
+    assert!(text.out().contains(&format!("\nfiles that changed\n  {}", line(&path))), "{}", text.out());
+    let ran = world.run(&["exec", "--script", "answer.toml", "resume", "--last", "on"]);
+    assert_eq!((ran.status, ran.stderr.matches(&line("ROOT/work/AGENTS.md")).count()), (0, 1), "{}", ran.stderr);
+    let session = ran.stderr.lines().find_map(|line| line.strip_prefix("session id: ")).unwrap().to_owned();
+    assert_eq!(report(&[&session])["changed_files"], changed, "the record says it too");
+    assert_eq!(report(&["--last", "next"])["changed_files"], json!([]));
+    let replay = world.run(&["replay", &session]);
+    assert_eq!(replay.status, 0, "{}{}", replay.out(), replay.stderr);
 }
 
 #[test]

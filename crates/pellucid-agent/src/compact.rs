@@ -10,6 +10,7 @@ use pellucid_protocol::item::Item;
 use pellucid_store::read::SessionFile;
 use pellucid_store::record::Record;
 
+use crate::sent::Extent;
 use crate::session::Session;
 use crate::undo;
 
@@ -68,7 +69,7 @@ impl Session {
             self.transcript.record(item, &origin);
         }
         self.log.compacted(undo::UNDONE.to_owned(), Some(items));
-        self.log_origins_of_all(is_all_known);
+        self.log_origins_of(if is_all_known { Extent::New } else { Extent::Told });
         self.note_tokens();
         Ok(())
     }

@@ -3,6 +3,7 @@
 //! Not here: the format (`pellucid_store::requests`), and rebuilding (`replay`).
 
 use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -67,6 +68,8 @@ pub enum Extent {
     Told,
     /// The line about origins has to, even if it has none.
     New,
+    /// Nothing covers a copied history of which some origins are lost, so all that are known are written down.
+    Copied,
 }
 
 /// How a session was opened.
@@ -130,12 +133,20 @@ impl SentLog {
             return;
         }
         let mut new = Vec::new();
-        for Attributed { key, spans, is_usual } in transcript.take_attributed(|len| self.has_kept_of(len)) {
-            if self.kept.get(&key).map_or(!is_usual, |known| *known != spans) {
+        let (is_copied, lost) = match extent {
+            Extent::Copied => (true, transcript.lost_keys()),
+            Extent::Told | Extent::New => (false, BTreeSet::new()),
+        };
+        let from = if is_copied { 0 } else { from };
+        for Attributed { key, spans, is_usual } in transcript.take_attributed(|len| is_copied || self.has_kept_of(len))
+        {
+            // Origins are found by the bytes of an item, so an item with the bytes of a lost one is lost too.
+            let is_due = self.kept.get(&key).map_or(!is_usual || is_copied, |known| *known != spans);
+            if is_due && !lost.contains(&key) {
                 new.push((key, spans));
             }
         }
-        if new.is_empty() && extent == Extent::Told {
+        if new.is_empty() && extent != Extent::New {
             return;
         }
         let items = new.iter().map(|(key, _)| (key.bytes as u64, key.digest.clone())).collect();

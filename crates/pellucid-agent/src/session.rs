@@ -454,11 +454,11 @@ impl Session {
         log.copy(&file.path, upto).map_err(|error| ReadError::io(&file.path, error))?;
         let prefix = compaction::summary_prefix(&setup.pack);
         let summaries = restored.has_used_context.then_some((prefix.as_str(), items.as_slice()));
+        let is_all_known = restored.transcript.is_attributed();
         if let Some(at) = log.written() {
             let parent = Some((file.meta.id.as_str(), upto));
             let sent = log.sent_from_start();
             // What the parent's record keeps of origins is kept here too.
-            let is_all_known = restored.transcript.is_attributed();
             let origins_from = if is_all_known { 0 } else { at };
             sent.open(&Opening {
                 summaries,
@@ -473,7 +473,7 @@ impl Session {
         let mut session = Self::going_on(setup, log, file, restored);
         session.files = FilesSeen::after(recalled.files);
         session.look_at_files();
-        session.log_origins();
+        session.log_origins_of(if is_all_known { Extent::Told } else { Extent::Copied });
         session.record_context_after_history(context);
         Ok(session)
     }

@@ -53,13 +53,12 @@ impl Session {
 
     /// Writes down where the bytes of items came from, as far as that has to be.
     pub(crate) fn log_origins(&mut self) {
-        self.log_origins_of_all(false);
+        self.log_origins_of(Extent::Told);
     }
 
-    /// The same behind a history that was replaced, where this process may send no request any more. Of items whose
-    /// origins are lost nothing is claimed.
-    pub(crate) fn log_origins_of_all(&mut self, is_all_known: bool) {
-        let extent = if is_all_known { Extent::New } else { Extent::Told };
+    /// The same behind a history that was replaced, where this process may send no request any more, or copied. Of items
+    /// whose origins are lost nothing is claimed.
+    pub(crate) fn log_origins_of(&mut self, extent: Extent) {
         if let Some((sent, at)) = self.log.sent().filter(|(sent, _)| sent.is_open()) {
             sent.origins(at, &mut self.transcript, extent);
         }

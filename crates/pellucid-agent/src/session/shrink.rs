@@ -240,7 +240,7 @@ impl Session {
             if let (Some((before, after)), Some((sent, at))) = (rebuilt, self.log.sent()) {
                 sent.rebuilt(at, &before, &after);
             }
-            self.log_origins_of_all(self.transcript.is_attributed());
+            self.log_origins_of(if self.transcript.is_attributed() { Extent::New } else { Extent::Told });
         }
     }
 

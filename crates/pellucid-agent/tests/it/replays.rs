@@ -602,3 +602,33 @@ fn an_anchor_shows_that_the_end_is_missing() {
     let broken = recorded.replay();
     assert!(broken.is_refuted(), "{broken:?}");
 }
+
+#[test]
+fn a_copy_of_a_session_with_lost_origins_keeps_those_that_are_known() {
+    let recorded = record("responses", &[say("one", 1)]);
+    // Another program adds a message, and this one continues behind it.
+    let mut text = fs::read_to_string(&recorded.path).unwrap();
+    let foreign =
+        json!({ "type": "message", "role": "user", "content": [{ "type": "input_text", "text": "foreign" }] });
+    text += &(json!({ "timestamp": "2026-01-02T03:04:05.000Z", "type": "response_item", "payload": foreign })
+        .to_string()
+        + "\n");
+    fs::write(&recorded.path, text).unwrap();
+    let recorded = recorded.go_on("two");
+    let origins = |report: &Report| -> Vec<String> {
+        let told = report.rows.iter().filter(|row| row.item.is_some());
+        told.map(|row| format!("{} {}", row.part, row.origin.kind())).collect()
+    };
+    let parent = origins(&recorded.next_report());
+    assert_eq!(parent.iter().filter(|it| it.ends_with(" session")).count(), 1, "{parent:#?}");
+
+    let file = read::open(&recorded.path).unwrap();
+    let next = setup(&recorded.files, |provider| Model::http(Transport::default(), provider, None, &|_| None));
+    let path = recorded.path.with_file_name(format!("rollout-2026-01-02T03-04-05-{}.jsonl", next.session_id));
+    let end = Places::read(&file).unwrap().end;
+    drop(Session::forked(next, Recorder::new(path.clone()), &file, end).unwrap());
+    let copy = Recorded { path, ..recorded };
+    let of_copy = origins(&copy.next_report());
+    assert_eq!(of_copy[..parent.len() - 3], parent[..parent.len() - 3], "{of_copy:#?}");
+    assert_eq!(of_copy.iter().filter(|it| it.ends_with(" session")).count(), 1, "{of_copy:#?}");
+}

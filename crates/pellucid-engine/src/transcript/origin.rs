@@ -1,5 +1,6 @@
 //! The origins of items that come back: from a session file, or from a record of what was sent.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use pellucid_protocol::item::Item;
@@ -70,10 +71,9 @@ impl Transcript {
         let mut attributed = Vec::new();
         for n in self.n_looked_at..self.entries.len() {
             let (before, entry) = (&self.entries[..n], &self.entries[n]);
-            let is_lost = |span: &Span| matches!(span.origin, Origin::Recorded { .. });
             let is_usual = is_usual(entry, before);
             let bytes = entry.recorded(self.rendering.chunks());
-            if (!is_usual || is_kept_len(bytes.len())) && !entry.spans.iter().any(is_lost) {
+            if (!is_usual || is_kept_len(bytes.len())) && !is_lost(entry) {
                 attributed.push(Attributed { key: ItemKey::of(bytes), spans: entry.spans.clone(), is_usual });
             }
         }
@@ -83,8 +83,13 @@ impl Transcript {
 
     /// Whether the origins of all items are known.
     pub fn is_attributed(&self) -> bool {
-        let is_lost = |span: &Span| matches!(span.origin, Origin::Recorded { .. });
-        !self.entries.iter().any(|entry| entry.spans.iter().any(is_lost))
+        !self.entries.iter().any(is_lost)
+    }
+
+    /// The items whose origins are not known.
+    pub fn lost_keys(&self) -> BTreeSet<ItemKey> {
+        let chunks = self.rendering.chunks();
+        self.entries.iter().filter(|entry| is_lost(entry)).map(|it| ItemKey::of(it.recorded(chunks))).collect()
     }
 
     /// The items with their origins.
@@ -106,6 +111,11 @@ impl Transcript {
             last.spans = spans.clone();
         }
     }
+}
+
+/// Whether the origins of an item are not known.
+fn is_lost(entry: &Entry) -> bool {
+    entry.spans.iter().any(|span| matches!(span.origin, Origin::Recorded { .. }))
 }
 
 /// The tool whose output an item is.

@@ -9,6 +9,7 @@ mod start;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use pellucid_engine::assemble::ContextMessage;
 use pellucid_engine::compaction;
 use pellucid_engine::continuity::Cause;
 use pellucid_engine::fragment::Origin;
@@ -51,6 +52,8 @@ pub struct Rules<'a> {
     pub summary_prefix: &'a str,
     /// The context, for summaries without a history of their own.
     pub context: &'a [Item],
+    /// The messages that these items are, where it is known how they are made.
+    pub context_messages: &'a [ContextMessage],
     /// Where items came from, as far as that was kept.
     pub origins: &'a Origins,
 }
@@ -194,6 +197,7 @@ impl<'a> Fold<'a> {
                 restored.has_used_context = true;
                 let Rules { summary_prefix, context, .. } = self.rules;
                 self.replace(&compaction::restored(&items, summary_prefix, context, &message), at);
+                self.restored.transcript.attribute_context(self.rules.context_messages);
             }
             Record::TurnContext(turn) => {
                 restored.cause = None;
@@ -356,6 +360,7 @@ mod tests {
                 view: Some(View::default()),
                 summary_prefix: "PREFIX",
                 context: &context,
+                context_messages: &[],
                 origins: &Origins::default(),
             };
             let upto = text.len() as u64;

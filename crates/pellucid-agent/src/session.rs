@@ -215,7 +215,9 @@ impl Setup {
         let context = assemble::assemble(&self.pack, &self.gathered.facts);
         let items: Vec<Item> = context.messages.iter().map(ContextMessage::item).collect();
         let prefix = compaction::summary_prefix(&self.pack);
-        restore::restore_records(file, records, &self.rules(&prefix, &items, &Origins::default()))
+        let origins = Origins::default();
+        let rules = Rules { context_messages: &context.messages, ..self.rules(&prefix, &items, &origins) };
+        restore::restore_records(file, records, &rules)
     }
 
     /// The variables that hold keys of ours, which no program that the session starts is given.
@@ -233,6 +235,7 @@ impl Setup {
             view: Some(Frame::new(&self.pack, facts, &[], &wire).view()),
             summary_prefix,
             context,
+            context_messages: &[],
             origins,
         }
     }
@@ -262,7 +265,8 @@ impl Setup {
         self.recall_dynamic_tools(file);
         let items: Vec<Item> = context.messages.iter().map(ContextMessage::item).collect();
         let prefix = compaction::summary_prefix(&self.pack);
-        let mut restored = restore::restore(file, upto, &self.rules(&prefix, &items, &recalled.origins))?;
+        let rules = Rules { context_messages: &context.messages, ..self.rules(&prefix, &items, &recalled.origins) };
+        let mut restored = restore::restore(file, upto, &rules)?;
         let place = format!("the session file {}", file.path.display());
         let instructions = restored.instructions.take();
         self.gathered.facts.recorded_fragments =

@@ -248,8 +248,15 @@ fn restored(
             }
         }
     }
-    let rules =
-        Rules { ids, truncation: opened.truncation, view: None, summary_prefix: &prefix, context: &context, origins };
+    let rules = Rules {
+        ids,
+        truncation: opened.truncation,
+        view: None,
+        summary_prefix: &prefix,
+        context: &context,
+        context_messages: &[],
+        origins,
+    };
     Ok(Ok(restore::restore(file, opened.at, &rules)?.transcript))
 }
 

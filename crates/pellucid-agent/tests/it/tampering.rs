@@ -444,6 +444,7 @@ fn check_changed_files(steps: &[Step], keeps_old_text: bool) {
     let told: Vec<&Digest> = told.collect();
     assert_eq!(told.contains(&&sha256("Use tabs.\n")), keeps_old_text, "rows say which texts the model is given");
     assert_eq!(told.last(), Some(&&sha256("Use spaces.\n")));
+    assert!(next.rows.iter().all(|row| row.origin.kind() != "session"), "{:#?}", next.rows);
 
     let heard = recorded.go_on_for_events("fourth").into_iter().filter_map(|event| match event {
         EventMessage::ContextFileChanged { message } => Some(message),

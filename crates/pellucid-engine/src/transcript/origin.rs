@@ -5,8 +5,10 @@ use std::sync::Arc;
 
 use pellucid_protocol::item::Item;
 
+use super::Draft;
 use super::Entry;
 use super::Transcript;
+use crate::assemble::ContextMessage;
 use crate::encode::Span;
 use crate::fragment::Origin;
 use crate::origins;
@@ -90,6 +92,17 @@ impl Transcript {
     pub fn lost_keys(&self) -> BTreeSet<ItemKey> {
         let chunks = self.rendering.chunks();
         self.entries.iter().filter(|entry| is_lost(entry)).map(|it| ItemKey::of(it.recorded(chunks))).collect()
+    }
+
+    /// Gives the first items the origins of the messages that they are, where theirs were not kept.
+    pub fn attribute_context(&mut self, messages: &[ContextMessage]) {
+        let chunks = self.rendering.chunks();
+        for (entry, message) in self.entries.iter_mut().zip(messages).filter(|(entry, _)| is_lost(entry)) {
+            let encoded = Draft::from(message.clone()).encode();
+            if encoded.bytes == entry.recorded(chunks) {
+                entry.spans = encoded.spans.into();
+            }
+        }
     }
 
     /// The items with their origins.

@@ -11,8 +11,10 @@ use pellucid_engine::origins;
 use pellucid_engine::origins::ItemKey;
 use pellucid_engine::origins::Origins;
 use pellucid_engine::request::Frame;
+use pellucid_store::find;
 use pellucid_store::lines::Forwards;
 use pellucid_store::name;
+use pellucid_store::read;
 use pellucid_store::read::SessionFile;
 use pellucid_store::requests::entry::Entry;
 use pellucid_store::requests::entry::Link;
@@ -26,6 +28,8 @@ pub struct Recalled {
     pub origins: Origins,
     /// Its last frame, with its digest, if that can be read.
     pub frame: Option<(Frame, String)>,
+    /// The last frame of the session that it is a copy of, if it sent nothing itself.
+    inherited: Option<Frame>,
     /// The files that its last request was made from, where that was kept.
     pub files: Option<FileStates>,
 }
@@ -35,18 +39,15 @@ impl Recalled {
     pub fn read(home: &Path, file: &SessionFile) -> Self {
         let lines = read_lines(home, file).unwrap_or_default();
         let parts = Parts::new(home);
-        let frame = lines.iter().rev().find_map(|entry| match entry {
-            Entry::Frame(frame) => Some(frame),
-            _ => None,
-        });
-        let frame = frame.and_then(|it| Some((super::frame(it, &parts).ok()?, it.digest.clone())));
+        let frame = last_frame(&lines, &parts);
+        let inherited = if frame.is_none() { inherited_frame(home, &lines, &parts) } else { None };
         let (_, files) = files(lines.iter(), &parts);
-        Self { origins: origins(lines.iter(), &parts), frame, files }
+        Self { origins: origins(lines.iter(), &parts), frame, inherited, files }
     }
 
     /// Instructions with the origins that they had, if the last frame had these.
     pub fn instructions(&self, text: &str) -> Vec<Fragment> {
-        let Some((frame, _)) = &self.frame else {
+        let Some(frame) = self.frame.as_ref().map(|(frame, _)| frame).or(self.inherited.as_ref()) else {
             return Vec::new();
         };
         let mut rest = text;
@@ -61,6 +62,37 @@ impl Recalled {
         }
         if rest.is_empty() { fragments } else { Vec::new() }
     }
+}
+
+/// The last frame of these lines, with its digest.
+fn last_frame(lines: &[Entry], parts: &Parts) -> Option<(Frame, String)> {
+    let frame = lines.iter().rev().find_map(|entry| match entry {
+        Entry::Frame(frame) => Some(frame),
+        _ => None,
+    })?;
+    Some((super::frame(frame, parts).ok()?, frame.digest.clone()))
+}
+
+/// The last frame of the session that these lines are of a copy of, or of the one that that is a copy of.
+fn inherited_frame(home: &Path, lines: &[Entry], parts: &Parts) -> Option<Frame> {
+    let mut parent = parent(lines);
+    for _ in 0..COPIES_MAX {
+        let file = read::open(&find::by_id(home, &parent?)?).ok()?;
+        let lines = read_lines(home, &file)?;
+        if let Some((frame, _)) = last_frame(&lines, parts) {
+            return Some(frame);
+        }
+        parent = self::parent(&lines);
+    }
+    None
+}
+
+/// The session that these lines are of a copy of.
+fn parent(lines: &[Entry]) -> Option<String> {
+    lines.iter().find_map(|entry| match entry {
+        Entry::Opened(opened) => opened.parent.as_ref().map(|parent| parent.session.clone()),
+        _ => None,
+    })
 }
 
 /// The lines that say something of origins.
@@ -81,6 +113,9 @@ fn read_lines(home: &Path, file: &SessionFile) -> Option<Vec<Entry>> {
     }
     Some(entries)
 }
+
+/// How many copies of copies are followed to a session that sent something.
+const COPIES_MAX: usize = 16;
 
 /// The kind of a line is found within this many bytes from its start.
 const KIND_WITHIN: usize = 256;

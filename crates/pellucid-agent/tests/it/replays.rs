@@ -632,3 +632,16 @@ fn a_copy_of_a_session_with_lost_origins_keeps_those_that_are_known() {
     assert_eq!(of_copy[..parent.len() - 3], parent[..parent.len() - 3], "{of_copy:#?}");
     assert_eq!(of_copy.iter().filter(|it| it.ends_with(" session")).count(), 1, "{of_copy:#?}");
 }
+
+#[test]
+fn a_copy_that_sent_nothing_says_where_its_instructions_were_given() {
+    let settings = "model_instructions_file = \"own.md\"";
+    let recorded =
+        record_with(settings, replies("responses", &[say("one", 0)]), "responses", &[say("one", 0), Step::Fork(0)]);
+    let config = recorded.files.read("home/config.toml").replace(settings, "");
+    recorded.files.write("home/config.toml", config);
+    let report = recorded.next_report();
+    let base = report.rows.iter().find(|row| *row.part == *"base" && row.origin.kind() == "provided");
+    let place = base.map(|row| row.origin.detail().to_owned()).unwrap_or_default();
+    assert!(place.ends_with("home/own.md"), "{place:?} in {:#?}", report.rows);
+}

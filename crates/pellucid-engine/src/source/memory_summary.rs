@@ -40,12 +40,6 @@ fn give(ask: &Ask<'_>) -> Given {
     }
     let text = truncate_middle(trimmed, SUMMARY_MAX);
     let path = memory.summary.path.as_str();
-    let omissions = if text.len() < trimmed.len() {
-        let why = Why::Cut { kept: text.len() as u64, of: trimmed.len() as u64 };
-        vec![Omission { slot: ask.slot.clone(), what: path.to_owned(), why }]
-    } else {
-        Vec::new()
-    };
     let start = whole.len() - whole.trim_start().len();
     let chunks = FileChunks::of(&memory.summary.bytes, 0);
     let size = chunks.end(start + trimmed.len()).unwrap_or(memory.summary.size);
@@ -55,7 +49,11 @@ fn give(ask: &Ask<'_>) -> Given {
     let same = |(a, b): &(char, char)| a == b;
     let head: usize = text.chars().zip(trimmed.chars()).take_while(same).map(|(it, _)| it.len_utf8()).sum();
     let rest = (text.chars().rev().zip(trimmed.chars().rev())).take_while(same).map(|(it, _)| it.len_utf8());
-    let tail = rest.sum::<usize>().min(text.len() - head);
+    let tail = rest.sum::<usize>().min(text.len().min(trimmed.len()) - head);
+    // The note may be longer than what it replaces, so lengths do not say whether something is cut.
+    let why = Why::Cut { kept: (head + tail) as u64, of: trimmed.len() as u64 };
+    let omission = (text != trimmed).then(|| Omission { slot: ask.slot.clone(), what: path.to_owned(), why });
+    let omissions = omission.into_iter().collect();
     let mut summary = kept(0, &text[..head]);
     if head + tail < text.len() {
         summary.push(Fragment::layout(&text[head..text.len() - tail]));

@@ -9,6 +9,7 @@ use pellucid_engine::facts::NetworkRules;
 use pellucid_engine::facts::Provided;
 use pellucid_engine::fragment::Fragment;
 use pellucid_engine::fragment::Origin;
+use pellucid_engine::fragment::Why;
 use pellucid_engine::fragment::concat;
 use pellucid_engine::report::why_text;
 use pellucid_protocol::feature::Feature;
@@ -101,6 +102,25 @@ fn every_slot_at_once_keeps_the_order() {
             user environment <environment_context> · ⏎  <cwd> · /home/ada/proj · </cwd> · ⏎  <shell> · bash · </shell> · ⏎</environment_context>
         "#]],
     );
+}
+
+#[test]
+fn every_cut_of_the_memory_is_an_omission_also_one_that_its_note_outweighs() {
+    for n_over in [0_usize, 1, 2, 30, 500] {
+        let text = "0123456789".repeat(2_100)[..20_000 + n_over].to_owned();
+        let facts = with(|facts| {
+            facts.features.set(Feature::MemoryTool, true);
+            facts.memory = Some(Memory { folder: "/m".to_owned(), summary: document("/m/memory_summary.md", &text) });
+        });
+        let omissions = assemble(pack(), &facts).omissions;
+        let cuts: Vec<&Why> =
+            omissions.iter().filter(|it| it.what == "/m/memory_summary.md").map(|it| &it.why).collect();
+        let of = text.len() as u64;
+        match n_over {
+            0 => assert_eq!(cuts, [&Why::Missing; 0]),
+            _ => assert_eq!(cuts, [&Why::Cut { kept: 20_000, of }], "{n_over} bytes over"),
+        }
+    }
 }
 
 #[test]

@@ -517,6 +517,7 @@ impl Driver<'_> {
                 // The Codex CLI writes it down before it looks for the variable of a key.
                 if error.kind == ReplyErrorKind::MissingKey && self.session.setup.provider.env_key.is_some() {
                     self.log_context();
+                    self.session.log_not_sent(&self.input.id, "missing_key");
                 }
                 self.facts.push_back(Fact::ReplyFailed(error));
                 return Ok(());

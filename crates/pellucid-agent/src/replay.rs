@@ -332,7 +332,11 @@ fn unrecorded(file: &SessionFile, chain: &Chain) -> Result<Vec<(u64, Outcome)>, 
         })
     };
     // Places move where secrets are blanked or lines were changed; turns stay.
-    let turns = requests().map(|request| request.turn.as_str()).collect();
+    let unsent = chain.links.iter().filter_map(|link| match &link.entry {
+        Entry::NotSent(not_sent) => Some(not_sent.turn.as_str()),
+        _ => None,
+    });
+    let turns = requests().map(|request| request.turn.as_str()).chain(unsent).collect();
     history::unrecorded(file, &requests().map(|request| request.at).collect(), &turns)
 }
 
@@ -415,6 +419,7 @@ impl<'a> Run<'a> {
             | Entry::SaidAgain(_)
             | Entry::Origins(_)
             | Entry::Child(_)
+            | Entry::NotSent(_)
             | Entry::Sealed(_) => {}
         }
         Ok(())

@@ -256,6 +256,12 @@ impl SentLog {
         Some(piece)
     }
 
+    /// Writes down that a turn ended before it sent anything, and why in a word.
+    pub fn not_sent(&mut self, at: u64, turn: &TurnId, why: &str) {
+        let (turn, why) = (turn.to_string(), why.to_owned());
+        self.write(Entry::NotSent(entry::NotSent { at, turn, why }));
+    }
+
     /// Writes down that the last request was answered, or failed.
     pub fn reply(&mut self, reply: entry::Reply) {
         if let Some(request) = self.request.take() {

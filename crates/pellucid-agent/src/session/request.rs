@@ -51,6 +51,13 @@ impl Session {
         }
     }
 
+    /// Writes down that a turn ended before it sent anything.
+    pub(crate) fn log_not_sent(&mut self, turn: &TurnId, why: &str) {
+        if let Some((sent, at)) = self.log.sent().filter(|(sent, _)| sent.is_open()) {
+            sent.not_sent(at, turn, why);
+        }
+    }
+
     /// Writes down where the bytes of items came from, as far as that has to be.
     pub(crate) fn log_origins(&mut self) {
         self.log_origins_of(Extent::Told);

@@ -645,3 +645,21 @@ fn a_copy_that_sent_nothing_says_where_its_instructions_were_given() {
     let place = base.map(|row| row.origin.detail().to_owned()).unwrap_or_default();
     assert!(place.ends_with("home/own.md"), "{place:?} in {:#?}", report.rows);
 }
+
+#[test]
+fn a_turn_without_a_key_sent_nothing_and_leaves_nothing_to_prove() {
+    let recorded = record("responses", &[say("one", 0)]);
+    let keyless = recorded
+        .files
+        .read("home/config.toml")
+        .replace("name = \"Mock\"", "name = \"Mock\"\nenv_key = \"NO_SUCH_KEY\"");
+    recorded.files.write("home/config.toml", keyless);
+    let session = recorded.resumed(Recorder::resume(recorded.path.clone()).unwrap());
+    let say = Operation::UserInput { items: vec![UserInput::text("two".to_owned())], final_output_json_schema: None };
+    let (_, events) = run(session, vec![say]);
+    assert!(events.iter().any(|event| event.contains("NO_SUCH_KEY")), "{events:?}");
+    let text = fs::read_to_string(&recorded.path).unwrap();
+    assert_eq!(text.matches("\"type\":\"turn_context\"").count(), 2, "the turn is in the file: {text}");
+    let replay = recorded.replay();
+    assert_eq!((replay.requests.len(), replay.is_proved()), (1, true), "{replay:#?}");
+}

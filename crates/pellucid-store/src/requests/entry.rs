@@ -56,6 +56,8 @@ pub enum Entry {
     Child(Child),
     /// Something that the model was told before is said again.
     SaidAgain(SaidAgain),
+    /// A turn of the session file ended before it sent anything.
+    NotSent(NotSent),
     /// The bytes that the session file got since the last seal.
     Sealed(Sealed),
 }
@@ -74,6 +76,7 @@ impl Entry {
             Self::Shown(_) => "shown",
             Self::Child(_) => "child",
             Self::SaidAgain(_) => "said_again",
+            Self::NotSent(_) => "not_sent",
             Self::Sealed(_) => "sealed",
         }
     }
@@ -82,6 +85,7 @@ impl Entry {
     pub fn turn(&self) -> Option<&str> {
         match self {
             Self::Request(request) => Some(&request.turn),
+            Self::NotSent(not_sent) => Some(&not_sent.turn),
             Self::Sealed(sealed) => sealed.turn.as_deref(),
             _ => None,
         }
@@ -113,7 +117,7 @@ impl Entry {
                 .collect(),
             Self::Noted(it) => vec![&it.item],
             Self::Origins(it) => vec![&it.spans],
-            Self::Reply(_) | Self::SaidAgain(_) | Self::Child(_) | Self::Sealed(_) => Vec::new(),
+            Self::Reply(_) | Self::SaidAgain(_) | Self::Child(_) | Self::NotSent(_) | Self::Sealed(_) => Vec::new(),
         }
     }
 }
@@ -411,6 +415,17 @@ pub struct SaidAgain {
     pub reason: String,
     /// The SHA-256 of its text.
     pub sha256: String,
+}
+
+/// A turn sent nothing.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct NotSent {
+    /// How many bytes the session file had by then.
+    pub at: u64,
+    /// The turn.
+    pub turn: String,
+    /// The reason, in a word.
+    pub why: String,
 }
 
 /// An item that only requests have.

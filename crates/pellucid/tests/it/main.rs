@@ -24,6 +24,7 @@ mod other_packs;
 #[cfg(target_os = "linux")]
 mod pausing;
 mod provider_failures;
+mod readme;
 mod recordings;
 mod reference;
 mod request_names;

@@ -222,7 +222,10 @@ async fn next_submission(session: &mut Session, inside: &mut Inside) -> Result<O
                 match message {
                     FromTool::Event(event) | FromTool::SessionEvent(event) => inside.events.send(&mut session.log, "", event).await?,
                     FromTool::Snapshot(commit) => session.record_snapshot(commit),
-                    FromTool::UserCommandEnded { record, .. } => session.record_draft(&record),
+                    FromTool::UserCommandEnded { call_id, record } => {
+                        session.log_user_command(&call_id);
+                        session.record_draft(&record);
+                    }
                     // Nothing else is left of a turn that is over.
                     _ => {}
                 }

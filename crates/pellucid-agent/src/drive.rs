@@ -48,6 +48,7 @@ use crate::memory;
 use crate::memory::Remembered;
 use crate::metadata;
 use crate::metadata::Repositories;
+use crate::open_notes::Upto;
 use crate::session::AskKind;
 use crate::session::Attempt;
 use crate::session::Session;
@@ -270,7 +271,10 @@ impl Driver<'_> {
                         self.session.jobs.take_snapshot(plan);
                     }
                 }
-                Wish::Record(item, origin) => self.session.record(&item, &origin),
+                Wish::Record(item, origin) => {
+                    self.session.record(&item, &origin);
+                    self.session.log_answered(&item);
+                }
                 Wish::RecordDraft(draft) => self.session.record_draft(&draft),
                 Wish::Note(item, origin) => match self.summary.as_mut().and_then(|summary| summary.reply.as_mut()) {
                     Some(reply) => reply.push((item, origin)),
@@ -310,6 +314,7 @@ impl Driver<'_> {
                 }
                 Wish::CancelTools => {
                     let (last, _) = self.session.jobs.stop().await;
+                    self.session.log_calls(Upto::End);
                     self.facts.clear();
                     for message in self.held_back.take().into_iter().chain(last) {
                         // What the calls say is forgotten with them; what the person ran is not.
@@ -318,7 +323,10 @@ impl Driver<'_> {
                         self.facts.extend(fact.filter(|_| is_kept));
                     }
                 }
-                Wish::TellDiff => self.tell_diff(inside).await?,
+                Wish::TellDiff => {
+                    self.session.log_calls(Upto::End);
+                    self.tell_diff(inside).await?;
+                }
                 // What is measured and asked for must not depend on how quickly servers start.
                 wish @ (Wish::Measure(_) | Wish::StartCompaction(_))
                     if self.session.summary_needs_tools() && self.wait_for_servers() =>
@@ -629,10 +637,13 @@ impl Driver<'_> {
                 self.session.record_snapshot(commit);
                 Ok(None)
             }
-            FromTool::UserCommandEnded { call_id, record } => Ok(Some(match &self.user_command {
-                Some(own) if *own == call_id => Fact::UserCommandEnded(record),
-                _ => Fact::Attached(record),
-            })),
+            FromTool::UserCommandEnded { call_id, record } => {
+                self.session.log_user_command(&call_id);
+                Ok(Some(match &self.user_command {
+                    Some(own) if *own == call_id => Fact::UserCommandEnded(record),
+                    _ => Fact::Attached(record),
+                }))
+            }
             FromTool::Abort => {
                 self.is_unwanted = true;
                 Ok(None)
@@ -666,7 +677,8 @@ impl Driver<'_> {
         said.extend(self.session.jobs.end_terminals().await);
         for message in said {
             // Nothing is asked any more that could show it later.
-            if let FromTool::UserCommandEnded { record, .. } = &message {
+            if let FromTool::UserCommandEnded { call_id, record } = &message {
+                self.session.log_user_command(call_id);
                 self.session.record_draft(record);
                 continue;
             }

@@ -24,6 +24,7 @@ use tokio::sync::watch;
 use tokio::task::JoinSet;
 
 use crate::ghost::GhostPlan;
+use crate::open_notes::OpenNotes;
 
 /// The calls of a session.
 #[derive(Debug)]
@@ -42,6 +43,8 @@ pub(crate) struct Jobs {
     gate: watch::Receiver<bool>,
     /// When each call of this reply began.
     began: BTreeMap<usize, Instant>,
+    /// What is noted of calls whose end is not written down yet, and of commands of the person.
+    pub notes: OpenNotes,
     /// Held by every call of this reply: shared, or alone.
     order: Arc<RwLock<()>>,
 }
@@ -59,6 +62,7 @@ impl Jobs {
             breaks: watch::Sender::new(0),
             gate: watch::Sender::new(true).subscribe(),
             began: BTreeMap::new(),
+            notes: OpenNotes::default(),
             order: Arc::default(),
         }
     }
@@ -107,7 +111,8 @@ impl Jobs {
     /// Begins a call.
     pub(crate) fn start(&mut self, index: usize, call: ToolCall) {
         let Some(situation) = self.situation.clone() else { return };
-        let job = Job { situation, toolbox: self.toolbox.clone(), desk: self.desk.clone() };
+        let notes = self.notes.of_call(&situation.turn_id, &call);
+        let job = Job { situation, toolbox: self.toolbox.clone(), desk: self.desk.clone(), notes };
         let (order, mut gate) = (self.order.clone(), self.gate.clone());
         self.began.insert(index, Instant::now());
         self.tasks.spawn(async move {
@@ -142,7 +147,8 @@ impl Jobs {
     pub(crate) fn start_user_command(&mut self, script: String) -> String {
         let call_id = uuid::Uuid::new_v4().to_string();
         if let Some(situation) = self.situation.clone() {
-            let job = Job { situation, toolbox: self.toolbox.clone(), desk: self.desk.clone() };
+            let notes = self.notes.of_user_command(&situation.turn_id, &call_id);
+            let job = Job { situation, toolbox: self.toolbox.clone(), desk: self.desk.clone(), notes };
             let (name, mut breaks) = (call_id.clone(), self.breaks.subscribe());
             self.user_commands.spawn(async move {
                 let cancelled = async {

@@ -11,6 +11,7 @@
 //! Not here: deciding. What a request says and what comes next is the engine's; this crate asks,
 //! waits, and reports back.
 
+pub mod calls;
 pub mod child;
 mod client_tools;
 pub mod compact;
@@ -37,6 +38,7 @@ pub mod memory;
 pub mod metadata;
 mod notify;
 pub mod open;
+mod open_notes;
 pub mod own_git;
 pub mod prepare;
 pub mod replay;

@@ -420,6 +420,7 @@ impl<'a> Run<'a> {
             | Entry::Origins(_)
             | Entry::Child(_)
             | Entry::NotSent(_)
+            | Entry::Call(_)
             | Entry::Sealed(_) => {}
         }
         Ok(())

@@ -21,12 +21,17 @@ use pellucid_engine::request::Frame;
 use pellucid_engine::transcript::Attributed;
 use pellucid_engine::transcript::ItemIds;
 use pellucid_engine::transcript::Transcript;
+use pellucid_protocol::call_record::Answerer;
+use pellucid_protocol::call_record::CallAnswer;
+use pellucid_protocol::call_record::HeldSandbox;
 use pellucid_protocol::event::CacheBreak;
 use pellucid_protocol::id::SessionId;
 use pellucid_protocol::id::TurnId;
 use pellucid_protocol::item::Item;
 use pellucid_protocol::settings::TruncationPolicy;
 use pellucid_store::moment::Moment;
+use pellucid_store::requests::call;
+use pellucid_store::requests::call::Descriptions;
 use pellucid_store::requests::entry;
 use pellucid_store::requests::entry::Entry;
 use pellucid_store::requests::entry::FORMAT;
@@ -37,6 +42,8 @@ use pellucid_store::requests::entry::Stretch;
 use pellucid_store::requests::entry::SummaryContext;
 use pellucid_store::requests::log::RequestLog;
 use pellucid_store::requests::seal;
+use pellucid_tools::notes::Noted;
+use serde_json::Value;
 
 use crate::identity::VERSION;
 use crate::replay::Recalled;
@@ -59,6 +66,10 @@ pub struct SentLog {
     files: Option<Arc<FileStates>>,
     /// Those that the next request is made from, if that has to be written down.
     files_due: Option<Arc<FileStates>>,
+    /// The grounds of calls that are written down.
+    grounds: Descriptions<Value>,
+    /// The sandboxes of calls that are written down.
+    sandboxes: Descriptions<HeldSandbox>,
 }
 
 /// Whether an entry has to say up to which place origins were kept.
@@ -116,6 +127,8 @@ impl SentLog {
             looked_at: 0,
             files: None,
             files_due: None,
+            grounds: Descriptions::default(),
+            sandboxes: Descriptions::default(),
         }
     }
 
@@ -303,6 +316,40 @@ impl SentLog {
             Carried::New(n) => Stretch::Item(self.item(&after[n])),
         };
         carried(before, after).into_iter().map(stretch).collect()
+    }
+
+    /// Writes down what was noted of a call, and of the calls that it made.
+    pub fn call(&mut self, at: u64, turn: &TurnId, client: &str, noted: Noted, within: Option<&str>) {
+        if !self.is_open() {
+            return;
+        }
+        let grounds = serde_json::to_value(&noted.grounds).unwrap_or_default();
+        let of_client = |mut answer: CallAnswer| {
+            answer.client = (answer.by == Answerer::Client).then(|| client.to_owned());
+            answer
+        };
+        let runs = noted.runs.into_iter().map(|ran| call::Run {
+            sandbox: self.sandboxes.describe(ran.sandbox),
+            exit_code: ran.exit_code,
+            denied: ran.is_denied,
+        });
+        let call = call::Call {
+            at,
+            call: noted.call_id.clone(),
+            tool: noted.tool,
+            turn: turn.to_string(),
+            within: within.map(str::to_owned),
+            began_at: noted.began_at,
+            ended_at: noted.ended_at,
+            outcome: noted.outcome,
+            grounds: self.grounds.describe(grounds),
+            answers: noted.answers.into_iter().map(of_client).collect(),
+            runs: runs.collect(),
+        };
+        self.write(Entry::Call(Box::new(call)));
+        for inner in noted.inner {
+            self.call(at, turn, client, inner.take(), Some(&noted.call_id));
+        }
     }
 
     /// Writes an item down that the session file does not have.

@@ -4,6 +4,7 @@ mod admission;
 mod again;
 mod apart;
 mod cache;
+mod calls;
 mod documents;
 mod files;
 mod headers;

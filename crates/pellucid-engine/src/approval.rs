@@ -6,6 +6,7 @@
 //! - [`program`]: where programs lie, and whether a command could have put them there
 //! - [`safe`], [`dangerous`]: what is known of commands without rules
 //! - [`decide`]: the decision about a command; [`explain`]: the same in words, with what would change it
+//! - [`grounds`]: what records keep of a decision
 //! - [`amendment`]: which rule is offered to a person to be saved
 //! - [`grants`]: what a person allowed for the rest of the session
 //! - [`patch`]: the decision about a patch
@@ -22,6 +23,7 @@ pub mod decide;
 pub mod denial;
 pub mod explain;
 pub mod grants;
+pub mod grounds;
 pub mod part;
 pub mod patch;
 pub mod program;

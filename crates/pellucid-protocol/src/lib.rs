@@ -11,6 +11,7 @@ pub mod agent;
 pub mod approval;
 pub mod cache;
 pub mod call;
+pub mod call_record;
 pub mod change;
 pub mod context_event;
 pub mod dynamic_tool;

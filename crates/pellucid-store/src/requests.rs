@@ -10,7 +10,7 @@
 //! without breaking the chain ([`chain`]). Seals do the same for the session file ([`seal`]), and the last hash of
 //! every record is kept in one more place ([`anchors`]).
 //!
-//! - [`entry`]: what a line says
+//! - [`entry`]: what a line says; [`call`]: what one says of a call of a tool
 //! - [`log`]: writing such a file
 //! - [`chain`]: reading one, and verifying it
 //! - [`seal`], [`verify`]: what the record says of the session file, and whether that still holds
@@ -22,6 +22,7 @@
 //! Not here: what a request is made of, and rebuilding one (`pellucid-agent`).
 
 pub mod anchors;
+pub mod call;
 pub mod chain;
 pub mod damage;
 pub mod entry;

@@ -5,6 +5,7 @@ use pellucid_protocol::call::ToolCall;
 use pellucid_protocol::item::ToolOutput;
 use serde::Deserialize;
 
+use crate::Asks;
 use crate::Failed;
 use crate::Job;
 use crate::Takes;
@@ -17,6 +18,7 @@ pub(crate) const TOOL: Tool = Tool {
     name: "apply_patch",
     takes: &[Takes::Function, Takes::Custom],
     when: When::Offered,
+    asks: Asks::Decision,
     run: |call, job| Box::pin(run(call, job)),
 };
 

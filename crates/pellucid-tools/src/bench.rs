@@ -29,6 +29,8 @@ use crate::desk::Answer;
 use crate::desk::Desk;
 use crate::desk::FromTool;
 use crate::mcp_tool::ToolServers;
+use crate::notes::CallNotes;
+use crate::notes::Noted;
 use crate::outputs::Outputs;
 use crate::run;
 use crate::situation::Offered;
@@ -44,12 +46,15 @@ pub(crate) struct Bench {
     pub servers: Option<Arc<dyn ToolServers>>,
     /// Where Node may be.
     pub node_paths: Vec<PathBuf>,
+    /// The rules about commands.
+    pub rules: Rules,
 }
 
 /// What a call said and answered.
 pub(crate) struct Ran {
     pub outcome: Result<ToolOutput, NoOutcome>,
     pub said: Vec<Said>,
+    pub noted: Noted,
 }
 
 /// Something that a call said.
@@ -94,7 +99,14 @@ impl Bench {
             environment: BTreeMap::from([("PATH".into(), "/usr/bin:/bin".into())]),
             skill_variables: SkillVariables::default(),
         };
-        Self { folder, home: tempfile::tempdir().unwrap(), situation, node_paths: Vec::new(), servers: None }
+        Self {
+            folder,
+            home: tempfile::tempdir().unwrap(),
+            situation,
+            node_paths: Vec::new(),
+            servers: None,
+            rules: Rules::default(),
+        }
     }
 
     pub(crate) fn path(&self) -> &Path {
@@ -117,6 +129,13 @@ impl Bench {
         self.show_each(&calls)
     }
 
+    /// Runs calls of one session.
+    pub(crate) fn run_all(&self, calls: &[ToolCall]) -> Vec<Ran> {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        let toolbox = self.toolbox();
+        calls.iter().map(|call| Self::run_in(&runtime, &toolbox, &self.situation, call, None)).collect()
+    }
+
     /// The same with calls that have situations of their own.
     pub(crate) fn show_each(&self, calls: &[(&Situation, &ToolCall)]) -> String {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
@@ -136,7 +155,7 @@ impl Bench {
 
     pub(crate) fn toolbox(&self) -> Arc<Toolbox> {
         let toolbox = Toolbox::new(Equipment {
-            rules: Rules::default(),
+            rules: self.rules.clone(),
             sandbox: Sandbox::new(Wanted::Strongest),
             protection: Protection::On,
             home: self.home.path().to_owned(),
@@ -160,7 +179,9 @@ impl Bench {
     ) -> Ran {
         runtime.block_on(async {
             let (desk, mut heard) = Desk::open();
-            let job = Job { situation: Arc::new(situation.clone()), toolbox: toolbox.clone(), desk };
+            let notes = CallNotes::new(&call.call_id, &call.name, || "T".to_owned());
+            let (situation, toolbox) = (Arc::new(situation.clone()), toolbox.clone());
+            let job = Job { situation, toolbox, desk, notes: notes.clone() };
             let mut said = Vec::new();
             let outcome = {
                 let running = async {
@@ -184,7 +205,7 @@ impl Bench {
                 };
                 tokio::join!(running, hearing).0
             };
-            Ran { outcome, said }
+            Ran { outcome, said, noted: notes.take() }
         })
     }
 }

@@ -5,7 +5,6 @@ use std::time::Duration;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use pellucid_engine::approval::decide::escalation_refusal;
 use pellucid_engine::exec_output;
 use pellucid_engine::exec_output::Ended;
 use pellucid_engine::truncate::byte_limit;
@@ -57,7 +56,7 @@ pub(crate) enum Form {
 
 /// Runs a command and shows it.
 pub(crate) async fn run(job: &Job, wanted: &Wanted) -> Result<ToolOutput, Failed> {
-    if let Some(text) = escalation_refusal(job.situation.approval_policy, wanted.rights.permissions()) {
+    if let Some(text) = permit::escalation_refusal(job, &wanted.rights) {
         return Err(Failed::Told(text));
     }
     if let Some(patched) = patch::intercept(job, &wanted.tool, &wanted.call_id, &wanted.argv, &wanted.cwd).await {
@@ -121,7 +120,7 @@ async fn attempt(job: &Job, wanted: &Wanted) -> Result<Finished, NotRun> {
         let mut env = environment(job);
         let argv = permit.argv(job, &request, &mut env).await?;
         let command = Command { argv, arg0: None, cwd: wanted.cwd.clone(), env };
-        permit.check().await?;
+        permit.check(job).await?;
         let ran = run_shown(job, &wanted.call_id, &command, wanted.timeout).await;
         let finished = ran.map_err(|error| NotRun { text: error.failure_text(), status: ExecStatus::Failed })?;
         let Some(exit_code) = finished.exit_code() else { return Ok(finished) };

@@ -27,6 +27,9 @@ pub(crate) async fn run(call: &ToolCall, job: &Job) -> Result<ToolOutput, Failed
     let Some(Answer::DynamicTool(response)) = answer else {
         return Err(Failed::told("dynamic tool call was cancelled before receiving a response"));
     };
+    if !response.success {
+        job.notes.failed();
+    }
     let part = |content| match content {
         DynamicContent::InputText { text } => ContentPart::InputText { text },
         DynamicContent::InputImage { image_url } => ContentPart::InputImage { image_url },

@@ -6,7 +6,6 @@ use std::time::Duration;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use pellucid_engine::approval::decide::escalation_refusal;
 use pellucid_engine::exec_output::with_heading;
 use pellucid_engine::truncate::BYTES_PER_TOKEN;
 use pellucid_exec::environment::add_terminal;
@@ -31,6 +30,7 @@ use serde::Deserialize;
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 
+use crate::Asks;
 use crate::Failed;
 use crate::Job;
 use crate::Takes;
@@ -54,6 +54,7 @@ pub(crate) const TOOL: Tool = Tool {
     name: "exec_command",
     takes: &[Takes::Function],
     when: When::Offered,
+    asks: Asks::Decision,
     run: |call, job| Box::pin(run(call, job)),
 };
 
@@ -94,7 +95,7 @@ async fn run(call: &ToolCall, job: &Job) -> Result<ToolOutput, Failed> {
     let reservation = job.toolbox.terminals.reserve();
     let argv = script_argv(&shell(job, wanted.shell.as_deref()), wanted.login, &wanted.cmd);
     let cwd = job.situation.folder(wanted.workdir.as_deref());
-    if let Some(text) = escalation_refusal(job.situation.approval_policy, wanted.rights().permissions()) {
+    if let Some(text) = permit::escalation_refusal(job, &wanted.rights()) {
         return Err(Failed::Told(text.replace("you should not ask", "you cannot ask")));
     }
     if let Some(patched) = patch::intercept(job, &call.name, &call.call_id, &argv, &cwd).await {
@@ -137,8 +138,11 @@ async fn run(call: &ToolCall, job: &Job) -> Result<ToolOutput, Failed> {
     };
     let text =
         terminal::answer(&terminal::chunk_id(), &chunk, number, wanted.max_output_tokens.unwrap_or(OUTPUT_TOKENS));
-    if chunk.exit_code.is_none() {
-        let keeping = job.toolbox.keep_terminal(reservation, terminal, call.call_id.clone(), telling);
+    if let Some(exit_code) = chunk.exit_code {
+        job.notes.ran(exit_code);
+    } else {
+        let sandbox = job.notes.sandbox();
+        let keeping = job.toolbox.keep_terminal(reservation, terminal, call.call_id.clone(), telling, sandbox);
         if keeping.is_crowded() {
             job.desk
                 .say(FromTool::Notice(Notice::ManyTerminals { n: keeping.n_open, max: terminal::TERMINALS_WARN }))
@@ -194,7 +198,7 @@ async fn start(
         let argv = permit.argv(job, &request, &mut env).await?;
         let command = Command { argv, arg0: None, cwd: cwd.to_owned(), env };
         let kind = if wanted.tty { Kind::Terminal } else { Kind::Pipes };
-        permit.check().await?;
+        permit.check(job).await?;
         let tokens = wanted.max_output_tokens.unwrap_or(OUTPUT_TOKENS);
         let listening = job.toolbox.listen(&call.call_id, tokens.saturating_mul(BYTES_PER_TOKEN));
         let terminal = Terminal::start_heard(&command, kind, listening).await.map_err(TerminalFailure::NotStarted)?;
@@ -295,6 +299,7 @@ mod tests {
     use super::*;
     use crate::bench::Bench;
     use crate::bench::function;
+    use crate::notes::CallNotes;
     use crate::queue::Receiver;
 
     /// What differs from run to run.
@@ -341,7 +346,8 @@ mod tests {
     /// A call on a bench, with what it says.
     fn job(bench: &Bench) -> (Job, Receiver<FromTool>) {
         let (desk, heard) = Desk::open();
-        (Job { situation: Arc::new(bench.situation.clone()), toolbox: bench.toolbox(), desk }, heard)
+        let notes = CallNotes::new("c", "exec_command", || "T".to_owned());
+        (Job { situation: Arc::new(bench.situation.clone()), toolbox: bench.toolbox(), desk, notes }, heard)
     }
 
     #[tokio::test]

@@ -3,11 +3,13 @@
 use std::process::Stdio;
 use std::time::Duration;
 
+use pellucid_engine::approval::grounds::Unasked;
 use pellucid_protocol::call::ToolCall;
 use pellucid_protocol::item::ToolOutput;
 use serde::Deserialize;
 use tokio::time::timeout;
 
+use crate::Asks;
 use crate::Failed;
 use crate::Job;
 use crate::Takes;
@@ -19,6 +21,7 @@ pub(crate) const TOOL: Tool = Tool {
     name: "grep_files",
     takes: &[Takes::Function],
     when: When::Offered,
+    asks: Asks::Nothing(Unasked::ReadsOnly),
     run: |call, job| Box::pin(run(call, job)),
 };
 

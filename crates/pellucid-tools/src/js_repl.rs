@@ -22,6 +22,7 @@ mod tests;
 use std::time::Duration;
 use std::time::Instant;
 
+use pellucid_engine::approval::grounds::Unasked;
 use pellucid_engine::exec_output;
 use pellucid_exec::summary::summary;
 use pellucid_protocol::call::Payload;
@@ -37,6 +38,7 @@ use serde::Deserialize;
 
 use self::input::Piece;
 pub(crate) use self::seat::KernelSeat;
+use crate::Asks;
 use crate::Failed;
 use crate::Job;
 use crate::Takes;
@@ -52,11 +54,17 @@ pub(crate) const TOOL: Tool = Tool {
     name: NAME,
     takes: &[Takes::Function, Takes::Custom],
     when: When::Offered,
+    asks: Asks::Nothing(Unasked::Sandbox),
     run: |call, job| Box::pin(run(call, job)),
 };
 
-pub(crate) const RESET: Tool =
-    Tool { name: RESET_NAME, takes: &[Takes::Function], when: When::Offered, run: |_call, job| Box::pin(reset(job)) };
+pub(crate) const RESET: Tool = Tool {
+    name: RESET_NAME,
+    takes: &[Takes::Function],
+    when: When::Offered,
+    asks: Asks::Nothing(Unasked::SessionOnly),
+    run: |_call, job| Box::pin(reset(job)),
+};
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]

@@ -10,6 +10,7 @@
 pub mod agents;
 pub mod desk;
 pub mod mcp_tool;
+pub mod notes;
 pub mod outputs;
 pub mod queue;
 pub mod situation;
@@ -23,6 +24,7 @@ mod command;
 mod dynamic_tool;
 mod exec_command;
 mod grep_files;
+mod held;
 mod indentation;
 mod js_repl;
 mod list_dir;
@@ -52,18 +54,25 @@ mod write_stdin;
 mod bench;
 
 #[cfg(test)]
+mod notes_tests;
+
+#[cfg(test)]
 mod offered_tests;
 
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
 
+use pellucid_engine::approval::grounds::CallGrounds;
+use pellucid_engine::approval::grounds::RefusedBecause;
+use pellucid_engine::approval::grounds::Unasked;
 use pellucid_protocol::call::Payload;
 use pellucid_protocol::call::ToolCall;
 use pellucid_protocol::event::EventMessage;
 use pellucid_protocol::item::ToolOutput;
 
 use crate::desk::Desk;
+use crate::notes::CallNotes;
 use crate::situation::Situation;
 use crate::toolbox::Toolbox;
 
@@ -74,6 +83,8 @@ struct Tool {
     takes: &'static [Takes],
     /// When it can be called.
     when: When,
+    /// Whether calls of it are decided about.
+    asks: Asks,
     run: Run,
 }
 
@@ -98,6 +109,15 @@ enum When {
     Offered,
     /// When any tool that runs commands is offered, in whatever form: models also call the forms that they know.
     ShellIsOn,
+}
+
+/// Whether calls of a tool are decided about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Asks {
+    /// Rules and settings decide, and maybe a person. What the tool does says what was decided.
+    Decision,
+    /// Calls need no decision.
+    Nothing(Unasked),
 }
 
 /// Every tool.
@@ -138,6 +158,8 @@ pub struct Job {
     pub toolbox: Arc<Toolbox>,
     /// The line to the session.
     pub desk: Desk,
+    /// What is noted of the call.
+    pub notes: CallNotes,
 }
 
 /// Why a call has no proper answer.
@@ -187,11 +209,7 @@ pub fn is_mutating(situation: &Situation, name: &str) -> bool {
 /// # Errors
 /// When no tool can take it, or it leaves no answer.
 pub async fn run(call: &ToolCall, job: &Job) -> Result<ToolOutput, NoOutcome> {
-    if job.situation.only.as_ref().is_some_and(|only| !only.contains(&call.name)) {
-        let text = "direct tool calls are disabled; use js_repl and codex.tool(...) instead";
-        return Ok(ToolOutput::Text(text.to_owned()));
-    }
-    let outcome = dispatch(call, job).await;
+    let outcome = noted(call, job, Caller::Model).await;
     for aside in job.toolbox.take_aside() {
         job.desk.tell(EventMessage::Warning { message: aside.to_string() }).await;
     }
@@ -204,17 +222,44 @@ pub fn failed(call: &ToolCall, why: &str) -> EventMessage {
     EventMessage::ToolCallFailed { call_id, name, why: why.to_owned() }
 }
 
+/// Who makes a call.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Caller {
+    Model,
+    Tool,
+}
+
+/// Runs a call, and notes when it began and how it ended.
+async fn noted(call: &ToolCall, job: &Job, caller: Caller) -> Result<ToolOutput, NoOutcome> {
+    let begun = job.notes.begin();
+    let is_kept_away = job.situation.only.as_ref().is_some_and(|only| !only.contains(&call.name));
+    let outcome = if caller == Caller::Model && is_kept_away {
+        let (because, policy) = (RefusedBecause::DirectCallsDisabled, job.situation.approval_policy);
+        job.notes.decided(CallGrounds::Refused { because, policy });
+        job.notes.refused();
+        let text = "direct tool calls are disabled; use js_repl and codex.tool(...) instead";
+        Ok(ToolOutput::Text(text.to_owned()))
+    } else {
+        dispatch(call, job).await
+    };
+    begun.end(&outcome);
+    outcome
+}
+
 /// Runs a call, whoever made it.
 async fn dispatch(call: &ToolCall, job: &Job) -> Result<ToolOutput, NoOutcome> {
     let known = || TOOLS.iter().find(|tool| tool.name == call.name && job.situation.has(tool));
-    let (takes, run): (&[Takes], Run) = if job.situation.dynamic_tools.contains(&call.name) {
-        (&[Takes::Function], |call, job| Box::pin(dynamic_tool::run(call, job)))
+    let (takes, asks, run): (&[Takes], Asks, Run) = if job.situation.dynamic_tools.contains(&call.name) {
+        (&[Takes::Function], Asks::Nothing(Unasked::Client), |call, job| Box::pin(dynamic_tool::run(call, job)))
     } else if job.situation.mcp_tools.iter().any(|route| route.name == call.name) {
-        (&[Takes::Function], |call, job| Box::pin(mcp_tool::run(call, job)))
+        (&[Takes::Function], Asks::Nothing(Unasked::Server), |call, job| Box::pin(mcp_tool::run(call, job)))
     } else {
         let tool = known().ok_or(NoOutcome::Unknown)?;
-        (tool.takes, tool.run)
+        (tool.takes, tool.asks, tool.run)
     };
+    if let Asks::Nothing(because) = asks {
+        job.notes.decided(CallGrounds::not_needed(because));
+    }
     let kind = match &call.payload {
         Payload::Function { .. } => Takes::Function,
         Payload::Custom { .. } => Takes::Custom,
@@ -226,6 +271,7 @@ async fn dispatch(call: &ToolCall, job: &Job) -> Result<ToolOutput, NoOutcome> {
     match run(call, job).await {
         Ok(output) => Ok(output),
         Err(Failed::Told(text)) => {
+            job.notes.failed();
             // What the model was told may hold anything that the call read: only who asks for it sees it in a log.
             tracing::warn!("a call of `{}` failed; the model got the reason", call.name);
             job.desk.tell(failed(call, "the model got the reason")).await;

@@ -4,10 +4,12 @@ use std::fs::FileType;
 use std::path::Path;
 use std::path::PathBuf;
 
+use pellucid_engine::approval::grounds::Unasked;
 use pellucid_protocol::call::ToolCall;
 use pellucid_protocol::item::ToolOutput;
 use serde::Deserialize;
 
+use crate::Asks;
 use crate::Failed;
 use crate::Job;
 use crate::Takes;
@@ -21,6 +23,7 @@ pub(crate) const TOOL: Tool = Tool {
     name: "list_dir",
     takes: &[Takes::Function],
     when: When::Offered,
+    asks: Asks::Nothing(Unasked::ReadsOnly),
     run: |call, job| Box::pin(run(call, job)),
 };
 

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use pellucid_engine::approval::grounds::Unasked;
 use pellucid_protocol::call::ToolCall;
 use pellucid_protocol::item::ToolOutput;
 use pellucid_protocol::mcp::McpFailure;
@@ -13,6 +14,7 @@ use serde_json::Map;
 use serde_json::Value;
 use serde_json::json;
 
+use crate::Asks;
 use crate::Failed;
 use crate::Job;
 use crate::Takes;
@@ -29,6 +31,7 @@ pub(crate) const LIST: Tool = Tool {
     name: "list_mcp_resources",
     takes: &[Takes::Function],
     when: When::Offered,
+    asks: Asks::Nothing(Unasked::Server),
     run: |call, job| Box::pin(list(call, job, Listed::Resources)),
 };
 
@@ -36,6 +39,7 @@ pub(crate) const LIST_TEMPLATES: Tool = Tool {
     name: "list_mcp_resource_templates",
     takes: &[Takes::Function],
     when: When::Offered,
+    asks: Asks::Nothing(Unasked::Server),
     run: |call, job| Box::pin(list(call, job, Listed::Templates)),
 };
 
@@ -43,6 +47,7 @@ pub(crate) const READ: Tool = Tool {
     name: "read_mcp_resource",
     takes: &[Takes::Function],
     when: When::Offered,
+    asks: Asks::Nothing(Unasked::Server),
     run: |call, job| Box::pin(read(call, job)),
 };
 

@@ -80,7 +80,10 @@ pub(crate) async fn run(call: &ToolCall, job: &Job) -> Result<ToolOutput, Failed
     };
     let arguments = match mcp::arguments(arguments) {
         Ok(arguments) => arguments,
-        Err(told) => return Ok(told),
+        Err(told) => {
+            job.notes.failed();
+            return Ok(told);
+        }
     };
     let McpRoute { server, tool, .. } = route;
     let invocation = McpInvocation { server: server.clone(), tool: tool.clone(), arguments: arguments.clone() };
@@ -93,8 +96,16 @@ pub(crate) async fn run(call: &ToolCall, job: &Job) -> Result<ToolOutput, Failed
         answer.map_err(|failure| mcp::call_failure(&failure.of(format!("tool call failed for `{server}/{tool}`"))));
     let answer = answer.map(|result| if job.situation.sees_pictures { result } else { mcp::without_pictures(result) });
     let output = match &answer {
-        Ok(result) => mcp::output(result),
-        Err(message) => mcp::failure_output(message),
+        Ok(result) => {
+            if result.is_error == Some(true) {
+                job.notes.failed();
+            }
+            mcp::output(result)
+        }
+        Err(message) => {
+            job.notes.failed();
+            mcp::failure_output(message)
+        }
     };
     told.end(&job.desk, answer).await;
     Ok(output)

@@ -12,6 +12,7 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use pellucid_engine::approval::denial::RETRY_REASON;
 use pellucid_engine::approval::grants::GrantKey;
+use pellucid_engine::approval::grounds::CallGrounds;
 use pellucid_engine::approval::patch::PatchGrounds;
 use pellucid_engine::approval::patch::PatchQuestion;
 use pellucid_engine::approval::patch::PatchRequirement;
@@ -31,7 +32,9 @@ use pellucid_patch::is_patch_text;
 use pellucid_patch::parse;
 use pellucid_patch::verify;
 use pellucid_protocol::approval::ApplyPatchApprovalRequest;
-use pellucid_protocol::approval::ReviewDecision;
+use pellucid_protocol::call_record::ApprovalSubject;
+use pellucid_protocol::call_record::HeldSandbox;
+use pellucid_protocol::call_record::OutsideBecause;
 use pellucid_protocol::change::Changes;
 use pellucid_protocol::change::FileChange;
 use pellucid_protocol::change::PatchApplyBegin;
@@ -47,10 +50,9 @@ use pellucid_protocol::settings::SandboxPolicy;
 use crate::Failed;
 use crate::Job;
 use crate::blocking;
-use crate::desk::Answer;
-use crate::desk::AskKey;
 use crate::desk::FromTool;
 use crate::desk::Notice;
+use crate::held;
 use crate::outside::Outside;
 use crate::permit;
 use crate::toolbox::PatchRoot;
@@ -76,7 +78,9 @@ pub(crate) async fn apply(job: &Job, call_id: &str, body: &str, cwd: &Path) -> R
         roots: &named,
         platform_sandbox: PlatformSandbox::Present,
     });
+    job.notes.decided(CallGrounds::of_patch(&decision, job.situation.approval_policy));
     if let PatchRequirement::Reject(text) = decision.requirement {
+        job.notes.refused();
         if decision.grounds == PatchGrounds::OutsideUnasked {
             permit::tell_refusal(job, call_id, FailureCode::Approval, text).await;
         }
@@ -202,37 +206,53 @@ async fn write(
         let (path, identity) = (it.root.path, Some(it.root.identity));
         Root { path, identity, protected: it.protected, git: it.git }
     };
+    let names = roots.iter().map(|it| it.root.path.to_string_lossy().into_owned()).collect();
+    let mut sandbox = held::held(&job.situation.sandbox_policy, Some(held::OWN_CHECKS), names);
     let inside = Writable::In(roots.into_iter().map(root).collect());
     let mut outside = None;
     if !is_confined || verified.check_writable(&inside).is_err() {
         let paths = verified.paths().map(Path::to_owned).collect();
-        outside = Some(Outside::of_patch(job, paths).await.map_err(|error| Unwritten::failed(&error))?);
+        let paused = Outside::of_patch(job, paths).await;
+        outside = Some(paused.map_err(|error| {
+            job.notes.failed();
+            Unwritten::failed(&error)
+        })?);
     }
-    if is_asked && !job.toolbox.grants().cover(&keys) {
-        ask(job, patch, None, &keys).await?;
+    if is_asked && job.toolbox.grants().cover(&keys) {
+        job.notes.granted(ApprovalSubject::Patch);
+    } else if is_asked {
+        ask(job, patch, ApprovalSubject::Patch, None, &keys).await?;
     }
     let mut writable = if is_confined { inside } else { Writable::Everywhere };
     if is_confined && let Err(error) = verified.check_writable(&writable) {
         // What the sandbox would refuse is asked about, unless somebody agreed already or cannot be asked.
         if job.situation.approval_policy == ApprovalPolicy::Never {
             tracing::warn!(%error, "a patch is refused");
+            job.notes.runs(sandbox);
+            job.notes.denied();
+            job.notes.failed();
             return Err(Unwritten::Failed(patch.refused(&verified, &error)));
         }
         if let ApplyError::Outside { .. } = &error {
             patch.show(job, OutputStream::Stderr, &patch.refused(&verified, &error)).await;
         }
+        job.notes.runs(sandbox);
+        job.notes.denied();
         if outside.is_none() {
             // It lay inside a moment ago, also for the person who was asked.
+            job.notes.failed();
             return Err(Unwritten::failed(&error));
         }
         if !is_asked {
-            ask(job, patch, Some(RETRY_REASON.to_owned()), &keys).await?;
+            ask(job, patch, ApprovalSubject::PatchRetry, Some(RETRY_REASON.to_owned()), &keys).await?;
         }
+        sandbox = HeldSandbox::outside(OutsideBecause::Retry);
         writable = Writable::Only(patch.targets.clone());
     } else if is_confined {
         // What is written inside of the sandbox changes nothing that commands could not change.
         outside = None;
     }
+    job.notes.runs(sandbox);
     let written = blocking(move || {
         let summary = verified.summary().to_string();
         verified.apply(&writable).map_err(|error| Failed::Told(error.to_string()))?;
@@ -240,10 +260,19 @@ async fn write(
     });
     let written = written.await.map_err(|error| Unwritten::failed(&error));
     drop(outside);
+    if written.is_err() {
+        job.notes.failed();
+    }
     written
 }
 
-async fn ask(job: &Job, patch: &Patch<'_>, reason: Option<String>, keys: &[GrantKey]) -> Result<(), Unwritten> {
+async fn ask(
+    job: &Job,
+    patch: &Patch<'_>,
+    subject: ApprovalSubject,
+    reason: Option<String>,
+    keys: &[GrantKey],
+) -> Result<(), Unwritten> {
     let call_id = patch.call_id;
     let event = EventMessage::ApplyPatchApprovalRequest(ApplyPatchApprovalRequest {
         call_id: call_id.to_owned(),
@@ -252,12 +281,7 @@ async fn ask(job: &Job, patch: &Patch<'_>, reason: Option<String>, keys: &[Grant
         reason,
         grant_root: None,
     });
-    let answer = job.desk.ask(event, AskKey::Approval(call_id.to_owned())).await;
-    let decision = match answer {
-        Some(Answer::Decision(decision)) => decision,
-        _ => ReviewDecision::Denied,
-    };
-    permit::heed(job, decision, keys).await.map_err(|_refused| Unwritten::Declined)
+    permit::answered(job, event, subject, call_id, keys).await.map_err(|_refused| Unwritten::Declined)
 }
 
 /// A command that is a patch: applies it, says so to the model, and answers. Absent for any other.

@@ -8,16 +8,18 @@ use std::path::Path;
 use std::path::PathBuf;
 
 use pellucid_engine::approval::Platform;
+use pellucid_engine::approval::decide;
 use pellucid_engine::approval::decide::Attempt;
 use pellucid_engine::approval::decide::Question;
 use pellucid_engine::approval::decide::Requirement;
-use pellucid_engine::approval::decide::decide;
 use pellucid_engine::approval::denial;
 use pellucid_engine::approval::denial::AfterDenial;
 use pellucid_engine::approval::denial::Consent;
 use pellucid_engine::approval::denial::Denied;
 use pellucid_engine::approval::grants;
 use pellucid_engine::approval::grants::GrantKey;
+use pellucid_engine::approval::grounds::CallGrounds;
+use pellucid_engine::approval::grounds::RefusedBecause;
 use pellucid_engine::approval::part::Parts;
 use pellucid_engine::approval::program::Programs;
 use pellucid_exec::process::Variables;
@@ -30,6 +32,9 @@ use pellucid_exec::summary::summary;
 use pellucid_protocol::approval::ExecApprovalRequest;
 use pellucid_protocol::approval::ReviewDecision;
 use pellucid_protocol::approval::SandboxPermissions;
+use pellucid_protocol::call_record::ApprovalSubject;
+use pellucid_protocol::call_record::HeldSandbox;
+use pellucid_protocol::call_record::OutsideBecause;
 use pellucid_protocol::event::EventMessage;
 use pellucid_protocol::failure::FailureCode;
 
@@ -37,7 +42,9 @@ use crate::Job;
 use crate::desk::Answer;
 use crate::desk::AskKey;
 use crate::desk::FromTool;
+use crate::held;
 use crate::outside::Outside;
+use crate::toolbox::Confined;
 
 /// The rights that the model asks for, as its arguments say it.
 ///
@@ -76,6 +83,8 @@ pub(crate) struct Permit {
     is_git_quiet: bool,
     /// What holds while it runs, if it runs outside of the sandbox.
     outside: Option<Outside>,
+    /// Why it runs outside of the sandbox that the settings ask for, if it does.
+    because: Option<OutsideBecause>,
 }
 
 /// Why a command did not run.
@@ -87,6 +96,16 @@ pub(crate) enum Refused {
     ByPerson,
 }
 
+/// What the model is told that asks for rights which it may not ask for; absent if it may.
+pub(crate) fn escalation_refusal(job: &Job, rights: &Rights) -> Option<String> {
+    let policy = job.situation.approval_policy;
+    let text = decide::escalation_refusal(policy, rights.permissions())?;
+    let because = RefusedBecause::EscalationNotAllowed;
+    job.notes.decided(CallGrounds::Refused { because, policy });
+    job.notes.refused();
+    Some(text)
+}
+
 /// Decides and, where needed, asks.
 pub(crate) async fn permit(job: &Job, request: &Request<'_>) -> Result<Permit, Refused> {
     let situation = &job.situation;
@@ -95,7 +114,7 @@ pub(crate) async fn permit(job: &Job, request: &Request<'_>) -> Result<Permit, R
     let keys = keys(request, &parts, &programs);
     let decision = {
         let (rules, grants) = (job.toolbox.rules(), job.toolbox.grants());
-        decide(&Question {
+        decide::decide(&Question {
             argv: request.argv,
             parts: &parts,
             rules: &rules,
@@ -109,7 +128,13 @@ pub(crate) async fn permit(job: &Job, request: &Request<'_>) -> Result<Permit, R
             platform: Platform::HERE,
         })
     };
+    job.notes.decided(CallGrounds::of_command(&decision, parts.split(), situation.approval_policy));
     let is_sandboxed = decision.attempt == Attempt::Inside;
+    let because = match decision.attempt {
+        Attempt::Inside | Attempt::Outside(decide::Outside::NoSandbox) => None,
+        Attempt::Outside(decide::Outside::Rule) => Some(OutsideBecause::Rule),
+        Attempt::Outside(decide::Outside::Escalation) => Some(OutsideBecause::Escalation),
+    };
     let is_git_quiet = decision.guards_git();
     let lacks_approval = decision.lacks_approval();
     let (consent, question, proposed_amendment) = match decision.requirement {
@@ -117,6 +142,7 @@ pub(crate) async fn permit(job: &Job, request: &Request<'_>) -> Result<Permit, R
             if lacks_approval {
                 tell_refusal(job, request.call_id, FailureCode::Approval, &text).await;
             }
+            job.notes.refused();
             return Err(Refused::ByPolicy(text));
         }
         Requirement::Run { is_granted, proposed_amendment } => {
@@ -130,14 +156,16 @@ pub(crate) async fn permit(job: &Job, request: &Request<'_>) -> Result<Permit, R
     };
     let outside = if is_sandboxed { None } else { Some(outside(job, request, &parts).await?) };
     if let Some(reason) = question {
-        ask(job, request, &keys, reason, proposed_amendment.clone()).await?;
+        let asked = Asked { subject: ApprovalSubject::Command, reason, proposed: proposed_amendment.clone() };
+        ask(job, request, &keys, asked).await?;
     }
-    Ok(Permit { is_sandboxed, consent, proposed_amendment, is_git_quiet, outside })
+    Ok(Permit { is_sandboxed, consent, proposed_amendment, is_git_quiet, outside, because })
 }
 
 /// Keeps what a command runs from being changed, from now on.
 async fn outside(job: &Job, request: &Request<'_>, parts: &Parts) -> Result<Outside, Refused> {
-    Outside::of_command(job, request.argv, parts, request.cwd).await.map_err(Refused::ByPolicy)
+    let outside = Outside::of_command(job, request.argv, parts, request.cwd).await;
+    outside.map_err(|why| refused(job, why))
 }
 
 /// Whether a sandbox seems to have stopped a command, and if so, whether it may run without.
@@ -148,6 +176,7 @@ pub(crate) async fn after(
     exit_code: i32,
     outputs: &[&str],
 ) -> After {
+    job.notes.ran(exit_code);
     let ended = denial::Ended { is_sandboxed: permit.is_sandboxed, exit_code, outputs };
     if permit.is_sandboxed
         && let Some(why) = helper_failure(exit_code, outputs)
@@ -157,6 +186,7 @@ pub(crate) async fn after(
     if denial::denial(&ended, Platform::HERE).is_none() {
         return After::NotDenied;
     }
+    job.notes.denied();
     let after_denial = denial::after_denial(job.situation.approval_policy, Denied::Command, permit.consent);
     if after_denial == AfterDenial::Fail {
         return After::Denied;
@@ -169,13 +199,19 @@ pub(crate) async fn after(
     if after_denial == AfterDenial::Ask {
         let keys = keys(request, &parts, &programs(job, request, &parts));
         let reason = Some(denial::RETRY_REASON.to_owned());
-        if let Err(refused) = ask(job, request, &keys, reason, permit.proposed_amendment.clone()).await {
+        let asked = Asked { subject: ApprovalSubject::Retry, reason, proposed: permit.proposed_amendment.clone() };
+        if let Err(refused) = ask(job, request, &keys, asked).await {
             return After::Refused(refused);
         }
     }
-    let consent = Consent::Given;
-    let (outside, proposed_amendment) = (Some(outside), None);
-    After::Again(Permit { is_sandboxed: false, consent, proposed_amendment, is_git_quiet: false, outside })
+    After::Again(Permit {
+        is_sandboxed: false,
+        consent: Consent::Given,
+        proposed_amendment: None,
+        is_git_quiet: false,
+        outside: Some(outside),
+        because: Some(OutsideBecause::Retry),
+    })
 }
 
 /// What the sandbox's own program says when it could not confine a command, which it then did not run.
@@ -200,9 +236,9 @@ pub(crate) enum After {
 
 impl Permit {
     /// Whether what is to be run is still what was asked about. To be asked right before it is started.
-    pub(crate) async fn check(&self) -> Result<(), Refused> {
+    pub(crate) async fn check(&self, job: &Job) -> Result<(), Refused> {
         match &self.outside {
-            Some(outside) => outside.check().await.map_err(Refused::ByPolicy),
+            Some(outside) => outside.check().await.map_err(|why| refused(job, why)),
             None => Ok(()),
         }
     }
@@ -219,14 +255,24 @@ impl Permit {
             quiet_git::quiet(env);
         }
         if !self.is_sandboxed {
+            let policy = &job.situation.sandbox_policy;
+            job.notes.runs(self.because.map_or_else(|| held::unconfined(policy), HeldSandbox::outside));
             return Ok(argv);
         }
         let confined = job.toolbox.confine(&argv, request.cwd, &job.situation);
         if let Err(why) = &confined {
             tell_refusal(job, request.call_id, FailureCode::Sandbox, why).await;
         }
-        confined.map_err(Refused::ByPolicy)
+        let Confined { argv, sandbox } = confined.map_err(|why| refused(job, why))?;
+        job.notes.runs(sandbox);
+        Ok(argv)
     }
+}
+
+/// Notes that the call is refused for this reason.
+fn refused(job: &Job, why: String) -> Refused {
+    job.notes.refused();
+    Refused::ByPolicy(why)
 }
 
 /// Reports to clients that a call was not done, and why.
@@ -254,14 +300,17 @@ fn keys(request: &Request<'_>, parts: &Parts, programs: &Programs) -> Vec<GrantK
     }]
 }
 
-async fn ask(
-    job: &Job,
-    request: &Request<'_>,
-    keys: &[GrantKey],
+/// A question that a command leads to.
+struct Asked {
+    subject: ApprovalSubject,
     reason: Option<String>,
     proposed: Option<Vec<String>>,
-) -> Result<(), Refused> {
+}
+
+async fn ask(job: &Job, request: &Request<'_>, keys: &[GrantKey], asked: Asked) -> Result<(), Refused> {
+    let Asked { subject, reason, proposed } = asked;
     if job.toolbox.grants().cover(keys) {
+        job.notes.granted(subject);
         return Ok(());
     }
     let event = EventMessage::ExecApprovalRequest(ExecApprovalRequest {
@@ -275,17 +324,24 @@ async fn ask(
         proposed_execpolicy_amendment: proposed,
         parsed_cmd: summary(request.argv),
     });
-    let answer = job.desk.ask(event, AskKey::Approval(request.call_id.to_owned())).await;
-    let decision = match answer {
-        Some(Answer::Decision(decision)) => decision,
-        _ => ReviewDecision::Denied,
-    };
-    heed(job, decision, keys).await
+    answered(job, event, subject, request.call_id, keys).await
 }
 
-/// Does what a person decided.
-pub(crate) async fn heed(job: &Job, decision: ReviewDecision, keys: &[GrantKey]) -> Result<(), Refused> {
-    match decision {
+/// Asks the client, notes the answer and does what it says.
+pub(crate) async fn answered(
+    job: &Job,
+    event: EventMessage,
+    subject: ApprovalSubject,
+    call_id: &str,
+    keys: &[GrantKey],
+) -> Result<(), Refused> {
+    let answer = job.desk.ask(event, AskKey::Approval(call_id.to_owned())).await;
+    let decision = match answer {
+        Some(Answer::Decision(decision)) => Some(decision),
+        _ => None,
+    };
+    job.notes.answered(subject, decision.as_ref());
+    match decision.unwrap_or_default() {
         ReviewDecision::Approved => Ok(()),
         ReviewDecision::ApprovedForSession => {
             job.toolbox.grants().remember(keys.iter().cloned());

@@ -1,5 +1,6 @@
 //! `request_user_input`: the model asks a person, and waits for the answers.
 
+use pellucid_engine::approval::grounds::Unasked;
 use pellucid_protocol::call::ToolCall;
 use pellucid_protocol::event::EventMessage;
 use pellucid_protocol::item::ToolOutput;
@@ -8,6 +9,7 @@ use pellucid_protocol::question::UserQuestion;
 use pellucid_protocol::settings::CollaborationModeKind;
 use serde::Deserialize;
 
+use crate::Asks;
 use crate::Failed;
 use crate::Job;
 use crate::Takes;
@@ -21,6 +23,7 @@ pub(crate) const TOOL: Tool = Tool {
     name: "request_user_input",
     takes: &[Takes::Function],
     when: When::Offered,
+    asks: Asks::Nothing(Unasked::AsksPerson),
     run: |call, job| Box::pin(run(call, job)),
 };
 

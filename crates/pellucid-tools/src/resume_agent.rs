@@ -1,9 +1,11 @@
 //! `resume_agent`: an agent that was closed is opened again, and told nothing.
 
+use pellucid_engine::approval::grounds::Unasked;
 use pellucid_protocol::call::ToolCall;
 use pellucid_protocol::event::EventMessage;
 use pellucid_protocol::item::ToolOutput;
 
+use crate::Asks;
 use crate::Failed;
 use crate::Job;
 use crate::Takes;
@@ -19,6 +21,7 @@ pub(crate) const TOOL: Tool = Tool {
     name: "resume_agent",
     takes: &[Takes::Function],
     when: When::Offered,
+    asks: Asks::Nothing(Unasked::Agent),
     run: |call, job| Box::pin(run(call, job)),
 };
 

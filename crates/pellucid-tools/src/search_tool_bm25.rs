@@ -1,11 +1,13 @@
 //! `search_tool_bm25`: looks for tools of connected apps by words. Without apps nothing is found.
 
+use pellucid_engine::approval::grounds::Unasked;
 use pellucid_engine::bm25;
 use pellucid_protocol::call::ToolCall;
 use pellucid_protocol::item::ToolOutput;
 use serde::Deserialize;
 use serde::Serialize;
 
+use crate::Asks;
 use crate::Failed;
 use crate::Job;
 use crate::Takes;
@@ -18,6 +20,7 @@ pub(crate) const TOOL: Tool = Tool {
     name: "search_tool_bm25",
     takes: &[Takes::Function],
     when: When::Offered,
+    asks: Asks::Nothing(Unasked::SessionOnly),
     run: |call, job| Box::pin(run(call, job)),
 };
 

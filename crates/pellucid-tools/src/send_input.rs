@@ -1,5 +1,6 @@
 //! `send_input`: an agent is told something, at once or when its work allows.
 
+use pellucid_engine::approval::grounds::Unasked;
 use pellucid_protocol::agent::AgentStatus;
 use pellucid_protocol::call::ToolCall;
 use pellucid_protocol::event::EventMessage;
@@ -9,6 +10,7 @@ use pellucid_protocol::item::ToolOutput;
 use serde::Deserialize;
 use serde::Serialize;
 
+use crate::Asks;
 use crate::Failed;
 use crate::Job;
 use crate::Takes;
@@ -22,6 +24,7 @@ pub(crate) const TOOL: Tool = Tool {
     name: "send_input",
     takes: &[Takes::Function],
     when: When::Offered,
+    asks: Asks::Nothing(Unasked::Agent),
     run: |call, job| Box::pin(run(call, job)),
 };
 

@@ -10,6 +10,7 @@ use pellucid_protocol::item::LocalShellAction;
 use pellucid_protocol::item::ToolOutput;
 use serde::Deserialize;
 
+use crate::Asks;
 use crate::Failed;
 use crate::Job;
 use crate::Takes;
@@ -30,6 +31,7 @@ const fn tool(name: &'static str) -> Tool {
         name,
         takes: &[Takes::Function, Takes::LocalShell],
         when: When::ShellIsOn,
+        asks: Asks::Decision,
         run: |call, job| Box::pin(run(call, job)),
     }
 }

@@ -8,6 +8,7 @@ use pellucid_protocol::call::ToolCall;
 use pellucid_protocol::item::ToolOutput;
 use serde::Deserialize;
 
+use crate::Asks;
 use crate::Failed;
 use crate::Job;
 use crate::Takes;
@@ -25,6 +26,7 @@ pub(crate) const TOOL: Tool = Tool {
     name: "shell_command",
     takes: &[Takes::Function],
     when: When::ShellIsOn,
+    asks: Asks::Decision,
     run: |call, job| Box::pin(run(call, job)),
 };
 

@@ -7,6 +7,7 @@ use std::sync::Mutex;
 use std::sync::PoisonError;
 use std::time::Duration;
 
+use pellucid_engine::approval::grounds::Unasked;
 use pellucid_protocol::call::ToolCall;
 use pellucid_protocol::item::ToolOutput;
 use serde::Deserialize;
@@ -14,6 +15,7 @@ use tokio::sync::Barrier;
 use tokio::time::sleep;
 use tokio::time::timeout;
 
+use crate::Asks;
 use crate::Failed;
 use crate::Job;
 use crate::Takes;
@@ -25,6 +27,7 @@ pub(crate) const TOOL: Tool = Tool {
     name: "test_sync_tool",
     takes: &[Takes::Function],
     when: When::Offered,
+    asks: Asks::Nothing(Unasked::SessionOnly),
     run: |call, job| Box::pin(run(call, job)),
 };
 

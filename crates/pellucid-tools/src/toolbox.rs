@@ -1,6 +1,7 @@
 //! What stays between the calls of a session: rules, grants, terminals, the sandbox, what patches did, the
 //! JavaScript kernel.
 
+use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::Path;
 use std::path::PathBuf;
@@ -15,6 +16,7 @@ use pellucid_engine::approval::rules::Rules;
 use pellucid_exec::listener::Listening;
 use pellucid_exec::policy;
 use pellucid_exec::process::Variables;
+use pellucid_exec::sandbox::Backend;
 use pellucid_exec::sandbox::Ground;
 use pellucid_exec::sandbox::Protection;
 use pellucid_exec::sandbox::Root;
@@ -29,6 +31,7 @@ use pellucid_exec::terminal::Reservation;
 use pellucid_exec::terminal::Terminal;
 use pellucid_exec::terminal::Terminals;
 use pellucid_patch::diff::TurnDiff;
+use pellucid_protocol::call_record::HeldSandbox;
 use pellucid_protocol::event::EventMessage;
 use pellucid_protocol::protected::AGENT_FOLDERS;
 use pellucid_protocol::protected::Git;
@@ -38,6 +41,7 @@ use crate::desk::Desk;
 use crate::desk::FromTool;
 use crate::desk::Notice;
 use crate::exec_command::Telling;
+use crate::held;
 use crate::js_repl::KernelSeat;
 use crate::login::Login;
 use crate::mcp_tool::ToolServers;
@@ -51,6 +55,8 @@ pub struct Toolbox {
     pub terminals: Arc<Terminals>,
     /// The tasks that report on terminals whose process continues after the call.
     telling: Mutex<Vec<Telling>>,
+    /// What confines the commands in the terminals, by the number of the terminal.
+    terminal_sandboxes: Mutex<BTreeMap<u32, HeldSandbox>>,
     rules: Mutex<Arc<Rules>>,
     grants: Mutex<Grants>,
     sandbox: Sandbox,
@@ -88,6 +94,15 @@ pub struct Equipment {
     pub outputs: Option<Arc<Outputs>>,
 }
 
+/// A command behind the sandbox.
+#[derive(Debug)]
+pub(crate) struct Confined {
+    /// The command.
+    pub argv: Vec<String>,
+    /// What confines it.
+    pub sandbox: HeldSandbox,
+}
+
 /// A folder in which a patch may write.
 #[derive(Debug, Clone)]
 pub(crate) struct PatchRoot {
@@ -107,6 +122,7 @@ impl Toolbox {
         Self {
             terminals: Arc::default(),
             telling: Mutex::default(),
+            terminal_sandboxes: Mutex::default(),
             rules: Mutex::new(Arc::new(equipment.rules)),
             grants: Mutex::default(),
             sandbox: equipment.sandbox,
@@ -246,12 +262,30 @@ impl Toolbox {
         terminal: Terminal,
         call_id: String,
         telling: Option<Telling>,
+        sandbox: Option<HeldSandbox>,
     ) -> Keeping {
         let mut kept = locked(&self.telling);
         kept.retain(|telling| !telling.is_over());
         kept.extend(telling);
         drop(kept);
-        self.terminals.keep(reservation, terminal, call_id)
+        let number = reservation.number();
+        let keeping = self.terminals.keep(reservation, terminal, call_id);
+        let mut sandboxes = locked(&self.terminal_sandboxes);
+        if keeping.n_open == 1 {
+            // All others were ended.
+            sandboxes.clear();
+        }
+        if let Some(evicted) = keeping.evicted {
+            sandboxes.remove(&evicted);
+        }
+        sandboxes.extend(sandbox.map(|sandbox| (number, sandbox)));
+        keeping
+    }
+
+    /// What confines the command in a terminal. It is forgotten with a terminal that is gone.
+    pub(crate) fn terminal_sandbox(&self, number: u32, is_gone: bool) -> Option<HeldSandbox> {
+        let mut sandboxes = locked(&self.terminal_sandboxes);
+        if is_gone { sandboxes.remove(&number) } else { sandboxes.get(&number).cloned() }
     }
 
     /// Ends all terminals, and waits until everything is said of them. What they say has to be heard meanwhile.
@@ -287,7 +321,7 @@ impl Toolbox {
     }
 
     /// A command behind the sandbox.
-    pub(crate) fn confine(&self, argv: &[String], cwd: &Path, situation: &Situation) -> Result<Vec<String>, String> {
+    pub(crate) fn confine(&self, argv: &[String], cwd: &Path, situation: &Situation) -> Result<Confined, String> {
         let policy = &situation.sandbox_policy;
         let roots = match policy {
             SandboxPolicy::WorkspaceWrite { .. } => self.roots.hold(&situation.writable_roots),
@@ -295,11 +329,14 @@ impl Toolbox {
         };
         let roots = roots.map_err(|error| error.to_string())?;
         let confinement = self.sandbox.confinement(policy, &roots, &self.ground(situation));
+        let confinement = confinement.map_err(|error| error.to_string())?;
         let argv = argv.iter().map(OsString::from).collect();
-        let confined = confinement.and_then(|confinement| confinement.wrap_watched(argv, cwd, Some(&self.watch)));
-        let confined = confined.map_err(|error| error.to_string())?;
+        let confined = confinement.wrap_watched(argv, cwd, Some(&self.watch)).map_err(|error| error.to_string())?;
+        let names = roots.iter().map(|root| root.path.to_string_lossy().into_owned()).collect();
+        let sandbox = held::held(policy, confinement.backend().map(Backend::as_str), names);
         let texts = confined.into_iter().map(OsString::into_string).collect::<Result<Vec<_>, _>>();
-        texts.map_err(|word| format!("a path of the sandbox is no text: {}", word.to_string_lossy()))
+        let argv = texts.map_err(|word| format!("a path of the sandbox is no text: {}", word.to_string_lossy()))?;
+        Ok(Confined { argv, sandbox })
     }
 
     /// Saves a prefix that a person allowed for good. If it cannot be saved, they hear of it, and the

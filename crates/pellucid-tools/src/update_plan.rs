@@ -1,11 +1,13 @@
 //! `update_plan`: the model shows its plan. Nothing is done with it but showing it.
 
+use pellucid_engine::approval::grounds::Unasked;
 use pellucid_protocol::call::ToolCall;
 use pellucid_protocol::event::EventMessage;
 use pellucid_protocol::event::PlanUpdate;
 use pellucid_protocol::item::ToolOutput;
 use pellucid_protocol::settings::CollaborationModeKind;
 
+use crate::Asks;
 use crate::Failed;
 use crate::Job;
 use crate::Takes;
@@ -17,6 +19,7 @@ pub(crate) const TOOL: Tool = Tool {
     name: "update_plan",
     takes: &[Takes::Function],
     when: When::Offered,
+    asks: Asks::Nothing(Unasked::SessionOnly),
     run: |call, job| Box::pin(run(call, job)),
 };
 

@@ -6,20 +6,27 @@
 use std::future::Future;
 use std::time::Duration;
 
+use pellucid_engine::approval::grounds::CallGrounds;
+use pellucid_engine::approval::grounds::Unasked;
 use pellucid_engine::exec_output;
 use pellucid_engine::user_command::UserCommand;
 use pellucid_exec::process::Command;
 use pellucid_exec::process::Finished;
 use pellucid_exec::summary::summary;
+use pellucid_protocol::call_record::CallOutcome;
+use pellucid_protocol::call_record::HeldSandbox;
+use pellucid_protocol::call_record::OutsideBecause;
 use pellucid_protocol::event::EventMessage;
 use pellucid_protocol::exec::ExecCommandBegin;
 use pellucid_protocol::exec::ExecCommandEnd;
 use pellucid_protocol::exec::ExecSource;
 use pellucid_protocol::exec::ExecStatus;
+use pellucid_protocol::settings::SandboxPolicy;
 
 use crate::Job;
 use crate::command;
 use crate::desk::FromTool;
+use crate::held;
 use crate::script_argv::Login;
 use crate::script_argv::script_argv;
 
@@ -40,6 +47,14 @@ pub async fn run(job: &Job, call_id: String, script: String, cancelled: impl Fut
         source: ExecSource::UserShell,
         interaction_input: None,
     };
+    let _begun = job.notes.begin();
+    job.notes.decided(CallGrounds::not_needed(Unasked::Person));
+    let is_unconfined =
+        matches!(situation.sandbox_policy, SandboxPolicy::DangerFullAccess | SandboxPolicy::ExternalSandbox { .. });
+    job.notes.runs(match is_unconfined {
+        true => held::unconfined(&situation.sandbox_policy),
+        false => HeldSandbox::outside(OutsideBecause::Person),
+    });
     job.desk.tell(EventMessage::ExecCommandBegin(begin.clone())).await;
     let mut env = situation.environment.clone();
     let argv = job.toolbox.with_login(&argv, &situation.cwd, situation, &mut env);
@@ -48,11 +63,16 @@ pub async fn run(job: &Job, call_id: String, script: String, cancelled: impl Fut
         ran = command::run_shown(job, &call_id, &command, LIMIT) => Some(ran),
         () = cancelled => None,
     };
+    let is_interrupted = ran.is_none();
     let outcome = match ran {
         None => Outcome::failed("command aborted by user".to_owned()),
         Some(Err(error)) => Outcome::failed(error.failure_text()),
         Some(Ok(finished)) => Outcome::of(&finished),
     };
+    job.notes.end(outcome.kept(is_interrupted));
+    if let Some(exit_code) = outcome.ended_with {
+        job.notes.ran(exit_code);
+    }
     let user_command = UserCommand {
         command: &script,
         exit_code: outcome.exit_code,
@@ -78,6 +98,8 @@ pub async fn run(job: &Job, call_id: String, script: String, cancelled: impl Fut
 /// What came of a command.
 struct Outcome {
     exit_code: i32,
+    /// The exit code of its process; absent if that gave none.
+    ended_with: Option<i32>,
     duration: Duration,
     stdout: String,
     stderr: String,
@@ -86,10 +108,20 @@ struct Outcome {
 }
 
 impl Outcome {
+    /// How the command ended, as records say it.
+    fn kept(&self, is_interrupted: bool) -> CallOutcome {
+        match self.ended_with {
+            _ if is_interrupted => CallOutcome::Interrupted,
+            Some(0) => CallOutcome::Done,
+            _ => CallOutcome::Failed,
+        }
+    }
+
     fn of(finished: &Finished) -> Self {
         match finished.exit_code() {
             Some(exit_code) => Self {
                 exit_code,
+                ended_with: Some(exit_code),
                 duration: finished.duration,
                 stdout: finished.stdout.text(),
                 stderr: finished.stderr.text(),
@@ -103,6 +135,7 @@ impl Outcome {
     fn failed(text: String) -> Self {
         Self {
             exit_code: -1,
+            ended_with: None,
             duration: Duration::ZERO,
             stdout: String::new(),
             stderr: text.clone(),

@@ -2,11 +2,13 @@
 
 use std::path::PathBuf;
 
+use pellucid_engine::approval::grounds::Unasked;
 use pellucid_protocol::call::ToolCall;
 use pellucid_protocol::event::EventMessage;
 use pellucid_protocol::item::ToolOutput;
 use serde::Deserialize;
 
+use crate::Asks;
 use crate::Failed;
 use crate::Job;
 use crate::Takes;
@@ -19,6 +21,7 @@ pub(crate) const TOOL: Tool = Tool {
     name: "view_image",
     takes: &[Takes::Function],
     when: When::Offered,
+    asks: Asks::Nothing(Unasked::ReadsOnly),
     run: |call, job| Box::pin(run(call, job)),
 };
 

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use pellucid_engine::approval::grounds::Unasked;
 use pellucid_protocol::agent::AgentStatus;
 use pellucid_protocol::call::ToolCall;
 use pellucid_protocol::event::EventMessage;
@@ -13,6 +14,7 @@ use serde::Serialize;
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 
+use crate::Asks;
 use crate::Failed;
 use crate::Job;
 use crate::Takes;
@@ -25,8 +27,13 @@ const DEFAULT_MS: i64 = 30_000;
 const MIN_MS: i64 = 10_000;
 const MAX_MS: i64 = 300_000;
 
-pub(crate) const TOOL: Tool =
-    Tool { name: "wait", takes: &[Takes::Function], when: When::Offered, run: |call, job| Box::pin(run(call, job)) };
+pub(crate) const TOOL: Tool = Tool {
+    name: "wait",
+    takes: &[Takes::Function],
+    when: When::Offered,
+    asks: Asks::Nothing(Unasked::Agent),
+    run: |call, job| Box::pin(run(call, job)),
+};
 
 #[derive(Deserialize)]
 struct Arguments {

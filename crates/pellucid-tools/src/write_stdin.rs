@@ -1,11 +1,14 @@
 //! `write_stdin`: types into a terminal that is still open, or only looks.
 
+use pellucid_engine::approval::grounds::CallGrounds;
+use pellucid_engine::approval::grounds::Unasked;
 use pellucid_exec::terminal;
 use pellucid_protocol::call::ToolCall;
 use pellucid_protocol::event::EventMessage;
 use pellucid_protocol::item::ToolOutput;
 use serde::Deserialize;
 
+use crate::Asks;
 use crate::Failed;
 use crate::Job;
 use crate::Takes;
@@ -18,6 +21,7 @@ pub(crate) const TOOL: Tool = Tool {
     name: "write_stdin",
     takes: &[Takes::Function],
     when: When::Offered,
+    asks: Asks::Nothing(Unasked::OpenTerminal),
     run: |call, job| Box::pin(run(call, job)),
 };
 
@@ -37,6 +41,14 @@ async fn run(call: &ToolCall, job: &Job) -> Result<ToolOutput, Failed> {
     let limit = terminal::yield_write(yield_time_ms, &chars);
     let written = job.toolbox.terminals.write(number, &chars, limit).await;
     let written = written.map_err(|error| Failed::Told(error.to_string()))?;
+    let (because, call) = (Unasked::OpenTerminal, Some(written.call_id.clone()));
+    job.notes.decided(CallGrounds::NotNeeded { because, call });
+    if let Some(sandbox) = job.toolbox.terminal_sandbox(number, written.chunk.exit_code.is_some()) {
+        job.notes.runs(sandbox);
+    }
+    if let Some(exit_code) = written.chunk.exit_code {
+        job.notes.ran(exit_code);
+    }
     let (call_id, process_id) = (written.call_id, number.to_string());
     job.desk.tell(EventMessage::TerminalInteraction { call_id, process_id, stdin: chars }).await;
     let tokens = max_output_tokens.unwrap_or(OUTPUT_TOKENS);

@@ -54,6 +54,7 @@ pub use sandbox::DoctorArgs;
 pub use sandbox::SandboxArgs;
 pub use sandbox::SandboxCommand;
 pub use sandbox::SandboxedArgs;
+pub use sessions::CallsArgs;
 pub use sessions::ExportArgs;
 pub use sessions::ForkArgs;
 pub use sessions::FsckArgs;

@@ -1,5 +1,6 @@
 //! `sessions`: what is stored, for people and for programs.
 
+mod calls;
 mod export;
 mod fsck;
 mod output;
@@ -44,6 +45,7 @@ pub fn run(command: SessionsCommand) -> Result<ExitCode, Failure> {
         SessionsCommand::List(args) => list(&home, &args),
         SessionsCommand::Show(args) => show::run(&home, &args),
         SessionsCommand::Output { session, call } => output::run(&home, &session, call.as_deref()),
+        SessionsCommand::Calls(args) => calls::run(&home, &args),
         SessionsCommand::Export(args) => export::run(&home, &args),
         SessionsCommand::Fsck(args) => fsck::run(&home, &args),
         SessionsCommand::Rename { session, name } => {

@@ -214,6 +214,7 @@ fn whatever_is_done_to_a_record_is_found_and_named() {
     let kinds: Vec<&str> =
         written.iter().map(|line| serde_json::from_str::<Link>(line).unwrap().entry.kind()).collect();
     assert_eq!((kinds[0], kinds.last()), ("opened", Some(&"sealed")));
+    assert!(kinds.contains(&"call"), "{kinds:?}");
     for (what, mutated, line, change) in mutations(&written, &["\n", "garbage\n", &written[1]]) {
         let label = format!("{what}, line {line} of the record");
         fs::write(&path, mutated.concat()).unwrap();

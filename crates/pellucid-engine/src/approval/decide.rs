@@ -13,6 +13,8 @@ use pellucid_protocol::approval::RuleDecision;
 use pellucid_protocol::approval::SandboxPermissions;
 use pellucid_protocol::settings::ApprovalPolicy;
 use pellucid_protocol::settings::SandboxPolicy;
+use serde::Deserialize;
+use serde::Serialize;
 
 use crate::approval::Platform;
 use crate::approval::amendment;
@@ -102,7 +104,8 @@ pub enum Attempt {
 }
 
 /// Why a command runs outside of a sandbox.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Outside {
     /// There is none by the settings.
     NoSandbox,
@@ -159,7 +162,8 @@ pub enum Grounds {
 }
 
 /// What is said of a command that no rule matches, in the order in which it is looked for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Heuristic {
     /// It is known to be safe.
     KnownSafe,

@@ -173,7 +173,7 @@ fn obstacle_text(obstacle: &Obstacle) -> String {
     }
 }
 
-fn attempt_text(attempt: Attempt) -> &'static str {
+pub(super) fn attempt_text(attempt: Attempt) -> &'static str {
     match attempt {
         Attempt::Inside => "it runs in the sandbox",
         Attempt::Outside(Outside::NoSandbox) => "it runs without a sandbox, as the settings have none",
@@ -182,7 +182,7 @@ fn attempt_text(attempt: Attempt) -> &'static str {
     }
 }
 
-fn split_text(split: Split) -> &'static str {
+pub(super) fn split_text(split: Split) -> &'static str {
     match split {
         Split::NoScript => "no, it is not a shell script",
         Split::Plain => "yes, its script consists of plain commands",
@@ -191,7 +191,7 @@ fn split_text(split: Split) -> &'static str {
     }
 }
 
-fn heuristic_text(heuristic: Heuristic) -> &'static str {
+pub(super) fn heuristic_text(heuristic: Heuristic) -> &'static str {
     match heuristic {
         Heuristic::KnownSafe => "it is known to only read",
         Heuristic::SafeRepository => {

@@ -6,6 +6,9 @@
 //!
 //! Not here: the taking apart, which needs the grammar of shells (`pellucid-exec`).
 
+use serde::Deserialize;
+use serde::Serialize;
+
 /// What an argument list would run.
 ///
 /// Invariant: not empty. What cannot be taken apart is one part, the whole list.
@@ -50,7 +53,8 @@ pub enum Begins {
 }
 
 /// How an argument list was taken apart.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Split {
     /// It is no shell with a script.
     NoScript,
@@ -63,7 +67,8 @@ pub enum Split {
 }
 
 /// What makes a script more than commands whose words are exactly what the programs are given.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Mark {
     /// `A=1` before a command.
     Assignment,

@@ -10,6 +10,8 @@ use pellucid_protocol::protected::Git;
 use pellucid_protocol::protected::is_at_or_below;
 use pellucid_protocol::settings::ApprovalPolicy;
 use pellucid_protocol::settings::SandboxPolicy;
+use serde::Deserialize;
+use serde::Serialize;
 
 /// What is to be decided.
 #[derive(Debug, Clone, Copy)]
@@ -69,7 +71,8 @@ pub enum PatchRequirement {
 }
 
 /// What a decision about a patch stands on, in the order in which it is looked for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum PatchGrounds {
     /// It changes nothing.
     Empty,

@@ -9,6 +9,7 @@ use serde::Deserialize;
 use serde::Serialize;
 use serde_json::Value;
 
+use super::call::Call;
 use super::seal::Name;
 
 /// The version of the format. Readers refuse a later one.
@@ -58,6 +59,8 @@ pub enum Entry {
     SaidAgain(SaidAgain),
     /// A turn of the session file ended before it sent anything.
     NotSent(NotSent),
+    /// A tool was called.
+    Call(Box<Call>),
     /// The bytes that the session file got since the last seal.
     Sealed(Sealed),
 }
@@ -77,6 +80,7 @@ impl Entry {
             Self::Child(_) => "child",
             Self::SaidAgain(_) => "said_again",
             Self::NotSent(_) => "not_sent",
+            Self::Call(_) => "call",
             Self::Sealed(_) => "sealed",
         }
     }
@@ -86,6 +90,7 @@ impl Entry {
         match self {
             Self::Request(request) => Some(&request.turn),
             Self::NotSent(not_sent) => Some(&not_sent.turn),
+            Self::Call(call) => Some(&call.turn),
             Self::Sealed(sealed) => sealed.turn.as_deref(),
             _ => None,
         }
@@ -117,7 +122,7 @@ impl Entry {
                 .collect(),
             Self::Noted(it) => vec![&it.item],
             Self::Origins(it) => vec![&it.spans],
-            Self::Reply(_) | Self::SaidAgain(_) | Self::Child(_) | Self::NotSent(_) | Self::Sealed(_) => Vec::new(),
+            Self::Reply(_) | Self::SaidAgain(_) | Self::Child(_) | Self::NotSent(_) | Self::Call(_) | Self::Sealed(_) => Vec::new(),
         }
     }
 }

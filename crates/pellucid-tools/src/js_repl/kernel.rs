@@ -19,6 +19,7 @@ use pellucid_exec::process::Command;
 use pellucid_files::Folder;
 use pellucid_protocol::call::Payload;
 use pellucid_protocol::call::ToolCall;
+use pellucid_protocol::call_record::HeldSandbox;
 use pellucid_protocol::item::Item;
 use pellucid_protocol::settings::SandboxPolicy;
 use serde::Serialize;
@@ -32,10 +33,12 @@ use super::RESET_NAME;
 use super::message::FromKernel;
 use super::message::ToKernel;
 use super::node;
+use crate::Caller;
 use crate::Job;
 use crate::NoOutcome;
-use crate::dispatch;
+use crate::noted;
 use crate::situation::Situation;
+use crate::toolbox::Confined;
 
 /// The kernel's program.
 const PROGRAM: &str = include_str!("kernel.mjs");
@@ -64,6 +67,8 @@ impl Limits {
 pub(super) struct Kernel {
     dialogue: Dialogue,
     limits: Limits,
+    /// What confines it.
+    pub(super) sandbox: HeldSandbox,
     /// Its program, and what pieces put there. Gone with the kernel.
     _folder: TempDir,
 }
@@ -117,15 +122,17 @@ impl Kernel {
             let argv: Vec<String> =
                 [text(&node)].into_iter().chain(arguments.iter().map(|it| (*it).to_owned())).collect();
             let argv = job.toolbox.confine(&argv, &situation.cwd, &confined);
-            let argv = argv.map_err(|error| format!("failed to configure sandbox for js_repl: {error}"))?;
-            Ok::<_, String>(Command { argv, arg0: None, cwd: situation.cwd.clone(), env: env.clone() })
+            let confined = argv.map_err(|error| format!("failed to configure sandbox for js_repl: {error}"))?;
+            let Confined { argv, sandbox } = confined;
+            Ok::<_, String>((Command { argv, arg0: None, cwd: situation.cwd.clone(), env: env.clone() }, sandbox))
         };
-        node::check(&node, &command(&["--version"])?).await.map_err(|error| error.to_string())?;
+        node::check(&node, &command(&["--version"])?.0).await.map_err(|error| error.to_string())?;
         let program = program.to_string_lossy();
         let arguments: Vec<&str> = OPTIONS.into_iter().chain([&*program]).collect();
-        let dialogue = Dialogue::start(&command(&arguments)?).await;
+        let (command, sandbox) = command(&arguments)?;
+        let dialogue = Dialogue::start(&command).await;
         let dialogue = dialogue.map_err(|error| format!("failed to start Node runtime: {error}"))?;
-        Ok(Self { dialogue, limits, _folder: folder })
+        Ok(Self { dialogue, limits, sandbox, _folder: folder })
     }
 
     pub(super) fn limits(&self) -> &Limits {
@@ -171,7 +178,8 @@ impl Kernel {
                         self.answer(&id, &Err("js_repl exec context not found".to_owned()));
                     }
                     Ok(FromKernel::RunTool { id, tool_name, arguments, .. }) => {
-                        let job = job.clone();
+                        // Noted here, in the order in which the piece calls them.
+                        let job = Job { notes: job.notes.inner(&id, &tool_name), ..job.clone() };
                         calls.spawn(async move { (id.clone(), run_tool(&job, id, tool_name, arguments).await) });
                     }
                     Err(error) => tracing::warn!(%error, "js_repl kernel sent invalid json"),
@@ -237,12 +245,13 @@ async fn at(time: Option<Instant>) {
 /// Runs a tool for a piece. The error is what the piece's promise is rejected with.
 async fn run_tool(job: &Job, call_id: String, name: String, arguments: String) -> Result<Item, String> {
     if name == NAME || name == RESET_NAME {
+        job.notes.begin().end::<()>(&Err(NoOutcome::Unknown));
         return Err("js_repl cannot invoke itself".to_owned());
     }
     let takes_text = job.situation.offered.iter().any(|tool| tool.name == name && tool.takes_text);
     let payload = if takes_text { Payload::Custom { input: arguments } } else { Payload::Function { arguments } };
     let tool_call = ToolCall { call_id, name, payload };
-    match dispatch(&tool_call, job).await {
+    match noted(&tool_call, job, Caller::Tool).await {
         Ok(output) => Ok(call::answer(&tool_call, output)),
         Err(NoOutcome::Unknown) => Ok(call::answer(&tool_call, call::unsupported(&tool_call))),
         Err(NoOutcome::Fatal(error)) => Err(error),

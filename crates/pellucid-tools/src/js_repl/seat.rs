@@ -38,6 +38,7 @@ impl KernelSeat {
                 Kernel::start(job, limits).await?
             }
         };
+        job.notes.runs(kernel.sandbox.clone());
         let timeout = piece.timeout.unwrap_or(DEFAULT_TIMEOUT);
         match kernel.execute(job, &piece.code, timeout).await {
             Ok(ran) => {

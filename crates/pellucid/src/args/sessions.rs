@@ -115,6 +115,8 @@ pub enum SessionsCommand {
         /// The session's id, its beginning, or its name.
         session: String,
     },
+    /// List the calls of tools: when they ran, on which grounds, in which sandbox, and how they ended.
+    Calls(CallsArgs),
     /// Print the whole output of a call, or list those that are kept.
     ///
     /// Outputs are kept whose text was cut for the model.
@@ -177,6 +179,20 @@ pub struct SessionsListArgs {
 pub enum SessionOrder {
     Created,
     Updated,
+}
+
+/// `sessions calls`.
+#[derive(Debug, Clone, ClapArgs)]
+pub struct CallsArgs {
+    /// The session's id or name.
+    pub session: String,
+
+    /// The call's id, to see everything about that call and the calls that it made. Without one, all are listed.
+    pub call: Option<String>,
+
+    /// Print the calls as JSON.
+    #[arg(long)]
+    pub json: bool,
 }
 
 /// `sessions show`.

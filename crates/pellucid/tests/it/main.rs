@@ -6,6 +6,7 @@ mod ads;
 mod apply;
 mod apply_patch;
 mod approvals;
+mod calls;
 mod context_events;
 mod crashes;
 mod damaged;

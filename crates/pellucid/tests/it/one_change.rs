@@ -175,7 +175,7 @@ fn configure(world: &World, server: &MockServer, wire: &str, line: &str) {
 }
 
 /// The only session file of a folder.
-fn session_file(folder: &Path) -> std::path::PathBuf {
+pub fn session_file(folder: &Path) -> std::path::PathBuf {
     let mut entries: Vec<_> = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
     assert_eq!(entries.len(), 1, "{entries:?}");
     let path = entries.remove(0);
@@ -451,19 +451,21 @@ fn an_order_that_a_provider_states_is_followed_and_unknown_words_are_refused() {
 
 #[test]
 fn requests_and_replies_are_timed_with_the_status_of_every_attempt() {
-    let server = MockServer::start([MockReply::status(503, "busy"), reply("responses", "First answer.")]);
-    let world = World::new(FIXTURE);
-    configure(&world, &server, "responses", "");
-    let ran = world.run(&["exec", "Sort the depot."]);
-    assert_eq!(ran.status, 0, "{}", ran.stderr);
-    let requests = world.files.path("home/requests");
-    fs::remove_dir_all(requests.join("parts")).unwrap();
-    let record = fs::read_to_string(session_file(&requests)).unwrap();
-    let lines: Vec<Value> = record.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
-    let of = |kind: &str| lines.iter().find(|line| line["kind"] == kind).unwrap();
-    let (request, reply) = (of("request"), of("reply"));
-    assert_eq!(reply["attempts"], json!([503, 200]));
-    let times = [&request["sent_at"], &reply["first_event_at"], &reply["done_at"]].map(|it| it.as_str().unwrap());
-    assert!(times.is_sorted(), "{times:?}");
-    assert_eq!(reply["cache"]["verdict"], "cold");
+    for wire in ["responses", "chat", "messages"] {
+        let server = MockServer::start([MockReply::status(503, "busy"), reply(wire, "First answer.")]);
+        let world = World::new(FIXTURE);
+        configure(&world, &server, wire, "");
+        let ran = world.run(&["exec", "Sort the depot."]);
+        assert_eq!(ran.status, 0, "{}", ran.stderr);
+        let requests = world.files.path("home/requests");
+        fs::remove_dir_all(requests.join("parts")).unwrap();
+        let record = fs::read_to_string(session_file(&requests)).unwrap();
+        let lines: Vec<Value> = record.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+        let of = |kind: &str| lines.iter().find(|line| line["kind"] == kind).unwrap();
+        let (request, reply) = (of("request"), of("reply"));
+        assert_eq!(reply["attempts"], json!([503, 200]), "{wire}");
+        let times = [&request["sent_at"], &reply["first_event_at"], &reply["done_at"]].map(|it| it.as_str().unwrap());
+        assert!(times.is_sorted(), "{times:?} on {wire}");
+        assert_eq!(reply["cache"]["verdict"], "cold", "{wire}");
+    }
 }

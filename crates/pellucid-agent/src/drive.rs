@@ -19,6 +19,7 @@ use pellucid_engine::turn::SummarisedBy;
 use pellucid_engine::turn::Turn;
 use pellucid_engine::turn::Wish;
 use pellucid_model::Ask;
+use pellucid_model::ProviderSummary;
 use pellucid_model::Reply;
 use pellucid_model::budget::Ticket;
 use pellucid_protocol::event::ErrorInfo;
@@ -185,7 +186,7 @@ struct Summary {
 enum Waiting {
     Nothing,
     Asking(Pin<Box<dyn Future<Output = Result<Reply, ReplyError>> + Send>>),
-    Summarising(Pin<Box<dyn Future<Output = Result<Vec<Item>, ReplyError>> + Send>>),
+    Summarising(Pin<Box<dyn Future<Output = Result<ProviderSummary, ReplyError>> + Send>>),
     Reading(Box<Reply>),
     Pausing(Pin<Box<tokio::time::Sleep>>),
     Remembering(Pin<Box<dyn Future<Output = Remembered> + Send>>),
@@ -197,6 +198,7 @@ enum Waiting {
 enum Happened {
     Fact(Fact),
     Remembered(Box<Remembered>),
+    Summarised(ProviderSummary),
     ServersStarted,
     /// A person answered the question for variables, or will not.
     Answered(Box<Option<Answer>>),
@@ -229,14 +231,18 @@ impl Driver<'_> {
             {
                 inside.events.send(&mut self.session.log, self.input.id.as_str(), event).await?;
             }
-            match &happened {
-                Happened::Fact(Fact::ReplyFailed(error)) => self.session.note_failure(error),
-                Happened::Fact(Fact::Summarised(_)) => self.session.note_provider_summary(),
-                _ => {}
+            if let Happened::Fact(Fact::ReplyFailed(error)) = &happened {
+                self.session.note_failure(error);
             }
             wishes = match happened {
                 Happened::Fact(fact) => turn.step(fact),
                 Happened::Remembered(remembered) => self.remembered(turn, *remembered, inside).await?,
+                Happened::Summarised(ProviderSummary { items, usage }) => {
+                    if let Some(event) = self.session.note_summary(usage.as_ref()) {
+                        inside.events.send(&mut self.session.log, self.input.id.as_str(), event).await?;
+                    }
+                    turn.step(Fact::Summarised(items))
+                }
                 Happened::ServersStarted => self.servers_started(turn, inside).await?,
                 Happened::Answered(answer) => {
                     if let Some(Answer::Answers(answers)) = answer.as_ref() {
@@ -584,7 +590,7 @@ impl Driver<'_> {
                             let ask = Ask { body: request.segments, headers, ticket, attempts, ..Ask::default() };
                             model.compact(ask).await
                         }
-                        None => Ok(Vec::new()),
+                        None => Ok(ProviderSummary { items: Vec::new(), usage: None }),
                     }
                 }));
             }
@@ -670,6 +676,7 @@ impl Driver<'_> {
 
     /// Stops everything; calls that ended in time keep their answers.
     async fn interrupt(&mut self, inside: &Inside) -> Fact {
+        self.session.note_interruption();
         let mut said = self.held_back.take();
         said.extend(self.session.jobs.break_user_commands().await);
         let (last, running) = self.session.jobs.stop().await;
@@ -785,10 +792,13 @@ impl Waiting {
                     Ok(reply) => *self = Self::Reading(Box::new(reply)),
                     Err(error) => return self.over(Fact::ReplyFailed(error)),
                 },
-                Self::Summarising(items) => {
-                    let fact = items.await.map_or_else(Fact::ReplyFailed, Fact::Summarised);
-                    return self.over(fact);
-                }
+                Self::Summarising(summary) => match summary.await {
+                    Ok(summary) => {
+                        *self = Self::Nothing;
+                        return Happened::Summarised(summary);
+                    }
+                    Err(error) => return self.over(Fact::ReplyFailed(error)),
+                },
                 Self::Reading(reply) => match reply.next().await {
                     Some(Ok(event @ ReplyEvent::Completed { .. })) => return self.over(Fact::Reply(event)),
                     Some(Ok(event)) => return Happened::Fact(Fact::Reply(event)),

@@ -46,6 +46,7 @@ pub(crate) use self::recall::AskedList;
 pub(crate) use self::recall::Asker;
 pub(crate) use self::recall::FirstFailure;
 pub(crate) use self::recall::Offline;
+pub(crate) use self::recall::Over;
 pub(crate) use self::recall::Remembered;
 pub(crate) use self::recall::UNCUT;
 pub(crate) use self::recall::account;

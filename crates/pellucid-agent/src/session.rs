@@ -119,6 +119,8 @@ use self::again::Schedule;
 pub(crate) use self::apart::Answered;
 use self::cache::CacheState;
 use self::files::FilesSeen;
+pub(crate) use self::cache::INTERRUPTED;
+pub(crate) use self::cache::failure_word;
 pub(crate) use self::headers::TurnHeaders;
 pub use self::next::Next;
 pub use self::next::NextPurpose;

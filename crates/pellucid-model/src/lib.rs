@@ -46,6 +46,7 @@ pub use catalogue::Catalogue;
 pub use endpoint::Endpoint;
 pub use model::Ask;
 pub use model::Model;
+pub use model::ProviderSummary;
 pub use model::Reply;
 pub use pellucid_protocol::secret::Secret;
 pub use recording::Tape;

@@ -21,6 +21,7 @@ use pellucid_protocol::provider::WireApi;
 use pellucid_protocol::reply::ReplyError;
 use pellucid_protocol::reply::ReplyErrorKind;
 use pellucid_protocol::reply::ReplyEvent;
+use pellucid_protocol::usage::TokenUsage;
 use reqwest::Response;
 use serde::Deserialize;
 use tokio::time::Instant;
@@ -80,6 +81,15 @@ enum Kind {
         script: Arc<Script>,
         n_asked: Arc<AtomicUsize>,
     },
+}
+
+/// A history that the provider summarised.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ProviderSummary {
+    /// The items that take its place.
+    pub items: Vec<Item>,
+    /// What it cost, if the provider says.
+    pub usage: Option<TokenUsage>,
 }
 
 /// One request.
@@ -275,7 +285,7 @@ impl Model {
     /// # Errors
     ///
     /// When the provider refuses or answers something else, and when a script has no summary here.
-    pub async fn compact(&self, request: Ask) -> Result<Vec<Item>, ReplyError> {
+    pub async fn compact(&self, request: Ask) -> Result<ProviderSummary, ReplyError> {
         let summary = self.summarise(request).await.map_err(|error| self.redactor().error(error));
         if let Some(recorder) = &self.recorder {
             recorder.summarised(&summary);
@@ -283,12 +293,13 @@ impl Model {
         summary
     }
 
-    async fn summarise(&self, mut request: Ask) -> Result<Vec<Item>, ReplyError> {
+    async fn summarise(&self, mut request: Ask) -> Result<ProviderSummary, ReplyError> {
         let mut ticket = request.ticket.take().map_or_else(|| self.admit(0), Ok)?;
         let (transport, endpoint) = match &self.kind {
             Kind::Http { transport, endpoint, .. } => (transport, endpoint),
             Kind::Scripted { script, n_asked } => {
-                return script.play_summary(n_asked.fetch_add(1, Ordering::Relaxed) + 1).await;
+                let items = script.play_summary(n_asked.fetch_add(1, Ordering::Relaxed) + 1).await?;
+                return Ok(ProviderSummary { items, usage: None });
             }
         };
         let endpoint = usable(endpoint)?.for_compaction()?;
@@ -304,10 +315,11 @@ impl Model {
         let body = read_whole(response, endpoint.idle_timeout()).await?;
         let summary: Summary = serde_json::from_slice(&body)
             .map_err(|error| ReplyError::stream(format!("the summary cannot be read: {error}")))?;
-        if let Some(usage) = summary.usage {
-            ticket.settle(&usage.into());
+        let usage = summary.usage.map(TokenUsage::from);
+        if let Some(usage) = &usage {
+            ticket.settle(usage);
         }
-        Ok(summary.output)
+        Ok(ProviderSummary { items: summary.output, usage })
     }
 }
 
@@ -335,8 +347,9 @@ impl Model {
         model: &str,
         texts: &[String],
         headers: &[(String, String)],
+        attempts: &Attempts,
     ) -> Result<Vec<Vec<f32>>, ReplyError> {
-        self.vectors(model, texts, headers).await.map_err(|error| self.redactor().error(error))
+        self.vectors(model, texts, headers, attempts).await.map_err(|error| self.redactor().error(error))
     }
 
     /// The body of the request for the vectors of texts.
@@ -349,6 +362,7 @@ impl Model {
         model: &str,
         texts: &[String],
         headers: &[(String, String)],
+        attempts: &Attempts,
     ) -> Result<Vec<Vec<f32>>, ReplyError> {
         let Kind::Http { transport, endpoint, .. } = &self.kind else {
             let message = "the embedded model makes no vectors; write `vectors = \"lexical\"` under [memory]";
@@ -360,7 +374,7 @@ impl Model {
         // A text has at least one token.
         let ticket = self.admit(texts.len() as u64)?;
         let body = vec![embeddings::body(model, texts)];
-        let response = transport.send(&endpoint, &headers, body, &ticket, &Attempts::default()).await?;
+        let response = transport.send(&endpoint, &headers, body, &ticket, attempts).await?;
         let body = read_whole(response, endpoint.idle_timeout()).await?;
         embeddings::vectors(&body, texts.len()).map_err(|error| ReplyError::new(ReplyErrorKind::InvalidRequest, error))
     }

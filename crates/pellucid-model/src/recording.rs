@@ -12,13 +12,13 @@ mod tape;
 
 use std::sync::Arc;
 
-use pellucid_protocol::item::Item;
 use pellucid_protocol::reply::ReplyError;
 use pellucid_protocol::reply::ReplyEvent;
 use serde_json::Map;
 use serde_json::Value;
 use serde_json::json;
 
+use crate::model::ProviderSummary;
 use crate::redactor::Redactor;
 use crate::script::EventForm;
 use crate::script::RecordedError;
@@ -63,9 +63,9 @@ impl Recorder {
     }
 
     /// Writes a provider's own summary, or why there is none.
-    pub(crate) fn summarised(&self, summary: &Result<Vec<Item>, ReplyError>) {
+    pub(crate) fn summarised(&self, summary: &Result<ProviderSummary, ReplyError>) {
         match summary {
-            Ok(items) => {
+            Ok(ProviderSummary { items, .. }) => {
                 let items: Vec<WholeItem> = items.iter().cloned().map(WholeItem).collect();
                 self.tape.write(&self.redactor.value(json!({ "compact": items })));
             }

@@ -42,7 +42,9 @@ use pellucid_engine::transcript::ItemIds;
 use pellucid_engine::transcript::Transcript;
 use pellucid_engine::transcript::View;
 use pellucid_model::Model;
+use pellucid_model::Reply;
 use pellucid_model::model::Ask;
+use pellucid_model::transport::Attempts;
 use pellucid_protocol::failure::FailureCode;
 use pellucid_protocol::id::TurnId;
 use pellucid_protocol::item::ContentPart;
@@ -60,6 +62,7 @@ use tokio::time::Instant;
 use super::job::Done;
 use super::job::Job;
 use crate::least::Least;
+use crate::session::failure_word;
 
 /// Where the texts come from that a memory asks about.
 const MEMORY: &str = "the memory of this session";
@@ -124,8 +127,44 @@ pub(crate) struct Asked {
     pub items: Option<Vec<(Item, Arc<[Span]>)>>,
     pub account: Account,
     pub sent_at: Moment,
-    /// The answer, once it is there.
-    pub reply: Option<entry::Reply>,
+    pub attempts: Attempts,
+    /// How it ended; absent while nobody knows.
+    pub over: Option<Over>,
+}
+
+/// How a request ended.
+#[derive(Debug)]
+pub(crate) struct Over {
+    first_event_at: Option<Moment>,
+    done_at: Moment,
+    /// The id of the answer and what it cost; or why there is none, in a word.
+    answer: Result<(String, Option<TokenUsage>), &'static str>,
+}
+
+impl Over {
+    /// A request that ends now and had no event before.
+    pub(crate) fn now(answer: Result<(String, Option<TokenUsage>), &'static str>) -> Self {
+        let done_at = Moment::now();
+        Self { first_event_at: answer.is_ok().then_some(done_at), done_at, answer }
+    }
+
+    /// What is written down of it.
+    pub(crate) fn reply(self, attempts: &Attempts) -> entry::Reply {
+        let (answer, failure) = match self.answer {
+            Ok(answer) => (Some(answer), None),
+            Err(word) => (None, Some(word.to_owned())),
+        };
+        let (response_id, usage) = answer.unwrap_or_default();
+        entry::Reply {
+            response_id: (!response_id.is_empty()).then_some(response_id),
+            usage,
+            first_event_at: self.first_event_at.map(|moment| moment.to_string()),
+            done_at: Some(self.done_at.to_string()),
+            attempts: attempts.statuses(),
+            failure,
+            ..entry::Reply::default()
+        }
+    }
 }
 
 impl Asked {
@@ -151,17 +190,26 @@ impl AskedList {
         std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    fn push(&self, asked: Asked) -> usize {
+    fn push(&self, asked: Asked) -> Place {
         let mut list = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         list.push(asked);
-        list.len() - 1
+        Place { list: self.clone(), n: list.len() - 1 }
     }
+}
 
-    fn answered(&self, n: usize, response_id: String, usage: Option<TokenUsage>) {
-        let mut list = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(asked) = list.get_mut(n) {
-            let (response_id, done_at) = ((!response_id.is_empty()).then_some(response_id), Moment::now().to_string());
-            asked.reply = Some(entry::Reply { response_id, usage, done_at: Some(done_at), ..entry::Reply::default() });
+/// The place of a request in its list.
+#[derive(Debug)]
+struct Place {
+    list: AskedList,
+    n: usize,
+}
+
+impl Place {
+    /// Notes how the request ended.
+    fn over(self, over: Over) {
+        let mut list = self.list.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(asked) = list.get_mut(self.n) {
+            asked.over = Some(over);
         }
     }
 }
@@ -272,14 +320,16 @@ impl Asker {
         let at_once = job.preset.embedding_max_concurrent;
         let ask = |task: usize| {
             let (model, name, batch) = (self.model.clone(), name.to_owned(), batches[task].to_vec());
-            let noted = self.note_vectors(&name, &batch);
+            let attempts = Attempts::default();
+            let place = self.note_vectors(&name, &batch, &attempts);
             let (headers, failure) = (self.headers.clone(), self.failure.clone());
             async move {
-                let vectors = model.embed(&name, &batch, &headers).await.map_err(|error| failure.note(error))?;
-                if let Some((asked, n)) = noted {
-                    asked.answered(n, String::new(), None);
+                let vectors = model.embed(&name, &batch, &headers, &attempts).await;
+                if let Some(place) = place {
+                    let answer = vectors.as_ref().map(|_| (String::new(), None));
+                    place.over(Over::now(answer.map_err(|error| failure_word(error.kind))));
                 }
-                Ok(vectors)
+                vectors.map_err(|error| failure.note(error))
             }
         };
         let answers = limited(per_minute, at_once, batches.len(), ask).await;
@@ -296,30 +346,23 @@ impl Asker {
         let mut transcript = self.transcript(messages);
         let request = self.frame.request(&mut transcript);
         let ticket = self.least.admit(&self.model, &request.segments);
-        let noted = self.asked.clone().filter(|_| ticket.is_ok()).map(|asked| {
+        let attempts = Attempts::default();
+        let place = self.asked.as_ref().filter(|_| ticket.is_ok()).map(|asked| {
             let (frame, items) = (self.frame.clone(), Some(transcript.items_with_origins().collect()));
             let account = account(&request, transcript.rendered().len());
-            let n = asked.push(Asked {
-                turn: self.turn.clone(),
-                frame,
-                items,
-                account,
-                sent_at: Moment::now(),
-                reply: None,
-            });
-            (asked, n)
+            let (turn, sent_at, attempts) = (self.turn.clone(), Moment::now(), attempts.clone());
+            asked.push(Asked { turn, frame, items, account, sent_at, attempts, over: None })
         });
         let body = request.segments;
         let (model, headers, failure) = (self.model.clone(), self.headers.clone(), self.failure.clone());
         async move {
             let ticket = Some(ticket.map_err(|error| failure.note(error))?);
-            let ask = Ask { body, headers, ticket, ..Ask::default() };
-            last_said(&model, ask, &failure, |response_id, usage| {
-                if let Some((asked, n)) = noted {
-                    asked.answered(n, response_id, usage);
-                }
-            })
-            .await
+            let ask = Ask { body, headers, ticket, attempts, ..Ask::default() };
+            let (said, over) = last_said(&model, ask, &failure).await;
+            if let Some(place) = place {
+                place.over(over);
+            }
+            said
         }
     }
 
@@ -346,14 +389,14 @@ impl Asker {
         transcript
     }
 
-    /// Notes that vectors are asked for; gives where the answer is noted.
-    fn note_vectors(&self, model: &str, texts: &[String]) -> Option<(AskedList, usize)> {
-        let asked = self.asked.clone()?;
+    /// Notes that vectors are asked for.
+    fn note_vectors(&self, model: &str, texts: &[String], attempts: &Attempts) -> Option<Place> {
+        let asked = self.asked.as_ref()?;
         let frame = vectors_frame(model, texts);
         let request = frame.request(&mut Transcript::new(self.ids, UNCUT));
-        let (account, turn) = (account(&request, 0), self.turn.clone());
-        let n = asked.push(Asked { turn, frame, items: None, account, sent_at: Moment::now(), reply: None });
-        Some((asked, n))
+        let account = account(&request, 0);
+        let (turn, sent_at, attempts) = (self.turn.clone(), Moment::now(), attempts.clone());
+        Some(asked.push(Asked { turn, frame, items: None, account, sent_at, attempts, over: None }))
     }
 }
 
@@ -372,33 +415,45 @@ pub(crate) fn account(request: &Request, n_items: usize) -> Account {
     Account { bytes: request.len(), body: Digest::of_body(request), n_items, marks: Vec::new() }
 }
 
-/// The last thing that a model says in answer to a request. The answer's id and its cost are reported apart.
-pub(crate) async fn last_said(
-    model: &Model,
-    ask: Ask,
-    failure: &FirstFailure,
-    answered: impl FnOnce(String, Option<TokenUsage>),
-) -> Result<String, String> {
-    let mut reply = model.ask(ask).await.map_err(|error| failure.note(error))?;
-    let mut said = None;
-    loop {
-        match reply.next().await {
-            Some(Ok(ReplyEvent::ItemDone(Item::Message { content, .. }))) => {
+/// The last thing that a model says in answer to a request, and how the request ended.
+pub(crate) async fn last_said(model: &Model, ask: Ask, failure: &FirstFailure) -> (Result<String, String>, Over) {
+    let (mut said, mut first_event_at) = (None, None);
+    let answer = match model.ask(ask).await {
+        Ok(reply) => read(reply, &mut said, &mut first_event_at).await,
+        Err(error) => Err(error),
+    };
+    let (text, answer) = match answer {
+        Ok(answer) => (said.ok_or_else(|| "no answer".to_owned()), Ok(answer)),
+        Err(error) => {
+            let word = failure_word(error.kind);
+            (Err(failure.note(error)), Err(word))
+        }
+    };
+    (text, Over { first_event_at, done_at: Moment::now(), answer })
+}
+
+/// Reads a reply to its end: the id of the answer and its cost, as far as the server says.
+async fn read(
+    mut reply: Reply,
+    said: &mut Option<String>,
+    first_event_at: &mut Option<Moment>,
+) -> Result<(String, Option<TokenUsage>), ReplyError> {
+    while let Some(event) = reply.next().await {
+        let event = event?;
+        first_event_at.get_or_insert_with(Moment::now);
+        match event {
+            ReplyEvent::ItemDone(Item::Message { content, .. }) => {
                 let text = |part: &ContentPart| match part {
                     ContentPart::OutputText { text } | ContentPart::InputText { text } => Some(text.clone()),
                     ContentPart::InputImage { .. } => None,
                 };
-                said = Some(content.iter().filter_map(text).collect::<String>());
+                *said = Some(content.iter().filter_map(text).collect());
             }
-            Some(Ok(ReplyEvent::Completed { response_id, usage })) => {
-                answered(response_id, usage);
-                return said.ok_or_else(|| "no answer".to_owned());
-            }
-            None => return said.ok_or_else(|| "no answer".to_owned()),
-            Some(Ok(_)) => {}
-            Some(Err(error)) => return Err(failure.note(error)),
+            ReplyEvent::Completed { response_id, usage } => return Ok((response_id, usage)),
+            _ => {}
         }
     }
+    Ok((String::new(), None))
 }
 
 /// Runs tasks, as many at once and as many a minute as may be. After one that fails, those that have

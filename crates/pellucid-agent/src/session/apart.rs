@@ -4,7 +4,7 @@
 
 use pellucid_engine::encode::Span;
 use pellucid_model::model::Ask;
-use pellucid_protocol::usage::TokenUsage;
+use pellucid_model::transport::Attempts;
 use pellucid_store::moment::Moment;
 use pellucid_store::requests::entry;
 
@@ -19,9 +19,8 @@ const SUBAGENT: &str = "x-openai-subagent";
 pub(crate) struct Answered {
     /// Its words, or why there are none.
     pub said: Result<String, String>,
-    /// The answer's id and its cost, if the answer is complete.
-    reply: Option<(String, Option<TokenUsage>)>,
-    done_at: Moment,
+    /// What is written down of the answer, or of its failure.
+    reply: entry::Reply,
 }
 
 impl Session {
@@ -58,24 +57,21 @@ impl Session {
             sent.request(at, turn, purpose, &frame, &account, None, Moment::now());
             sent.take_line()
         });
-        let ask = Ask { body: request.segments, headers, ticket: Some(ticket), ..Ask::default() };
+        let attempts = Attempts::default();
+        let (body, noted) = (request.segments, attempts.clone());
+        let ask = Ask { body, headers, ticket: Some(ticket), attempts: noted, ..Ask::default() };
         let model = self.setup.model.clone();
         Ok((line, async move {
-            let mut reply = None;
-            let said = memory::last_said(&model, ask, &failure, |id, usage| reply = Some((id, usage))).await;
-            Answered { said, reply, done_at: Moment::now() }
+            let (said, over) = memory::last_said(&model, ask, &failure).await;
+            Answered { said, reply: over.reply(&attempts) }
         }))
     }
 
     /// Writes down what was said to the question of a line.
     pub(crate) fn log_answer(&mut self, line: Option<u64>, answered: &Answered) {
-        if let (Some(line), Some((sent, _)), Some((id, usage))) = (line, self.log.sent(), &answered.reply) {
-            let response_id = (!id.is_empty()).then(|| id.clone());
-            let done_at = Some(answered.done_at.to_string());
-            let reply = entry::Reply { response_id, usage: *usage, done_at, ..entry::Reply::default() };
-            let spent = reply.split().unwrap_or_default();
-            sent.reply_to(line, reply);
-            self.spent.add(&spent);
+        if let (Some(line), Some((sent, _))) = (line, self.log.sent()) {
+            sent.reply_to(line, answered.reply.clone());
+            self.spent.add(&answered.reply.split().unwrap_or_default());
         }
     }
 

@@ -103,19 +103,6 @@ impl Session {
         Recorded { frame: last.frame.clone(), marks }.continued_by(&next)
     }
 
-    /// Notes that the provider's endpoint for summaries answered. It reports no figures.
-    pub(crate) fn note_provider_summary(&mut self) {
-        // A history without items is summarised without asking.
-        if self.cache.flight.sent_at.is_none() {
-            return;
-        }
-        let cache = Some(self.judge(None));
-        let reply = entry::Reply { cache, ..self.reply_over() };
-        if let Some((sent, _)) = self.log.sent() {
-            sent.reply(reply);
-        }
-    }
-
     /// What came of the provider's cache for a request beside the conversation that was sent at this time.
     pub(super) fn judge_beside(
         &self,
@@ -149,23 +136,39 @@ impl Session {
                 None
             }
             ReplyEvent::Completed { response_id, usage } => {
-                let cache = self.judge(usage.as_ref());
-                let reply = entry::Reply {
-                    response_id: (!response_id.is_empty()).then(|| response_id.clone()),
-                    usage: *usage,
-                    cache: Some(cache.clone()),
-                    ..self.reply_over()
-                };
-                let cache_write = reply.cache_write;
-                if let Some((sent, _)) = self.log.sent() {
-                    sent.reply(reply);
-                }
-                let request = UsageSplit::new(usage.as_ref()?, cache_write);
-                self.spent.add(&request);
-                let event = EventMessage::ContextUsage { request, session: self.spent, cache };
-                self.setup.context_events.are_wanted().then_some(event)
+                self.note_answer(Some(response_id.clone()).filter(|id| !id.is_empty()), usage.as_ref())
             }
             _ => None,
+        }
+    }
+
+    /// The same for a summary that the provider made: one answer, and no stream of events.
+    /// A history without items is summarised without a request.
+    pub(crate) fn note_summary(&mut self, usage: Option<&TokenUsage>) -> Option<EventMessage> {
+        self.cache.flight.sent_at?;
+        self.cache.flight.first_event_at = Some(Moment::now());
+        self.note_answer(None, usage)
+    }
+
+    fn note_answer(&mut self, response_id: Option<String>, usage: Option<&TokenUsage>) -> Option<EventMessage> {
+        let cache = self.judge(usage);
+        let reply =
+            entry::Reply { response_id, usage: usage.copied(), cache: Some(cache.clone()), ..self.reply_over() };
+        let cache_write = reply.cache_write;
+        if let Some((sent, _)) = self.log.sent() {
+            sent.reply(reply);
+        }
+        let request = UsageSplit::new(usage?, cache_write);
+        self.spent.add(&request);
+        let event = EventMessage::ContextUsage { request, session: self.spent, cache };
+        self.setup.context_events.are_wanted().then_some(event)
+    }
+
+    /// Notes that nobody waits for the answer of a request any more, if one is under way.
+    pub(crate) fn note_interruption(&mut self) {
+        let reply = entry::Reply { failure: Some(INTERRUPTED.to_owned()), ..self.reply_over() };
+        if let Some((sent, _)) = self.log.sent() {
+            sent.reply(reply);
         }
     }
 
@@ -204,8 +207,11 @@ impl Session {
     }
 }
 
+/// Why a request has no answer whose turn ended before.
+pub(crate) const INTERRUPTED: &str = "interrupted";
+
 /// Why a request failed, in a word that says nothing of what the server said.
-fn failure_word(kind: ReplyErrorKind) -> &'static str {
+pub(crate) fn failure_word(kind: ReplyErrorKind) -> &'static str {
     match kind {
         ReplyErrorKind::Stream => "stream",
         ReplyErrorKind::UnexpectedStatus => "unexpected_status",

@@ -4,6 +4,7 @@ use pellucid_engine::encode::Span;
 use pellucid_store::requests::entry;
 
 use super::*;
+use crate::memory::Over;
 
 impl Session {
     /// Whether the conversation is made to fit by a memory rather than by a summary of all of it.
@@ -53,13 +54,11 @@ impl Session {
                 self.told.push(event);
             }
             let continuity = self.continuity_beside(&asked.frame, &request);
-            let reply = asked.reply.map(|reply| {
-                let cache = self.judge_beside(asked.sent_at, continuity.as_ref(), reply.usage.as_ref());
-                entry::Reply { cache: Some(cache), ..reply }
-            });
-            if let Some(reply) = &reply
-                && let (Some(request), Some(cache)) = (reply.split(), &reply.cache)
-            {
+            let reply = asked.over.unwrap_or_else(|| Over::now(Err(INTERRUPTED))).reply(&asked.attempts);
+            let is_answered = reply.failure.is_none();
+            let cache = is_answered.then(|| self.judge_beside(asked.sent_at, continuity.as_ref(), reply.usage.as_ref()));
+            let reply = entry::Reply { cache, ..reply };
+            if let (Some(request), Some(cache)) = (reply.split(), &reply.cache) {
                 self.spent.add(&request);
                 let event = EventMessage::ContextUsage { request, session: self.spent, cache: cache.clone() };
                 self.told.extend(is_wanted.then_some(event));
@@ -71,9 +70,7 @@ impl Session {
                     Purpose::MemorySummary { items: items.iter().map(|(item, _)| sent.item(item)).collect(), origins }
                 });
                 sent.request(at, &asked.turn, purpose, &asked.frame, &asked.account, None, asked.sent_at);
-                if let Some(reply) = reply {
-                    sent.reply(reply);
-                }
+                sent.reply(reply);
             }
         }
     }

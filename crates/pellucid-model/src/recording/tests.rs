@@ -1,5 +1,6 @@
 use expect_test::Expect;
 use expect_test::expect;
+use pellucid_protocol::item::Item;
 use pellucid_protocol::item::ReasoningContentPart;
 use pellucid_protocol::provider::Provider;
 use pellucid_protocol::reply::ReplyErrorKind;

@@ -16,6 +16,7 @@ mod page;
 mod rows;
 mod situations;
 mod stage;
+mod times;
 
 use std::sync::Mutex;
 use std::sync::atomic::AtomicUsize;

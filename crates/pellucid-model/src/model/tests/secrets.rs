@@ -69,7 +69,7 @@ fn summaries_and_vectors_fail_without_telling_what_is_secret() {
             assert!(!error.message.contains("planted"), "{error}");
         }
         for _ in 0..2 {
-            let error = model.embed("m", &["x".to_owned()], &[]).await.unwrap_err();
+            let error = model.embed("m", &["x".to_owned()], &[], &Attempts::default()).await.unwrap_err();
             assert!(!error.message.contains("planted"), "{error}");
         }
     });

@@ -3,7 +3,12 @@
 use super::*;
 
 fn embed(model: &Model) -> Result<Vec<Vec<f32>>, ReplyError> {
-    run(model.embed("vec", &["a".to_owned(), "b".to_owned()], &[("x-own".to_owned(), "1".to_owned())]))
+    run(model.embed(
+        "vec",
+        &["a".to_owned(), "b".to_owned()],
+        &[("x-own".to_owned(), "1".to_owned())],
+        &Attempts::default(),
+    ))
 }
 
 #[test]

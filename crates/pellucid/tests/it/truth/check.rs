@@ -14,6 +14,7 @@ use serde_json::Value;
 use super::rows;
 use super::stage::Shown;
 use super::stage::Stage;
+use super::times;
 
 /// What was checked of a play.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
@@ -42,6 +43,7 @@ pub fn check(stage: &Stage) -> Counts {
     for shown in &stage.shown {
         counts.promised += usize::from(check_shown(stage, shown, &bodies));
     }
+    times::check(stage);
     let sessions = sessions(stage);
     let mut recorded: Vec<String> = sessions.values().flatten().map(|request| request.digest.clone()).collect();
     let mut sent: Vec<String> = bodies.iter().map(|body| Digest::of([&**body]).to_string()).collect();
@@ -195,7 +197,7 @@ fn id_of(path: &Path) -> String {
     name[name.len().saturating_sub(36)..].to_owned()
 }
 
-fn files_below(folder: &Path) -> Vec<PathBuf> {
+pub fn files_below(folder: &Path) -> Vec<PathBuf> {
     let mut folders = vec![folder.to_owned()];
     let mut files = Vec::new();
     while let Some(folder) = folders.pop() {

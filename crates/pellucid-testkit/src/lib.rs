@@ -1,7 +1,7 @@
 //! Test support: things that stand in for the world and fail on cue.
 //!
 //! A scripted model server on the loopback interface, a server of tools that is a shell script, a terminal,
-//! folders and workspaces built from a text, and somebody who swaps folders for links. Used as a dev-dependency by every
+//! folders and workspaces built from a text, what is logged, and somebody who swaps folders for links. Used as a dev-dependency by every
 //! other crate, so it depends on none of them.
 //!
 //! Not here: the embedded scripted model, which is a feature of the product (`pellucid-model`).
@@ -10,6 +10,7 @@
 
 mod corpus;
 pub mod fixture;
+mod logged;
 pub mod mcp_script;
 pub mod mock_server;
 pub mod mock_socket;
@@ -22,6 +23,7 @@ pub mod terminal;
 pub mod workspace;
 
 pub use corpus::check_corpus;
+pub use logged::logged;
 pub use mcp_script::McpScript;
 pub use mock_server::MockReply;
 pub use mock_server::MockServer;

@@ -4,14 +4,14 @@
 //! says, and it may outlive the session.
 
 use std::collections::BTreeSet;
-use std::process::Stdio;
+use std::ffi::OsString;
 
 use pellucid_engine::boundary;
+use pellucid_exec::waited;
 use pellucid_protocol::id::SessionId;
 use pellucid_protocol::id::TurnId;
 use pellucid_protocol::item::Item;
 use serde::Serialize;
-use tokio::process::Command;
 
 /// What the program is told.
 #[derive(Debug, Serialize)]
@@ -32,7 +32,7 @@ pub(crate) fn input_messages(items: impl Iterator<Item = Item>) -> Vec<String> {
 
 /// Starts the program, without the variables that are withheld. When that fails the turn is over all the same.
 pub(crate) fn notify(program: &[String], told: &TurnOver<'_>, withheld: &BTreeSet<String>) {
-    let [name, arguments @ ..] = program else { return };
+    let Some(name) = program.first() else { return };
     let argument = match serde_json::to_string(told) {
         Ok(argument) => argument,
         Err(error) => {
@@ -40,15 +40,8 @@ pub(crate) fn notify(program: &[String], told: &TurnOver<'_>, withheld: &BTreeSe
             return;
         }
     };
-    let mut command = Command::new(name);
-    command.args(arguments).arg(argument);
-    for name in withheld {
-        command.env_remove(name);
-    }
-    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
-    // A group of its own, so that what ends us at the terminal does not end it.
-    command.process_group(0);
-    if let Err(error) = command.spawn() {
+    let argv: Vec<OsString> = program.iter().cloned().chain([argument]).map(OsString::from).collect();
+    if let Err(error) = waited::start_left_alone(&argv, withheld) {
         tracing::warn!(%error, program = name, "the program to notify does not start");
     }
 }

@@ -9,9 +9,10 @@
 #![allow(unsafe_code, reason = "`pre_exec` and `signal` have no safe counterparts")]
 
 use std::os::fd::BorrowedFd;
+use std::os::unix::process::CommandExt;
+use std::process::Command;
 
 use rustix::process;
-use tokio::process::Command;
 
 /// What the child is attached to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -28,6 +28,7 @@ use std::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
+use pellucid_tasks::Task;
 use rustix::event::PollFd;
 use rustix::event::PollFlags;
 use rustix::event::Timespec;
@@ -39,7 +40,6 @@ use rustix::process::Signal;
 use tokio::io::Interest;
 use tokio::net::UnixStream;
 use tokio::net::unix::pipe;
-use tokio::task::AbortHandle;
 use tokio::time::timeout;
 
 use crate::before_exec::Attachment;
@@ -198,14 +198,8 @@ struct Keeper {
     demand: Mutex<Demand>,
     has_made_one: AtomicBool,
     /// Lets it go when mounts change and no command comes.
-    watch: AbortHandle,
+    _watch: Task<()>,
     process: Option<tokio::process::Child>,
-}
-
-impl Drop for Keeper {
-    fn drop(&mut self) {
-        self.watch.abort();
-    }
 }
 
 /// Lets keepers go that show what is not mounted any more, as soon as mounts change.
@@ -242,8 +236,8 @@ impl Keeper {
         let process = command.spawn()?;
         let (helper, limits) = (helper.to_owned(), limits.clone());
         let (demand, has_made_one) = (Mutex::default(), AtomicBool::new(false));
-        let watch = tokio::spawn(watch_mounts(watched)).abort_handle();
-        Ok(Self { helper, limits, socket, mounts, demand, has_made_one, watch, process: Some(process) })
+        let _watch = Task::spawn("watching mounts", watch_mounts(watched));
+        Ok(Self { helper, limits, socket, mounts, demand, has_made_one, _watch, process: Some(process) })
     }
 
     fn demand(&self) -> MutexGuard<'_, Demand> {

@@ -16,13 +16,13 @@ use std::sync::Mutex;
 use std::sync::PoisonError;
 use std::time::Duration;
 
+use pellucid_tasks::Task;
 use tokio::io::AsyncBufReadExt;
 use tokio::io::AsyncRead;
 use tokio::io::AsyncWriteExt;
 use tokio::io::BufReader;
 use tokio::process::ChildStdin;
 use tokio::process::ChildStdout;
-use tokio::task::JoinHandle;
 use tokio::time::timeout;
 
 use crate::before_exec::Attachment;
@@ -54,7 +54,7 @@ pub struct Dialogue {
     /// The beginning of a line whose end has not come yet.
     line: Vec<u8>,
     tail: Arc<Mutex<Tail>>,
-    tailing: JoinHandle<()>,
+    tailing: Task<()>,
 }
 
 /// Why nothing more is heard.
@@ -106,7 +106,7 @@ impl Dialogue {
         let output = child.take_stdout().ok_or_else(missing)?;
         let stderr = child.take_stderr().ok_or_else(missing)?;
         let tail = Arc::<Mutex<Tail>>::default();
-        let tailing = tokio::spawn(read_tail(stderr, Arc::clone(&tail)));
+        let tailing = Task::spawn("reading standard error", read_tail(stderr, Arc::clone(&tail)));
         let (unwritten, line) = (VecDeque::new(), Vec::new());
         Ok(Self { child, input, output: BufReader::new(output), unwritten, line, tail, tailing })
     }
@@ -179,12 +179,6 @@ impl Dialogue {
     pub async fn end(mut self) {
         self.child.kill_group();
         let _ = timeout(GRACE, self.child.wait()).await;
-    }
-}
-
-impl Drop for Dialogue {
-    fn drop(&mut self) {
-        self.tailing.abort();
     }
 }
 

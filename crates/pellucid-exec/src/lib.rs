@@ -2,6 +2,8 @@
 //!
 //! - `process`: one command from start to end, with bounded output
 //! - `service`: a program that is spoken to over its pipes
+//! - `waited`: programs that a thread waits for, and programs that nobody waits for
+//! - `foreground`: programs that take our place at the terminal
 //! - `terminal`: processes that outlive a call and can be written to
 //! - `dialogue`: processes that are talked to in lines
 //! - `pause`: stopping what is confined while something else runs
@@ -18,9 +20,11 @@
 //! Not here: who is asked before a command runs (the engine decides, the agent asks).
 
 #![warn(missing_docs)]
+#![cfg_attr(test, allow(clippy::disallowed_methods, reason = "tests start programs and tasks themselves"))]
 
 pub mod dialogue;
 pub mod environment;
+pub mod foreground;
 pub mod listener;
 pub mod pause;
 pub mod policy;
@@ -34,6 +38,7 @@ pub mod snapshot;
 pub mod summary;
 pub mod terminal;
 pub mod text;
+pub mod waited;
 
 mod before_exec;
 #[cfg(target_os = "linux")]

@@ -19,6 +19,7 @@ use std::sync::MutexGuard;
 use std::sync::PoisonError;
 
 use pellucid_engine::approval::reach;
+use pellucid_tasks::Task;
 use tokio::sync::Notify;
 
 #[cfg(target_os = "linux")]
@@ -175,7 +176,7 @@ impl Pause {
             return Ok(pause);
         }
         // Should nobody wait any more, what this gives is dropped, and with it the pause.
-        let stopped = tokio::task::spawn_blocking(move || pause.stop(&trees)).await;
+        let stopped = Task::blocking("pausing commands", move || pause.stop(&trees)).await;
         stopped.unwrap_or(Err(PauseError::GoesOn))
     }
 

@@ -11,6 +11,9 @@ use std::io;
 use std::os::fd::AsFd;
 use std::os::fd::BorrowedFd;
 use std::os::fd::OwnedFd;
+use std::panic::AssertUnwindSafe;
+use std::panic::catch_unwind;
+use std::process;
 use std::process::ExitStatus;
 use std::process::Stdio;
 use std::sync::Arc;
@@ -225,11 +228,42 @@ async fn on_thread(command: &Command, plugs: [Plug; 3], attachment: Attachment) 
     command.stdin(stdin).stdout(stdout).stderr(stderr).kill_on_drop(true);
     let (reply, child) = oneshot::channel();
     let order = Order { command, attachment, guarding, runtime: Handle::current(), reply };
-    let is_taken = thread_of_children()?.send(order).is_ok();
+    let is_taken = thread_of_children()?.send(Box::new(move || order.carry_out())).is_ok();
     match child.await {
         Ok(child) if is_taken => child,
-        _ => Err(io::Error::other("the thread that starts processes has ended")),
+        _ => Err(not_started()),
     }
+}
+
+/// Has the thread of children start a program for a caller that waits on a thread. It leads a session that ends with us.
+pub(crate) fn spawn_waited(mut command: process::Command, guarding: Guarding) -> io::Result<process::Child> {
+    on_thread_waited(move || {
+        before_exec::set_up(&mut command, Attachment::Nothing, guarding.listener());
+        command.spawn()
+    })
+}
+
+/// Has the thread of children start a program that nobody waits for and that may outlive us.
+pub(crate) fn spawn_left_alone(mut command: tokio::process::Command) -> io::Result<()> {
+    let runtime = Handle::current();
+    on_thread_waited(move || {
+        let _entered = runtime.enter();
+        // The runtime takes note of its end.
+        command.spawn().map(drop)
+    })
+}
+
+/// Has the thread of children do something, and waits for that on this thread.
+fn on_thread_waited<T: Send + 'static>(start: impl FnOnce() -> io::Result<T> + Send + 'static) -> io::Result<T> {
+    let (reply, child) = mpsc::sync_channel(1);
+    // Who gave the order waits for it.
+    let order = Box::new(move || drop(reply.send(start())));
+    thread_of_children()?.send(order).map_err(|_ended| not_started())?;
+    child.recv().map_err(|_panicked| not_started())?
+}
+
+fn not_started() -> io::Error {
+    io::Error::other("the thread that starts processes could not start this one")
 }
 
 /// Starts a command in a cell. Gives the plugs back if there is none for it.
@@ -275,6 +309,17 @@ pub(crate) enum Guarding {
     Itself,
 }
 
+impl Guarding {
+    /// Who hears of the child before its program begins.
+    fn listener(self) -> Option<BorrowedFd<'static>> {
+        match self {
+            #[cfg(target_os = "linux")]
+            Self::Guard => guard::listener(),
+            _ => None,
+        }
+    }
+}
+
 struct Order {
     command: tokio::process::Command,
     attachment: Attachment,
@@ -284,24 +329,12 @@ struct Order {
     reply: oneshot::Sender<io::Result<Child>>,
 }
 
-fn thread_of_children() -> io::Result<&'static mpsc::Sender<Order>> {
-    static ORDERS: OnceLock<io::Result<mpsc::Sender<Order>>> = OnceLock::new();
-    let orders = ORDERS.get_or_init(|| {
-        let (orders, received) = mpsc::channel();
-        thread::Builder::new().name("children".to_owned()).spawn(move || serve(&received))?;
-        Ok(orders)
-    });
-    orders.as_ref().map_err(|error| io::Error::new(error.kind(), error.to_string()))
-}
-
-fn serve(orders: &mpsc::Receiver<Order>) {
-    for Order { mut command, attachment, guarding, runtime, reply } in orders {
+impl Order {
+    fn carry_out(self) {
+        let Self { mut command, attachment, guarding, runtime, reply } = self;
         let _entered = runtime.enter();
-        let told = match guarding {
-            Guarding::Guard => listener(),
-            Guarding::Itself => None,
-        };
-        before_exec::set_up(&mut command, attachment, told);
+        let told = guarding.listener();
+        before_exec::set_up(command.as_std_mut(), attachment, told);
         let child = start(&mut command, told.is_some());
         // The command holds our copies of what the child reads and writes. They must be closed
         // before anybody waits for the end of these streams.
@@ -311,13 +344,29 @@ fn serve(orders: &mpsc::Receiver<Order>) {
     }
 }
 
-/// Who hears of children that are to be guarded.
-fn listener() -> Option<BorrowedFd<'static>> {
-    #[cfg(target_os = "linux")]
-    let listener = guard::listener();
-    #[cfg(not(target_os = "linux"))]
-    let listener = None;
-    listener
+/// Something that the thread of children does.
+type Errand = Box<dyn FnOnce() + Send>;
+
+fn thread_of_children() -> io::Result<&'static mpsc::Sender<Errand>> {
+    static ERRANDS: OnceLock<io::Result<mpsc::Sender<Errand>>> = OnceLock::new();
+    let errands = ERRANDS.get_or_init(|| {
+        let (errands, received) = mpsc::channel();
+        #[expect(
+            clippy::disallowed_methods,
+            reason = "this thread lives as long as the process: children end with it"
+        )]
+        thread::Builder::new().name("children".to_owned()).spawn(move || serve(&received))?;
+        Ok(errands)
+    });
+    errands.as_ref().map_err(|error| io::Error::new(error.kind(), error.to_string()))
+}
+
+fn serve(errands: &mpsc::Receiver<Errand>) {
+    for errand in errands {
+        // All children end with this thread, so a panic ends the one errand: its reply is dropped, and the caller gets an
+        // error.
+        let _is_logged_by_the_hook = catch_unwind(AssertUnwindSafe(errand));
+    }
 }
 
 fn start(command: &mut tokio::process::Command, is_guarded: bool) -> io::Result<Child> {

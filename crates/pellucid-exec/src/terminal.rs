@@ -19,6 +19,7 @@ use std::sync::MutexGuard;
 use std::sync::PoisonError;
 use std::time::Duration;
 
+use pellucid_tasks::Tasks;
 use tokio::sync::mpsc;
 use tokio::time::Instant;
 use uuid::Uuid;
@@ -123,7 +124,8 @@ impl Terminal {
             }
         };
         let state = Arc::new(State::heard(listening));
-        tokio::spawn(pump::pump(Arc::clone(&state), child, streams));
+        // It ends with the process, which is ended when this terminal is dropped; reports of the end come after that.
+        Tasks::of_process().spawn("reading a terminal", pump::pump(Arc::clone(&state), child, streams));
         Ok(Self { state, kind, started })
     }
 
@@ -139,7 +141,8 @@ impl Terminal {
     /// A watcher that lags misses output, never the end.
     pub fn watch(&self, reports: mpsc::Sender<Report>) {
         self.state.begin_reports();
-        tokio::spawn(report::report(Arc::clone(&self.state), self.started, reports));
+        let reporting = report::report(Arc::clone(&self.state), self.started, reports);
+        Tasks::of_process().spawn("reporting on a terminal", reporting);
     }
 
     /// Collects output until the process has ended, or for so long.

@@ -19,6 +19,7 @@
 //! Not here: what the facts are used for, and where a `.git` leads (`pellucid_files::dot_git`).
 
 #![warn(missing_docs)]
+#![cfg_attr(test, allow(clippy::disallowed_methods, reason = "tests start programs and tasks themselves"))]
 
 pub mod apply;
 mod files;

@@ -12,12 +12,9 @@ use std::ffi::OsString;
 use std::io;
 use std::io::Read;
 use std::io::Write;
-use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::path::PathBuf;
 use std::process::Child;
-use std::process::Command;
-use std::process::Stdio;
 use std::sync::Arc;
 use std::sync::Mutex;
 use std::sync::PoisonError;
@@ -33,6 +30,7 @@ use pellucid_exec::sandbox::Protection;
 use pellucid_exec::sandbox::Root;
 use pellucid_exec::sandbox::Sandbox;
 use pellucid_exec::sandbox::SandboxError;
+use pellucid_exec::waited::Waited;
 use pellucid_files::Here;
 use pellucid_files::Identity;
 use pellucid_files::dot_git::DOT_GIT;
@@ -258,13 +256,10 @@ impl Git {
         let mut argv = vec![program.path.clone().into_os_string()];
         argv.extend(ask.words.iter().map(OsString::from));
         let argv = confinement.wrap(argv, ask.cwd)?;
-        let [first, rest @ ..] = argv.as_slice() else { return Err(SandboxError::NoCommand.into()) };
-        let mut command = Command::new(first);
-        command.args(rest).current_dir(ask.cwd).env_clear().envs(variables).env("PATH", &program.folders);
-        command.stdin(if ask.input.is_empty() { Stdio::null() } else { Stdio::piped() });
-        command.stdout(Stdio::piped()).stderr(Stdio::piped()).process_group(0);
-        let child = command.spawn().map_err(GitError::NotStarted)?;
-        finish(child, ask)
+        let mut env = variables;
+        env.insert("PATH".into(), program.folders.clone());
+        let waited = Waited { argv, cwd: ask.cwd.to_owned(), env, has_input: !ask.input.is_empty() };
+        finish(waited.start().map_err(GitError::NotStarted)?, ask)
     }
 }
 

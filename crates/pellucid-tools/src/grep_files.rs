@@ -1,13 +1,14 @@
 //! `grep_files`: the files that a pattern matches, the latest first, found by ripgrep.
 
-use std::process::Stdio;
 use std::time::Duration;
 
 use pellucid_engine::approval::grounds::Unasked;
+use pellucid_exec::process;
+use pellucid_exec::process::Command;
+use pellucid_exec::process::End;
 use pellucid_protocol::call::ToolCall;
 use pellucid_protocol::item::ToolOutput;
 use serde::Deserialize;
-use tokio::time::timeout;
 
 use crate::Asks;
 use crate::Failed;
@@ -55,28 +56,34 @@ async fn run(call: &ToolCall, job: &Job) -> Result<ToolOutput, Failed> {
     let there = tokio::fs::metadata(&path).await;
     there.map_err(|error| Failed::told(format!("unable to access `{}`: {error}", path.display())))?;
 
-    let mut rg = tokio::process::Command::new("rg");
-    rg.args(["--files-with-matches", "--sortr=modified", "--regexp", pattern, "--no-messages"]);
-    if let Some(include) = wanted.include.as_deref().map(str::trim).filter(|include| !include.is_empty()) {
-        rg.args(["--glob", include]);
-    }
-    rg.arg("--").arg(&path).current_dir(cwd).env_clear().envs(&job.situation.environment);
-    let rg = rg.stdin(Stdio::null()).kill_on_drop(true).output();
-    let Ok(ran) = timeout(PATIENCE, rg).await else {
-        return Err(Failed::told("rg timed out after 30 seconds"));
+    let Some(searched) = path.to_str() else {
+        return Err(Failed::told(format!("unable to access `{}`: its name is not UTF-8", path.display())));
     };
-    let output = ran.map_err(|error| {
+    let mut argv = ["rg", "--files-with-matches", "--sortr=modified", "--regexp", pattern, "--no-messages"].to_vec();
+    if let Some(include) = wanted.include.as_deref().map(str::trim).filter(|include| !include.is_empty()) {
+        argv.extend(["--glob", include]);
+    }
+    argv.extend(["--", searched]);
+    let argv = argv.into_iter().map(ToOwned::to_owned).collect();
+    let rg = Command { argv, arg0: None, cwd: cwd.clone(), env: job.situation.environment.clone() };
+    let ran = process::run(&rg, Some(PATIENCE), None).await.map_err(|error| {
         Failed::told(format!("failed to launch rg: {error}. Ensure ripgrep is installed and on PATH."))
     })?;
-    match output.status.code() {
-        Some(0) => {
-            let text = String::from_utf8_lossy(&output.stdout);
+    match ran.end {
+        End::Exited(0) => {
+            let text = String::from_utf8_lossy(&ran.stdout.bytes);
+            // Of a list that was too long to be kept, the last line may be cut.
+            let whole =
+                if ran.stdout.n_dropped > 0 { text.rsplit_once('\n').map_or("", |(whole, _)| whole) } else { &text };
             let files: Vec<&str> =
-                text.lines().filter(|line| !line.is_empty()).take(wanted.limit.min(LIMIT_MAX)).collect();
+                whole.lines().filter(|line| !line.is_empty()).take(wanted.limit.min(LIMIT_MAX)).collect();
             Ok(if files.is_empty() { nothing() } else { files.join("\n").into() })
         }
-        Some(1) => Ok(nothing()),
-        _ => Err(Failed::told(format!("rg failed: {}", String::from_utf8_lossy(&output.stderr)))),
+        End::Exited(1) => Ok(nothing()),
+        End::TimedOut => Err(Failed::told("rg timed out after 30 seconds")),
+        End::Exited(_) | End::Signalled(_) => {
+            Err(Failed::told(format!("rg failed: {}", String::from_utf8_lossy(&ran.stderr.bytes))))
+        }
     }
 }
 
@@ -86,19 +93,91 @@ fn nothing() -> ToolOutput {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+    use std::os::unix::fs::PermissionsExt;
+
+    use expect_test::Expect;
     use expect_test::expect;
 
     use crate::bench::Bench;
     use crate::bench::function;
 
+    /// Searches with a stand-in for ripgrep that runs this script, and checks what the model gets. `DIR` is the work
+    /// folder.
+    #[track_caller]
+    fn check_search(script: &str, arguments: &str, expected: &Expect) {
+        let mut bench = Bench::new();
+        let rg = bench.home.path().join("rg");
+        fs::write(&rg, format!("#!/bin/sh\n{script}\n")).unwrap();
+        fs::set_permissions(&rg, fs::Permissions::from_mode(0o755)).unwrap();
+        bench.situation.environment = [("PATH".into(), bench.home.path().into())].into();
+        expected.assert_eq(&bench.show(&function("grep_files", arguments)));
+    }
+
+    #[test]
+    fn ripgrep_gets_the_pattern_and_its_files_come_back_up_to_the_limit() {
+        check_search(
+            r#"printf '%s\n' "$@""#,
+            r#"{"pattern":" fn \\w+ ","include":"*.rs","limit":9}"#,
+            &expect![[r#"
+                => --files-with-matches
+                --sortr=modified
+                --regexp
+                fn \w+
+                --no-messages
+                --glob
+                *.rs
+                --
+                DIR
+            "#]],
+        );
+        check_search(
+            "printf 'b\n\na\nc\n'",
+            r#"{"pattern":"x","limit":2}"#,
+            &expect![[r#"
+                => b
+                a
+            "#]],
+        );
+    }
+
+    #[test]
+    fn how_ripgrep_ends_is_what_the_model_gets() {
+        let search = r#"{"pattern":"x"}"#;
+        check_search(
+            "exit 1",
+            search,
+            &expect![[r#"
+                => No matches found.
+            "#]],
+        );
+        check_search(
+            "exit 0",
+            search,
+            &expect![[r#"
+                => No matches found.
+            "#]],
+        );
+        check_search(
+            "echo 'regex parse error' >&2; exit 2",
+            search,
+            &expect![[r#"
+                {"type":"tool_call_failed","call_id":"c","name":"grep_files","why":"the model got the reason"}
+                => rg failed: regex parse error
+
+            "#]],
+        );
+    }
+
     #[test]
     fn without_ripgrep_the_model_learns_what_is_missing() {
         let mut bench = Bench::new();
-        bench.situation.environment.clear();
-        let search = function("grep_files", r#"{"pattern":"x"}"#);
-        // With no search path at all, the system's own may still have it.
-        let shown = bench.show(&search);
-        assert!(shown.contains("failed to launch rg: ") || shown.contains("No matches found."), "{shown}");
+        bench.situation.environment = [("PATH".into(), bench.home.path().into())].into();
+        expect![[r#"
+            {"type":"tool_call_failed","call_id":"c","name":"grep_files","why":"the model got the reason"}
+            => failed to launch rg: No such file or directory (os error 2). Ensure ripgrep is installed and on PATH.
+        "#]]
+        .assert_eq(&bench.show(&function("grep_files", r#"{"pattern":"x"}"#)));
     }
 
     #[test]

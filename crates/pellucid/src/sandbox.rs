@@ -2,11 +2,11 @@
 //!
 //! Not here: the sandbox.
 
-use std::process::Command;
 use std::process::ExitCode;
 
 use pellucid_agent::login;
 use pellucid_agent::sandbox;
+use pellucid_exec::foreground;
 use pellucid_protocol::settings::SandboxPolicy;
 
 use crate::args::Sandbox;
@@ -45,26 +45,8 @@ fn confined(shared: &Shared, args: &SandboxedArgs) -> Result<ExitCode, Failure> 
     let wrapped = sandbox::confinement(&sandbox::of(config), config, &start.env, policy, cwd)
         .and_then(|confinement| confinement.outliving().wrap(args.command.clone(), cwd))
         .map_err(failed)?;
-    let mut command = Command::new(&wrapped[0]);
-    command.args(&wrapped[1..]);
-    for name in login::key_variables(config, &start.env) {
-        command.env_remove(name);
-    }
-    if !matches!(policy, SandboxPolicy::WorkspaceWrite { network_access: true, .. }) {
-        command.env(NETWORK_DISABLED, "1");
-    }
-    become_it(command)
-}
-
-/// Replaces this process, so that whoever waits for it waits for the command.
-#[cfg(unix)]
-fn become_it(mut command: Command) -> Result<ExitCode, Failure> {
-    use std::os::unix::process::CommandExt;
-    Err(Failure::new(format!("the sandbox could not be started: {}", command.exec())))
-}
-
-#[cfg(not(unix))]
-fn become_it(mut command: Command) -> Result<ExitCode, Failure> {
-    let status = command.status().map_err(|error| Failure::new(format!("{error}")))?;
-    Ok(ExitCode::from(u8::try_from(status.code().unwrap_or(1)).unwrap_or(1)))
+    let has_network = matches!(policy, SandboxPolicy::WorkspaceWrite { network_access: true, .. });
+    let given: &[(&str, &str)] = if has_network { &[] } else { &[(NETWORK_DISABLED, "1")] };
+    let error = foreground::become_program(&wrapped, &login::key_variables(config, &start.env), given);
+    Err(Failure::new(format!("the sandbox could not be started: {error}")))
 }

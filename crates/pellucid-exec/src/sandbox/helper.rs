@@ -108,10 +108,21 @@ pub fn take_over() -> Option<ExitCode> {
         IS_OUR_PROGRAM.store(true, Ordering::Relaxed);
         return None;
     }
+    abort_on_panic();
     Some(play(args).unwrap_or_else(|error| {
         tell(&error);
         ExitCode::from(u8::try_from(HELPER_FAILED).unwrap_or(u8::MAX))
     }))
+}
+
+/// Has a panic in any thread end this process at once: a helper that lost one of its threads would no longer watch over
+/// the command.
+fn abort_on_panic() {
+    let report = std::panic::take_hook();
+    std::panic::set_hook(Box::new(move |panic| {
+        report(panic);
+        std::process::abort();
+    }));
 }
 
 /// Says why there is no command. The two are told apart: nobody should look for a broken sandbox when a program is

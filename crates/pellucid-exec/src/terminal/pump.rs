@@ -6,6 +6,7 @@ use std::process::ExitStatus;
 use std::sync::Arc;
 use std::time::Duration;
 
+use pellucid_tasks::contained;
 use tokio::io::AsyncRead;
 use tokio::io::AsyncReadExt;
 use tokio::io::AsyncWrite;
@@ -37,19 +38,24 @@ pub(super) enum Streams {
 
 /// Feeds `state` until the process has ended. What it left running is ended then.
 pub(super) async fn pump(state: Arc<State>, child: Child, streams: Streams) {
+    // After a panic the child is dropped, which ends it; those who wait for its end are not left waiting.
+    let _is_logged = contained("reading a terminal", feed(&state, child, streams)).await;
+    state.over();
+}
+
+async fn feed(state: &State, child: Child, streams: Streams) {
     match streams {
         Streams::Pipes(stdout, stderr) => {
             let reading = async {
-                tokio::join!(read_all(stdout, &state), read_all(stderr, &state));
+                tokio::join!(read_all(stdout, state), read_all(stderr, state));
             };
-            drive(&state, child, reading, std::future::pending(), SIGNALLED_PIPED).await;
+            drive(state, child, reading, std::future::pending(), SIGNALLED_PIPED).await;
         }
         Streams::Terminal(Pty { output, input }) => {
-            let (reading, writing) = (read_all(Some(output), &state), write_all(input, &state));
-            drive(&state, child, reading, writing, SIGNALLED_IN_TERMINAL).await;
+            let (reading, writing) = (read_all(Some(output), state), write_all(input, state));
+            drive(state, child, reading, writing, SIGNALLED_IN_TERMINAL).await;
         }
     }
-    state.over();
 }
 
 async fn drive(

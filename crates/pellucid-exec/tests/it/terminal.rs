@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use pellucid_exec::listener::Listener;
 use pellucid_exec::process::Command;
 use pellucid_exec::terminal::Chunk;
 use pellucid_exec::terminal::Kind;
@@ -47,6 +48,27 @@ async fn a_terminal_is_one() {
     check_ended("echo hi > /dev/tty", Kind::Terminal, "hi\r\n", 0).await;
     check_ended("test -t 1 || echo none; (: > /dev/tty) 2> /dev/null || echo none", Kind::Pipes, "none\nnone\n", 0)
         .await;
+}
+
+/// A listener that panics at the first bytes.
+#[derive(Debug)]
+struct Panicking;
+
+impl Listener for Panicking {
+    fn wrote(&self, _: &[u8]) {
+        panic!("expected");
+    }
+}
+
+#[tokio::test]
+async fn a_terminal_whose_reader_panics_ends_with_its_process() {
+    for kind in [Kind::Pipes, Kind::Terminal] {
+        let line = Lifeline::new();
+        let script = command(&line.script("cat"));
+        let terminal = Terminal::start_heard(&script, kind, Some(Arc::new(Panicking))).await.unwrap();
+        assert_eq!(terminal.collect(LONG).await.exit_code, Some(-1));
+        assert_eq!(tokio::task::spawn_blocking(|| line.ended()).await.unwrap(), "");
+    }
 }
 
 #[tokio::test]

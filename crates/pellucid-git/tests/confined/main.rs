@@ -5,6 +5,7 @@
 
 #![allow(clippy::print_stdout, reason = "a program that reports")]
 #![allow(clippy::unwrap_used, reason = "a test that panics says where")]
+#![allow(clippy::disallowed_methods, reason = "tests start programs and tasks themselves")]
 
 mod facts;
 mod ghosts;

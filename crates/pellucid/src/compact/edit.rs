@@ -6,9 +6,9 @@ use std::io::Write;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 use std::path::PathBuf;
-use std::process::Command;
 
 use pellucid_config::Env;
+use pellucid_exec::foreground;
 
 use crate::start::Failure;
 
@@ -60,7 +60,7 @@ fn is_there(program: &str, env: &Env) -> bool {
 fn edit(text: &str, editor: &str, folder: &Path) -> Result<String, Failure> {
     let file = Draft::write(folder, text)?;
     // An editor may be given with arguments, which only a shell takes apart.
-    let status = Command::new("/bin/sh").args(["-c", &format!("{editor} \"$1\""), "sh"]).arg(&file.path).status();
+    let status = foreground::run_script(&format!("{editor} \"$1\""), file.path.as_os_str());
     let status = status.map_err(|error| Failure::new(format!("the editor `{editor}` cannot be run: {error}")))?;
     if !status.success() {
         let ended = status.code().map_or_else(|| "by a signal".to_owned(), |code| format!("with status {code}"));

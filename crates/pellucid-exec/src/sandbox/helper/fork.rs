@@ -7,6 +7,8 @@
 #![allow(unsafe_code, reason = "no safe function copies a process, which is sound with one thread only")]
 
 use std::io;
+use std::panic::AssertUnwindSafe;
+use std::panic::catch_unwind;
 
 use nix::sched::CloneFlags;
 use rustix::process::Pid;
@@ -39,7 +41,11 @@ fn has_one_thread() -> io::Result<()> {
 fn parted(id: i64, work: impl FnOnce() -> i32) -> io::Result<Pid> {
     match id {
         -1 => Err(io::Error::last_os_error()),
-        0 => std::process::exit(work()),
+        // The copy must not unwind into what the original was doing.
+        0 => match catch_unwind(AssertUnwindSafe(work)) {
+            Ok(code) => std::process::exit(code),
+            Err(_panic) => std::process::abort(),
+        },
         id => i32::try_from(id).ok().and_then(Pid::from_raw).ok_or_else(|| io::Error::other("a process has no number")),
     }
 }

@@ -291,6 +291,7 @@ fn init(has_agent: bool) -> i32 {
     if io::stderr().write_all(STAYS).is_err() {
         return 1;
     }
+    #[expect(clippy::disallowed_methods, reason = "it ends the process, or ends with it")]
     std::thread::spawn(|| {
         while !matches!(rustix::process::wait(WaitOptions::empty()), Err(error) if error != rustix::io::Errno::INTR) {}
         std::process::exit(0);

@@ -4,6 +4,9 @@
 //! that goes away ends it.
 
 use std::collections::VecDeque;
+use std::sync::Arc;
+use std::sync::Mutex;
+use std::sync::PoisonError;
 
 use pellucid_engine::agent_status;
 use pellucid_exec::snapshot;
@@ -13,8 +16,10 @@ use pellucid_protocol::event::Event;
 use pellucid_protocol::event::EventMessage;
 use pellucid_protocol::event::RawReasoning;
 use pellucid_protocol::failure::Failure;
+use pellucid_protocol::id::TurnId;
 use pellucid_protocol::operation::Operation;
 use pellucid_protocol::operation::Submission;
+use pellucid_tasks::contained;
 use pellucid_tools::desk::FromTool;
 use pellucid_tools::queue;
 pub use pellucid_tools::queue::Receiver;
@@ -60,6 +65,8 @@ pub(crate) struct EventSender {
     raw: RawReasoning,
     /// How far the session is, for those who wait for it.
     status: watch::Sender<AgentStatus>,
+    /// The turn that began and has not ended.
+    open_turn: Arc<Mutex<Option<TurnId>>>,
 }
 
 /// The face is gone.
@@ -73,12 +80,27 @@ impl EventSender {
         let echoes = msg.echoes(self.raw);
         for msg in std::iter::once(msg).chain(echoes) {
             log.event(&msg);
+            self.note_turn(&msg);
             if let Some(status) = agent_status::after(&msg) {
                 self.status.send_replace(status);
             }
             self.sender.send(Event { id: id.to_owned(), msg }).await.map_err(|_gone| FaceGone)?;
         }
         Ok(())
+    }
+
+    /// The turn that began and has not ended.
+    fn open_turn(&self) -> Option<TurnId> {
+        self.open_turn.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    fn note_turn(&self, msg: &EventMessage) {
+        let open = match msg {
+            EventMessage::TaskStarted { turn_id, .. } => Some(turn_id.clone()),
+            EventMessage::TaskComplete { .. } | EventMessage::TurnAborted { .. } => None,
+            _ => return,
+        };
+        *self.open_turn.lock().unwrap_or_else(PoisonError::into_inner) = open;
     }
 
     /// Tells of items that were recorded, to faces that want to hear of them.
@@ -90,6 +112,10 @@ impl EventSender {
         Ok(())
     }
 }
+
+/// What people read of a session that an error of ours closed.
+pub const CLOSED_BY_FAILURE: &str =
+    "an error inside Pellucid closed this session; resume it to continue from what its file holds";
 
 /// The id of what a session records before its first turn.
 const BEFORE_TURNS: &str = "auto-compact-0";
@@ -104,8 +130,11 @@ pub(crate) fn open_watched(session: &Session, status: watch::Sender<AgentStatus>
     let (submissions, receiver) = queue::channel(SUBMISSIONS_MAX);
     let (sender, events) = queue::channel(EVENTS_MAX);
     let raw = session.setup.raw_reasoning;
-    let inside =
-        Inside { submissions: receiver, events: EventSender { sender, raw, status }, waiting: VecDeque::new() };
+    let inside = Inside {
+        submissions: receiver,
+        events: EventSender { sender, raw, status, open_turn: Arc::default() },
+        waiting: VecDeque::new(),
+    };
     (Door { submissions, events }, inside)
 }
 
@@ -115,13 +144,37 @@ pub(crate) fn open_watched(session: &Session, status: watch::Sender<AgentStatus>
 pub fn run(session: Session, mut inside: Inside) -> impl Future<Output = Session> + Send {
     let mut session = Box::new(session);
     async move {
-        if serve(&mut session, &mut inside).await == Err(FaceGone) {
-            tracing::debug!("the session ended because its face is gone");
+        match contained("session", serve(&mut session, &mut inside)).await {
+            Ok(Ok(())) => {}
+            Ok(Err(FaceGone)) => tracing::debug!("the session ended because its face is gone"),
+            Err(_is_logged) => {
+                tracing::error!(session = %session.id(), "a session failed inside Pellucid and was closed");
+                // What made the session fail may make this fail too; then the end of the events is all that clients get.
+                let _is_logged = contained("end of a session", report_failure(&mut session, &inside)).await;
+            }
         }
         session.setup.crew.end().await;
         session.end_memories().await;
         *session
     }
+}
+
+/// Reports that an error of ours ended a session, and its turn if one was running. What the session holds in memory may be
+/// half changed, so it is closed; its file is complete up to the error, as after a crash.
+async fn report_failure(session: &mut Session, inside: &Inside) -> Result<(), FaceGone> {
+    let turn_id = inside.events.open_turn();
+    let id = turn_id.as_ref().map_or("", TurnId::as_str).to_owned();
+    let error = EventMessage::Error {
+        message: CLOSED_BY_FAILURE.to_owned(),
+        codex_error_info: Some(ErrorInfo::Other),
+        failure: Failure::default(),
+    };
+    inside.events.send(&mut session.log, &id, error).await?;
+    if let Some(turn_id) = turn_id {
+        let over = EventMessage::TaskComplete { turn_id, last_agent_message: None };
+        inside.events.send(&mut session.log, &id, over).await?;
+    }
+    inside.events.send(&mut session.log, &id, EventMessage::ShutdownComplete).await
 }
 
 async fn serve(session: &mut Session, inside: &mut Inside) -> Result<(), FaceGone> {
@@ -184,11 +237,12 @@ async fn serve(session: &mut Session, inside: &mut Inside) -> Result<(), FaceGon
                 inside.events.send(&mut session.log, id.as_str(), figures).await?;
                 inside.events.send(&mut session.log, id.as_str(), EventMessage::ThreadRolledBack { num_turns }).await?;
             }
-            // Nobody asked.
             Operation::ExecApproval { .. }
             | Operation::PatchApproval { .. }
             | Operation::UserInputAnswer { .. }
-            | Operation::DynamicToolResponse { .. } => {}
+            | Operation::DynamicToolResponse { .. } => {
+                tracing::warn!("an answer to no open question is ignored: no turn is running");
+            }
             Operation::Interrupt => {
                 if let Some(attached) = &session.servers {
                     attached.servers.cancel_starts();

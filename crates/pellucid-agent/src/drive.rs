@@ -1,4 +1,4 @@
-//! The driver: does what a turn wishes, waits, and reports back. The only code that awaits.
+//! The driver: does what a turn wishes, waits, and reports back. The turn itself never awaits.
 
 use std::collections::BTreeMap;
 use std::collections::VecDeque;
@@ -33,13 +33,14 @@ use pellucid_protocol::operation::Operation;
 use pellucid_protocol::reply::ReplyError;
 use pellucid_protocol::reply::ReplyErrorKind;
 use pellucid_protocol::reply::ReplyEvent;
+use pellucid_tasks::Task as OwnedTask;
+use pellucid_tasks::contained;
 use pellucid_tools::desk::Answer;
 use pellucid_tools::desk::AskKey;
 use pellucid_tools::desk::FromTool;
 use pellucid_tools::desk::Question;
 use serde_json::Value;
 use tokio::sync::oneshot;
-use tokio::task::JoinHandle;
 use tokio::time::timeout;
 
 use crate::door::FaceGone;
@@ -207,7 +208,7 @@ enum Happened {
 /// What is known of the repository.
 enum Git {
     NotAsked,
-    Asked(JoinHandle<Repositories>),
+    Asked(OwnedTask<Repositories>),
     Answered(Repositories),
 }
 
@@ -667,10 +668,11 @@ impl Driver<'_> {
         Ok(())
     }
 
-    /// Passes an answer on to who asked. One that nobody waits for means nothing.
+    /// Passes an answer on to the call that asked. An answer to no open question, such as a second one, changes nothing.
     fn answer(&mut self, key: &AskKey, answer: Answer) {
-        if let Some(waiting) = self.asked.remove(key) {
-            let _gone = waiting.send(answer);
+        match self.asked.remove(key) {
+            Some(waiting) => drop(waiting.send(answer)),
+            None => tracing::warn!(?key, "an answer to no open question is ignored"),
         }
     }
 
@@ -778,7 +780,8 @@ impl Driver<'_> {
         if matches!(self.git, Git::NotAsked) {
             let setup = &self.session.setup;
             let (git, cwd) = (setup.sources.git.clone(), setup.gathered.facts.cwd.clone());
-            self.git = Git::Asked(tokio::task::spawn_blocking(move || metadata::repositories(&git, cwd.as_ref())));
+            self.git =
+                Git::Asked(OwnedTask::blocking("asking git", move || metadata::repositories(&git, cwd.as_ref())));
         }
     }
 }
@@ -788,26 +791,30 @@ impl Waiting {
         loop {
             match self {
                 Self::Nothing => pending::<()>().await,
-                Self::Asking(reply) => match reply.await {
+                Self::Asking(reply) => match contained("asking the model", reply).await.unwrap_or_else(broken) {
                     Ok(reply) => *self = Self::Reading(Box::new(reply)),
                     Err(error) => return self.over(Fact::ReplyFailed(error)),
                 },
-                Self::Summarising(summary) => match summary.await {
-                    Ok(summary) => {
-                        *self = Self::Nothing;
-                        return Happened::Summarised(summary);
+                Self::Summarising(summary) => {
+                    match contained("asking for a summary", summary).await.unwrap_or_else(broken) {
+                        Ok(summary) => {
+                            *self = Self::Nothing;
+                            return Happened::Summarised(summary);
+                        }
+                        Err(error) => return self.over(Fact::ReplyFailed(error)),
                     }
-                    Err(error) => return self.over(Fact::ReplyFailed(error)),
-                },
-                Self::Reading(reply) => match reply.next().await {
-                    Some(Ok(event @ ReplyEvent::Completed { .. })) => return self.over(Fact::Reply(event)),
-                    Some(Ok(event)) => return Happened::Fact(Fact::Reply(event)),
-                    Some(Err(error)) => return self.over(Fact::ReplyFailed(error)),
-                    None => {
-                        let error = ReplyError::stream("stream closed before response.completed");
-                        return self.over(Fact::ReplyFailed(error));
+                }
+                Self::Reading(reply) => {
+                    match contained("reading a reply", reply.next()).await.unwrap_or_else(|it| Some(broken(it))) {
+                        Some(Ok(event @ ReplyEvent::Completed { .. })) => return self.over(Fact::Reply(event)),
+                        Some(Ok(event)) => return Happened::Fact(Fact::Reply(event)),
+                        Some(Err(error)) => return self.over(Fact::ReplyFailed(error)),
+                        None => {
+                            let error = ReplyError::stream("stream closed before response.completed");
+                            return self.over(Fact::ReplyFailed(error));
+                        }
                     }
-                },
+                }
                 Self::Pausing(sleep) => {
                     sleep.await;
                     return self.over(Fact::PauseOver);
@@ -835,6 +842,11 @@ impl Waiting {
         *self = Self::Nothing;
         Happened::Fact(fact)
     }
+}
+
+/// A reply that cannot be had because an error of ours ended the work on it. Asking again would fail again.
+fn broken<T>(failed: pellucid_tasks::Failed) -> Result<T, ReplyError> {
+    Err(ReplyError::new(ReplyErrorKind::Local, failed.to_string()))
 }
 
 impl Git {

@@ -21,6 +21,7 @@ use pellucid_protocol::feature::Feature;
 use pellucid_protocol::id::TurnId;
 use pellucid_protocol::item::GhostCommit;
 use pellucid_protocol::item::Item;
+use pellucid_tasks::Task;
 use pellucid_tools::desk::Desk;
 use pellucid_tools::desk::FromTool;
 
@@ -70,7 +71,7 @@ impl GhostPlan {
     pub(crate) async fn make(self, desk: Desk) {
         let Self { git, cwd, limits, warns } = self;
         let own = git.clone();
-        let mut making = tokio::task::spawn_blocking(move || ghost::create(&own, &cwd, limits));
+        let mut making = Task::blocking("making a snapshot", move || ghost::create(&own, &cwd, limits));
         let made = match tokio::time::timeout(PATIENCE, &mut making).await {
             Ok(made) => made,
             Err(_) => {
@@ -97,7 +98,10 @@ impl GhostPlan {
                 }
             }
             Ok(Err(error)) => tracing::warn!(%error, "there is no snapshot to undo this turn"),
-            Err(error) => tracing::error!(%error, "making a snapshot broke"),
+            Err(failed) => {
+                let message = format!("undo has no snapshot of this turn: {failed}");
+                desk.tell(EventMessage::Warning { message }).await;
+            }
         }
     }
 }
@@ -185,7 +189,7 @@ pub(crate) async fn undo(session: &mut Session, id: &TurnId, inside: &Inside) ->
             let GhostPlan { git, cwd, limits, .. } = GhostPlan::of(&session.setup);
             let name = commit.id.clone();
             let short = name.get(..SHORT).unwrap_or(&name).to_owned();
-            let restored = tokio::task::spawn_blocking(move || ghost::restore(&git, &cwd, &commit, limits)).await;
+            let restored = Task::blocking("undoing", move || ghost::restore(&git, &cwd, &commit, limits)).await;
             match restored.map_err(|error| error.to_string()).and_then(|done| done.map_err(|error| error.to_string())) {
                 Ok(()) => {
                     session.undone.insert(name);

@@ -11,6 +11,9 @@ use std::time::Instant;
 
 use pellucid_engine::call;
 use pellucid_protocol::call::ToolCall;
+use pellucid_protocol::item::Item;
+use pellucid_tasks::Tasks;
+use pellucid_tasks::contained;
 use pellucid_tools::Job;
 use pellucid_tools::NoOutcome;
 use pellucid_tools::desk::Desk;
@@ -37,6 +40,8 @@ pub(crate) struct Jobs {
     tasks: JoinSet<()>,
     /// Commands of the person; they go on when a reply is asked for again, or the turn ends.
     user_commands: JoinSet<()>,
+    /// Snapshots that are being made. A turn does not wait for the one of the turn before.
+    snapshots: Tasks,
     /// Changes when they are to be broken off.
     breaks: watch::Sender<u64>,
     /// Whether calls that may change something can begin: the snapshot before them is made.
@@ -59,6 +64,7 @@ impl Jobs {
             heard,
             tasks: JoinSet::new(),
             user_commands: JoinSet::new(),
+            snapshots: Tasks::default(),
             breaks: watch::Sender::new(0),
             gate: watch::Sender::new(true).subscribe(),
             began: BTreeMap::new(),
@@ -95,9 +101,9 @@ impl Jobs {
         let (opens, gate) = watch::channel(false);
         let desk = self.desk.clone();
         self.gate = gate;
-        tokio::spawn(async move {
+        self.snapshots.spawn("making a snapshot", async move {
             plan.make(desk).await;
-            // Nobody may wait.
+            // No call may be waiting.
             let _ = opens.send(true);
         });
     }
@@ -108,58 +114,49 @@ impl Jobs {
         self.order = Arc::default();
     }
 
-    /// Begins a call.
+    /// Begins a call. It always gets an answer, unless it is stopped: [`stop`](Self::stop) names those.
     pub(crate) fn start(&mut self, index: usize, call: ToolCall) {
-        let Some(situation) = self.situation.clone() else { return };
-        let notes = self.notes.of_call(&situation.turn_id, &call);
-        let job = Job { situation, toolbox: self.toolbox.clone(), desk: self.desk.clone(), notes };
-        let (order, mut gate) = (self.order.clone(), self.gate.clone());
+        let job = self.situation.clone().map(|situation| {
+            let notes = self.notes.of_call(&situation.turn_id, &call);
+            Job { situation, toolbox: self.toolbox.clone(), desk: self.desk.clone(), notes }
+        });
+        let (desk, order, gate) = (self.desk.clone(), self.order.clone(), self.gate.clone());
         self.began.insert(index, Instant::now());
         self.tasks.spawn(async move {
-            if pellucid_tools::is_mutating(&job.situation, &call.name) {
-                // A gate that is gone stands open.
-                let _ = gate.wait_for(|is_open| *is_open).await;
-            }
-            let outcome = if pellucid_tools::is_parallel(&job.situation, &call.name) {
-                let _beside_others = order.read().await;
-                pellucid_tools::run(&call, &job).await
-            } else {
-                let _alone = order.write().await;
-                pellucid_tools::run(&call, &job).await
+            let done = contained("call", async {
+                Some(carry_out(&call, &job?, &order, gate).await)
+            });
+            let answer = match done.await {
+                Ok(Some(answer)) => answer,
+                Ok(None) | Err(_) => Some(call::answer(&call, pellucid_tools::broken(&call, &desk).await)),
             };
-            let answer = match outcome {
-                Ok(output) => Some(call::answer(&call, output)),
-                Err(NoOutcome::Unknown) => {
-                    tracing::warn!("a call of `{}` failed; there is no such tool", call.name);
-                    job.desk.tell(pellucid_tools::failed(&call, "there is no such tool")).await;
-                    Some(call::answer(&call, call::unsupported(&call)))
-                }
-                Err(NoOutcome::Fatal(error)) => {
-                    tracing::error!(%error, "a tool leaves its call without an answer");
-                    None
-                }
-            };
-            job.desk.say(FromTool::Finished { index, answer }).await;
+            desk.say(FromTool::Finished { index, answer }).await;
         });
     }
 
     /// Begins a command of the person, and gives the call that its events name.
     pub(crate) fn start_user_command(&mut self, script: String) -> String {
         let call_id = uuid::Uuid::new_v4().to_string();
-        if let Some(situation) = self.situation.clone() {
+        let job = self.situation.clone().map(|situation| {
             let notes = self.notes.of_user_command(&situation.turn_id, &call_id);
-            let job = Job { situation, toolbox: self.toolbox.clone(), desk: self.desk.clone(), notes };
-            let (name, mut breaks) = (call_id.clone(), self.breaks.subscribe());
-            self.user_commands.spawn(async move {
-                let cancelled = async {
-                    if breaks.changed().await.is_err() {
-                        // The session is gone, and this task with it.
-                        std::future::pending::<()>().await;
-                    }
-                };
-                user_command::run(&job, name, script, cancelled).await;
+            Job { situation, toolbox: self.toolbox.clone(), desk: self.desk.clone(), notes }
+        });
+        let (desk, name, mut breaks) = (self.desk.clone(), call_id.clone(), self.breaks.subscribe());
+        self.user_commands.spawn(async move {
+            let cancelled = async {
+                if breaks.changed().await.is_err() {
+                    // The session is gone, and this task with it.
+                    std::future::pending::<()>().await;
+                }
+            };
+            let done = contained("command of the person", async {
+                user_command::run(&job?, name.clone(), &script, cancelled).await;
+                Some(())
             });
-        }
+            if !matches!(done.await, Ok(Some(()))) {
+                desk.say(user_command::broken(name, &script)).await;
+            }
+        });
         call_id
     }
 
@@ -176,11 +173,19 @@ impl Jobs {
                     None => return said,
                 },
             };
-            if let FromTool::Finished { index, .. } = &message {
-                self.began.remove(index);
-            }
-            said.push(message);
+            said.extend(self.counted(message));
         }
+    }
+
+    /// Notes the end of a call. A second answer to a call, or an answer to a call of an earlier reply, is dropped.
+    fn counted(&mut self, message: FromTool) -> Option<FromTool> {
+        if let FromTool::Finished { index, .. } = &message
+            && self.began.remove(index).is_none()
+        {
+            tracing::warn!(index, "an answer to a call that is not open is ignored");
+            return None;
+        }
+        Some(message)
     }
 
     /// Ends all terminals. Gives all that was said of them, and by others meanwhile.
@@ -207,21 +212,13 @@ impl Jobs {
             tokio::select! {
                 biased;
                 Some(message) = self.heard.recv() => {
-                    if let FromTool::Finished { index, .. } = &message {
-                        self.began.remove(index);
-                    }
-                    return message;
-                }
-                Some(ended) = self.tasks.join_next() => {
-                    if let Err(error) = ended && error.is_panic() {
-                        tracing::error!(%error, "a tool broke");
+                    if let Some(message) = self.counted(message) {
+                        return message;
                     }
                 }
-                Some(ended) = self.user_commands.join_next() => {
-                    if let Err(error) = ended && error.is_panic() {
-                        tracing::error!(%error, "a command of the person broke");
-                    }
-                }
+                // Both give their answers over the desk, panics included.
+                Some(_) = self.tasks.join_next() => {}
+                Some(_) = self.user_commands.join_next() => {}
                 else => std::future::pending().await,
             }
         }
@@ -232,12 +229,119 @@ impl Jobs {
         self.tasks.shutdown().await;
         let mut last = Vec::new();
         while let Ok(message) = self.heard.try_recv() {
-            if let FromTool::Finished { index, .. } = &message {
-                self.began.remove(index);
-            }
-            last.push(message);
+            last.extend(self.counted(message));
         }
         let running = std::mem::take(&mut self.began);
         (last, running.into_iter().map(|(index, began)| (index, began.elapsed())).collect())
+    }
+}
+
+/// Runs a call when it is its turn. Gives the answer; absent when the tool leaves none.
+async fn carry_out(call: &ToolCall, job: &Job, order: &RwLock<()>, mut gate: watch::Receiver<bool>) -> Option<Item> {
+    if pellucid_tools::is_mutating(&job.situation, &call.name) {
+        // If the task that makes the snapshot has ended, there is nothing to wait for.
+        let _ = gate.wait_for(|is_open| *is_open).await;
+    }
+    let outcome = if pellucid_tools::is_parallel(&job.situation, &call.name) {
+        let _beside_others = order.read().await;
+        pellucid_tools::run(call, job).await
+    } else {
+        let _alone = order.write().await;
+        pellucid_tools::run(call, job).await
+    };
+    match outcome {
+        Ok(output) => Some(call::answer(call, output)),
+        Err(NoOutcome::Unknown) => {
+            tracing::warn!("a call of `{}` failed; there is no such tool", call.name);
+            job.desk.tell(pellucid_tools::failed(call, "there is no such tool")).await;
+            Some(call::answer(call, call::unsupported(call)))
+        }
+        Err(NoOutcome::Fatal(error)) => {
+            tracing::error!(%error, "a tool leaves its call without an answer");
+            None
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::PathBuf;
+
+    use pellucid_engine::approval::rules::Rules;
+    use pellucid_exec::sandbox::Protection;
+    use pellucid_exec::sandbox::Sandbox;
+    use pellucid_exec::sandbox::Wanted;
+    use pellucid_protocol::call::Payload;
+    use pellucid_protocol::event::EventMessage;
+    use pellucid_protocol::item::ToolOutput;
+    use pellucid_testkit::logged;
+    use pellucid_tools::toolbox::Equipment;
+
+    use super::*;
+
+    fn jobs() -> Jobs {
+        Jobs::new(Toolbox::new(Equipment {
+            rules: Rules::default(),
+            sandbox: Sandbox::new(Wanted::Strongest),
+            protection: Protection::On,
+            home: PathBuf::from("/none"),
+            homes: Vec::new(),
+            roots: Arc::default(),
+            node_paths: Vec::new(),
+            outputs: None,
+        }))
+    }
+
+    fn run<T>(future: impl Future<Output = T>) -> T {
+        tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(future)
+    }
+
+    fn plan() -> ToolCall {
+        let payload = Payload::Function { arguments: "{}".to_owned() };
+        ToolCall { call_id: "c".to_owned(), name: "update_plan".to_owned(), payload }
+    }
+
+    #[test]
+    fn a_call_outside_of_a_turn_is_answered() {
+        run(async {
+            let mut jobs = jobs();
+            jobs.start(3, plan());
+            let FromTool::Event(EventMessage::ToolCallFailed { call_id, .. }) = jobs.hear().await else { panic!() };
+            assert_eq!(call_id, "c");
+            let FromTool::Finished { index: 3, answer: Some(Item::FunctionCallOutput { output, .. }) } =
+                jobs.hear().await
+            else {
+                panic!()
+            };
+            let told = "the tool failed: an error inside Pellucid ended this call before it was done";
+            assert_eq!(output, ToolOutput::Text(told.to_owned()));
+        });
+    }
+
+    #[test]
+    fn a_command_outside_of_a_turn_ends() {
+        run(async {
+            let mut jobs = jobs();
+            let started = jobs.start_user_command("echo".to_owned());
+            let FromTool::UserCommandEnded { call_id, .. } = jobs.hear().await else { panic!() };
+            assert_eq!(call_id, started);
+        });
+    }
+
+    #[test]
+    fn the_second_answer_of_a_call_is_ignored_and_logged() {
+        let (last, log) = logged(|| {
+            run(async {
+                let mut jobs = jobs();
+                let finished = || FromTool::Finished { index: 0, answer: None };
+                jobs.began.insert(0, Instant::now());
+                for message in [finished(), finished(), FromTool::Diff] {
+                    jobs.desk.say(message).await;
+                }
+                (jobs.hear().await, jobs.hear().await)
+            })
+        });
+        assert!(matches!(last, (FromTool::Finished { index: 0, .. }, FromTool::Diff)), "{last:?}");
+        assert_eq!(log, ["WARN an answer to a call that is not open is ignored index=0"]);
     }
 }

@@ -36,6 +36,7 @@ use pellucid_protocol::mcp::McpTool;
 use pellucid_protocol::mcp::McpToolResult;
 use pellucid_protocol::secret::Secret;
 use pellucid_store::tool_lists::ToolLists;
+use pellucid_tasks::Task;
 use pellucid_tools::desk::Desk;
 use pellucid_tools::desk::FromTool;
 use pellucid_tools::mcp_tool::Asking;
@@ -65,6 +66,7 @@ pub(crate) struct Attached {
     pub owner: Owner,
     /// Whether their tools are among the facts.
     pub are_known: bool,
+    _passing_on: Arc<Task<()>>,
 }
 
 /// Who ends servers.
@@ -84,12 +86,13 @@ impl Attached {
             return None;
         }
         let (servers, mut events) = Servers::start(specs, http_clients(), &us());
-        tokio::spawn(async move {
+        let passing_on = Task::spawn("passing on events of MCP servers", async move {
             while let Some(event) = events.recv().await {
                 desk.say(FromTool::SessionEvent(event)).await;
             }
         });
-        Some(Self { servers: Arc::new(servers), owner: Owner::Session, are_known: false })
+        let servers = Arc::new(servers);
+        Some(Self { servers, owner: Owner::Session, are_known: false, _passing_on: Arc::new(passing_on) })
     }
 
     /// The same for a session that this one starts.

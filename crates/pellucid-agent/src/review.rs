@@ -22,6 +22,7 @@ use pellucid_protocol::review::ReviewRequest;
 use pellucid_protocol::review::ReviewTarget;
 use pellucid_protocol::settings::ApprovalPolicy;
 use pellucid_protocol::settings::WebSearchMode;
+use pellucid_tasks::Task;
 
 use crate::child;
 use crate::child::Origin;
@@ -201,5 +202,5 @@ async fn finish(
 
 /// Where this branch parted from another, if git says so.
 async fn merge_base(git: Git, cwd: String, branch: String) -> Option<String> {
-    tokio::task::spawn_blocking(move || history::merge_base(&git, cwd.as_ref(), &branch)).await.ok()?
+    Task::blocking("asking git", move || history::merge_base(&git, cwd.as_ref(), &branch)).await.ok()?
 }

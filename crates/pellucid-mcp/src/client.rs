@@ -16,6 +16,7 @@ use pellucid_protocol::mcp::McpPage;
 use pellucid_protocol::mcp::McpTool;
 use pellucid_protocol::mcp::McpToolResult;
 use pellucid_protocol::number;
+use pellucid_tasks::Tasks;
 use rmcp::ClientHandler;
 use rmcp::RoleClient;
 use rmcp::ServiceError;
@@ -119,7 +120,8 @@ impl Client {
                 })?;
                 let Pipes { stdin, stdout, stderr } = pipes;
                 // It ends when the program does.
-                tokio::spawn(stderr::log(spec.name.clone(), stderr));
+                Tasks::of_process()
+                    .spawn("reading standard error of an MCP server", stderr::log(spec.name.clone(), stderr));
                 Self::over(spec, us, (stdout, stdin), Some(service)).await
             }
             Reach::Http(reach) => {

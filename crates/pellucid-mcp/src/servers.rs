@@ -16,11 +16,13 @@ use pellucid_protocol::mcp::McpServerStatus;
 use pellucid_protocol::mcp::McpStartupStatus;
 use pellucid_protocol::mcp::McpTool;
 use pellucid_protocol::mcp::McpToolResult;
+use pellucid_tasks::Task;
+use pellucid_tasks::Tasks;
+use pellucid_tasks::contained;
 use serde_json::Map;
 use serde_json::Value;
 use tokio::sync::mpsc;
 use tokio::sync::watch;
-use tokio::task::AbortHandle;
 
 use crate::auth;
 use crate::client::Client;
@@ -37,7 +39,8 @@ pub struct Servers {
     http: HttpClients,
     /// Set when starts are to be interrupted.
     is_cancelled: watch::Sender<bool>,
-    tasks: Vec<AbortHandle>,
+    /// What starts the servers, and reports when all have started or not.
+    _tasks: Tasks,
 }
 
 #[derive(Debug)]
@@ -80,7 +83,7 @@ impl Servers {
     ) -> (Self, mpsc::UnboundedReceiver<EventMessage>) {
         let (told, events) = mpsc::unbounded_channel();
         let is_cancelled = watch::Sender::new(false);
-        let (mut servers, mut tasks) = (BTreeMap::new(), Vec::new());
+        let (mut servers, tasks) = (BTreeMap::new(), Tasks::default());
         for spec in specs {
             let spec = Arc::new(spec);
             let (sender, state) = watch::channel(State::Starting);
@@ -91,12 +94,12 @@ impl Servers {
                 told: told.clone(),
                 is_cancelled: is_cancelled.subscribe(),
             };
-            tasks.push(tokio::spawn(starting.run(sender)).abort_handle());
+            tasks.spawn("starting an MCP server", starting.run(sender));
             servers.insert(spec.name.clone(), Server { spec, state });
         }
         let states = servers.iter().map(|(name, server)| (name.clone(), server.state.clone())).collect();
-        tasks.push(tokio::spawn(tell_completion(states, told)).abort_handle());
-        (Self { servers, http, is_cancelled, tasks }, events)
+        tasks.spawn("reporting the start of MCP servers", tell_completion(states, told));
+        (Self { servers, http, is_cancelled, _tasks: tasks }, events)
     }
 
     /// Whether there are none.
@@ -259,11 +262,11 @@ impl Servers {
             .servers
             .values()
             .filter_map(Server::ready)
-            .map(|client| tokio::spawn(async move { client.end().await }))
+            .map(|client| Task::spawn("ending an MCP server", async move { client.end().await }))
             .collect();
         for ended in ending {
-            // A task that broke has dropped its program, which ends it.
-            let _ = ended.await;
+            // A task that panicked has dropped its program, which ends it.
+            let _is_logged = ended.await;
         }
     }
 
@@ -288,14 +291,6 @@ impl Servers {
             State::Starting | State::Cancelled => {
                 Err(McpFailure::new("MCP startup cancelled").of("failed to get client"))
             }
-        }
-    }
-}
-
-impl Drop for Servers {
-    fn drop(&mut self) {
-        for task in &self.tasks {
-            task.abort();
         }
     }
 }
@@ -330,7 +325,11 @@ impl Starting {
         let settled = tokio::select! {
             biased;
             _ = self.is_cancelled.wait_for(|is_cancelled| *is_cancelled) => State::Cancelled,
-            settled = started(&self.spec, &self.http, &self.name) => settled,
+            settled = contained("starting an MCP server", started(&self.spec, &self.http, &self.name)) => {
+                settled.unwrap_or_else(|failed| {
+                    State::Failed(format!("MCP client for `{}` failed to start: {failed}", self.spec.name))
+                })
+            }
         };
         let status = settled.status();
         if let McpStartupStatus::Failed { error } = &status {

@@ -23,12 +23,12 @@ use http::HeaderMap;
 use jiff::Zoned;
 use pellucid_protocol::reply::ReplyError;
 use pellucid_protocol::reply::ReplyErrorKind;
+use pellucid_tasks::Task;
 use reqwest::Client;
 use reqwest::Response;
 use rustls::ClientConfig;
 use rustls::RootCertStore;
 use tokio::sync::watch;
-use tokio::task::AbortHandle;
 use tokio::task::yield_now;
 use tokio::time::timeout;
 
@@ -82,7 +82,7 @@ struct Shared {
 struct Drain {
     /// The server it leads to.
     origin: String,
-    task: AbortHandle,
+    task: Task<()>,
     /// Closed when the connection is ready or given up.
     over: watch::Receiver<()>,
 }
@@ -90,14 +90,6 @@ struct Drain {
 impl Default for Transport {
     fn default() -> Self {
         Self::with_backoff_base(BACKOFF_BASE)
-    }
-}
-
-impl Drop for Shared {
-    fn drop(&mut self) {
-        for drain in self.drains.get_mut().unwrap_or_else(PoisonError::into_inner) {
-            drain.task.abort();
-        }
     }
 }
 
@@ -221,7 +213,7 @@ impl Transport {
     pub(crate) fn drain(&self, mut response: Response) {
         let origin = origin(response.url());
         let (is_draining, over) = watch::channel(());
-        let task = tokio::spawn(async move {
+        let task = Task::spawn("reading the end of a reply", async move {
             let rest = async { while let Ok(Some(_)) = response.chunk().await {} };
             // A server that keeps talking loses its connection, nothing else.
             drop(timeout(DRAIN_TIMEOUT, rest).await);
@@ -230,7 +222,7 @@ impl Transport {
         });
         let mut drains = self.shared.drains.lock().unwrap_or_else(PoisonError::into_inner);
         drains.retain(|drain| !drain.task.is_finished());
-        drains.push(Drain { origin, task: task.abort_handle(), over });
+        drains.push(Drain { origin, task, over });
     }
 
     /// Waits, not for long, until connections to a server are ready that are about to be.

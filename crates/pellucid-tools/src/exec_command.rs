@@ -26,9 +26,9 @@ use pellucid_protocol::exec::OutputStream;
 use pellucid_protocol::item::ToolOutput;
 use pellucid_protocol::settings::TruncationMode;
 use pellucid_protocol::settings::TruncationPolicy;
+use pellucid_tasks::Task;
 use serde::Deserialize;
 use tokio::sync::mpsc;
-use tokio::task::JoinHandle;
 
 use crate::Asks;
 use crate::Failed;
@@ -128,7 +128,7 @@ async fn run(call: &ToolCall, job: &Job) -> Result<ToolOutput, Failed> {
     } else {
         let (sender, reports) = mpsc::channel(REPORTS_WAITING);
         terminal.watch(sender);
-        let task = telling.insert(Telling(tokio::spawn(tell(job.desk.clone(), shown, reports))));
+        let task = telling.insert(Telling(Task::spawn("reporting a terminal", tell(job.desk.clone(), shown, reports))));
         let chunk = terminal.collect(limit).await;
         if chunk.exit_code.is_some() {
             // The end is told before the answer. A task that broke has nothing more to tell.
@@ -251,7 +251,7 @@ impl Shown {
 /// A task that reports a terminal's output to clients. It is stopped when it is dropped: an interrupted call reports
 /// nothing more.
 #[derive(Debug)]
-pub(crate) struct Telling(JoinHandle<()>);
+pub(crate) struct Telling(Task<()>);
 
 impl Telling {
     /// Whether everything is reported.
@@ -263,12 +263,6 @@ impl Telling {
     pub(crate) async fn over(mut self) {
         // A task that panicked reports nothing more.
         let _told = (&mut self.0).await;
-    }
-}
-
-impl Drop for Telling {
-    fn drop(&mut self) {
-        self.0.abort();
     }
 }
 

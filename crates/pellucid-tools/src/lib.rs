@@ -7,6 +7,8 @@
 //!
 //! To add one: write its file, list it in `TOOLS`, name it in a pack.
 
+#![cfg_attr(test, allow(clippy::disallowed_methods, reason = "tests start programs and tasks themselves"))]
+
 pub mod agents;
 pub mod desk;
 pub mod mcp_tool;
@@ -54,6 +56,9 @@ mod write_stdin;
 mod bench;
 
 #[cfg(test)]
+mod broken_tests;
+
+#[cfg(test)]
 mod notes_tests;
 
 #[cfg(test)]
@@ -70,6 +75,8 @@ use pellucid_protocol::call::Payload;
 use pellucid_protocol::call::ToolCall;
 use pellucid_protocol::event::EventMessage;
 use pellucid_protocol::item::ToolOutput;
+use pellucid_tasks::Task;
+use pellucid_tasks::contained;
 
 use crate::desk::Desk;
 use crate::notes::CallNotes;
@@ -162,6 +169,9 @@ pub struct Job {
     pub notes: CallNotes,
 }
 
+/// What the model gets from a tool that panicked.
+const BROKEN: &str = "the tool failed: an error inside Pellucid ended this call before it was done";
+
 /// Why a call has no proper answer.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 enum Failed {
@@ -171,6 +181,9 @@ enum Failed {
     /// The call is left without an answer.
     #[error("{0}")]
     Fatal(String),
+    /// The tool panicked.
+    #[error("{BROKEN}")]
+    Broken,
 }
 
 impl Failed {
@@ -246,6 +259,13 @@ async fn noted(call: &ToolCall, job: &Job, caller: Caller) -> Result<ToolOutput,
     outcome
 }
 
+/// The answer to a call whose tool panicked or could not begin. Clients get the event of a failed call.
+pub async fn broken(call: &ToolCall, desk: &Desk) -> ToolOutput {
+    tracing::error!(call_id = call.call_id, tool = call.name, "the tool failed inside Pellucid");
+    desk.tell(failed(call, "the tool failed inside Pellucid")).await;
+    ToolOutput::Text(BROKEN.to_owned())
+}
+
 /// Runs a call, whoever made it.
 async fn dispatch(call: &ToolCall, job: &Job) -> Result<ToolOutput, NoOutcome> {
     let known = || TOOLS.iter().find(|tool| tool.name == call.name && job.situation.has(tool));
@@ -268,7 +288,8 @@ async fn dispatch(call: &ToolCall, job: &Job) -> Result<ToolOutput, NoOutcome> {
     if !takes.contains(&kind) {
         return Err(NoOutcome::Fatal(format!("tool {} invoked with incompatible payload", call.name)));
     }
-    match run(call, job).await {
+    let done = contained("tool call", async { run(call, job).await }).await;
+    match done.unwrap_or(Err(Failed::Broken)) {
         Ok(output) => Ok(output),
         Err(Failed::Told(text)) => {
             job.notes.failed();
@@ -278,6 +299,7 @@ async fn dispatch(call: &ToolCall, job: &Job) -> Result<ToolOutput, NoOutcome> {
             tracing::debug!("the model was told: {text}");
             Ok(ToolOutput::Text(text))
         }
+        Err(Failed::Broken) => Ok(broken(call, &job.desk).await),
         Err(Failed::Fatal(text)) => Err(NoOutcome::Fatal(text)),
     }
 }
@@ -299,6 +321,5 @@ fn text_of(call: &ToolCall) -> &str {
 
 /// Does work that waits for the disk beside the other work of this thread.
 async fn blocking<T: Send + 'static>(work: impl FnOnce() -> Result<T, Failed> + Send + 'static) -> Result<T, Failed> {
-    let done = tokio::task::spawn_blocking(work).await;
-    done.unwrap_or_else(|error| Err(Failed::Fatal(error.to_string())))
+    Task::blocking("tool call", work).await.unwrap_or(Err(Failed::Broken))
 }

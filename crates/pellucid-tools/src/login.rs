@@ -18,10 +18,10 @@ use pellucid_exec::environment::TERMINAL;
 use pellucid_exec::process::Variables;
 use pellucid_exec::snapshot;
 use pellucid_exec::snapshot::Snapshot;
+use pellucid_tasks::Task;
 use tokio::sync::Notify;
 use tokio::sync::OwnedSemaphorePermit;
 use tokio::sync::Semaphore;
-use tokio::task::AbortHandle;
 
 use crate::situation::Situation;
 use crate::toolbox::locked;
@@ -46,20 +46,12 @@ pub(crate) struct Login {
     /// A command has come: there is no moment left to wait.
     has_come: Arc<Notify>,
     /// What makes it, which ends with the session.
-    maker: Mutex<Option<AbortHandle>>,
+    maker: Mutex<Option<Task<()>>>,
 }
 
 impl Default for Login {
     fn default() -> Self {
         Self::new(AHEAD.clone())
-    }
-}
-
-impl Drop for Login {
-    fn drop(&mut self) {
-        if let Some(maker) = locked(&self.maker).take() {
-            maker.abort();
-        }
     }
 }
 
@@ -151,7 +143,7 @@ impl Login {
         let (session, env) = (situation.session_id.clone(), situation.environment.clone());
         let (state, has_come) = (self.state.clone(), self.has_come.clone());
         let withheld = situation.withheld.clone();
-        let maker = tokio::spawn(async move {
+        let maker = Task::spawn("making a snapshot of the login shell", async move {
             if ahead.is_some() {
                 let _ = tokio::time::timeout(MOMENT, has_come.notified()).await;
             }
@@ -166,7 +158,7 @@ impl Login {
             }
             drop(ahead);
         });
-        *locked(&self.maker) = Some(maker.abort_handle());
+        *locked(&self.maker) = Some(maker);
     }
 }
 

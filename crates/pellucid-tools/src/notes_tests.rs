@@ -341,7 +341,7 @@ async fn a_command_that_a_person_types_is_noted() {
             }
         };
         let running = async {
-            user_command::run(&job, "c".to_owned(), script.to_owned(), stopped).await;
+            user_command::run(&job, "c".to_owned(), script, stopped).await;
             drop(job);
         };
         tokio::join!(running, async { while heard.recv().await.is_some() {} });

@@ -23,6 +23,9 @@ use pellucid_protocol::exec::ExecSource;
 use pellucid_protocol::exec::ExecStatus;
 use pellucid_protocol::settings::SandboxPolicy;
 
+use pellucid_protocol::settings::TruncationMode;
+use pellucid_protocol::settings::TruncationPolicy;
+
 use crate::Job;
 use crate::command;
 use crate::desk::FromTool;
@@ -34,9 +37,9 @@ use crate::script_argv::script_argv;
 const LIMIT: Duration = Duration::from_secs(60 * 60);
 
 /// Runs a person's command until it ends or `cancelled` does.
-pub async fn run(job: &Job, call_id: String, script: String, cancelled: impl Future<Output = ()> + Send) {
+pub async fn run(job: &Job, call_id: String, script: &str, cancelled: impl Future<Output = ()> + Send) {
     let situation = &job.situation;
-    let argv = script_argv(&situation.shell, Login::Yes, &script);
+    let argv = script_argv(&situation.shell, Login::Yes, script);
     let begin = ExecCommandBegin {
         call_id: call_id.clone(),
         process_id: None,
@@ -74,7 +77,7 @@ pub async fn run(job: &Job, call_id: String, script: String, cancelled: impl Fut
         job.notes.ran(exit_code);
     }
     let user_command = UserCommand {
-        command: &script,
+        command: script,
         exit_code: outcome.exit_code,
         duration: outcome.duration,
         output: &outcome.shown,
@@ -93,6 +96,16 @@ pub async fn run(job: &Job, call_id: String, script: String, cancelled: impl Fut
     };
     job.desk.tell(EventMessage::ExecCommandEnd(Box::new(end))).await;
     job.desk.say(FromTool::UserCommandEnded { call_id, record }).await;
+}
+
+/// The end of a command that an error inside Pellucid ended, as the session and the model see it.
+pub fn broken(call_id: String, script: &str) -> FromTool {
+    tracing::error!(call_id, "a command of the person failed inside Pellucid");
+    let output = "the command failed: an error inside Pellucid ended it";
+    let failed = UserCommand { command: script, exit_code: -1, duration: Duration::ZERO, output };
+    // It is short enough for any policy.
+    let record = failed.record(TruncationPolicy { mode: TruncationMode::Bytes, limit: 10_000 });
+    FromTool::UserCommandEnded { call_id, record }
 }
 
 /// What came of a command.

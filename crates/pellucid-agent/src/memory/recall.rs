@@ -56,6 +56,7 @@ use pellucid_protocol::settings::TruncationPolicy;
 use pellucid_protocol::usage::TokenUsage;
 use pellucid_store::moment::Moment;
 use pellucid_store::requests::entry;
+use pellucid_tasks::contained;
 use tokio::task::JoinSet;
 use tokio::time::Instant;
 
@@ -480,7 +481,10 @@ where
     let start = |numbers: &[usize], running: &mut JoinSet<(usize, Result<T, String>)>| {
         for &number in numbers {
             let work = task(number);
-            running.spawn(async move { (number, work.await) });
+            running.spawn(async move {
+                let done = contained("question of the memory", work).await;
+                (number, done.unwrap_or_else(|failed| Err(failed.to_string())))
+            });
         }
     };
     let mut look_again = None;

@@ -1,9 +1,11 @@
 //! Sessions of several turns, against a mock server.
 
 #![allow(clippy::unwrap_used, reason = "a test that panics says where")]
+#![allow(clippy::disallowed_methods, reason = "tests start programs and tasks themselves")]
 
 mod answers;
 mod client_tools;
+mod contained;
 mod crew;
 mod documents;
 mod faults;

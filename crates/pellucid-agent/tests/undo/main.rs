@@ -4,6 +4,7 @@
 
 #![allow(clippy::print_stdout, reason = "a program that reports")]
 #![allow(clippy::unwrap_used, reason = "a test that panics says where")]
+#![allow(clippy::disallowed_methods, reason = "tests start programs and tasks themselves")]
 
 #[path = "../common/sessions.rs"]
 #[allow(dead_code, reason = "other tests use more of it")]

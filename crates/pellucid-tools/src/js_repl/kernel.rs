@@ -22,6 +22,7 @@ use pellucid_protocol::call::ToolCall;
 use pellucid_protocol::call_record::HeldSandbox;
 use pellucid_protocol::item::Item;
 use pellucid_protocol::settings::SandboxPolicy;
+use pellucid_tasks::contained;
 use serde::Serialize;
 use tempfile::TempDir;
 use tokio::task::JoinSet;
@@ -164,7 +165,6 @@ impl Kernel {
             tokio::select! {
                 () = at(over) => return Err(Trouble::TimedOut),
                 Some(ended) = calls.join_next() => {
-                    // A call that broke has no answer; the piece waits for it until its time is over.
                     if let Ok((id, outcome)) = ended {
                         self.answer(&id, &outcome);
                     }
@@ -180,7 +180,10 @@ impl Kernel {
                     Ok(FromKernel::RunTool { id, tool_name, arguments, .. }) => {
                         // Noted here, in the order in which the piece calls them.
                         let job = Job { notes: job.notes.inner(&id, &tool_name), ..job.clone() };
-                        calls.spawn(async move { (id.clone(), run_tool(&job, id, tool_name, arguments).await) });
+                        calls.spawn(async move {
+                            let ran = contained("js_repl call", run_tool(&job, id.clone(), tool_name, arguments)).await;
+                            (id, ran.unwrap_or_else(|failed| Err(failed.to_string())))
+                        });
                     }
                     Err(error) => tracing::warn!(%error, "js_repl kernel sent invalid json"),
                 }

@@ -2,7 +2,10 @@
 
 use std::marker::PhantomData;
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::sync::atomic::Ordering;
 
+use bytes::Bytes;
 use serde::Serialize;
 
 use crate::connection::Connection;
@@ -19,22 +22,47 @@ pub struct Call<R> {
     /// Who asks.
     pub connection: Arc<Connection>,
     id: RequestId,
+    is_answered: Answered,
     answer: PhantomData<fn(R)>,
+}
+
+/// Whether a request has got its answer.
+#[derive(Debug, Clone, Default)]
+pub struct Answered(Arc<AtomicBool>);
+
+impl Answered {
+    /// Whether it has.
+    pub fn get(&self) -> bool {
+        self.0.load(Ordering::Relaxed)
+    }
+
+    fn note(&self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
 }
 
 impl<R: Serialize> Call<R> {
     /// A request of a client.
-    pub fn new(server: Arc<Server>, connection: Arc<Connection>, id: RequestId) -> Self {
-        Self { server, connection, id, answer: PhantomData }
+    pub fn new(server: Arc<Server>, connection: Arc<Connection>, id: RequestId, is_answered: Answered) -> Self {
+        Self { server, connection, id, is_answered, answer: PhantomData }
     }
 
     /// Answers it.
     pub async fn answer(&self, result: &R) {
-        self.connection.send(rpc::response(&self.id, result)).await;
+        self.connection.send(self.answer_of(Ok(result))).await;
     }
 
     /// Refuses it.
     pub async fn refuse(&self, error: &RpcError) {
-        self.connection.send(rpc::refusal(Some(&self.id), error)).await;
+        self.connection.send(self.answer_of(Err(error))).await;
+    }
+
+    /// The message that answers it, for a sender that decides how long to wait for the client.
+    pub fn answer_of(&self, outcome: Result<&R, &RpcError>) -> Bytes {
+        self.is_answered.note();
+        match outcome {
+            Ok(result) => rpc::response(&self.id, result),
+            Err(error) => rpc::refusal(Some(&self.id), error),
+        }
     }
 }

@@ -1,26 +1,57 @@
 //! One client: what it said about itself, and the way to it.
 //!
-//! Messages to a client wait in a bounded queue. When that is full, whoever has something to say waits, so a
-//! client that does not read slows its own sessions down and nothing is lost.
+//! Messages to a client wait in a queue that is bounded by bytes. A client that is alone with a session and does not read
+//! makes the session wait, and nothing is lost. Where other clients follow the same session, they must not wait for it: a
+//! client whose queue is full is disconnected, and can connect again.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 use std::sync::OnceLock;
 
 use bytes::Bytes;
+use tokio::sync::OwnedSemaphorePermit;
+use tokio::sync::Semaphore;
+use tokio::sync::TryAcquireError;
 use tokio::sync::mpsc;
+use tokio::sync::watch;
 
 use crate::view::ContextNotification;
 
-/// How many messages may wait for a client.
-const OUTGOING_MAX: usize = 1_024;
+/// How many bytes of messages may wait for a client: the events of a long answer and of large outputs come at once, faster
+/// than any client reads.
+pub(crate) const WAITING_BYTES_MAX: u32 = 64 << 20;
+
+/// What a message takes up beside its text.
+const MESSAGE_BYTES: usize = 64;
+
+/// Why a client is disconnected that does not read while others do.
+pub const TOO_SLOW: &str = "messages are not read fast enough while other clients follow the session; connect again";
 
 /// A client.
 #[derive(Debug)]
 pub struct Connection {
     /// By what it is known here.
     pub id: u64,
-    outgoing: mpsc::Sender<Bytes>,
+    queue: mpsc::UnboundedSender<Waiting>,
+    room: Arc<Semaphore>,
+    bytes_max: u32,
+    /// Whether it read too slowly and gets nothing more.
+    is_given_up: watch::Sender<bool>,
     hello: OnceLock<Hello>,
+}
+
+/// A message in the queue, with the room that it takes.
+#[derive(Debug)]
+struct Waiting {
+    message: Bytes,
+    _room: OwnedSemaphorePermit,
+}
+
+/// The messages that wait for a client, for the task that writes them.
+#[derive(Debug)]
+pub struct Queue {
+    queue: mpsc::UnboundedReceiver<Waiting>,
+    is_given_up: watch::Receiver<bool>,
 }
 
 /// What a client said about itself.
@@ -35,10 +66,13 @@ pub struct Hello {
 }
 
 impl Connection {
-    /// A client, and its queue of messages.
-    pub fn new(id: u64) -> (Self, mpsc::Receiver<Bytes>) {
-        let (outgoing, queue) = mpsc::channel(OUTGOING_MAX);
-        (Self { id, outgoing, hello: OnceLock::new() }, queue)
+    /// A client, and its queue, in which so many bytes of messages may wait.
+    pub fn new(id: u64, bytes_max: u32) -> (Self, Queue) {
+        let (sender, queue) = mpsc::unbounded_channel();
+        let is_given_up = watch::Sender::new(false);
+        let queue = Queue { queue, is_given_up: is_given_up.subscribe() };
+        let room = Arc::new(Semaphore::new(bytes_max as usize));
+        (Self { id, queue: sender, room, bytes_max, is_given_up, hello: OnceLock::new() }, queue)
     }
 
     /// What it said about itself, once it did.
@@ -62,15 +96,78 @@ impl Connection {
         self.hello().is_some_and(|hello| hello.has_context_events) && self.wants(ContextNotification::METHOD)
     }
 
-    /// Sends a message. To a client that is gone nothing is sent.
+    /// Sends a message, and waits until there is room for it. To a client that is gone nothing is sent.
+    ///
+    /// The future can be dropped; then nothing was sent.
     pub async fn send(&self, message: Bytes) {
-        let _gone = self.outgoing.send(message).await;
+        if let Ok(room) = self.room.clone().acquire_many_owned(self.room_for(&message)).await {
+            self.put(message, room);
+        }
     }
 
-    /// Sends a notification, if the client wants it.
-    pub async fn notify(&self, method: &str, message: &Bytes) {
+    /// Sends a notification that is for this client alone, if the client wants it.
+    pub async fn notify(&self, method: &str, message: Bytes) {
         if self.wants(method) {
-            self.send(message.clone()).await;
+            self.send(message).await;
         }
+    }
+
+    /// Sends a message without waiting. A client that has no room for it is given up.
+    pub fn send_now(&self, message: Bytes) {
+        match self.room.clone().try_acquire_many_owned(self.room_for(&message)) {
+            Ok(room) => self.put(message, room),
+            Err(TryAcquireError::NoPermits) => self.give_up(),
+            Err(TryAcquireError::Closed) => {}
+        }
+    }
+
+    /// How much room a message takes. The largest takes all there is.
+    fn room_for(&self, message: &Bytes) -> u32 {
+        u32::try_from(message.len() + MESSAGE_BYTES).unwrap_or(u32::MAX).min(self.bytes_max)
+    }
+
+    fn put(&self, message: Bytes, room: OwnedSemaphorePermit) {
+        let _gone = self.queue.send(Waiting { message, _room: room });
+    }
+
+    fn give_up(&self) {
+        tracing::warn!(client = self.id, "a client is disconnected: {TOO_SLOW}");
+        self.room.close();
+        self.is_given_up.send_replace(true);
+    }
+
+    /// Waits until the client is given up, if ever.
+    pub async fn given_up(&self) {
+        // The sender is this connection's own, so it is there.
+        let _ = self.is_given_up.subscribe().wait_for(|it| *it).await;
+    }
+
+    /// Whether the client is given up.
+    pub fn is_given_up(&self) -> bool {
+        *self.is_given_up.borrow()
+    }
+}
+
+impl Queue {
+    /// The next message; absent when there will be none, or the client is given up.
+    pub async fn recv(&mut self) -> Option<Bytes> {
+        tokio::select! {
+            biased;
+            Ok(_) = self.is_given_up.wait_for(|it| *it) => None,
+            waiting = self.queue.recv() => waiting.map(|it| it.message),
+        }
+    }
+
+    /// The next message, if one waits.
+    pub fn try_recv(&mut self) -> Option<Bytes> {
+        if *self.is_given_up.borrow() {
+            return None;
+        }
+        self.queue.try_recv().ok().map(|it| it.message)
+    }
+
+    /// Whether the client is given up.
+    pub fn is_given_up(&self) -> bool {
+        *self.is_given_up.borrow()
     }
 }

@@ -6,6 +6,8 @@
 //!
 //! Not here: what a session does. This is a face like any other and speaks to sessions through their doors.
 
+#![cfg_attr(test, allow(clippy::disallowed_methods, reason = "tests start programs and tasks themselves"))]
+
 mod call;
 pub mod connection;
 pub mod ground;
@@ -21,5 +23,7 @@ pub mod turns;
 pub mod types;
 pub mod view;
 
+#[cfg(test)]
+mod contained_tests;
 #[cfg(test)]
 mod tests;

@@ -16,9 +16,11 @@ use pellucid_protocol::event::ErrorInfo;
 use pellucid_protocol::event::Event;
 use pellucid_protocol::event::EventMessage;
 use pellucid_protocol::event::RawItems;
+use pellucid_protocol::failure::Failure;
 use pellucid_protocol::id::TurnId;
 use pellucid_protocol::operation::Operation;
 use pellucid_protocol::operation::Submission;
+use pellucid_tasks::contained;
 use pellucid_tools::queue::Receiver;
 use pellucid_tools::queue::Sender;
 use serde_json::Value;
@@ -57,6 +59,7 @@ pub struct Loaded {
     submissions: Sender<Submission>,
     context_events: ContextEvents,
     state: Mutex<State>,
+    n_subscribers: watch::Sender<usize>,
     /// Whether it has ended.
     end: watch::Receiver<bool>,
 }
@@ -149,9 +152,7 @@ impl Loaded {
         let path = session.path().map(ToOwned::to_owned);
         let context_events = session.context_events_switch().clone();
         let (Door { submissions, events }, inside) = door::open(&session);
-        tokio::spawn(async move {
-            drop(door::run(session, inside).await);
-        });
+        server.tasks.spawn("session", async move { drop(door::run(session, inside).await) });
         Self::behind(server, submissions, events, Described { about, settings, path, context_events }, raw)
     }
 
@@ -172,8 +173,8 @@ impl Loaded {
             interrupts: Vec::new(),
             rollback: None,
         };
-        let loaded =
-            Arc::new(Self { about, settings, path, submissions, context_events, state: Mutex::new(state), end });
+        let (state, n_subscribers) = (Mutex::new(state), watch::Sender::new(0));
+        let loaded = Arc::new(Self { about, settings, path, submissions, context_events, state, n_subscribers, end });
         server.add(loaded.clone());
         (loaded, Following { events, ended })
     }
@@ -183,6 +184,7 @@ impl Loaded {
         let mut state = held(&self.state);
         if !state.subscribers.iter().any(|it| it.id == connection.id) {
             state.subscribers.push(connection.clone());
+            self.n_subscribers.send_replace(state.subscribers.len());
             if connection.wants_context_events() {
                 self.context_events.join();
             }
@@ -194,6 +196,7 @@ impl Loaded {
         let mut state = held(&self.state);
         let n_before = state.subscribers.len();
         state.subscribers.retain(|it| it.id != connection.id);
+        self.n_subscribers.send_replace(state.subscribers.len());
         if !state.subscribers.iter().any(|it| it.wants_context_events()) {
             self.context_events.stop();
         }
@@ -291,7 +294,25 @@ impl Loaded {
 
     async fn send(&self, method: &str, message: &Bytes) {
         for client in self.subscribers() {
-            client.notify(method, message).await;
+            self.notify_one(&client, method, message).await;
+        }
+    }
+
+    async fn notify_one(&self, client: &Connection, method: &str, message: &Bytes) {
+        if client.wants(method) {
+            self.pass_on(client, message).await;
+        }
+    }
+
+    /// Sends a message to a client of the session. The session waits for a client that is alone with it, and for no client
+    /// that is beside others, also if those join while it waits.
+    pub(crate) async fn pass_on(&self, client: &Connection, message: &Bytes) {
+        let mut n_subscribers = self.n_subscribers.subscribe();
+        tokio::select! {
+            biased;
+            // The sender is this session's own, so it is there.
+            Ok(_) = n_subscribers.wait_for(|n| *n > 1) => client.send_now(message.clone()),
+            () = client.send(message.clone()) => {}
         }
     }
 
@@ -315,21 +336,52 @@ pub struct Following {
 impl Following {
     /// Tells the clients of the session from now on.
     pub fn begin(self, server: &Arc<Server>, session: &Arc<Loaded>) {
-        tokio::spawn(follow(server.clone(), session.clone(), self.events, self.ended));
+        server.tasks.spawn("following a session", follow(server.clone(), session.clone(), self.events, self.ended));
     }
 }
 
 /// Tells the clients of a session what happens in it, until it ends.
 async fn follow(server: Arc<Server>, session: Arc<Loaded>, mut events: Receiver<Event>, ended: watch::Sender<bool>) {
-    while let Some(event) = events.recv().await {
-        tell(&server, &session, &event).await;
+    let mut is_broken = false;
+    while !is_broken && let Some(event) = events.recv().await {
+        is_broken = contained("following a session", tell(&server, &session, &event)).await.is_err();
     }
-    server.forget_questions(&session);
+    // A session whose events nobody takes ends. It can be resumed from its file.
+    drop(events);
+    server.forget(&session);
+    let _is_logged = contained("end of a session", close(&server, &session, is_broken)).await;
+    ended.send_replace(true);
+}
+
+/// Answers what waits for a session that has ended. If that is because its clients could not be told of it, the turn that
+/// was running is reported as failed.
+async fn close(server: &Arc<Server>, session: &Arc<Loaded>, is_broken: bool) {
+    if let Some(turn_id) = session.active_turn().filter(|_| is_broken) {
+        tracing::error!(session = session.about.id, "a session is closed inside a turn");
+        let error = EventMessage::Error {
+            message: door::CLOSED_BY_FAILURE.to_owned(),
+            codex_error_info: Some(ErrorInfo::Other),
+            failure: Failure::default(),
+        };
+        let over = EventMessage::TaskComplete { turn_id: turn_id.clone(), last_agent_message: None };
+        for msg in [error, over] {
+            tell(server, session, &Event { id: turn_id.to_string(), msg }).await;
+        }
+    }
+    server.forget_questions(session);
+    answer_interrupts(session).await;
+    let rollback = held(&session.state).rollback.take();
+    if let Some(call) = rollback {
+        let refusal = call.answer_of(Err(&RpcError::internal("the session ended before its turns were taken back")));
+        session.pass_on(&call.connection, &refusal).await;
+    }
+}
+
+async fn answer_interrupts(session: &Arc<Loaded>) {
     let calls = std::mem::take(&mut held(&session.state).interrupts);
     for call in calls {
-        call.answer(&TurnInterruptResponse {}).await;
+        session.pass_on(&call.connection, &call.answer_of(Ok(&TurnInterruptResponse {}))).await;
     }
-    ended.send_replace(true);
 }
 
 async fn tell(server: &Arc<Server>, session: &Arc<Loaded>, event: &Event) {
@@ -349,7 +401,7 @@ async fn tell(server: &Arc<Server>, session: &Arc<Loaded>, event: &Event) {
     if let Some(untyped) = untyped.filter(|_| !clients.is_empty()) {
         let message = rpc::encode(&untyped);
         for client in &clients {
-            client.notify(&untyped.method, &message).await;
+            session.notify_one(client, &untyped.method, &message).await;
         }
     }
     tell_context(session, &clients, event).await;
@@ -376,7 +428,7 @@ async fn tell_context(session: &Loaded, clients: &[Arc<Connection>], event: &Eve
     if let Some(notification) = ContextNotification::of(&session.about.id, &event.id, &event.msg) {
         let message = rpc::encode(&notification);
         for client in clients {
-            client.send(message.clone()).await;
+            session.pass_on(client, &message).await;
         }
     }
 }
@@ -384,25 +436,19 @@ async fn tell_context(session: &Loaded, clients: &[Arc<Connection>], event: &Eve
 /// Answers requests whose outcome an event tells.
 async fn answer_waiting(server: &Server, session: &Arc<Loaded>, event: &Event) {
     match &event.msg {
-        EventMessage::TurnAborted { .. } => {
-            let calls = std::mem::take(&mut held(&session.state).interrupts);
-            for call in calls {
-                call.answer(&TurnInterruptResponse {}).await;
-            }
-        }
+        EventMessage::TurnAborted { .. } => answer_interrupts(session).await,
         EventMessage::ThreadRolledBack { .. } => {
             let call = held(&session.state).rollback.take();
             if let Some(call) = call {
-                match thread::stored(server, session) {
-                    Ok(thread) => call.answer(&ThreadRollbackResponse { thread }).await,
-                    Err(error) => call.refuse(&error).await,
-                }
+                let outcome = thread::stored(server, session).map(|thread| ThreadRollbackResponse { thread });
+                session.pass_on(&call.connection, &call.answer_of(outcome.as_ref())).await;
             }
         }
         EventMessage::Error { message, codex_error_info: Some(ErrorInfo::ThreadRollbackFailed), .. } => {
             let call = held(&session.state).rollback.take();
             if let Some(call) = call {
-                call.refuse(&RpcError::invalid(message.clone())).await;
+                let refusal = call.answer_of(Err(&RpcError::invalid(message.clone())));
+                session.pass_on(&call.connection, &refusal).await;
             }
         }
         _ => {}

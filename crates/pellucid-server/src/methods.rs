@@ -26,12 +26,14 @@ use std::sync::Arc;
 
 use pellucid_config::Config;
 use pellucid_config::HarnessOverrides;
+use pellucid_tasks::contained;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;
 
+use crate::call::Answered;
 use crate::call::Call;
 use crate::connection::Connection;
 use crate::rpc;
@@ -60,10 +62,11 @@ macro_rules! methods {
             id: RequestId,
             method: &str,
             params: Option<&RawValue>,
+            is_answered: Answered,
         ) {
             let done = match method {
                 $($name => {
-                    let call = Call::<$result>::new(server.clone(), connection.clone(), id.clone());
+                    let call = Call::<$result>::new(server.clone(), connection.clone(), id.clone(), is_answered);
                     let params = read::<$params>(params)
                         .and_then(|params| admitted($name, connection, params, |_params| methods!(@gate _params $($gate)?)));
                     match params {
@@ -103,8 +106,9 @@ macro_rules! methods {
     };
     (@run beside [plain $function:path] $server:ident $connection:ident $id:ident $call:ident $params:ident) => {{
         let server = $server.clone();
-        tokio::spawn(async move {
-            match $function(&server, $params).await {
+        $server.tasks.spawn("request", async move {
+            let done = contained("request", $function(&server, $params)).await;
+            match done.unwrap_or_else(|failed| Err(broken(failed))) {
                 Ok(result) => $call.answer(&result).await,
                 Err(error) => $call.refuse(&error).await,
             }
@@ -234,6 +238,11 @@ fn admitted<P>(
         }
         _ => Ok(params),
     }
+}
+
+/// The answer to a request whose work panicked.
+pub(crate) fn broken(failed: pellucid_tasks::Failed) -> RpcError {
+    RpcError::internal(failed.to_string())
 }
 
 fn unknown_method(method: &str) -> RpcError {

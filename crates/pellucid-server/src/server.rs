@@ -12,7 +12,6 @@ use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use bytes::Bytes;
 use pellucid_agent::crew::NewChild;
 use pellucid_agent::crew::Nursery;
 use pellucid_agent::identity::Identity;
@@ -20,10 +19,14 @@ use pellucid_exec::sandbox::Sandbox;
 use pellucid_model::Transport;
 use pellucid_protocol::event::RawItems;
 use pellucid_store::sessions::LocalSessions;
+use pellucid_tasks::Tasks;
+use pellucid_tasks::contained;
 use serde_json::Value;
-use tokio::sync::mpsc;
 
+use crate::call::Answered;
 use crate::connection::Connection;
+use crate::connection::Queue;
+use crate::connection::WAITING_BYTES_MAX;
 use crate::ground::Ground;
 use crate::loaded::Described;
 use crate::loaded::Loaded;
@@ -49,6 +52,8 @@ pub struct Server {
     pub(crate) shelf: Shelf,
     /// The way to models, with its open connections.
     pub(crate) transport: Transport,
+    /// Sessions, the tasks that follow them, and requests that run beside others.
+    pub(crate) tasks: Tasks,
     /// Searches for files that go on.
     pub(crate) searches: Searches,
     /// What confines commands of clients, once there was one.
@@ -76,6 +81,7 @@ impl Server {
             ground,
             shelf: Shelf::default(),
             transport: Transport::default(),
+            tasks: Tasks::default(),
             searches: Searches::default(),
             sandbox: OnceLock::new(),
             identity: OnceLock::new(),
@@ -88,8 +94,13 @@ impl Server {
     }
 
     /// A new client, and the queue of messages for it.
-    pub fn connect(&self) -> (Arc<Connection>, mpsc::Receiver<Bytes>) {
-        let (connection, outgoing) = Connection::new(self.n_connections.fetch_add(1, Ordering::Relaxed));
+    pub fn connect(&self) -> (Arc<Connection>, Queue) {
+        self.connect_within(WAITING_BYTES_MAX)
+    }
+
+    /// The same, with a queue in which so many bytes may wait.
+    pub(crate) fn connect_within(&self, bytes_max: u32) -> (Arc<Connection>, Queue) {
+        let (connection, outgoing) = Connection::new(self.n_connections.fetch_add(1, Ordering::Relaxed), bytes_max);
         let connection = Arc::new(connection);
         held(&self.connections).insert(connection.id, connection.clone());
         (connection, outgoing)
@@ -115,11 +126,31 @@ impl Server {
     pub async fn receive(self: &Arc<Self>, connection: &Arc<Connection>, message: &[u8]) {
         match Incoming::parse(message) {
             Ok(Incoming::Request { id, method, params }) => {
-                methods::dispatch(self, connection, id, &method, params).await;
+                let is_answered = Answered::default();
+                let work = methods::dispatch(self, connection, id.clone(), &method, params, is_answered.clone());
+                self.answer_even_after_a_panic(connection, &id, &is_answered, work).await;
             }
             Ok(Incoming::Notification { method }) => tracing::debug!(method, "a client tells something"),
-            Ok(Incoming::Response { id, outcome }) => self.answered(&id, outcome).await,
+            Ok(Incoming::Response { id, outcome }) => {
+                let _is_logged = contained("answer of a client", self.answered(&id, outcome)).await;
+            }
             Err(error) => tracing::warn!(%error, "a message of a client is passed over"),
+        }
+    }
+
+    /// Does the work of a request. If it panics before the request has an answer, the client gets an error.
+    pub(crate) async fn answer_even_after_a_panic(
+        &self,
+        connection: &Connection,
+        id: &RequestId,
+        is_answered: &Answered,
+        work: impl Future<Output = ()>,
+    ) {
+        if let Err(failed) = contained("request", work).await {
+            tracing::error!(?id, client = connection.id, "a request failed inside Pellucid");
+            if !is_answered.get() {
+                connection.send(rpc::refusal(Some(id), &methods::broken(failed))).await;
+            }
         }
     }
 
@@ -135,7 +166,7 @@ impl Server {
         let message = rpc::request(&RequestId::Integer(number), &question.request);
         held(&self.questions).insert(number, Asked { session: session.clone(), question });
         for client in clients {
-            client.send(message.clone()).await;
+            session.pass_on(&client, &message).await;
         }
     }
 
@@ -146,7 +177,7 @@ impl Server {
         };
         match asked {
             Some(Asked { session, question }) => session.answered(question, outcome).await,
-            None => tracing::debug!(?id, "an answer to no question"),
+            None => tracing::warn!(?id, "an answer to no open question is ignored"),
         }
     }
 
@@ -159,8 +190,13 @@ impl Server {
     pub async fn notify_all(&self, notification: &ServerNotification) {
         let message = rpc::encode(notification);
         let clients: Vec<_> = held(&self.connections).values().cloned().collect();
-        for client in clients {
-            client.notify(notification.method(), &message).await;
+        let is_alone = clients.len() == 1;
+        for client in clients.iter().filter(|client| client.wants(notification.method())) {
+            if is_alone {
+                client.send(message.clone()).await;
+            } else {
+                client.send_now(message.clone());
+            }
         }
     }
 
@@ -195,6 +231,11 @@ impl Server {
 
     pub(crate) fn add(&self, session: Arc<Loaded>) {
         held(&self.sessions).insert(session.about.id.clone(), session);
+    }
+
+    /// Forgets a session that ended by itself, unless another one has its id by now.
+    pub(crate) fn forget(&self, session: &Arc<Loaded>) {
+        held(&self.sessions).retain(|_, loaded| !Arc::ptr_eq(loaded, session));
     }
 
     pub(crate) fn remove(&self, id: &str) -> Option<Arc<Loaded>> {

@@ -10,6 +10,7 @@ use std::sync::Arc;
 use std::sync::Mutex;
 use std::sync::Weak;
 
+use pellucid_tasks::Task;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde::Serialize;
@@ -126,6 +127,7 @@ pub struct Searches {
 struct Session {
     queries: watch::Sender<String>,
     stop: Stop,
+    _task: Task<()>,
 }
 
 impl Drop for Session {
@@ -154,14 +156,14 @@ pub async fn fuzzy_file_search(
         let stop = stop.clone();
         move || Files::walk(&roots, &stop).best(&query, &stop)
     };
-    let files = tokio::task::spawn_blocking(work).await;
+    let files = Task::blocking("searching files", work).await;
     if let Some(token) = cancellation_token {
         let mut by_token = held(&server.searches.by_token);
         if by_token.get(&token).is_some_and(|latest| latest.is(&stop)) {
             by_token.remove(&token);
         }
     }
-    let files = files.map_err(|error| RpcError::internal(format!("the search broke: {error}")))?;
+    let files = files.map_err(super::broken)?;
     Ok(FuzzyFileSearchResponse { files })
 }
 
@@ -190,9 +192,10 @@ pub async fn session_start(
             let message = format!("{SESSIONS_MAX} searches are open; stop one with fuzzyFileSearch/sessionStop");
             return Err(RpcError::invalid(message));
         }
-        sessions.insert(session_id.clone(), Session { queries, stop: stop.clone() });
+        let searching = run(Arc::downgrade(server), session_id.clone(), roots, heard, stop.clone());
+        let task = Task::spawn("searching files", searching);
+        sessions.insert(session_id, Session { queries, stop, _task: task });
     }
-    tokio::spawn(run(Arc::downgrade(server), session_id, roots, heard, stop));
     Ok(FuzzyFileSearchSessionStartResponse {})
 }
 
@@ -226,6 +229,15 @@ pub async fn session_stop(
     Ok(FuzzyFileSearchSessionStopResponse {})
 }
 
+/// Ends a session whose search panicked: clients get its completion, and its name is unknown from then on.
+async fn failed(server: &Weak<Server>, session_id: String) {
+    if let Some(server) = server.upgrade() {
+        let completed = FuzzyFileSearchSessionCompletedNotification { session_id: session_id.clone() };
+        server.notify_all(&ServerNotification::from(completed)).await;
+        held(&server.searches.sessions).remove(&session_id);
+    }
+}
+
 /// Finds the files of a session once, and then answers the latest query until the session is stopped.
 async fn run(
     server: Weak<Server>,
@@ -238,14 +250,14 @@ async fn run(
         let stop = stop.clone();
         move || Arc::new(Files::walk(&roots, &stop))
     };
-    let Ok(files) = tokio::task::spawn_blocking(walk).await else { return };
+    let Ok(files) = Task::blocking("searching files", walk).await else { return failed(&server, session_id).await };
     loop {
         let query = heard.borrow_and_update().clone();
         let best = {
             let (files, query, stop) = (files.clone(), query.clone(), stop.clone());
             move || files.best(&query, &stop)
         };
-        let Ok(found) = tokio::task::spawn_blocking(best).await else { return };
+        let Ok(found) = Task::blocking("searching files", best).await else { return failed(&server, session_id).await };
         let Some(server) = server.upgrade().filter(|_| !stop.is_set()) else { return };
         // What was found for a query that nobody waits for any more is not told.
         if matches!(heard.has_changed(), Ok(false)) {

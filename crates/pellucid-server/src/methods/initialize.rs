@@ -94,7 +94,7 @@ pub async fn initialize(call: Call<InitializeResponse>, params: InitializeParams
     call.answer(&InitializeResponse { user_agent, context_events_version }).await;
     for warning in config_warnings(&call.server).await {
         let warning = ServerNotification::from(warning);
-        call.connection.notify(warning.method(), &rpc::encode(&warning)).await;
+        call.connection.notify(warning.method(), rpc::encode(&warning)).await;
     }
     Ok(())
 }

@@ -311,7 +311,7 @@ async fn begin<R: Opened>(
     call.answer(&R::new(&loaded, thread.clone())).await;
     for warning in warnings {
         let warning = ServerNotification::from(warning);
-        call.connection.notify(warning.method(), &rpc::encode(&warning)).await;
+        call.connection.notify(warning.method(), rpc::encode(&warning)).await;
     }
     if told == Told::Begun {
         call.server.notify_all(&ThreadStartedNotification { thread }.into()).await;

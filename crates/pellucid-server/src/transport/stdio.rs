@@ -3,14 +3,14 @@
 use std::io;
 use std::sync::Arc;
 
-use bytes::Bytes;
+use pellucid_tasks::Task;
 use tokio::io::AsyncBufReadExt;
 use tokio::io::AsyncRead;
 use tokio::io::AsyncWrite;
 use tokio::io::AsyncWriteExt;
 use tokio::io::BufReader;
-use tokio::sync::mpsc;
 
+use crate::connection::Queue;
 use crate::rpc;
 use crate::rpc::RpcError;
 use crate::server::Server;
@@ -28,7 +28,7 @@ pub async fn serve(
     output: impl AsyncWrite + Unpin + Send + 'static,
 ) -> io::Result<()> {
     let (connection, outgoing) = server.connect();
-    let writer = tokio::spawn(write(outgoing, output));
+    let writer = Task::spawn("writing to a client", write(outgoing, output));
     let mut lines = BufReader::new(input);
     let mut line = Vec::new();
     let end = loop {
@@ -93,14 +93,14 @@ fn finish(is_too_long: bool) -> Read {
 }
 
 /// Writes what waits, as much as there is at a time.
-async fn write(mut outgoing: mpsc::Receiver<Bytes>, mut output: impl AsyncWrite + Unpin) {
+async fn write(mut outgoing: Queue, mut output: impl AsyncWrite + Unpin) {
     /// How much is put together.
     const BATCH_BYTES: usize = 64 << 10;
     let mut batch = Vec::new();
     while let Some(message) = outgoing.recv().await {
         append(&mut batch, &message);
         while batch.len() < BATCH_BYTES
-            && let Ok(message) = outgoing.try_recv()
+            && let Some(message) = outgoing.try_recv()
         {
             append(&mut batch, &message);
         }

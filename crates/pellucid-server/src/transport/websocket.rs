@@ -15,16 +15,16 @@ use std::sync::Mutex;
 use std::sync::PoisonError;
 use std::time::Duration;
 
-use bytes::Bytes;
 use futures_util::SinkExt;
 use futures_util::StreamExt;
 use pellucid_protocol::secret::Secret;
+use pellucid_tasks::Task;
+use pellucid_tasks::Tasks;
+use pellucid_tasks::contained;
 use tokio::net::TcpListener;
 use tokio::net::TcpStream;
 use tokio::sync::OwnedSemaphorePermit;
 use tokio::sync::Semaphore;
-use tokio::sync::mpsc;
-use tokio::task::AbortHandle;
 use tokio_tungstenite::WebSocketStream;
 use tokio_tungstenite::tungstenite;
 use tokio_tungstenite::tungstenite::Message;
@@ -32,13 +32,21 @@ use tokio_tungstenite::tungstenite::handshake::server::ErrorResponse;
 use tokio_tungstenite::tungstenite::handshake::server::Request;
 use tokio_tungstenite::tungstenite::handshake::server::Response;
 use tokio_tungstenite::tungstenite::http::StatusCode;
+use tokio_tungstenite::tungstenite::protocol::CloseFrame;
 use tokio_tungstenite::tungstenite::protocol::WebSocketConfig;
+use tokio_tungstenite::tungstenite::protocol::frame::coding::CloseCode;
 
+use crate::connection::Connection;
+use crate::connection::Queue;
+use crate::connection::TOO_SLOW;
 use crate::server::Server;
 use crate::transport::stdio::MESSAGE_BYTES_MAX;
 
 /// How long nobody is let in after the system refused a connection, which it does when there are too many.
 const PAUSE: Duration = Duration::from_millis(50);
+
+/// How long a client that was given up may take to read why.
+const LAST_WORDS: Duration = Duration::from_secs(10);
 
 /// A place where clients can connect.
 #[derive(Debug)]
@@ -94,7 +102,8 @@ impl Listener {
             clients_max: self.limits.clients_max,
         });
         // Those that have not shown their token yet, the oldest first.
-        let mut strangers: VecDeque<AbortHandle> = VecDeque::new();
+        let mut strangers: VecDeque<Task<()>> = VecDeque::new();
+        let clients = Arc::new(Tasks::default());
         loop {
             let stream = match self.listener.accept().await {
                 Ok((stream, _)) => stream,
@@ -108,18 +117,19 @@ impl Listener {
             while strangers.len() >= self.limits.strangers_max
                 && let Some(oldest) = strangers.pop_front()
             {
-                oldest.abort();
+                drop(oldest);
             }
             let (server, door, time) = (server.clone(), door.clone(), self.limits.handshake);
-            let greeting = tokio::spawn(async move {
+            let clients = clients.clone();
+            let greeting = Task::spawn("greeting a client", async move {
                 match tokio::time::timeout(time, door.greet(stream)).await {
                     // A client is served by a task of its own: only strangers are let go.
-                    Ok(Ok((socket, place))) => drop(tokio::spawn(serve_client(server, socket, place))),
+                    Ok(Ok((socket, place))) => clients.spawn("serving a client", serve_client(server, socket, place)),
                     Ok(Err(error)) => tracing::debug!(%error, "a client did not get in"),
                     Err(_) => tracing::debug!("a client did not show its token in time"),
                 }
             });
-            strangers.push_back(greeting.abort_handle());
+            strangers.push_back(greeting);
         }
     }
 }
@@ -190,24 +200,44 @@ fn is_this_machine(host: &str) -> bool {
 }
 
 async fn serve_client(server: Arc<Server>, socket: WebSocketStream<TcpStream>, place: Place) {
-    let (sink, mut incoming) = socket.split();
+    let (sink, incoming) = socket.split();
     let (connection, outgoing) = server.connect();
-    let writer = tokio::spawn(write(outgoing, sink));
-    while let Some(Ok(message)) = incoming.next().await {
-        match message {
-            Message::Text(text) => server.receive(&connection, text.as_bytes()).await,
-            Message::Close(_) => break,
-            // Pings are answered by the library.
-            Message::Binary(_) | Message::Ping(_) | Message::Pong(_) | Message::Frame(_) => {}
-        }
-    }
+    let writer = Task::spawn("writing to a client", write(outgoing, sink));
+    let _is_logged = contained("reading from a client", listen(&server, &connection, incoming)).await;
     server.disconnect(&connection).await;
+    let is_given_up = connection.is_given_up();
     drop(connection);
-    let _ = writer.await;
+    if is_given_up {
+        // It may never read again what it is told last.
+        let _ = tokio::time::timeout(LAST_WORDS, writer).await;
+    } else {
+        let _ = writer.await;
+    }
     drop(place);
 }
 
-async fn write(mut outgoing: mpsc::Receiver<Bytes>, mut sink: impl SinkExt<Message> + Unpin) {
+/// Takes the messages of a client until it leaves or is given up.
+async fn listen(
+    server: &Arc<Server>,
+    connection: &Arc<Connection>,
+    mut incoming: impl StreamExt<Item = Result<Message, tungstenite::Error>> + Unpin,
+) {
+    loop {
+        let message = tokio::select! {
+            biased;
+            () = connection.given_up() => return,
+            message = incoming.next() => message,
+        };
+        match message {
+            Some(Ok(Message::Text(text))) => server.receive(connection, text.as_bytes()).await,
+            // Pings are answered by the library.
+            Some(Ok(Message::Binary(_) | Message::Ping(_) | Message::Pong(_) | Message::Frame(_))) => {}
+            Some(Ok(Message::Close(_)) | Err(_)) | None => return,
+        }
+    }
+}
+
+async fn write(mut outgoing: Queue, mut sink: impl SinkExt<Message> + Unpin) {
     while let Some(message) = outgoing.recv().await {
         // Messages are JSON of our own making.
         let Ok(text) = message.try_into() else { continue };
@@ -215,6 +245,10 @@ async fn write(mut outgoing: mpsc::Receiver<Bytes>, mut sink: impl SinkExt<Messa
             while outgoing.recv().await.is_some() {}
             return;
         }
+    }
+    if outgoing.is_given_up() {
+        let why = CloseFrame { code: CloseCode::Policy, reason: TOO_SLOW.into() };
+        let _gone = sink.send(Message::Close(Some(why))).await;
     }
     let _gone = sink.close().await;
 }

@@ -5,6 +5,7 @@
 use pellucid_agent::own_git;
 use pellucid_config::HarnessOverrides;
 use pellucid_git::history;
+use pellucid_tasks::Task;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde::Serialize;
@@ -48,7 +49,7 @@ pub async fn git_diff_to_remote(
         .config(Some(&folder), Vec::new(), HarnessOverrides::default())
         .map_err(|error| failed(&error.to_string()))?;
     let git = own_git::of(&config, &server.ground.env);
-    let ahead = tokio::task::spawn_blocking(move || history::ahead_of_remotes(&git, &folder)).await;
+    let ahead = Task::blocking("asking git", move || history::ahead_of_remotes(&git, &folder)).await;
     let ahead = ahead.map_err(|error| failed(&error.to_string()))?.map_err(|reason| failed(&reason))?;
     Ok(GitDiffToRemoteResponse { sha: ahead.commit, diff: ahead.diff })
 }

@@ -2,15 +2,14 @@
 
 use std::fmt::Write as _;
 
-use bytes::Bytes;
 use expect_test::Expect;
 use expect_test::expect;
 use serde_json::Value;
 use serde_json::json;
-use tokio::sync::mpsc::Receiver;
 
 use super::*;
 use crate::connection::Hello;
+use crate::connection::Queue;
 use crate::methods::fixture::World;
 use crate::methods::fixture::world;
 
@@ -188,12 +187,12 @@ fn a_search_that_nobody_wants_ends() {
     assert!(Files::walk(&roots, &stop).best("main", &go_on).is_empty());
 }
 
-async fn next(messages: &mut Receiver<Bytes>) -> Value {
+async fn next(messages: &mut Queue) -> Value {
     serde_json::from_slice(&messages.recv().await.unwrap()).unwrap()
 }
 
 /// What is told of the latest query, after what may have been told of earlier ones.
-async fn told(messages: &mut Receiver<Bytes>, query: &str) -> Vec<String> {
+async fn told(messages: &mut Queue, query: &str) -> Vec<String> {
     loop {
         let updated = next(messages).await;
         let completed = next(messages).await;

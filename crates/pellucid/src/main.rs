@@ -59,11 +59,14 @@ mod stored;
 mod style;
 mod trust;
 
+use std::panic::AssertUnwindSafe;
+use std::panic::catch_unwind;
 use std::process::ExitCode;
 
 use clap::CommandFactory;
 use clap::Parser;
 use pellucid_engine::visible::visible;
+use pellucid_tasks::hook;
 
 use crate::args::Args;
 use crate::args::Command;
@@ -83,10 +86,18 @@ fn main() -> ExitCode {
         Err(error) => return unreadable(&error),
     };
     log::start(matches!(args.command, Command::Exec(_) | Command::Review(_) | Command::Resume(_) | Command::Fork(_)));
-    match run(args) {
-        Ok(code) => code,
-        Err(failure) => failure.show(),
+    hook::log_panics();
+    match catch_unwind(AssertUnwindSafe(|| run(args))) {
+        Ok(Ok(code)) => code,
+        Ok(Err(failure)) => failure.show(),
+        Err(_panic) => broken().show(),
     }
+}
+
+/// What is shown when a panic ended the program: the place, as the message may quote what nobody should read on a screen.
+fn broken() -> Failure {
+    let place = hook::last_place().unwrap_or_else(|| "an unknown place".to_owned());
+    Failure::new(format!("Pellucid failed at {place}\nhint: this is a bug; RUST_LOG=debug shows what the failure says"))
 }
 
 /// Help, the version, or what is wrong with the arguments. Arguments may be names of files that somebody else chose

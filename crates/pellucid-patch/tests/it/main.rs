@@ -1,6 +1,7 @@
 //! Patches on a real disk.
 
 #![allow(clippy::unwrap_used, reason = "a test that panics says where")]
+#![allow(clippy::disallowed_methods, reason = "tests start programs and tasks themselves")]
 
 mod cases;
 mod corpus;

@@ -21,6 +21,7 @@
 #![cfg_attr(not(target_os = "linux"), allow(dead_code))]
 #![allow(clippy::print_stdout, reason = "a program that reports")]
 #![allow(clippy::unwrap_used, reason = "a test that panics says where")]
+#![allow(clippy::disallowed_methods, reason = "tests start programs and tasks themselves")]
 
 #[cfg(target_os = "linux")]
 mod attempts;

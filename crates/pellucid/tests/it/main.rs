@@ -1,6 +1,7 @@
 //! The program as a person or another program runs it.
 
 #![allow(clippy::unwrap_used, reason = "a test that panics says where")]
+#![allow(clippy::disallowed_methods, reason = "tests start programs and tasks themselves")]
 
 mod ads;
 mod apply;

@@ -127,7 +127,8 @@ impl Server {
         match Incoming::parse(message) {
             Ok(Incoming::Request { id, method, params }) => {
                 let is_answered = Answered::default();
-                let work = methods::dispatch(self, connection, id.clone(), &method, params, is_answered.clone());
+                let work =
+                    Box::pin(methods::dispatch(self, connection, id.clone(), &method, params, is_answered.clone()));
                 self.answer_even_after_a_panic(connection, &id, &is_answered, work).await;
             }
             Ok(Incoming::Notification { method }) => tracing::debug!(method, "a client tells something"),

@@ -1,9 +1,9 @@
 //! A future whose panic becomes an error of its caller.
 
-use std::future::poll_fn;
 use std::panic::AssertUnwindSafe;
 use std::panic::catch_unwind;
-use std::pin::pin;
+use std::pin::Pin;
+use std::task::Context;
 use std::task::Poll;
 
 /// A task that panicked, or was stopped by somebody else than its owner.
@@ -26,17 +26,29 @@ impl Failed {
 ///
 /// Values that the future only borrowed may be left half changed: the caller either drops them or knows that every
 /// change of theirs is one step.
+pub fn contained<F: Future>(name: &'static str, work: F) -> Contained<F> {
+    Contained { name, work: Box::pin(work) }
+}
+
+/// A future whose panic is an error.
 ///
-/// # Errors
-/// If the future panicked.
-pub async fn contained<T>(name: &'static str, work: impl Future<Output = T>) -> Result<T, Failed> {
-    let mut work = pin!(work);
-    poll_fn(|context| match catch_unwind(AssertUnwindSafe(|| work.as_mut().poll(context))) {
-        Ok(Poll::Ready(done)) => Poll::Ready(Ok(done)),
-        Ok(Poll::Pending) => Poll::Pending,
-        Err(_panic) => Poll::Ready(Err(Failed::log(name))),
-    })
-    .await
+/// The work has a place on the heap: an `async fn` in its place would hold it twice, as argument and as what it waits for.
+#[derive(Debug)]
+#[must_use = "futures do nothing unless they are awaited"]
+pub struct Contained<F> {
+    name: &'static str,
+    work: Pin<Box<F>>,
+}
+
+impl<F: Future> Future for Contained<F> {
+    type Output = Result<F::Output, Failed>;
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        match catch_unwind(AssertUnwindSafe(|| self.work.as_mut().poll(context))) {
+            Ok(done) => done.map(Ok),
+            Err(_panic) => Poll::Ready(Err(Failed::log(self.name))),
+        }
+    }
 }
 
 #[cfg(test)]

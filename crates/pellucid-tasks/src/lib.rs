@@ -19,6 +19,7 @@ pub mod hook;
 mod task;
 mod tasks;
 
+pub use crate::contained::Contained;
 pub use crate::contained::Failed;
 pub use crate::contained::contained;
 pub use crate::task::Task;

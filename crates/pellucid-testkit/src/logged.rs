@@ -1,10 +1,12 @@
 //! What a piece of a test writes to the log.
+//!
+//! One subscriber serves the whole process and keeps lines for the thread that asked. A subscriber for each test would miss
+//! some: `tracing` remembers for each place in the code whether anybody listens, and asks only the thread that comes first.
 
+use std::cell::RefCell;
 use std::fmt::Debug;
 use std::fmt::Write;
-use std::sync::Arc;
-use std::sync::Mutex;
-use std::sync::PoisonError;
+use std::sync::Once;
 
 use tracing::Event;
 use tracing::Metadata;
@@ -16,17 +18,21 @@ use tracing::span;
 /// Does some work on this thread, and gives what was logged meanwhile at levels `warn` and `error`: a line each, with the
 /// level, the message and the fields.
 pub fn logged<T>(work: impl FnOnce() -> T) -> (T, Vec<String>) {
-    let log = Log::default();
-    let lines = log.lines.clone();
-    let done = tracing::subscriber::with_default(log, work);
-    let lines = std::mem::take(&mut *lines.lock().unwrap_or_else(PoisonError::into_inner));
-    (done, lines)
+    static BEGIN: Once = Once::new();
+    BEGIN.call_once(|| tracing::subscriber::set_global_default(Log).expect("tests have no other subscriber"));
+    tracing::callsite::rebuild_interest_cache();
+    LINES.set(Some(Vec::new()));
+    let done = work();
+    (done, LINES.take().unwrap_or_default())
 }
 
-#[derive(Debug, Default)]
-struct Log {
-    lines: Arc<Mutex<Vec<String>>>,
+thread_local! {
+    /// What this thread logged, if it wants to know.
+    static LINES: RefCell<Option<Vec<String>>> = const { RefCell::new(None) };
 }
+
+#[derive(Debug)]
+struct Log;
 
 impl Subscriber for Log {
     fn enabled(&self, metadata: &Metadata<'_>) -> bool {
@@ -45,7 +51,7 @@ impl Subscriber for Log {
         let mut line = Line::default();
         event.record(&mut line);
         let line = format!("{} {}{}", event.metadata().level(), line.message, line.fields);
-        self.lines.lock().unwrap_or_else(PoisonError::into_inner).push(line);
+        LINES.with_borrow_mut(|lines| lines.as_mut().map(|lines| lines.push(line)));
     }
 
     fn enter(&self, _: &span::Id) {}

@@ -158,6 +158,7 @@ fn the_second_answer_to_a_question_is_ignored_and_logged() {
             server.shut_down().await;
         });
     });
+    let log: Vec<_> = log.into_iter().filter(|line| line.contains("question")).collect();
     assert_eq!(log, [77, 0].map(|id| format!("WARN an answer to no open question is ignored id=Integer({id})")));
 }
 

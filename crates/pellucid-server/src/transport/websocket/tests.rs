@@ -153,3 +153,18 @@ async fn a_client_too_many_is_told_so_and_gets_in_when_another_leaves() {
         }
     }
 }
+
+#[tokio::test]
+async fn a_client_that_is_given_up_can_read_why() {
+    let (connection, queue) = Connection::new(0, 100);
+    connection.send_now("{}".into());
+    connection.send_now("x".repeat(50).into());
+    let written = Arc::new(Mutex::new(Vec::new()));
+    let sink = futures_util::sink::unfold(written.clone(), |written, message: Message| async move {
+        written.lock().unwrap().push(message);
+        Ok::<_, Error>(written)
+    });
+    write(queue, Box::pin(sink)).await;
+    let why = CloseFrame { code: CloseCode::Policy, reason: TOO_SLOW.into() };
+    assert_eq!(*written.lock().unwrap(), [Message::Close(Some(why))]);
+}

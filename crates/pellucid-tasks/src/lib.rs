@@ -12,8 +12,6 @@
 //!
 //! Not here: what a caller does about a failed task. A tool answers that it failed, a request gets an error.
 
-#![expect(clippy::disallowed_methods, reason = "this crate is the place where tasks are started")]
-
 mod contained;
 pub mod hook;
 mod task;

@@ -19,12 +19,14 @@ pub struct Task<T> {
 
 impl<T: Send + 'static> Task<T> {
     /// Starts a task. The name is what the log calls it.
+    #[expect(clippy::disallowed_methods, reason = "the task has this owner")]
     pub fn spawn(name: &'static str, work: impl Future<Output = T> + Send + 'static) -> Self {
         Self { name, handle: tokio::spawn(contained(name, work)) }
     }
 
     /// Does work that waits for the disk or for a process, on a thread for such work. Work that has begun cannot be
     /// stopped: it runs to its end, and its result is dropped.
+    #[expect(clippy::disallowed_methods, reason = "the task has this owner")]
     pub fn blocking(name: &'static str, work: impl FnOnce() -> T + Send + 'static) -> Self {
         let handle = tokio::task::spawn_blocking(move || {
             std::panic::catch_unwind(std::panic::AssertUnwindSafe(work)).map_err(|_panic| Failed::log(name))

@@ -24,6 +24,8 @@ use pellucid_engine::facts::PrefixToken;
 use pellucid_engine::facts::Provided;
 use pellucid_engine::fragment::Omission;
 use pellucid_engine::fragment::Why;
+use pellucid_engine::pack::Layout;
+use pellucid_engine::pack::SlotRole;
 use pellucid_exec::policy::Policy;
 use pellucid_exec::sandbox::Roots;
 use pellucid_files::Folder;
@@ -51,9 +53,6 @@ use crate::memories;
 use crate::own_git;
 use crate::revision::ProjectAt;
 use crate::skills;
-
-/// Where what instruction files say would stand.
-const INSTRUCTIONS_SLOT: &str = "user_instructions";
 
 /// Where the summary of past sessions would stand.
 const MEMORY_SLOT: &str = "memory";
@@ -228,11 +227,12 @@ pub fn gather(sources: &Sources) -> Gathered {
         Some(at) => at.documents(cwd, &options),
         None => documents::project_documents(cwd, &options, &mut DocumentCache::default()),
     };
-    let mut omissions = unreadable(&candidates);
-    omissions.extend(left_out(&project.candidates));
+    let slot = instructions_slot(None);
+    let mut omissions = unreadable(&candidates, &slot);
+    omissions.extend(left_out(&project.candidates, &slot));
     candidates.extend(project.candidates);
     omissions.extend(project.error.map(|error| Omission {
-        slot: INSTRUCTIONS_SLOT.into(),
+        slot: slot.clone(),
         what: "project documents".to_owned(),
         why: Why::Unusable { error },
     }));
@@ -240,7 +240,7 @@ pub fn gather(sources: &Sources) -> Gathered {
     links.extend(home_document.iter().filter_map(|it| Some((it.path.clone(), documents::link_target(&it.path)?))));
     let (skill_search, untrusted_skills) = skills::search_and_left_out(config, env);
     omissions.extend(untrusted_skills.into_iter().map(|folder| Omission {
-        slot: INSTRUCTIONS_SLOT.into(),
+        slot: slot.clone(),
         what: folder.to_string_lossy().into_owned(),
         why: Why::Untrusted,
     }));
@@ -302,24 +302,30 @@ pub fn gather(sources: &Sources) -> Gathered {
     Gathered { facts, omissions, model_match, skill_search, shell: shell.path }
 }
 
+/// The slot under which instruction files are reported that are not read: the one that has their role. Without a layout, or
+/// in a layout without such a slot, it is called like the role.
+pub(crate) fn instructions_slot(layout: Option<&Layout>) -> Arc<str> {
+    let role = SlotRole::UserInstructions;
+    layout.and_then(|layout| layout.slot_with(role)).map_or_else(|| role.as_str().into(), |slot| slot.id.clone())
+}
+
 /// The files that would have been read and must not be.
-pub(crate) fn left_out(candidates: &[Candidate]) -> Vec<Omission> {
+pub(crate) fn left_out(candidates: &[Candidate], slot: &Arc<str>) -> Vec<Omission> {
     let why = |fate: &Fate| match fate {
         Fate::Outside { target } => Some(Why::Outside { target: target.clone() }),
         Fate::Untrusted => Some(Why::Untrusted),
         _ => None,
     };
-    let omission =
-        |it: &Candidate| Some(Omission { slot: INSTRUCTIONS_SLOT.into(), what: it.path.clone(), why: why(&it.fate)? });
+    let omission = |it: &Candidate| Some(Omission { slot: slot.clone(), what: it.path.clone(), why: why(&it.fate)? });
     candidates.iter().filter_map(omission).collect()
 }
 
 /// The user's own files that are there and cannot be read.
-fn unreadable(candidates: &[Candidate]) -> Vec<Omission> {
+fn unreadable(candidates: &[Candidate], slot: &Arc<str>) -> Vec<Omission> {
     let omission = |it: &Candidate| match &it.fate {
         Fate::Unreadable { error } => {
             let why = Why::Unusable { error: error.clone() };
-            Some(Omission { slot: INSTRUCTIONS_SLOT.into(), what: it.path.clone(), why })
+            Some(Omission { slot: slot.clone(), what: it.path.clone(), why })
         }
         _ => None,
     };

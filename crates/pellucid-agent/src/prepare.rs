@@ -86,6 +86,11 @@ pub fn prepare(gathered: &mut Gathered, pack: &Pack, sources: &Sources) -> Resul
         let mut parts = pack.layout.slots.iter().flat_map(|slot| &slot.parts);
         parts.any(|part| part.source.name.starts_with(prefix))
     };
+    // What was gathered without a layout gets the name that the layout has for it.
+    let (unnamed, slot) = (gather::instructions_slot(None), gather::instructions_slot(Some(&pack.layout)));
+    for omission in gathered.omissions.iter_mut().filter(|omission| omission.slot == unnamed) {
+        omission.slot = slot.clone();
+    }
     let facts = &mut gathered.facts;
     let n_steps = facts.project_docs.over(pack.layout.project_docs).imports();
     if n_steps > 0 {
@@ -96,7 +101,7 @@ pub fn prepare(gathered: &mut Gathered, pack: &Pack, sources: &Sources) -> Resul
     facts.prompt_mode = config.prompt.mode.unwrap_or_else(|| mode_of_key(settings.session_key.as_deref()));
     if has_source("assistant_") {
         let (mut assistant, left_out) = assistant(sources, pack);
-        gathered.omissions.extend(gather::left_out(&left_out));
+        gathered.omissions.extend(gather::left_out(&left_out, &slot));
         assistant.runtime.model = Some(format!("{}/{}", config.model.provider_id, facts.model.slug));
         assistant.runtime.shell = Some(facts.shell.clone());
         assistant.think_level = facts.effort.map(|effort| effort.as_str().to_owned());

@@ -55,6 +55,7 @@ use pellucid_engine::meter::Meter;
 use pellucid_engine::notice;
 use pellucid_engine::origins::Origins;
 use pellucid_engine::pack::Pack;
+use pellucid_engine::pack::SlotRole;
 use pellucid_engine::pack::Strategy;
 use pellucid_engine::presets;
 use pellucid_engine::report::Report;
@@ -73,6 +74,7 @@ use pellucid_engine::turn::SummarisedBy;
 use pellucid_engine::turn::Summariser;
 use pellucid_engine::turn::Takeover;
 use pellucid_engine::update::Change;
+use pellucid_engine::update::Updates;
 use pellucid_engine::update::updates;
 use pellucid_engine::user_message::picture_message;
 use pellucid_engine::user_message::user_message;
@@ -410,7 +412,7 @@ impl Session {
     pub fn new(setup: Setup, recorder: Recorder) -> Self {
         let context = assemble::assemble(&setup.pack, &setup.gathered.facts);
         let sent = sent_log(&setup, &recorder);
-        let mut log = Log::new(recorder, sent, user_instructions(&context)).telling(setup.raw_items);
+        let mut log = Log::new(recorder, sent, user_instructions(&setup.pack, &context)).telling(setup.raw_items);
         log.begin(&setup, concat(&context.instructions), None);
         log.sent_from_start().open(&setup.opening(How::New, 0));
         let mut session = Self::with(setup, log, &context);
@@ -432,7 +434,7 @@ impl Session {
         let mut sent = sent_log(&setup, &recorder);
         let files = FilesSeen::after(recalled.files.clone());
         sent.recall(recalled);
-        let mut log = Log::new(recorder, sent, user_instructions(&context)).telling(setup.raw_items);
+        let mut log = Log::new(recorder, sent, user_instructions(&setup.pack, &context)).telling(setup.raw_items);
         let prefix = compaction::summary_prefix(&setup.pack);
         let summaries = restored.has_used_context.then_some((prefix.as_str(), items.as_slice()));
         log.sent_from_start().open(&Opening { summaries, ..setup.opening(How::Resumed, len) });
@@ -455,7 +457,7 @@ impl Session {
         let recalled = Recalled::read(&setup.sources.config.folders.home, file);
         let (restored, items) = setup.restore(file, upto, &context, &recalled)?;
         let sent = sent_log(&setup, &recorder);
-        let mut log = Log::new(recorder, sent, user_instructions(&context)).telling(setup.raw_items);
+        let mut log = Log::new(recorder, sent, user_instructions(&setup.pack, &context)).telling(setup.raw_items);
         let context = assemble::assemble(&setup.pack, &setup.gathered.facts);
         log.begin(&setup, concat(&context.instructions), Some(file.meta.id.clone()));
         log.copy(&file.path, upto).map_err(|error| ReadError::io(&file.path, error))?;
@@ -489,7 +491,7 @@ impl Session {
     pub fn of_history(setup: Setup, recorder: Recorder, items: &[Item]) -> Self {
         let context = assemble::assemble(&setup.pack, &setup.gathered.facts);
         let sent = sent_log(&setup, &recorder);
-        let mut log = Log::new(recorder, sent, user_instructions(&context)).telling(setup.raw_items);
+        let mut log = Log::new(recorder, sent, user_instructions(&setup.pack, &context)).telling(setup.raw_items);
         log.begin(&setup, concat(&context.instructions), None);
         log.sent_from_start().open(&setup.opening(How::New, 0));
         log.persist();
@@ -684,10 +686,15 @@ impl Session {
         let facts = &self.setup.gathered.facts;
         let previous_model = self.previous_model.as_deref();
         let change = Change { pack: &self.setup.pack, before: &self.before, after: facts, previous_model };
-        let messages = updates(&change);
+        let Updates { messages, omissions } = updates(&change);
         self.before = facts.clone();
         for message in messages {
             self.record_layout(&Draft::from(message));
+        }
+        for omission in omissions {
+            if !self.omissions.contains(&omission) {
+                self.note_omission(omission);
+            }
         }
         self.tell_changed_documents(text);
         self.say_again();
@@ -884,6 +891,6 @@ fn supported_effort(facts: &Facts) -> Option<ReasoningEffort> {
 }
 
 /// The text of the user's and the project's documents, as the session begins with it.
-fn user_instructions(context: &Context) -> Option<String> {
-    context.messages.iter().find(|message| &*message.slot == "user_instructions")?.inside.clone()
+fn user_instructions(pack: &Pack, context: &Context) -> Option<String> {
+    context.inside(&pack.layout, SlotRole::UserInstructions)
 }

@@ -1,7 +1,7 @@
 //! Assembly: facts and a pack in, the first context out.
 //!
-//! Walks the layout's slots in order, asks their sources, and returns what the model will see
-//! together with everything that was left out. It cannot fail: what could go wrong was found when
+//! Walks the layout's slots in order, asks their sources, cuts what they give to the layout's budgets, and returns what the
+//! model will see together with everything that was left out. It cannot fail: what could go wrong was found when
 //! the pack was loaded.
 //!
 //! Not here: the transcript, wires, and where facts come from.
@@ -10,17 +10,22 @@ use std::sync::Arc;
 
 use pellucid_protocol::item::Item;
 
+use crate::budget::Purse;
 use crate::facts::Facts;
 use crate::fragment::Fragment;
 use crate::fragment::Omission;
+use crate::fragment::Why;
 use crate::fragment::concat;
 use crate::gate;
 use crate::not_utf8;
+use crate::pack::Layout;
 use crate::pack::Pack;
 use crate::pack::Part;
 use crate::pack::Slot;
+use crate::pack::SlotRole;
 use crate::pack::Target;
 use crate::source::Ask;
+use crate::source::Kind;
 
 /// The first context of a session.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -55,16 +60,17 @@ impl ContextMessage {
 
 /// Puts the first context together.
 pub fn assemble(pack: &Pack, facts: &Facts) -> Context {
+    let ground = Ground { pack, facts, before: None };
     let mut context = Context::default();
     for slot in &pack.layout.slots {
         if slot.target == Target::Messages {
-            let messages = own_messages(slot, pack, facts, &mut context.omissions);
+            let messages = own_messages(slot, ground, &mut context.omissions);
             let fragments = messages.iter().flat_map(|message| &message.fragments);
             context.omissions.extend(not_utf8::omissions(facts, &slot.id, fragments));
             context.messages.extend(messages);
             continue;
         }
-        let Some((fragments, inside)) = fill(slot, pack, facts, &mut context.omissions) else {
+        let Some((fragments, inside)) = fill(slot, ground, &mut context.omissions) else {
             continue;
         };
         context.omissions.extend(not_utf8::omissions(facts, &slot.id, &fragments));
@@ -82,6 +88,13 @@ pub fn assemble(pack: &Pack, facts: &Facts) -> Context {
 }
 
 impl Context {
+    /// What the slot with a role says, without its template.
+    pub fn inside(&self, layout: &Layout, role: SlotRole) -> Option<String> {
+        let slot = layout.slot_with(role)?;
+        let message = self.messages.iter().find(|message| message.slot == slot.id)?;
+        Some(message.inside.clone().unwrap_or_else(|| concat(&message.fragments)))
+    }
+
     /// Adds to the instructions; what is empty adds nothing.
     fn instruct(&mut self, fragments: Vec<Fragment>, join: &str) {
         let is_empty = |fragments: &[Fragment]| fragments.iter().all(|fragment| fragment.text.is_empty());
@@ -93,52 +106,82 @@ impl Context {
 }
 
 /// The messages that a slot's sources give by themselves.
-fn own_messages(slot: &Slot, pack: &Pack, facts: &Facts, omissions: &mut Vec<Omission>) -> Vec<ContextMessage> {
-    if !gate::all_open(&slot.gates, facts) {
+fn own_messages(slot: &Slot, ground: Ground<'_>, omissions: &mut Vec<Omission>) -> Vec<ContextMessage> {
+    if !gate::all_open(&slot.gates, ground.facts) {
         return Vec::new();
     }
     let mut messages = Vec::new();
-    for part in slot.parts.iter().filter(|part| gate::all_open(&part.gates, facts)) {
-        let given = (part.source.give)(&ask(part, slot, pack, facts));
+    let mut of_slot = Purse::new(slot.budget, &slot.id, &slot.id);
+    for part in slot.parts.iter().filter(|part| gate::all_open(&part.gates, ground.facts)) {
+        let given = (part.source.give)(&ground.ask(part, slot));
         omissions.extend(given.omissions);
-        messages.extend(given.messages.into_iter().map(|message| ContextMessage {
-            slot: slot.id.clone(),
-            role: message.role,
-            fragments: message.fragments,
-            inside: None,
-        }));
+        let mut of_part = Purse::new(part.budget, &slot.id, part.name());
+        for message in given.messages {
+            let fragments = of_part.cut(message.fragments, omissions);
+            let fragments = of_slot.cut(fragments, omissions);
+            if !fragments.is_empty() {
+                messages.push(ContextMessage { slot: slot.id.clone(), role: message.role, fragments, inside: None });
+            }
+        }
     }
     messages
 }
 
-fn ask<'a>(part: &'a Part, slot: &'a Slot, pack: &'a Pack, facts: &'a Facts) -> Ask<'a> {
-    Ask { facts, pack, slot: &slot.id, budget: part.budget, file: part.file.as_deref() }
+/// What slots are filled from.
+#[derive(Debug, Clone, Copy)]
+struct Ground<'a> {
+    pack: &'a Pack,
+    facts: &'a Facts,
+    /// What was true before, when a slot is told again.
+    before: Option<&'a Facts>,
 }
 
-/// One slot alone; absent when the layout does not have it, or it is closed or empty now.
-pub fn slot(pack: &Pack, facts: &Facts, id: &str) -> Option<ContextMessage> {
-    let slot = pack.layout.slots.iter().find(|slot| &*slot.id == id)?;
-    let (fragments, inside) = fill(slot, pack, facts, &mut Vec::new())?;
-    let role = if slot.target == Target::Developer { "developer" } else { "user" };
-    Some(ContextMessage { slot: slot.id.clone(), role, fragments, inside })
+impl<'a> Ground<'a> {
+    fn ask(self, part: &'a Part, slot: &'a Slot) -> Ask<'a> {
+        let Self { pack, facts, before } = self;
+        Ask { facts, pack, slot: &slot.id, budget: part.budget, before, file: part.file.as_deref() }
+    }
 }
 
-/// The text of a slot, and what stands inside its template; absent when its gates are closed or
-/// nobody has anything to say.
-fn fill(
-    slot: &Slot,
-    pack: &Pack,
-    facts: &Facts,
-    omissions: &mut Vec<Omission>,
-) -> Option<(Vec<Fragment>, Option<String>)> {
+/// A slot that is told again, with what its budget takes from it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct ToldAgain {
+    pub message: ContextMessage,
+    pub omissions: Vec<Omission>,
+}
+
+/// The slot with a role alone, told because facts changed; absent when the layout does not have it, or it is closed or
+/// empty now.
+pub(crate) fn again(pack: &Pack, before: &Facts, after: &Facts, role: SlotRole) -> Option<ToldAgain> {
+    let slot = pack.layout.slot_with(role)?;
+    let mut omissions = Vec::new();
+    let ground = Ground { pack, facts: after, before: Some(before) };
+    let (fragments, inside) = fill(slot, ground, &mut omissions)?;
+    let role = match slot.target {
+        Target::Developer | Target::Instructions => "developer",
+        Target::User | Target::Messages => "user",
+    };
+    // What sources leave out was said when the session began.
+    omissions.retain(|omission| matches!(omission.why, Why::Cut { .. } | Why::OverBudget { .. }));
+    Some(ToldAgain { message: ContextMessage { slot: slot.id.clone(), role, fragments, inside }, omissions })
+}
+
+/// The text of a slot, and what stands inside its template; absent when its gates are closed, no source has anything to
+/// say, or the budget leaves nothing.
+fn fill(slot: &Slot, ground: Ground<'_>, omissions: &mut Vec<Omission>) -> Option<(Vec<Fragment>, Option<String>)> {
+    let Ground { pack, facts, .. } = ground;
     if !gate::all_open(&slot.gates, facts) {
         return None;
     }
     let mut text: Option<Vec<Fragment>> = None;
     for part in slot.parts.iter().filter(|part| gate::all_open(&part.gates, facts)) {
-        let given = (part.source.give)(&ask(part, slot, pack, facts));
+        let given = (part.source.give)(&ground.ask(part, slot));
         omissions.extend(given.omissions);
         let Some(fragments) = given.fragments else {
+            continue;
+        };
+        let budget = part.budget.filter(|_| part.source.kind != Kind::Entries);
+        let Some(fragments) = kept(fragments, Purse::new(budget, &slot.id, part.name()), omissions) else {
             continue;
         };
         let text = text.get_or_insert_default();
@@ -147,11 +190,18 @@ fn fill(
         }
         text.extend(fragments);
     }
-    let text = text?;
+    let text = kept(text?, Purse::new(slot.budget, &slot.id, &slot.id), omissions)?;
     let Some(template) = &slot.template else {
         return Some((text, None));
     };
     let inside = Some(concat(&text));
     let directory = vec![Fragment::fact("cwd", facts.cwd.as_str())];
     Some((pack.template(template).render(&[("{{ text }}", text), ("{{ directory }}", directory)]), inside))
+}
+
+/// What a budget leaves of a text; absent if it leaves nothing of one that says something.
+fn kept(fragments: Vec<Fragment>, mut purse: Purse<'_>, omissions: &mut Vec<Omission>) -> Option<Vec<Fragment>> {
+    let was_empty = fragments.iter().all(|fragment| fragment.text.is_empty());
+    let fragments = purse.cut(fragments, omissions);
+    (was_empty || !fragments.is_empty()).then_some(fragments)
 }

@@ -18,6 +18,7 @@
 pub mod cut;
 mod file_set;
 mod item;
+mod options;
 mod provided;
 mod read;
 mod repo_docs;
@@ -33,6 +34,7 @@ pub use item::ItemError;
 pub use item::Role;
 pub use item::Target;
 pub use item::Version;
+pub(crate) use options::check;
 pub use read::Counts;
 pub use read::FileRead;
 pub use read::FileText;

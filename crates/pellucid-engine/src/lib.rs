@@ -25,6 +25,7 @@
 //! - [`hidden`], [`instruction_file`]: what a person should know of the files whose words the model gets
 //! - [`visible`]: text as a terminal may show it
 //! - [`documents`]: how instruction files share a budget, import others, join later and change
+//! - `budget`: how much of a text a layout uses
 //! - [`truncate`], [`js_number`]: cutting texts, and reading numbers as JavaScript does
 //!
 //! Not here: files, clocks, environment, network, waiting. Whatever varies arrives as an argument,
@@ -39,6 +40,7 @@ pub mod assistant;
 pub mod bm25;
 pub mod bootstrap;
 pub mod boundary;
+mod budget;
 pub mod cache_verdict;
 pub mod call;
 pub mod carried;

@@ -1,8 +1,8 @@
 //! Packs: how model input is put together, as data.
 //!
 //! A pack is `pack.toml` (the layout) and the files it names. It is checked whole when it is
-//! loaded: unknown sources, gates and variables are refused with file, line and the known names.
-//! After that, assembly cannot fail.
+//! loaded: unknown sources, gates, roles and variables are refused with file, line and the known names, and so are keys
+//! that could have no effect. After that, assembly cannot fail.
 //!
 //! A user's pack lies over a built-in one: its files take the place of those beneath, and what it
 //! does not lay out is laid out as beneath.
@@ -11,7 +11,10 @@
 
 mod builtin;
 mod layout;
+mod layout_check;
+mod layout_file;
 mod models;
+mod role;
 mod shelf;
 mod slot_text;
 pub mod slots;
@@ -27,6 +30,7 @@ pub use layout::Budget;
 pub use layout::CompactionRules;
 pub use layout::GivenToolForm;
 pub use layout::GivenToolRules;
+pub use layout::Keep;
 pub use layout::Layout;
 pub use layout::ModelTexts;
 pub use layout::Part;
@@ -39,6 +43,8 @@ pub use layout::ToolSlot;
 pub use layout::ToolsOnly;
 pub use models::LevelText;
 pub use models::ModelEntry;
+pub use role::ROLES;
+pub use role::SlotRole;
 pub use shelf::PackFile;
 pub use slot_text::SlotText;
 pub use tool_file::Parameter;
@@ -134,7 +140,7 @@ impl Pack {
     pub fn load_user(files: &PackFiles, folder: &str) -> Result<Self, PackError> {
         let shown = format!("{}/{LAYOUT}", folder.trim_end_matches('/'));
         let base = match files.get(LAYOUT) {
-            Some(text) => Layout::base(&shown, text)?,
+            Some(text) => layout_file::base(&shown, text)?,
             None => Some((DEFAULT_BASE.to_owned(), 1)),
         };
         let Some((name, line)) = base else {
@@ -158,10 +164,7 @@ impl Pack {
     pub fn load_over(base: &PackFiles, files: &PackFiles, folder: &str) -> Result<Self, PackError> {
         let (all, below) = stacked(base)?;
         let mut shelf = Shelf::builtin(&all);
-        let mut beneath = parse_layout(&shelf)?;
-        if let Some(below) = &below {
-            beneath.complete(below);
-        }
+        let beneath = parse_layout(&shelf, below.as_ref())?;
         shelf.put_over(files, folder);
         let mut pack = Self::from_shelf(shelf, Some(&beneath))?;
         if !files.contains_key(LAYOUT) {
@@ -191,10 +194,7 @@ impl Pack {
     }
 
     fn from_shelf(shelf: Shelf, beneath: Option<&Layout>) -> Result<Self, PackError> {
-        let mut layout = parse_layout(&shelf)?;
-        if let Some(beneath) = beneath {
-            layout.complete(beneath);
-        }
+        let layout = parse_layout(&shelf, beneath)?;
         let mut templates = BTreeMap::new();
         let mut load = |name: &str, shape: &Shape| -> Result<(), PackError> {
             let missing = || PackError::MissingFile { file: name.to_owned() };
@@ -289,9 +289,9 @@ pub enum OwnTexts<'a> {
     Entry(&'a ModelEntry),
 }
 
-fn parse_layout(shelf: &Shelf) -> Result<Layout, PackError> {
+fn parse_layout(shelf: &Shelf, beneath: Option<&Layout>) -> Result<Layout, PackError> {
     let file = shelf.get(LAYOUT).ok_or_else(|| PackError::MissingFile { file: LAYOUT.to_owned() })?;
-    Layout::parse(&file.shown, &file.text)
+    layout_file::parse(&file.shown, &file.text, beneath)
 }
 
 /// Templates that what a layout or the configuration switches on uses, each with the built-in pack where it is at home.
@@ -307,7 +307,7 @@ fn wanted_elsewhere(layout: &Layout) -> Vec<(&str, Shape, &'static str)> {
 /// The files of a pack with those of the built-in packs beneath it, and the layout beneath.
 fn stacked(files: &PackFiles) -> Result<(PackFiles, Option<Layout>), PackError> {
     let base = match files.get(LAYOUT) {
-        Some(text) => Layout::base(LAYOUT, text)?,
+        Some(text) => layout_file::base(LAYOUT, text)?,
         None => None,
     };
     let Some((name, line)) = base else {
@@ -318,10 +318,7 @@ fn stacked(files: &PackFiles) -> Result<(PackFiles, Option<Layout>), PackError> 
         return Err(PackError::UnknownName { file: LAYOUT.to_owned(), line, kind: "pack", name, known });
     };
     let (mut all, below) = stacked(&base)?;
-    let mut beneath = parse_layout(&Shelf::builtin(&all))?;
-    if let Some(below) = &below {
-        beneath.complete(below);
-    }
+    let beneath = parse_layout(&Shelf::builtin(&all), below.as_ref())?;
     all.extend(files.clone());
     Ok((all, Some(beneath)))
 }
@@ -371,7 +368,7 @@ pub enum PackError {
         file: String,
         /// Where.
         line: usize,
-        /// Of what kind: source, gate, budget.
+        /// Of what kind: source, gate, role.
         kind: &'static str,
         /// The name.
         name: String,

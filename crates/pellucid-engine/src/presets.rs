@@ -17,7 +17,6 @@ use crate::template::Shape;
 
 const PLAN: &str = "collaboration/plan.md";
 const DEFAULT: &str = "collaboration/default.md";
-const CAN_ASK: &str = "collaboration/rui_available.md";
 const CANNOT_ASK: &str = "collaboration/rui_unavailable.md";
 
 const MODE_NAMES: &str = "{{KNOWN_MODE_NAMES}}";
@@ -28,7 +27,6 @@ const MODE: &str = "{mode}";
 pub(crate) const TEMPLATES: &[(&str, Shape)] = &[
     (PLAN, Shape::VERBATIM),
     (DEFAULT, Shape::with(&[Place::may(MODE_NAMES), Place::may(ASKING)])),
-    (CAN_ASK, Shape::with(&[Place::may(MODE)])),
     (CANNOT_ASK, Shape::with(&[Place::may(MODE)])),
 ];
 
@@ -78,17 +76,11 @@ pub(crate) fn instructions(pack: &Pack, mode: CollaborationModeKind) -> Vec<Frag
         CollaborationModeKind::Default => {
             let names = [CollaborationModeKind::Default, CollaborationModeKind::Plan].map(name).join(" and ");
             let names = Fragment::fact("collaboration modes", names);
-            let asking = if can_ask(mode) { CAN_ASK } else { CANNOT_ASK };
-            let asking =
-                pack.template(asking).render(&[(MODE, vec![Fragment::fact("collaboration modes", name(mode))])]);
+            let mode = vec![Fragment::fact("collaboration modes", name(mode))];
+            let asking = pack.template(CANNOT_ASK).render(&[(MODE, mode)]);
             pack.template(DEFAULT).render(&[(MODE_NAMES, vec![names]), (ASKING, asking)])
         }
     }
-}
-
-/// Whether the model can ask the person in the middle of a turn.
-fn can_ask(mode: CollaborationModeKind) -> bool {
-    mode == CollaborationModeKind::Plan
 }
 
 fn name(mode: CollaborationModeKind) -> &'static str {

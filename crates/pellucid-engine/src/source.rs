@@ -29,11 +29,9 @@ mod system_prompt;
 use std::sync::Arc;
 
 pub use about::about;
-pub use base_instructions::instructions_for;
 pub use base_instructions::lacks_tones;
 pub use base_instructions::offers_tones;
-pub(crate) use environment::environment;
-pub(crate) use personality::personality_message;
+pub(crate) use project_docs::NAME as PROJECT_DOCS;
 
 use crate::facts::Facts;
 use crate::fragment::Fragment;
@@ -43,11 +41,13 @@ use crate::pack::Layout;
 use crate::pack::Pack;
 use crate::template::Shape;
 
-/// Somebody who can give text.
+/// Something that gives text to slots.
 #[derive(Debug)]
 pub struct Source {
     /// Its name in layouts.
     pub name: &'static str,
+    /// What it gives.
+    pub kind: Kind,
     /// Templates it uses, with what they may contain.
     pub templates: &'static [(&'static str, Shape)],
     /// Gives the text.
@@ -60,6 +60,17 @@ impl PartialEq for Source {
     }
 }
 
+/// What a source gives, and who keeps its budget.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// One text, which assembly cuts.
+    Text,
+    /// Entries in one text. The source shares its budget out among them, so that a list is not cut through.
+    Entries,
+    /// Messages with roles, for target `messages`. Assembly cuts them, the last ones first.
+    Messages,
+}
+
 /// What a source may look at.
 #[derive(Debug, Clone, Copy)]
 pub struct Ask<'a> {
@@ -69,8 +80,10 @@ pub struct Ask<'a> {
     pub pack: &'a Pack,
     /// For which slot.
     pub slot: &'a Arc<str>,
-    /// How much may be given.
+    /// How much may be given. Only sources with entries look at it; the texts of others are cut afterwards.
     pub budget: Option<Budget>,
+    /// What was true before, when the slot is told again because something changed.
+    pub before: Option<&'a Facts>,
     /// A file of the pack that the layout names here.
     pub file: Option<&'a str>,
 }
@@ -123,7 +136,6 @@ static SOURCES: &[Source] = &[
     skills_list::SOURCE,
     child_agents::SOURCE,
     environment::SOURCE,
-    pack_file::SOURCE,
     system_prompt::SOURCE,
     injected::SECTIONS,
     injected::PREAMBLE,

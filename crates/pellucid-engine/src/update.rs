@@ -1,15 +1,17 @@
 //! What is told when settings change between turns.
 //!
 //! The layout says in which order. Each update is a named rule here: it compares the facts of the
-//! turn before with those of the coming turn, and says something only if its part changed. Base
-//! instructions, documents and skills are never told again.
+//! turn before with those of the coming turn, and only if its part changed it fills the slot that has its role again.
+//! Documents and skills are never told again.
 
 use crate::assemble;
 use crate::assemble::ContextMessage;
+use crate::assemble::ToldAgain;
 use crate::facts::Facts;
+use crate::fragment::Omission;
 use crate::fragment::concat;
 use crate::pack::Pack;
-use crate::source;
+use crate::pack::SlotRole;
 use crate::template::Place;
 use crate::template::Shape;
 
@@ -27,8 +29,12 @@ pub(crate) const TEMPLATES: &[(&str, Shape)] = &[
 pub struct Update {
     /// Its name in layouts.
     pub name: &'static str,
-    /// Says what changed, if anything did.
-    pub tell: fn(&Change<'_>) -> Option<ContextMessage>,
+    /// The role of the slot that it tells again.
+    pub role: SlotRole,
+    /// Whether something changed that it tells of.
+    is_due: fn(&Change<'_>) -> bool,
+    /// Says what changed.
+    tell: fn(&Change<'_>, SlotRole) -> Option<ToldAgain>,
 }
 
 impl PartialEq for Update {
@@ -52,11 +58,11 @@ pub struct Change<'a> {
 
 /// Every rule.
 static UPDATES: [Update; 5] = [
-    Update { name: "environment", tell: environment },
-    Update { name: "permissions", tell: permissions },
-    Update { name: "collaboration", tell: collaboration },
-    Update { name: "model_switch", tell: model_switch },
-    Update { name: "personality", tell: personality },
+    Update { name: "environment", role: SlotRole::Environment, is_due: has_moved, tell: slot },
+    Update { name: "permissions", role: SlotRole::Permissions, is_due: is_permitted_otherwise, tell: slot },
+    Update { name: "collaboration", role: SlotRole::Collaboration, is_due: is_in_another_mode, tell: slot },
+    Update { name: "model_switch", role: SlotRole::Base, is_due: is_another_model, tell: model_switch },
+    Update { name: "personality", role: SlotRole::Personality, is_due: has_another_tone, tell: slot },
 ];
 
 /// Finds a rule by its name.
@@ -64,63 +70,72 @@ pub fn find(name: &str) -> Option<&'static Update> {
     UPDATES.iter().find(|update| update.name == name)
 }
 
+/// The rule that tells the slot with a role again; absent for a role that has another use.
+pub(crate) fn of_role(role: SlotRole) -> Option<&'static Update> {
+    UPDATES.iter().find(|update| update.role == role)
+}
+
 /// The names of all rules.
 pub fn names() -> Vec<String> {
     UPDATES.iter().map(|update| update.name.to_owned()).collect()
 }
 
+/// What is told of a change.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Updates {
+    /// The messages, in the layout's order.
+    pub messages: Vec<ContextMessage>,
+    /// What budgets took from them.
+    pub omissions: Vec<Omission>,
+}
+
 /// What is told of a change, in the layout's order.
-pub fn updates(change: &Change<'_>) -> Vec<ContextMessage> {
-    change.pack.layout.updates.iter().filter_map(|update| (update.tell)(change)).collect()
-}
-
-fn environment(change: &Change<'_>) -> Option<ContextMessage> {
-    let Change { before, after, .. } = change;
-    let has_moved = before.cwd != after.cwd;
-    (has_moved || before.network != after.network).then(|| ContextMessage {
-        slot: "environment".into(),
-        role: "user",
-        fragments: source::environment(after, has_moved),
-        inside: None,
-    })
-}
-
-fn permissions(change: &Change<'_>) -> Option<ContextMessage> {
-    let Change { before, after, .. } = change;
-    let is_same = before.sandbox_policy == after.sandbox_policy && before.approval_policy == after.approval_policy;
-    if is_same { None } else { assemble::slot(change.pack, after, "permissions") }
-}
-
-fn collaboration(change: &Change<'_>) -> Option<ContextMessage> {
-    let is_same = change.before.collaboration_mode == change.after.collaboration_mode;
-    if is_same { None } else { assemble::slot(change.pack, change.after, "collaboration") }
-}
-
-fn model_switch(change: &Change<'_>) -> Option<ContextMessage> {
-    let Change { pack, before, after, previous_model } = change;
-    if previous_model.unwrap_or(&before.model.slug) == after.model.slug {
-        return None;
+pub fn updates(change: &Change<'_>) -> Updates {
+    let due = change.pack.layout.updates.iter().filter(|update| (update.is_due)(change));
+    let mut told = Updates::default();
+    for ToldAgain { message, omissions } in due.filter_map(|update| (update.tell)(change, update.role)) {
+        told.messages.push(message);
+        told.omissions.extend(omissions);
     }
-    let own = Facts { base_instructions: None, ..(*after).clone() };
-    let instructions = source::instructions_for(&own, pack, after.personality);
+    told
+}
+
+fn slot(change: &Change<'_>, role: SlotRole) -> Option<ToldAgain> {
+    assemble::again(change.pack, change.before, change.after, role)
+}
+
+fn has_moved(Change { before, after, .. }: &Change<'_>) -> bool {
+    before.cwd != after.cwd || before.network != after.network
+}
+
+fn is_permitted_otherwise(Change { before, after, .. }: &Change<'_>) -> bool {
+    before.sandbox_policy != after.sandbox_policy || before.approval_policy != after.approval_policy
+}
+
+fn is_in_another_mode(Change { before, after, .. }: &Change<'_>) -> bool {
+    before.collaboration_mode != after.collaboration_mode
+}
+
+fn is_another_model(Change { before, after, previous_model, .. }: &Change<'_>) -> bool {
+    previous_model.unwrap_or(&before.model.slug) != after.model.slug
+}
+
+fn has_another_tone(Change { before, after, .. }: &Change<'_>) -> bool {
+    before.model.slug == after.model.slug && before.personality != after.personality
+}
+
+/// The instructions of the new model, whatever instructions the session was given.
+fn model_switch(change: &Change<'_>, role: SlotRole) -> Option<ToldAgain> {
+    let Change { pack, before, after, .. } = change;
+    let own = Facts { base_instructions: None, recorded_instructions: None, ..(*after).clone() };
+    let ToldAgain { message: ContextMessage { fragments: instructions, .. }, omissions } =
+        assemble::again(pack, before, &own, role)?;
     if concat(&instructions).is_empty() {
         return None;
     }
     let intro = pack.template(MODEL_SWITCH_INTRO).text();
     let values = [("{{ intro }}", intro), ("{{ instructions }}", instructions)];
     let fragments = pack.template(MODEL_SWITCH).render(&values);
-    Some(ContextMessage { slot: "model_switch".into(), role: "developer", fragments, inside: None })
-}
-
-fn personality(change: &Change<'_>) -> Option<ContextMessage> {
-    let Change { pack, before, after, .. } = change;
-    if before.model.slug != after.model.slug || before.personality == after.personality {
-        return None;
-    }
-    source::personality_message(after, pack).map(|fragments| ContextMessage {
-        slot: "personality".into(),
-        role: "developer",
-        fragments,
-        inside: None,
-    })
+    let message = ContextMessage { slot: "model_switch".into(), role: "developer", fragments, inside: None };
+    Some(ToldAgain { message, omissions })
 }

@@ -11,6 +11,7 @@ use pellucid_protocol::call::ToolCall;
 use super::*;
 use crate::documents;
 use crate::documents::Joining;
+use crate::gather::instructions_slot;
 use crate::gather::left_out;
 
 impl Session {
@@ -57,9 +58,10 @@ impl Session {
     pub(crate) fn record_joining_documents(&mut self) {
         let Joining { documents: joining, outside } =
             self.documents.as_mut().map(Documents::joining).unwrap_or_default();
+        let slot = instructions_slot(Some(&self.setup.pack.layout));
         for (path, target) in outside {
             let candidate = Candidate { path, fate: Fate::Outside { target } };
-            for omission in left_out(std::slice::from_ref(&candidate)) {
+            for omission in left_out(std::slice::from_ref(&candidate), &slot) {
                 self.note_omission(omission);
             }
         }

@@ -125,7 +125,7 @@ fn a_prefix_that_is_saved_meanwhile_is_told_with_the_next_permissions() {
     let pack = Pack::builtin("codex").unwrap();
     let told = |before: &Facts, after: &Facts| {
         let change = Change { pack: &pack, before, after, previous_model: None };
-        update::updates(&change).iter().map(|message| concat(&message.fragments)).collect::<String>()
+        update::updates(&change).messages.iter().map(|message| concat(&message.fragments)).collect::<String>()
     };
     // Nothing is told anew only because of it.
     assert_eq!(told(&before, &gathered.facts), "");

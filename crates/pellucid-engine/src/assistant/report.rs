@@ -223,8 +223,10 @@ impl PromptReport {
 
     /// Measures a prompt that a pack made of facts.
     pub fn of(pack: &Pack, facts: &Facts, known: &Assistant, prompt: &str, tools: &[ToolFacts]) -> Self {
-        let skills = concat(&assistant::skills_text(pack, facts));
-        let (before, after) = assistant::delimiters(pack);
+        // Texts of a section are there only where the layout has the section.
+        let has = |source: &str| pack.layout.has_source(source);
+        let skills = if has("assistant_skills") { concat(&assistant::skills_text(pack, facts)) } else { String::new() };
+        let (before, after) = if has("assistant_tools") { assistant::delimiters(pack) } else { Default::default() };
         let list_between = (before.as_str(), after.as_str());
         let (files, injected) = (&known.bootstrap, &known.files);
         let mut report = Self::measure(Measured { prompt, files, injected, skills: &skills, tools, list_between });

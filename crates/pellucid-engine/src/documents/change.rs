@@ -54,7 +54,7 @@ pub fn changed(pack: &Pack, facts: &Facts, changes: &[Changed<'_>], text: NewTex
     if changes.is_empty() {
         return None;
     }
-    let (project, _) = place::project(pack, facts, &"".into());
+    let (project, _) = place::project(pack, facts, &"".into(), place::budget(pack, facts));
     let (imports, _) = place::home_imports(pack, facts, &"".into());
     let mut inside: Vec<Fragment> = Vec::new();
     for change in changes {

@@ -19,10 +19,19 @@ use crate::fragment::Fragment;
 use crate::fragment::Omission;
 use crate::fragment::Why;
 use crate::pack::Pack;
+use crate::source::PROJECT_DOCS;
 
 /// What holds for instruction files: what the configuration says, then what the pack says.
 pub(crate) fn rules(pack: &Pack, facts: &Facts) -> ProjectDocs {
     facts.project_docs.over(pack.layout.project_docs)
+}
+
+/// How many bytes of the project's files are used: what the configuration says, or what the layout says where that is less.
+pub(crate) fn budget(pack: &Pack, facts: &Facts) -> usize {
+    let mut parts = pack.layout.slots.iter().flat_map(|slot| &slot.parts);
+    let part = parts.find(|part| part.source.name == PROJECT_DOCS);
+    let of_layout = part.and_then(|part| part.budget).map_or(usize::MAX, |budget| budget.bytes);
+    facts.project_document_bytes_max.min(of_layout)
 }
 
 /// A file that is used, and its text.
@@ -33,13 +42,13 @@ pub(crate) struct Placed {
 }
 
 /// The project's files within their budget, and what is left out of them.
-pub(crate) fn project(pack: &Pack, facts: &Facts, slot: &Arc<str>) -> (Vec<Placed>, Vec<Omission>) {
+pub(crate) fn project(pack: &Pack, facts: &Facts, slot: &Arc<str>, budget: usize) -> (Vec<Placed>, Vec<Omission>) {
     let mut entries = Vec::new();
     for (group, document) in facts.project_documents.iter().enumerate() {
         entries.push(Entry { document, by: None, group });
         entries.extend(imported_by(facts, &document.path, group));
     }
-    place(&entries, facts.project_document_bytes_max, pack, facts, slot)
+    place(&entries, budget, pack, facts, slot)
 }
 
 /// What the user's own file imports. Each of these has the budget of the project's files for itself.

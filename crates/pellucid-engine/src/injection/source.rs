@@ -135,6 +135,14 @@ impl Source {
     }
 }
 
+/// Whether a source can be used as it is written, or is switched off.
+pub(super) fn usable(spec: &Value) -> Result<(), String> {
+    match Source::parse_any(spec).map(|source| source.kind) {
+        Some(Kind::Unusable { outcome: Outcome::Error, reason, .. }) => Err(reason),
+        _ => Ok(()),
+    }
+}
+
 /// The sources of a list; what is no list counts as an empty one.
 pub fn sources(list: &Value) -> Vec<Source> {
     list.as_array().into_iter().flatten().filter_map(Source::parse_any).collect()

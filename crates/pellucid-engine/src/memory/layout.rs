@@ -13,6 +13,9 @@ const WORDS: Shape = Shape { trim: Trim::Newline, places: &[] };
 const SUMMARY: &str = "memory/summary.md";
 const CARD: &str = "memory/card.md";
 
+/// What asks for several summaries at once.
+const SEVERAL: &str = "`useExperimentalImpl = true` and `summaries = \"model\"`";
+
 /// `[memory]` of a layout.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -42,7 +45,33 @@ pub struct MemoryLayout {
     /// Whether SupaMemory takes punctuation out of what it remembers.
     pub remove_punctuation: Option<bool>,
     /// Settings of HypaV3, with the keys that its presets have.
-    pub preset: Option<preset::Settings>,
+    pub preset: Option<PresetTable>,
+}
+
+/// `[memory.preset]` of a layout.
+#[derive(Debug, Clone, Default, PartialEq, Deserialize)]
+#[serde(try_from = "toml::Table")]
+pub struct PresetTable {
+    /// The settings; a key that is absent is as usual.
+    pub settings: preset::Settings,
+    /// The keys that are written.
+    keys: Vec<String>,
+}
+
+/// Keys that presets of the reference have and this program has no use for.
+const UNUSED: [&str; 4] = ["summarizationModel", "reSummarizationPrompt", "processRegexScript", "alwaysToggleOn"];
+
+impl TryFrom<toml::Table> for PresetTable {
+    type Error = String;
+
+    fn try_from(table: toml::Table) -> Result<Self, String> {
+        let keys: Vec<String> = table.keys().cloned().collect();
+        if let Some(key) = keys.iter().find(|key| UNUSED.contains(&key.as_str())) {
+            return Err(format!("`{key}` of a preset has no effect in a layout"));
+        }
+        let settings = table.try_into().map_err(|error: toml::de::Error| error.message().to_owned())?;
+        Ok(Self { settings, keys })
+    }
 }
 
 /// A strategy.
@@ -97,7 +126,52 @@ impl MemoryLayout {
 
     /// Settings of HypaV3.
     pub fn preset(&self) -> preset::Settings {
-        self.preset.clone().unwrap_or_default()
+        self.preset.clone().unwrap_or_default().settings
+    }
+
+    /// Why a key of this table could never have an effect in the whole layout, if there is one.
+    pub(crate) fn without_effect(&self, whole: &Self) -> Option<String> {
+        use Strategy::Hanurai;
+        use Strategy::HypaV1;
+        use Strategy::HypaV2;
+        use Strategy::HypaV3;
+        use Strategy::Supa;
+        let strategy = whole.strategy();
+        let is_one_of = |served: &[Strategy]| served.contains(&strategy);
+        let (summarises, compares) =
+            (is_one_of(&[Supa, HypaV1, HypaV2, HypaV3]), is_one_of(&[HypaV1, HypaV2, HypaV3, Hanurai]));
+        let asks_model = summarises && whole.summaries.unwrap_or_default() == Summariser::Model;
+        let asks_vectors = compares && whole.vectors.unwrap_or_default() == Embedder::Provider;
+        let asks_several = whole.preset().use_experimental_impl && asks_model;
+        let has = |key: &str| self.preset.as_ref().is_some_and(|preset| preset.keys.iter().any(|known| known == key));
+        let keys = [
+            (
+                "chunk_tokens",
+                self.chunk_tokens.is_some(),
+                is_one_of(&[Supa, HypaV1, HypaV2]),
+                "a strategy that reads it",
+            ),
+            ("allocated_tokens", self.allocated_tokens.is_some(), is_one_of(&[HypaV2]), "`strategy = \"hypa_v2\"`"),
+            ("recall_tokens", self.recall_tokens.is_some(), is_one_of(&[Hanurai]), "`strategy = \"hanurai\"`"),
+            ("recall_paragraphs", self.recall_paragraphs.is_some(), is_one_of(&[Hanurai]), "`strategy = \"hanurai\"`"),
+            (
+                "remove_punctuation",
+                self.remove_punctuation.is_some(),
+                is_one_of(&[Supa, HypaV1]),
+                "a strategy that reads it",
+            ),
+            ("summaries", self.summaries.is_some(), summarises, "a strategy that summarises"),
+            ("summary_model", self.summary_model.is_some(), asks_model, "`summaries = \"model\"`"),
+            ("vectors", self.vectors.is_some(), compares, "a strategy that compares texts"),
+            ("vector_model", self.vector_model.is_some(), asks_vectors, "`vectors = \"provider\"`"),
+            ("preset", self.preset.is_some(), is_one_of(&[HypaV3]), "`strategy = \"hypa_v3\"`"),
+            ("embeddingRequestsPerMinute", has("embeddingRequestsPerMinute"), asks_vectors, "`vectors = \"provider\"`"),
+            ("embeddingMaxConcurrent", has("embeddingMaxConcurrent"), asks_vectors, "`vectors = \"provider\"`"),
+            ("summarizationRequestsPerMinute", has("summarizationRequestsPerMinute"), asks_several, SEVERAL),
+            ("summarizationMaxConcurrent", has("summarizationMaxConcurrent"), asks_several, SEVERAL),
+        ];
+        let dead = keys.into_iter().find(|(_, is_said, has_effect, _)| *is_said && !has_effect);
+        dead.map(|(key, .., needs)| format!("`{key}` has no effect without {needs}"))
     }
 
     /// Takes from the layout beneath whatever this one does not say.

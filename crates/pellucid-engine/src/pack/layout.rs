@@ -1,7 +1,6 @@
 //! The layout of a pack: `pack.toml` as values.
 //!
-//! Everything a layout names (sources, gates, budgets) is looked up while it is read, so that
-//! a wrong name is found before anything is sent.
+//! Not here: how the file is read (`layout_file`), and what is refused in it (`layout_check`).
 
 use std::sync::Arc;
 
@@ -11,17 +10,12 @@ use pellucid_protocol::settings::SummaryInput;
 use pellucid_protocol::settings::SummaryRequests;
 use serde::Deserialize;
 use serde_json::Value;
-use toml::Spanned;
 
-use super::PackError;
-use super::position;
-use super::syntax_error;
+use super::SlotRole;
 use crate::gate::Gate;
-use crate::injection;
 use crate::memory::layout::MemoryLayout;
 use crate::reinject::layout::ReinjectLayout;
 use crate::source;
-use crate::update;
 use crate::update::Update;
 
 /// How the first context is laid out, and which tools are offered.
@@ -70,35 +64,25 @@ pub struct BootstrapBudget {
 }
 
 /// What happens to a long history.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct CompactionRules {
     /// How it is made shorter.
-    #[serde(default)]
     pub strategy: Strategy,
     /// How many tokens of the window are kept free for the answer.
-    #[serde(default)]
     pub reserved_output_tokens: i64,
     /// How many tokens a summary of dropped turns has at most.
-    #[serde(default)]
     pub summary_max_output_tokens: Option<i64>,
     /// What happens when no summary comes; absent means that the turn ends.
-    #[serde(default)]
     pub fallback: Option<SummaryFallback>,
     /// How many of the last turns stay word for word.
-    #[serde(default)]
     pub keep_turns: usize,
     /// By how many percent a summary must make a history smaller.
-    #[serde(default)]
     pub saving_min: Option<u8>,
     /// How often a summary is asked for that does not fit. Without it, one item less is shown each time.
-    #[serde(default)]
     pub overflow_calls_max: Option<usize>,
     /// What the summarising model is shown; absent means all.
-    #[serde(default)]
     pub input: Option<SummaryInput>,
     /// How a summary accounts for requests; absent means as it likes.
-    #[serde(default)]
     pub requests: Option<SummaryRequests>,
 }
 
@@ -125,6 +109,8 @@ pub enum Strategy {
 pub struct Slot {
     /// Its name in reports.
     pub id: Arc<str>,
+    /// What the program does with it, if anything.
+    pub role: Option<SlotRole>,
     /// Where it goes.
     pub target: Target,
     /// When it is there at all.
@@ -133,6 +119,8 @@ pub struct Slot {
     pub template: Option<String>,
     /// What it is made of.
     pub parts: Vec<Part>,
+    /// How much of its parts together is used, inside of the template.
+    pub budget: Option<Budget>,
     /// After how many turns its message is said again.
     pub again_turns: Option<u64>,
 }
@@ -164,6 +152,13 @@ pub struct Part {
     pub budget: Option<Budget>,
     /// The file of the pack that it is, for the source `pack_file`.
     pub file: Option<String>,
+}
+
+impl Part {
+    /// Its name in omissions.
+    pub(crate) fn name(&self) -> &str {
+        self.file.as_deref().unwrap_or(self.source.name)
+    }
 }
 
 /// How much of a source is used.
@@ -205,11 +200,9 @@ pub struct ToolsOnly {
 }
 
 /// What is done with tools that others describe: MCP servers and clients.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct GivenToolRules {
     /// How they are written.
-    #[serde(default)]
     pub form: GivenToolForm,
 }
 
@@ -225,11 +218,9 @@ pub enum GivenToolForm {
 }
 
 /// What is done with skills.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct SkillRules {
     /// What happens to skills of the same name.
-    #[serde(default)]
     pub same_name: SameName,
 }
 
@@ -272,266 +263,5 @@ impl ModelTexts {
 
     pub(super) fn longest_prefix(&self, slug: &str) -> Option<usize> {
         self.slugs.iter().filter(|prefix| slug.starts_with(prefix.as_str())).map(String::len).max()
-    }
-}
-
-impl Layout {
-    pub(super) fn parse(file: &str, text: &str) -> Result<Self, PackError> {
-        let raw: RawLayout = toml::from_str(text).map_err(|error| syntax_error(file, text, &error))?;
-        let reader = Reader { file, text };
-        Ok(Self {
-            name: raw.name,
-            slots: raw.slot.into_iter().map(|slot| reader.slot(slot)).collect::<Result<_, _>>()?,
-            tools: raw.tool.into_iter().map(|tool| reader.tool(tool)).collect::<Result<_, _>>()?,
-            tools_only: raw.tools_only.map(|only| reader.tools_only(only)).transpose()?,
-            updates: reader.updates(&raw.updates.order)?,
-            skills: raw.skills,
-            given_tools: raw.given_tools,
-            models: raw.model,
-            reinject: raw.reinject,
-            memory: raw.memory,
-            join: raw.instructions.join,
-            bootstrap: raw.bootstrap,
-            injections: reader.injections(&raw.injection)?,
-            compaction: raw.compaction,
-            project_docs: raw.project_docs,
-        })
-    }
-
-    /// The pack that a layout says it comes from, with the line where it says so.
-    pub(super) fn base(file: &str, text: &str) -> Result<Option<(String, usize)>, PackError> {
-        let raw: RawLayout = toml::from_str(text).map_err(|error| syntax_error(file, text, &error))?;
-        Ok(raw.from.map(|from| (from.get_ref().clone(), position(text, from.span().start).0)))
-    }
-
-    /// Takes from the layout beneath whatever this one does not lay out itself.
-    pub(super) fn complete(&mut self, base: &Self) {
-        if self.slots.is_empty() {
-            self.slots.clone_from(&base.slots);
-            if self.updates.is_empty() {
-                self.updates.clone_from(&base.updates);
-            }
-            self.join.clone_from(&base.join);
-            if self.compaction == CompactionRules::default() {
-                self.compaction = base.compaction;
-            }
-            self.bootstrap = self.bootstrap.or(base.bootstrap);
-            if self.injections.is_empty() {
-                self.injections.clone_from(&base.injections);
-            }
-        }
-        if self.tools.is_empty() {
-            self.tools.clone_from(&base.tools);
-            if self.tools_only.is_none() {
-                self.tools_only.clone_from(&base.tools_only);
-            }
-            if self.given_tools == GivenToolRules::default() {
-                self.given_tools = base.given_tools;
-            }
-        }
-        if self.models.is_empty() {
-            self.models.clone_from(&base.models);
-        }
-        self.project_docs = self.project_docs.over(base.project_docs);
-        if let Some(base) = &base.reinject {
-            self.reinject.get_or_insert_default().complete(base);
-        }
-        if let Some(base) = &base.memory {
-            self.memory.get_or_insert_default().complete(base);
-        }
-    }
-
-    /// The budget of the first part that this source gives.
-    pub fn budget_of(&self, source: &str) -> Option<Budget> {
-        let mut parts = self.slots.iter().flat_map(|slot| &slot.parts);
-        parts.find(|part| part.source.name == source).and_then(|part| part.budget)
-    }
-}
-
-/// `pack.toml` as it is written.
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct RawLayout {
-    name: String,
-    from: Option<Spanned<String>>,
-    #[serde(default)]
-    slot: Vec<RawSlot>,
-    #[serde(default)]
-    tool: Vec<RawTool>,
-    tools_only: Option<RawToolsOnly>,
-    #[serde(default)]
-    updates: RawUpdates,
-    #[serde(default)]
-    skills: SkillRules,
-    #[serde(default)]
-    given_tools: GivenToolRules,
-    #[serde(default)]
-    model: Vec<ModelTexts>,
-    reinject: Option<ReinjectLayout>,
-    memory: Option<MemoryLayout>,
-    #[serde(default)]
-    instructions: RawInstructions,
-    bootstrap: Option<BootstrapBudget>,
-    #[serde(default)]
-    injection: Vec<RawInjection>,
-    #[serde(default)]
-    compaction: CompactionRules,
-    #[serde(default)]
-    project_docs: ProjectDocs,
-}
-
-#[derive(Default, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct RawInstructions {
-    #[serde(default)]
-    join: String,
-}
-
-/// A source of injected items; its other options are looked at when items are made.
-#[derive(Deserialize)]
-struct RawInjection {
-    #[serde(rename = "type")]
-    kind: Spanned<String>,
-    #[serde(flatten)]
-    options: toml::Table,
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct RawSlot {
-    id: Spanned<String>,
-    target: Target,
-    source: Option<Spanned<String>>,
-    file: Option<String>,
-    #[serde(default)]
-    gate: Vec<Spanned<String>>,
-    template: Option<String>,
-    budget: Option<Budget>,
-    #[serde(default)]
-    parts: Vec<RawPart>,
-    again_turns: Option<u64>,
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct RawPart {
-    source: Spanned<String>,
-    #[serde(default)]
-    gate: Vec<Spanned<String>>,
-    #[serde(default)]
-    before: String,
-    budget: Option<Budget>,
-}
-
-#[derive(Default, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct RawUpdates {
-    order: Vec<Spanned<String>>,
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct RawTool {
-    file: String,
-    #[serde(default)]
-    gate: Vec<Spanned<String>>,
-    #[serde(default)]
-    parallel: bool,
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct RawToolsOnly {
-    gate: Vec<Spanned<String>>,
-    tools: Vec<String>,
-}
-
-/// Turns what is written into what is meant, and knows where it was written.
-struct Reader<'a> {
-    file: &'a str,
-    text: &'a str,
-}
-
-impl Reader<'_> {
-    fn slot(&self, raw: RawSlot) -> Result<Slot, PackError> {
-        let part = |source, file| Part { source, gates: Vec::new(), before: String::new(), budget: raw.budget, file };
-        let parts = match (raw.source, raw.file, raw.parts.is_empty()) {
-            (Some(source), None, true) => vec![part(self.source(&source)?, None)],
-            (None, Some(file), true) => vec![part(source::pack_file(), Some(file))],
-            (None, None, false) => raw.parts.into_iter().map(|part| self.part(part)).collect::<Result<_, _>>()?,
-            _ => {
-                let message = format!("slot `{}` needs `source`, `file` or `parts`, and one of them", raw.id.get_ref());
-                return Err(self.syntax(&raw.id, message));
-            }
-        };
-        Ok(Slot {
-            id: raw.id.get_ref().as_str().into(),
-            target: raw.target,
-            gates: self.gates(&raw.gate)?,
-            template: raw.template,
-            parts,
-            again_turns: raw.again_turns,
-        })
-    }
-
-    fn part(&self, raw: RawPart) -> Result<Part, PackError> {
-        Ok(Part {
-            source: self.source(&raw.source)?,
-            gates: self.gates(&raw.gate)?,
-            before: raw.before,
-            budget: raw.budget,
-            file: None,
-        })
-    }
-
-    fn tool(&self, raw: RawTool) -> Result<ToolSlot, PackError> {
-        Ok(ToolSlot { file: raw.file.into(), gates: self.gates(&raw.gate)?, parallel: raw.parallel })
-    }
-
-    fn tools_only(&self, raw: RawToolsOnly) -> Result<ToolsOnly, PackError> {
-        Ok(ToolsOnly { gates: self.gates(&raw.gate)?, tools: raw.tools.into_iter().map(Into::into).collect() })
-    }
-
-    fn source(&self, name: &Spanned<String>) -> Result<&'static source::Source, PackError> {
-        source::find(name.get_ref()).ok_or_else(|| self.unknown("source", name, source::names()))
-    }
-
-    fn injections(&self, raw: &[RawInjection]) -> Result<Vec<Value>, PackError> {
-        raw.iter().map(|injection| self.injection(injection)).collect()
-    }
-
-    fn injection(&self, raw: &RawInjection) -> Result<Value, PackError> {
-        if !injection::KINDS.contains(&raw.kind.get_ref().as_str()) {
-            let known = injection::KINDS.iter().map(|kind| (*kind).to_owned()).collect();
-            return Err(self.unknown("injection", &raw.kind, known));
-        }
-        let failed = |error: serde_json::Error| self.syntax(&raw.kind, error.to_string());
-        let mut spec = serde_json::to_value(&raw.options).map_err(failed)?;
-        spec["type"] = raw.kind.get_ref().as_str().into();
-        Ok(spec)
-    }
-
-    fn updates(&self, names: &[Spanned<String>]) -> Result<Vec<&'static Update>, PackError> {
-        names
-            .iter()
-            .map(|name| update::find(name.get_ref()).ok_or_else(|| self.unknown("update", name, update::names())))
-            .collect()
-    }
-
-    fn gates(&self, names: &[Spanned<String>]) -> Result<Vec<Gate>, PackError> {
-        names
-            .iter()
-            .map(|name| Gate::parse(name.get_ref()).ok_or_else(|| self.unknown("gate", name, Gate::known())))
-            .collect()
-    }
-
-    fn unknown(&self, kind: &'static str, name: &Spanned<String>, known: Vec<String>) -> PackError {
-        let (line, _) = position(self.text, name.span().start);
-        PackError::UnknownName { file: self.file.to_owned(), line, kind, name: name.get_ref().clone(), known }
-    }
-
-    fn syntax(&self, at: &Spanned<String>, message: String) -> PackError {
-        let (line, column) = position(self.text, at.span().start);
-        PackError::Syntax { file: self.file.to_owned(), line, column, message }
     }
 }

@@ -226,17 +226,6 @@ pub static SLOTS: &[KnownSlot] = &[
         "codex-rs/core/templates/collaboration_mode/plan.md",
     ),
     KnownSlot::literal(
-        "collaboration/rui_available",
-        "that the model can ask the user in a mode",
-        format(
-            PRESETS_RS,
-            &["fn request_user_input_availability_message"],
-            Pick::Format(0),
-            &[("{mode_name}", "{mode}")],
-        ),
-    )
-    .with(&["{mode}"]),
-    KnownSlot::literal(
         "collaboration/rui_unavailable",
         "that the model cannot ask the user in a mode",
         format(

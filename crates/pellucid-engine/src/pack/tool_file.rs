@@ -66,7 +66,7 @@ pub struct Parameter {
     /// Its type.
     #[serde(rename = "type")]
     pub kind: ParameterType,
-    /// The type of an array's elements.
+    /// The type of an array's elements, `string` unless given.
     #[serde(default)]
     pub items: Option<ParameterType>,
     /// Whether it must be given.
@@ -127,6 +127,9 @@ impl ToolFile {
         let mut tool: Self =
             toml::from_str(&found.text).map_err(|error| syntax_error(&found.shown, &found.text, &error))?;
         tool.file = found.shown.clone();
+        if let Some(message) = tool.without_effect() {
+            return Err(PackError::Syntax { file: found.shown.to_string(), line: 1, column: 1, message });
+        }
         if tool.name.is_empty() {
             name.clone_into(&mut tool.name);
         }
@@ -145,6 +148,30 @@ impl ToolFile {
             parameter.describe(shelf, &slot);
         }
         Ok(tool)
+    }
+
+    /// A key that no request would show, if there is one.
+    fn without_effect(&self) -> Option<String> {
+        let kind = match self.kind {
+            ToolKind::Function => "function",
+            ToolKind::Custom => "custom",
+            ToolKind::LocalShell => "local_shell",
+            ToolKind::WebSearch => "web_search",
+        };
+        let refused = |key: &str| Some(format!("`{key}` has no effect in a tool of kind `{kind}`"));
+        if self.description.is_some() && !self.takes_description() {
+            return refused("description");
+        }
+        if self.grammar_file.is_some() && self.kind != ToolKind::Custom {
+            return refused("grammar");
+        }
+        if !self.parameters.is_empty() && self.kind != ToolKind::Function {
+            return refused("parameter");
+        }
+        if !self.name.is_empty() && !self.takes_description() {
+            return refused("name");
+        }
+        self.parameters.iter().find_map(|parameter| parameter.without_effect(""))
     }
 
     /// Whether the wire has a description of such a tool.
@@ -178,6 +205,9 @@ pub(super) struct Description<'a> {
 impl Parameter {
     fn describe(&mut self, shelf: &Shelf, outer: &str) {
         let slot = format!("{outer}.{}", self.name);
+        if self.kind == ParameterType::Array {
+            self.items.get_or_insert(ParameterType::String);
+        }
         if self.takes_description()
             && let Some(own) = shelf.get(&format!("{slot}.md"))
         {
@@ -187,6 +217,25 @@ impl Parameter {
         for property in &mut self.properties {
             property.describe(shelf, &slot);
         }
+    }
+
+    /// A key that no request would show, if there is one.
+    fn without_effect(&self, outer: &str) -> Option<String> {
+        let name = format!("{outer}{}", self.name);
+        let refused = |key: &str| {
+            Some(format!("parameter `{name}`: `{key}` has no effect with `type = \"{}\"`", self.kind.as_str()))
+        };
+        if self.description.is_some() && !self.takes_description() {
+            return refused("description");
+        }
+        if self.items.is_some() && self.kind != ParameterType::Array {
+            return refused("items");
+        }
+        let has_object = self.kind == ParameterType::Object || self.items == Some(ParameterType::Object);
+        if !self.properties.is_empty() && !has_object {
+            return refused("property");
+        }
+        self.properties.iter().find_map(|property| property.without_effect(&format!("{name}.")))
     }
 
     /// Objects have none on the wire.

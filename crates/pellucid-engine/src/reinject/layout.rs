@@ -89,6 +89,29 @@ impl ReinjectLayout {
         }
     }
 
+    /// Why a key of this table could never have an effect in the whole layout, if there is one.
+    pub(crate) fn without_effect(&self, whole: &Self) -> Option<String> {
+        let variant = whole.variant();
+        let by_window = matches!(whole.trigger.unwrap_or_default(), Trigger::Auto | Trigger::Occupancy | Trigger::Both);
+        let by_turns = variant != Variant::Design || whole.trigger != Some(Trigger::Occupancy);
+        let design = variant == Variant::Design;
+        let keys = [
+            ("rules_turns", self.rules_turns.is_some(), variant == Variant::Current, "`variant = \"current\"`"),
+            ("trigger", self.trigger.is_some(), design, "`variant = \"design\"`"),
+            (
+                "thresholds",
+                self.thresholds.is_some(),
+                design && by_window,
+                "`variant = \"design\"` and a `trigger` by window",
+            ),
+            ("turns", self.turns.is_some(), by_turns, "a `trigger` by turns"),
+            ("phases", !self.phases.is_empty(), variant != Variant::Current, "`variant = \"design\"` or `\"initial\"`"),
+            ("assets_dir", self.assets_dir.is_some(), whole.instructions.is_some(), "`instructions`"),
+        ];
+        let dead = keys.into_iter().find(|(_, is_said, has_effect, _)| *is_said && !has_effect);
+        dead.map(|(key, .., needs)| format!("`{key}` has no effect without {needs}"))
+    }
+
     /// How often, with what an environment says before what the layout says.
     pub fn settings(&self, env: Given) -> Settings {
         let own = Given {

@@ -17,7 +17,6 @@ pub fn about(name: &str) -> &'static str {
         "permissions" => "sandbox, approvals and writable folders",
         "personality" => "the tone, where the base instructions do not carry it",
         "project_docs" => "the project's `AGENTS.md` files, from its root to the working directory",
-        "pack_file" => "a text of the pack, as `file` names it",
         "system_prompt" => {
             "what the configuration has as instructions, else the pack's `system.md`; in mode `none` its `identity.md`"
         }

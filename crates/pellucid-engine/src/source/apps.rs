@@ -2,6 +2,7 @@
 
 use super::Ask;
 use super::Given;
+use super::Kind;
 use super::Source;
 use crate::fragment::Fragment;
 use crate::template::Place;
@@ -12,8 +13,12 @@ const SECTION: &str = "apps/section.md";
 /// The MCP server behind connected apps.
 const APPS_SERVER: &str = "codex_apps";
 
-pub(super) const SOURCE: Source =
-    Source { name: "apps", templates: &[(SECTION, Shape::with(&[Place::may("{apps_server}")]))], give };
+pub(super) const SOURCE: Source = Source {
+    name: "apps",
+    kind: Kind::Text,
+    templates: &[(SECTION, Shape::with(&[Place::may("{apps_server}")]))],
+    give,
+};
 
 fn give(ask: &Ask<'_>) -> Given {
     let values = [("{apps_server}", vec![Fragment::fact("apps server", APPS_SERVER)])];

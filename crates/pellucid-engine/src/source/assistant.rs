@@ -13,9 +13,7 @@ mod tooling;
 mod workspace;
 
 pub use skills::skills_text;
-pub use tooling::ToolList;
 pub(crate) use tooling::delimiters;
-pub use tooling::tool_list;
 
 use super::Ask;
 use super::Given;

@@ -8,6 +8,7 @@ use pellucid_protocol::settings::Personality;
 
 use super::Ask;
 use super::Given;
+use super::Kind;
 use super::Source;
 use crate::facts::Facts;
 use crate::facts::Provided;
@@ -22,11 +23,12 @@ use crate::pack::OwnTexts;
 use crate::pack::Pack;
 use crate::template::Shape;
 
-const DEFAULT: &str = "base/default.md";
+pub(super) const DEFAULT: &str = "base/default.md";
 
 const TONE: &str = ModelTexts::TONE;
 
-pub(super) const SOURCE: Source = Source { name: "base_instructions", templates: &[(DEFAULT, Shape::VERBATIM)], give };
+pub(super) const SOURCE: Source =
+    Source { name: "base_instructions", kind: Kind::Text, templates: &[(DEFAULT, Shape::VERBATIM)], give };
 
 fn give(ask: &Ask<'_>) -> Given {
     let Some(given) = given(ask.facts) else {
@@ -59,7 +61,7 @@ fn given(facts: &Facts) -> Option<&Provided> {
 }
 
 /// A model's own instructions in this tone.
-pub fn instructions_for(facts: &Facts, pack: &Pack, personality: Option<Personality>) -> Vec<Fragment> {
+fn instructions_for(facts: &Facts, pack: &Pack, personality: Option<Personality>) -> Vec<Fragment> {
     if let Some(messages) = Messages::of(facts, pack)
         && let Some(filled) = messages.fill(personality)
     {

@@ -2,12 +2,13 @@
 
 use super::Ask;
 use super::Given;
+use super::Kind;
 use super::Source;
 use crate::fragment::Fragment;
 use crate::fragment::concat;
 use crate::presets;
 
-pub(super) const SOURCE: Source = Source { name: "collaboration", templates: &[], give };
+pub(super) const SOURCE: Source = Source { name: "collaboration", kind: Kind::Text, templates: &[], give };
 
 fn give(ask: &Ask<'_>) -> Given {
     let mode = &ask.facts.collaboration_mode;

@@ -2,6 +2,7 @@
 
 use super::Ask;
 use super::Given;
+use super::Kind;
 use super::Source;
 use crate::fragment::Fragment;
 use crate::template::Place;
@@ -12,8 +13,12 @@ const TRAILER: &str = "git/commit_trailer.md";
 /// Whose name is used when the configuration names nobody.
 const ATTRIBUTION: &str = "Pellucid <noreply@pellucid.dev>";
 
-pub(super) const SOURCE: Source =
-    Source { name: "commit_trailer", templates: &[(TRAILER, Shape::with(&[Place::must("{trailer}")]))], give };
+pub(super) const SOURCE: Source = Source {
+    name: "commit_trailer",
+    kind: Kind::Text,
+    templates: &[(TRAILER, Shape::with(&[Place::must("{trailer}")]))],
+    give,
+};
 
 fn give(ask: &Ask<'_>) -> Given {
     let attribution = ask.facts.commit_attribution.as_deref().unwrap_or(ATTRIBUTION).trim();

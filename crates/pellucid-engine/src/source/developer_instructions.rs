@@ -2,10 +2,11 @@
 
 use super::Ask;
 use super::Given;
+use super::Kind;
 use super::Source;
 use crate::fragment::Fragment;
 
-pub(super) const SOURCE: Source = Source { name: "developer_instructions", templates: &[], give };
+pub(super) const SOURCE: Source = Source { name: "developer_instructions", kind: Kind::Text, templates: &[], give };
 
 fn give(ask: &Ask<'_>) -> Given {
     match &ask.facts.developer_instructions {

@@ -4,18 +4,20 @@
 
 use super::Ask;
 use super::Given;
+use super::Kind;
 use super::Source;
 use crate::facts::Facts;
 use crate::fragment::Fragment;
 
-pub(super) const SOURCE: Source = Source { name: "environment", templates: &[], give };
+pub(super) const SOURCE: Source = Source { name: "environment", kind: Kind::Text, templates: &[], give };
 
 fn give(ask: &Ask<'_>) -> Given {
-    Given::text(environment(ask.facts, true))
+    // An update leaves the directory out where it did not change.
+    let with_directory = ask.before.is_none_or(|before| before.cwd != ask.facts.cwd);
+    Given::text(environment(ask.facts, with_directory))
 }
 
-/// The text, with or without the directory: an update leaves out what did not change.
-pub fn environment(facts: &Facts, with_directory: bool) -> Vec<Fragment> {
+fn environment(facts: &Facts, with_directory: bool) -> Vec<Fragment> {
     let mut fragments = vec![Fragment::layout("<environment_context>")];
     if with_directory {
         fragments.push(Fragment::layout("\n  <cwd>"));

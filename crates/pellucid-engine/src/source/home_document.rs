@@ -2,13 +2,14 @@
 
 use super::Ask;
 use super::Given;
+use super::Kind;
 use super::Source;
 use super::project_docs::BETWEEN;
 use crate::documents::place;
 use crate::file_chunks::FileChunks;
 use crate::fragment::Fragment;
 
-pub(super) const SOURCE: Source = Source { name: "home_document", templates: &[], give };
+pub(super) const SOURCE: Source = Source { name: "home_document", kind: Kind::Text, templates: &[], give };
 
 fn give(ask: &Ask<'_>) -> Given {
     let Some(document) = &ask.facts.home_document else {

@@ -3,6 +3,7 @@
 use super::Ask;
 use super::Given;
 use super::GivenMessage;
+use super::Kind;
 use super::Source;
 use crate::fragment::Omission;
 use crate::fragment::Why;
@@ -13,9 +14,11 @@ use crate::injection::Outcome;
 use crate::injection::SectionSkill;
 use crate::injection::SystemParts;
 
-pub(super) const SECTIONS: Source = Source { name: "injected_sections", templates: &[], give: sections };
+pub(super) const SECTIONS: Source =
+    Source { name: "injected_sections", kind: Kind::Text, templates: &[], give: sections };
 
-pub(super) const PREAMBLE: Source = Source { name: "injected_preamble", templates: &[], give: preamble };
+pub(super) const PREAMBLE: Source =
+    Source { name: "injected_preamble", kind: Kind::Messages, templates: &[], give: preamble };
 
 fn sections(ask: &Ask<'_>) -> Given {
     let collected = collected(ask);

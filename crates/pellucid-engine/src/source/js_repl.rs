@@ -6,6 +6,7 @@ use pellucid_protocol::feature::Feature;
 
 use super::Ask;
 use super::Given;
+use super::Kind;
 use super::Source;
 use crate::fragment::Fragment;
 use crate::template::Shape;
@@ -13,8 +14,12 @@ use crate::template::Shape;
 const SECTION: &str = "js_repl/section.md";
 const TOOLS_ONLY: &str = "js_repl/section_tools_only.md";
 
-pub(super) const SOURCE: Source =
-    Source { name: "js_repl", templates: &[(SECTION, Shape::VERBATIM), (TOOLS_ONLY, Shape::VERBATIM)], give };
+pub(super) const SOURCE: Source = Source {
+    name: "js_repl",
+    kind: Kind::Text,
+    templates: &[(SECTION, Shape::VERBATIM), (TOOLS_ONLY, Shape::VERBATIM)],
+    give,
+};
 
 fn give(ask: &Ask<'_>) -> Given {
     let section = ask.pack.template(SECTION).text();

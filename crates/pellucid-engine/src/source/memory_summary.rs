@@ -5,6 +5,7 @@ use pellucid_protocol::settings::TruncationPolicy;
 
 use super::Ask;
 use super::Given;
+use super::Kind;
 use super::Source;
 use crate::file_chunks::FileChunks;
 use crate::fragment::Fragment;
@@ -22,6 +23,7 @@ const SUMMARY_MAX: TruncationPolicy = TruncationPolicy { mode: TruncationMode::T
 
 pub(super) const SOURCE: Source = Source {
     name: "memory_summary",
+    kind: Kind::Text,
     templates: &[(
         GUIDE,
         Shape { trim: Trim::Newline, places: &[Place::may("{{ base_path }}"), Place::must("{{ memory_summary }}")] },

@@ -9,6 +9,7 @@ use pellucid_protocol::settings::SandboxPolicy;
 
 use super::Ask;
 use super::Given;
+use super::Kind;
 use super::Source;
 use crate::facts::PrefixToken;
 use crate::fragment::Fragment;
@@ -31,6 +32,7 @@ const SANDBOX: Shape = Shape { trim: Trim::End, places: &[Place::may("{network_a
 
 pub(super) const SOURCE: Source = Source {
     name: "permissions",
+    kind: Kind::Text,
     templates: &[
         (FULL_ACCESS, SANDBOX),
         (WORKSPACE_WRITE, SANDBOX),

@@ -4,6 +4,7 @@ use pellucid_protocol::feature::Feature;
 
 use super::Ask;
 use super::Given;
+use super::Kind;
 use super::Source;
 use super::base_instructions;
 use crate::facts::Facts;
@@ -17,22 +18,26 @@ const INTRO: &str = "personality/intro.md";
 
 pub(super) const SOURCE: Source = Source {
     name: "personality",
+    kind: Kind::Text,
     templates: &[
         (WRAPPER, Shape::with(&[Place::may("{{ intro }}"), Place::must("{{ message }}")])),
         (INTRO, Shape::VERBATIM),
+        // The tone is compared with that of the instructions.
+        (base_instructions::DEFAULT, Shape::VERBATIM),
     ],
     give,
 };
 
 fn give(ask: &Ask<'_>) -> Given {
-    if base_instructions::is_baked_in(ask.facts, ask.pack) {
+    // The base instructions of a session stay as they are when its tone changes.
+    if ask.before.is_none() && base_instructions::is_baked_in(ask.facts, ask.pack) {
         return Given::nothing();
     }
     personality_message(ask.facts, ask.pack).map_or_else(Given::nothing, Given::text)
 }
 
 /// The message about the tone, if the model has a text for it.
-pub fn personality_message(facts: &Facts, pack: &Pack) -> Option<Vec<Fragment>> {
+fn personality_message(facts: &Facts, pack: &Pack) -> Option<Vec<Fragment>> {
     if !facts.features.is_on(Feature::Personality) {
         return None;
     }

@@ -1,4 +1,5 @@
-//! The project's instruction files, from its root to the working directory, within one budget.
+//! The project's instruction files, from its root to the working directory, within one budget: the configuration's, or the
+//! layout's where that is smaller.
 //!
 //! Unless a pack or the configuration says otherwise the first bytes are used, whole files first. A file that is blank
 //! costs nothing and is passed over. Cut or broken characters become U+FFFD, as the bytes are counted before they are
@@ -8,17 +9,23 @@
 
 use super::Ask;
 use super::Given;
+use super::Kind;
 use super::Source;
 use crate::documents::place;
 use crate::fragment::Fragment;
 
-pub(super) const SOURCE: Source = Source { name: "project_docs", templates: &[], give };
+/// Its name in layouts.
+pub(crate) const NAME: &str = "project_docs";
+
+pub(super) const SOURCE: Source = Source { name: NAME, kind: Kind::Entries, templates: &[], give };
 
 /// What stands between two files.
 pub(super) const BETWEEN: &str = "\n\n";
 
 fn give(ask: &Ask<'_>) -> Given {
-    let (placed, mut omissions) = place::project(ask.pack, ask.facts, ask.slot);
+    let of_layout = ask.budget.map_or(usize::MAX, |budget| budget.bytes);
+    let budget = ask.facts.project_document_bytes_max.min(of_layout);
+    let (placed, mut omissions) = place::project(ask.pack, ask.facts, ask.slot, budget);
     omissions.extend(place::unused_imports(ask.facts, &ask.facts.project_documents, ask.slot));
     let mut fragments = Vec::new();
     for file in placed {

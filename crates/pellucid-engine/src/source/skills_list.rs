@@ -8,7 +8,10 @@ use std::collections::BTreeMap;
 
 use super::Ask;
 use super::Given;
+use super::Kind;
 use super::Source;
+use crate::budget::MARK;
+use crate::budget::kept_beside_mark;
 use crate::fragment::Fragment;
 use crate::fragment::Omission;
 use crate::fragment::Origin;
@@ -20,11 +23,12 @@ use crate::template::Shape;
 const INTRO: &str = "skills/intro.md";
 const USAGE: &str = "skills/usage.md";
 
-pub(super) const SOURCE: Source =
-    Source { name: "skills_list", templates: &[(INTRO, Shape::VERBATIM), (USAGE, Shape::VERBATIM)], give };
-
-/// What stands where a description was cut.
-const CUT: &str = "…";
+pub(super) const SOURCE: Source = Source {
+    name: "skills_list",
+    kind: Kind::Entries,
+    templates: &[(INTRO, Shape::VERBATIM), (USAGE, Shape::VERBATIM)],
+    give,
+};
 
 fn give(ask: &Ask<'_>) -> Given {
     let skills = &ask.facts.skills;
@@ -95,12 +99,12 @@ impl Room {
             return Seen { line: Some(whole), why: None };
         }
         let of = skill.description.len();
-        let bare = whole.text.len() - of + CUT.len();
-        let kept = skill.description.floor_char_boundary(self.left.saturating_sub(bare).min(of));
+        let around = whole.text.len() - of;
+        let kept = kept_beside_mark(&skill.description, self.left.saturating_sub(around));
         if kept == 0 {
             return Seen { line: None, why: Some(Why::OverBudget { of: whole.text.len() as u64 }) };
         }
-        let cut = line(skill, &format!("{}{CUT}", &skill.description[..kept]));
+        let cut = line(skill, &format!("{}{MARK}", &skill.description[..kept]));
         self.left -= cut.text.len();
         Seen { line: Some(cut), why: Some(Why::Cut { kept: kept as u64, of: of as u64 }) }
     }

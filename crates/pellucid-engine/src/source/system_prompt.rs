@@ -5,6 +5,7 @@ use pellucid_protocol::settings::PromptMode;
 
 use super::Ask;
 use super::Given;
+use super::Kind;
 use super::Source;
 use crate::fragment::Fragment;
 use crate::template::Shape;
@@ -16,7 +17,7 @@ const IDENTITY: &str = "identity.md";
 const LINES: Shape = Shape { trim: Trim::Newline, places: &[] };
 
 pub(super) const SOURCE: Source =
-    Source { name: "system_prompt", templates: &[(SYSTEM, LINES), (IDENTITY, LINES)], give };
+    Source { name: "system_prompt", kind: Kind::Text, templates: &[(SYSTEM, LINES), (IDENTITY, LINES)], give };
 
 fn give(ask: &Ask<'_>) -> Given {
     if ask.facts.prompt_mode == PromptMode::None {

@@ -13,6 +13,7 @@ mod instruction_files;
 mod memories;
 mod one_change;
 mod other_systems;
+mod pack_mutations;
 mod packs;
 mod past_sessions;
 mod plans;

@@ -119,7 +119,7 @@ impl World {
         let before = self.facts.clone();
         change(&mut self.facts);
         let change = Change { pack: &self.pack, before: &before, after: &self.facts, previous_model: None };
-        for message in updates(&change) {
+        for message in updates(&change).messages {
             self.transcript.record_draft(&Draft::from(message));
         }
     }

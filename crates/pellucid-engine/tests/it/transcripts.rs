@@ -18,10 +18,15 @@ use proptest::prelude::*;
 
 pub const POLICY: TruncationPolicy = TruncationPolicy { mode: TruncationMode::Tokens, limit: 10_000 };
 
+/// A conversation without items.
+pub fn empty() -> Transcript {
+    Transcript::new(ItemIds::Hidden, POLICY)
+}
+
 /// One item on each line, shortened: `U text`, `A text`, `D text`, `call ID NAME`, `out ID TEXT`,
 /// `custom ID NAME`, `cout ID TEXT`, `shell ID`, `picture`, `ghost`, `think`.
 pub fn transcript(fixture: &str) -> Transcript {
-    let mut transcript = Transcript::new(ItemIds::Hidden, POLICY);
+    let mut transcript = empty();
     for line in fixture.trim().lines() {
         transcript.record(&item(line.trim()), &Origin::Model);
     }

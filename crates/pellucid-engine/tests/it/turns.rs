@@ -35,7 +35,8 @@ use serde_json::Value;
 use crate::pack;
 use crate::session_id;
 
-fn settings() -> TurnSettings {
+/// The settings of a plain turn.
+pub fn settings() -> TurnSettings {
     TurnSettings {
         session_id: session_id(),
         turn_id: TurnId::new("turn"),

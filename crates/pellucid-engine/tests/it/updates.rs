@@ -33,7 +33,7 @@ fn check_updates(before: impl FnOnce(&mut Facts), after: impl FnOnce(&mut Facts)
             .collect();
         format!("{} {} {text}", message.role, message.slot)
     };
-    expected.assert_eq(&updates(&change).iter().map(show).collect::<Vec<_>>().join("\n"));
+    expected.assert_eq(&updates(&change).messages.iter().map(show).collect::<Vec<_>>().join("\n"));
 }
 
 fn mode(facts: &mut Facts, text: &str) {
@@ -107,7 +107,7 @@ fn the_last_task_decides_whether_the_model_is_new() {
     let facts = facts();
     let change = |previous_model| {
         let change = Change { pack: pack(), before: &facts, after: &facts, previous_model };
-        updates(&change).iter().map(|message| message.slot.to_string()).collect::<Vec<_>>()
+        updates(&change).messages.iter().map(|message| message.slot.to_string()).collect::<Vec<_>>()
     };
     assert_eq!(change(Some("gpt-5.1")), ["model_switch"]);
     assert!(change(Some("gpt-5.2-codex")).is_empty());

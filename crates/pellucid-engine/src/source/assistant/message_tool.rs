@@ -6,6 +6,7 @@ use super::with_assistant;
 use crate::fragment::Fragment;
 use crate::source::Ask;
 use crate::source::Given;
+use crate::source::Kind;
 use crate::source::Source;
 use crate::template::Place;
 use crate::template::Shape;
@@ -25,6 +26,7 @@ const STANDARD_CHANNELS: [&str; 8] =
 
 pub(super) const SOURCE: Source = Source {
     name: "assistant_message_tool",
+    kind: Kind::Text,
     templates: &[
         (SECTION, Shape { trim: Trim::Newline, places: &[Place::must(CHANNELS)] }),
         (BUTTONS, super::LINES),
@@ -35,7 +37,7 @@ pub(super) const SOURCE: Source = Source {
 
 fn give(ask: &Ask<'_>) -> Given {
     with_assistant(ask, |assistant| {
-        if !tooling::tool_list(ask.pack, ask.facts).has("message") {
+        if !tooling::tool_names(ask.pack, ask.facts).has("message") {
             return Given::nothing();
         }
         let own = assistant.channels.iter().map(String::as_str);

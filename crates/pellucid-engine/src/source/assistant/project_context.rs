@@ -11,6 +11,7 @@ use crate::fragment::Origin;
 use crate::fragment::Why;
 use crate::source::Ask;
 use crate::source::Given;
+use crate::source::Kind;
 use crate::source::Source;
 use crate::utf16;
 
@@ -20,8 +21,12 @@ const PERSONA: &str = "sections/persona.md";
 /// The file that says who the assistant is.
 const SOUL: &str = "soul.md";
 
-pub(super) const SOURCE: Source =
-    Source { name: "assistant_files", templates: &[(INTRO, super::LINES), (PERSONA, super::LINES)], give };
+pub(super) const SOURCE: Source = Source {
+    name: "assistant_files",
+    kind: Kind::Text,
+    templates: &[(INTRO, super::LINES), (PERSONA, super::LINES)],
+    give,
+};
 
 fn give(ask: &Ask<'_>) -> Given {
     with_assistant(ask, |assistant| {

@@ -6,6 +6,7 @@ use crate::assistant::sanitised;
 use crate::fragment::Fragment;
 use crate::source::Ask;
 use crate::source::Given;
+use crate::source::Kind;
 use crate::source::Source;
 use crate::template::Place;
 use crate::template::Shape;
@@ -17,6 +18,7 @@ const LEVEL: &str = "{{ level }}";
 
 pub(super) const SOURCE: Source = Source {
     name: "assistant_sandbox",
+    kind: Kind::Text,
     templates: &[(SECTION, super::LINES), (ELEVATED, Shape { trim: Trim::Newline, places: &[Place::must(LEVEL)] })],
     give,
 };

@@ -11,6 +11,7 @@ use crate::pack::Pack;
 use crate::skills::Skill;
 use crate::source::Ask;
 use crate::source::Given;
+use crate::source::Kind;
 use crate::source::Source;
 use crate::template::Place;
 use crate::template::Shape;
@@ -29,6 +30,7 @@ const UNITS_MAX: usize = 30_000;
 
 pub(super) const SOURCE: Source = Source {
     name: "assistant_skills",
+    kind: Kind::Text,
     templates: &[(SECTION, Shape { trim: Trim::Newline, places: &[Place::may(READ)] }), (INTRO, super::LINES)],
     give,
 };
@@ -39,7 +41,7 @@ fn give(ask: &Ask<'_>) -> Given {
         if utf16::is_blank(&concat(&text)) {
             return Given::nothing();
         }
-        let tools = tooling::tool_list(ask.pack, ask.facts);
+        let tools = tooling::tool_names(ask.pack, ask.facts);
         let read = vec![Fragment::fact("tools", tools.spelled("read").unwrap_or("read"))];
         let mut lines = Lines::default();
         lines.push(ask.pack.template(SECTION).render(&[(READ, read)]));

@@ -9,6 +9,7 @@ use super::with_assistant;
 use crate::assistant::Citations;
 use crate::fragment::Fragment;
 use crate::source::Given;
+use crate::source::Kind;
 use crate::source::Source;
 use crate::template::Place;
 use crate::template::Shape;
@@ -21,10 +22,11 @@ const NOT_CITED: &str = "sections/memory_not_cited.md";
 
 pub(super) const MEMORY_RECALL: Source = Source {
     name: "assistant_memory",
+    kind: Kind::Text,
     templates: &[(RECALL, LINES), (CITED, LINES), (NOT_CITED, LINES)],
     give: |ask| {
         with_assistant(ask, |assistant| {
-            let tools = tooling::tool_list(ask.pack, ask.facts);
+            let tools = tooling::tool_names(ask.pack, ask.facts);
             if !tools.has("memory_search") && !tools.has("memory_get") {
                 return Given::nothing();
             }
@@ -41,6 +43,7 @@ const ALIASES: &str = "sections/model_aliases.md";
 
 pub(super) const MODEL_ALIASES: Source = Source {
     name: "assistant_model_aliases",
+    kind: Kind::Text,
     templates: &[(ALIASES, LINES)],
     give: |ask| {
         with_assistant(ask, |assistant| {
@@ -62,6 +65,7 @@ const DOCS_PATH: &str = "{{ path }}";
 
 pub(super) const DOCUMENTATION: Source = Source {
     name: "assistant_docs",
+    kind: Kind::Text,
     templates: &[(DOCS, Shape { trim: Trim::Newline, places: &[Place::must(DOCS_PATH)] })],
     give: |ask| {
         with_assistant(ask, |assistant| {
@@ -79,6 +83,7 @@ const NUMBERS: &str = "{{ numbers }}";
 
 pub(super) const OWNERS: Source = Source {
     name: "assistant_owners",
+    kind: Kind::Text,
     templates: &[(OWNERS_LINE, Shape { trim: Trim::Newline, places: &[Place::must(NUMBERS)] })],
     give: |ask| {
         with_assistant(ask, |assistant| {
@@ -95,6 +100,7 @@ pub(super) const OWNERS: Source = Source {
 
 pub(super) const TIME_ZONE: Source = Source {
     name: "assistant_time_zone",
+    kind: Kind::Text,
     templates: &[],
     give: |ask| {
         with_assistant(ask, |assistant| {
@@ -110,12 +116,14 @@ pub(super) const TIME_ZONE: Source = Source {
 
 pub(super) const VOICE: Source = Source {
     name: "assistant_voice",
+    kind: Kind::Text,
     templates: &[],
     give: |ask| with_assistant(ask, |assistant| headed("## Voice (TTS)", "voice", assistant.voice_hint.as_deref())),
 };
 
 pub(super) const EXTRA_PROMPT: Source = Source {
     name: "assistant_extra_prompt",
+    kind: Kind::Text,
     templates: &[],
     give: |ask| {
         let heading = match ask.facts.prompt_mode {
@@ -133,6 +141,7 @@ const IN_CHANNEL: Shape = Shape { trim: Trim::Newline, places: &[Place::may(CHAN
 
 pub(super) const REACTIONS: Source = Source {
     name: "assistant_reactions",
+    kind: Kind::Text,
     templates: &[(REACTIONS_MINIMAL, IN_CHANNEL), (REACTIONS_EXTENSIVE, IN_CHANNEL)],
     give: |ask| {
         with_assistant(ask, |assistant| {
@@ -151,6 +160,7 @@ const PROMPT: &str = "{{ prompt }}";
 
 pub(super) const HEARTBEATS: Source = Source {
     name: "assistant_heartbeats",
+    kind: Kind::Text,
     templates: &[(HEARTBEATS_RULES, Shape { trim: Trim::Newline, places: &[Place::must(PROMPT)] })],
     give: |ask| {
         with_assistant(ask, |assistant| {
@@ -166,6 +176,7 @@ const LEVEL: &str = "{{ level }}";
 
 pub(super) const RUNTIME: Source = Source {
     name: "assistant_runtime",
+    kind: Kind::Text,
     templates: &[(REASONING, Shape { trim: Trim::Newline, places: &[Place::must(LEVEL)] })],
     give: |ask| {
         with_assistant(ask, |assistant| {

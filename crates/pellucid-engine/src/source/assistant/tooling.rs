@@ -8,6 +8,7 @@ use crate::fragment::concat;
 use crate::pack::Pack;
 use crate::source::Ask;
 use crate::source::Given;
+use crate::source::Kind;
 use crate::source::Source;
 use crate::template::Place;
 use crate::template::Shape;
@@ -23,6 +24,7 @@ const LIST: &str = "{{ tool_list }}";
 
 pub(super) const SOURCE: Source = Source {
     name: "assistant_tools",
+    kind: Kind::Text,
     templates: &[
         (
             SECTION,
@@ -65,34 +67,33 @@ const KNOWN: [&str; 24] = [
     "image",
 ];
 
-/// The list of tools, and the names that other texts need.
+/// The names of an assistant's tools as they are shown, in the order of the list.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ToolList {
-    /// The names as they are shown, in the order of the list.
-    pub names: Vec<String>,
-    /// The list.
-    pub text: Vec<Fragment>,
+pub(super) struct ToolNames {
+    names: Vec<String>,
+    /// What tools of the layout are for, by name.
+    summaries: Vec<(String, String)>,
 }
 
-impl ToolList {
+impl ToolNames {
     /// A name as the list spells it.
-    pub fn spelled(&self, name: &str) -> Option<&str> {
+    pub(super) fn spelled(&self, name: &str) -> Option<&str> {
         self.names.iter().find(|it| it.to_lowercase() == name).map(String::as_str)
     }
 
     /// Whether a tool is in the list, in any spelling.
-    pub fn has(&self, name: &str) -> bool {
+    pub(super) fn has(&self, name: &str) -> bool {
         self.spelled(name).is_some()
     }
 }
 
 fn give(ask: &Ask<'_>) -> Given {
     with_assistant(ask, |_| {
-        let list = tool_list(ask.pack, ask.facts);
-        let spelled = |name: &'static str| vec![Fragment::fact("tools", list.spelled(name).unwrap_or(name))];
+        let names = tool_names(ask.pack, ask.facts);
+        let spelled = |name: &'static str| vec![Fragment::fact("tools", names.spelled(name).unwrap_or(name))];
         let mut lines = Lines::default();
         lines.push(ask.pack.template(SECTION).render(&[
-            (LIST, list.text.clone()),
+            (LIST, list(ask.pack, ask.facts, &names)),
             ("{{ exec }}", spelled("exec")),
             ("{{ process }}", spelled("process")),
         ]));
@@ -101,9 +102,9 @@ fn give(ask: &Ask<'_>) -> Given {
 }
 
 /// The tools of an assistant: those that it is said to have, else those that the layout offers.
-pub fn tool_list(pack: &Pack, facts: &Facts) -> ToolList {
+pub(super) fn tool_names(pack: &Pack, facts: &Facts) -> ToolNames {
     let assistant = facts.assistant.as_deref();
-    let (all, given) = match assistant.and_then(|it| it.tools.as_ref()) {
+    let (all, summaries) = match assistant.and_then(|it| it.tools.as_ref()) {
         Some(tools) => (tools.iter().map(|tool| tool.name.clone()).collect(), Vec::new()),
         None => offered(pack, facts),
     };
@@ -113,9 +114,6 @@ pub fn tool_list(pack: &Pack, facts: &Facts) -> ToolList {
             names.push(name.to_owned());
         }
     }
-    if names.is_empty() {
-        return ToolList { names, text: pack.template(NO_TOOLS).text() };
-    }
     let rank = |name: &str| KNOWN.iter().position(|known| *known == name).unwrap_or(KNOWN.len());
     names.sort_by_cached_key(|name| {
         let lower = name.to_lowercase();
@@ -124,10 +122,19 @@ pub fn tool_list(pack: &Pack, facts: &Facts) -> ToolList {
             rank => (rank, utf16::units(&lower)),
         }
     });
+    ToolNames { names, summaries }
+}
+
+/// The list, with what each tool is for.
+fn list(pack: &Pack, facts: &Facts, ToolNames { names, summaries }: &ToolNames) -> Vec<Fragment> {
+    if names.is_empty() {
+        return pack.template(NO_TOOLS).text();
+    }
+    let assistant = facts.assistant.as_deref();
     let file = pack.template(SUMMARIES).file().clone();
     let own = concat(&pack.template(SUMMARIES).text());
     let own_summary = |name: &str| own.lines().find_map(|line| line.strip_prefix(&format!("{name}: ")));
-    let said = assistant.map(|it| it.tool_summaries.as_slice()).unwrap_or_default().iter().chain(&given);
+    let said = assistant.map(|it| it.tool_summaries.as_slice()).unwrap_or_default().iter().chain(summaries);
     let said: Vec<(String, &str)> =
         said.map(|(name, summary)| (utf16::trim(name).to_lowercase(), utf16::trim(summary))).collect();
     let mut text = Vec::new();
@@ -144,7 +151,7 @@ pub fn tool_list(pack: &Pack, facts: &Facts) -> ToolList {
             (None, None) => {}
         }
     }
-    ToolList { names, text }
+    text
 }
 
 /// The names of the tools that the layout offers, and the first line of what each is for.

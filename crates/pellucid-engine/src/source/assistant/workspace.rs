@@ -6,6 +6,7 @@ use crate::assistant::sanitised;
 use crate::fragment::Fragment;
 use crate::source::Ask;
 use crate::source::Given;
+use crate::source::Kind;
 use crate::source::Source;
 use crate::template::Place;
 use crate::template::Shape;
@@ -17,6 +18,7 @@ const SANDBOXED: &str = "sections/workspace_sandboxed.md";
 
 pub(super) const SOURCE: Source = Source {
     name: "assistant_workspace",
+    kind: Kind::Text,
     templates: &[
         (PLAIN, super::LINES),
         (SANDBOXED, Shape { trim: Trim::Newline, places: &[Place::may("{{ host }}"), Place::may("{{ container }}")] }),

@@ -10,15 +10,17 @@ use crate::conformance;
 use crate::crash_suite;
 use crate::escape;
 use crate::golden;
+use crate::pack_mutations;
 use crate::truth;
 
 /// A command: its name, its arguments, and what runs it.
 type Part = (&'static str, &'static [&'static str], fn(Args) -> Result<Outcome>);
 
-const PARTS: [Part; 5] = [
+const PARTS: [Part; 6] = [
     ("golden", &[], golden::run),
     ("conformance", &["--claimed"], conformance::run),
     ("truth-suite", &[], truth::run),
+    ("pack-mutations", &[], pack_mutations::run),
     ("crash-suite", &[], crash_suite::run),
     ("escape-suite", &["--long"], escape::run),
 ];

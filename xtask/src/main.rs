@@ -20,6 +20,7 @@ mod full;
 mod golden;
 mod hot;
 mod manifest;
+mod pack_mutations;
 mod pages;
 mod program;
 mod scratch;
@@ -91,7 +92,7 @@ const COMMANDS: &[Command] = &[
     Command {
         name: "full",
         usage: "",
-        about: "run every corpus whole, of which CI takes a sample: golden, conformance, truth-suite, crash-suite, escape-suite --long",
+        about: "run every corpus whole, of which CI takes a sample: golden, conformance, truth-suite, pack-mutations, crash-suite, escape-suite --long",
         run: full::run,
     },
     Command {
@@ -111,6 +112,12 @@ const COMMANDS: &[Command] = &[
         usage: "[--only TEXT | --bless]",
         about: "play every pack on every wire in every situation, and hold what is shown, sent, recorded and rebuilt against each other",
         run: truth::run,
+    },
+    Command {
+        name: "pack-mutations",
+        usage: "",
+        about: "change every key and every text of every pack, and see that something shows it or the pack is refused",
+        run: pack_mutations::run,
     },
     Command {
         name: "hot",

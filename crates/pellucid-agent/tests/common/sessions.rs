@@ -43,6 +43,11 @@ pub fn open(files: &Workspace, model: impl FnOnce(&Provider) -> Model) -> Sessio
 
 /// What such a session is made of.
 pub fn setup(files: &Workspace, model: impl FnOnce(&Provider) -> Model) -> Setup {
+    setup_with(files, |name| pack_files::load(name, &files.folder("home")).unwrap(), model)
+}
+
+/// The same with a pack, given the name of the configured one.
+pub fn setup_with(files: &Workspace, pack: impl FnOnce(&str) -> Pack, model: impl FnOnce(&Provider) -> Model) -> Setup {
     let (home, work) = (files.folder("home"), files.folder("work"));
     // Shells find nothing of this machine's user.
     let env = Env::from_pairs([("HOME", &*home.to_string_lossy()), ("PATH", "/usr/bin:/bin")]);
@@ -50,7 +55,7 @@ pub fn setup(files: &Workspace, model: impl FnOnce(&Provider) -> Model) -> Setup
     options.system = SystemPaths::in_folder(files.root());
     let config = pellucid_config::load(&options).unwrap();
     let (provider_id, provider) = (config.model.provider_id.clone(), config.model.provider.clone());
-    let pack = pack_files::load(&config.prompt.pack, &files.folder("home")).unwrap();
+    let pack = pack(&config.prompt.pack);
     let crew = Crew::new(options);
     let sources = Sources::new(config, env);
     let mut gathered = gather::gather(&sources);

@@ -12,6 +12,7 @@ mod faults;
 mod login;
 mod mcp;
 mod origins;
+mod pack_mutations;
 mod recordings;
 mod replays;
 mod rules;
@@ -36,6 +37,7 @@ pub use self::sessions::open;
 pub use self::sessions::run;
 pub use self::sessions::run_for_events;
 pub use self::sessions::setup;
+pub use self::sessions::setup_with;
 
 /// What came of a session.
 #[derive(Debug)]

@@ -187,7 +187,8 @@ impl<'a> Run<'a, '_, '_> {
     /// The next entries to leave the chat: where they end, and which of them are summarised.
     fn batch(&self) -> (usize, Vec<&'a Entry>) {
         let Input { chat: Chat { entries, .. }, settings, .. } = *self.input;
-        let n_max = settings.max_chats_per_summary;
+        // A batch of none would never make the chat shorter.
+        let n_max = settings.max_chats_per_summary.max(1.0);
         let mut batch = Vec::new();
         let mut end = self.at;
         while end < entries.len() - KEPT {

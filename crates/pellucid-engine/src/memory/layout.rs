@@ -69,7 +69,11 @@ impl TryFrom<toml::Table> for PresetTable {
         if let Some(key) = keys.iter().find(|key| UNUSED.contains(&key.as_str())) {
             return Err(format!("`{key}` of a preset has no effect in a layout"));
         }
-        let settings = table.try_into().map_err(|error: toml::de::Error| error.message().to_owned())?;
+        let settings: preset::Settings =
+            table.try_into().map_err(|error: toml::de::Error| error.message().to_owned())?;
+        if settings.max_chats_per_summary < 1.0 {
+            return Err("`maxChatsPerSummary` must be at least 1".to_owned());
+        }
         Ok(Self { settings, keys })
     }
 }

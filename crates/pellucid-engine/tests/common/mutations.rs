@@ -58,7 +58,7 @@ pub enum Demand {
     Refused,
     /// It must be refused or noticed.
     Noticed,
-    /// The same, or it says the default.
+    /// It must be refused or noticed, unless what it takes away is the default of a key whose changes are noticed.
     NoticedUnlessDefault,
     /// One of the changes of this key that load must be noticed.
     OneNoticed,
@@ -148,7 +148,7 @@ impl Maker<'_> {
             Value::Array(entries) => self.array(entries, path),
             Value::Boolean(is) => self.replace(path, "flipped", Value::Boolean(!is), Demand::Noticed),
             Value::Integer(n) => {
-                let others = BTreeSet::from([0, 1, 3, n - 1, n + 1, n * 2, n / 2, n / 100]);
+                let others = BTreeSet::from([0, 1, 3, n - 1, n + 1, n * 2, n / 2, n / 100, n + 1_000]);
                 for other in others.into_iter().filter(|other| other != n) {
                     self.replace(path, &format!("{other}"), Value::Integer(other), Demand::OneNoticed);
                 }
@@ -302,14 +302,21 @@ fn shown(path: &[Step]) -> String {
 pub fn without_effect(name: &str, files: &Files, mutants: &[Mutant], judge: impl Fn(&Files) -> Verdict) -> Vec<String> {
     let mut dead = Vec::new();
     let mut alternatives: BTreeMap<(&str, &str), Vec<(&str, Verdict)>> = BTreeMap::new();
+    let (mut noticed, mut removed): (Vec<&Mutant>, Vec<&Mutant>) = (Vec::new(), Vec::new());
     for mutant in mutants {
         let mut files = files.clone();
         files.insert(mutant.file.clone(), mutant.text.clone());
         let verdict = judge(&files);
+        if verdict == Verdict::Changed {
+            noticed.push(mutant);
+        }
         let is_good = match mutant.demand {
             Demand::Refused => verdict == Verdict::Refused,
             Demand::Noticed => matches!(verdict, Verdict::Refused | Verdict::Changed),
-            Demand::NoticedUnlessDefault => verdict != Verdict::Unnoticed,
+            Demand::NoticedUnlessDefault => {
+                removed.extend((verdict == Verdict::Unnoticed).then_some(mutant));
+                true
+            }
             Demand::OneNoticed => {
                 let tried = alternatives.entry((&mutant.file, &mutant.key)).or_default();
                 tried.push((&mutant.how, verdict));
@@ -318,6 +325,12 @@ pub fn without_effect(name: &str, files: &Files, mutants: &[Mutant], judge: impl
         };
         if !is_good {
             dead.push(format!("{name}/{}: {} {}: {verdict:?}", mutant.file, mutant.key, mutant.how));
+        }
+    }
+    for mutant in removed {
+        let is_alive = |other: &&Mutant| other.file == mutant.file && is_in(&other.key, &mutant.key);
+        if !noticed.iter().any(is_alive) {
+            dead.push(format!("{name}/{}: {} {}: nothing shows it", mutant.file, mutant.key, mutant.how));
         }
     }
     for ((file, key), tried) in alternatives {

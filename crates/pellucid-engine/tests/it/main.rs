@@ -10,6 +10,7 @@ mod documents;
 mod fixture;
 mod given_tools;
 mod instruction_files;
+mod layouts;
 mod memories;
 mod one_change;
 mod other_systems;

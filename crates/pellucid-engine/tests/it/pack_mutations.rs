@@ -41,6 +41,7 @@ use pellucid_engine::mcp::offered;
 use pellucid_engine::meter::Meter;
 use pellucid_engine::notice;
 use pellucid_engine::pack::Pack;
+use pellucid_engine::pack::SlotRole;
 use pellucid_engine::presets::presets;
 use pellucid_engine::reinject::again;
 use pellucid_engine::reinject::again::AgainState;
@@ -150,7 +151,7 @@ form = "canonical"
 const GREETING: &str = "A greeting of more than thirty bytes, so that it is cut.\n";
 
 /// Facts with something to say for every source, and every feature off.
-fn full() -> Facts {
+pub fn full() -> Facts {
     let mut facts = crate::facts();
     for feature in Feature::ALL {
         facts.features.set(*feature, false);
@@ -457,7 +458,8 @@ fn chatting() -> Vec<Situation> {
     situations
 }
 
-fn assistant() -> Assistant {
+/// An assistant with something to say for every source.
+pub fn assistant() -> Assistant {
     let names = [
         "read",
         "write",
@@ -585,4 +587,20 @@ fn every_key_of_every_pack_has_an_effect_or_is_refused() {
 #[test]
 fn every_text_of_every_pack_is_sent_or_shown() {
     check_all(|files| mutations::of_texts(files, Home::Engine));
+}
+
+#[test]
+fn the_id_of_a_slot_is_only_its_name_in_reports() {
+    for name in Pack::builtin_names() {
+        let mut files = Pack::builtin_files(name).unwrap();
+        let (pack, situations) = (Pack::load(&files).unwrap(), situations(name));
+        let layout = files["pack.toml"].replace("\nid = \"", "\nid = \"renamed_");
+        files.insert("pack.toml".to_owned(), layout);
+        let renamed = Pack::load(&files).unwrap();
+        for (n, play) in situations.iter().enumerate() {
+            assert_eq!(play(&renamed), play(&pack), "{name}, situation {n}");
+        }
+        let recorded = |pack: &Pack| assemble(pack, &full()).inside(&pack.layout, SlotRole::UserInstructions);
+        assert_eq!(recorded(&renamed), recorded(&pack), "{name}");
+    }
 }

@@ -5,6 +5,7 @@ use std::path::Path;
 
 use pellucid_engine::gate;
 use pellucid_engine::pack::Pack;
+use pellucid_engine::pack::ROLES;
 use pellucid_engine::pack::SlotText;
 use pellucid_engine::source;
 use pellucid_engine::template::Trim;
@@ -18,6 +19,10 @@ fn page() -> String {
         let slots = source::find(&name).map_or(&[][..], |source| source.templates);
         let slots: Vec<String> = slots.iter().map(|(file, _)| format!("`{}`", bare(file))).collect();
         let _ = writeln!(page, "| `{name}` | {} | {} |", source::about(&name), slots.join(", "));
+    }
+    page += "\n## Roles\n\n| role of a slot | what the program does with it |\n|---|---|\n";
+    for (_, role, about) in ROLES {
+        let _ = writeln!(page, "| `{role}` | {about} |");
     }
     page += "\n## Gates\n\n| gate | open when |\n|---|---|\n";
     for (gate, about) in gate::ABOUT {

@@ -155,7 +155,8 @@ fn current() -> Vec<Stage> {
         format!("{RULES}//- work/.ads/.agent/skills/mend/SKILL.md\n---\nname: mend\ndescription: Mends.\n---\nMend.\n");
     vec![
         Stage::new(RULES, "", unmetered, greetings(8)),
-        Stage::new("", "", unmetered, greetings(1)),
+        // A file where the folder of the state would be, so that none can be made.
+        Stage::new("//- work/.ads\nNo folder.\n", "", unmetered, greetings(1)),
         Stage::new(&skilled, "", unmetered, greetings(2)),
     ]
 }
@@ -261,7 +262,7 @@ fn check(name: &str, files: &Files, stages: &[Stage], mutants: &[Mutant]) -> Vec
 fn every_key_that_sessions_read_has_an_effect_or_is_refused() {
     let (mut dead, mut n) = (Vec::new(), 0);
     for (name, files, stages) in packs() {
-        let mutants = mutations::sample(mutations::of_tables(&files, Home::Agent), 12);
+        let mutants = mutations::sample(mutations::of_tables(&files, Home::Agent), 4);
         n += mutants.len();
         dead.extend(check(name, &files, &stages, &mutants));
     }

@@ -190,7 +190,7 @@ impl Maker<'_> {
         };
         for (n, entry) in entries.iter().enumerate() {
             path.push(Step::Index(n));
-            self.change(path, "removed", Demand::NoticedUnlessDefault, |whole, path| {
+            self.change(path, "removed", Demand::Noticed, |whole, path| {
                 list(whole, &path[..path.len() - 1]).remove(n);
             });
             if is_ordered && entries.len() > 1 && !is_alone(entry) {
@@ -302,21 +302,17 @@ fn shown(path: &[Step]) -> String {
 pub fn without_effect(name: &str, files: &Files, mutants: &[Mutant], judge: impl Fn(&Files) -> Verdict) -> Vec<String> {
     let mut dead = Vec::new();
     let mut alternatives: BTreeMap<(&str, &str), Vec<(&str, Verdict)>> = BTreeMap::new();
-    let (mut noticed, mut removed): (Vec<&Mutant>, Vec<&Mutant>) = (Vec::new(), Vec::new());
+    let mut verdicts: Vec<(&Mutant, Verdict)> = Vec::new();
     for mutant in mutants {
         let mut files = files.clone();
         files.insert(mutant.file.clone(), mutant.text.clone());
         let verdict = judge(&files);
-        if verdict == Verdict::Changed {
-            noticed.push(mutant);
-        }
+        verdicts.push((mutant, verdict));
         let is_good = match mutant.demand {
             Demand::Refused => verdict == Verdict::Refused,
             Demand::Noticed => matches!(verdict, Verdict::Refused | Verdict::Changed),
-            Demand::NoticedUnlessDefault => {
-                removed.extend((verdict == Verdict::Unnoticed).then_some(mutant));
-                true
-            }
+            // Judged with the other changes of the key.
+            Demand::NoticedUnlessDefault => true,
             Demand::OneNoticed => {
                 let tried = alternatives.entry((&mutant.file, &mutant.key)).or_default();
                 tried.push((&mutant.how, verdict));
@@ -327,9 +323,18 @@ pub fn without_effect(name: &str, files: &Files, mutants: &[Mutant], judge: impl
             dead.push(format!("{name}/{}: {} {}: {verdict:?}", mutant.file, mutant.key, mutant.how));
         }
     }
-    for mutant in removed {
-        let is_alive = |other: &&Mutant| other.file == mutant.file && is_in(&other.key, &mutant.key);
-        if !noticed.iter().any(is_alive) {
+    for (mutant, _) in verdicts
+        .iter()
+        .filter(|(mutant, verdict)| mutant.demand == Demand::NoticedUnlessDefault && *verdict == Verdict::Unnoticed)
+    {
+        let of_key = |other: &&(&Mutant, Verdict)| {
+            other.0.file == mutant.file && is_in(&other.0.key, &mutant.key) && other.0.demand != mutant.demand
+        };
+        let others: Vec<Verdict> = verdicts.iter().filter(of_key).map(|(_, verdict)| *verdict).collect();
+        // A key that can only say its default is one that refuses everything else.
+        let is_alive = others.contains(&Verdict::Changed);
+        let is_default = !others.is_empty() && others.iter().all(|verdict| *verdict == Verdict::Refused);
+        if !is_alive && !is_default {
             dead.push(format!("{name}/{}: {} {}: nothing shows it", mutant.file, mutant.key, mutant.how));
         }
     }
@@ -350,6 +355,12 @@ pub fn sample(mutants: Vec<Mutant>, n: usize) -> Vec<Mutant> {
         return mutants;
     }
     let keys: BTreeSet<(String, String)> = mutants.iter().map(|it| (it.file.clone(), it.key.clone())).collect();
-    let taken: BTreeSet<(String, String)> = keys.into_iter().step_by(n).collect();
-    mutants.into_iter().filter(|it| taken.contains(&(it.file.clone(), it.key.clone()))).collect()
+    let taken: BTreeSet<(String, String)> = keys.iter().step_by(n).cloned().collect();
+    // Whether a whole table may be left away is judged with all that is in it.
+    let has_inner =
+        |it: &Mutant| keys.iter().any(|(file, key)| *file == it.file && *key != it.key && is_in(key, &it.key));
+    let is_taken = |it: &Mutant| taken.contains(&(it.file.clone(), it.key.clone()));
+    let mut sample = mutants;
+    sample.retain(|it| is_taken(it) && (it.demand != Demand::NoticedUnlessDefault || !has_inner(it)));
+    sample
 }

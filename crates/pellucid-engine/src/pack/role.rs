@@ -46,7 +46,7 @@ pub const ROLES: &[(SlotRole, &str, &str)] = &[
     (
         SlotRole::UserInstructions,
         "user_instructions",
-        "its text, without the template, is written into the session file, and instruction files that were found and not read are reported under its id",
+        "its text, without the template, goes into the session file; instruction files that are not read are reported under its id",
     ),
 ];
 

@@ -146,16 +146,16 @@ impl Maker<'_> {
         match value {
             Value::Table(table) => self.table(table, path),
             Value::Array(entries) => self.array(entries, path),
-            Value::Boolean(is) => self.replace(path, "flipped", Value::Boolean(!is), Demand::Noticed),
+            Value::Boolean(is) => self.replace(path, "flipped", &Value::Boolean(!is), Demand::Noticed),
             Value::Integer(n) => {
                 let others = BTreeSet::from([0, 1, 3, n - 1, n + 1, n * 2, n / 2, n / 100, n + 1_000]);
                 for other in others.into_iter().filter(|other| other != n) {
-                    self.replace(path, &format!("{other}"), Value::Integer(other), Demand::OneNoticed);
+                    self.replace(path, &format!("{other}"), &Value::Integer(other), Demand::OneNoticed);
                 }
             }
             Value::Float(n) => {
                 for other in [0.0, 0.01, 0.5, 1.0, n / 2.0, n + 0.1, n * 3.0] {
-                    self.replace(path, &format!("{other}"), Value::Float(other), Demand::OneNoticed);
+                    self.replace(path, &format!("{other}"), &Value::Float(other), Demand::OneNoticed);
                 }
             }
             Value::String(text) => self.string(text, path),
@@ -165,7 +165,7 @@ impl Maker<'_> {
 
     fn table(&mut self, table: &Table, path: &mut Vec<Step>) {
         path.push(Step::Key("zz_unknown".to_owned()));
-        self.replace(path, "added", Value::Boolean(true), Demand::Refused);
+        self.replace(path, "added", &Value::Boolean(true), Demand::Refused);
         path.pop();
         for (key, value) in table {
             path.push(Step::Key(key.clone()));
@@ -209,14 +209,14 @@ impl Maker<'_> {
         }
     }
 
-    fn string(&mut self, text: &str, path: &mut Vec<Step>) {
+    fn string(&mut self, text: &str, path: &[Step]) {
         // Names of the pack and of its slots are for reports.
         let key = shown(path);
         let is_name = self.file == "pack.toml" && (key == "name" || (is_in(&key, "slot") && key.ends_with(".id")));
         if is_name {
             return;
         }
-        self.replace(path, "altered", Value::String(format!("{text}x")), Demand::Noticed);
+        self.replace(path, "altered", &Value::String(format!("{text}x")), Demand::Noticed);
         let name = path.iter().rev().find_map(|step| match step {
             Step::Key(key) => Some(key.clone()),
             Step::Index(_) => None,
@@ -225,11 +225,11 @@ impl Maker<'_> {
         let mut others: BTreeSet<String> = known(&name, text);
         others.extend(self.same_key.get(&name).into_iter().flatten().take(4).cloned());
         for other in others.into_iter().filter(|other| other != text) {
-            self.replace(path, &format!("now {other}"), Value::String(other), Demand::OneNoticed);
+            self.replace(path, &format!("now {other}"), &Value::String(other), Demand::OneNoticed);
         }
     }
 
-    fn replace(&mut self, path: &[Step], how: &str, value: Value, demand: Demand) {
+    fn replace(&mut self, path: &[Step], how: &str, value: &Value, demand: Demand) {
         self.change(path, how, demand, |whole, path| match path.last() {
             Some(Step::Key(key)) => {
                 let Value::Table(table) = at(whole, &path[..path.len() - 1]) else { panic!("a key is in a table") };
@@ -351,6 +351,7 @@ pub fn without_effect(name: &str, files: &Files, mutants: &[Mutant], judge: impl
 
 /// The changes that are tried: all with `PELLUCID_PACK_MUTATIONS=all`, else whole keys, every `n`th of them.
 pub fn sample(mutants: Vec<Mutant>, n: usize) -> Vec<Mutant> {
+    #[allow(clippy::disallowed_methods, reason = "a test is told how much to try")]
     if std::env::var_os("PELLUCID_PACK_MUTATIONS").is_some_and(|which| which == "all") {
         return mutants;
     }

@@ -123,9 +123,7 @@ impl Jobs {
         let (desk, order, gate) = (self.desk.clone(), self.order.clone(), self.gate.clone());
         self.began.insert(index, Instant::now());
         self.tasks.spawn(async move {
-            let done = contained("call", async {
-                Some(carry_out(&call, &job?, &order, gate).await)
-            });
+            let done = contained("call", async { Some(carry_out(&call, &job?, &order, gate).await) });
             let answer = match done.await {
                 Ok(Some(answer)) => answer,
                 Ok(None) | Err(_) => Some(call::answer(&call, pellucid_tools::broken(&call, &desk).await)),

@@ -56,7 +56,8 @@ impl Session {
             let continuity = self.continuity_beside(&asked.frame, &request);
             let reply = asked.over.unwrap_or_else(|| Over::now(Err(INTERRUPTED))).reply(&asked.attempts);
             let is_answered = reply.failure.is_none();
-            let cache = is_answered.then(|| self.judge_beside(asked.sent_at, continuity.as_ref(), reply.usage.as_ref()));
+            let cache =
+                is_answered.then(|| self.judge_beside(asked.sent_at, continuity.as_ref(), reply.usage.as_ref()));
             let reply = entry::Reply { cache, ..reply };
             if let (Some(request), Some(cache)) = (reply.split(), &reply.cache) {
                 self.spent.add(&request);

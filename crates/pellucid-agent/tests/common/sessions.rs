@@ -14,6 +14,7 @@ use pellucid_agent::session::Setup;
 use pellucid_config::Env;
 use pellucid_config::LoadOptions;
 use pellucid_config::SystemPaths;
+use pellucid_engine::pack::Pack;
 use pellucid_model::Model;
 use pellucid_protocol::event::EventMessage;
 use pellucid_protocol::event::RawItems;

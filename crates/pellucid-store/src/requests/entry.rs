@@ -122,7 +122,12 @@ impl Entry {
                 .collect(),
             Self::Noted(it) => vec![&it.item],
             Self::Origins(it) => vec![&it.spans],
-            Self::Reply(_) | Self::SaidAgain(_) | Self::Child(_) | Self::NotSent(_) | Self::Call(_) | Self::Sealed(_) => Vec::new(),
+            Self::Reply(_)
+            | Self::SaidAgain(_)
+            | Self::Child(_)
+            | Self::NotSent(_)
+            | Self::Call(_)
+            | Self::Sealed(_) => Vec::new(),
         }
     }
 }

@@ -12,7 +12,7 @@ use pellucid_protocol::call_record::HeldSandbox;
 
 use super::file;
 use super::print;
-use super::print_data;
+use super::print_json;
 use crate::args::CallsArgs;
 use crate::pack::table::table;
 use crate::start::Failure;
@@ -41,7 +41,7 @@ pub fn run(home: &Path, args: &CallsArgs) -> Result<ExitCode, Failure> {
     }
     if args.json {
         let text = serde_json::to_string(&chosen).map_err(|error| Failure::new(format!("{error}")))?;
-        return print_data(&format!("{text}\n"));
+        return print_json(&format!("{text}\n"));
     }
     print(&match (&args.call, chosen.is_empty()) {
         (Some(_), _) => chosen.iter().map(|call| whole(call)).collect::<Vec<_>>().join("\n"),

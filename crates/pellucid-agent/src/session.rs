@@ -117,6 +117,7 @@ use pellucid_tools::toolbox::Toolbox;
 use pellucid_workspace::images::load_image;
 use serde_json::Value;
 
+use self::admission::Size;
 use self::again::Schedule;
 pub(crate) use self::apart::Answered;
 use self::cache::CacheState;
@@ -324,8 +325,8 @@ pub struct Session {
     last: Option<LastRequest>,
     /// The one before it.
     previous: Option<LastRequest>,
-    /// The bytes of a request whose tokens were counted, and the least that they were.
-    counted: Option<(u64, u64)>,
+    /// What is known of the size of its requests.
+    size: Size,
     /// How many requests were made.
     n_requests: u64,
     /// The file that its history is from, until the first request.
@@ -568,7 +569,7 @@ impl Session {
             is_strict: false,
             last: None,
             previous: None,
-            counted: None,
+            size: Size::default(),
             before: facts.clone(),
             n_requests: 0,
             restored_from: None,

@@ -11,6 +11,38 @@ use super::*;
 use crate::cut_off;
 use crate::cut_off::CUT_OFF;
 
+/// What is known of the size of a session's requests. A byte is at most one token, so most requests need no count, and a
+/// request that grew needs none until it grew by what is left of the window. What a provider reports counts more than what
+/// is counted here: a provider may count otherwise, and only a request that is certain not to fit is refused.
+#[derive(Debug, Default)]
+pub(super) struct Size {
+    /// The bytes of the last request.
+    bytes: u64,
+    /// The bytes of a request whose tokens are known, and these tokens.
+    known: Option<(u64, u64)>,
+}
+
+impl Size {
+    /// How many tokens a request of so many bytes has at most.
+    fn tokens_max(&mut self, bytes: u64) -> u64 {
+        self.bytes = bytes;
+        match self.known {
+            Some((before, tokens)) if before <= bytes => tokens.saturating_add(bytes - before),
+            _ => bytes,
+        }
+    }
+
+    /// Notes the least number of tokens of the last request.
+    fn counted(&mut self, tokens: u64) {
+        self.known = Some((self.bytes, tokens));
+    }
+
+    /// Notes how many tokens the provider counted in the last request.
+    pub(super) fn reported(&mut self, tokens: i64) {
+        self.known = Some((self.bytes, u64::try_from(tokens).unwrap_or_default()));
+    }
+}
+
 impl Session {
     /// Lets a request out that asks for an answer.
     ///
@@ -48,22 +80,16 @@ impl Session {
         u64::try_from(window).ok()
     }
 
-    /// Refuses a request whose least number of tokens exceeds the window. A byte is at most one token, so most requests
-    /// need no count, and one that grew needs none until it grew by what was left.
+    /// Refuses a request whose least number of tokens exceeds the window.
     fn check_window(&mut self, request: &Request) -> Result<(), ReplyError> {
         let Some(window) = self.known_window() else {
             return Ok(());
         };
-        let bytes = request.len() as u64;
-        let most = match self.counted {
-            Some((before, tokens)) if before <= bytes => tokens.saturating_add(bytes - before),
-            _ => bytes,
-        };
-        if most <= window {
+        if self.size.tokens_max(request.len() as u64) <= window {
             return Ok(());
         }
         let least = self.least().tokens(&request.segments);
-        self.counted = Some((bytes, least));
+        self.size.counted(least);
         if least <= window {
             return Ok(());
         }
@@ -79,5 +105,22 @@ impl Session {
     pub(crate) fn keep_cut_off(&mut self, turn: &TurnId, text: &str) {
         let texts = cut_off::with(&self.setup.side, turn, text);
         keep(&mut self.setup.side, CUT_OFF, texts);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_figures_of_the_provider_count_more_than_ours() {
+        let mut size = Size::default();
+        assert_eq!(size.tokens_max(1_000), 1_000);
+        size.counted(400);
+        assert_eq!(size.tokens_max(1_100), 500);
+        size.reported(90);
+        assert_eq!(size.tokens_max(1_150), 140);
+        // A history that was made shorter is another one.
+        assert_eq!(size.tokens_max(800), 800);
     }
 }

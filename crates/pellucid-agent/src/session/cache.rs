@@ -164,7 +164,7 @@ impl Session {
         self.setup.context_events.are_wanted().then_some(event)
     }
 
-    /// Notes that nobody waits for the answer of a request any more, if one is under way.
+    /// Notes that the turn no longer waits for the answer of a request, if one is under way.
     pub(crate) fn note_interruption(&mut self) {
         let reply = entry::Reply { failure: Some(INTERRUPTED.to_owned()), ..self.reply_over() };
         if let Some((sent, _)) = self.log.sent() {
@@ -189,6 +189,9 @@ impl Session {
         let verdict = Grounds { tokens_read: read, ..grounds }.verdict();
         if self.cache.flight.summary.is_none() {
             let sent_at = self.cache.flight.sent_at;
+            if let Some(usage) = usage {
+                self.size.reported(usage.input_tokens);
+            }
             self.cache.last = Answered { sent_at, tokens: usage.map(|usage| usage.input_tokens) };
         }
         verdict

@@ -204,7 +204,10 @@ pub enum Command {
     Features(FeaturesArgs),
     /// See, copy, change, check and import packs: the texts of model input.
     Pack(PackArgs),
-    /// See, change, pin and forget memories of a session; extract those of past ones.
+    /// Manage memories of a session, and extract those of past sessions.
+    ///
+    /// A session with a memory keeps cards of what left the window: see, change, pin and forget them. `run` and `status` are
+    /// about memories of past sessions.
     Memory(MemoryArgs),
     /// List skills, with those that are switched off or cannot be used.
     Skills(SkillsArgs),

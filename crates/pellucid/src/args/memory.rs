@@ -28,7 +28,9 @@ pub enum MemoryCommand {
     Pin(PinArgs),
     /// Take cards away for good: `2`, `1,3` or `2-4`.
     Forget(ForgetArgs),
-    /// Write memories of past sessions now and wait for the end, with the feature `memory_tool` (see docs/memories.md).
+    /// Write memories of past sessions now, and wait for the end.
+    ///
+    /// Needs the feature `memory_tool` (see docs/memories.md).
     Run(RunArgs),
     /// What is kept of past sessions, and how far the work on it is.
     Status(StatusArgs),

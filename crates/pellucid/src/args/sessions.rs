@@ -115,7 +115,9 @@ pub enum SessionsCommand {
         /// The session's id, its beginning, or its name.
         session: String,
     },
-    /// List the calls of tools: when they ran, on which grounds, in which sandbox, and how they ended.
+    /// List the calls of tools with their times, grounds and sandbox.
+    ///
+    /// Each call also has its outcome. With the id of a call, everything about that call.
     Calls(CallsArgs),
     /// Print the whole output of a call, or list those that are kept.
     ///

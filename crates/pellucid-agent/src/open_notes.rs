@@ -89,7 +89,7 @@ mod tests {
         check_order(&["a", "b", "c"], &["a", "b", "c"], &["a", "b", "c", ""]);
         // A call without an answer leaves with the next that has one, or at the end.
         check_order(&["a", "b", "c"], &["b"], &["a b", "c"]);
-        // What nobody called does not matter, and ids that come twice are taken one after the other.
+        // Calls that the record lacks do not matter, and ids that come twice are taken one after the other.
         check_order(&["a", "a"], &["x", "a", "a"], &["", "a", "a", ""]);
     }
 }

@@ -132,7 +132,7 @@ fn own_messages(slot: &Slot, ground: Ground<'_>, omissions: &mut Vec<Omission>) 
 struct Ground<'a> {
     pack: &'a Pack,
     facts: &'a Facts,
-    /// What was true before, when a slot is told again.
+    /// What was true before, when a slot is sent again.
     before: Option<&'a Facts>,
 }
 
@@ -143,14 +143,14 @@ impl<'a> Ground<'a> {
     }
 }
 
-/// A slot that is told again, with what its budget takes from it.
+/// A slot that is sent again, with what its budget takes from it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct ToldAgain {
     pub message: ContextMessage,
     pub omissions: Vec<Omission>,
 }
 
-/// The slot with a role alone, told because facts changed; absent when the layout does not have it, or it is closed or
+/// The slot with a role alone, sent because facts changed; absent when the layout does not have it, or it is closed or
 /// empty now.
 pub(crate) fn again(pack: &Pack, before: &Facts, after: &Facts, role: SlotRole) -> Option<ToldAgain> {
     let slot = pack.layout.slot_with(role)?;

@@ -82,7 +82,7 @@ pub struct Ask<'a> {
     pub slot: &'a Arc<str>,
     /// How much may be given. Only sources with entries look at it; the texts of others are cut afterwards.
     pub budget: Option<Budget>,
-    /// What was true before, when the slot is told again because something changed.
+    /// What was true before, when the slot is sent again because something changed.
     pub before: Option<&'a Facts>,
     /// A file of the pack that the layout names here.
     pub file: Option<&'a str>,

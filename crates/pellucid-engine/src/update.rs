@@ -2,7 +2,7 @@
 //!
 //! The layout says in which order. Each update is a named rule here: it compares the facts of the
 //! turn before with those of the coming turn, and only if its part changed it fills the slot that has its role again.
-//! Documents and skills are never told again.
+//! Documents and skills are never sent again.
 
 use crate::assemble;
 use crate::assemble::ContextMessage;
@@ -29,9 +29,9 @@ pub(crate) const TEMPLATES: &[(&str, Shape)] = &[
 pub struct Update {
     /// Its name in layouts.
     pub name: &'static str,
-    /// The role of the slot that it tells again.
+    /// The role of the slot that it sends again.
     pub role: SlotRole,
-    /// Whether something changed that it tells of.
+    /// Whether something changed that it is about.
     is_due: fn(&Change<'_>) -> bool,
     /// Says what changed.
     tell: fn(&Change<'_>, SlotRole) -> Option<ToldAgain>,
@@ -70,7 +70,7 @@ pub fn find(name: &str) -> Option<&'static Update> {
     UPDATES.iter().find(|update| update.name == name)
 }
 
-/// The rule that tells the slot with a role again; absent for a role that has another use.
+/// The rule that sends the slot with a role again; absent for a role that has another use.
 pub(crate) fn of_role(role: SlotRole) -> Option<&'static Update> {
     UPDATES.iter().find(|update| update.role == role)
 }
@@ -80,7 +80,7 @@ pub fn names() -> Vec<String> {
     UPDATES.iter().map(|update| update.name.to_owned()).collect()
 }
 
-/// What is told of a change.
+/// What is sent about a change.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Updates {
     /// The messages, in the layout's order.

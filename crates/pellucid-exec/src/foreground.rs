@@ -17,7 +17,7 @@ pub fn run_script(script: &str, argument: &OsStr) -> io::Result<ExitStatus> {
     Command::new("/bin/sh").args(["-c", script, "sh"]).arg(argument).status()
 }
 
-/// Replaces this process by a program, so that whoever waits for it waits for the program. It has our variables but for
+/// Replaces this process by a program, so that a parent that waits for it waits for the program. It has our variables but for
 /// those that are withheld, and these. Comes back only if that fails.
 pub fn become_program<'a>(
     argv: &[OsString],

@@ -2,7 +2,7 @@
 //!
 //! - `process`: one command from start to end, with bounded output
 //! - `service`: a program that is spoken to over its pipes
-//! - `waited`: programs that a thread waits for, and programs that nobody waits for
+//! - `waited`: programs that a thread waits for, and programs that run on unattended
 //! - `foreground`: programs that take our place at the terminal
 //! - `terminal`: processes that outlive a call and can be written to
 //! - `dialogue`: processes that are talked to in lines

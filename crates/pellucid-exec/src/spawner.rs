@@ -243,7 +243,7 @@ pub(crate) fn spawn_waited(mut command: process::Command, guarding: Guarding) ->
     })
 }
 
-/// Has the thread of children start a program that nobody waits for and that may outlive us.
+/// Has the thread of children start a program that runs unattended and may outlive Pellucid.
 pub(crate) fn spawn_left_alone(mut command: tokio::process::Command) -> io::Result<()> {
     let runtime = Handle::current();
     on_thread_waited(move || {

@@ -1,4 +1,4 @@
-//! Programs that a caller waits for on a thread, without a runtime, and programs that nobody waits for.
+//! Programs that a caller waits for on a thread, without a runtime, and programs that run on unattended.
 //!
 //! Like every child, they are made by the one thread that lives as long as this process.
 
@@ -41,7 +41,7 @@ impl Waited {
     }
 }
 
-/// Starts a program that nobody waits for and nobody reads from. It has our variables but for those that are withheld, leads
+/// Starts a program that runs unattended, without pipes. It has our variables but for those that are withheld, leads
 /// a group, so that what ends us at the terminal does not end it, and may outlive us.
 ///
 /// # Errors

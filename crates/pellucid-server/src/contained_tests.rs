@@ -104,7 +104,7 @@ async fn a_client_that_does_not_read_beside_others_is_disconnected_alone() {
     }
     assert!(sleeper.connection.is_given_up());
     assert_eq!(sleeper.next().await, None, "what waited for it is dropped");
-    // A session of its own is not for it any more, and its leaving harms nobody.
+    // A separate session is not for it any more, and its leaving harms no other process.
     server.disconnect(&sleeper.connection).await;
     assert!(!reader.connection.is_given_up());
     assert_eq!(reader.ask("thread/loaded/list", json!({})).await["data"], json!([thread]));

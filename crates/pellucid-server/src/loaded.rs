@@ -346,7 +346,7 @@ async fn follow(server: Arc<Server>, session: Arc<Loaded>, mut events: Receiver<
     while !is_broken && let Some(event) = events.recv().await {
         is_broken = contained("following a session", tell(&server, &session, &event)).await.is_err();
     }
-    // A session whose events nobody takes ends. It can be resumed from its file.
+    // A session whose events no client takes ends. It can be resumed from its file.
     drop(events);
     server.forget(&session);
     let _is_logged = contained("end of a session", close(&server, &session, is_broken)).await;

@@ -129,7 +129,7 @@ pub(crate) struct Asked {
     pub account: Account,
     pub sent_at: Moment,
     pub attempts: Attempts,
-    /// How it ended; absent while nobody knows.
+    /// How the request ended; absent while that is unknown.
     pub over: Option<Over>,
 }
 

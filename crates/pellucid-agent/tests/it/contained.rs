@@ -1,4 +1,4 @@
-//! Tools that panic or never answer, answers that come twice, and a session that fails: what goes on all the same.
+//! Tools that panic or never answer, answers that come twice, and a session that fails: what continues all the same.
 
 use std::io;
 use std::path::PathBuf;

@@ -1,6 +1,6 @@
 //! Which sessions are read.
 
-/// The faces whose sessions are read: those in which a person talked. Sessions of scripts and of agents are not.
+/// The clients whose sessions are read: those in which a person talked. Sessions of scripts and of agents are not.
 pub const SOURCES: [&str; 2] = ["cli", "vscode"];
 
 /// How many of the sessions that changed last are looked at.

@@ -351,7 +351,7 @@ pub fn without_effect(name: &str, files: &Files, mutants: &[Mutant], judge: impl
 
 /// The changes that are tried: all with `PELLUCID_PACK_MUTATIONS=all`, else whole keys, every `n`th of them.
 pub fn sample(mutants: Vec<Mutant>, n: usize) -> Vec<Mutant> {
-    #[allow(clippy::disallowed_methods, reason = "a test is told how much to try")]
+    #[allow(clippy::disallowed_methods, reason = "a variable says how much the test tries")]
     if std::env::var_os("PELLUCID_PACK_MUTATIONS").is_some_and(|which| which == "all") {
         return mutants;
     }

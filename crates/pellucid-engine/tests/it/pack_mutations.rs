@@ -269,7 +269,7 @@ fn requested(facts: Facts) -> Situation {
     Box::new(move |pack| request(pack, &facts))
 }
 
-/// What is told when facts change.
+/// What is sent when facts change.
 fn told(before: Facts, change: impl FnOnce(&mut Facts)) -> Situation {
     let mut after = before.clone();
     change(&mut after);

@@ -38,6 +38,8 @@ use pellucid_engine::fragment::Origin;
 use pellucid_engine::fragment::concat;
 use pellucid_engine::injection;
 use pellucid_engine::mcp::offered;
+use pellucid_engine::memories::extraction;
+use pellucid_engine::memories::files;
 use pellucid_engine::meter::Meter;
 use pellucid_engine::notice;
 use pellucid_engine::pack::Pack;
@@ -322,7 +324,15 @@ fn coding() -> Vec<Situation> {
         facts.model = model("gpt-5.3-codex");
     }));
     situations.extend([Box::new(said_again) as Situation, Box::new(words), Box::new(documents), Box::new(summaries)]);
+    situations.push(Box::new(memories_of_sessions));
     situations
+}
+
+/// The requests that extract memories of past sessions and put them together.
+fn memories_of_sessions(pack: &Pack) -> String {
+    let session = extraction::Session { path: "/home/s.jsonl", cwd: "/work", items: &[Item::text("user", "hi")] };
+    let asked = [extraction::instructions(pack), extraction::input(pack, &session, None)];
+    asked.iter().chain([&files::prompt(pack, "/home/memories")]).map(|text| concat(text)).collect()
 }
 
 /// What is said again in ten turns.

@@ -26,8 +26,8 @@ use pellucid_config::Config;
 use pellucid_engine::memories::FOLDER;
 use pellucid_protocol::feature::Feature;
 use pellucid_protocol::id::SessionId;
+use pellucid_tasks::Task;
 use serde::Serialize;
-use tokio::task::JoinHandle;
 
 pub use self::merging::Merged;
 pub use self::reading::Read;
@@ -53,7 +53,7 @@ pub struct Outcome {
 /// The work on memories beside a session. It ends with it: whatever drops this breaks it off.
 #[derive(Debug)]
 pub(crate) struct Background {
-    task: JoinHandle<()>,
+    task: Task<()>,
     worker: SessionId,
     has_worker: Arc<AtomicBool>,
     /// Whether the record of the session beside it names the worker.
@@ -70,15 +70,7 @@ impl Background {
 
     /// Breaks it off, and waits until its files are complete.
     pub(crate) async fn break_off(&mut self) {
-        self.task.abort();
-        // Breaking off is no failure.
-        let _ = (&mut self.task).await;
-    }
-}
-
-impl Drop for Background {
-    fn drop(&mut self) {
-        self.task.abort();
+        self.task.stop().await;
     }
 }
 
@@ -100,7 +92,7 @@ pub(crate) fn start(session: &Session) -> Option<Background> {
     }
     let pipeline = Pipeline::of(session);
     let (worker, has_worker) = (pipeline.worker.clone(), pipeline.has_worker.clone());
-    let task = tokio::spawn(async move {
+    let task = Task::spawn("writing memories", async move {
         match pipeline.run().await {
             Ok(outcome) => outcome.log(),
             Err(error) => tracing::warn!(%error, "no memories are written"),
@@ -192,5 +184,5 @@ impl Pipeline {
 
 /// Does something that waits for the disk, beside everything else.
 async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Result<T, String> {
-    tokio::task::spawn_blocking(work).await.map_err(|error| format!("a task ended early: {error}"))
+    Task::blocking("reading and writing memories", work).await.map_err(|failed| failed.to_string())
 }

@@ -40,6 +40,13 @@ impl<T> Task<T> {
     pub fn is_finished(&self) -> bool {
         self.handle.is_finished()
     }
+
+    /// Stops it, and waits until all that it held is dropped.
+    pub async fn stop(&mut self) {
+        self.handle.abort();
+        // Stopping is no failure.
+        let _ = (&mut self.handle).await;
+    }
 }
 
 impl<T> Future for Task<T> {

@@ -52,7 +52,7 @@ pub fn run(home: &Path, args: &CallsArgs) -> Result<ExitCode, Failure> {
 
 fn list(calls: &[&RecordedCall]) -> String {
     let row = |it: &&RecordedCall| {
-        let sandboxes: Vec<String> = it.runs.iter().map(|run| sandbox_word(run)).collect();
+        let sandboxes: Vec<String> = it.runs.iter().map(sandbox_word).collect();
         vec![
             it.call.clone(),
             tool(it),

@@ -330,9 +330,9 @@ fn coding() -> Vec<Situation> {
 
 /// The requests that extract memories of past sessions and put them together.
 fn memories_of_sessions(pack: &Pack) -> String {
-    let session = extraction::Session { path: "/home/s.jsonl", cwd: "/work", items: &[Item::text("user", "hi")] };
+    let session = extraction::Session { path: "/sessions/s.jsonl", cwd: "/work", items: &[Item::text("user", "hi")] };
     let asked = [extraction::instructions(pack), extraction::input(pack, &session, None)];
-    asked.iter().chain([&files::prompt(pack, "/home/memories")]).map(|text| concat(text)).collect()
+    asked.iter().chain([&files::prompt(pack, "/memories")]).map(|text| concat(text)).collect()
 }
 
 /// What is said again in ten turns.

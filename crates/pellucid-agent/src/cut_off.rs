@@ -25,7 +25,7 @@ pub struct CutOff {
     pub turn: String,
     /// When it was interrupted.
     pub time: String,
-    /// The text.
+    /// The text that had arrived, cut at a limit.
     pub text: String,
 }
 

@@ -146,7 +146,7 @@ pub fn run(session: Session, mut inside: Inside) -> impl Future<Output = Session
     async move {
         match contained("session", serve(&mut session, &mut inside)).await {
             Ok(Ok(())) => {}
-            Ok(Err(FaceGone)) => tracing::debug!("the session ended because its face is gone"),
+            Ok(Err(FaceGone)) => tracing::debug!("the session ended because its client is gone"),
             Err(_is_logged) => {
                 tracing::error!(session = %session.id(), "a session failed inside Pellucid and was closed");
                 // What made the session fail may make this fail too; then the end of the events is all that clients get.

@@ -20,7 +20,7 @@ pub struct Waited {
     pub argv: Vec<OsString>,
     /// Its working folder.
     pub cwd: PathBuf,
-    /// Its variables.
+    /// The variables that the program gets.
     pub env: Variables,
     /// Whether it is given something to read. Otherwise its standard input is empty.
     pub has_input: bool,

@@ -58,7 +58,7 @@ word_enum! {
         ApprovedForSession = "approved_for_session",
         /// Yes, and a rule that allows it was saved.
         ApprovedWithRule = "approved_with_rule",
-        /// No.
+        /// The call may not run.
         Denied = "denied",
         /// No, and the turn ends.
         Abort = "abort",
@@ -70,12 +70,12 @@ word_enum! {
 pub struct CallAnswer {
     /// What was asked about.
     pub to: ApprovalSubject,
-    /// Who answered.
+    /// Who answered the question.
     pub by: Answerer,
     /// The name of the client, if one answered.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub client: Option<String>,
-    /// The answer.
+    /// The answer to the question.
     pub answer: ApprovalWord,
 }
 

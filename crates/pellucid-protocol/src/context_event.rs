@@ -20,7 +20,7 @@ pub const SCHEMA_VERSION: u32 = 1;
 /// An event about the context, with the session that it is about.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ContextMessage {
-    /// What happened.
+    /// What happened to the context.
     #[serde(flatten)]
     pub event: ContextEvent,
     /// In which session, if it is not the one that is being followed: a reviewer, or an agent.

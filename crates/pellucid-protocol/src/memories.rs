@@ -10,7 +10,7 @@ use serde::Serialize;
 /// What a model extracted from a session.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Extract {
-    /// The session.
+    /// The id of the past session.
     pub session: String,
     /// When the session had last changed.
     pub updated_at: i64,
@@ -56,7 +56,7 @@ pub enum JobStatus {
     Running,
     /// It is done.
     Done,
-    /// It failed.
+    /// The last attempt failed.
     Failed,
 }
 
@@ -78,7 +78,7 @@ impl JobStatus {
 /// A piece of work on memories, which one process at a time may hold.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Job {
-    /// Its kind.
+    /// What the job does.
     pub kind: JobKind,
     /// Which of that kind.
     pub key: String,

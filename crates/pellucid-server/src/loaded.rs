@@ -353,7 +353,7 @@ async fn follow(server: Arc<Server>, session: Arc<Loaded>, mut events: Receiver<
     ended.send_replace(true);
 }
 
-/// Answers what waits for a session that has ended. If that is because its clients could not be told of it, the turn that
+/// Answers what waits for a session that has ended. If its clients could not receive that, the turn that
 /// was running is reported as failed.
 async fn close(server: &Arc<Server>, session: &Arc<Loaded>, is_broken: bool) {
     if let Some(turn_id) = session.active_turn().filter(|_| is_broken) {

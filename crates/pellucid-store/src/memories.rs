@@ -44,7 +44,7 @@ pub enum MemoriesError {
     /// The database is of a later version of this program.
     #[error("{file} is of a later version of this program")]
     Later {
-        /// Its name.
+        /// The name of the file.
         file: &'static str,
     },
     /// The database cannot be used.

@@ -6,7 +6,7 @@ use std::pin::Pin;
 use std::task::Context;
 use std::task::Poll;
 
-/// A task that panicked, or was stopped by somebody else than its owner.
+/// A task that panicked, or was not stopped by its owner.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("{task} failed inside Pellucid; the log names the place")]
 pub struct Failed {

@@ -1,7 +1,7 @@
 //! Tasks with an owner, and panics that end one task only.
 //!
 //! - [`Task`]: one task; its owner waits for it, or stops it by dropping it
-//! - [`Tasks`]: tasks that nobody waits for one by one; dropping the set stops them all
+//! - [`Tasks`]: tasks that are not awaited one by one; dropping the set stops them all
 //! - [`contained`]: a future whose panic becomes an error of its caller
 //! - [`hook`]: what a panic writes to the log
 //!

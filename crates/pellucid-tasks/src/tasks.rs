@@ -9,7 +9,7 @@ use tokio::task::JoinSet;
 
 use crate::contained::contained;
 
-/// Tasks that nobody waits for one by one. All of them are stopped when this is dropped.
+/// Tasks that are not awaited one by one. All of them are stopped when this is dropped.
 #[derive(Debug, Default)]
 pub struct Tasks {
     running: Mutex<JoinSet<()>>,

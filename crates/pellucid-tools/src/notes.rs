@@ -140,7 +140,7 @@ impl CallNotes {
         self.lock().has_failed = true;
     }
 
-    /// Notes the answer to a question; none for one that nobody answered.
+    /// Notes the answer to a question; absent if there was no answer.
     pub(crate) fn answered(&self, to: ApprovalSubject, decision: Option<&ReviewDecision>) {
         let answer = match decision {
             Some(ReviewDecision::Approved) => ApprovalWord::Approved,

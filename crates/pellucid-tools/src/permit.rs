@@ -96,7 +96,7 @@ pub(crate) enum Refused {
     ByPerson,
 }
 
-/// What the model is told that asks for rights which it may not ask for; absent if it may.
+/// The answer to a model that asks for rights which it may not ask for; absent if it may.
 pub(crate) fn escalation_refusal(job: &Job, rights: &Rights) -> Option<String> {
     let policy = job.situation.approval_policy;
     let text = decide::escalation_refusal(policy, rights.permissions())?;

@@ -97,7 +97,7 @@ pub struct Equipment {
 /// A command behind the sandbox.
 #[derive(Debug)]
 pub(crate) struct Confined {
-    /// The command.
+    /// The command with the sandbox in front of it.
     pub argv: Vec<String>,
     /// What confines it.
     pub sandbox: HeldSandbox,

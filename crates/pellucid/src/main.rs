@@ -94,7 +94,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// What is shown when a panic ended the program: the place, as the message may quote what nobody should read on a screen.
+/// What is shown when a panic ended the program: the place, as the message may quote private text.
 fn broken() -> Failure {
     let place = hook::last_place().unwrap_or_else(|| "an unknown place".to_owned());
     Failure::new(format!("Pellucid failed at {place}\nhint: this is a bug; RUST_LOG=debug shows what the failure says"))

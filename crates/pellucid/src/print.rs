@@ -20,7 +20,7 @@ pub fn either(text: &str, kind: Kind) -> Result<(), Failure> {
     arrived(Side::Out.write(text, kind))
 }
 
-/// Prints JSON.
+/// Prints JSON, escaped for a terminal if standard output is one.
 pub fn json(json: &[u8]) -> Result<(), Failure> {
     match std::str::from_utf8(json) {
         Ok(text) => either(text, Kind::Json),

@@ -48,7 +48,7 @@ pub enum Merged {
     GivenUp,
     /// It could not be done.
     Failed {
-        /// Why.
+        /// Why the memories could not be merged.
         why: String,
     },
 }

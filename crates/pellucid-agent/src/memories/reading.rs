@@ -25,7 +25,7 @@ use crate::session::Session;
 /// A session that was read.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Read {
-    /// Its id.
+    /// The id of the past session.
     pub session: String,
     /// What came of it.
     #[serde(flatten)]
@@ -42,7 +42,7 @@ pub enum Reading {
     Nothing,
     /// It could not be read.
     Failed {
-        /// Why.
+        /// Why the session could not be read.
         why: String,
     },
 }

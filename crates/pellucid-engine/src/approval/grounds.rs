@@ -44,7 +44,7 @@ pub enum CallGrounds {
     Patch(PatchCallGrounds),
     /// The call was refused before there was anything to decide.
     Refused {
-        /// Why.
+        /// Why the call was refused.
         because: RefusedBecause,
         /// When a person is asked.
         policy: ApprovalPolicy,
@@ -93,7 +93,7 @@ pub enum RefusedBecause {
 pub struct CommandGrounds {
     /// When a person is asked.
     pub policy: ApprovalPolicy,
-    /// What follows.
+    /// Whether the command runs, is asked about or is refused.
     pub outcome: Outcome,
     /// Why the first attempt runs outside of a sandbox, if it does.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -143,7 +143,7 @@ pub struct PartGrounds {
 pub struct RuleGrounds {
     /// File and line.
     pub place: String,
-    /// The rule.
+    /// The rule as the file has it.
     pub rule: String,
 }
 
@@ -164,9 +164,9 @@ pub enum Hindrance {
 pub struct PatchCallGrounds {
     /// When a person is asked.
     pub policy: ApprovalPolicy,
-    /// What follows.
+    /// Whether the patch is applied, asked about or refused.
     pub outcome: Outcome,
-    /// Why.
+    /// Why that was decided.
     pub because: PatchGrounds,
 }
 

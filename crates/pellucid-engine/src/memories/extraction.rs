@@ -24,7 +24,7 @@ const TOKENS_MAX: i64 = 150_000;
 /// A session that a model reads.
 #[derive(Debug, Clone, Copy)]
 pub struct Session<'a> {
-    /// Its file.
+    /// The path of the session file.
     pub path: &'a str,
     /// Where it worked.
     pub cwd: &'a str,
@@ -38,7 +38,7 @@ pub struct Session<'a> {
 pub struct Answer {
     /// What is worth keeping for other tasks.
     pub raw_memory: String,
-    /// What happened.
+    /// What happened in the session.
     pub rollout_summary: String,
     /// A few words for the name of a file.
     #[serde(default)]

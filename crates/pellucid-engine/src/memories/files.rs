@@ -26,7 +26,7 @@ const SLUG_CHARS_MAX: usize = 20;
 /// An extract as files show it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Shown<'a> {
-    /// The session.
+    /// The id of the past session.
     pub session: &'a str,
     /// When the session had last changed, in words.
     pub updated_at: &'a str,
@@ -34,7 +34,7 @@ pub struct Shown<'a> {
     pub cwd: &'a str,
     /// What is worth keeping for other tasks.
     pub raw_memory: &'a str,
-    /// What happened.
+    /// What happened in the session.
     pub rollout_summary: &'a str,
     /// A few words for the name of a file.
     pub rollout_slug: Option<&'a str>,

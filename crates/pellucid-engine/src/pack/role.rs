@@ -14,7 +14,7 @@ pub enum SlotRole {
     Collaboration,
     /// Where the model works.
     Environment,
-    /// The tone.
+    /// The tone of the answers, which a person may choose.
     Personality,
     /// The user's and the project's instruction files.
     UserInstructions,

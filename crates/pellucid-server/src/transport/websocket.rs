@@ -208,7 +208,7 @@ async fn serve_client(server: Arc<Server>, socket: WebSocketStream<TcpStream>, p
     let is_given_up = connection.is_given_up();
     drop(connection);
     if is_given_up {
-        // It may never read again what it is told last.
+        // The client may never read the last message.
         let _ = tokio::time::timeout(LAST_WORDS, writer).await;
     } else {
         let _ = writer.await;

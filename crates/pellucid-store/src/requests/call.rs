@@ -62,7 +62,7 @@ pub struct Run {
 /// A description, or the number of one that an earlier line of the same process has.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Described<T> {
-    /// Its number.
+    /// The number that later lines name.
     pub id: u64,
     /// The description, where it is written first.
     #[serde(default = "none", skip_serializing_if = "Option::is_none")]

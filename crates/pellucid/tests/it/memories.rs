@@ -37,7 +37,7 @@ fn world(server: &MockServer, more: &str) -> World {
     world
 }
 
-/// A session of a face that asked one question, and was written last so many hours ago.
+/// A session of a client that asked one question, and was written last so many hours ago.
 fn old_session(world: &World, n: usize, source: &Value, hours: u64) {
     let id = id(n);
     let said = |role: &str, kind: &str, text: &str| json!({ "type": "response_item", "payload": { "type": "message", "role": role, "content": [{ "type": kind, "text": text }] } });

@@ -1,17 +1,18 @@
-//! A session that another one starts: a reviewer, or an agent that works for it.
+//! A session that another session starts: a reviewer, or an agent that works for it.
 //!
-//! It has a file of its own and a door of its own; the one that starts it is its face.
+//! The session has its own file and its own door; the session that starts it is its client.
 
 use pellucid_protocol::event::RawItems;
 use pellucid_protocol::id::SessionId;
-use pellucid_store::name;
-use pellucid_store::recorder::Recorder;
-use pellucid_store::side::Side;
 use serde_json::Value;
 use serde_json::json;
 
 use crate::identity;
 use crate::mcp::Attached;
+use crate::open;
+use crate::open::Keep;
+use crate::open::OpenError;
+use crate::open::Opening;
 use crate::session::Session;
 use crate::session::Setup;
 
@@ -67,27 +68,22 @@ impl Origin {
 
 /// A new session with what its parent is made of, changed as its purpose asks for it. Clients that want events about the
 /// context of its parent are sent its own too.
-pub(crate) fn open(parent: &Session, origin: Origin, change: impl FnOnce(&mut Setup)) -> Session {
-    let id: SessionId = identity::new_session_id();
+///
+/// # Errors
+/// The session cannot be opened.
+pub(crate) fn open(parent: &Session, origin: Origin, change: impl FnOnce(&mut Setup)) -> Result<Session, OpenError> {
     let mut setup = Setup {
-        session_id: id.clone(),
+        session_id: identity::new_session_id(),
         origin,
         notices: Vec::new(),
         raw_items: RawItems::Hidden,
-        side: Side::default(),
         crew: parent.setup.crew.lent(),
         ..parent.setup.clone()
     };
     setup.gathered.facts.recorded_instructions = None;
     setup.gathered.facts.recorded_fragments = Vec::new();
     change(&mut setup);
-    let home = &setup.sources.config.folders.home;
-    let recorder = if parent.log.is_kept() {
-        Recorder::new(name::path(home, jiff::Zoned::now().datetime(), id.as_str()))
-    } else {
-        Recorder::none()
-    };
-    let mut session = Session::new(setup, recorder);
+    let mut session = open::begin(setup, &Opening::new(Keep::like(parent.log.is_kept())))?;
     session.use_servers(parent.servers.as_ref().map(Attached::lent));
-    session
+    Ok(session)
 }

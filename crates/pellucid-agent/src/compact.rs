@@ -1,4 +1,4 @@
-//! Compacting a session that nobody is talking in, and taking that back.
+//! Compacting a session while no turn runs, and undoing a compaction.
 //!
 //! Not here: asking a model for the summary. That is a turn, which `door` runs.
 
@@ -22,18 +22,18 @@ pub struct NothingToUndo;
 impl Session {
     /// The history, item by item.
     pub fn items(&self) -> Vec<Item> {
-        self.transcript.items().collect()
+        self.conversation.items()
     }
 
     /// The estimated tokens of instructions and history.
     pub fn tokens(&self) -> usize {
-        self.prompt_tokens()
+        self.conversation.tokens()
     }
 
     /// The last summary's whole message, where one can be read.
     pub fn last_summary_message(&self) -> Option<String> {
         let prefix = format!("{}\n", compaction::summary_prefix(&self.setup.pack));
-        let items: Vec<Item> = self.transcript.items().collect();
+        let items = self.conversation.items();
         let mut said = items.iter().rev().filter_map(boundary::said_by_person);
         said.find(|text| text.starts_with(&prefix))
     }
@@ -44,10 +44,10 @@ impl Session {
         Some(self.last_summary_message()?.strip_prefix(&prefix)?.to_owned())
     }
 
-    /// Puts a summary that somebody wrote in place of the history.
+    /// Puts a summary that a person wrote in place of the history.
     pub fn compact_with(&mut self, summary: &str) {
         let compaction = self.compaction(None);
-        self.transcript.record(&Item::text("assistant", summary), &Origin::User);
+        self.conversation.transcript_mut().record(&Item::text("assistant", summary), &Origin::User);
         let facts = self.setup.gathered.facts.clone();
         self.rebuild(compaction, &facts);
         self.log_summary();
@@ -63,10 +63,11 @@ impl Session {
         let records = undo::without_last_compaction(records).ok_or(NothingToUndo)?;
         let items: Vec<Item> = self.setup.restore_records(file, records).transcript.items().collect();
         let origin = Origin::Recorded { path: file.path.to_string_lossy().as_ref().into() };
-        let is_all_known = self.transcript.is_attributed();
-        self.transcript.clear();
+        let transcript = self.conversation.transcript_mut();
+        let is_all_known = transcript.is_attributed();
+        transcript.clear();
         for item in &items {
-            self.transcript.record(item, &origin);
+            transcript.record(item, &origin);
         }
         self.log.compacted(undo::UNDONE.to_owned(), Some(items));
         self.log_origins_of(if is_all_known { Extent::New } else { Extent::Told });
@@ -74,10 +75,9 @@ impl Session {
         Ok(())
     }
 
-    /// Writes down how long the history is now, because what a server said of it before is wrong.
+    /// Records the size of the history as it is now, because the server's last figure is of another history.
     fn note_tokens(&mut self) {
-        let tokens = i64::try_from(self.prompt_tokens()).unwrap_or(i64::MAX);
-        self.meter.estimate(tokens, self.setup.gathered.facts.model.effective_window());
-        self.log.event(&self.meter.event());
+        let figures = self.conversation.estimate(self.setup.gathered.facts.model.effective_window());
+        self.log.event(&figures);
     }
 }

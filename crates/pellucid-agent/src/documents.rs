@@ -1,8 +1,8 @@
-//! Instruction files that join a session or change during it: read again, compared with what the model was told.
+//! Instruction files that join a session or change during it: read again, compared with what the model has seen.
 //!
-//! There is none of it in a session whose pack and configuration do not ask for it.
+//! A session has this habit only if its pack or configuration asks for it.
 //!
-//! Not here: what the model is told (`pellucid-engine`), and where on the disk files are (`pellucid-workspace`).
+//! Not here: the messages about them (`pellucid-engine`), and where on the disk files are (`pellucid-workspace`).
 
 use std::collections::BTreeMap;
 use std::collections::BTreeSet;
@@ -10,12 +10,19 @@ use std::path::Path;
 use std::path::PathBuf;
 
 use pellucid_engine::digest::Digest;
+use pellucid_engine::documents::change;
+use pellucid_engine::documents::change::Changed;
+use pellucid_engine::documents::change::NewText;
 use pellucid_engine::documents::known::Known;
 use pellucid_engine::documents::touched;
+use pellucid_engine::facts::Candidate;
 use pellucid_engine::facts::Document;
 use pellucid_engine::facts::Facts;
-use pellucid_engine::pack::Pack;
+use pellucid_engine::facts::Fate;
+use pellucid_engine::not_utf8;
+use pellucid_engine::truncate::tokens_of_bytes;
 use pellucid_protocol::call::ToolCall;
+use pellucid_protocol::event::EventMessage;
 use pellucid_protocol::project_docs::ProjectDocs;
 use pellucid_workspace::cache::DocumentCache;
 use pellucid_workspace::changes::Change;
@@ -23,45 +30,52 @@ use pellucid_workspace::changes::Snapshot;
 use pellucid_workspace::documents;
 use pellucid_workspace::more_documents::OnTheWay;
 use pellucid_workspace::more_documents::Surroundings;
-use serde_json::Value;
 
 use crate::gather::Sources;
+use crate::gather::instructions_slot;
+use crate::gather::left_out;
+use crate::habits::Effect;
+use crate::habits::Habit;
+use crate::habits::Happened;
+use crate::habits::Moment;
+use crate::session::Setup;
 
-/// Where what is known is kept.
-pub(crate) const SIDE: &str = "documents";
+/// The name under which the state is kept beside the session's file.
+const SIDE: &str = "documents";
 
-/// Instruction files of a session.
+/// The instruction files of a session, with what the model has seen of them.
 #[derive(Debug)]
 pub(crate) struct Documents {
     rules: ProjectDocs,
-    pub known: Known,
+    known: Known,
     cache: DocumentCache,
     surroundings: Surroundings,
-    /// Where calls went since the last request.
+    /// The paths that calls named since the last request.
     touched: Vec<String>,
-    /// Files that lead out of the project, with their targets, that were told.
+    /// Files that lead out of the project, with their targets, that were reported.
     outside: BTreeSet<(String, String)>,
     /// Whether the user has said that the project is not to be trusted.
     is_untrusted: bool,
 }
 
-/// Files of folders that calls went to.
+/// Instruction files of folders that calls named.
 #[derive(Debug, Default)]
-pub(crate) struct Joining {
-    /// Those that have something new to say, each with its hash.
-    pub documents: Vec<(Document, String)>,
-    /// Those that lead out of the project and were not told yet, each with where.
-    pub outside: Vec<(String, String)>,
+struct Joining {
+    /// Files whose text the model has not seen, each with its hash.
+    documents: Vec<(Document, String)>,
+    /// Files that lead out of the project and were not reported yet, each with its target.
+    outside: Vec<(String, String)>,
 }
 
 impl Documents {
-    /// Those of a session that asks for it.
-    pub(crate) fn new(pack: &Pack, sources: &Sources, facts: &Facts, kept: Option<&Value>) -> Option<Self> {
-        let rules = facts.project_docs.over(pack.layout.project_docs);
+    /// The habit of a session that asks for it.
+    pub(crate) fn of(setup: &Setup) -> Option<Self> {
+        let (sources, facts) = (&setup.sources, &setup.gathered.facts);
+        let rules = facts.project_docs.over(setup.pack.layout.project_docs);
         if !rules.is_nested() && !rules.tells_changes() {
             return None;
         }
-        let kept = kept.and_then(|kept| serde_json::from_value(kept.clone()).ok());
+        let kept = setup.side.get(SIDE).and_then(|kept| serde_json::from_value(kept.clone()).ok());
         let known = kept.unwrap_or_else(|| Known::at_start(hashes(facts)));
         let surroundings = surroundings(sources, facts.cwd.as_ref());
         let is_untrusted = sources.config.layers().is_untrusted();
@@ -69,15 +83,15 @@ impl Documents {
         Some(Self { rules, known, cache: DocumentCache::default(), surroundings, touched, outside, is_untrusted })
     }
 
-    /// Notes where a call goes.
-    pub(crate) fn touch(&mut self, call: &ToolCall) {
+    /// Notes the paths that a call names.
+    fn touch(&mut self, call: &ToolCall) {
         if self.rules.is_nested() && !self.is_untrusted {
             self.touched.extend(touched::paths(call, &self.surroundings.cwd.to_string_lossy()));
         }
     }
 
-    /// The files of folders that calls went to since the last time, which have something new to say.
-    pub(crate) fn joining(&mut self) -> Joining {
+    /// The files of folders that calls named since the last request, if the model has not seen their text.
+    fn joining(&mut self) -> Joining {
         let touched = std::mem::take(&mut self.touched);
         if touched.is_empty() {
             return Joining::default();
@@ -96,8 +110,8 @@ impl Documents {
         Joining { documents: joining, outside }
     }
 
-    /// Reads all files again, if the model is told of changes.
-    pub(crate) fn refresh(&mut self, sources: &Sources, facts: &mut Facts) {
+    /// Reads all files again, if changes are to be sent to the model.
+    fn refresh(&mut self, sources: &Sources, facts: &mut Facts) {
         if !self.rules.tells_changes() {
             return;
         }
@@ -131,8 +145,8 @@ impl Documents {
         facts.nested_documents = joined.filter_map(|path| self.surroundings.again(Path::new(path))).collect();
     }
 
-    /// What is not as the model was told, and what it will be told.
-    pub(crate) fn changes(&self, facts: &Facts) -> (Vec<Change>, BTreeMap<String, String>) {
+    /// What differs from what the model has seen, and the hashes as they are now.
+    fn changes(&self, facts: &Facts) -> (Vec<Change>, BTreeMap<String, String>) {
         if !self.rules.tells_changes() {
             return (Vec::new(), BTreeMap::new());
         }
@@ -141,19 +155,98 @@ impl Documents {
         (changes, now)
     }
 
-    /// What is to be kept.
-    pub(crate) fn kept(&self) -> Value {
-        serde_json::to_value(&self.known).unwrap_or_default()
+    /// Messages about instruction files that changed.
+    fn changed(&mut self, setup: &mut Setup, text: NewText, n_items: usize) -> Vec<Effect> {
+        let facts = &setup.gathered.facts;
+        let (changes, now) = self.changes(facts);
+        let changed: Vec<Changed<'_>> = changes
+            .iter()
+            .map(|it| Changed { path: &it.path, old: it.old.as_deref(), new: it.new.as_deref() })
+            .collect();
+        let draft = change::changed(&setup.pack, facts, &changed, text);
+        if draft.is_some() {
+            self.known.tell(now, n_items);
+        }
+        let mut effects = Vec::new();
+        if let Some(draft) = draft {
+            let given = changes.iter().filter(|it| it.new.is_some());
+            let not_utf8 = given.filter_map(|it| not_utf8::omission(facts, &draft.part, &it.path));
+            effects.extend(not_utf8.map(Effect::Omit));
+            effects.insert(0, Effect::Record(draft));
+        }
+        self.keep(setup);
+        effects
+    }
+
+    /// Messages with the instruction files of folders that calls named.
+    fn joined(&mut self, setup: &mut Setup, n_items: usize) -> Vec<Effect> {
+        let Joining { documents, outside } = self.joining();
+        let slot = instructions_slot(Some(&setup.pack.layout));
+        let outside = outside.into_iter().map(|(path, target)| Candidate { path, fate: Fate::Outside { target } });
+        let mut effects: Vec<Effect> =
+            left_out(&outside.collect::<Vec<_>>(), &slot).into_iter().map(Effect::Omit).collect();
+        if documents.is_empty() {
+            return effects;
+        }
+        for (n, (document, sha256)) in documents.into_iter().enumerate() {
+            let facts = &mut setup.gathered.facts;
+            let draft = change::joined(&setup.pack, facts, &document, &sha256);
+            self.known.join(&document.path, &sha256, n_items + n);
+            let (part, path) = (draft.part.clone(), document.path.clone());
+            let (bytes, tokens) = (document.bytes.len(), tokens_of_bytes(document.bytes.len()));
+            effects.push(Effect::Record(draft));
+            effects.push(Effect::Report(EventMessage::ContextDocument { path: path.clone(), sha256, bytes, tokens }));
+            facts.nested_documents.push(document);
+            effects.extend(not_utf8::omission(facts, &part, &path).map(Effect::Omit));
+        }
+        self.keep(setup);
+        effects
+    }
+
+    /// Forgets files that are no longer in the conversation.
+    fn forget(&self, setup: &mut Setup) {
+        let joined = &self.known.joined;
+        setup.gathered.facts.nested_documents.retain(|document| joined.contains_key(&document.path));
+        self.keep(setup);
+    }
+
+    fn keep(&self, setup: &mut Setup) {
+        setup.keep(SIDE, serde_json::to_value(&self.known).unwrap_or_default());
     }
 }
 
-/// A project as its instruction files see it.
+impl Habit for Documents {
+    fn note(&mut self, setup: &mut Setup, happened: &Happened<'_>) {
+        match happened {
+            Happened::TurnBegins => self.refresh(&setup.sources, &mut setup.gathered.facts),
+            Happened::Called(call) => self.touch(call),
+            Happened::Shortened => {
+                self.known.compact();
+                self.forget(setup);
+            }
+            Happened::RolledBack { n_items, .. } => {
+                self.known.roll_back(*n_items);
+                self.forget(setup);
+            }
+            _ => {}
+        }
+    }
+
+    fn due(&mut self, setup: &mut Setup, moment: &Moment) -> Vec<Effect> {
+        match *moment {
+            Moment::TurnBegan { text, n_items } => self.changed(setup, text, n_items),
+            Moment::BeforeRequest { n_items } => self.joined(setup, n_items),
+        }
+    }
+}
+
+/// The project of a working directory, as far as instruction files are concerned.
 pub(crate) fn surroundings(sources: &Sources, cwd: &Path) -> Surroundings {
     let settings = &sources.config.documents;
     Surroundings::of(cwd, &settings.fallback_filenames, settings.max_bytes, &sources.bounds(cwd))
 }
 
-/// The folder that `~` stands for.
+/// The folder that `~` means in an import.
 pub(crate) fn user_home(sources: &Sources) -> PathBuf {
     sources.env.var_os("HOME").map_or_else(|| sources.config.folders.home.clone(), PathBuf::from)
 }
@@ -162,7 +255,7 @@ fn hash(document: &Document) -> String {
     Digest::of([document.bytes.as_slice()]).to_string()
 }
 
-/// The hashes of all files that the model is told, by path.
+/// The hashes of all files that the model sees, by path.
 fn hashes(facts: &Facts) -> BTreeMap<String, String> {
     let imported = facts.imports.iter().filter_map(|imported| imported.outcome.as_ref().ok());
     let own = facts.home_document.iter().chain(&facts.project_documents);

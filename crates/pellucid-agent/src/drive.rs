@@ -88,20 +88,20 @@ pub(crate) async fn drive(session: &mut Session, input: TurnInput, inside: &mut 
         inside.events.send(&mut session.log, input.id.as_str(), warning).await?;
     }
     let mut stood = match input.task {
-        Task::Answer => session.stand(&input.items),
+        Task::Answer => session.prepare_input(&input.items),
         Task::Compact | Task::UserCommand(_) => Ok(Vec::new()),
     };
     match input.task {
         Task::Answer if stood.is_ok() => {
             session.begin_turn();
-            stood = stood.map(|told| told.into_iter().chain(session.take_told()).collect());
+            stood = stood.map(|told| told.into_iter().chain(session.take_events()).collect());
         }
         Task::UserCommand(_) => session.record_due_context(),
         Task::Answer | Task::Compact => {}
     }
     let settings = session.turn_settings(&input.id);
     session.learn_server_tools();
-    let mut turn = Turn::new(settings, std::mem::take(&mut session.meter), &session.setup.pack);
+    let mut turn = Turn::new(settings, session.conversation.take_meter(), &session.setup.pack);
     let frame = session.frame(input.output_schema.clone());
     session.jobs.begin_turn(session.situation(&input.id));
     let mut driver = Driver {
@@ -137,7 +137,7 @@ pub(crate) async fn drive(session: &mut Session, input: TurnInput, inside: &mut 
     };
     let end = driver.run(&mut turn, first, inside).await;
     session.setup.model.end_turn();
-    session.meter = turn.meter().clone();
+    session.conversation.put_meter(turn.meter().clone());
     if is_sent {
         session.complete_turn();
     }
@@ -270,7 +270,7 @@ impl Driver<'_> {
                 }
                 Wish::RecordInput(inputs) => {
                     let mut told = self.session.record_input(&inputs);
-                    told.extend(self.session.take_told());
+                    told.extend(self.session.take_events());
                     for warning in told {
                         inside.events.send(&mut self.session.log, self.input.id.as_str(), warning).await?;
                     }
@@ -442,7 +442,7 @@ impl Driver<'_> {
 
     /// Tells what the session wants faces to know.
     async fn tell(&mut self, inside: &Inside) -> Result<(), FaceGone> {
-        for event in self.session.take_told() {
+        for event in self.session.take_events() {
             inside.events.send(&mut self.session.log, self.input.id.as_str(), event).await?;
         }
         Ok(())
@@ -450,7 +450,7 @@ impl Driver<'_> {
 
     /// Asks the model, after what has to be remembered for it.
     async fn ask_model(&mut self, turn: &Turn, inside: &Inside) -> Result<(), FaceGone> {
-        self.session.record_joining_documents();
+        self.session.record_before_request();
         self.tell(inside).await?;
         let is_first = !std::mem::replace(&mut self.has_asked, true);
         match self.session.memory_job(&self.frame, is_first) {

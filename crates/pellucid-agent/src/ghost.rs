@@ -148,17 +148,6 @@ impl Session {
     pub(crate) fn record_snapshot(&mut self, ghost_commit: GhostCommit) {
         self.record(&Item::GhostSnapshot { ghost_commit }, &Origin::Layout);
     }
-
-    /// The last snapshot that was not gone back to.
-    fn last_snapshot(&self) -> Option<GhostCommit> {
-        last_snapshot(&self.transcript, &self.undone)
-    }
-
-    /// The history without snapshots that were gone back to, for a line that stands for all before it.
-    pub(crate) fn items_to_keep(&self) -> Vec<Item> {
-        let is_undone = |item: &Item| matches!(item, Item::GhostSnapshot { ghost_commit } if self.undone.contains(&ghost_commit.id));
-        self.transcript.items().filter(|item| !is_undone(item)).collect()
-    }
 }
 
 /// The last snapshot of a history that is none of these.
@@ -183,7 +172,7 @@ pub(crate) async fn undo(session: &mut Session, id: &TurnId, inside: &Inside) ->
     for event in [started, EventMessage::UndoStarted { message }] {
         inside.events.send(&mut session.log, id.as_str(), event).await?;
     }
-    let (success, message) = match session.last_snapshot() {
+    let (success, message) = match session.conversation.last_snapshot() {
         None => (false, "No ghost snapshot available to undo.".to_owned()),
         Some(commit) => {
             let GhostPlan { git, cwd, limits, .. } = GhostPlan::of(&session.setup);
@@ -192,7 +181,7 @@ pub(crate) async fn undo(session: &mut Session, id: &TurnId, inside: &Inside) ->
             let restored = Task::blocking("undoing", move || ghost::restore(&git, &cwd, &commit, limits)).await;
             match restored.map_err(|error| error.to_string()).and_then(|done| done.map_err(|error| error.to_string())) {
                 Ok(()) => {
-                    session.undone.insert(name);
+                    session.conversation.note_undone(name);
                     (true, format!("Undo restored snapshot {short}."))
                 }
                 Err(error) => (false, format!("Failed to restore snapshot {short}: {error}")),

@@ -11,6 +11,7 @@
 //! Not here: deciding. What a request says and what comes next is the engine's; this crate asks,
 //! waits, and reports back.
 
+mod again;
 pub mod calls;
 pub mod child;
 mod client_tools;
@@ -25,6 +26,7 @@ pub mod fork;
 pub mod fsck;
 pub mod gather;
 mod ghost;
+mod habits;
 mod held_back;
 pub mod identity;
 pub mod images;

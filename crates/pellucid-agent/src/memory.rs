@@ -1,11 +1,12 @@
 //! What a session remembers when its conversation outgrows the window.
 //!
-//! The conversation is kept whole here and in the session's file. Requests show the context, the
-//! memory and the part of the conversation that a strategy of the engine leaves in the window.
+//! The conversation is kept whole here and in the session's file. Requests show the context, the memory and the part of
+//! the conversation that a strategy of the engine leaves in the window.
 //!
 //! - `history`: the conversation as entries
 //! - `job`: a strategy with everything it looks at
-//! - `recall`: answers to its questions
+//! - `recall`: answers to the strategy's questions
+//! - `view`: the cards of a memory, for `pellucid memory`
 //!
 //! Not here: the strategies (`pellucid_engine::memory`).
 
@@ -14,13 +15,9 @@ mod job;
 mod recall;
 mod view;
 
-use std::sync::Arc;
-
 use pellucid_engine::assemble::Context;
-use pellucid_engine::encode::Span;
 use pellucid_engine::fragment::Fragment;
 use pellucid_engine::fragment::Omission;
-use pellucid_engine::fragment::Origin;
 use pellucid_engine::fragment::Why;
 use pellucid_engine::memory::BatchFate;
 use pellucid_engine::memory::Failure;
@@ -31,15 +28,15 @@ use pellucid_engine::memory::layout::MemoryLayout;
 use pellucid_engine::memory::layout::Strategy;
 use pellucid_engine::memory::prompt::PREVIOUS;
 use pellucid_engine::memory::ranking::Known;
+use pellucid_engine::report::Report;
 use pellucid_engine::transcript::Draft;
 use pellucid_engine::transcript::Transcript;
-use pellucid_protocol::item::Item;
 use serde::Deserialize;
 use serde::Serialize;
 use serde_json::Value;
 
 pub use self::history::History;
-pub(crate) use self::history::Kept;
+use self::history::Kept;
 pub(crate) use self::job::Done;
 pub(crate) use self::job::Job;
 pub(crate) use self::recall::AskedList;
@@ -56,8 +53,11 @@ pub(crate) use self::recall::remember_offline;
 pub use self::view::CardView;
 pub use self::view::Origin as CardOrigin;
 pub use self::view::cards;
+use crate::habits::Habit;
+use crate::habits::Happened;
+use crate::session::Setup;
 
-/// Where it is kept.
+/// The name under which a memory is kept beside the session's file.
 pub const SIDE: &str = "memory";
 
 /// What is kept of a session's memory beside its file.
@@ -88,8 +88,10 @@ pub(crate) struct Memory {
     prompt: String,
     file: MemoryFile,
     history: History,
-    /// What requests show now: where the conversation begins, and what stands before it.
+    /// What requests show now: where the conversation begins, and what is before it.
     shown: Option<Shown>,
+    /// Requests that were sent for the memory and are not recorded yet.
+    asked: AskedList,
 }
 
 #[derive(Debug, Clone, PartialEq)]
@@ -99,28 +101,22 @@ struct Shown {
 }
 
 impl Memory {
-    pub(crate) fn new(layout: &MemoryLayout, prompt: String, file: MemoryFile) -> Self {
-        Self { layout: layout.clone(), prompt, file, history: History::default(), shown: None }
+    /// The memory of a session whose pack has one.
+    pub(crate) fn of(setup: &Setup) -> Option<Self> {
+        let layout = setup.pack.layout.memory.as_ref()?;
+        let file = MemoryFile::read(setup.side.get(SIDE));
+        let prompt = layout.prompt(&setup.pack);
+        let (history, asked) = (History::default(), AskedList::default());
+        Some(Self { layout: layout.clone(), prompt, file, history, shown: None, asked })
     }
 
     pub(crate) fn layout(&self) -> &MemoryLayout {
         &self.layout
     }
 
-    /// Notes something that was said.
-    pub(crate) fn note(&mut self, kept: Kept) {
-        self.history.push(kept);
-    }
-
-    /// Notes an item of a session that goes on, unless the layout says it anew.
-    pub(crate) fn note_restored(&mut self, item: &Item, origin: &Origin, spans: Arc<[Span]>) {
-        self.history.push_restored(item, origin, spans);
-    }
-
-    /// Takes the last turns of the person away.
-    pub(crate) fn roll_back(&mut self, n_turns: usize) {
-        self.history.roll_back(n_turns);
-        self.shown = None;
+    /// Requests that were sent for the memory and are not recorded yet. Clones are the same list.
+    pub(crate) fn asked(&self) -> &AskedList {
+        &self.asked
     }
 
     /// A strategy with everything it looks at. `around` is what surrounds the conversation, in tokens.
@@ -128,14 +124,14 @@ impl Memory {
         Job::new(self, model, window, around)
     }
 
-    /// Whether the conversation has to be made to fit before it goes on.
+    /// Whether the conversation does not fit the window.
     pub(crate) fn is_over(&self, model: &str, window: Option<i64>, around: f64) -> bool {
         let first = self.shown.as_ref().map_or(0, |shown| shown.first);
         self.job(model, window, around).is_over(first)
     }
 
-    /// Takes over what a strategy did. Gives what is to be kept.
-    pub(crate) fn take(&mut self, remembered: Remembered) -> (Result<Done, Failure>, Value) {
+    /// Takes over what a strategy did, and keeps it beside the session's file.
+    pub(crate) fn take(&mut self, setup: &mut Setup, remembered: Remembered) -> Result<Done, Failure> {
         let Remembered { result, v3, vectors, failure: _ } = remembered;
         if let Some(v3) = v3 {
             self.file.v3 = v3;
@@ -149,14 +145,14 @@ impl Memory {
                 self.file.supa = Some(supa.clone());
             }
         }
-        let kept = serde_json::to_value(&self.file).unwrap_or_default();
-        (result, kept)
+        setup.keep(SIDE, serde_json::to_value(&self.file).unwrap_or_default());
+        result
     }
 
     /// Shows what a strategy decided. A transcript that shows it already is left as it is.
     pub(crate) fn show(&mut self, done: &Done, transcript: &mut Transcript, context: Context) {
         let shown = Shown { first: done.first, memories: done.memories.clone() };
-        if self.is_shown_anew(done) {
+        if self.changes_view(done) {
             transcript.clear();
             for message in context.messages {
                 transcript.record_draft(&Draft::from(message));
@@ -170,7 +166,7 @@ impl Memory {
     }
 
     /// Whether requests will look different after what a strategy decided.
-    pub(crate) fn is_shown_anew(&self, done: &Done) -> bool {
+    pub(crate) fn changes_view(&self, done: &Done) -> bool {
         match &self.shown {
             Some(before) => before.first != done.first || before.memories != done.memories,
             // Without a memory and with everything in the window, nothing is different.
@@ -179,7 +175,7 @@ impl Memory {
     }
 
     /// What the model does not see of the conversation.
-    pub(crate) fn omissions(&self) -> Vec<Omission> {
+    fn omissions(&self) -> Vec<Omission> {
         let Some(shown) = &self.shown else {
             return Vec::new();
         };
@@ -213,7 +209,38 @@ impl Memory {
     }
 }
 
-/// A memory as a message of ours, at the head of the conversation.
+impl Habit for Memory {
+    fn note(&mut self, _setup: &mut Setup, happened: &Happened<'_>) {
+        match happened {
+            Happened::Drafted(draft) => self.history.push(Kept::Draft((*draft).clone())),
+            Happened::Recorded(item, origin) => self.history.push(Kept::Item((*item).clone(), (*origin).clone())),
+            Happened::Restored(transcript, origin) => {
+                for (item, spans) in transcript.items_with_origins() {
+                    self.history.push_restored(&item, origin, spans);
+                }
+            }
+            Happened::RolledBack { n_turns, .. } => {
+                self.history.roll_back(*n_turns);
+                self.shown = None;
+            }
+            _ => {}
+        }
+    }
+
+    fn report(&self, report: &mut Report) {
+        report.omissions.extend(self.omissions());
+    }
+
+    fn memory(&self) -> Option<&Memory> {
+        Some(self)
+    }
+
+    fn memory_mut(&mut self) -> Option<&mut Memory> {
+        Some(self)
+    }
+}
+
+/// A memory as a message at the head of the conversation.
 fn block(memory: &Entry) -> Draft {
     let fragments = vec![
         Fragment::layout(PREVIOUS.0),

@@ -1,7 +1,10 @@
 //! Opens sessions: from a configuration to a session with its file.
 //!
-//! Every face opens its sessions here, so that a session is the same whoever asks for it.
+//! Every client opens its sessions here, and so does every session that starts another, so that a session is the same
+//! whichever of them opens it. A caller gives data: a [`Plan`] (or a [`Setup`] that was made from its own) and an
+//! [`Opening`].
 
+use std::path::Path;
 use std::sync::Arc;
 
 use jiff::Zoned;
@@ -47,31 +50,32 @@ use crate::login;
 use crate::prepare;
 use crate::prepare::InjectError;
 use crate::revision::ProjectAt;
+use crate::session::Beginning;
 use crate::session::Session;
 use crate::session::Setup;
 
 /// What a session is opened with.
 #[derive(Debug)]
 pub struct Plan {
-    /// The configuration.
+    /// The configuration, which the session keeps.
     pub config: Arc<Config>,
-    /// The environment.
+    /// The environment variables that the session reads.
     pub env: Env,
     /// The rules about commands.
     pub policy: Policy,
-    /// How its input is put together.
+    /// The pack whose layout orders the input.
     pub pack: Arc<Pack>,
-    /// Whom it asks.
+    /// The provider and model that requests are sent to.
     pub asked: Asked,
-    /// How it introduces itself.
+    /// The name and version that headers give.
     pub identity: Identity,
-    /// Who starts it.
+    /// The client that starts the session.
     pub origin: Origin,
-    /// Tools that the program which drives it runs.
+    /// Tools that the client runs.
     pub dynamic_tools: Vec<DynamicTool>,
-    /// Whether faces are told of items as they are recorded.
+    /// Whether clients receive each item as it is recorded.
     pub raw_items: RawItems,
-    /// The agents that it may start.
+    /// The agents that the session may start.
     pub crew: Crew,
     /// The models, if they were read before.
     pub catalogue: Option<Arc<Catalogue>>,
@@ -79,14 +83,14 @@ pub struct Plan {
     pub project_at: Option<Arc<ProjectAt>>,
 }
 
-/// Whom a session asks.
+/// The provider and model that a session asks.
 #[derive(Debug)]
 pub struct Asked {
-    /// The provider's id.
+    /// The id of the provider.
     pub provider_id: String,
-    /// The provider.
+    /// The provider's address, wire and limits.
     pub provider: Provider,
-    /// The model behind it.
+    /// The model that requests are sent to.
     pub model: Model,
 }
 
@@ -104,63 +108,68 @@ impl Asked {
         Self { provider_id: config.model.provider_id.clone(), provider, model }
     }
 
-    /// The embedded model.
+    /// The embedded model, which answers from a script.
     pub fn scripted(script: Script) -> Self {
         Self { provider_id: SCRIPTED.to_owned(), provider: script.provider(), model: Model::scripted(script) }
     }
 }
 
-/// How a session is opened.
+/// What a session begins with, and what is kept of it.
 #[derive(Debug)]
 pub enum Opening {
-    /// From nothing.
+    /// A session without a history.
     New {
-        /// Its id, if it is given.
+        /// The id of the session, if it is given.
         session_id: Option<SessionId>,
-        /// Whether there is a file of it.
+        /// Whether the session has a file.
         keep: Keep,
     },
-    /// Where its file ends.
+    /// A session that continues its file.
     Resumed {
-        /// The file.
+        /// The file that is continued.
         file: Box<SessionFile>,
-        /// Whether it is written on.
+        /// Whether lines are added to the file.
         keep: Keep,
     },
-    /// From a copy of another one's file.
+    /// A session that begins with a copy of another session's file.
     Forked {
-        /// The file.
+        /// The file that is copied.
         file: Box<SessionFile>,
-        /// How many bytes of it.
+        /// How many bytes of the file are copied.
         upto: u64,
-        /// The new session's id, if it is given.
+        /// The id of the new session, if it is given.
         session_id: Option<SessionId>,
-        /// Whether there is a file of it.
+        /// Whether the session has a file.
         keep: Keep,
     },
-    /// From items that somebody gives.
+    /// A session that begins with items that a client gives.
     History {
-        /// The items.
+        /// The items in their order.
         items: Vec<Item>,
-        /// Whether there is a file of it.
+        /// Whether the session has a file.
         keep: Keep,
     },
 }
 
-/// Whether there is a file of a session, and how much it keeps.
+/// Whether a session has a file, and how much the file keeps.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Keep {
-    /// There is.
+    /// The session has a file.
     File,
-    /// There is, and it keeps what tools did too.
+    /// The session has a file, which keeps what tools did too.
     ExtendedFile,
-    /// There is, and it stays as it is. What is sent is recorded all the same. A session that begins keeps nothing.
+    /// The session's file stays as it is, but its requests are recorded. A session that begins keeps nothing.
     Requests,
-    /// There is not.
+    /// The session has no file.
     Nothing,
 }
 
 impl Opening {
+    /// A new session with the id of its setup.
+    pub(crate) fn new(keep: Keep) -> Self {
+        Self::New { session_id: None, keep }
+    }
+
     fn keep(&self) -> Keep {
         match self {
             Self::New { keep, .. }
@@ -169,9 +178,57 @@ impl Opening {
             | Self::History { keep, .. } => *keep,
         }
     }
+
+    /// The file that the history comes from.
+    fn file(&self) -> Option<&SessionFile> {
+        match self {
+            Self::Resumed { file, .. } | Self::Forked { file, .. } => Some(file),
+            Self::New { .. } | Self::History { .. } => None,
+        }
+    }
+
+    /// The id that the session has to have, if there is one.
+    fn session_id(&self) -> Option<SessionId> {
+        match self {
+            Self::New { session_id, .. } | Self::Forked { session_id, .. } => session_id.clone(),
+            Self::History { .. } => None,
+            Self::Resumed { file, .. } => Some(SessionId::new(file.meta.id.as_str())),
+        }
+    }
+
+    /// What writes the session's file.
+    fn recorder(&self, home: &Path, id: &SessionId) -> Result<Recorder, ReadError> {
+        let recorder = match (self, self.keep()) {
+            (_, Keep::Nothing) => Recorder::none(),
+            (Self::Resumed { file, .. }, keep) => {
+                let path = file.path.clone();
+                let recorder = if keep == Keep::Requests { Recorder::hold(path) } else { Recorder::resume(path) };
+                recorder.map_err(|error| ReadError::unwritable(&file.path, error))?
+            }
+            (_, Keep::Requests) => Recorder::none(),
+            (_, Keep::File | Keep::ExtendedFile) => {
+                Recorder::new(name::path(home, Zoned::now().datetime(), id.as_str()))
+            }
+        };
+        Ok(recorder.keeping(self.keep().detail()))
+    }
+
+    fn beginning(&self) -> Beginning<'_> {
+        match self {
+            Self::New { .. } => Beginning::Nothing,
+            Self::History { items, .. } => Beginning::Items(items),
+            Self::Resumed { file, .. } => Beginning::Resumed(file),
+            Self::Forked { file, upto, .. } => Beginning::Forked(file, *upto),
+        }
+    }
 }
 
 impl Keep {
+    /// Whether there is a file for an agent of a session that has one itself.
+    pub(crate) fn like(is_kept: bool) -> Self {
+        if is_kept { Self::File } else { Self::Nothing }
+    }
+
     fn detail(self) -> Detail {
         match self {
             Self::File | Self::Requests | Self::Nothing => Detail::Limited,
@@ -183,19 +240,46 @@ impl Keep {
 /// Why a session cannot be opened.
 #[derive(Debug, thiserror::Error)]
 pub enum OpenError {
-    /// Its file cannot be read.
+    /// The session's file cannot be read or continued.
     #[error(transparent)]
     Read(#[from] ReadError),
-    /// What is to be injected cannot be used.
+    /// A file that is to be injected cannot be used.
     #[error(transparent)]
     Inject(#[from] InjectError),
 }
 
-/// Opens a session.
+/// Opens a session for a client.
 ///
 /// # Errors
-/// If a file that it needs cannot be used.
+/// A file that the session needs cannot be used.
 pub fn open(plan: Plan, opening: Opening) -> Result<Session, OpenError> {
+    let setup = setup(plan, &opening)?;
+    begin(setup, &opening)
+}
+
+/// Opens a session with what it is made of. The recorder and what is kept beside the file follow from the opening, and so
+/// does the id of a session that has one already. Sessions that a session starts are opened with this too.
+///
+/// # Errors
+/// The session's file cannot be read or continued.
+pub(crate) fn begin(mut setup: Setup, opening: &Opening) -> Result<Session, OpenError> {
+    let home = setup.sources.config.folders.home.clone();
+    setup.session_id = opening.session_id().unwrap_or(setup.session_id);
+    let recorder = opening.recorder(&home, &setup.session_id)?;
+    let is_written = recorder.path().is_some() && !recorder.is_held();
+    let is_resumed = matches!(opening, Opening::Resumed { .. });
+    setup.side = match setup.origin {
+        Origin::Face(_) if is_written => Side::open(&home, setup.session_id.as_str()),
+        Origin::Face(_) => Side::open(&home, setup.session_id.as_str()).read_only(),
+        // An agent keeps something beside its file from the second time it is opened.
+        _ if is_written && is_resumed => Side::open(&home, setup.session_id.as_str()),
+        _ => Side::default(),
+    };
+    Ok(Session::open(setup, recorder, opening.beginning())?)
+}
+
+/// What a client's session is made of.
+fn setup(plan: Plan, opening: &Opening) -> Result<Setup, OpenError> {
     let Plan {
         config,
         env,
@@ -210,42 +294,13 @@ pub fn open(plan: Plan, opening: Opening) -> Result<Session, OpenError> {
         catalogue,
         project_at,
     } = plan;
-    let home = config.folders.home.clone();
-    let new = |session_id: Option<&SessionId>, keep: Keep| {
-        let id = session_id.cloned().unwrap_or_else(identity::new_session_id);
-        let recorder = match keep {
-            Keep::File | Keep::ExtendedFile => Recorder::new(name::path(&home, Zoned::now().datetime(), id.as_str())),
-            Keep::Requests | Keep::Nothing => Recorder::none(),
-        };
-        (id, recorder)
-    };
-    let (session_id, recorder) = match &opening {
-        Opening::New { session_id, keep } | Opening::Forked { session_id, keep, .. } => new(session_id.as_ref(), *keep),
-        Opening::History { keep, .. } => new(None, *keep),
-        Opening::Resumed { file, keep } => {
-            let path = file.path.clone();
-            let recorder = match keep {
-                Keep::File | Keep::ExtendedFile => Recorder::resume(path),
-                Keep::Requests => Recorder::hold(path),
-                Keep::Nothing => Ok(Recorder::none()),
-            };
-            let recorder = recorder.map_err(|error| ReadError::unwritable(&file.path, error))?;
-            (SessionId::new(file.meta.id.as_str()), recorder)
-        }
-    };
-    let recorder = recorder.keeping(opening.keep().detail());
-    let side = Side::open(&home, session_id.as_str());
-    let is_written = recorder.path().is_some() && !recorder.is_held();
-    let side = if is_written { side } else { side.read_only() };
     let raw_reasoning = if config.display.show_raw_reasoning { RawReasoning::Shown } else { RawReasoning::Hidden };
     let mut notices = notices(&config);
-    if let Opening::Resumed { file, .. } | Opening::Forked { file, .. } = &opening {
-        notices.extend(file.warning().map(|message| EventMessage::Warning { message }));
-    }
+    notices.extend(opening.file().and_then(SessionFile::warning).map(|message| EventMessage::Warning { message }));
     let LimitSettings { max_tokens, max_requests } = config.limits;
     let budget = Budget::new(Limits { max_tokens, max_requests });
     let compact_prompt = config.prompt.compact_prompt.as_ref().map(gather::provided);
-    if let Err(error) = bundled::install(&config.prompt.pack, &home) {
+    if let Err(error) = bundled::install(&config.prompt.pack, &config.folders.home) {
         tracing::warn!(%error, "the skills of the pack could not be put into place");
     }
     let sources = match catalogue {
@@ -261,8 +316,8 @@ pub fn open(plan: Plan, opening: Opening) -> Result<Session, OpenError> {
         let model = &gathered.facts.model.slug;
         tracing::warn!(%model, "`personality` has no effect: there are no instructions with a place for it");
     }
-    let setup = Setup {
-        session_id,
+    Ok(Setup {
+        session_id: identity::new_session_id(),
         origin,
         pack,
         gathered,
@@ -276,18 +331,12 @@ pub fn open(plan: Plan, opening: Opening) -> Result<Session, OpenError> {
         compact_prompt,
         context_events: ContextEvents::default(),
         notices,
-        side,
+        side: Side::default(),
         crew,
-    };
-    Ok(match opening {
-        Opening::New { .. } => Session::new(setup, recorder),
-        Opening::History { items, .. } => Session::of_history(setup, recorder, &items),
-        Opening::Resumed { file, .. } => Session::resumed(setup, recorder, &file)?,
-        Opening::Forked { file, upto, .. } => Session::forked(setup, recorder, &file, upto)?,
     })
 }
 
-/// What a person should hear before the first turn.
+/// Events that clients receive before the first turn.
 fn notices(config: &Config) -> Vec<EventMessage> {
     let deprecations = config.deprecations.iter().map(|deprecation| EventMessage::DeprecationNotice {
         summary: deprecation.summary.clone(),
@@ -298,7 +347,7 @@ fn notices(config: &Config) -> Vec<EventMessage> {
     deprecations.chain(disallowed).chain(unstable).collect()
 }
 
-/// What is said of a project whose instruction files and skills are left out.
+/// The warning about a project whose instruction files and skills are left out.
 fn untrusted_notice(gathered: &Gathered, config: &Config) -> Option<EventMessage> {
     let n = gathered.omissions.iter().filter(|omission| omission.why == Why::Untrusted).count();
     let (root, file) = (config.folders.project_root.display(), config.folders.user_file.display());

@@ -64,9 +64,6 @@ pub(crate) async fn run(
     };
     let prompt = concat(&review::prompt(session.pack(), &target, base.as_deref()));
     let hint = user_facing_hint.unwrap_or_else(|| review::hint(&target));
-    let entered = EventMessage::EnteredReviewMode { target, user_facing_hint: Some(hint) };
-    inside.events.send(&mut session.log, id.as_str(), entered).await?;
-
     let child = child::open(session, Origin::Review, |setup| {
         let rubric = concat(&review::rubric(&setup.pack));
         let facts = &mut setup.gathered.facts;
@@ -78,6 +75,17 @@ pub(crate) async fn run(
             facts.collaboration_mode.settings.model = slug;
         }
     });
+    let child = match child {
+        Ok(child) => child,
+        Err(error) => {
+            let (message, codex_error_info) = (error.to_string(), Some(ErrorInfo::Other));
+            let error = EventMessage::Error { message, codex_error_info, failure: Failure::default() };
+            return inside.events.send(&mut session.log, id.as_str(), error).await;
+        }
+    };
+    let entered = EventMessage::EnteredReviewMode { target, user_facing_hint: Some(hint) };
+    inside.events.send(&mut session.log, id.as_str(), entered).await?;
+
     let reviewer = child.id().clone();
     let (door, child_inside) = door::open(&child);
     let reviewing = Box::pin(door::run(child, child_inside));

@@ -132,11 +132,11 @@ impl SentLog {
         }
     }
 
-    /// Takes over what the record has already.
-    pub fn recall(&mut self, recalled: Recalled) {
+    /// Takes over what the record has already, so that it is not written a second time.
+    pub fn recall(&mut self, recalled: &mut Recalled) {
         self.kept = recalled.origins.lists().map(|(key, spans)| (key, spans.clone())).collect();
-        self.frame = recalled.frame;
-        self.files = recalled.files.map(Arc::new);
+        self.frame = recalled.frame.take();
+        self.files = recalled.files.clone().map(Arc::new);
     }
 
     /// Writes down where the bytes of a session's new items came from, for those of which the bytes do not say it.

@@ -1,11 +1,12 @@
-//! Standing texts of a session: read, decided about and put before what a person says.
+//! Standing instructions: texts that a pack puts before a person's message, in some turns or in all.
 //!
-//! The engine decides; this reads the files, keeps the state beside the session's file and tells
-//! people what they should hear.
+//! The engine decides when. This file reads the texts, keeps the state beside the session's file and passes warnings on.
 
 use std::path::Path;
 
 use pellucid_engine::digest::Digest;
+use pellucid_engine::file_states::FileKind;
+use pellucid_engine::file_states::FileStates;
 use pellucid_engine::file_version::FileVersion;
 use pellucid_engine::fragment::Fragment;
 use pellucid_engine::fragment::Omission;
@@ -30,6 +31,7 @@ use pellucid_engine::reinject::skill_words;
 use pellucid_engine::transcript::Draft;
 use pellucid_engine::transcript::DraftPart;
 use pellucid_engine::truncate::tokens_of_bytes;
+use pellucid_protocol::event::EventMessage;
 use pellucid_protocol::input::UserInput;
 use pellucid_store::recorder;
 use pellucid_workspace::standing_files::Instructions;
@@ -38,14 +40,19 @@ use pellucid_workspace::standing_files::StandingFiles;
 use serde_json::Value;
 
 use crate::gather::Sources;
+use crate::habits::ComingInput;
+use crate::habits::Habit;
+use crate::habits::Happened;
+use crate::habits::Prepared;
+use crate::session::Setup;
 
-/// Where the state is kept.
-pub(crate) const SIDE: &str = "reinject";
+/// The name under which the state is kept beside the session's file.
+const SIDE: &str = "reinject";
 
-/// The channel whose variables count.
+/// The channel whose environment variables are read.
 const CHANNEL: &str = "CLI";
 
-/// Standing texts of a session.
+/// The standing instructions of a session.
 #[derive(Debug)]
 pub(crate) struct Standing {
     settings: Settings,
@@ -63,16 +70,20 @@ pub(crate) struct Standing {
 }
 
 impl Standing {
-    /// Those of a pack that has some.
-    ///
-    /// # Errors
-    /// A phase that the pack has no prompt for.
-    pub(crate) fn new(
-        pack: &Pack,
-        sources: &Sources,
-        cwd: &Path,
-        state: Option<&Value>,
-    ) -> Result<Option<Self>, String> {
+    /// The standing instructions of a session whose pack has some. A phase that the pack does not have gives a warning.
+    pub(crate) fn of(setup: &mut Setup) -> Option<Self> {
+        let cwd = setup.gathered.facts.cwd.clone();
+        let state = setup.side.get(SIDE);
+        match Self::new(&setup.pack, &setup.sources, cwd.as_ref(), state) {
+            Ok(standing) => standing,
+            Err(message) => {
+                setup.notices.push(EventMessage::Warning { message });
+                None
+            }
+        }
+    }
+
+    fn new(pack: &Pack, sources: &Sources, cwd: &Path, state: Option<&Value>) -> Result<Option<Self>, String> {
         let phase = sources.config.prompt.phase.as_deref();
         let Some(layout) = &pack.layout.reinject else {
             return match phase {
@@ -119,16 +130,8 @@ impl Standing {
         }))
     }
 
-    /// Decides what goes before the next input. Gives what a person should hear.
-    ///
-    /// # Errors
-    /// Why the input must not be sent.
-    pub(crate) fn prepare(
-        &mut self,
-        inputs: &[UserInput],
-        cwd: &Path,
-        occupancy: Option<f64>,
-    ) -> Result<Vec<String>, Blocked> {
+    /// Decides what goes before the next input. Gives warnings for the person.
+    fn decide(&mut self, inputs: &[UserInput], cwd: &Path, occupancy: Option<f64>) -> Result<Vec<String>, Blocked> {
         if self.files.set_workspace(cwd) {
             let path = self.files.workspace().to_string_lossy().into_owned();
             let line = self.state.switch_workspace(&self.settings, &path);
@@ -144,19 +147,9 @@ impl Standing {
         let decision = self.state.decide(&self.settings, &files, &self.words, occupancy);
         log(&decision.log);
         self.due = decision.injection?;
-        let is_worth_telling = |line: &&LogLine| matches!(line.level, Level::Warn | Level::Error);
-        let told = decision.log.iter().filter(is_worth_telling);
-        Ok(told.map(|line| line.text.trim_start_matches("[SystemPrompt] ").to_owned()).collect())
-    }
-
-    /// What the model does not see of the files that were read for the next input, or not as it is.
-    pub(crate) fn omissions(&self) -> &[Omission] {
-        &self.omissions
-    }
-
-    /// The files on disk that were read for the next input; absent if none were needed.
-    pub(crate) fn files_read(&self) -> Option<&[FileVersion]> {
-        self.files_read.as_deref()
+        let is_warning = |line: &&LogLine| matches!(line.level, Level::Warn | Level::Error);
+        let warnings = decision.log.iter().filter(is_warning);
+        Ok(warnings.map(|line| line.text.trim_start_matches("[SystemPrompt] ").to_owned()).collect())
     }
 
     fn request_skills(&mut self, inputs: &[UserInput], files: &Files) {
@@ -171,7 +164,7 @@ impl Standing {
     }
 
     /// What is due, if it was said before.
-    pub(crate) fn again(&self) -> Option<Again> {
+    fn again(&self) -> Option<Again> {
         let injection = self.due.as_ref().filter(|injection| injection.reason != "initial")?;
         let text = injection.text();
         Some(Again {
@@ -182,8 +175,31 @@ impl Standing {
         })
     }
 
-    /// Puts what is due before a message.
-    pub(crate) fn wrap(&mut self, inputs: &[UserInput], draft: Draft) -> Draft {
+    fn kept(&self) -> Value {
+        serde_json::to_value(&self.state).unwrap_or_default()
+    }
+}
+
+impl Habit for Standing {
+    fn prepare(&mut self, setup: &mut Setup, input: &ComingInput<'_>) -> Result<Prepared, String> {
+        let decided = self.decide(input.inputs, setup.gathered.facts.cwd.as_ref(), input.occupancy);
+        if decided.is_err() {
+            // The number of failures counts, also when the input is refused.
+            setup.keep(SIDE, self.kept());
+        }
+        let warnings = decided.map_err(|blocked| blocked.message)?;
+        Ok(Prepared { warnings, omissions: self.omissions.clone() })
+    }
+
+    fn note(&mut self, setup: &mut Setup, happened: &Happened<'_>) {
+        if let Happened::TurnSent = happened {
+            self.state.complete_turn();
+            setup.keep(SIDE, self.kept());
+        }
+    }
+
+    fn wrap(&mut self, inputs: &[UserInput], draft: Draft) -> (Draft, Option<Again>) {
+        let again = self.again();
         let injected = self.due.take().map(|injection| injection.fragments());
         let Draft { part, role, mut parts } = draft;
         let said = match (inputs, parts.as_mut_slice()) {
@@ -200,21 +216,19 @@ impl Standing {
             Sent::Text(fragments) => vec![DraftPart::Text(fragments)],
             Sent::Items { texts, items } => texts.into_iter().map(DraftPart::Text).chain(items).collect(),
         };
-        Draft { part, role, parts }
+        (Draft { part, role, parts }, again)
     }
 
-    /// Notes that an input was sent.
-    pub(crate) fn complete_turn(&mut self) {
-        self.state.complete_turn();
-    }
-
-    /// What is to be kept.
-    pub(crate) fn kept(&self) -> Value {
-        serde_json::to_value(&self.state).unwrap_or_default()
+    fn add_files(&self, now: &mut FileStates, known: &[&FileStates]) {
+        match &self.files_read {
+            Some(files) => files.iter().for_each(|file| now.add(FileKind::Standing, file)),
+            // Texts that are not due were not read, and did not disappear either.
+            None => known.iter().for_each(|states| now.carry(FileKind::Standing, states)),
+        }
     }
 }
 
-/// Writes lines to the log, each as loud as it is.
+/// Writes lines to the log, each at its level.
 fn log(lines: &[LogLine]) {
     for line in lines {
         match line.level {

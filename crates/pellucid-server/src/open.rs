@@ -158,7 +158,7 @@ pub fn open(
     };
     let mut session = open::open(plan, opening).map_err(|error| wrong(&error))?;
     for aside in aside {
-        session.tell_first(aside.to_string());
+        session.warn_first(aside.to_string());
     }
     Ok(session)
 }

@@ -1,8 +1,7 @@
 //! What a new agent is made of: its parent in this turn, and its role.
 //!
-//! A role without configuration of its own changes nothing. One with configuration has all of the configuration read
-//! again with its own on top, so what flags said of the parent does not hold; but no agent may touch more than
-//! its parent.
+//! A role without configuration changes nothing. For a role with configuration, all of the configuration is read again
+//! with the role's on top, so flags of the parent's command line do not hold; but no agent may touch more than its parent.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -25,13 +24,11 @@ use pellucid_model::credentials;
 use pellucid_model::credentials::Login;
 use pellucid_protocol::event::EventMessage;
 use pellucid_protocol::feature::Feature;
-use pellucid_protocol::id::SessionId;
 use pellucid_protocol::settings::ApprovalPolicy;
 use pellucid_protocol::settings::CollaborationMode;
 use pellucid_protocol::settings::CollaborationModeKind;
 use pellucid_protocol::settings::CollaborationSettings;
 use pellucid_protocol::settings::SandboxPolicy;
-use pellucid_store::side::Side;
 use pellucid_tools::agents::AgentError;
 
 use super::DEPTH_MAX;
@@ -41,6 +38,7 @@ use crate::context_events::ContextEvents;
 use crate::gather;
 use crate::gather::Gathered;
 use crate::gather::Sources;
+use crate::identity;
 use crate::prepare;
 use crate::session::Setup;
 
@@ -58,20 +56,14 @@ enum Layer {
 }
 
 /// What a new agent in a role is made of.
-pub(super) fn setup(
-    parent: &Parent,
-    role: Option<&str>,
-    options: &LoadOptions,
-    session_id: SessionId,
-) -> Result<Setup, AgentError> {
+pub(super) fn setup(parent: &Parent, role: Option<&str>, options: &LoadOptions) -> Result<Setup, AgentError> {
     let from = &parent.setup;
     let origin = Origin::Spawned { parent: from.session_id.clone(), depth: from.origin.depth() + 1 };
     let mut setup = Setup {
-        session_id,
+        session_id: identity::new_session_id(),
         model: from.model.beside(),
         notices: Vec::new(),
         context_events: ContextEvents::default(),
-        side: Side::default(),
         crew: from.crew.lent(),
         ..from.clone()
     };
@@ -138,7 +130,7 @@ fn take_over(setup: &mut Setup, parent: &Parent) -> Result<(), AgentError> {
         skill_search,
         shell,
     };
-    // An agent is told what its parent is told, also when that comes from a model that was changed since.
+    // An agent has its parent's instructions, also when those come from a model that was changed since.
     let own = assemble::assemble(&setup.pack, &setup.gathered.facts).instructions;
     if concat(&own) != parent.instructions {
         let place = format!("the session {}", parent.setup.session_id);

@@ -1,5 +1,6 @@
 //! What the calls of a turn ask of the crew, with what the session is like in that turn.
 
+use std::path::Path;
 use std::sync::Arc;
 
 use pellucid_engine::fragment::Fragment;
@@ -11,10 +12,8 @@ use pellucid_protocol::id::TurnId;
 use pellucid_protocol::input::UserInput;
 use pellucid_protocol::operation::Operation;
 use pellucid_store::find;
-use pellucid_store::name;
 use pellucid_store::read;
-use pellucid_store::recorder::Recorder;
-use pellucid_store::side::Side;
+use pellucid_store::read::ReadError;
 use pellucid_tools::agents::AgentError;
 use pellucid_tools::agents::Agents;
 use pellucid_tools::agents::Depth;
@@ -25,32 +24,28 @@ use super::DEPTH_MAX;
 use super::Opened;
 use super::Shared;
 use super::hire;
-use crate::identity;
 use crate::log::Log;
-use crate::session::Session;
+use crate::open;
+use crate::open::Keep;
+use crate::open::OpenError;
+use crate::open::Opening;
 use crate::session::Setup;
 
 /// A session as it is in a turn, for the agents that it starts.
 #[derive(Debug)]
 pub(super) struct Parent {
     pub setup: Setup,
-    /// What it is told before the conversation.
+    /// The base instructions, which come before the conversation.
     pub instructions: String,
-    pub keeping: Keeping,
-}
-
-/// Whether sessions have files.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Keeping {
-    File,
-    Nothing,
+    /// Whether the session and its agents have files.
+    pub keep: Keep,
 }
 
 /// The line of a session to its agents, if it may have some.
 pub(crate) fn line(setup: &Setup, instructions: &[Fragment], log: &Log) -> Option<Arc<dyn Agents>> {
     setup.gathered.facts.features.is_on(Feature::MultiAgent).then(|| {
-        let keeping = if log.is_kept() { Keeping::File } else { Keeping::Nothing };
-        Arc::new(Parent { setup: setup.clone(), instructions: concat(instructions), keeping }) as Arc<dyn Agents>
+        let keep = Keep::like(log.is_kept());
+        Arc::new(Parent { setup: setup.clone(), instructions: concat(instructions), keep }) as Arc<dyn Agents>
     })
 }
 
@@ -66,16 +61,12 @@ impl Parent {
 
     async fn start(&self, role: Option<&str>, task: Vec<UserInput>) -> Result<SessionId, AgentError> {
         let crew = self.crew()?;
-        let id = identity::new_session_id();
-        let setup = hire::setup(self, role, &crew.options, id.clone())?;
+        let setup = hire::setup(self, role, &crew.options)?;
         crew.check_room(self.max())?;
-        let home = &setup.sources.config.folders.home;
-        let path = match self.keeping {
-            Keeping::File => Some(name::path(home, jiff::Zoned::now().datetime(), id.as_str())),
-            Keeping::Nothing => None,
-        };
-        let recorder = path.clone().map_or_else(Recorder::none, Recorder::new);
-        crew.admit(Session::new(setup, recorder), Opened::New, path, self.max())?;
+        let session =
+            open::begin(setup, &Opening::new(self.keep)).map_err(|error| AgentError::Other(error.to_string()))?;
+        let (id, path) = (session.id().clone(), session.path().map(Path::to_owned));
+        crew.admit(session, Opened::New, path, self.max())?;
         crew.submit(&id, said(task)).await?;
         Ok(id)
     }
@@ -90,17 +81,15 @@ impl Parent {
         let path = find::by_id(home, id.as_str()).filter(|_| *id != self.setup.session_id);
         let path = path.ok_or_else(|| AgentError::NotFound(id.clone()))?;
         crew.check_room(self.max())?;
-        let mut setup = hire::setup(self, None, &crew.options, id.clone())?;
+        let setup = hire::setup(self, None, &crew.options)?;
         let failed = |error: &dyn std::error::Error| AgentError::Other(format!("{}: {error}", path.display()));
         let file = read::open(&path).map_err(|error| failed(&error))?;
-        let recorder = match self.keeping {
-            Keeping::File => {
-                setup.side = Side::open(home, id.as_str());
-                Recorder::resume(path.clone()).map_err(|error| failed(&error))?
-            }
-            Keeping::Nothing => Recorder::none(),
-        };
-        let session = Session::resumed(setup, recorder, &file).map_err(|error| failed(&error))?;
+        let opening = Opening::Resumed { file: Box::new(file), keep: self.keep };
+        let session = open::begin(setup, &opening).map_err(|error| match &error {
+            // The path is before each of these errors already.
+            OpenError::Read(ReadError::Unwritable { source, .. }) => failed(source),
+            error => failed(error),
+        })?;
         crew.admit(session, Opened::Again, Some(path), self.max())?;
         Ok(())
     }

@@ -10,14 +10,14 @@ use pellucid_protocol::settings::ReasoningEffort;
 use pellucid_protocol::settings::SandboxMode;
 use pellucid_protocol::settings::SandboxPolicy;
 use pellucid_protocol::settings::WebSearchMode;
-use pellucid_store::name;
-use pellucid_store::recorder::Recorder;
-use pellucid_store::side::Side;
 
 use crate::child::Origin;
 use crate::context_events::ContextEvents;
 use crate::crew::Crew;
 use crate::gather;
+use crate::open;
+use crate::open::Keep;
+use crate::open::Opening;
 use crate::prepare;
 use crate::session::Session;
 use crate::session::Setup;
@@ -27,14 +27,12 @@ pub(super) fn open(from: &Setup, session_id: SessionId) -> Result<Session, Strin
     let config = configured(&from.sources.config);
     let folder = &config.folders.cwd;
     pellucid_files::make_private_folder(folder).map_err(|error| format!("{}: {error}", folder.display()))?;
-    let home = config.folders.home.clone();
     let mut sources = from.sources.clone();
     sources.config = config.into();
     sources.project_at = None;
     let mut gathered = gather::gather(&sources);
     prepare::prepare(&mut gathered, &from.pack, &sources).map_err(|error| error.to_string())?;
     gathered.facts.web_search = WebSearchMode::Disabled;
-    let path = name::path(&home, jiff::Zoned::now().datetime(), session_id.as_str());
     let setup = Setup {
         session_id,
         origin: Origin::Memories,
@@ -44,11 +42,10 @@ pub(super) fn open(from: &Setup, session_id: SessionId) -> Result<Session, Strin
         raw_items: RawItems::Hidden,
         context_events: ContextEvents::default(),
         notices: Vec::new(),
-        side: Side::default(),
         crew: Crew::default(),
         ..from.clone()
     };
-    let mut session = Session::new(setup, Recorder::new(path));
+    let mut session = open::begin(setup, &Opening::new(Keep::File)).map_err(|error| error.to_string())?;
     // What is asked in the first phase is in no message of the conversation.
     session.log.persist();
     Ok(session)

@@ -1,33 +1,49 @@
 //! Questions beside the conversation: each is a separate request, with one message and no history.
 //!
-//! Several may be under way. Each is written down before it is sent, and its answer when it comes.
+//! Several may be under way. Each is recorded before it is sent, and its answer when it comes.
+
+use std::sync::Arc;
 
 use pellucid_engine::encode::Span;
+use pellucid_engine::facts::Facts;
+use pellucid_engine::fragment::Fragment;
+use pellucid_engine::request::Frame;
+use pellucid_engine::transcript::Draft;
+use pellucid_engine::transcript::Transcript;
 use pellucid_model::model::Ask;
 use pellucid_model::transport::Attempts;
+use pellucid_protocol::id::TurnId;
+use pellucid_protocol::item::Item;
 use pellucid_store::moment::Moment;
 use pellucid_store::requests::entry;
+use pellucid_store::requests::entry::Purpose;
+use serde_json::Value;
 
-use super::*;
+use super::Session;
+use super::headers::TurnHeaders;
+use crate::least::Least;
 use crate::memories;
+use crate::memory;
+use crate::memory::FirstFailure;
+use crate::metadata::Repositories;
 
-/// The header that says for whom an agent works; a question has none.
+/// The header that names the kind of an agent; a question has none.
 const SUBAGENT: &str = "x-openai-subagent";
 
-/// What the model said to a question.
+/// What the model answered to a question.
 #[derive(Debug)]
 pub(crate) struct Answered {
-    /// Its words, or why there are none.
+    /// The text of the answer, or why there is none.
     pub said: Result<String, String>,
-    /// What is written down of the answer, or of its failure.
+    /// What the record gets of the answer, or of its failure.
     reply: entry::Reply,
 }
 
 impl Session {
-    /// Writes a question down. It is sent when the future is awaited.
+    /// Records a question. The question is sent when the future is awaited.
     ///
     /// # Errors
-    /// When it may not be sent.
+    /// Why the question may not be sent.
     pub(crate) fn ask_apart(
         &mut self,
         turn: &TurnId,
@@ -38,7 +54,7 @@ impl Session {
     ) -> Result<(Option<u64>, impl Future<Output = Answered> + Send + use<>), String> {
         let setup = &self.setup;
         let frame = Frame::for_question(&setup.pack, facts, instructions, &setup.wire(Some(schema)));
-        let mut transcript = Transcript::new(ids(&setup.provider), memory::UNCUT);
+        let mut transcript = Transcript::new(setup.item_ids(), memory::UNCUT);
         transcript.record_draft(&Draft::text("memory_source", "user", text));
         let request = frame.request(&mut transcript);
         let least = Least::new(setup.provider.wire_api, &facts.model.slug);
@@ -67,11 +83,11 @@ impl Session {
         }))
     }
 
-    /// Writes down what was said to the question of a line.
+    /// Records the answer to the question of a line.
     pub(crate) fn log_answer(&mut self, line: Option<u64>, answered: &Answered) {
         if let (Some(line), Some((sent, _))) = (line, self.log.sent()) {
             sent.reply_to(line, answered.reply.clone());
-            self.spent.add(&answered.reply.split().unwrap_or_default());
+            self.requests.spend_apart(&answered.reply.split().unwrap_or_default());
         }
     }
 
@@ -80,7 +96,7 @@ impl Session {
         self.memories = memories::start(self);
     }
 
-    /// Breaks that off.
+    /// Stops the work on memories of past sessions.
     pub(crate) async fn end_memories(&mut self) {
         if let Some(background) = &mut self.memories {
             background.break_off().await;
@@ -89,7 +105,7 @@ impl Session {
         self.memories = None;
     }
 
-    /// Writes down which session asks for memories beside this one, once there is one.
+    /// Records which session asks for memories beside this one, once there is one.
     pub(super) fn log_memories(&mut self) {
         if let Some(worker) = self.memories.as_mut().and_then(memories::Background::take_worker) {
             self.log_child(&worker, "memories");

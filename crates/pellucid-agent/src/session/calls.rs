@@ -1,26 +1,28 @@
-//! What the record gets of calls of tools.
+//! What the record of requests gets of tool calls.
 
+use pellucid_protocol::id::TurnId;
+use pellucid_protocol::item::Item;
 use pellucid_tools::notes::Noted;
 
-use super::*;
+use super::Session;
 use crate::open_notes::Upto;
 
 impl Session {
-    /// Writes down the calls up to the one that an item answers, if it answers one.
+    /// Records the calls up to the one that an item answers, if it answers one.
     pub(crate) fn log_answered(&mut self, item: &Item) {
         if let Item::FunctionCallOutput { call_id, .. } | Item::CustomToolCallOutput { call_id, .. } = item {
             self.log_calls(Upto::Answer(call_id));
         }
     }
 
-    /// Writes down what was noted of calls, in the order in which the model made them.
+    /// Records what was noted of calls, in the order in which the model made them.
     pub(crate) fn log_calls(&mut self, upto: Upto<'_>) {
         for (turn, noted) in self.jobs.notes.take(upto) {
             self.log_call(&turn, noted);
         }
     }
 
-    /// Writes down what was noted of a command that a person typed.
+    /// Records what was noted of a command that a person typed.
     pub(crate) fn log_user_command(&mut self, call_id: &str) {
         if let Some((turn, noted)) = self.jobs.notes.take_user_command(call_id) {
             self.log_call(&turn, noted);

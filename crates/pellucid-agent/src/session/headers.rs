@@ -1,12 +1,17 @@
 //! The headers of a session's requests.
 
-use super::*;
+use pellucid_protocol::id::TurnId;
+use pellucid_protocol::provider::WireApi;
+
+use super::Session;
+use crate::metadata;
+use crate::metadata::Repositories;
 
 impl Session {
     /// The headers that a request of this session has besides those of the provider and the wire.
     ///
-    /// What a turn is about is told on the Responses wire alone; servers of the others are
-    /// strangers, and the state of a repository is none of their business.
+    /// Only requests on the Responses wire describe the turn: servers of the other wires do not ask for it, so they do not
+    /// receive the state of a repository.
     pub(crate) fn headers(&self, turn: &TurnHeaders<'_>) -> Vec<(String, String)> {
         match self.setup.provider.wire_api {
             WireApi::Responses => {}
@@ -34,7 +39,7 @@ impl Session {
         self.own_headers().into_iter().chain(headers).collect()
     }
 
-    /// The headers that say who we are.
+    /// The headers that name this program, and the kind of an agent.
     pub(crate) fn own_headers(&self) -> Vec<(String, String)> {
         let identity = &self.setup.identity;
         let mut headers = vec![
@@ -48,7 +53,7 @@ impl Session {
     }
 }
 
-/// What a turn adds to the headers.
+/// What a turn adds to the headers of its requests.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct TurnHeaders<'a> {
     pub turn_id: &'a TurnId,

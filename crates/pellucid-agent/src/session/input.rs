@@ -1,52 +1,69 @@
-//! What is put into the conversation beside the model's own items: a person's message with its images and skills,
-//! notices about tools, and images that a tool read.
+//! What joins the conversation: messages of the layout, a person's message with its images, items of the model, notices
+//! about tools, and images that a tool read.
 
-use super::*;
+use std::path::Path;
+
+use pellucid_engine::assemble::Context;
+use pellucid_engine::fragment::Origin;
+use pellucid_engine::notice;
+use pellucid_engine::transcript::Draft;
+use pellucid_engine::user_message::picture_message;
+use pellucid_engine::user_message::user_message;
+use pellucid_protocol::input::UserInput;
+use pellucid_protocol::item::Item;
+use pellucid_tools::desk::Notice;
+use pellucid_workspace::images::load_image;
+
+use super::Session;
+use super::notices::image_omission;
+use crate::habits::Happened;
+use crate::images;
 
 impl Session {
-    /// Records what a person said, and the skills that it asks for. Gives what a person should hear
-    /// of skills that cannot be read.
-    pub fn record_input(&mut self, inputs: &[UserInput]) -> Vec<EventMessage> {
-        let wanted = if select::may_select(inputs) { self.wanted_skills(inputs) } else { Wanted::default() };
-        self.record_message(inputs);
-        self.skills = wanted.messages;
-        wanted.warnings.into_iter().map(|message| EventMessage::Warning { message }).collect()
+    /// Records the messages of the layout.
+    pub(super) fn record_context(&mut self, context: Context) {
+        for message in context.messages {
+            self.record_layout(&Draft::from(message));
+        }
     }
 
-    /// Records what a person said, and nothing else.
+    /// Records a message of the layout, in the file and in the transcript.
+    pub(super) fn record_layout(&mut self, draft: &Draft) {
+        self.log.item(&draft.item(), &draft.part);
+        self.conversation.transcript_mut().record_draft(draft);
+    }
+
+    /// Records a message of the conversation.
+    pub(crate) fn record_draft(&mut self, draft: &Draft) {
+        self.record_layout(draft);
+        self.habits.note(&mut self.setup, &Happened::Drafted(draft));
+    }
+
+    /// Records an item of the conversation.
+    pub(crate) fn record(&mut self, item: &Item, origin: &Origin) {
+        self.log.item(item, origin.kind());
+        self.conversation.transcript_mut().record(item, origin);
+        self.habits.note(&mut self.setup, &Happened::Recorded(item, origin));
+    }
+
+    /// Adds an item for a summary. Session files do not have such items, so the record of requests keeps it.
+    pub(crate) fn note(&mut self, item: &Item, origin: &Origin) {
+        if let Some((sent, at)) = self.log.sent() {
+            sent.noted(at, item);
+        }
+        self.conversation.transcript_mut().record(item, origin);
+    }
+
+    /// Records a person's message without looking for skills.
     pub(crate) fn record_message(&mut self, inputs: &[UserInput]) {
         let images = images::load(inputs);
-        for (path, image) in &images {
-            self.omissions.extend(unseen::not_seen(path, image));
-        }
-        let mut draft = user_message(&self.setup.pack, inputs, &images);
-        if let Some(standing) = &mut self.standing {
-            let again = standing.again();
-            draft = standing.wrap(inputs, draft);
-            if let Some(again) = again {
-                self.note_again(&again);
-            }
+        self.notices.omit(images.iter().filter_map(|(path, image)| image_omission(path, image)));
+        let draft = user_message(&self.setup.pack, inputs, &images);
+        let (draft, said_before) = self.habits.wrap(inputs, draft);
+        for again in &said_before {
+            self.note_again(again);
         }
         self.record_draft(&draft);
-    }
-
-    /// Records the skills that the last input asked for.
-    pub fn record_skills(&mut self) {
-        for message in std::mem::take(&mut self.skills) {
-            self.record_draft(&message);
-        }
-    }
-
-    /// The skills that an input asks for. After the first turn they are looked for again, because
-    /// they may have come or gone since.
-    fn wanted_skills(&self, inputs: &[UserInput]) -> Wanted {
-        let same_name = self.setup.pack.layout.skills.same_name;
-        let Gathered { facts, skill_search, .. } = &self.setup.gathered;
-        if self.last.is_some() {
-            skills::wanted(&skill_search.load(), inputs, same_name, None)
-        } else {
-            skills::wanted(&facts.skills, inputs, same_name, self.setup.sources.project_at.as_deref())
-        }
     }
 
     /// Records a notice to the model about how it uses its tools.
@@ -66,7 +83,7 @@ impl Session {
     /// A message that holds an image and nothing else.
     pub(crate) fn picture(&mut self, path: &Path) -> Draft {
         let image = load_image(path);
-        self.omissions.extend(unseen::not_seen(path, &image));
+        self.notices.omit(image_omission(path, &image));
         picture_message(&self.setup.pack, path, &image)
     }
 }

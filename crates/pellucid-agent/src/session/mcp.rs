@@ -15,8 +15,8 @@ use crate::mcp::RequiredFailed;
 use crate::session::Session;
 
 impl Session {
-    /// Starts the MCP servers of the configuration and waits for those that are required. A session whose
-    /// servers nobody starts does it when it begins to run.
+    /// Starts the MCP servers of the configuration and waits for those that are required. A session whose servers were not
+    /// started starts them when it begins to run.
     ///
     /// # Errors
     /// If a required server does not start.
@@ -33,7 +33,7 @@ impl Session {
         self.servers.as_ref().map(|attached| attached.servers.clone())
     }
 
-    /// Starts the servers, unless they were.
+    /// Starts the servers, unless they are started already.
     pub(crate) fn begin_servers(&mut self) {
         if self.servers.is_none() {
             let sources = &self.setup.sources;
@@ -111,10 +111,10 @@ impl Session {
             what: format!("the MCP server {name}"),
             why: Why::Unusable { error: error.clone() },
         };
-        self.omissions.extend(servers.iter().map(omission));
+        self.notices.omit(servers.iter().map(omission));
     }
 
-    /// Ends the servers.
+    /// Ends the MCP servers of this session.
     pub async fn end_servers(&mut self) {
         if let Some(attached) = self.servers.take() {
             attached.shut_down().await;

@@ -6,16 +6,31 @@
 
 use std::ops::Range;
 
+use pellucid_engine::compaction::Compaction;
+use pellucid_engine::facts::Facts;
+use pellucid_engine::fragment::Origin;
+use pellucid_engine::pack::Strategy;
+use pellucid_engine::report::Report;
+use pellucid_engine::request::Request;
 use pellucid_engine::transcript::ReasoningCounted;
 use pellucid_engine::turn::Due;
 use pellucid_engine::turn::Fact;
 use pellucid_engine::turn::FirstRetry;
+use pellucid_engine::turn::SummarisedBy;
 use pellucid_engine::turn::Turn;
 use pellucid_engine::turn::TurnSettings;
 use pellucid_engine::turn::Wish;
+use pellucid_engine::window::summary::output_tokens;
+use pellucid_protocol::event::EventMessage;
+use pellucid_protocol::id::TurnId;
+use pellucid_protocol::input::UserInput;
+use pellucid_protocol::item::Item;
+use serde_json::Value;
 
-use super::*;
+use super::Session;
+use super::shortening::SummaryRequest;
 use crate::drive::input_text;
+use crate::memory;
 use crate::memory::Offline;
 
 /// The text in place of a summary that is not known yet.
@@ -24,19 +39,19 @@ const UNKNOWN: &str = "(the summary, which is not known yet)";
 /// What a turn would send first.
 #[derive(Debug)]
 pub struct Next {
-    /// What it asks for.
+    /// What the request asks for.
     pub purpose: NextPurpose,
     /// The body, byte for byte as it would be sent.
     pub body: Vec<u8>,
-    /// What it is made of.
+    /// What the body is made of.
     pub report: Report,
     /// Why the history is made shorter first, if it is.
     pub due: Option<Due>,
-    /// What would be sent behind it, if it is not known whole.
+    /// The request after it, if a part of that one is not known yet.
     pub plan: Option<Plan>,
-    /// Why it cannot be promised that these bytes are sent.
+    /// Reasons why other bytes may be sent.
     pub reasons: Vec<String>,
-    /// What a person should hear.
+    /// Warnings for the person.
     pub warnings: Vec<String>,
 }
 
@@ -56,7 +71,7 @@ pub enum NextPurpose {
 }
 
 impl NextPurpose {
-    /// The purpose in a word.
+    /// The name of the purpose in reports.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Answer => "answer",
@@ -71,9 +86,9 @@ impl NextPurpose {
 /// A request with a part that is not known yet.
 #[derive(Debug)]
 pub struct Plan {
-    /// Its bytes, with words of ours where the hole is.
+    /// The body, with a placeholder where the hole is.
     pub body: Vec<u8>,
-    /// What it is made of.
+    /// What the body is made of.
     pub report: Report,
     /// Which bytes of it are not known.
     pub hole: Range<usize>,
@@ -83,11 +98,11 @@ pub struct Plan {
 
 /// What running a turn came to.
 enum Reached {
-    /// It asks for an answer.
+    /// The turn asks for an answer.
     Answer,
-    /// It asks for a summary first.
+    /// The turn asks for a summary first.
     Summary(Box<Summarising>),
-    /// It ends, for this reason.
+    /// The turn ends, for this reason.
     End(String),
 }
 
@@ -107,7 +122,7 @@ struct Rehearsal<'a> {
 }
 
 impl Session {
-    /// What a turn has to know from the start.
+    /// The settings that a turn needs from the start.
     pub(crate) fn turn_settings(&self, turn_id: &TurnId) -> TurnSettings {
         let facts = &self.setup.gathered.facts;
         TurnSettings {
@@ -128,8 +143,8 @@ impl Session {
     /// How many tokens the server's last figure does not know, when the person says this next.
     pub(crate) fn measure(&self, input: &str, reasoning: ReasoningCounted) -> usize {
         match self.fit(Some(input)) {
-            Some(fit) => usize::try_from(fit.estimate(&self.transcript)).unwrap_or(usize::MAX),
-            None => self.transcript.tokens_unreported(reasoning),
+            Some(fit) => usize::try_from(fit.estimate(self.conversation.transcript())).unwrap_or(usize::MAX),
+            None => self.conversation.transcript().tokens_unreported(reasoning),
         }
     }
 
@@ -139,13 +154,13 @@ impl Session {
     /// # Errors
     /// Why nothing would be sent.
     pub fn next_request(&mut self, inputs: &[UserInput], output_schema: Option<Value>) -> Result<Next, String> {
-        let told = self.stand(inputs)?;
+        let prepared = self.prepare_input(inputs)?;
         self.begin_turn();
-        let changed_files = self.files.changed();
-        let told = told.into_iter().chain(self.take_told()).collect();
+        let changed_files = self.requests.changed_files();
+        let prepared = prepared.into_iter().chain(self.take_events()).collect();
         let settings = self.turn_settings(&TurnId::new(""));
-        let turn = Turn::new(settings, self.meter.clone(), &self.setup.pack);
-        let mut rehearsal = Rehearsal { session: self, turn, inputs, warnings: warnings(told) };
+        let turn = Turn::new(settings, self.conversation.meter().clone(), &self.setup.pack);
+        let mut rehearsal = Rehearsal { session: self, turn, inputs, warnings: warnings(prepared) };
         let first = rehearsal.turn.begin(inputs);
         let reached = rehearsal.run(first);
         let (due, warnings) = (rehearsal.turn.due(), std::mem::take(&mut rehearsal.warnings));
@@ -164,7 +179,7 @@ impl Session {
 
     /// The request for an answer, after what has to be remembered for it.
     fn next_answer(&mut self, output_schema: Option<Value>) -> Result<Next, String> {
-        self.record_joining_documents();
+        self.record_before_request();
         let frame = self.frame(output_schema);
         let mut reasons = Vec::new();
         if let Some(job) = self.memory_job(&frame, true) {
@@ -199,7 +214,7 @@ impl Session {
         output_schema: Option<Value>,
     ) -> Next {
         let Summarising { compaction, facts, asked } = summarising;
-        drop(self.files.take_changed());
+        drop(self.requests.take_changed_files());
         let tokens_max = self.summary_tokens_max(&facts);
         let (purpose, rebuilt) = match self.summarised_by() {
             SummarisedBy::Model => {
@@ -220,7 +235,7 @@ impl Session {
             Reached::Summary(_) | Reached::End(_) => None,
         };
         let SummaryRequest { request, mut report, .. } = asked;
-        report.omissions.splice(0..0, self.omissions.iter().cloned());
+        report.omissions.splice(0..0, self.notices.omissions().iter().cloned());
         Next { plan, warnings, ..Next::new(purpose, &request, report) }
     }
 
@@ -280,10 +295,10 @@ impl Rehearsal<'_> {
     fn record(&mut self, wish: Wish) {
         match wish {
             Wish::RecordInput(inputs) if !inputs.is_empty() => {
-                let told = self.session.record_input(&inputs);
-                self.warnings.extend(warnings(told));
-                let told = self.session.take_told();
-                self.warnings.extend(warnings(told));
+                let events = self.session.record_input(&inputs);
+                self.warnings.extend(warnings(events));
+                let events = self.session.take_events();
+                self.warnings.extend(warnings(events));
             }
             Wish::RecordSkills => self.session.record_skills(),
             Wish::RecordDraft(draft) => self.session.record_draft(&draft),
@@ -301,7 +316,7 @@ impl Next {
 }
 
 impl Plan {
-    /// A request that has our words where the summary will be.
+    /// A request that has the placeholder where the summary will be.
     fn of(next: Next, tokens_max: Option<i64>) -> Option<Self> {
         let Next { body, report, .. } = next;
         let at = body.windows(UNKNOWN.len()).position(|window| window == UNKNOWN.as_bytes())?;

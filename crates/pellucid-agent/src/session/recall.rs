@@ -1,21 +1,42 @@
 //! What a session remembers of what left its window, in packs that remember.
 
+use pellucid_engine::assemble;
+use pellucid_engine::continuity::Cause;
 use pellucid_engine::encode::Span;
+use pellucid_engine::fragment::concat;
+use pellucid_engine::report::Report;
+use pellucid_engine::request::Frame;
+use pellucid_engine::truncate::tokens_of_bytes;
+use pellucid_protocol::event::EventMessage;
+use pellucid_protocol::id::SessionId;
+use pellucid_protocol::id::TurnId;
 use pellucid_store::requests::entry;
+use pellucid_store::requests::entry::Purpose;
 
-use super::*;
+use super::Session;
+use super::next::NextPurpose;
+use super::sending::INTERRUPTED;
+use crate::least::Least;
+use crate::memory;
+use crate::memory::AskedList;
+use crate::memory::Asker;
+use crate::memory::Done;
+use crate::memory::FirstFailure;
+use crate::memory::Job;
+use crate::memory::Memory;
 use crate::memory::Over;
+use crate::memory::Remembered;
 
 impl Session {
     /// Whether the conversation is made to fit by a memory rather than by a summary of all of it.
     pub(crate) fn has_memory(&self) -> bool {
-        self.memory.is_some()
+        self.habits.memory().is_some()
     }
 
     /// What has to be done before the next request, so that it fits: always for the first one of a
     /// turn, later only if it does not fit.
     pub(crate) fn memory_job(&self, frame: &Frame, is_first: bool) -> Option<Job> {
-        let memory = self.memory.as_ref()?;
+        let memory = self.habits.memory()?;
         let facts = &self.setup.gathered.facts;
         let context = assemble::assemble(&self.setup.pack, facts);
         let context: usize = context.messages.iter().map(|message| concat(&message.fragments).len()).sum();
@@ -27,42 +48,42 @@ impl Session {
 
     /// Who answers the questions of a memory.
     pub(crate) fn memory_asker(&self, headers: Vec<(String, String)>, turn: &TurnId) -> Asker {
-        let mut facts = self.setup.gathered.facts.clone();
-        if let Some(slug) = self.memory.as_ref().and_then(|memory| memory.layout().summary_model.as_deref()) {
-            facts.model = self.setup.sources.model(slug).0;
-            facts.effort = supported_effort(&facts);
-        }
+        let memory = self.habits.memory();
+        let facts = self.setup.facts_of_model(memory.and_then(|memory| memory.layout().summary_model.as_deref()));
         let frame = Frame::for_summary(&self.setup.pack, &facts, &[], &self.setup.wire(None));
         let least = Least::new(self.setup.provider.wire_api, &facts.model.slug);
-        let is_told = self.log.is_recording() || self.setup.context_events.are_wanted();
-        let asked = is_told.then(|| self.memory_asked.clone());
-        let (model, ids) = (self.setup.model.clone(), ids(&self.setup.provider));
+        let is_noted = self.log.is_recording() || self.setup.context_events.are_wanted();
+        let asked = memory.filter(|_| is_noted).map(|memory| memory.asked().clone());
+        let (model, ids) = (self.setup.model.clone(), self.setup.item_ids());
         Asker { model, headers, frame, ids, least, failure: FirstFailure::default(), turn: turn.clone(), asked }
     }
 
     /// Records the requests that were made for the memory, with what came of the provider's cache for each, and reports them
     /// to clients that ask for it.
     pub(super) fn log_memory_requests(&mut self) {
-        for asked in self.memory_asked.take() {
-            let (request, report) = asked.reported(ids(&self.setup.provider));
-            let report = Report { changed_files: self.files.take_changed(), ..report };
+        let is_recording = self.log.is_recording();
+        for asked in self.habits.memory().map(Memory::asked).map(AskedList::take).unwrap_or_default() {
+            let (request, report) = asked.reported(self.setup.item_ids());
+            let report = Report { changed_files: self.requests.take_changed_files(), ..report };
             let is_wanted = self.setup.context_events.are_wanted();
             if is_wanted {
                 let purpose =
                     if asked.items.is_some() { NextPurpose::MemorySummary } else { NextPurpose::MemoryVectors };
-                let event = self.report_event(&report, Some(purpose.as_str()));
-                self.told.push(event);
+                let readers = &mut self.setup.context_events;
+                self.notices.send(self.requests.report_event(&report, Some(purpose.as_str()), readers));
             }
-            let continuity = self.continuity_beside(&asked.frame, &request);
+            let continuity = self.requests.continuity_beside(&asked.frame, &request, &self.setup, is_recording);
             let reply = asked.over.unwrap_or_else(|| Over::now(Err(INTERRUPTED))).reply(&asked.attempts);
             let is_answered = reply.failure.is_none();
-            let cache =
-                is_answered.then(|| self.judge_beside(asked.sent_at, continuity.as_ref(), reply.usage.as_ref()));
+            let (usage, kept_for) = (reply.usage.as_ref(), self.setup.provider.cache_kept());
+            let judge = || self.requests.judge_beside(asked.sent_at, continuity.as_ref(), usage, kept_for);
+            let cache = is_answered.then(judge);
             let reply = entry::Reply { cache, ..reply };
             if let (Some(request), Some(cache)) = (reply.split(), &reply.cache) {
-                self.spent.add(&request);
-                let event = EventMessage::ContextUsage { request, session: self.spent, cache: cache.clone() };
-                self.told.extend(is_wanted.then_some(event));
+                let event = self.requests.spend(request, cache.clone());
+                if is_wanted {
+                    self.notices.send(event);
+                }
             }
             if let Some((sent, at)) = self.log.sent().filter(|(sent, _)| sent.is_open()) {
                 let purpose = asked.items.map_or(Purpose::Vectors, |items| {
@@ -76,39 +97,30 @@ impl Session {
         }
     }
 
-    /// Takes over what a memory did, and shows it. Gives what faces may hear.
+    /// Takes over what a memory did, and shows it in the requests to come. Gives events for clients that ask for them.
     ///
     /// # Errors
     /// Why the conversation cannot be made to fit.
     pub(crate) fn remembered(&mut self, remembered: Remembered) -> Result<Vec<EventMessage>, String> {
         self.log_memory_requests();
-        let Some(memory) = &mut self.memory else {
+        let Some(memory) = self.habits.memory_mut() else {
             return Ok(Vec::new());
         };
-        let (result, file) = memory.take(remembered);
-        keep(&mut self.setup.side, memory::SIDE, file);
+        let result = memory.take(&mut self.setup, remembered);
         let id = &self.setup.session_id;
         let done = result.map_err(|failure| match failure.is_of_window() {
             true => format!("memory: {failure}; {}", way_on(id)),
             false => format!("memory: {failure}"),
         })?;
-        self.cause = Some(Cause::Memory);
+        self.requests.expect_break(Cause::Memory);
         let context = assemble::assemble(&self.setup.pack, &self.setup.gathered.facts);
-        let is_written = self.log.is_recording() && memory.is_shown_anew(&done);
-        let before: Option<Vec<Item>> = is_written.then(|| self.transcript.items().collect());
-        memory.show(&done, &mut self.transcript, context);
+        let is_recorded = self.log.is_recording() && memory.changes_view(&done);
+        let before = is_recorded.then(|| self.conversation.items());
+        memory.show(&done, self.conversation.transcript_mut(), context);
         if let (Some(before), Some((sent, at))) = (before, self.log.sent()) {
-            let after: Vec<Item> = self.transcript.items().collect();
-            sent.shown(at, &before, &after);
+            sent.shown(at, &before, &self.conversation.items());
         }
         Ok(if self.setup.context_events.are_wanted() { batch_events(&done) } else { Vec::new() })
-    }
-}
-
-/// Keeps something beside the session's file. A session goes on without it.
-pub(super) fn keep(side: &mut Side, name: &str, value: Value) {
-    if let Err(error) = side.put(name, value) {
-        tracing::warn!(%error, name, "the session's state is not kept");
     }
 }
 

@@ -9,6 +9,7 @@ use pellucid_agent::gather::Sources;
 use pellucid_agent::identity;
 use pellucid_agent::identity::Identity;
 use pellucid_agent::prepare;
+use pellucid_agent::session::Beginning;
 use pellucid_agent::session::Session;
 use pellucid_agent::session::Setup;
 use pellucid_config::Env;
@@ -39,7 +40,7 @@ pub fn configure(files: &Workspace, config: &str, server: &MockServer) {
 
 /// Opens a session with the configuration of `home/` in `work/`.
 pub fn open(files: &Workspace, model: impl FnOnce(&Provider) -> Model) -> Session {
-    Session::new(setup(files, model), Recorder::none())
+    Session::open(setup(files, model), Recorder::none(), Beginning::Nothing).unwrap()
 }
 
 /// What such a session is made of.

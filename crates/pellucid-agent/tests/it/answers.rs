@@ -3,6 +3,7 @@
 use expect_test::expect;
 use pellucid_agent::door;
 use pellucid_agent::identity;
+use pellucid_agent::session::Beginning;
 use pellucid_agent::session::Session;
 use pellucid_model::Model;
 use pellucid_model::Transport;
@@ -72,7 +73,7 @@ pub fn talk_in(
     configure(files, config, &server);
     let mut setup = setup(files, |provider| Model::http(Transport::default(), provider, None, &|_| None));
     setup.gathered.facts.dynamic_tools = tools;
-    let session = Session::new(setup, Recorder::none());
+    let session = Session::open(setup, Recorder::none(), Beginning::Nothing).unwrap();
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     let events = runtime.block_on(async {
         let (door, inside) = door::open(&session);

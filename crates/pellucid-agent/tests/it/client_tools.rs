@@ -4,6 +4,7 @@ use std::fs;
 
 use expect_test::Expect;
 use expect_test::expect;
+use pellucid_agent::session::Beginning;
 use pellucid_agent::session::Session;
 use pellucid_agent::session::Setup;
 use pellucid_model::Model;
@@ -53,7 +54,7 @@ fn check_tools(config: &str, change: fn(&mut Value), expected: &Expect) {
     let began = "2026-01-02T03:04:05".parse().unwrap();
     let path_of = |setup: &Setup| name::path(&files.folder("home"), began, setup.session_id.as_str());
     let path = path_of(&first);
-    drop(run(Session::new(first, Recorder::new(path.clone())), say("one")).0);
+    drop(run(Session::open(first, Recorder::new(path.clone()), Beginning::Nothing).unwrap(), say("one")).0);
 
     let text = fs::read_to_string(&path).unwrap();
     let (head, rest) = text.split_once('\n').unwrap();
@@ -64,11 +65,11 @@ fn check_tools(config: &str, change: fn(&mut Value), expected: &Expect) {
     let file = read::open(&path).unwrap();
     let mut resumed = fresh();
     resumed.session_id = pellucid_protocol::id::SessionId::new(file.meta.id.as_str());
-    let session = Session::resumed(resumed, Recorder::resume(path.clone()).unwrap(), &file).unwrap();
+    let session = Session::open(resumed, Recorder::resume(path.clone()).unwrap(), Beginning::Resumed(&file)).unwrap();
     drop(run(session, say("two")).0);
     let forked = fresh();
     let (copy, upto) = (path_of(&forked), fs::metadata(&path).unwrap().len());
-    drop(run(Session::forked(forked, Recorder::new(copy), &file, upto).unwrap(), say("three")).0);
+    drop(run(Session::open(forked, Recorder::new(copy), Beginning::Forked(&file, upto)).unwrap(), say("three")).0);
 
     let mut shown = String::new();
     for request in server.requests() {

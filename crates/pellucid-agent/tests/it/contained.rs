@@ -8,6 +8,7 @@ use pellucid_agent::crew::NewChild;
 use pellucid_agent::crew::Nursery;
 use pellucid_agent::door;
 use pellucid_agent::identity;
+use pellucid_agent::session::Beginning;
 use pellucid_agent::session::Session;
 use pellucid_model::Model;
 use pellucid_model::Transport;
@@ -49,7 +50,7 @@ impl World {
     fn session(&self, recorder: Recorder, tools: Vec<DynamicTool>) -> Session {
         let mut setup = setup(&self.files, |provider| Model::http(Transport::default(), provider, None, &|_| None));
         setup.gathered.facts.dynamic_tools = tools;
-        Session::new(setup, recorder)
+        Session::open(setup, recorder, Beginning::Nothing).unwrap()
     }
 
     /// What the last request says of the calls.

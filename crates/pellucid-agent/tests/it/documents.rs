@@ -2,6 +2,7 @@
 
 use expect_test::Expect;
 use expect_test::expect;
+use pellucid_agent::session::Beginning;
 use pellucid_agent::session::Session;
 use pellucid_model::Model;
 use pellucid_model::Transport;
@@ -160,7 +161,7 @@ fn faces_that_ask_are_told_that_a_file_joined() {
     configure(&files, &format!("{FREE}[project_docs]\nnested = true\n"), &server);
     let setup = setup(&files, |provider| Model::http(Transport::default(), provider, None, &|_| None));
     setup.context_events.join();
-    let (_, events) = crate::run(Session::new(setup, Recorder::none()), vec![say("go")]);
+    let (_, events) = crate::run(Session::open(setup, Recorder::none(), Beginning::Nothing).unwrap(), vec![say("go")]);
     let ours: Vec<&str> = events.iter().map(String::as_str).filter(|event| event.starts_with("context_")).collect();
     assert_eq!(ours, ["context_report", "context_usage", "context_document", "context_report", "context_usage"]);
 }

@@ -3,6 +3,7 @@
 
 use std::fs;
 
+use pellucid_agent::session::Beginning;
 use pellucid_agent::session::Session;
 use pellucid_engine::digest::Digest;
 use pellucid_engine::fragment::Origin;
@@ -114,11 +115,14 @@ fn two_processes() -> (Workspace, Chain) {
     let first = make();
     let path = files.path(format!("home/sessions/2026/01/02/rollout-2026-01-02T03-04-05-{}.jsonl", first.session_id));
     let record = name::requests_path(&files.path("home"), path.file_name().unwrap().to_str().unwrap()).unwrap();
-    drop(run(Session::new(first, Recorder::new(path.clone())), vec![say("one")]));
+    drop(run(Session::open(first, Recorder::new(path.clone()), Beginning::Nothing).unwrap(), vec![say("one")]));
     let file = read::open(&path).unwrap();
     let mut next = make();
     next.session_id = SessionId::new(file.meta.id.as_str());
-    drop(run(Session::resumed(next, Recorder::resume(path).unwrap(), &file).unwrap(), vec![say("two")]));
+    drop(run(
+        Session::open(next, Recorder::resume(path).unwrap(), Beginning::Resumed(&file)).unwrap(),
+        vec![say("two")],
+    ));
     let chain = Chain::read(&record).unwrap();
     (files, chain)
 }

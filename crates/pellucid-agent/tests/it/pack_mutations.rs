@@ -13,6 +13,7 @@ use mutations::Files;
 use mutations::Home;
 use mutations::Mutant;
 use mutations::Verdict;
+use pellucid_agent::session::Beginning;
 use pellucid_agent::session::Session;
 use pellucid_engine::pack::Pack;
 use pellucid_engine::report::why_text;
@@ -68,7 +69,7 @@ impl Stage {
         let model = |provider: &_| Model::http(Transport::default(), provider, None, &|_| None);
         let mut setup = setup_with(&self.files, |_| pack.clone(), model);
         setup.session_id = SessionId::new("019a0000-0000-7000-8000-000000000001");
-        let session = Session::new(setup, Recorder::none());
+        let session = Session::open(setup, Recorder::none(), Beginning::Nothing).unwrap();
         let (session, events) = run_for_events(session, self.operations.clone());
         let mut played = String::new();
         for request in server.requests() {

@@ -10,6 +10,7 @@ use pellucid_agent::replay::Rebuilt;
 use pellucid_agent::replay::Replay;
 use pellucid_agent::replay::Verdict;
 use pellucid_agent::replay::Wanted;
+use pellucid_agent::session::Beginning;
 use pellucid_agent::session::Session;
 use pellucid_engine::pack::Pack;
 use pellucid_engine::report::Report;
@@ -146,7 +147,7 @@ fn record_with(settings: &str, replies: Vec<MockReply>, wire: &str, steps: &[Ste
     let place = |id: &SessionId| files.path(format!("home/sessions/2026/01/02/rollout-2026-01-02T03-04-05-{id}.jsonl"));
     let first = make();
     let mut path = place(&first.session_id);
-    let mut session = Session::new(first, Recorder::new(path.clone()));
+    let mut session = Session::open(first, Recorder::new(path.clone()), Beginning::Nothing).unwrap();
     let mut inputs = Vec::new();
     let mut bodies = Vec::new();
     let mut rows = Vec::new();
@@ -168,7 +169,8 @@ fn record_with(settings: &str, replies: Vec<MockReply>, wire: &str, steps: &[Ste
                 let file = read::open(&path).unwrap();
                 let mut next = make();
                 next.session_id = SessionId::new(file.meta.id.as_str());
-                session = Session::resumed(next, Recorder::resume(path.clone()).unwrap(), &file).unwrap();
+                session =
+                    Session::open(next, Recorder::resume(path.clone()).unwrap(), Beginning::Resumed(&file)).unwrap();
                 continue;
             }
             Step::Fork(n_less) => {
@@ -178,7 +180,7 @@ fn record_with(settings: &str, replies: Vec<MockReply>, wire: &str, steps: &[Ste
                 let upto = places.keeping(places.messages.len().saturating_sub(*n_less)).unwrap();
                 let next = make();
                 path = place(&next.session_id);
-                session = Session::forked(next, Recorder::new(path.clone()), &file, upto).unwrap();
+                session = Session::open(next, Recorder::new(path.clone()), Beginning::Forked(&file, upto)).unwrap();
                 continue;
             }
         };
@@ -223,7 +225,7 @@ impl Recorded {
         let mut next = setup(&self.files, |provider| Model::http(Transport::default(), provider, None, &|_| None));
         let file = read::open(&self.path).unwrap();
         next.session_id = SessionId::new(file.meta.id.as_str());
-        Session::resumed(next, recorder, &file).unwrap()
+        Session::open(next, recorder, Beginning::Resumed(&file)).unwrap()
     }
 
     /// The report of what the session would send next.
@@ -485,12 +487,12 @@ fn a_session_that_goes_on_with_other_tools_says_what_that_costs() {
                 let place = files
                     .path(format!("home/sessions/2026/01/02/rollout-2026-01-02T03-04-05-{}.jsonl", next.session_id));
                 path = Some(place.clone());
-                Session::new(next, Recorder::new(place))
+                Session::open(next, Recorder::new(place), Beginning::Nothing).unwrap()
             }
             Some(path) => {
                 let file = read::open(path).unwrap();
                 next.session_id = SessionId::new(file.meta.id.as_str());
-                Session::resumed(next, Recorder::resume(path.clone()).unwrap(), &file).unwrap()
+                Session::open(next, Recorder::resume(path.clone()).unwrap(), Beginning::Resumed(&file)).unwrap()
             }
         };
         let say =
@@ -626,7 +628,7 @@ fn a_copy_of_a_session_with_lost_origins_keeps_those_that_are_known() {
     let next = setup(&recorded.files, |provider| Model::http(Transport::default(), provider, None, &|_| None));
     let path = recorded.path.with_file_name(format!("rollout-2026-01-02T03-04-05-{}.jsonl", next.session_id));
     let end = Places::read(&file).unwrap().end;
-    drop(Session::forked(next, Recorder::new(path.clone()), &file, end).unwrap());
+    drop(Session::open(next, Recorder::new(path.clone()), Beginning::Forked(&file, end)).unwrap());
     let copy = Recorded { path, ..recorded };
     let of_copy = origins(&copy.next_report());
     assert_eq!(of_copy[..parent.len() - 3], parent[..parent.len() - 3], "{of_copy:#?}");

@@ -15,6 +15,7 @@ use pellucid_agent::gather;
 use pellucid_agent::gather::Sources;
 use pellucid_agent::identity;
 use pellucid_agent::identity::Identity;
+use pellucid_agent::session::Beginning;
 use pellucid_agent::session::Session;
 use pellucid_agent::session::Setup;
 use pellucid_config::Env;
@@ -82,7 +83,7 @@ impl World {
         let script = Script::parse("script.toml", script).unwrap();
         let identity = Identity::new("test", &env);
         let sources = Sources::new(config, env);
-        Session::new(
+        Session::open(
             Setup {
                 origin: Origin::Face(face),
                 side: Side::default(),
@@ -102,7 +103,9 @@ impl World {
                 notices: Vec::new(),
             },
             Recorder::none(),
+            Beginning::Nothing,
         )
+        .unwrap()
     }
 }
 

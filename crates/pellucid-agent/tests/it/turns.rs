@@ -2,6 +2,7 @@
 
 use expect_test::Expect;
 use expect_test::expect;
+use pellucid_agent::session::Beginning;
 use pellucid_agent::session::Session;
 use pellucid_model::Model;
 use pellucid_model::Transport;
@@ -117,7 +118,7 @@ fn the_report_the_meter_and_what_compaction_goes_by_agree() {
     configure(&files, "", &server);
     let setup = setup(&files, |provider| Model::http(Transport::default(), provider, None, &|_| None));
     setup.context_events.join();
-    let mut session = Session::new(setup, Recorder::none());
+    let mut session = Session::open(setup, Recorder::none(), Beginning::Nothing).unwrap();
     for operation in
         [say("one"), Operation::Compact, say("two"), say("three"), Operation::ThreadRollback { num_turns: 1 }]
     {

@@ -10,6 +10,7 @@
 #[allow(dead_code, reason = "other tests use more of it")]
 mod sessions;
 
+use pellucid_agent::session::Beginning;
 use pellucid_agent::session::Session;
 use pellucid_exec::sandbox::Sandbox;
 use pellucid_exec::sandbox::Wanted;
@@ -85,9 +86,9 @@ fn undo_goes_on_where_a_session_is_resumed() {
     let path = files.path("home/sessions/2026/01/02/rollout-2026-01-02T03-04-05-a.jsonl");
     let resumed = || {
         let file = read::open(&path).unwrap();
-        Session::resumed(make(), Recorder::resume(path.clone()).unwrap(), &file).unwrap()
+        Session::open(make(), Recorder::resume(path.clone()).unwrap(), Beginning::Resumed(&file)).unwrap()
     };
-    let session = Session::new(make(), Recorder::new(path.clone()));
+    let session = Session::open(make(), Recorder::new(path.clone()), Beginning::Nothing).unwrap();
     drop(run(session, vec![full_access(), say("one"), full_access(), say("two")]));
     assert_eq!(files.read("work/kept"), "two\n");
     let (session, _) = run(resumed(), vec![Operation::Undo]);

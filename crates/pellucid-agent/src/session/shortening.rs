@@ -1,17 +1,112 @@
-//! Making a history shorter: who summarises it, what takes its place, what is written down.
+//! Making a history shorter: who summarises it, what takes its place, and what is recorded of it.
 
+use pellucid_engine::assemble;
+use pellucid_engine::assemble::Context;
+use pellucid_engine::assemble::ContextMessage;
+use pellucid_engine::compaction::Compaction;
 use pellucid_engine::compaction::CompactionError;
+use pellucid_engine::compaction::Fit;
 use pellucid_engine::compaction::Region;
+use pellucid_engine::compaction::WINDOW_SUMMARY;
 use pellucid_engine::compaction::local_summary;
+use pellucid_engine::continuity::Cause;
+use pellucid_engine::digest::Account;
+use pellucid_engine::digest::Digest;
+use pellucid_engine::facts::Facts;
+use pellucid_engine::fragment::Fragment;
+use pellucid_engine::fragment::Origin;
 use pellucid_engine::loss::Loss;
 use pellucid_engine::pack::CompactionRules;
+use pellucid_engine::pack::Pack;
+use pellucid_engine::pack::Strategy;
+use pellucid_engine::report::Report;
+use pellucid_engine::request::Frame;
+use pellucid_engine::request::Request;
+use pellucid_engine::turn::Rebuilt;
+use pellucid_engine::turn::SummarisedBy;
+use pellucid_engine::turn::Summariser;
+use pellucid_engine::turn::Takeover;
+use pellucid_engine::window::summary::output_tokens;
+use pellucid_protocol::event::EventMessage;
+use pellucid_protocol::id::TurnId;
+use pellucid_protocol::item::Item;
+use pellucid_protocol::provider::WireApi;
 use pellucid_protocol::settings::SummaryInput;
 use pellucid_protocol::settings::SummaryRequests;
+use pellucid_store::requests::entry::Purpose;
 use serde_json::json;
 
-use super::*;
+use super::Session;
+use super::conversation::Conversation;
+use super::requests;
+use crate::habits::Happened;
+use crate::sent::Extent;
 
-/// A request for a summary.
+/// What is known of the history's summaries.
+#[derive(Debug, Default)]
+pub(super) struct Shortening {
+    /// A summary that is not recorded yet.
+    pending: Option<Pending>,
+    /// The running summary of turns that were dropped, for layouts that drop them.
+    running: Option<String>,
+    /// How many messages of the layout the history begins with.
+    n_context: usize,
+}
+
+/// A summary that is not recorded yet.
+#[derive(Debug)]
+struct Pending {
+    message: String,
+    /// The whole history, where the summary's text alone does not give it.
+    replacement: Option<Vec<Item>>,
+    /// The history before and after a summary of ours, where requests are recorded.
+    rebuilt: Option<(Vec<Item>, Vec<Item>)>,
+}
+
+impl Shortening {
+    /// The state of a session whose history begins with so many messages of the layout.
+    pub(super) fn new(n_context: usize) -> Self {
+        Self { n_context, ..Self::default() }
+    }
+
+    /// Puts a provider's items in place of the history.
+    fn replace(&mut self, compaction: Compaction, items: Vec<Item>, conversation: &mut Conversation, context: Context) {
+        compaction.rebuild_from(conversation.transcript_mut(), items, context);
+        let replacement = Some(conversation.items_to_keep());
+        self.pending = Some(Pending { message: String::new(), replacement, rebuilt: None });
+    }
+
+    /// Puts a summary in place of the history.
+    fn rebuild(
+        &mut self,
+        compaction: Compaction,
+        conversation: &mut Conversation,
+        context: Context,
+        pack: &Pack,
+        is_recording: bool,
+    ) {
+        if compaction.is_by_window() {
+            self.n_context = context.messages.len();
+            self.running = compaction.rebuild_window(conversation.transcript_mut(), context);
+            let message = self.running.clone().unwrap_or_default();
+            let replacement = Some(conversation.items_to_keep());
+            self.pending = Some(Pending { message, replacement, rebuilt: None });
+            return;
+        }
+        let keeps_turns = compaction.keeps_turns();
+        let before = is_recording.then(|| conversation.items());
+        let message = compaction.rebuild(conversation.transcript_mut(), pack, context);
+        self.pending = Some(if keeps_turns {
+            // The text of the summary alone would mean that no turn stays.
+            Pending { message, replacement: Some(conversation.items_to_keep()), rebuilt: None }
+        } else {
+            let rebuilt = before.map(|before| (before, conversation.items()));
+            Pending { message, replacement: None, rebuilt }
+        });
+    }
+}
+
+/// A request for a summary, with its report.
 #[derive(Debug)]
 pub(crate) struct SummaryRequest {
     pub frame: Frame,
@@ -20,7 +115,7 @@ pub(crate) struct SummaryRequest {
 }
 
 impl Session {
-    /// How the history is made shorter: as a person sets it, else as the pack says.
+    /// How the history is made shorter: as the configuration sets it, else as the pack does.
     pub(crate) fn compaction_rules(&self) -> CompactionRules {
         let (own, given) = (self.setup.pack.layout.compaction, &self.setup.sources.config.compaction);
         CompactionRules {
@@ -34,20 +129,20 @@ impl Session {
         }
     }
 
-    /// Puts a summary that is made by rule in place of the history.
+    /// Puts a summary that is made without a model in place of the history.
     pub(crate) fn rebuild_locally(&mut self, compaction: Compaction, facts: &Facts) -> Rebuilt {
-        let before: Vec<Item> = self.transcript.items().collect();
+        let before: Vec<Item> = self.conversation.items();
         let summary = local_summary(&before, &self.setup.pack);
         self.note(&Item::text("assistant", summary), &Origin::Layout);
         self.rebuild_by("rule", &before, compaction, facts)
     }
 
-    /// Tells faces that want to know what a summary did.
-    fn tell_compaction(&mut self, by: &str, before: &[Item], rebuilt: &Rebuilt) {
+    /// Reports what a summary did to clients that ask for it.
+    fn report_compaction(&mut self, by: &str, before: &[Item], rebuilt: &Rebuilt) {
         if !self.setup.context_events.are_wanted() {
             return;
         }
-        let after: Vec<Item> = self.transcript.items().collect();
+        let after: Vec<Item> = self.conversation.items();
         let Loss { paths, identifiers, open_tasks, constraints } = Loss::of(before, &after);
         let account = json!({
             "summarised_by": by,
@@ -63,20 +158,22 @@ impl Session {
                 "constraints": constraints,
             },
         });
-        self.told.push(EventMessage::ContextCompaction { account });
+        self.notices.send(EventMessage::ContextCompaction { account });
     }
 
-    /// Why a summary is refused, if it is. Only those that must be good are looked at.
+    /// Why a summary is refused, if it is. Only layouts and settings that check summaries refuse one.
     pub(crate) fn refusal(&self, compaction: &Compaction, reply: &[Item]) -> Option<CompactionError> {
         let is_looked_at = self.compaction_rules().is_checked() && !compaction.is_by_window();
         is_looked_at.then(|| compaction.refusal(reply)).flatten()
     }
 
-    /// What surrounds them in the request for a summary.
+    /// What surrounds the items in the request for a summary.
     pub(crate) fn summary_frame(&self, facts: &Facts) -> Frame {
         let pack = &self.setup.pack;
         match pack.layout.compaction.strategy {
-            Strategy::Summarise => Frame::for_summary(pack, facts, &self.instructions, &self.setup.wire(None)),
+            Strategy::Summarise => {
+                Frame::for_summary(pack, facts, self.conversation.instructions(), &self.setup.wire(None))
+            }
             Strategy::Window => {
                 let instructions = pack.template(WINDOW_SUMMARY).text();
                 let mut wire = self.setup.wire(None);
@@ -87,16 +184,10 @@ impl Session {
         }
     }
 
-    /// The facts under which a summary is made: those of this turn, with the model before it where
-    /// that one makes it.
+    /// The facts under which a summary is made: those of this turn, with the model of the last turn where that one makes it.
     pub(crate) fn summary_facts(&self, summariser: Summariser) -> Facts {
-        let mut facts = self.setup.gathered.facts.clone();
-        let previous = self.previous_model.as_ref().filter(|_| summariser == Summariser::Previous);
-        if let Some(slug) = self.setup.sources.config.compaction.model.as_ref().or(previous) {
-            facts.model = self.setup.sources.model(slug).0;
-            facts.effort = supported_effort(&facts);
-        }
-        facts
+        let previous = self.last_turn.model().filter(|_| summariser == Summariser::Previous);
+        self.setup.facts_of_model(self.setup.sources.config.compaction.model.as_deref().or(previous))
     }
 
     /// Whether the coming turn's model takes over from one with a larger window.
@@ -104,7 +195,7 @@ impl Session {
         if !self.setup.sources.config.compaction.auto {
             return None;
         }
-        let (slug, model) = (self.previous_model.as_ref()?, &self.setup.gathered.facts.model);
+        let (slug, model) = (self.last_turn.model()?, &self.setup.gathered.facts.model);
         let previous = self.setup.sources.model(slug).0;
         let is_smaller = *slug != model.slug && previous.effective_window() > model.effective_window();
         let limit = model.compaction_limit().filter(|_| is_smaller)?;
@@ -116,10 +207,10 @@ impl Session {
         (self.setup.pack.layout.compaction.strategy == Strategy::Window).then(|| Fit {
             pack: &self.setup.pack,
             facts: &self.setup.gathered.facts,
-            instructions: &self.instructions,
+            instructions: self.conversation.instructions(),
             input,
-            summary: self.running_summary.as_deref(),
-            n_context: self.n_context,
+            summary: self.shortening.running.as_deref(),
+            n_context: self.shortening.n_context,
         })
     }
 
@@ -137,30 +228,30 @@ impl Session {
     /// Begins to summarise the history.
     pub(crate) fn compaction(&self, input: Option<&str>) -> Compaction {
         if let Some(fit) = self.fit(input) {
-            return Compaction::by_window(&self.transcript, fit);
+            return Compaction::by_window(self.conversation.transcript(), fit);
         }
         let prompt = self.setup.compact_prompt.as_ref();
         let prompt = prompt.map(|given| Fragment::provided(&given.place, given.text.as_str()));
         let (rules, pack) = (self.compaction_rules(), &self.setup.pack);
         let input = rules.input.unwrap_or(SummaryInput::All);
         let mut compaction = if rules.keep_turns == 0 && input == SummaryInput::All {
-            Compaction::new(&self.transcript, pack, prompt)
+            Compaction::new(self.conversation.transcript(), pack, prompt)
         } else {
             let context = assemble::assemble(pack, &self.setup.gathered.facts);
             let pinned: Vec<Item> = context.messages.iter().map(ContextMessage::item).collect();
             let region = Region { keep_turns: rules.keep_turns, input, pinned: &pinned };
-            Compaction::of_region(&self.transcript, pack, prompt, &region)
+            Compaction::of_region(self.conversation.transcript(), pack, prompt, &region)
         };
         if rules.requests == Some(SummaryRequests::Marked) {
-            compaction = compaction.accounting(&self.transcript, pack);
+            compaction = compaction.accounting(self.conversation.transcript(), pack);
         }
         if self.summarised_by() == SummarisedBy::Provider {
-            compaction.fit_window(&self.instructions, self.setup.gathered.facts.model.effective_window());
+            compaction.fit_window(self.conversation.instructions(), self.setup.gathered.facts.model.effective_window());
         }
         compaction
     }
 
-    /// Who summarises: the provider of that name has an endpoint for it beside the Responses one.
+    /// Who summarises: OpenAI has an endpoint for it beside the Responses one.
     pub(crate) fn summarised_by(&self) -> SummarisedBy {
         let provider = &self.setup.provider;
         let has_endpoint = provider.name == "OpenAI"
@@ -169,78 +260,54 @@ impl Session {
         if has_endpoint { SummarisedBy::Provider } else { SummarisedBy::Model }
     }
 
-    /// What surrounds the items in the request to that endpoint.
+    /// What surrounds the items in the request to the provider's endpoint for summaries.
     pub(crate) fn provider_summary_frame(&self, facts: &Facts) -> Frame {
-        Compaction::frame_for_provider(facts, &self.instructions)
+        Compaction::frame_for_provider(facts, self.conversation.instructions())
     }
 
     /// Puts the provider's items in place of the history, with the context as it is now.
     pub(crate) fn replace(&mut self, compaction: Compaction, items: Vec<Item>, facts: &Facts) -> Rebuilt {
-        let tokens_before = self.prompt_tokens();
-        let before: Vec<Item> = self.transcript.items().collect();
+        let (before, tokens_before) = (self.conversation.items(), self.conversation.tokens());
         let context = assemble::assemble(&self.setup.pack, facts);
-        compaction.rebuild_from(&mut self.transcript, items, context);
-        self.compact_documents();
-        self.cause = Some(Cause::Compaction);
-        let replacement = Some(self.items_to_keep());
-        self.summary = Some(Summary { message: String::new(), replacement, rebuilt: None });
-        self.said_all();
-        let rebuilt = Rebuilt { tokens_before, tokens_after: self.prompt_tokens(), n_dropped: 0 };
-        self.tell_compaction("provider", &before, &rebuilt);
-        rebuilt
+        self.shortening.replace(compaction, items, &mut self.conversation, context);
+        self.shortened("provider", &before, tokens_before, 0)
     }
 
     /// Puts the summary in place of the history, with the context as it is now.
     pub(crate) fn rebuild(&mut self, compaction: Compaction, facts: &Facts) -> Rebuilt {
-        let before: Vec<Item> = self.transcript.items().collect();
+        let before = self.conversation.items();
         self.rebuild_by("model", &before, compaction, facts)
     }
 
     fn rebuild_by(&mut self, by: &str, before: &[Item], compaction: Compaction, facts: &Facts) -> Rebuilt {
-        let rebuilt = self.rebuild_quietly(compaction, facts);
-        self.said_all();
-        self.tell_compaction(by, before, &rebuilt);
+        let (tokens_before, n_dropped) = (self.conversation.tokens(), compaction.n_dropped());
+        let context = assemble::assemble(&self.setup.pack, facts);
+        let is_recording = self.log.is_recording();
+        self.shortening.rebuild(compaction, &mut self.conversation, context, &self.setup.pack, is_recording);
+        self.shortened(by, before, tokens_before, n_dropped)
+    }
+
+    /// Notes that the history was replaced, and reports it to clients that ask for it.
+    fn shortened(&mut self, by: &str, before: &[Item], tokens_before: usize, n_dropped: usize) -> Rebuilt {
+        self.requests.expect_break(Cause::Compaction);
+        self.habits.note(&mut self.setup, &Happened::Shortened);
+        let rebuilt = Rebuilt { tokens_before, tokens_after: self.conversation.tokens(), n_dropped };
+        self.report_compaction(by, before, &rebuilt);
         rebuilt
     }
 
-    fn rebuild_quietly(&mut self, compaction: Compaction, facts: &Facts) -> Rebuilt {
-        let (tokens_before, n_dropped) = (self.prompt_tokens(), compaction.n_dropped());
-        let context = assemble::assemble(&self.setup.pack, facts);
-        self.compact_documents();
-        self.cause = Some(Cause::Compaction);
-        if compaction.is_by_window() {
-            self.n_context = context.messages.len();
-            self.running_summary = compaction.rebuild_window(&mut self.transcript, context);
-            let message = self.running_summary.clone().unwrap_or_default();
-            let replacement = Some(self.items_to_keep());
-            self.summary = Some(Summary { message, replacement, rebuilt: None });
-            return Rebuilt { tokens_before, tokens_after: self.prompt_tokens(), n_dropped };
-        }
-        let keeps_turns = compaction.keeps_turns();
-        let before: Option<Vec<Item>> = self.log.is_recording().then(|| self.transcript.items().collect());
-        let message = compaction.rebuild(&mut self.transcript, &self.setup.pack, context);
-        if keeps_turns {
-            // A summary alone would say that nothing stays.
-            let replacement = Some(self.items_to_keep());
-            self.summary = Some(Summary { message, replacement, rebuilt: None });
-            return Rebuilt { tokens_before, tokens_after: self.prompt_tokens(), n_dropped };
-        }
-        let rebuilt = before.map(|before| (before, self.transcript.items().collect()));
-        self.summary = Some(Summary { message, replacement: None, rebuilt });
-        Rebuilt { tokens_before, tokens_after: self.prompt_tokens(), n_dropped }
-    }
-
-    /// Writes the last summary down.
+    /// Records the last summary in the session's file.
     pub(crate) fn log_summary(&mut self) {
-        // Where the file stays as it is, the record must not speak of a summary in it.
-        if let Some(Summary { message, replacement, rebuilt }) = self.summary.take()
+        // If the file stays as it is, the record must not name a summary that the file does not have.
+        if let Some(Pending { message, replacement, rebuilt }) = self.shortening.pending.take()
             && !self.log.is_held()
         {
             self.log.compacted(message, replacement);
             if let (Some((before, after)), Some((sent, at))) = (rebuilt, self.log.sent()) {
                 sent.rebuilt(at, &before, &after);
             }
-            self.log_origins_of(if self.transcript.is_attributed() { Extent::New } else { Extent::Told });
+            let is_attributed = self.conversation.transcript().is_attributed();
+            self.log_origins_of(if is_attributed { Extent::New } else { Extent::Told });
         }
     }
 
@@ -254,7 +321,7 @@ impl Session {
             SummarisedBy::Provider => self.provider_summary_frame(facts),
         };
         let (request, mut report) = compaction.reported(by, &frame);
-        report.changed_files = self.files.changed();
+        report.changed_files = self.requests.changed_files();
         Some(SummaryRequest { frame, request, report })
     }
 
@@ -264,7 +331,10 @@ impl Session {
             SummarisedBy::Model => "summary",
             SummarisedBy::Provider => "provider_summary",
         };
-        self.setup.context_events.are_wanted().then(|| self.report_event(report, Some(purpose)))
+        self.setup
+            .context_events
+            .are_wanted()
+            .then(|| self.requests.report_event(report, Some(purpose), &mut self.setup.context_events))
     }
 
     /// Whether the bytes of a request for a summary, or when it is made, depend on the tools that are offered.
@@ -273,7 +343,7 @@ impl Session {
             || self.setup.pack.layout.compaction.strategy == Strategy::Window
     }
 
-    /// Writes down that a summary is asked for.
+    /// Records that a summary is asked for.
     pub(crate) fn log_summary_request(
         &mut self,
         turn: &TurnId,
@@ -282,11 +352,12 @@ impl Session {
         request: &Request,
     ) {
         self.log_origins();
-        drop(self.files.take_changed());
+        drop(self.requests.take_changed_files());
         let by = self.summarised_by();
-        let continuity = self.continuity_beside(frame, request);
-        let cache_break = continuity.as_ref().and_then(shown::cache_break);
-        let sent_at = self.cache.sends(Some(continuity));
+        let is_recording = self.log.is_recording();
+        let continuity = self.requests.continuity_beside(frame, request, &self.setup, is_recording);
+        let cache_break = continuity.as_ref().and_then(requests::cache_break);
+        let sent_at = self.requests.sends_for_summary(continuity);
         let Some((sent, at)) = self.log.sent().filter(|(sent, _)| sent.is_open()) else {
             return;
         };

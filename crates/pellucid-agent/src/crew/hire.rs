@@ -17,11 +17,7 @@ use pellucid_engine::assemble;
 use pellucid_engine::facts::Facts;
 use pellucid_engine::facts::Provided;
 use pellucid_engine::fragment::concat;
-use pellucid_model::Model;
 use pellucid_model::Transport;
-use pellucid_model::compression::Compression;
-use pellucid_model::credentials;
-use pellucid_model::credentials::Login;
 use pellucid_protocol::event::EventMessage;
 use pellucid_protocol::feature::Feature;
 use pellucid_protocol::settings::ApprovalPolicy;
@@ -39,7 +35,7 @@ use crate::gather;
 use crate::gather::Gathered;
 use crate::gather::Sources;
 use crate::identity;
-use crate::prepare;
+use crate::open::Asked;
 use crate::session::Setup;
 
 /// The role of an agent that was given none.
@@ -99,7 +95,8 @@ fn take_over(setup: &mut Setup, parent: &Parent) -> Result<(), AgentError> {
         folders.cwd = turn.facts.cwd.clone().into();
         folders.work_tree = None;
     }
-    let Gathered { facts: now, omissions, skill_search, shell, .. } = gathered(setup, AgentError::Other)?;
+    let Gathered { facts: now, omissions, skill_search, shell, .. } =
+        setup.gathered_now().map_err(|error| AgentError::Other(error.to_string()))?;
     let turn_facts = turn.facts.clone();
     setup.gathered = Gathered {
         facts: Facts {
@@ -166,22 +163,16 @@ fn read_again(setup: &mut Setup, parent: &Parent, options: &LoadOptions, layer: 
         config.model.slug = Some(turn.model.slug.clone());
     }
     if has_own_provider && config.model.provider_id != setup.provider_id {
-        let (provider, env) = (config.model.provider.clone(), &options.env);
-        let lookup = |name: &str| env.text(name);
-        let key = credentials::api_key(&config.folders.home, &lookup);
-        let compression = Compression::of(&provider, Login::ApiKey, &config.features);
         // Another provider's requests are paid for by the same person.
         let budget = setup.model.budget().clone();
-        setup.model =
-            Model::http(Transport::default(), &provider, key, &lookup).compressing(compression).within(budget);
-        setup.provider_id.clone_from(&config.model.provider_id);
-        setup.provider = provider;
+        let Asked { provider_id, provider, model } = Asked::over_http(&config, &options.env, Transport::default());
+        (setup.provider_id, setup.provider, setup.model) = (provider_id, provider, model.within(budget));
     }
     setup.compact_prompt = config.prompt.compact_prompt.as_ref().map(gather::provided);
     let Sources { env, policy, git, roots, .. } = &parent.setup.sources;
     setup.sources =
         Sources::new(config, env.clone()).with_policy(policy.clone()).with_git(git.clone()).with_roots(roots.clone());
-    setup.gathered = gathered(setup, |error| unusable(&error))?;
+    setup.gathered = setup.gathered_now().map_err(|error| unusable(&error.to_string()))?;
     let facts = &mut setup.gathered.facts;
     if freedom(&turn.sandbox_policy) < freedom(&facts.sandbox_policy) {
         facts.sandbox_policy = turn.sandbox_policy.clone();
@@ -192,7 +183,7 @@ fn read_again(setup: &mut Setup, parent: &Parent, options: &LoadOptions, layer: 
 }
 
 impl Layer {
-    /// Whether it says something about a key.
+    /// Whether the configuration of the role sets a key.
     fn names(&self, config: &Config, key: &str) -> bool {
         match self {
             Self::Values(values) => values.iter().any(|(name, _)| *name == key),
@@ -202,13 +193,6 @@ impl Layer {
             }
         }
     }
-}
-
-/// What is true for the configuration of a setup.
-fn gathered(setup: &Setup, failed: impl FnOnce(String) -> AgentError) -> Result<Gathered, AgentError> {
-    let mut gathered = gather::gather(&setup.sources);
-    prepare::prepare(&mut gathered, &setup.pack, &setup.sources).map_err(|error| failed(error.to_string()))?;
-    Ok(gathered)
 }
 
 fn unusable(error: &str) -> AgentError {
@@ -232,7 +216,9 @@ mod tests {
     use pellucid_config::SystemPaths;
     use pellucid_engine::tool_list::BUILT_IN_ROLES;
 
-    use super::*;
+    use super::AgentError;
+    use super::LoadOptions;
+    use super::layer;
 
     #[test]
     fn every_role_that_the_model_reads_of_can_be_had() {

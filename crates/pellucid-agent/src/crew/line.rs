@@ -86,7 +86,7 @@ impl Parent {
         let file = read::open(&path).map_err(|error| failed(&error))?;
         let opening = Opening::Resumed { file: Box::new(file), keep: self.keep };
         let session = open::begin(setup, &opening).map_err(|error| match &error {
-            // The path is before each of these errors already.
+            // The message begins with the path already.
             OpenError::Read(ReadError::Unwritable { source, .. }) => failed(source),
             error => failed(error),
         })?;

@@ -14,15 +14,13 @@ use pellucid_protocol::settings::WebSearchMode;
 use crate::child::Origin;
 use crate::context_events::ContextEvents;
 use crate::crew::Crew;
-use crate::gather;
 use crate::open;
 use crate::open::Keep;
 use crate::open::Opening;
-use crate::prepare;
 use crate::session::Session;
 use crate::session::Setup;
 
-/// Makes the session, with its file.
+/// Opens the session that asks for memories, with its file.
 pub(super) fn open(from: &Setup, session_id: SessionId) -> Result<Session, String> {
     let config = configured(&from.sources.config);
     let folder = &config.folders.cwd;
@@ -30,14 +28,10 @@ pub(super) fn open(from: &Setup, session_id: SessionId) -> Result<Session, Strin
     let mut sources = from.sources.clone();
     sources.config = config.into();
     sources.project_at = None;
-    let mut gathered = gather::gather(&sources);
-    prepare::prepare(&mut gathered, &from.pack, &sources).map_err(|error| error.to_string())?;
-    gathered.facts.web_search = WebSearchMode::Disabled;
-    let setup = Setup {
+    let mut setup = Setup {
         session_id,
         origin: Origin::Memories,
         sources,
-        gathered,
         model: from.model.beside(),
         raw_items: RawItems::Hidden,
         context_events: ContextEvents::default(),
@@ -45,8 +39,10 @@ pub(super) fn open(from: &Setup, session_id: SessionId) -> Result<Session, Strin
         crew: Crew::default(),
         ..from.clone()
     };
+    setup.gathered = setup.gathered_now().map_err(|error| error.to_string())?;
+    setup.gathered.facts.web_search = WebSearchMode::Disabled;
     let mut session = open::begin(setup, &Opening::new(Keep::File)).map_err(|error| error.to_string())?;
-    // What is asked in the first phase is in no message of the conversation.
+    // The questions of the first phase are in no message of the conversation, so nothing else would write the file.
     session.log.persist();
     Ok(session)
 }

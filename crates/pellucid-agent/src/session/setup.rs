@@ -37,9 +37,12 @@ use crate::client_tools;
 use crate::client_tools::Indexed;
 use crate::context_events::ContextEvents;
 use crate::crew::Crew;
+use crate::gather;
 use crate::gather::Gathered;
 use crate::gather::Sources;
 use crate::identity::Identity;
+use crate::prepare;
+use crate::prepare::InjectError;
 use crate::replay::Recalled;
 use crate::restore;
 use crate::restore::Restored;
@@ -121,6 +124,16 @@ impl Setup {
     /// Whether the index keeps the tools that a client gave the session at its start.
     pub(crate) fn indexed(&self) -> Indexed {
         if self.gathered.facts.features.is_on(Feature::Sqlite) { Indexed::Yes } else { Indexed::No }
+    }
+
+    /// Gathers the facts of the setup's configuration, as they are now.
+    ///
+    /// # Errors
+    /// A file that is to be injected cannot be used.
+    pub(crate) fn gathered_now(&self) -> Result<Gathered, InjectError> {
+        let mut gathered = gather::gather(&self.sources);
+        prepare::prepare(&mut gathered, &self.pack, &self.sources)?;
+        Ok(gathered)
     }
 
     /// Keeps a value beside the session's file. A session continues without it if that fails.

@@ -530,6 +530,40 @@ fn a_role_with_configuration_reads_it_again() {
     );
 }
 
+/// Starts an agent whose role names another provider, and checks the key of its request.
+#[track_caller]
+fn check_key_of_role(store: &str, expected: Option<&str>) {
+    let auth = r#"{"OPENAI_API_KEY":"sk-stored"}"#;
+    let files = Workspace::new(&format!("//- home/auth.json\n{auth}\n//- home/other.toml\nmodel = \"gpt-5.1\"\n"));
+    let config = format!("cli_auth_credentials_store = \"{store}\"\nagents.other.config_file = \"other.toml\"");
+    on_stage(
+        &config,
+        files,
+        |session| {
+            let (config, url) = (session.config(), session.config().model.provider.base_url.clone().unwrap());
+            let role = format!(
+                "model_provider = \"other\"\n[model_providers.other]\nname = \"Other\"\nbase_url = \"{url}\"\nrequires_openai_auth = true\n"
+            );
+            std::fs::write(config.folders.home.join("other.toml"), role).unwrap();
+        },
+        async |mut stage| {
+            stage.answer_agents([MockReply::say("Done.")]);
+            stage.call("spawn_agent", r#"{"message":"Go.","agent_type":"other"}"#).await;
+            stage.call("wait", r#"{"ids":["<A>"]}"#).await;
+            let requests = stage.server.requests();
+            let request = requests.iter().find(|request| !is_persons(&request.body)).unwrap();
+            assert_eq!(request.header("authorization"), expected, "{store}");
+            stage.end().await;
+        },
+    );
+}
+
+#[test]
+fn an_agent_with_another_provider_takes_its_key_from_the_configured_store() {
+    check_key_of_role("file", Some("Bearer sk-stored"));
+    check_key_of_role("ephemeral", None);
+}
+
 #[test]
 fn a_role_does_not_free_an_agent() {
     check_role(

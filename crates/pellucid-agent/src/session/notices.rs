@@ -88,3 +88,41 @@ pub(super) fn image_omission(path: &Path, image: &LoadedImage) -> Option<Omissio
 fn text(omission: &Omission) -> String {
     format!("{}: {}", omission.what, why_text(&omission.why))
 }
+
+#[cfg(test)]
+mod tests {
+    use pellucid_engine::fragment::Omission;
+    use pellucid_engine::fragment::Why;
+    use pellucid_protocol::event::EventMessage;
+
+    use super::Notices;
+
+    fn unusable(what: &str) -> Omission {
+        Omission { slot: "a".into(), what: what.to_owned(), why: Why::Unusable { error: "torn".to_owned() } }
+    }
+
+    #[test]
+    fn a_loss_is_a_warning_once_and_refuses_strict_input() {
+        let mut notices = Notices::new(vec![unusable("known")]);
+        let texts = || vec![unusable("known"), unusable("new")];
+        let mut strict = Notices::new(vec![unusable("known")]);
+        strict.refuse_losses();
+        let warnings = notices.accept(texts()).unwrap();
+        assert_eq!(warnings.len(), 1);
+        assert_eq!(notices.accept(texts()), Ok(Vec::new()));
+        assert_eq!(notices.omissions(), texts());
+        let refused = format!("{}; with --strict-context nothing is sent then", warnings[0]);
+        assert_eq!(strict.accept(texts()), Err(refused));
+        assert_eq!(strict.omissions(), [unusable("known")]);
+    }
+
+    #[test]
+    fn a_known_omission_is_no_second_warning() {
+        let mut notices = Notices::default();
+        notices.warn_once_of(unusable("x"));
+        notices.warn_once_of(unusable("x"));
+        let events = notices.take_events();
+        assert!(matches!(events.as_slice(), [EventMessage::Warning { .. }]), "{events:?}");
+        assert!(notices.take_events().is_empty());
+    }
+}

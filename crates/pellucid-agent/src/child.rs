@@ -16,10 +16,10 @@ use crate::open::Opening;
 use crate::session::Session;
 use crate::session::Setup;
 
-/// Who started a session.
+/// The client or session that started a session.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Origin {
-    /// A person, through a face of this name.
+    /// A person, through a client of this name.
     Face(&'static str),
     /// A session that wants a review.
     Review,
@@ -27,15 +27,15 @@ pub enum Origin {
     Memories,
     /// A session that wants work done.
     Spawned {
-        /// That session.
+        /// The session that wants it.
         parent: SessionId,
-        /// How many sessions stand above this one.
+        /// How many sessions are above this one.
         depth: usize,
     },
 }
 
 impl Origin {
-    /// As session files say it.
+    /// The value in session files.
     pub fn source(&self) -> Value {
         match self {
             Self::Face(name) => Value::from(*name),
@@ -47,7 +47,7 @@ impl Origin {
         }
     }
 
-    /// How many sessions stand above one of this origin and started it for their work.
+    /// How many sessions are above a session of this origin and started it for their work.
     pub(crate) fn depth(&self) -> usize {
         match self {
             Self::Face(_) | Self::Review | Self::Memories => 0,
@@ -55,7 +55,7 @@ impl Origin {
         }
     }
 
-    /// As requests say it; a person's session says nothing.
+    /// The value of the header in requests; a person's session has none.
     pub fn header(&self) -> Option<&'static str> {
         match self {
             Self::Face(_) => None,

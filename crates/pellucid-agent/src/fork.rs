@@ -1,6 +1,6 @@
 //! Where a session is cut for a copy.
 //!
-//! A place is counted in messages of the person, as they are after turns were taken back.
+//! A place is counted in messages of the person, without those of turns that were removed.
 
 use pellucid_engine::boundary;
 use pellucid_protocol::event::EventMessage;
@@ -11,7 +11,7 @@ use pellucid_store::read::SessionFile;
 use pellucid_store::read::read_line;
 use pellucid_store::record::Record;
 
-/// Where the messages of a person begin in a session file, and where it ends.
+/// Where the messages of a person begin in a session file, and where the file ends.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Places {
     /// The offsets of the messages.
@@ -21,10 +21,10 @@ pub struct Places {
 }
 
 impl Places {
-    /// Reads a session file.
+    /// Finds the places of a session file.
     ///
     /// # Errors
-    /// When it cannot be read.
+    /// The file cannot be read.
     pub fn read(file: &SessionFile) -> Result<Self, ReadError> {
         let failed = |source| ReadError::io(&file.path, source);
         let mut lines =
@@ -45,7 +45,7 @@ impl Places {
         Ok(places)
     }
 
-    /// The offset up to which a copy with so many messages goes; absent when there are fewer.
+    /// The number of bytes of a copy with so many messages; absent when the file has fewer messages.
     pub fn keeping(&self, n_messages: usize) -> Option<u64> {
         if n_messages == self.messages.len() {
             return Some(self.end);

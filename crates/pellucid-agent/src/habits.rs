@@ -76,7 +76,7 @@ pub(crate) struct ComingInput<'a> {
 /// What a habit found when it looked at input.
 #[derive(Debug, Default)]
 pub(crate) struct Prepared {
-    /// Warnings for the person.
+    /// Warnings that the person sees.
     pub warnings: Vec<String>,
     /// What the model does not see of the texts before the input.
     pub omissions: Vec<Omission>,
@@ -95,7 +95,7 @@ pub(crate) enum Happened<'a> {
     Recorded(&'a Item, &'a Origin),
     /// The session begins with a history that comes from here.
     Restored(&'a Transcript, Origin),
-    /// A tool is called.
+    /// The model calls a tool.
     Called(&'a ToolCall),
     /// A summary replaced the history, and the messages of the layout were recorded with it.
     Shortened,

@@ -2,11 +2,11 @@
 //!
 //! [`gather`] turns configuration and the world into facts, [`prepare`] adds what a layout asks for,
 //! [`open`] opens a session, [`session`] holds a conversation, `drive` does what the engine's turn wishes,
-//! [`door`] is how faces talk to a session, [`crew`] holds the agents that a session started. What a pack says
-//! again and what it remembers of a session are in `standing` and [`memory`], instruction files that join or change in
-//! `documents`.
-//! [`log`] and [`sent`] write down what happens, [`restore`] goes on with it, [`fork`] says where a
-//! copy is cut, [`replay`] proves that every request can be made again, [`fsck`] asks that of all sessions.
+//! [`door`] is how clients talk to a session, [`crew`] holds the agents that a session started.
+//! `habits` is what a pack does around turns: `standing` instructions, instruction `documents` that join or change,
+//! messages that are said `again`, and a [`memory`].
+//! [`log`] and [`sent`] record what happens, [`restore`] reads it back, [`fork`] finds where a copy is cut, [`replay`]
+//! proves that every request can be made again, [`fsck`] checks that for all sessions.
 //!
 //! Not here: deciding. What a request says and what comes next is the engine's; this crate asks,
 //! waits, and reports back.

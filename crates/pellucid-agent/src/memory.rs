@@ -64,13 +64,13 @@ pub const SIDE: &str = "memory";
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct MemoryFile {
-    /// Summaries as cards.
+    /// The summaries of HypaMemory v3, as cards.
     pub v3: V3Data,
-    /// Summaries and details.
+    /// The summaries and details of HypaMemory v2.
     pub v2: V2Data,
-    /// The running summary.
+    /// The running summary of SupaMemory.
     pub supa: Option<String>,
-    /// Vectors that were asked for.
+    /// Vectors that a model gave.
     pub vectors: Known,
 }
 

@@ -61,7 +61,7 @@ pub struct Plan {
     pub config: Arc<Config>,
     /// The environment variables that the session reads.
     pub env: Env,
-    /// The rules about commands.
+    /// The rules that allow and forbid commands.
     pub policy: Policy,
     /// The pack whose layout orders the input.
     pub pack: Arc<Pack>,
@@ -179,8 +179,8 @@ impl Opening {
         }
     }
 
-    /// The file that the history comes from.
-    fn file(&self) -> Option<&SessionFile> {
+    /// The file that the history comes from, if it comes from one.
+    pub fn file(&self) -> Option<&SessionFile> {
         match self {
             Self::Resumed { file, .. } | Self::Forked { file, .. } => Some(file),
             Self::New { .. } | Self::History { .. } => None,

@@ -1,8 +1,8 @@
-//! What a session file says about the session that goes on.
+//! Restores a session from its file, so that it can be continued or copied.
 //!
-//! Only what is live is read: a summary that carries its own history makes everything before it
-//! unnecessary, so the file is first searched from its end (`start`). From there lines are folded
-//! one by one; most items go into the transcript as they stand in the file.
+//! Only the lines that still count are read: a summary that carries its own history makes everything before it
+//! unnecessary, so the file is first searched from its end (`start`). From there lines are read one by one; most items go
+//! into the transcript with the bytes that they have in the file.
 
 mod start;
 
@@ -48,11 +48,11 @@ pub struct Rules<'a> {
     pub truncation: TruncationPolicy,
     /// How requests will show items, if that is known.
     pub view: Option<View>,
-    /// What summaries begin with.
+    /// The text that every summary begins with.
     pub summary_prefix: &'a str,
-    /// The context, for summaries without a history of their own.
+    /// The context's items, for summaries that do not carry a history.
     pub context: &'a [Item],
-    /// The messages that these items are, where it is known how they are made.
+    /// The messages of these items, where it is known what they were made from.
     pub context_messages: &'a [ContextMessage],
     /// Where items came from, as far as that was kept.
     pub origins: &'a Origins,
@@ -61,13 +61,13 @@ pub struct Rules<'a> {
 /// What is restored of a session.
 #[derive(Debug)]
 pub struct Restored {
-    /// Its history.
+    /// The history of the session.
     pub transcript: Transcript,
     /// The model of its last request.
     pub model: Option<String>,
-    /// Its token figures.
+    /// The last token figures of the session.
     pub usage: Option<TokenUsageInfo>,
-    /// Its base instructions.
+    /// The base instructions that the session began with.
     pub instructions: Option<String>,
     /// Whether a summary was put together with the context.
     pub has_used_context: bool,
@@ -82,13 +82,13 @@ pub struct Restored {
 /// Lines that could not be read.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct SetAside {
-    /// Their numbers, from one, or their offsets where the file was not read from its start.
+    /// The numbers of the lines, from one, or their offsets where the file was not read from its start.
     pub places: Vec<u64>,
-    /// Whether these are offsets.
+    /// Whether the places are offsets.
     pub are_offsets: bool,
 }
 
-/// Restores what the first bytes of a file say.
+/// Restores a session from the first bytes of a file.
 ///
 /// # Errors
 /// When the file cannot be read.
@@ -109,7 +109,7 @@ fn restore_from(file: &SessionFile, start: Start, upto: u64, rules: &Rules<'_>) 
     Ok(fold.finish())
 }
 
-/// Restores what these lines of a file say, and no others.
+/// Restores a session from some lines of a file.
 pub fn restore_records(file: &SessionFile, records: Vec<Record>, rules: &Rules<'_>) -> Restored {
     let mut fold = Fold::new(file, rules, Start::default());
     for record in records {
@@ -118,7 +118,7 @@ pub fn restore_records(file: &SessionFile, records: Vec<Record>, rules: &Rules<'
     fold.finish()
 }
 
-/// Folds lines into what they mean.
+/// Adds lines to what is restored, one by one.
 struct Fold<'a> {
     rules: &'a Rules<'a>,
     restored: Restored,
@@ -252,7 +252,7 @@ impl<'a> Fold<'a> {
     }
 }
 
-/// Whether bytes look like a JSON object; whether they are one shows when they are read.
+/// Whether bytes look like a JSON object. They are parsed later, and then a mistake shows.
 fn is_object(payload: &[u8]) -> bool {
     payload.starts_with(b"{") && payload.ends_with(b"}")
 }
@@ -293,7 +293,7 @@ mod tests {
 
     use super::*;
 
-    /// The line of a session file that this stands for.
+    /// The line of a session file for a kind and a size.
     fn line(n: usize, (kind, size): (u8, usize)) -> String {
         let line =
             |kind: &str, payload: &str| format!("{{\"timestamp\":\"t\",\"type\":\"{kind}\",\"payload\":{payload}}}\n");

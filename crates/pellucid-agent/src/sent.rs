@@ -1,4 +1,4 @@
-//! What a session writes down about its requests, so that they can be rebuilt and proved.
+//! The record of a session's requests, from which each request can be rebuilt and checked.
 //!
 //! Not here: the format (`pellucid_store::requests`), and rebuilding (`replay`).
 
@@ -48,49 +48,49 @@ use serde_json::Value;
 use crate::identity::VERSION;
 use crate::replay::Recalled;
 
-/// Writes down what a session sends.
+/// Writes the record of a session's requests.
 #[derive(Debug)]
 pub struct SentLog {
     log: RequestLog,
     /// How the session was opened, until the first line is due.
     opened: Option<entry::Opened>,
-    /// The last frame that was written down, and its digest.
+    /// The last frame that was written, and its digest.
     frame: Option<(Frame, String)>,
     /// The line of the last request.
     request: Option<u64>,
-    /// The origins that are written down.
+    /// The origins that the record has.
     kept: BTreeMap<ItemKey, Arc<[Span]>>,
-    /// Up to where the session file's items were looked at for theirs.
+    /// The offset in the session file up to which the record has the origins of items.
     looked_at: u64,
-    /// The files that the last request was made from, as they are written down.
+    /// The files that the last request was made from, as the record has them.
     files: Option<Arc<FileStates>>,
-    /// Those that the next request is made from, if that has to be written down.
+    /// The files that the next request is made from, if the record may not have them yet.
     files_due: Option<Arc<FileStates>>,
-    /// The grounds of calls that are written down.
+    /// The grounds of calls that the record has.
     grounds: Descriptions<Value>,
-    /// The sandboxes of calls that are written down.
+    /// The sandboxes of calls that the record has.
     sandboxes: Descriptions<HeldSandbox>,
 }
 
-/// Whether an entry has to say up to which place origins were kept.
+/// Whether a line of the record has to name the place up to which origins were kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Extent {
     /// A request follows, whose line covers everything before it.
     Told,
-    /// The line about origins has to, even if it has none.
+    /// The line about origins names the place, even if there are no new origins.
     New,
-    /// Nothing covers a copied history of which some origins are lost, so all that are known are written down.
+    /// Nothing covers a copied history of which some origins are lost, so all known origins are written.
     Copied,
 }
 
 /// How a session was opened.
 #[derive(Debug)]
 pub struct Opening<'a> {
-    /// Its id.
+    /// The id of the session.
     pub session: &'a SessionId,
-    /// Where its history comes from.
+    /// Where the session's history comes from.
     pub how: How,
-    /// How many bytes of its file are that history.
+    /// How many bytes of the session's file are that history.
     pub at: u64,
     /// Whether items carry the ids that the server gave them.
     pub ids: ItemIds,
@@ -98,7 +98,7 @@ pub struct Opening<'a> {
     pub truncation: TruncationPolicy,
     /// What summaries begin with and the context around them, if the history needed it.
     pub summaries: Option<(&'a str, &'a [Item])>,
-    /// From which byte of its file on origins are kept.
+    /// From which byte of the session's file on origins are kept.
     pub origins_from: u64,
     /// The session that it is a copy of, and how many bytes of that one's file were copied.
     pub parent: Option<(&'a str, u64)>,
@@ -139,7 +139,7 @@ impl SentLog {
         self.files = recalled.files.clone().map(Arc::new);
     }
 
-    /// Writes down where the bytes of a session's new items came from, for those of which the bytes do not say it.
+    /// Writes where the bytes of a session's new items came from, for items whose bytes do not show it.
     pub fn origins(&mut self, at: u64, transcript: &mut Transcript, extent: Extent) {
         let from = std::mem::replace(&mut self.looked_at, at);
         if !self.is_open() {
@@ -175,12 +175,12 @@ impl SentLog {
         self.kept.range(first..).next().is_some_and(|(key, _)| key.bytes == bytes)
     }
 
-    /// Lists of spans, to be kept with a request.
+    /// Keeps lists of spans for the line of a request.
     pub fn spans(&mut self, lists: &[&[Span]]) -> Piece {
         self.log.keep("", &origins::write(lists))
     }
 
-    /// Whether anything is written.
+    /// Whether the record is written at all.
     pub fn is_open(&self) -> bool {
         self.log.is_open()
     }
@@ -190,7 +190,7 @@ impl SentLog {
         self.log.failure()
     }
 
-    /// Notes how the session was opened. It is written with the first request.
+    /// Notes how the session was opened. The line is written with the first request.
     pub fn open(&mut self, opening: &Opening<'_>) {
         if !self.is_open() {
             return;
@@ -217,14 +217,14 @@ impl SentLog {
         self.looked_at = opening.origins_from;
     }
 
-    /// Writes down how the session was opened, before anything is sent.
+    /// Writes how the session was opened, before anything is sent.
     pub fn begin(&mut self) {
         if let Some(opened) = self.opened.take() {
             self.log.write(Entry::Opened(opened));
         }
     }
 
-    /// Writes a request down, with where it differs from the one before and when it is sent.
+    /// Writes a request, with where it differs from the one before and when it is sent.
     #[expect(clippy::too_many_arguments, reason = "each is a field of the line that is written")]
     pub fn request(
         &mut self,
@@ -269,13 +269,13 @@ impl SentLog {
         Some(piece)
     }
 
-    /// Writes down that a turn ended before it sent anything, and why in a word.
+    /// Writes that a turn ended before it sent anything, and why in a word.
     pub fn not_sent(&mut self, at: u64, turn: &TurnId, why: &str) {
         let (turn, why) = (turn.to_string(), why.to_owned());
         self.write(Entry::NotSent(entry::NotSent { at, turn, why }));
     }
 
-    /// Writes down that the last request was answered, or failed.
+    /// Writes that the last request was answered, or failed.
     pub fn reply(&mut self, reply: entry::Reply) {
         if let Some(request) = self.request.take() {
             self.write(Entry::Reply(Box::new(entry::Reply { request, ..reply })));
@@ -287,24 +287,24 @@ impl SentLog {
         self.request.take()
     }
 
-    /// Writes down that the request of a line was answered, or failed.
+    /// Writes that the request of a line was answered, or failed.
     pub fn reply_to(&mut self, line: u64, reply: entry::Reply) {
         self.write(Entry::Reply(Box::new(entry::Reply { request: line, ..reply })));
     }
 
-    /// Writes down what a summary made of the history.
+    /// Writes what a summary made of the history.
     pub fn rebuilt(&mut self, at: u64, before: &[Item], after: &[Item]) {
         let items = self.stretches(before, after);
         self.write(Entry::Rebuilt(entry::Rebuilt { at, items }));
     }
 
-    /// Writes down that requests show other items from here on.
+    /// Writes that requests show other items from here on.
     pub fn shown(&mut self, at: u64, before: &[Item], after: &[Item]) {
         let items = self.stretches(before, after);
         self.write(Entry::Shown(entry::Shown { at, items }));
     }
 
-    /// Writes down that another session was started from this one.
+    /// Writes that another session was started from this one.
     pub fn child(&mut self, at: u64, session: &SessionId, purpose: &str) {
         let (session, purpose) = (session.to_string(), purpose.to_owned());
         self.write(Entry::Child(entry::Child { at, session, purpose }));
@@ -318,7 +318,7 @@ impl SentLog {
         carried(before, after).into_iter().map(stretch).collect()
     }
 
-    /// Writes down what was noted of a call, and of the calls that it made.
+    /// Writes what was noted of a call, and of the calls that it made.
     pub fn call(&mut self, at: u64, turn: &TurnId, client: &str, noted: Noted, within: Option<&str>) {
         if !self.is_open() {
             return;
@@ -352,13 +352,13 @@ impl SentLog {
         }
     }
 
-    /// Writes an item down that the session file does not have.
+    /// Writes an item that the session file does not have.
     pub fn noted(&mut self, at: u64, item: &Item) {
         let item = self.item(item);
         self.write(Entry::Noted(entry::Noted { at, item }));
     }
 
-    /// Writes down that something is said again, and why.
+    /// Writes that a message is said again, and why.
     pub fn said_again(&mut self, at: u64, again: &Again) {
         self.write(Entry::SaidAgain(entry::SaidAgain {
             at,
@@ -374,7 +374,7 @@ impl SentLog {
         self.log.seal(piece, turn.map(ToString::to_string));
     }
 
-    /// Keeps an item.
+    /// Keeps an item for a line of the record.
     pub fn item(&mut self, item: &Item) -> Piece {
         self.log.keep("", &String::from_utf8_lossy(&to_json(item)))
     }
@@ -384,7 +384,7 @@ impl SentLog {
         self.log.write(entry)
     }
 
-    /// The digest of a frame, which is written down if it is not the last one's.
+    /// The digest of a frame. The frame is written if it is not the last one that was.
     fn frame(&mut self, frame: &Frame) -> String {
         if let Some((last, digest)) = &self.frame
             && last.view() == frame.view()
@@ -407,7 +407,7 @@ impl SentLog {
         digest
     }
 
-    /// The parts of a frame, tools taken together.
+    /// The parts of a frame; all tools are one part.
     fn pieces(&mut self, bytes: &[u8], spans: &[Span]) -> Vec<Piece> {
         let group = |span: &Span| span.part.split('/').next().unwrap_or_default().to_owned();
         let mut pieces = Vec::new();

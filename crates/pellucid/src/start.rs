@@ -271,10 +271,7 @@ impl Start {
         if let Some(tape) = &tape {
             asked.model = asked.model.recorded(tape);
         }
-        let path = match &opening {
-            Opening::New { .. } | Opening::History { .. } => None,
-            Opening::Resumed { file, .. } | Opening::Forked { file, .. } => Some(file.path.clone()),
-        };
+        let path = opening.file().map(|file| file.path.clone());
         let plan = Plan {
             identity: Identity::new(ORIGINATOR, &env),
             config: Arc::new(config),

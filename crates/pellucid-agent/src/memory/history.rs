@@ -1,9 +1,8 @@
-//! The conversation, whole, and as the entries that strategies work on.
+//! The whole conversation, as the entries that strategies work on.
 //!
-//! What a person or the model said is an entry. Calls of tools and their outputs are one entry as
-//! long as an answer is open, so that no window ever splits them. The id of an entry depends on its
-//! bytes and on how often they were said before; it is the same after a session was closed and
-//! opened again.
+//! A message of a person or the model is an entry. Tool calls and their outputs are one entry as long as an output is
+//! missing, so that no window ever splits them. The id of an entry depends on its bytes and on how often the same bytes
+//! came before; it is the same after a session was closed and opened again.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -31,13 +30,13 @@ const ID_CHARS: usize = 16;
 pub(crate) enum Kept {
     /// A message with the origins of its text.
     Draft(Draft),
-    /// An item from outside.
+    /// An item of the model or a tool.
     Item(Item, Origin),
     /// An item that was read back, with the origins of its bytes, and the one for when they do not fit.
     Restored(Item, Origin, Arc<[Span]>),
 }
 
-/// The conversation.
+/// The whole conversation of a session.
 #[derive(Debug, Default)]
 pub struct History {
     said: Vec<Said>,
@@ -65,7 +64,7 @@ impl History {
         self.said.push(Said { kept, item, id });
     }
 
-    /// The conversation of a session file. What the layout says of itself is no part of it.
+    /// The conversation of a session file, without the messages of the layout.
     pub fn restored(items: &[Item]) -> Self {
         let mut history = Self::default();
         for item in items {
@@ -91,7 +90,7 @@ impl History {
         }
     }
 
-    /// The entries, oldest first, each with the items it stands for.
+    /// The entries, oldest first, each with the items that it is made of.
     pub fn entries(&self) -> Vec<(Entry, Range<usize>)> {
         let mut entries: Vec<(Entry, Range<usize>)> = Vec::new();
         let mut start = 0;
@@ -148,7 +147,7 @@ impl History {
     }
 }
 
-/// Whether the layout says it, and will say it anew.
+/// Whether an item is a message of the layout, which is recorded again.
 fn is_layout(item: &Item) -> bool {
     const BEGINNINGS: [&str; 3] = ["# AGENTS.md instructions for ", "<user_instructions>", "<environment_context>"];
     match item {
@@ -184,7 +183,7 @@ fn kind(item: &Item) -> Kind {
     }
 }
 
-/// What an item says.
+/// The text of an item.
 fn text(item: &Item) -> String {
     let parts = |parts: &[ContentPart]| {
         let text = |part: &ContentPart| match part {

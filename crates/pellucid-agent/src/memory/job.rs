@@ -45,16 +45,16 @@ pub(crate) struct Job {
     pub file: MemoryFile,
 }
 
-/// What a strategy decided.
+/// What a strategy decided to show.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Done {
     /// The first entry that stays in the window.
     pub first: usize,
-    /// What stands before it.
+    /// The memories before that entry.
     pub memories: Vec<Entry>,
-    /// What HypaMemory v2 remembers now.
+    /// What HypaMemory v2 remembers after the run.
     pub v2: Option<V2Data>,
-    /// What SupaMemory remembers now.
+    /// What SupaMemory remembers after the run.
     pub supa: Option<String>,
     /// Which messages left the window, and what became of them.
     pub batches: Vec<(usize, BatchFate)>,

@@ -68,7 +68,7 @@ use crate::session::failure_word;
 /// Where the texts come from that a memory asks about.
 const MEMORY: &str = "the memory of this session";
 
-/// What is said of something that was not even begun.
+/// The failure of a request that had not begun when another failed.
 const CANCELED: &str = "canceled";
 
 /// How many vectors are asked for at once.
@@ -89,7 +89,7 @@ pub(crate) struct Remembered {
     pub failure: Option<FailureCode>,
 }
 
-/// Who answers.
+/// The model that answers a strategy's questions, and how it is asked.
 #[derive(Debug)]
 pub(crate) struct Asker {
     pub model: Model,
@@ -101,9 +101,9 @@ pub(crate) struct Asker {
     pub least: Least,
     /// What kept the model from answering, the first time.
     pub failure: FirstFailure,
-    /// The turn that asks.
+    /// The turn that the questions belong to.
     pub turn: TurnId,
-    /// Where requests are noted, if anybody writes them down.
+    /// Where requests are noted, if they are recorded or reported.
     pub asked: Option<AskedList>,
 }
 
@@ -112,7 +112,7 @@ pub(crate) struct Asker {
 pub(crate) struct FirstFailure(Arc<OnceLock<FailureCode>>);
 
 impl FirstFailure {
-    /// Notes a failure, and gives its words.
+    /// Notes a failure, and gives its message.
     pub(crate) fn note(&self, error: ReplyError) -> String {
         self.0.get_or_init(|| error.failure.code);
         error.failure.plain.unwrap_or(error.message)
@@ -133,7 +133,7 @@ pub(crate) struct Asked {
     pub over: Option<Over>,
 }
 
-/// How a request ended.
+/// How a request for a memory ended.
 #[derive(Debug)]
 pub(crate) struct Over {
     first_event_at: Option<Moment>,
@@ -149,7 +149,7 @@ impl Over {
         Self { first_event_at: answer.is_ok().then_some(done_at), done_at, answer }
     }
 
-    /// What is written down of it.
+    /// What the record gets of the reply.
     pub(crate) fn reply(self, attempts: &Attempts) -> entry::Reply {
         let (answer, failure) = match self.answer {
             Ok(answer) => (Some(answer), None),
@@ -181,12 +181,12 @@ impl Asked {
     }
 }
 
-/// The requests that were sent for a memory and are not written down yet.
+/// The requests that were sent for a memory and are not recorded yet.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct AskedList(Arc<Mutex<Vec<Asked>>>);
 
 impl AskedList {
-    /// Takes all of them.
+    /// Takes all requests of the list.
     pub(crate) fn take(&self) -> Vec<Asked> {
         std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner))
     }
@@ -233,7 +233,7 @@ pub(crate) async fn remember(job: Job, asker: Asker) -> Remembered {
     Remembered { failure: asker.failure.0.get().copied(), ..ended(&job, result, v3, vectors) }
 }
 
-/// What a strategy comes to without asking anybody.
+/// How far a strategy comes without asking a model.
 #[derive(Debug)]
 pub(crate) enum Offline {
     /// The recall is over, with what it found.
@@ -244,7 +244,7 @@ pub(crate) enum Offline {
     AsksForVectors(Vec<String>),
 }
 
-/// Runs a strategy as far as it comes without asking anybody.
+/// Runs a strategy as far as it comes without asking a model.
 pub(crate) fn remember_offline(job: &Job) -> Offline {
     let mut given: Vec<Answer> = Vec::new();
     let mut v3 = V3Data::default();
@@ -334,7 +334,7 @@ impl Asker {
             }
         };
         let answers = limited(per_minute, at_once, batches.len(), ask).await;
-        // Of several failures the first that is no cancellation is told.
+        // Of several failures, the first that is no cancellation is reported.
         let failed = answers.iter().filter_map(|answer| answer.as_ref().err()).find(|error| *error != CANCELED);
         match failed {
             Some(error) => Err(error.clone()),

@@ -12,12 +12,12 @@ use super::MemoryFile;
 /// How many characters of a message are shown.
 const SHOWN_CHARS: usize = 60;
 
-/// A card.
+/// A card, which is a summary of some messages.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct CardView {
-    /// Its number, from one.
+    /// The number of the card, from one.
     pub number: usize,
-    /// Whether it is pinned.
+    /// Whether a person pinned the card.
     pub pinned: bool,
     /// Why it was used last.
     pub used: Vec<&'static str>,
@@ -25,7 +25,7 @@ pub struct CardView {
     pub tokens: usize,
     /// What its messages would cost instead.
     pub tokens_replaced: usize,
-    /// What it says.
+    /// The text of the card.
     pub text: String,
     /// The messages it was made from.
     pub origins: Vec<Origin>,
@@ -34,11 +34,11 @@ pub struct CardView {
 /// A message that a card was made from.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Origin {
-    /// Its id.
+    /// The id of the message.
     pub id: String,
     /// Who said it; absent if the message is gone.
     pub role: Option<&'static str>,
-    /// How it begins.
+    /// The first characters of the message.
     pub begins: String,
 }
 

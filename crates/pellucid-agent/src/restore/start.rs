@@ -1,13 +1,12 @@
 //! From where on a session file has to be read.
 //!
-//! Seen from the end, the first summary with a history of its own ends the search: nothing before
-//! it counts. A summary without one also needs what people said before it, as much as it keeps; the
-//! search goes on until that much was said behind an earlier summary. A file in which nothing is
-//! found soon is read from its start, because then most of it is live.
+//! The file is searched from its end. The first summary that carries a history ends the search: nothing before it counts.
+//! A summary without a history also needs the messages of people before it, as many as it keeps, so the search continues
+//! until that many were found behind an earlier summary. A file in which nothing is found soon is read from its start,
+//! because then most of it counts.
 //!
-//! The last settings and token figures count wherever they stand. They come with every request, so
-//! they are near the end; where they are not, nobody has written any since the session's first
-//! requests, and they are looked for among the first lines.
+//! The last settings and token figures count wherever they are. Every request writes them, so they are near the end. If
+//! they are not, only the session's first requests wrote them, and they are looked for among the first lines.
 
 use std::io;
 use std::io::Read;
@@ -27,7 +26,7 @@ use serde::de::IgnoredAny;
 
 use super::is_figures;
 
-/// How far the search goes. No model's window holds half of it.
+/// How many bytes are searched. No model's window holds half of them.
 const SEARCH_BYTES_MAX: u64 = 16 * 1024 * 1024;
 
 /// How far behind a summary the last settings and figures are looked for.
@@ -36,7 +35,7 @@ const BEHIND_BYTES_MAX: u64 = 1024 * 1024;
 /// How much of the first lines is looked at for them.
 const FRONT_BYTES_MAX: u64 = 1024 * 1024;
 
-/// Where reading starts, and what stands before it but counts.
+/// Where reading starts, and what counts of the lines before it.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Start {
     pub offset: u64,
@@ -53,7 +52,7 @@ struct Search {
     is_found: bool,
     /// What people said before the last summary, in tokens; absent before that is seen.
     said: Option<usize>,
-    /// Turns were taken back, so that what people said may not count.
+    /// Turns were removed, so messages of people may not count.
     has_rollback: bool,
 }
 
@@ -79,7 +78,7 @@ impl Start {
         Ok(if search.is_found { search.start } else { Self::default() })
     }
 
-    /// Takes what is missing from the first lines of the file: what stands last there.
+    /// Takes settings and figures that were not found from the first lines of the file: the last ones there.
     fn look_in_front(&mut self, file: &mut (impl Read + Seek), limit: u64) -> io::Result<()> {
         file.seek(SeekFrom::Start(0))?;
         let mut front = Vec::new();
@@ -101,7 +100,7 @@ fn line_limit(offset: u64) -> u64 {
 }
 
 impl Search {
-    /// Looks at a line; tells whether it is written as usual, or is none at all.
+    /// Looks at a line. Gives whether it is written as usual, or is no line at all.
     fn line(&mut self, bytes: &[u8], offset: u64, summary_prefix: &str) -> bool {
         let Some((kind, payload)) = split(bytes) else {
             return read_line(bytes) == Reading::SetAside;

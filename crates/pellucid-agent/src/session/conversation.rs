@@ -30,7 +30,7 @@ pub(crate) struct Conversation {
 }
 
 impl Conversation {
-    /// A conversation without items.
+    /// A conversation that has no items yet.
     pub(super) fn new(instructions: Vec<Fragment>, ids: ItemIds, truncation: TruncationPolicy) -> Self {
         Self {
             transcript: Transcript::new(ids, truncation),

@@ -51,7 +51,7 @@ pub struct Next {
     pub plan: Option<Plan>,
     /// Reasons why other bytes may be sent.
     pub reasons: Vec<String>,
-    /// Warnings for the person.
+    /// Warnings that the person sees.
     pub warnings: Vec<String>,
 }
 

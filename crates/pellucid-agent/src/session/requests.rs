@@ -52,7 +52,7 @@ use crate::least::Least;
 use crate::replay::Before;
 use crate::replay::Reader;
 
-/// What a session sent.
+/// The requests of a session: the last ones, what they cost, and how the next one continues them.
 #[derive(Debug, Default)]
 pub(super) struct Requests {
     last: Option<LastRequest>,
@@ -290,9 +290,9 @@ impl Requests {
         if readers.take_new_reader() {
             self.reported_rows.clear();
         }
-        let told = report.told(&self.reported_rows);
+        let new = report.told(&self.reported_rows);
         self.reported_rows.clone_from(&report.rows);
-        EventMessage::ContextReport(ContextReport { purpose: purpose.map(str::to_owned), ..told })
+        EventMessage::ContextReport(ContextReport { purpose: purpose.map(str::to_owned), ..new })
     }
 
     /// Which files differ from those of the last request.

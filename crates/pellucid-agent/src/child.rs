@@ -83,7 +83,7 @@ pub(crate) fn open(parent: &Session, origin: Origin, change: impl FnOnce(&mut Se
     setup.gathered.facts.recorded_instructions = None;
     setup.gathered.facts.recorded_fragments = Vec::new();
     change(&mut setup);
-    let mut session = open::begin(setup, &Opening::new(Keep::like(parent.log.is_kept())))?;
+    let mut session = open::begin(setup, Opening::new(Keep::like(parent.log.is_kept())))?;
     session.use_servers(parent.servers.as_ref().map(Attached::lent));
     Ok(session)
 }

@@ -195,7 +195,8 @@ impl Documents {
             let (part, path) = (draft.part.clone(), document.path.clone());
             let (bytes, tokens) = (document.bytes.len(), tokens_of_bytes(document.bytes.len()));
             effects.push(Effect::Record(draft));
-            effects.push(Effect::Report(EventMessage::ContextDocument { path: path.clone(), sha256, bytes, tokens }));
+            let event = EventMessage::ContextDocument { path: path.clone(), sha256, bytes, tokens };
+            effects.push(Effect::Report(Box::new(event)));
             facts.nested_documents.push(document);
             effects.extend(not_utf8::omission(facts, &part, &path).map(Effect::Omit));
         }

@@ -137,7 +137,7 @@ pub(crate) enum Effect {
     /// Adds something that the model does not see, with a warning.
     Omit(Omission),
     /// Sends an event to clients that ask for events about the context.
-    Report(EventMessage),
+    Report(Box<EventMessage>),
 }
 
 /// The habits of a session, in the order in which they are asked.

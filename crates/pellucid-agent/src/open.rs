@@ -212,15 +212,6 @@ impl Opening {
         };
         Ok(recorder.keeping(self.keep().detail()))
     }
-
-    fn beginning(&self) -> Beginning<'_> {
-        match self {
-            Self::New { .. } => Beginning::Nothing,
-            Self::History { items, .. } => Beginning::Items(items),
-            Self::Resumed { file, .. } => Beginning::Resumed(file),
-            Self::Forked { file, upto, .. } => Beginning::Forked(file, *upto),
-        }
-    }
 }
 
 impl Keep {
@@ -254,7 +245,7 @@ pub enum OpenError {
 /// A file that the session needs cannot be used.
 pub fn open(plan: Plan, opening: Opening) -> Result<Session, OpenError> {
     let setup = setup(plan, &opening)?;
-    begin(setup, &opening)
+    begin(setup, opening)
 }
 
 /// Opens a session with what it is made of. The recorder and what is kept beside the file follow from the opening, and so
@@ -262,7 +253,7 @@ pub fn open(plan: Plan, opening: Opening) -> Result<Session, OpenError> {
 ///
 /// # Errors
 /// The session's file cannot be read or continued.
-pub(crate) fn begin(mut setup: Setup, opening: &Opening) -> Result<Session, OpenError> {
+pub(crate) fn begin(mut setup: Setup, opening: Opening) -> Result<Session, OpenError> {
     let home = setup.sources.config.folders.home.clone();
     setup.session_id = opening.session_id().unwrap_or(setup.session_id);
     let recorder = opening.recorder(&home, &setup.session_id)?;
@@ -275,7 +266,13 @@ pub(crate) fn begin(mut setup: Setup, opening: &Opening) -> Result<Session, Open
         _ if is_written && is_resumed => Side::open(&home, setup.session_id.as_str()),
         _ => Side::default(),
     };
-    Ok(Session::open(setup, recorder, opening.beginning())?)
+    let session = match opening {
+        Opening::New { .. } => Session::open(setup, recorder, Beginning::Nothing),
+        Opening::History { items, .. } => Session::open(setup, recorder, Beginning::Items(&items)),
+        Opening::Resumed { file, .. } => Session::open(setup, recorder, Beginning::Resumed(&file)),
+        Opening::Forked { file, upto, .. } => Session::open(setup, recorder, Beginning::Forked(&file, upto)),
+    };
+    Ok(session?)
 }
 
 /// What a client's session is made of.

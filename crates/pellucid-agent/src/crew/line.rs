@@ -64,7 +64,7 @@ impl Parent {
         let setup = hire::setup(self, role, &crew.options)?;
         crew.check_room(self.max())?;
         let session =
-            open::begin(setup, &Opening::new(self.keep)).map_err(|error| AgentError::Other(error.to_string()))?;
+            open::begin(setup, Opening::new(self.keep)).map_err(|error| AgentError::Other(error.to_string()))?;
         let (id, path) = (session.id().clone(), session.path().map(Path::to_owned));
         crew.admit(session, Opened::New, path, self.max())?;
         crew.submit(&id, said(task)).await?;
@@ -85,7 +85,7 @@ impl Parent {
         let failed = |error: &dyn std::error::Error| AgentError::Other(format!("{}: {error}", path.display()));
         let file = read::open(&path).map_err(|error| failed(&error))?;
         let opening = Opening::Resumed { file: Box::new(file), keep: self.keep };
-        let session = open::begin(setup, &opening).map_err(|error| match &error {
+        let session = open::begin(setup, opening).map_err(|error| match &error {
             // The message begins with the path already.
             OpenError::Read(ReadError::Unwritable { source, .. }) => failed(source),
             error => failed(error),

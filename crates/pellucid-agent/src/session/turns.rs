@@ -144,7 +144,7 @@ impl Session {
                 Effect::Omit(omission) => self.notices.warn_of(omission),
                 Effect::Report(event) => {
                     if self.setup.context_events.are_wanted() {
-                        self.notices.send(event);
+                        self.notices.send(*event);
                     }
                 }
             }

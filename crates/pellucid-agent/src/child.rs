@@ -2,6 +2,7 @@
 //!
 //! The session has its own file and its own door; the session that starts it is its client.
 
+use pellucid_engine::turn::questions::Audience;
 use pellucid_protocol::event::RawItems;
 use pellucid_protocol::id::SessionId;
 use serde_json::Value;
@@ -15,6 +16,9 @@ use crate::open::OpenError;
 use crate::open::Opening;
 use crate::session::Session;
 use crate::session::Setup;
+
+/// The client that has no person to ask: it runs a prompt and ends.
+const UNATTENDED: &str = "exec";
 
 /// The client or session that started a session.
 #[derive(Debug, Clone, PartialEq)]
@@ -52,6 +56,15 @@ impl Origin {
         match self {
             Self::Face(_) | Self::Review | Self::Memories => 0,
             Self::Spawned { depth, .. } => *depth,
+        }
+    }
+
+    /// Who can answer the questions of a session of this origin. Those of a reviewer and of an agent go to the client that
+    /// follows the session they work for.
+    pub(crate) fn audience(&self) -> Audience {
+        match self {
+            Self::Face(UNATTENDED) | Self::Memories => Audience::Nobody,
+            Self::Face(_) | Self::Review | Self::Spawned { .. } => Audience::Client,
         }
     }
 

@@ -1,7 +1,7 @@
 //! The calls that are being done, and commands that outlive their turn.
 //!
-//! Each call is a task of its own. Calls of tools that may run side by side do; any other waits
-//! until it is alone. Dropping a job stops it: a command that it runs is killed.
+//! Each call is a separate task. Calls of tools that may run side by side do; any other waits until it is alone. Dropping a
+//! job stops it: a command that it runs is killed. What a call reports goes to the driver, which passes it to the turn.
 
 use std::collections::BTreeMap;
 use std::pin::pin;
@@ -38,11 +38,11 @@ pub(crate) struct Jobs {
     desk: Desk,
     heard: Receiver<FromTool>,
     tasks: JoinSet<()>,
-    /// Commands of the person; they go on when a reply is asked for again, or the turn ends.
+    /// Commands of the person; they continue when a reply is asked for again, or the turn ends.
     user_commands: JoinSet<()>,
     /// Snapshots that are being made. A turn does not wait for the one of the turn before.
     snapshots: Tasks,
-    /// Changes when they are to be broken off.
+    /// Changes when the commands of the person are to be cancelled.
     breaks: watch::Sender<u64>,
     /// Whether calls that may change something can begin: the snapshot before them is made.
     gate: watch::Receiver<bool>,
@@ -158,7 +158,7 @@ impl Jobs {
         call_id
     }
 
-    /// Breaks the commands of the person off. Gives all that was said meanwhile, by calls too.
+    /// Cancels the commands of the person. Returns every message that was received while they stopped, those of calls too.
     pub(crate) async fn break_user_commands(&mut self) -> Vec<FromTool> {
         self.breaks.send_modify(|n_breaks| *n_breaks += 1);
         let mut said = Vec::new();
@@ -186,7 +186,7 @@ impl Jobs {
         Some(message)
     }
 
-    /// Ends all terminals. Gives all that was said of them, and by others meanwhile.
+    /// Ends all terminals. Returns every message that was received meanwhile.
     pub(crate) async fn end_terminals(&mut self) -> Vec<FromTool> {
         let toolbox = self.toolbox.clone();
         let mut ended = pin!(toolbox.end_terminals());
@@ -222,7 +222,7 @@ impl Jobs {
         }
     }
 
-    /// Stops all calls. Gives what they said last, and for how long those had run that did not end.
+    /// Stops all calls. Returns their last messages, and for how long each call had run that did not end.
     pub(crate) async fn stop(&mut self) -> (Vec<FromTool>, Vec<(usize, Duration)>) {
         self.tasks.shutdown().await;
         let mut last = Vec::new();

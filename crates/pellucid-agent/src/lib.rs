@@ -27,7 +27,6 @@ pub mod fsck;
 pub mod gather;
 mod ghost;
 mod habits;
-mod held_back;
 pub mod identity;
 pub mod images;
 mod jobs;

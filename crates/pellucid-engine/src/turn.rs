@@ -1,20 +1,19 @@
 //! The turn: from a person's input to the final answer, as a value.
 //!
-//! It receives [`Fact`]s (a piece of a reply, a tool's output, an interruption) and returns
-//! [`Wish`]es (ask the model, run a tool, record, tell, finish). Whoever drives it does what is
-//! wished, in order, and reports back. So retries, the order of outputs and interruption are
-//! tested without waiting for anything.
+//! It receives [`Fact`]s (a piece of a reply, a call's output or question, the client's answer, an interruption) and returns
+//! [`Wish`]es (ask the model, run a tool, ask the client, record, show, finish). The driver does what is wished, in order, and
+//! reports back. So retries, approvals, the order of outputs and interruption are tested without waiting for anything.
 //!
 //! Not here: awaiting, clocks, processes. See `pellucid-agent` for the driver.
 
+pub mod calls;
 pub mod compacting;
 mod plan_text;
+pub mod questions;
 
 use std::collections::VecDeque;
 use std::time::Duration;
 
-use pellucid_protocol::call::ToolCall;
-use pellucid_protocol::event::AbortReason;
 use pellucid_protocol::event::ErrorInfo;
 use pellucid_protocol::event::EventMessage;
 use pellucid_protocol::event::RerouteReason;
@@ -44,39 +43,46 @@ use crate::pack::Pack;
 use crate::pack::Strategy;
 use crate::template::Shape;
 use crate::transcript::Draft;
-use crate::transcript::DraftPart;
 use crate::transcript::ReasoningCounted;
 use crate::turn_item;
 use crate::window::WindowExceeded;
+use calls::CallFact;
+use calls::CallWish;
+use calls::RunningCall;
+use compacting::CompactionWish;
+use questions::AskKey;
+use questions::AskWish;
+use questions::ClientAnswer;
+use questions::Questions;
 
 const ABORTED: &str = "turn/aborted.md";
 const REROUTED: &str = "warnings/model_rerouted.md";
 
-/// The templates used here.
+/// The templates that a turn uses.
 pub(crate) const TEMPLATES: &[(&str, Shape)] = &[(ABORTED, Shape::VERBATIM), (REROUTED, Shape::VERBATIM)];
 
 /// What a turn must know from the start.
 #[derive(Debug, Clone)]
 pub struct TurnSettings {
-    /// The session.
+    /// The session that the turn belongs to.
     pub session_id: SessionId,
-    /// The turn.
+    /// The id of the turn.
     pub turn_id: TurnId,
     /// The model that is asked.
     pub model: String,
     /// The model's effective window.
     pub window: Option<i64>,
-    /// The way of working together.
+    /// The mode of collaboration.
     pub mode: CollaborationModeKind,
     /// How often a broken reply is asked for again.
     pub stream_retries_max: u64,
     /// From how many tokens on the history is summarised.
     pub compaction_limit: Option<i64>,
-    /// By whom.
+    /// Who summarises the history.
     pub summarised_by: SummarisedBy,
     /// Set when the model takes over from one with a larger window.
     pub takeover: Option<Takeover>,
-    /// Whether the first retry in a row is told.
+    /// Whether clients see the first retry in a row.
     pub first_retry: FirstRetry,
     /// How the history is made shorter.
     pub compaction: CompactionRules,
@@ -85,7 +91,7 @@ pub struct TurnSettings {
 /// A model takes over from one with a larger window.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Takeover {
-    /// Above so many tokens the model before summarises before it goes.
+    /// Above so many tokens the model before summarises first.
     pub limit: i64,
     /// The window of the model before.
     pub previous_window: Option<i64>,
@@ -100,12 +106,12 @@ pub enum Summariser {
     Previous,
 }
 
-/// Whether people hear of the first retry.
+/// Whether clients see the first retry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FirstRetry {
-    /// They do.
+    /// Clients see every retry.
     Told,
-    /// They do not: a WebSocket that was closed while nobody used it is nothing to worry about.
+    /// Clients see retries from the second on: a WebSocket that was closed while it was idle is nothing to worry about.
     Silent,
 }
 
@@ -114,27 +120,29 @@ pub enum FirstRetry {
 pub enum SummarisedBy {
     /// The model, on request.
     Model,
-    /// The provider's own endpoint.
+    /// The provider's endpoint for summaries.
     Provider,
 }
 
 /// Something that happened outside.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Fact {
-    /// The reply went on.
+    /// The next piece of the reply.
     Reply(ReplyEvent),
     /// The reply broke off, or never began.
     ReplyFailed(ReplyError),
-    /// A tool answered.
-    ToolFinished {
-        /// Which call, counted within the reply.
-        index: usize,
-        /// Its answer; absent when it broke in a way that leaves none.
-        answer: Option<Item>,
+    /// A call reported something.
+    Call(CallFact),
+    /// The client answered a question.
+    Answered {
+        /// What the client names the question by.
+        key: AskKey,
+        /// What the client answered.
+        answer: ClientAnswer,
     },
     /// The wished pause is over.
     PauseOver,
-    /// The wished measure.
+    /// The measure that the turn wished for.
     Measured {
         /// Tokens that the server's last figure does not know.
         unreported: usize,
@@ -143,7 +151,7 @@ pub enum Fact {
     OldestDropped(Dropped),
     /// The provider gave items to take the place of the history.
     Summarised(Vec<Item>),
-    /// The summary that was given is not taken.
+    /// The summary that was given is not accepted.
     SummaryRefused(CompactionError),
     /// The summary took the place of the history.
     Rebuilt(Rebuilt),
@@ -155,7 +163,9 @@ pub enum Fact {
     Attached(Draft),
     /// The command that the turn was begun for has ended, with this record of it.
     UserCommandEnded(Draft),
-    /// The person broke the turn off.
+    /// The client wants the turn to end, or no client is left.
+    InterruptRequested,
+    /// Everything was stopped, as wished.
     Interrupted {
         /// For how long each call had run, by its index.
         running: Vec<(usize, Duration)>,
@@ -167,7 +177,7 @@ pub enum Fact {
 pub struct Rebuilt {
     /// The estimated tokens before.
     pub tokens_before: usize,
-    /// And after.
+    /// The estimated tokens after.
     pub tokens_after: usize,
     /// How many items the model was not shown for the summary.
     pub n_dropped: usize,
@@ -176,77 +186,54 @@ pub struct Rebuilt {
 /// Why a compaction is due: the figures that decide.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Due {
-    /// The tokens of the next request, as far as the server and our estimate tell.
+    /// The tokens of the next request: the server's last figure and our estimate of the rest.
     pub tokens: i64,
     /// From how many on the history is made shorter.
     pub compacts_at: i64,
 }
 
-/// Something the turn wants done.
+/// Something that the turn wants done.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Wish {
-    /// Tell the faces.
+    /// Show clients an event.
     Emit(EventMessage),
     /// Record what the person said.
     RecordInput(Vec<UserInput>),
-    /// Record what the person said during the turn. It brings no skills in.
+    /// Record what the person said during the turn. It selects no skills.
     RecordSteered(Vec<UserInput>),
     /// Make the session durable: from here on it must not be lost.
     Persist,
     /// Record the skills that the person's input asked for.
     RecordSkills,
-    /// Keep an item for the summary that is being made. Session files do not have it.
-    Note(Item, Origin),
-    /// Record an item.
+    /// Record an item of the conversation.
     Record(Item, Origin),
     /// Record a message of the runtime.
     RecordDraft(Draft),
     /// Send a request with everything that is recorded.
     AskModel,
-    /// Send the last request once more, as it was.
+    /// Send the last request once more, unchanged.
     AskAgain,
     /// Wait before asking again.
     Pause(Pause),
     /// Use no WebSocket any more in this session.
     LeaveWebSocket,
-    /// Run a tool; its answer goes under this index.
-    RunTool {
-        /// Which call, counted within the reply.
-        index: usize,
-        /// The call.
-        call: ToolCall,
-    },
-    /// Stop all running tools.
-    CancelTools,
-    /// Tell what the patches of this turn changed so far, if they changed something.
-    TellDiff,
-    /// Say how many tokens the server's last figure does not know.
+    /// Run or stop calls.
+    Call(CallWish),
+    /// Ask the client, or do what follows from its answer.
+    Ask(AskWish),
+    /// Report how many tokens the server's last figure does not know.
     Measure(ReasoningCounted),
-    /// Begin to summarise the history, and ask this model for it.
-    StartCompaction(Summariser),
-    /// Ask for the summary once more.
-    AskForSummaryAgain,
-    /// Leave the oldest item out of what is summarised.
-    DropOldest,
-    /// Leave the older half out of what is summarised.
-    DropHalf,
-    /// Put a summary that is made by rule in place of the history.
-    SummariseLocally,
-    /// Write the summary down.
-    LogSummary,
-    /// Put the summary in place of the history.
-    Rebuild,
-    /// Put the provider's items in place of the history.
-    Replace(Vec<Item>),
+    /// Make the history shorter.
+    Compact(CompactionWish),
     /// Keep the text of an interrupted message beside the session, and show it.
     KeepCutOff(String),
-    /// Tell a program of the user's that the turn has its final answer.
+    /// Start the user's program for notifications: the turn has its final answer.
     Notify(Option<String>),
     /// The turn is over.
     Finish,
 }
 
-/// How long to wait.
+/// How long to wait before asking again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Pause {
     /// As long as the server asked for.
@@ -259,7 +246,7 @@ pub enum Pause {
 }
 
 impl Pause {
-    /// How long without jitter.
+    /// The length of the pause without jitter.
     pub fn base(self) -> Duration {
         match self {
             Self::Exactly(duration) => duration,
@@ -271,7 +258,7 @@ impl Pause {
     }
 }
 
-/// A running turn.
+/// A turn that is running, or is about to begin.
 #[derive(Debug)]
 pub struct Turn {
     settings: TurnSettings,
@@ -281,10 +268,10 @@ pub struct Turn {
     fresh_ids: u64,
     turn_state: Option<String>,
     aborted_note: Vec<Fragment>,
-    /// What is told when another model answers; taken when it was told.
+    /// The warning that another model answers; taken when it was shown.
     rerouted_note: Option<Vec<Fragment>>,
     inputs: Vec<UserInput>,
-    /// What the person said since; the next request shows it.
+    /// What the person said since the last request; the next one has it.
     pending: VecDeque<Pending>,
     stage: Stage,
     reasoning: ReasoningCounted,
@@ -296,15 +283,16 @@ pub struct Turn {
     n_overflows: usize,
     n_refusals: usize,
     strategy: Strategy,
+    questions: Questions,
     is_over: bool,
 }
 
 /// What waits for the next request.
 #[derive(Debug)]
 enum Pending {
-    /// The person said it.
+    /// Something that the person said.
     Said(Vec<UserInput>),
-    /// A tool attached it.
+    /// Something that a tool attached.
     Attached(Draft),
 }
 
@@ -338,6 +326,8 @@ struct Round {
     /// The item that deltas belong to.
     active: Option<TurnItem>,
     calls: Vec<RunningCall>,
+    /// What calls reported that is passed on after the end of the reply.
+    held_back: VecDeque<CallFact>,
     n_recorded: usize,
     answers_needed: bool,
     is_complete: bool,
@@ -345,12 +335,6 @@ struct Round {
     /// The text so far of a message that is not complete.
     unfinished: String,
     plans: plan_text::PlanRound,
-}
-
-#[derive(Debug)]
-struct RunningCall {
-    call: ToolCall,
-    finished: Option<Option<Item>>,
 }
 
 impl Turn {
@@ -374,8 +358,14 @@ impl Turn {
             n_overflows: 0,
             n_refusals: 0,
             strategy: pack.layout.compaction.strategy,
+            questions: Questions::default(),
             is_over: false,
         }
+    }
+
+    /// Who can answer the questions of the turn, and what was allowed before it.
+    pub fn with_questions(self, questions: Questions) -> Self {
+        Self { questions, ..self }
     }
 
     /// Begins with what the person said.
@@ -410,13 +400,16 @@ impl Turn {
         self.due
     }
 
-    /// Takes a fact and says what to do.
+    /// Takes a fact and returns what has to be done.
     pub fn step(&mut self, fact: Fact) -> Vec<Wish> {
         if self.is_over {
             return Vec::new();
         }
         match (fact, self.stage.clone()) {
+            (Fact::InterruptRequested, _) => self.interrupt_requested(),
             (Fact::Interrupted { running }, _) => self.interrupted(&running),
+            (Fact::Call(fact), _) => self.call_reported(fact),
+            (Fact::Answered { key, answer }, _) => self.answered(key, answer),
             (Fact::Steered(inputs), _) => {
                 self.pending.push_back(Pending::Said(inputs));
                 Vec::new()
@@ -433,9 +426,9 @@ impl Turn {
             (Fact::Measured { unreported }, Stage::Measuring(next)) => self.measured(unreported, next),
             (Fact::Reply(event), Stage::Compacting { window, .. }) => self.summary_reply(event, window),
             (Fact::ReplyFailed(error), Stage::Compacting { .. }) => self.summary_failed(&error),
-            (Fact::PauseOver, Stage::Compacting { .. }) => vec![Wish::AskForSummaryAgain],
+            (Fact::PauseOver, Stage::Compacting { .. }) => vec![Wish::Compact(CompactionWish::AskAgain)],
             (Fact::OldestDropped(dropped), Stage::Compacting { .. }) => self.oldest_dropped(dropped),
-            (Fact::Summarised(items), Stage::Compacting { .. }) => vec![Wish::Replace(items)],
+            (Fact::Summarised(items), Stage::Compacting { .. }) => vec![Wish::Compact(CompactionWish::Replace(items))],
             (Fact::Rebuilt(rebuilt), Stage::Compacting { id, window, next }) => {
                 self.meter.estimate(i64::try_from(rebuilt.tokens_after).unwrap_or(i64::MAX), window);
                 self.rebuilt(rebuilt, id, next)
@@ -444,7 +437,6 @@ impl Turn {
             (Fact::WindowExceeded(error), Stage::Compacting { .. }) => self.window_exceeded(&error),
             (Fact::Reply(event), _) => self.reply(event),
             (Fact::ReplyFailed(error), _) => self.failed(&error),
-            (Fact::ToolFinished { index, answer }, _) => self.tool_finished(index, answer),
             (Fact::PauseOver, _) => vec![Wish::AskAgain],
             (
                 Fact::Measured { .. }
@@ -518,6 +510,7 @@ impl Turn {
                 self.round.is_complete = true;
                 wishes.push(Wish::Emit(self.meter.event()));
                 wishes.extend(self.settle());
+                wishes.extend(self.release());
                 wishes
             }
             ReplyEvent::ReasoningIncluded => {
@@ -535,7 +528,7 @@ impl Turn {
         self.plan_text(delta)
     }
 
-    /// Tells once in a turn that another model answers than was asked.
+    /// Warns once in a turn that another model answers than was asked.
     fn rerouted(&mut self, to_model: String) -> Vec<Wish> {
         if to_model.eq_ignore_ascii_case(&self.settings.model) {
             return Vec::new();
@@ -576,12 +569,7 @@ impl Turn {
 
     fn item_done(&mut self, item: Item) -> Vec<Wish> {
         match call::read(&item) {
-            Reading::Call(call) => {
-                self.round.answers_needed = true;
-                let index = self.round.calls.len();
-                self.round.calls.push(RunningCall { call: call.clone(), finished: None });
-                vec![Wish::Record(item, Origin::Model), Wish::RunTool { index, call }]
-            }
+            Reading::Call(call) => self.call_made(item, call),
             Reading::Unanswerable(answer) => {
                 self.round.answers_needed = true;
                 vec![
@@ -625,48 +613,8 @@ impl Turn {
         wishes
     }
 
-    fn tool_finished(&mut self, index: usize, answer: Option<Item>) -> Vec<Wish> {
-        match self.round.calls.get_mut(index) {
-            Some(running) if running.finished.is_none() => running.finished = Some(answer),
-            _ => return Vec::new(),
-        }
-        self.settle()
-    }
-
-    /// Once the reply is complete, records answers in the order of the calls, then goes on or ends.
-    fn settle(&mut self) -> Vec<Wish> {
-        let mut wishes = Vec::new();
-        if !self.round.is_complete {
-            return wishes;
-        }
-        while let Some(running) = self.round.calls.get_mut(self.round.n_recorded) {
-            let Some(answer) = running.finished.take() else {
-                return wishes;
-            };
-            if let Some(answer) = answer {
-                wishes.push(Wish::Record(answer, Origin::Tool { name: running.call.name.as_str().into() }));
-            }
-            running.finished = Some(None);
-            self.round.n_recorded += 1;
-        }
-        let round = std::mem::take(&mut self.round);
-        self.retries = 0;
-        wishes.push(Wish::TellDiff);
-        if round.answers_needed || !self.pending.is_empty() {
-            self.stage = Stage::Measuring(Next::FollowUp);
-            wishes.push(Wish::Measure(self.reasoning));
-        } else {
-            wishes.push(Wish::Notify(round.last_message.clone()));
-            wishes.extend(self.complete(round.last_message));
-        }
-        wishes
-    }
-
     fn failed(&mut self, error: &ReplyError) -> Vec<Wish> {
-        let mut wishes = Vec::new();
-        if !self.round.calls.is_empty() {
-            wishes.push(Wish::CancelTools);
-        }
+        let mut wishes = self.forget_calls();
         wishes.extend(self.cut_off());
         self.round = Round::default();
         if let Some(limits) = &error.rate_limits {
@@ -694,8 +642,7 @@ impl Turn {
         wishes
     }
 
-    /// What to do for another attempt, if one is left: over a WebSocket there is always the way
-    /// without it.
+    /// What to do for another attempt, if one is left: after a WebSocket, requests without it are always left.
     fn reconnect(&mut self, error: &ReplyError, again: Wish) -> Option<Vec<Wish>> {
         let max = self.settings.stream_retries_max;
         if error.is_unsent() {
@@ -726,36 +673,6 @@ impl Turn {
     fn cut_off(&mut self) -> Option<Wish> {
         let text = std::mem::take(&mut self.round.unfinished);
         (!text.trim().is_empty()).then_some(Wish::KeepCutOff(text))
-    }
-
-    fn interrupted(&mut self, running: &[(usize, Duration)]) -> Vec<Wish> {
-        let mut wishes = vec![Wish::CancelTools];
-        wishes.extend(self.cut_off());
-        for (index, open) in self.round.calls.iter_mut().enumerate().skip(self.round.n_recorded) {
-            let after = running.iter().find(|(n, _)| *n == index).map(|(_, after)| *after);
-            let answer = match open.finished.take() {
-                Some(answer) => answer,
-                None => Some(call::answer(&open.call, call::aborted(&open.call, after.unwrap_or_default()))),
-            };
-            if let Some(answer) = answer {
-                wishes.push(Wish::Record(answer, Origin::Tool { name: open.call.name.as_str().into() }));
-            }
-        }
-        let mut note = vec![Fragment::layout("<turn_aborted>\n")];
-        note.extend(self.aborted_note.iter().cloned());
-        note.push(Fragment::layout("\n</turn_aborted>"));
-        wishes.push(Wish::RecordDraft(Draft {
-            part: "turn_aborted".into(),
-            role: "user",
-            parts: vec![DraftPart::Text(note)],
-        }));
-        wishes.push(Wish::Emit(EventMessage::TurnAborted {
-            turn_id: self.settings.turn_id.clone(),
-            reason: AbortReason::Interrupted,
-        }));
-        wishes.push(Wish::Finish);
-        self.is_over = true;
-        wishes
     }
 
     /// Ends the turn. What the person said too late to be answered is kept all the same.

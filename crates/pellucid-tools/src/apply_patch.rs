@@ -41,6 +41,7 @@ mod tests {
     use base64::engine::general_purpose::STANDARD;
     use expect_test::Expect;
     use expect_test::expect;
+    use pellucid_engine::turn::questions::ClientAnswer;
     use pellucid_protocol::approval::ReviewDecision;
     use pellucid_protocol::event::EventMessage;
     use pellucid_protocol::item::ToolOutput;
@@ -50,7 +51,6 @@ mod tests {
     use crate::bench::Bench;
     use crate::bench::Said;
     use crate::bench::custom;
-    use crate::desk::Answer;
     use crate::desk::FromTool;
 
     #[track_caller]
@@ -166,7 +166,8 @@ mod tests {
         bench.situation.approval_policy = ApprovalPolicy::OnRequest;
         bench.situation.sandbox_policy = SandboxPolicy::ReadOnly;
         let patch = "*** Begin Patch\n*** Add File: new\n+x\n*** End Patch";
-        let ran = bench.run_answered(&custom("apply_patch", patch), Some(Answer::Decision(ReviewDecision::Approved)));
+        let ran =
+            bench.run_answered(&custom("apply_patch", patch), Some(ClientAnswer::Decision(ReviewDecision::Approved)));
         let shown = ran.said.iter().filter_map(|said| match said {
             Said::Asked(_) => Some("asked".to_owned()),
             Said::Other(other) => match &**other {

@@ -6,6 +6,12 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use pellucid_engine::approval::rules::Rules;
+use pellucid_engine::turn::questions::AskId;
+use pellucid_engine::turn::questions::AskOutcome;
+use pellucid_engine::turn::questions::AskWish;
+use pellucid_engine::turn::questions::Audience;
+use pellucid_engine::turn::questions::ClientAnswer;
+use pellucid_engine::turn::questions::Questions;
 use pellucid_exec::sandbox::Protection;
 use pellucid_exec::sandbox::Sandbox;
 use pellucid_exec::sandbox::Wanted;
@@ -25,7 +31,7 @@ use crate::Job;
 use crate::NoOutcome;
 use crate::TOOLS;
 use crate::Takes;
-use crate::desk::Answer;
+use crate::desk::Asking;
 use crate::desk::Desk;
 use crate::desk::FromTool;
 use crate::mcp_tool::ToolServers;
@@ -148,7 +154,7 @@ impl Bench {
     }
 
     /// Runs a call to its end, and answers its first question.
-    pub(crate) fn run_answered(&self, call: &ToolCall, answer: Option<Answer>) -> Ran {
+    pub(crate) fn run_answered(&self, call: &ToolCall, answer: Option<ClientAnswer>) -> Ran {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         Self::run_in(&runtime, &self.toolbox(), &self.situation, call, answer)
     }
@@ -175,13 +181,13 @@ impl Bench {
         toolbox: &Arc<Toolbox>,
         situation: &Situation,
         call: &ToolCall,
-        mut answer: Option<Answer>,
+        mut answer: Option<ClientAnswer>,
     ) -> Ran {
         runtime.block_on(async {
             let (desk, mut heard) = Desk::open();
             let notes = CallNotes::new(&call.call_id, &call.name, || "T".to_owned());
-            let (situation, toolbox) = (Arc::new(situation.clone()), toolbox.clone());
-            let job = Job { situation, toolbox, desk, notes: notes.clone() };
+            let situation = Arc::new(situation.clone());
+            let job = Job { situation, toolbox: toolbox.clone(), desk, notes: notes.clone() };
             let mut said = Vec::new();
             let outcome = {
                 let running = async {
@@ -192,12 +198,9 @@ impl Bench {
                 let hearing = async {
                     while let Some(message) = heard.recv().await {
                         match message {
-                            FromTool::Ask(question) => {
-                                let asked = serde_json::to_string(&question.event).unwrap();
-                                said.push(Said::Asked(format!("{asked} by {:?}", question.key)));
-                                if let Some(answer) = answer.take() {
-                                    question.answer.send(answer).unwrap();
-                                }
+                            FromTool::Ask(asking) => {
+                                let answer = answer.take();
+                                answer_as_a_turn(asking, answer, toolbox, &mut said);
                             }
                             other => said.push(Said::Other(Box::new(other))),
                         }
@@ -207,6 +210,32 @@ impl Bench {
             };
             Ran { outcome, said, noted: notes.take() }
         })
+    }
+}
+
+/// Does what the questions of a turn wish for a call that asks. Without an answer the question stays unanswered.
+fn answer_as_a_turn(asking: Asking, answer: Option<ClientAnswer>, toolbox: &Toolbox, said: &mut Vec<Said>) {
+    let Asking { question, asker } = asking;
+    let (key, mut asker) = (question.key.clone(), Some(asker));
+    let mut questions = Questions::new(Audience::Client, toolbox.grants());
+    let mut wishes = questions.ask(AskId(0), question);
+    wishes.extend(answer.map(|answer| questions.answer(key.clone(), answer)).unwrap_or_default());
+    for wish in wishes {
+        match wish {
+            AskWish::Client { event, .. } => {
+                said.push(Said::Asked(format!("{} by {key:?}", serde_json::to_string(&event).unwrap())));
+            }
+            AskWish::Answer { outcome, .. } => asker.take().unwrap().give(outcome),
+            AskWish::Grant(keys) => toolbox.grant(keys),
+            AskWish::SaveRule(prefix) => {
+                let notice = toolbox.save_rule(prefix).unwrap();
+                said.push(Said::Other(Box::new(FromTool::Notice(notice))));
+            }
+            AskWish::Ignore(key) => panic!("{key:?}"),
+        }
+    }
+    if let Some(asker) = asker {
+        asker.give(AskOutcome::Unanswered);
     }
 }
 

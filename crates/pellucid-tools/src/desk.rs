@@ -1,4 +1,4 @@
-//! A tool's line to its session: what people see, what they are asked, what the model gets later.
+//! A tool's line to its session: what clients see and are asked, what the model gets later.
 //!
 //! The line is bounded: a tool that says more than the session can take waits. Everything that a
 //! tool says arrives before its answer.
@@ -6,49 +6,47 @@
 use std::path::PathBuf;
 
 use pellucid_engine::transcript::Draft;
-use pellucid_protocol::approval::ReviewDecision;
-use pellucid_protocol::dynamic_tool::DynamicToolResponse;
+use pellucid_engine::turn::questions::AskOutcome;
+use pellucid_engine::turn::questions::ClientQuestion;
+use pellucid_protocol::call_record::ApprovalSubject;
 use pellucid_protocol::event::EventMessage;
-use pellucid_protocol::id::TurnId;
 use pellucid_protocol::item::GhostCommit;
 use pellucid_protocol::item::Item;
-use pellucid_protocol::question::UserAnswers;
 use tokio::sync::oneshot;
 
+use crate::notes::CallNotes;
 use crate::queue;
 use crate::queue::Receiver;
 use crate::queue::Sender;
 
-/// How many messages may wait.
+/// How many messages may wait in the line.
 const WAITING_MAX: usize = 64;
 
 /// What a tool says to its session.
 #[derive(Debug)]
 pub enum FromTool {
-    /// People are told.
+    /// Clients see an event of the turn.
     Event(EventMessage),
-    /// People are told of something that belongs to no turn.
+    /// Clients see an event that belongs to no turn.
     SessionEvent(EventMessage),
-    /// The model is told, at once and beside the answer.
+    /// The model sees a message beside the answer. It is recorded at once.
     Notice(Notice),
     /// The model is shown a picture with the next request.
     Picture(PathBuf),
-    /// A person is asked.
-    Ask(Question),
-    /// A patch was applied, so what the turn changed is told.
+    /// The client is asked.
+    Ask(Asking),
+    /// A patch was applied, so clients see what the turn changed.
     Diff,
     /// There is a snapshot of the work tree.
     Snapshot(GhostCommit),
     /// A command of the person has ended.
     UserCommandEnded {
-        /// Which.
+        /// The id in the events of the command.
         call_id: String,
         /// What the model sees of it.
         record: Draft,
     },
-    /// A person wants the turn to end.
-    Abort,
-    /// The call is done.
+    /// The call has ended.
     Finished {
         /// Which call, counted within the reply.
         index: usize,
@@ -57,55 +55,49 @@ pub enum FromTool {
     },
 }
 
-/// A question to a person.
+/// A question that a call waits for.
 #[derive(Debug)]
-pub struct Question {
-    /// How it is asked.
-    pub event: EventMessage,
-    /// By what the answer is known.
-    pub key: AskKey,
-    /// Where the answer goes.
-    pub answer: oneshot::Sender<Answer>,
+pub struct Asking {
+    /// What the call asks.
+    pub question: ClientQuestion,
+    /// The call that waits for the outcome.
+    pub asker: Asker,
 }
 
-/// By what an answer is known. A question replaces an earlier one of the same key.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub enum AskKey {
-    /// By the call that wants to do something.
-    Approval(String),
-    /// By the turn in which the model asks.
-    Question(TurnId),
-    /// By the call of a tool that the face runs.
-    DynamicTool(String),
-}
-
-/// What a person answers.
+/// A call that waits for the outcome of its question.
 #[derive(Debug)]
-pub enum Answer {
-    /// Whether something may be done.
-    Decision(ReviewDecision),
-    /// What the model wanted to know.
-    Answers(UserAnswers),
-    /// What a tool of the face answers.
-    DynamicTool(DynamicToolResponse),
+pub struct Asker {
+    outcome: oneshot::Sender<AskOutcome>,
+    /// The notes of the call and what it asks for, if it asks for an approval.
+    notes: Option<(CallNotes, ApprovalSubject)>,
 }
 
-/// What the model is told beside an answer. The words are the pack's.
+impl Asker {
+    /// Notes the outcome and gives it to the call. A call that has ended meanwhile does not need it.
+    pub fn give(self, outcome: AskOutcome) {
+        if let Some((notes, subject)) = self.notes {
+            notes.asked(subject, &outcome);
+        }
+        drop(self.outcome.send(outcome));
+    }
+}
+
+/// What the model sees beside an answer. The words are the pack's.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Notice {
     /// A patch came through a tool that runs commands.
     PatchThroughShell {
-        /// Which tool.
+        /// The tool that ran the patch.
         tool: String,
     },
     /// A person allowed commands that begin so, for good.
     PrefixSaved {
-        /// The words.
+        /// The words that such commands begin with.
         prefix: Vec<String>,
     },
     /// Many terminals are open.
     ManyTerminals {
-        /// So many.
+        /// How many are open.
         n: usize,
         /// There should be at most so many.
         max: usize,
@@ -125,26 +117,41 @@ impl Desk {
         (Self { sender }, receiver)
     }
 
-    /// Says something. When nobody listens any more, the turn is over and nobody misses it.
+    /// Sends the session a message. If the session has gone, no client is left that could miss it.
     pub async fn say(&self, message: FromTool) {
-        let _nobody_listens = self.sender.send(message).await;
+        let _session_gone = self.sender.send(message).await;
     }
 
-    /// Asks, and waits for the answer; absent when nobody will give one.
-    pub async fn ask(&self, event: EventMessage, key: AskKey) -> Option<Answer> {
-        let (answer, answered) = oneshot::channel();
-        self.say(FromTool::Ask(Question { event, key, answer })).await;
-        answered.await.ok()
+    /// Asks the client, and waits for the outcome.
+    pub async fn ask(&self, question: ClientQuestion) -> AskOutcome {
+        self.ask_noted(question, None).await
     }
 
-    /// Tells people, and waits until the session has heard it, so that nothing that comes of it is told before it.
+    /// Asks the client for an approval, and waits for the outcome, which is noted with the call.
+    pub(crate) async fn ask_for_approval(
+        &self,
+        question: ClientQuestion,
+        notes: &CallNotes,
+        subject: ApprovalSubject,
+    ) -> AskOutcome {
+        self.ask_noted(question, Some((notes.clone(), subject))).await
+    }
+
+    async fn ask_noted(&self, question: ClientQuestion, notes: Option<(CallNotes, ApprovalSubject)>) -> AskOutcome {
+        let (outcome, given) = oneshot::channel();
+        self.say(FromTool::Ask(Asking { question, asker: Asker { outcome, notes } })).await;
+        given.await.unwrap_or(AskOutcome::Unanswered)
+    }
+
+    /// Shows clients an event, and waits until the session has received it, so that nothing that follows from it is shown
+    /// before it.
     pub async fn tell_first(&self, event: EventMessage) {
         self.tell(event).await;
         // There is room for as many messages as may wait when none does.
         self.sender.emptied(WAITING_MAX).await;
     }
 
-    /// Tells people.
+    /// Shows clients an event.
     pub async fn tell(&self, event: EventMessage) {
         self.say(FromTool::Event(event)).await;
     }

@@ -1,5 +1,9 @@
 //! Tools that the program which drives the session runs itself: it is asked, and its answer is passed on.
 
+use pellucid_engine::turn::questions::AskKey;
+use pellucid_engine::turn::questions::AskOutcome;
+use pellucid_engine::turn::questions::ClientAnswer;
+use pellucid_engine::turn::questions::ClientQuestion;
 use pellucid_protocol::call::ToolCall;
 use pellucid_protocol::dynamic_tool::DynamicContent;
 use pellucid_protocol::dynamic_tool::DynamicToolCall;
@@ -11,8 +15,6 @@ use pellucid_protocol::number;
 use crate::Failed;
 use crate::Job;
 use crate::arguments;
-use crate::desk::Answer;
-use crate::desk::AskKey;
 
 /// Asks the program for the answer to a call.
 pub(crate) async fn run(call: &ToolCall, job: &Job) -> Result<ToolOutput, Failed> {
@@ -23,8 +25,9 @@ pub(crate) async fn run(call: &ToolCall, job: &Job) -> Result<ToolOutput, Failed
         arguments: number::as_doubles(arguments(call)?),
     };
     let key = AskKey::DynamicTool(call.call_id.clone());
-    let answer = job.desk.ask(EventMessage::DynamicToolCallRequest(asked), key).await;
-    let Some(Answer::DynamicTool(response)) = answer else {
+    let question =
+        ClientQuestion { key, event: Box::new(EventMessage::DynamicToolCallRequest(asked)), grants: Vec::new() };
+    let AskOutcome::Answered(ClientAnswer::DynamicTool(response)) = job.desk.ask(question).await else {
         return Err(Failed::told("dynamic tool call was cancelled before receiving a response"));
     };
     if !response.success {
@@ -41,20 +44,20 @@ pub(crate) async fn run(call: &ToolCall, job: &Job) -> Result<ToolOutput, Failed
 mod tests {
     use expect_test::Expect;
     use expect_test::expect;
+    use pellucid_engine::turn::questions::ClientAnswer;
     use pellucid_protocol::dynamic_tool::DynamicToolResponse;
 
     use crate::NoOutcome;
     use crate::bench::Bench;
     use crate::bench::custom;
     use crate::bench::function;
-    use crate::desk::Answer;
 
     #[track_caller]
     fn check_called(arguments: &str, answer: Option<&str>, expected: &Expect) {
         let mut bench = Bench::new();
         bench.situation.dynamic_tools = vec!["lookup".to_owned()];
         let answer = answer.map(|text| serde_json::from_str::<DynamicToolResponse>(text).unwrap());
-        let ran = bench.run_answered(&function("lookup", arguments), answer.map(Answer::DynamicTool));
+        let ran = bench.run_answered(&function("lookup", arguments), answer.map(ClientAnswer::DynamicTool));
         expected.assert_eq(&ran.text());
     }
 

@@ -7,6 +7,9 @@ use std::sync::Mutex;
 use std::sync::MutexGuard;
 
 use pellucid_engine::approval::grounds::CallGrounds;
+use pellucid_engine::turn::questions::AskOutcome;
+use pellucid_engine::turn::questions::ClientAnswer;
+use pellucid_engine::turn::questions::Permission;
 use pellucid_protocol::approval::ReviewDecision;
 use pellucid_protocol::call_record::Answerer;
 use pellucid_protocol::call_record::ApprovalSubject;
@@ -140,25 +143,16 @@ impl CallNotes {
         self.lock().has_failed = true;
     }
 
-    /// Notes the answer to a question; absent if there was no answer.
-    pub(crate) fn answered(&self, to: ApprovalSubject, decision: Option<&ReviewDecision>) {
-        let answer = match decision {
-            Some(ReviewDecision::Approved) => ApprovalWord::Approved,
-            Some(ReviewDecision::ApprovedForSession) => ApprovalWord::ApprovedForSession,
-            Some(ReviewDecision::ApprovedExecpolicyAmendment { .. }) => ApprovalWord::ApprovedWithRule,
-            Some(ReviewDecision::Denied) | None => ApprovalWord::Denied,
-            Some(ReviewDecision::Abort) => ApprovalWord::Abort,
+    /// Notes what became of a question for approval.
+    pub(crate) fn asked(&self, to: ApprovalSubject, outcome: &AskOutcome) {
+        let (by, answer) = match outcome {
+            AskOutcome::Granted => (Answerer::SessionGrant, ApprovalWord::ApprovedForSession),
+            AskOutcome::Unanswered => (Answerer::Nobody, ApprovalWord::Denied),
+            AskOutcome::Answered(answer) => (Answerer::Client, word(answer)),
         };
-        let by = if decision.is_some() { Answerer::Client } else { Answerer::Nobody };
         let mut state = self.lock();
         state.answers.push(CallAnswer { to, by, client: None, answer });
-        state.is_refused |= matches!(answer, ApprovalWord::Denied | ApprovalWord::Abort);
-    }
-
-    /// Notes that a question was not asked, because the same was allowed for the session.
-    pub(crate) fn granted(&self, to: ApprovalSubject) {
-        let answer = ApprovalWord::ApprovedForSession;
-        self.lock().answers.push(CallAnswer { to, by: Answerer::SessionGrant, client: None, answer });
+        state.is_refused |= outcome.permission() != Permission::Given;
     }
 
     /// Notes that something is about to run, confined like this.
@@ -183,6 +177,19 @@ impl CallNotes {
     /// What confined the last thing that ran.
     pub(crate) fn sandbox(&self) -> Option<HeldSandbox> {
         self.lock().runs.last().map(|ran| ran.sandbox.clone())
+    }
+}
+
+/// The decision of a client as records write it.
+fn word(answer: &ClientAnswer) -> ApprovalWord {
+    match answer {
+        ClientAnswer::Decision(ReviewDecision::Approved) => ApprovalWord::Approved,
+        ClientAnswer::Decision(ReviewDecision::ApprovedForSession) => ApprovalWord::ApprovedForSession,
+        ClientAnswer::Decision(ReviewDecision::ApprovedExecpolicyAmendment { .. }) => ApprovalWord::ApprovedWithRule,
+        ClientAnswer::Decision(ReviewDecision::Abort) => ApprovalWord::Abort,
+        ClientAnswer::Decision(ReviewDecision::Denied) | ClientAnswer::Answers(_) | ClientAnswer::DynamicTool(_) => {
+            ApprovalWord::Denied
+        }
     }
 }
 

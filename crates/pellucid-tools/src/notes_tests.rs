@@ -6,6 +6,8 @@ use expect_test::Expect;
 use expect_test::expect;
 use pellucid_engine::approval::grounds::CallGrounds;
 use pellucid_engine::approval::grounds::Unasked;
+use pellucid_engine::turn::questions::AskOutcome;
+use pellucid_engine::turn::questions::ClientAnswer;
 use pellucid_protocol::approval::ReviewDecision;
 use pellucid_protocol::call::ToolCall;
 use pellucid_protocol::call_record::CallOutcome;
@@ -22,7 +24,6 @@ use crate::bench::Bench;
 use crate::bench::Ran;
 use crate::bench::custom;
 use crate::bench::function;
-use crate::desk::Answer;
 use crate::desk::Desk;
 use crate::mcp_tool::McpRoute;
 use crate::mcp_tool::tests::Rote;
@@ -165,7 +166,7 @@ fn patches_are_checked_by_this_process() {
     );
     bench.situation.approval_policy = ApprovalPolicy::OnRequest;
     bench.situation.sandbox_policy = SandboxPolicy::ReadOnly;
-    let yes = bench.run_answered(&patch("d"), Some(Answer::Decision(ReviewDecision::Approved)));
+    let yes = bench.run_answered(&patch("d"), Some(ClientAnswer::Decision(ReviewDecision::Approved)));
     let unanswered = bench.run(&patch("e"));
     expect![[r#"
         apply_patch done T..T {"decision":"patch","policy":"on-request","outcome":"ask","because":"outside"}
@@ -189,7 +190,7 @@ fn who_answered_is_noted() {
         Some(ReviewDecision::ApprovedExecpolicyAmendment { proposed_execpolicy_amendment: vec!["x".to_owned()] }),
         None,
     ] {
-        ran.push(bench.run_answered(&call, answer.map(Answer::Decision)));
+        ran.push(bench.run_answered(&call, answer.map(ClientAnswer::Decision)));
     }
     expect![[r#"
         shell refused T..T {"decision":"command","policy":"untrusted","outcome":"ask","outside":"no_sandbox","split":"no_script","parts":[{"decision":"prompt","heuristic":"untrusted"}]}
@@ -235,8 +236,8 @@ async fn a_second_attempt_outside_of_the_sandbox_is_noted() {
     };
     let answering = async {
         while let Some(message) = heard.recv().await {
-            if let crate::desk::FromTool::Ask(question) = message {
-                question.answer.send(Answer::Decision(ReviewDecision::Approved)).unwrap();
+            if let crate::desk::FromTool::Ask(asking) = message {
+                asking.asker.give(AskOutcome::Answered(ClientAnswer::Decision(ReviewDecision::Approved)));
                 return;
             }
         }
@@ -308,7 +309,7 @@ fn servers_clients_and_scripts_do_the_work() {
     bench.situation.dynamic_tools = vec!["lookup".to_owned()];
     for (is_done, outcome) in [(true, CallOutcome::Done), (false, CallOutcome::Failed)] {
         let answer = DynamicToolResponse { content_items: Vec::new(), success: is_done };
-        let ran = bench.run_answered(&function("lookup", "{}"), Some(Answer::DynamicTool(answer)));
+        let ran = bench.run_answered(&function("lookup", "{}"), Some(ClientAnswer::DynamicTool(answer)));
         assert_eq!((ran.noted.outcome, ran.noted.grounds), (outcome, CallGrounds::not_needed(Unasked::Client)));
     }
     bench.situation.only = Some(vec!["js_repl".to_owned()]);

@@ -218,10 +218,8 @@ async fn write(
             Unwritten::failed(&error)
         })?);
     }
-    if is_asked && job.toolbox.grants().cover(&keys) {
-        job.notes.granted(ApprovalSubject::Patch);
-    } else if is_asked {
-        ask(job, patch, ApprovalSubject::Patch, None, &keys).await?;
+    if is_asked {
+        ask(job, patch, ApprovalSubject::Patch, None, keys.clone()).await?;
     }
     let mut writable = if is_confined { inside } else { Writable::Everywhere };
     if is_confined && let Err(error) = verified.check_writable(&writable) {
@@ -244,7 +242,7 @@ async fn write(
             return Err(Unwritten::failed(&error));
         }
         if !is_asked {
-            ask(job, patch, ApprovalSubject::PatchRetry, Some(RETRY_REASON.to_owned()), &keys).await?;
+            ask(job, patch, ApprovalSubject::PatchRetry, Some(RETRY_REASON.to_owned()), keys).await?;
         }
         sandbox = HeldSandbox::outside(OutsideBecause::Retry);
         writable = Writable::Only(patch.targets.clone());
@@ -271,7 +269,7 @@ async fn ask(
     patch: &Patch<'_>,
     subject: ApprovalSubject,
     reason: Option<String>,
-    keys: &[GrantKey],
+    keys: Vec<GrantKey>,
 ) -> Result<(), Unwritten> {
     let call_id = patch.call_id;
     let event = EventMessage::ApplyPatchApprovalRequest(ApplyPatchApprovalRequest {
@@ -281,7 +279,7 @@ async fn ask(
         reason,
         grant_root: None,
     });
-    permit::answered(job, event, subject, call_id, keys).await.map_err(|_refused| Unwritten::Declined)
+    permit::approved(job, event, subject, call_id, keys).await.map_err(|_refused| Unwritten::Declined)
 }
 
 /// A command that is a patch: applies it, says so to the model, and answers. Absent for any other.

@@ -1,7 +1,7 @@
 //! Whether a command may run, and where: rules, heuristics, people, the sandbox.
 //!
-//! The engine decides; this asks and remembers. The same way serves commands that run within a
-//! call and those that are left running.
+//! The engine decides: `approval::decide` whether an approval is needed, the turn who is asked and what the answer means.
+//! Commands that run within a call and those that are left running take the same way.
 
 use std::ffi::OsStr;
 use std::path::Path;
@@ -22,6 +22,9 @@ use pellucid_engine::approval::grounds::CallGrounds;
 use pellucid_engine::approval::grounds::RefusedBecause;
 use pellucid_engine::approval::part::Parts;
 use pellucid_engine::approval::program::Programs;
+use pellucid_engine::turn::questions::AskKey;
+use pellucid_engine::turn::questions::ClientQuestion;
+use pellucid_engine::turn::questions::Permission;
 use pellucid_exec::process::Variables;
 use pellucid_exec::programs;
 use pellucid_exec::programs::Ground;
@@ -30,7 +33,6 @@ use pellucid_exec::sandbox::denial::HELPER_FAILED;
 use pellucid_exec::script;
 use pellucid_exec::summary::summary;
 use pellucid_protocol::approval::ExecApprovalRequest;
-use pellucid_protocol::approval::ReviewDecision;
 use pellucid_protocol::approval::SandboxPermissions;
 use pellucid_protocol::call_record::ApprovalSubject;
 use pellucid_protocol::call_record::HeldSandbox;
@@ -39,9 +41,6 @@ use pellucid_protocol::event::EventMessage;
 use pellucid_protocol::failure::FailureCode;
 
 use crate::Job;
-use crate::desk::Answer;
-use crate::desk::AskKey;
-use crate::desk::FromTool;
 use crate::held;
 use crate::outside::Outside;
 use crate::toolbox::Confined;
@@ -62,7 +61,7 @@ impl Rights {
     }
 }
 
-/// A command that somebody may have to be asked about.
+/// A command that may need an approval.
 #[derive(Debug)]
 pub(crate) struct Request<'a> {
     pub call_id: &'a str,
@@ -92,7 +91,7 @@ pub(crate) struct Permit {
 pub(crate) enum Refused {
     /// Rules, heuristics or settings say so, in these words.
     ByPolicy(String),
-    /// A person said so.
+    /// The client refused, or did not answer.
     ByPerson,
 }
 
@@ -106,7 +105,7 @@ pub(crate) fn escalation_refusal(job: &Job, rights: &Rights) -> Option<String> {
     Some(text)
 }
 
-/// Decides and, where needed, asks.
+/// Decides whether and where a command may run, and asks for an approval if it needs one.
 pub(crate) async fn permit(job: &Job, request: &Request<'_>) -> Result<Permit, Refused> {
     let situation = &job.situation;
     let parts = script::parts(request.argv);
@@ -157,7 +156,7 @@ pub(crate) async fn permit(job: &Job, request: &Request<'_>) -> Result<Permit, R
     let outside = if is_sandboxed { None } else { Some(outside(job, request, &parts).await?) };
     if let Some(reason) = question {
         let asked = Asked { subject: ApprovalSubject::Command, reason, proposed: proposed_amendment.clone() };
-        ask(job, request, &keys, asked).await?;
+        ask(job, request, keys, asked).await?;
     }
     Ok(Permit { is_sandboxed, consent, proposed_amendment, is_git_quiet, outside, because })
 }
@@ -200,7 +199,7 @@ pub(crate) async fn after(
         let keys = keys(request, &parts, &programs(job, request, &parts));
         let reason = Some(denial::RETRY_REASON.to_owned());
         let asked = Asked { subject: ApprovalSubject::Retry, reason, proposed: permit.proposed_amendment.clone() };
-        if let Err(refused) = ask(job, request, &keys, asked).await {
+        if let Err(refused) = ask(job, request, keys, asked).await {
             return After::Refused(refused);
         }
     }
@@ -224,13 +223,13 @@ fn helper_failure(exit_code: i32, outputs: &[&str]) -> Option<String> {
 /// What follows an attempt.
 #[derive(Debug)]
 pub(crate) enum After {
-    /// Its end counts.
+    /// The sandbox did not stop it: its exit code is the result.
     NotDenied,
     /// The sandbox stopped it, and that is all.
     Denied,
     /// It runs again, outside of the sandbox.
     Again(Permit),
-    /// A person did not want that.
+    /// It may not run again.
     Refused(Refused),
 }
 
@@ -307,12 +306,8 @@ struct Asked {
     proposed: Option<Vec<String>>,
 }
 
-async fn ask(job: &Job, request: &Request<'_>, keys: &[GrantKey], asked: Asked) -> Result<(), Refused> {
+async fn ask(job: &Job, request: &Request<'_>, keys: Vec<GrantKey>, asked: Asked) -> Result<(), Refused> {
     let Asked { subject, reason, proposed } = asked;
-    if job.toolbox.grants().cover(keys) {
-        job.notes.granted(subject);
-        return Ok(());
-    }
     let event = EventMessage::ExecApprovalRequest(ExecApprovalRequest {
         call_id: request.call_id.to_owned(),
         approval_id: None,
@@ -324,39 +319,23 @@ async fn ask(job: &Job, request: &Request<'_>, keys: &[GrantKey], asked: Asked) 
         proposed_execpolicy_amendment: proposed,
         parsed_cmd: summary(request.argv),
     });
-    answered(job, event, subject, request.call_id, keys).await
+    approved(job, event, subject, request.call_id, keys).await
 }
 
-/// Asks the client, notes the answer and does what it says.
-pub(crate) async fn answered(
+/// Asks for an approval. The turn decides whether the client is asked, and what follows from the answer.
+pub(crate) async fn approved(
     job: &Job,
     event: EventMessage,
     subject: ApprovalSubject,
     call_id: &str,
-    keys: &[GrantKey],
+    grants: Vec<GrantKey>,
 ) -> Result<(), Refused> {
-    let answer = job.desk.ask(event, AskKey::Approval(call_id.to_owned())).await;
-    let decision = match answer {
-        Some(Answer::Decision(decision)) => Some(decision),
-        _ => None,
-    };
-    job.notes.answered(subject, decision.as_ref());
-    match decision.unwrap_or_default() {
-        ReviewDecision::Approved => Ok(()),
-        ReviewDecision::ApprovedForSession => {
-            job.toolbox.grants().remember(keys.iter().cloned());
-            Ok(())
-        }
-        ReviewDecision::ApprovedExecpolicyAmendment { proposed_execpolicy_amendment } => {
-            job.toolbox.amend(&job.desk, proposed_execpolicy_amendment).await;
-            Ok(())
-        }
-        ReviewDecision::Denied => Err(Refused::ByPerson),
-        ReviewDecision::Abort => {
-            job.desk.say(FromTool::Abort).await;
-            // The turn ends now, and this call with it.
-            std::future::pending().await
-        }
+    let question = ClientQuestion { key: AskKey::Approval(call_id.to_owned()), event: Box::new(event), grants };
+    match job.desk.ask_for_approval(question, &job.notes, subject).await.permission() {
+        Permission::Given => Ok(()),
+        Permission::Refused => Err(Refused::ByPerson),
+        // The session stops this call.
+        Permission::TurnEnds => std::future::pending().await,
     }
 }
 

@@ -1,6 +1,10 @@
 //! `request_user_input`: the model asks a person, and waits for the answers.
 
 use pellucid_engine::approval::grounds::Unasked;
+use pellucid_engine::turn::questions::AskKey;
+use pellucid_engine::turn::questions::AskOutcome;
+use pellucid_engine::turn::questions::ClientAnswer;
+use pellucid_engine::turn::questions::ClientQuestion;
 use pellucid_protocol::call::ToolCall;
 use pellucid_protocol::event::EventMessage;
 use pellucid_protocol::item::ToolOutput;
@@ -16,8 +20,6 @@ use crate::Takes;
 use crate::Tool;
 use crate::When;
 use crate::arguments;
-use crate::desk::Answer;
-use crate::desk::AskKey;
 
 pub(crate) const TOOL: Tool = Tool {
     name: "request_user_input",
@@ -49,8 +51,9 @@ async fn run(call: &ToolCall, job: &Job) -> Result<ToolOutput, Failed> {
     }
     let turn_id = job.situation.turn_id.clone();
     let asked = RequestUserInput { call_id: call.call_id.clone(), turn_id: turn_id.clone(), questions };
-    let answer = job.desk.ask(EventMessage::RequestUserInput(asked), AskKey::Question(turn_id)).await;
-    let Some(Answer::Answers(answers)) = answer else {
+    let (key, event) = (AskKey::Question(turn_id), Box::new(EventMessage::RequestUserInput(asked)));
+    let question = ClientQuestion { key, event, grants: Vec::new() };
+    let AskOutcome::Answered(ClientAnswer::Answers(answers)) = job.desk.ask(question).await else {
         return Err(Failed::told("request_user_input was cancelled before receiving a response"));
     };
     let text = serde_json::to_string(&answers)
@@ -64,19 +67,19 @@ mod tests {
 
     use expect_test::Expect;
     use expect_test::expect;
+    use pellucid_engine::turn::questions::ClientAnswer;
     use pellucid_protocol::question::UserAnswer;
     use pellucid_protocol::question::UserAnswers;
     use pellucid_protocol::settings::CollaborationModeKind;
 
     use crate::bench::Bench;
     use crate::bench::function;
-    use crate::desk::Answer;
 
     const QUESTION: &str =
         r#"{"questions":[{"id":"q","header":"H","question":"Which?","options":[{"label":"A","description":"a"}]}]}"#;
 
     #[track_caller]
-    fn check_asked(mode: CollaborationModeKind, arguments: &str, answer: Option<Answer>, expected: &Expect) {
+    fn check_asked(mode: CollaborationModeKind, arguments: &str, answer: Option<ClientAnswer>, expected: &Expect) {
         let mut bench = Bench::new();
         bench.situation.mode = mode;
         expected.assert_eq(&bench.run_answered(&function("request_user_input", arguments), answer).text());
@@ -89,7 +92,7 @@ mod tests {
         check_asked(
             CollaborationModeKind::Plan,
             QUESTION,
-            Some(Answer::Answers(answers)),
+            Some(ClientAnswer::Answers(answers)),
             &expect![[r#"
                 {"type":"request_user_input","call_id":"c","turn_id":"t","questions":[{"id":"q","header":"H","question":"Which?","isOther":true,"isSecret":false,"options":[{"label":"A","description":"a"}]}]} by Question(TurnId("t"))
                 => {"answers":{"q":{"answers":["A","user_note: quickly"]}}}

@@ -10,6 +10,7 @@ use std::sync::Mutex;
 use std::sync::MutexGuard;
 use std::sync::PoisonError;
 
+use pellucid_engine::approval::grants::GrantKey;
 use pellucid_engine::approval::grants::Grants;
 use pellucid_engine::approval::rules::Rule;
 use pellucid_engine::approval::rules::Rules;
@@ -32,13 +33,10 @@ use pellucid_exec::terminal::Terminal;
 use pellucid_exec::terminal::Terminals;
 use pellucid_patch::diff::TurnDiff;
 use pellucid_protocol::call_record::HeldSandbox;
-use pellucid_protocol::event::EventMessage;
 use pellucid_protocol::protected::AGENT_FOLDERS;
 use pellucid_protocol::protected::Git;
 use pellucid_protocol::settings::SandboxPolicy;
 
-use crate::desk::Desk;
-use crate::desk::FromTool;
 use crate::desk::Notice;
 use crate::exec_command::Telling;
 use crate::held;
@@ -170,9 +168,14 @@ impl Toolbox {
         locked(&self.rules).clone()
     }
 
-    /// What a person allowed for the session.
-    pub(crate) fn grants(&self) -> MutexGuard<'_, Grants> {
-        locked(&self.grants)
+    /// What was allowed for the rest of the session.
+    pub fn grants(&self) -> Grants {
+        locked(&self.grants).clone()
+    }
+
+    /// From now on this is allowed for the rest of the session.
+    pub fn grant(&self, keys: Vec<GrantKey>) {
+        locked(&self.grants).remember(keys);
     }
 
     /// What the patches of this turn touched.
@@ -339,18 +342,17 @@ impl Toolbox {
         Ok(Confined { argv, sandbox })
     }
 
-    /// Saves a prefix that a person allowed for good. If it cannot be saved, they hear of it, and the
-    /// command runs all the same.
-    pub(crate) async fn amend(&self, desk: &Desk, prefix: Vec<String>) {
-        if let Err(error) = policy::save_allowed(&self.home, &prefix) {
-            let message = format!("the rule is not saved: {error}");
-            return desk.tell(EventMessage::Warning { message }).await;
-        }
+    /// Saves the rule that commands which begin with these words are allowed. Gives what the model sees of it.
+    ///
+    /// # Errors
+    /// Why the rule is not saved, for clients. The command that it was saved for may run all the same.
+    pub fn save_rule(&self, prefix: Vec<String>) -> Result<Notice, String> {
+        policy::save_allowed(&self.home, &prefix).map_err(|error| format!("the rule is not saved: {error}"))?;
         if let Some(rule) = Rule::allowed_in_session(&prefix) {
             let mut rules = locked(&self.rules);
             Arc::make_mut(&mut rules).add(rule);
         }
-        desk.say(FromTool::Notice(Notice::PrefixSaved { prefix })).await;
+        Ok(Notice::PrefixSaved { prefix })
     }
 }
 

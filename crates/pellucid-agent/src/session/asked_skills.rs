@@ -7,6 +7,7 @@ use pellucid_engine::skills::select;
 use pellucid_engine::skills::variables;
 use pellucid_engine::skills::variables::NeededVariable;
 use pellucid_engine::transcript::Draft;
+use pellucid_engine::turn::questions::Audience;
 use pellucid_protocol::event::EventMessage;
 use pellucid_protocol::feature::Feature;
 use pellucid_protocol::id::TurnId;
@@ -21,9 +22,6 @@ use crate::child;
 use crate::gather::Gathered;
 use crate::skills;
 use crate::skills::Wanted;
-
-/// The client that has no person to ask.
-const ALONE: &str = "exec";
 
 /// The skills that a person asked for.
 #[derive(Debug, Default)]
@@ -99,7 +97,8 @@ impl Session {
         }
         let needed = needed_variables(&self.setup, inputs, self.skill_place());
         let missing = self.skills.missing_variables(&self.setup, needed);
-        let can_answer = matches!(self.setup.origin, child::Origin::Face(client) if client != ALONE);
+        let origin = &self.setup.origin;
+        let can_answer = matches!(origin, child::Origin::Face(_)) && origin.audience() == Audience::Client;
         (can_answer && !missing.is_empty()).then(|| variables::question(&self.setup.pack, turn_id, &missing))
     }
 

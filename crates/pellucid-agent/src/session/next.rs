@@ -20,6 +20,7 @@ use pellucid_engine::turn::SummarisedBy;
 use pellucid_engine::turn::Turn;
 use pellucid_engine::turn::TurnSettings;
 use pellucid_engine::turn::Wish;
+use pellucid_engine::turn::compacting::CompactionWish;
 use pellucid_engine::window::summary::output_tokens;
 use pellucid_protocol::event::EventMessage;
 use pellucid_protocol::id::TurnId;
@@ -265,7 +266,7 @@ impl Rehearsal<'_> {
                     let unreported = self.session.measure(&input_text(self.inputs), reasoning);
                     Some(Fact::Measured { unreported })
                 }
-                Wish::StartCompaction(summariser) => {
+                Wish::Compact(CompactionWish::Start(summariser)) => {
                     let compaction = self.session.compaction(Some(&input_text(self.inputs)));
                     let facts = self.session.summary_facts(summariser);
                     if let Some(error) = compaction.failure() {

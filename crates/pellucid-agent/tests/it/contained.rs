@@ -4,6 +4,7 @@ use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use pellucid_agent::child::Origin;
 use pellucid_agent::crew::NewChild;
 use pellucid_agent::crew::Nursery;
 use pellucid_agent::door;
@@ -35,33 +36,39 @@ use crate::configure;
 use crate::setup;
 
 /// A session, its files and its server.
-struct World {
-    files: Workspace,
+pub struct World {
+    pub files: Workspace,
     server: MockServer,
 }
 
 impl World {
-    fn new(config: &str, replies: Vec<MockReply>) -> Self {
+    pub fn new(config: &str, replies: Vec<MockReply>) -> Self {
         let (files, server) = (Workspace::empty(), MockServer::start(replies));
         configure(&files, config, &server);
         Self { files, server }
     }
 
     fn session(&self, recorder: Recorder, tools: Vec<DynamicTool>) -> Session {
+        self.session_of(Origin::Face("vscode"), recorder, tools)
+    }
+
+    /// A session with this origin, which decides who can be asked.
+    pub fn session_of(&self, origin: Origin, recorder: Recorder, tools: Vec<DynamicTool>) -> Session {
         let mut setup = setup(&self.files, |provider| Model::http(Transport::default(), provider, None, &|_| None));
+        setup.origin = origin;
         setup.gathered.facts.dynamic_tools = tools;
         Session::open(setup, recorder, Beginning::Nothing).unwrap()
     }
 
     /// What the last request says of the calls.
-    fn outputs(&self) -> Vec<Value> {
+    pub fn outputs(&self) -> Vec<Value> {
         let last: Value = serde_json::from_slice(&self.server.requests().last().unwrap().body).unwrap();
         last["input"].as_array().unwrap().iter().filter_map(|item| item.get("output").cloned()).collect()
     }
 }
 
 /// Begins turns one after the other, and submits what `respond` says to an event. Gives the events until the session ends.
-fn play(
+pub fn play(
     session: Session,
     operations: Vec<Operation>,
     mut respond: impl FnMut(&EventMessage) -> Vec<Operation>,
@@ -94,26 +101,26 @@ fn play(
     })
 }
 
-fn names(events: &[EventMessage]) -> Vec<String> {
+pub fn names(events: &[EventMessage]) -> Vec<String> {
     let name = |event: &EventMessage| serde_json::to_value(event).unwrap()["type"].as_str().unwrap().to_owned();
     events.iter().map(name).collect()
 }
 
-fn count(events: &[EventMessage], name: &str) -> usize {
+pub fn count(events: &[EventMessage], name: &str) -> usize {
     names(events).iter().filter(|it| *it == name).count()
 }
 
 /// The lines of a log that have one of these words; other lines depend on the machine.
-fn about(words: &str, log: Vec<String>) -> Vec<String> {
+pub fn about(words: &str, log: Vec<String>) -> Vec<String> {
     log.into_iter().filter(|line| words.split('|').any(|word| line.contains(word))).collect()
 }
 
-fn call(name: &str, arguments: &Value) -> MockReply {
+pub fn call(name: &str, arguments: &Value) -> MockReply {
     let arguments = arguments.to_string();
     MockReply::items([json!({"type": "function_call", "name": name, "arguments": arguments, "call_id": "c1"})])
 }
 
-fn tool() -> DynamicTool {
+pub fn tool() -> DynamicTool {
     DynamicTool { name: "ask_client".to_owned(), description: String::new(), input_schema: json!({"type": "object"}) }
 }
 

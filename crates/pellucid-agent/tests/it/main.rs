@@ -13,6 +13,7 @@ mod login;
 mod mcp;
 mod origins;
 mod pack_mutations;
+mod questions;
 mod recordings;
 mod replays;
 mod rules;

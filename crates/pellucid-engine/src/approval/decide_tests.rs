@@ -409,6 +409,27 @@ fn a_grant_answers_the_question_but_not_a_rule_that_forbids() {
     .assert_eq(&decided(&Case { policy: ApprovalPolicy::Never, rules: "prompt make", ..Case::default() }));
 }
 
+/// Under `never` no client is asked, whatever the command, the rules, the sandbox and the rights that the model asks for.
+#[test]
+fn the_policy_never_does_not_ask() {
+    const COMMANDS: &[&[&str]] = &[&["make x"], &["rm -rf q"], &["ls", "make"], &["sudo rm -rf q"]];
+    let policy = ApprovalPolicy::Never;
+    for commands in COMMANDS {
+        for rules in ["", "allow make", "prompt make", "forbidden make", "prompt rm"] {
+            for split in [Split::Plain, Split::Complex, Split::NoScript, Split::Opaque] {
+                for sandbox in [SandboxPolicy::ReadOnly, WORKSPACE, SandboxPolicy::DangerFullAccess, EXTERNAL] {
+                    for &permissions in SandboxPermissions::ALL {
+                        let sandbox = sandbox.clone();
+                        let case = Case { commands, split, rules, policy, sandbox, permissions, ..Case::default() };
+                        let decision = case.decide();
+                        assert!(!matches!(decision.requirement, Requirement::Ask { .. }), "{}", render(&decision));
+                    }
+                }
+            }
+        }
+    }
+}
+
 /// How far a decision lets a command go; more is looser.
 fn looseness(decision: &Decision) -> u8 {
     match (&decision.requirement, decision.attempt) {

@@ -11,6 +11,7 @@ use pellucid_protocol::event::TurnItem;
 use pellucid_protocol::failure::Failure;
 use pellucid_protocol::failure::FailureCode;
 use pellucid_protocol::input::UserInput;
+use pellucid_protocol::item::Item;
 use pellucid_protocol::reply::ReplyError;
 use pellucid_protocol::reply::ReplyErrorKind;
 use pellucid_protocol::reply::ReplyEvent;
@@ -38,8 +39,31 @@ use crate::window::WindowExceeded;
 /// How often a summary may be refused.
 const REFUSALS_MAX: usize = 2;
 
-/// What a person is told after a summary.
+/// The advice that clients show after a summary.
 pub const ADVICE: &str = "the history was summarised; every summary costs accuracy, so give a new task a new session";
+
+/// What is to be done to make the history shorter.
+#[derive(Debug, Clone, PartialEq)]
+pub enum CompactionWish {
+    /// Begin to summarise the history, and ask this model for the summary.
+    Start(Summariser),
+    /// Ask for the summary once more.
+    AskAgain,
+    /// Leave the oldest item out of what is summarised.
+    DropOldest,
+    /// Leave the older half out of what is summarised.
+    DropHalf,
+    /// Keep an item for the summary that is being made. Session files do not have it.
+    Note(Item, Origin),
+    /// Put a summary that is made by rule in place of the history.
+    SummariseLocally,
+    /// Put the summary in place of the history.
+    Rebuild,
+    /// Put the provider's items in place of the history.
+    Replace(Vec<Item>),
+    /// Write the summary to the session file.
+    Log,
+}
 
 impl Turn {
     pub(super) fn measured(&mut self, unreported: usize, next: Next) -> Vec<Wish> {
@@ -94,7 +118,7 @@ impl Turn {
         self.n_overflows = 0;
         self.n_refusals = 0;
         self.stage = Stage::Compacting { id: id.clone(), window, next };
-        vec![self.item_started(&TurnItem::ContextCompaction { id }), Wish::StartCompaction(summariser)]
+        vec![self.item_started(&TurnItem::ContextCompaction { id }), Wish::Compact(CompactionWish::Start(summariser))]
     }
 
     pub(super) fn go_on(&mut self, next: Next) -> Vec<Wish> {
@@ -144,7 +168,7 @@ impl Turn {
     pub(super) fn summary_reply(&mut self, event: ReplyEvent, window: Option<i64>) -> Vec<Wish> {
         match event {
             ReplyEvent::ItemDone(item) => match call::read(&item) {
-                call::Reading::NoCall => vec![Wish::Note(item, Origin::Model)],
+                call::Reading::NoCall => vec![Wish::Compact(CompactionWish::Note(item, Origin::Model))],
                 // No tool was offered, so a call means nothing.
                 call::Reading::Call(_) | call::Reading::Unanswerable(_) => Vec::new(),
             },
@@ -156,7 +180,7 @@ impl Turn {
                 if let Some(usage) = usage {
                     self.meter.add(&usage, window);
                 }
-                vec![Wish::Emit(self.meter.event()), Wish::Rebuild]
+                vec![Wish::Emit(self.meter.event()), Wish::Compact(CompactionWish::Rebuild)]
             }
             _ => Vec::new(),
         }
@@ -167,18 +191,20 @@ impl Turn {
             return self.no_summary(&error.message, error_info(error.kind), &error.failure);
         }
         if self.strategy == Strategy::Window {
-            // What was dropped is lost, but the turn goes on.
-            return self.reconnect(error, Wish::AskForSummaryAgain).unwrap_or_else(|| vec![Wish::Rebuild]);
+            // What was dropped is lost, but the turn continues.
+            return self
+                .reconnect(error, Wish::Compact(CompactionWish::AskAgain))
+                .unwrap_or_else(|| vec![Wish::Compact(CompactionWish::Rebuild)]);
         }
         if error.kind == ReplyErrorKind::ContextWindowExceeded {
             self.n_overflows += 1;
             return match self.settings.compaction.overflow_calls_max {
-                None => vec![Wish::DropOldest],
-                Some(max) if self.n_overflows < max => vec![Wish::DropHalf],
+                None => vec![Wish::Compact(CompactionWish::DropOldest)],
+                Some(max) if self.n_overflows < max => vec![Wish::Compact(CompactionWish::DropHalf)],
                 Some(_) => self.does_not_fit(&CompactionError::StillDoesNotFit { calls: self.n_overflows }),
             };
         }
-        match self.reconnect(error, Wish::AskForSummaryAgain) {
+        match self.reconnect(error, Wish::Compact(CompactionWish::AskAgain)) {
             Some(again) => again,
             None => self.no_summary(&error.message, error_info(error.kind), &error.failure),
         }
@@ -189,7 +215,10 @@ impl Turn {
         self.n_refusals += 1;
         if self.n_refusals < REFUSALS_MAX && self.settings.summarised_by == SummarisedBy::Model {
             let message = format!("{error}; asking once more");
-            return vec![Wish::Emit(EventMessage::BackgroundEvent { message }), Wish::AskForSummaryAgain];
+            return vec![
+                Wish::Emit(EventMessage::BackgroundEvent { message }),
+                Wish::Compact(CompactionWish::AskAgain),
+            ];
         }
         self.no_summary(&error.to_string(), error.info(), &error.code().into())
     }
@@ -201,7 +230,7 @@ impl Turn {
         }
         let why = failure.plain.as_deref().unwrap_or(message);
         let message = format!("no summary came ({why}), so one was made by rule from the history");
-        vec![Wish::Emit(EventMessage::Warning { message }), Wish::SummariseLocally]
+        vec![Wish::Emit(EventMessage::Warning { message }), Wish::Compact(CompactionWish::SummariseLocally)]
     }
 
     fn does_not_fit(&mut self, error: &CompactionError) -> Vec<Wish> {
@@ -217,7 +246,7 @@ impl Turn {
     pub(super) fn oldest_dropped(&mut self, dropped: Dropped) -> Vec<Wish> {
         if dropped == Dropped::Some {
             self.retries = 0;
-            return vec![Wish::AskForSummaryAgain];
+            return vec![Wish::Compact(CompactionWish::AskAgain)];
         }
         self.does_not_fit(&CompactionError::DoesNotFit)
     }
@@ -229,7 +258,7 @@ impl Turn {
             wishes.push(Wish::Emit(EventMessage::BackgroundEvent { message }));
         }
         wishes.push(Wish::Emit(self.meter.event()));
-        wishes.push(Wish::LogSummary);
+        wishes.push(Wish::Compact(CompactionWish::Log));
         wishes.push(self.item_completed(TurnItem::ContextCompaction { id }));
         if self.settings.summarised_by == SummarisedBy::Model && self.strategy == Strategy::Summarise {
             wishes.push(Wish::Emit(EventMessage::Warning { message: ADVICE.to_owned() }));

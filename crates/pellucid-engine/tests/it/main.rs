@@ -18,6 +18,7 @@ mod pack_mutations;
 mod packs;
 mod past_sessions;
 mod plans;
+mod questions;
 mod reinjection;
 mod requests;
 mod skills;

@@ -15,6 +15,11 @@ use pellucid_engine::turn::SummarisedBy;
 use pellucid_engine::turn::Turn;
 use pellucid_engine::turn::TurnSettings;
 use pellucid_engine::turn::Wish;
+use pellucid_engine::turn::calls::CallFact;
+use pellucid_engine::turn::calls::CallWish;
+use pellucid_engine::turn::compacting::CompactionWish;
+use pellucid_engine::turn::questions::AskOutcome;
+use pellucid_engine::turn::questions::AskWish;
 use pellucid_protocol::event::ErrorInfo;
 use pellucid_protocol::event::EventMessage;
 use pellucid_protocol::id::TurnId;
@@ -56,7 +61,7 @@ fn turn() -> Turn {
     Turn::new(settings(), Meter::default(), pack())
 }
 
-fn call(id: &str) -> Fact {
+pub fn call(id: &str) -> Fact {
     Fact::Reply(ReplyEvent::ItemDone(Item::FunctionCall {
         id: None,
         name: "update_plan".to_owned(),
@@ -65,21 +70,21 @@ fn call(id: &str) -> Fact {
     }))
 }
 
-fn output(index: usize, id: &str) -> Fact {
+pub fn output(index: usize, id: &str) -> Fact {
     let answer = Item::FunctionCallOutput { call_id: id.to_owned(), output: ToolOutput::Text("ok".to_owned()) };
-    Fact::ToolFinished { index, answer: Some(answer) }
+    Fact::Call(CallFact::Finished { index, answer: Some(answer) })
 }
 
 fn say(text: &str) -> Fact {
     Fact::Reply(ReplyEvent::ItemDone(Item::text("assistant", text)))
 }
 
-fn completed() -> Fact {
+pub fn completed() -> Fact {
     let usage = TokenUsage { input_tokens: 10, output_tokens: 1, total_tokens: 11, ..TokenUsage::default() };
     Fact::Reply(ReplyEvent::Completed { response_id: "r".to_owned(), usage: Some(usage) })
 }
 
-fn broken() -> Fact {
+pub fn broken() -> Fact {
     Fact::ReplyFailed(ReplyError::stream("cut"))
 }
 
@@ -163,7 +168,7 @@ fn check_turn(facts: Vec<Fact>, expected: &Expect) {
 }
 
 /// Answers a wish to measure at once: nothing is unreported.
-fn measured(turn: &mut Turn, mut wishes: Vec<Wish>) -> Vec<Wish> {
+pub fn measured(turn: &mut Turn, mut wishes: Vec<Wish>) -> Vec<Wish> {
     if matches!(wishes.last(), Some(Wish::Measure(_))) {
         wishes.pop();
         wishes.extend(turn.step(Fact::Measured { unreported: 0 }));
@@ -171,7 +176,7 @@ fn measured(turn: &mut Turn, mut wishes: Vec<Wish>) -> Vec<Wish> {
     wishes
 }
 
-fn show(wishes: &[Wish]) -> String {
+pub fn show(wishes: &[Wish]) -> String {
     let wish = |wish: &Wish| match wish {
         Wish::Emit(event) => {
             let value = serde_json::to_value(event).unwrap();
@@ -187,7 +192,7 @@ fn show(wishes: &[Wish]) -> String {
                 _ => word(&value["type"]),
             }
         }
-        Wish::Record(item, _) | Wish::Note(item, _) => {
+        Wish::Record(item, _) | Wish::Compact(CompactionWish::Note(item, _)) => {
             let value = serde_json::to_value(item).unwrap();
             let what = value.get("output").or(value.get("call_id")).map(word).unwrap_or_default();
             format!("record({} {what})", word(&value["type"]))
@@ -197,7 +202,17 @@ fn show(wishes: &[Wish]) -> String {
             _ => "input(?)".to_owned(),
         },
         Wish::RecordDraft(draft) => format!("record({})", draft.part),
-        Wish::RunTool { index, call } => format!("run({index} {})", call.call_id),
+        Wish::Call(CallWish::Run { index, call }) => format!("run({index} {})", call.call_id),
+        Wish::Call(wish) => format!("calls({wish:?})"),
+        Wish::Compact(wish) => format!("summary({wish:?})"),
+        Wish::Ask(AskWish::Client { ask, event }) => {
+            format!("ask({} {})", ask.0, word(&serde_json::to_value(event).unwrap()["type"]))
+        }
+        Wish::Ask(AskWish::Answer { ask, outcome: AskOutcome::Answered(answer) }) => {
+            format!("answer({} {answer:?})", ask.0)
+        }
+        Wish::Ask(AskWish::Answer { ask, outcome }) => format!("answer({} {outcome:?})", ask.0),
+        Wish::Ask(wish) => format!("{wish:?}"),
         Wish::Pause(pause) => format!("pause({:?})", pause.base()),
         other => format!("{other:?}"),
     };
@@ -215,7 +230,7 @@ fn a_text_ends_the_turn() {
         &expect![[r#"
             begin: task_started, input(go), item_started(UserMessage), item_completed(UserMessage), Persist, RecordSkills, AskModel
             item_started(AgentMessage), item_completed(AgentMessage), record(message )
-            token_count, TellDiff, Notify(Some("done")), task_complete(Some("done")), Finish
+            token_count, calls(Over), Notify(Some("done")), task_complete(Some("done")), Finish
         "#]],
     );
 }
@@ -230,9 +245,9 @@ fn outputs_are_recorded_after_the_reply_in_the_order_of_the_calls() {
             record(function_call b), run(1 b)
 
             token_count
-            record(function_call_output ok), record(function_call_output ok), TellDiff, AskModel
+            record(function_call_output ok), record(function_call_output ok), calls(Over), AskModel
             item_started(AgentMessage), item_completed(AgentMessage), record(message )
-            token_count, TellDiff, Notify(Some("done")), task_complete(Some("done")), Finish
+            token_count, calls(Over), Notify(Some("done")), task_complete(Some("done")), Finish
         "#]],
     );
 }
@@ -244,7 +259,7 @@ fn a_broken_reply_is_asked_for_again_and_its_tools_are_forgotten() {
         &expect![[r#"
             begin: task_started, input(go), item_started(UserMessage), item_completed(UserMessage), Persist, RecordSkills, AskModel
             record(function_call a), run(0 a)
-            CancelTools, stream_error(Reconnecting... 1/2), pause(200ms)
+            calls(Cancel), stream_error(Reconnecting... 1/2), pause(200ms)
             AskAgain
 
             stream_error(Reconnecting... 2/2), pause(400ms)
@@ -264,7 +279,7 @@ fn a_complete_reply_makes_the_count_of_retries_start_anew() {
             AskAgain
             record(function_call a), run(0 a)
             token_count
-            record(function_call_output ok), TellDiff, AskModel
+            record(function_call_output ok), calls(Over), AskModel
             stream_error(Reconnecting... 1/2), pause(200ms)
         "#]],
     );
@@ -310,7 +325,7 @@ fn an_interruption_answers_open_calls_and_leaves_a_note() {
             record(function_call a), run(0 a)
             record(function_call b), run(1 b)
 
-            CancelTools, record(function_call_output aborted by user after 1.5s), record(function_call_output ok), record(turn_aborted), turn_aborted, Finish
+            calls(Cancel), record(function_call_output aborted by user after 1.5s), record(function_call_output ok), record(turn_aborted), turn_aborted, Finish
         "#]],
     );
 }
@@ -341,9 +356,9 @@ fn what_is_said_during_a_turn_is_answered_before_it_ends() {
             begin: task_started, input(go), item_started(UserMessage), item_completed(UserMessage), Persist, RecordSkills, AskModel
             item_started(AgentMessage), item_completed(AgentMessage), record(message )
 
-            token_count, TellDiff, input(also this), item_started(UserMessage), item_completed(UserMessage), AskModel
+            token_count, calls(Over), input(also this), item_started(UserMessage), item_completed(UserMessage), AskModel
             item_started(AgentMessage), item_completed(AgentMessage), record(message )
-            token_count, TellDiff, Notify(Some("both done")), task_complete(Some("both done")), Finish
+            token_count, calls(Over), Notify(Some("both done")), task_complete(Some("both done")), Finish
         "#]],
     );
     check_turn(
@@ -353,7 +368,7 @@ fn what_is_said_during_a_turn_is_answered_before_it_ends() {
             record(function_call a), run(0 a)
             token_count
 
-            record(function_call_output ok), TellDiff, input(also this), item_started(UserMessage), item_completed(UserMessage), AskModel
+            record(function_call_output ok), calls(Over), input(also this), item_started(UserMessage), item_completed(UserMessage), AskModel
         "#]],
     );
 }
@@ -396,12 +411,12 @@ fn a_full_window_is_summarised_before_the_model_is_asked_again() {
             begin: task_started, input(go), item_started(UserMessage), item_completed(UserMessage), Persist, RecordSkills, AskModel
             record(function_call a), run(0 a)
             token_count
-            record(function_call_output ok), TellDiff, item_started(ContextCompaction), StartCompaction(Current)
+            record(function_call_output ok), calls(Over), item_started(ContextCompaction), summary(Start(Current))
             record(message )
-            token_count, Rebuild
-            token_count, LogSummary, item_completed(ContextCompaction), warning, AskModel
+            token_count, summary(Rebuild)
+            token_count, summary(Log), item_completed(ContextCompaction), warning, AskModel
             item_started(AgentMessage), item_completed(AgentMessage), record(message )
-            token_count, TellDiff, Notify(Some("done")), task_complete(Some("done")), Finish
+            token_count, calls(Over), Notify(Some("done")), task_complete(Some("done")), Finish
         "#]],
     );
 }
@@ -426,12 +441,12 @@ fn a_summary_that_does_not_fit_is_asked_for_with_less() {
             begin: task_started, input(go), item_started(UserMessage), item_completed(UserMessage), Persist, RecordSkills, AskModel
             record(function_call a), run(0 a)
             token_count
-            record(function_call_output ok), TellDiff, item_started(ContextCompaction), StartCompaction(Current)
-            DropOldest
-            AskForSummaryAgain
+            record(function_call_output ok), calls(Over), item_started(ContextCompaction), summary(Start(Current))
+            summary(DropOldest)
+            summary(AskAgain)
             stream_error(Reconnecting... 1/2), pause(200ms)
-            AskForSummaryAgain
-            DropOldest
+            summary(AskAgain)
+            summary(DropOldest)
             token_count, error(even the request for a summary does not fit the model's window; start a new session), task_complete(None), Finish
         "#]],
     );
@@ -456,13 +471,13 @@ fn a_summary_that_does_not_help_is_not_made_twice() {
             begin: task_started, input(go), item_started(UserMessage), item_completed(UserMessage), Persist, RecordSkills, AskModel
             record(function_call a), run(0 a)
             token_count
-            record(function_call_output ok), TellDiff, item_started(ContextCompaction), StartCompaction(Current)
+            record(function_call_output ok), calls(Over), item_started(ContextCompaction), summary(Start(Current))
             record(message )
-            token_count, Rebuild
-            background_event, token_count, LogSummary, item_completed(ContextCompaction), warning, AskModel
+            token_count, summary(Rebuild)
+            background_event, token_count, summary(Log), item_completed(ContextCompaction), warning, AskModel
             record(function_call b), run(0 b)
             token_count
-            record(function_call_output ok), TellDiff, item_started(ContextCompaction), StartCompaction(Current)
+            record(function_call_output ok), calls(Over), item_started(ContextCompaction), summary(Start(Current))
         "#]],
     );
 }
@@ -496,8 +511,8 @@ fn a_server_that_always_overflows_is_asked_twice_where_that_is_the_bound() {
         CompactionRules { overflow_calls_max: Some(2), ..CompactionRules::default() },
         vec![too_long(), Fact::OldestDropped(Dropped::Some), too_long()],
         &expect![[r#"
-            DropHalf
-            AskForSummaryAgain
+            summary(DropHalf)
+            summary(AskAgain)
             token_count, error(the request for a summary does not fit the model's window after 2 attempts; start a new session, or raise compaction.overflow_calls_max), task_complete(None), Finish
         "#]],
     );
@@ -512,8 +527,8 @@ fn a_summary_that_saves_too_little_ends_the_turn_at_once() {
         vec![say("summary"), completed(), rebuilt(801)],
         &expect![[r#"
             record(message )
-            token_count, Rebuild
-            token_count, LogSummary, item_completed(ContextCompaction), warning, error(the summary did not make the history small enough (1000 tokens before, 801 after, at least 20 % less is wanted); start a new session, or lower compaction.saving_min), task_complete(None), Finish
+            token_count, summary(Rebuild)
+            token_count, summary(Log), item_completed(ContextCompaction), warning, error(the summary did not make the history small enough (1000 tokens before, 801 after, at least 20 % less is wanted); start a new session, or lower compaction.saving_min), task_complete(None), Finish
         "#]],
     );
     check_compacting(
@@ -521,8 +536,8 @@ fn a_summary_that_saves_too_little_ends_the_turn_at_once() {
         vec![say("summary"), completed(), rebuilt(800)],
         &expect![[r#"
             record(message )
-            token_count, Rebuild
-            token_count, LogSummary, item_completed(ContextCompaction), warning, AskModel
+            token_count, summary(Rebuild)
+            token_count, summary(Log), item_completed(ContextCompaction), warning, AskModel
         "#]],
     );
 }
@@ -536,11 +551,11 @@ fn a_summary_is_made_by_rule_when_retries_are_used_up() {
         vec![broken(), Fact::PauseOver, broken(), Fact::PauseOver, broken(), rebuilt],
         &expect![[r#"
             stream_error(Reconnecting... 1/2), pause(200ms)
-            AskForSummaryAgain
+            summary(AskAgain)
             stream_error(Reconnecting... 2/2), pause(400ms)
-            AskForSummaryAgain
-            warning, SummariseLocally
-            token_count, LogSummary, item_completed(ContextCompaction), warning, AskModel
+            summary(AskAgain)
+            warning, summary(SummariseLocally)
+            token_count, summary(Log), item_completed(ContextCompaction), warning, AskModel
         "#]],
     );
 }
@@ -553,10 +568,10 @@ fn a_summary_that_leaves_a_request_out_is_refused() {
         vec![say("summary"), completed(), refused(), say("summary"), completed(), refused()],
         &expect![[r#"
             record(message )
-            token_count, Rebuild
-            background_event, AskForSummaryAgain
+            token_count, summary(Rebuild)
+            background_event, summary(AskAgain)
             record(message )
-            token_count, Rebuild
+            token_count, summary(Rebuild)
             error(the summary does not mark these completed requests as completed: 1, 3), task_complete(None), Finish
         "#]],
     );
@@ -642,11 +657,11 @@ fn an_interruption_keeps_the_text_so_far() {
     check_turn(
         vec![added, delta, Fact::Interrupted { running: Vec::new() }],
         &expect![[r#"
-        begin: task_started, input(go), item_started(UserMessage), item_completed(UserMessage), Persist, RecordSkills, AskModel
-        item_started(AgentMessage)
-        agent_message_content_delta
-        CancelTools, KeepCutOff("half an answer"), record(turn_aborted), turn_aborted, Finish
-    "#]],
+            begin: task_started, input(go), item_started(UserMessage), item_completed(UserMessage), Persist, RecordSkills, AskModel
+            item_started(AgentMessage)
+            agent_message_content_delta
+            calls(Cancel), KeepCutOff("half an answer"), record(turn_aborted), turn_aborted, Finish
+        "#]],
     );
 }
 

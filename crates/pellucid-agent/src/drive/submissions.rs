@@ -1,0 +1,65 @@
+//! What a client submits while a turn runs.
+
+use pellucid_engine::turn::Fact;
+use pellucid_engine::turn::questions::AskKey;
+use pellucid_engine::turn::questions::ClientAnswer;
+use pellucid_protocol::event::ErrorInfo;
+use pellucid_protocol::event::EventMessage;
+use pellucid_protocol::failure::Failure;
+use pellucid_protocol::operation::Operation;
+use pellucid_protocol::operation::Submission;
+
+use super::Driver;
+use crate::door::FaceGone;
+use crate::door::Inside;
+
+impl Driver<'_> {
+    /// Takes a submission; absent when the client has gone. Gives the fact for the turn, if it is one.
+    pub(super) async fn submitted(
+        &mut self,
+        submission: Option<Submission>,
+        inside: &mut Inside,
+    ) -> Result<Option<Fact>, FaceGone> {
+        let Some(submission) = submission else {
+            return Ok(Some(Fact::InterruptRequested));
+        };
+        Ok(match submission.operation {
+            Operation::Interrupt => Some(Fact::InterruptRequested),
+            Operation::Shutdown => {
+                inside.waiting.push_back(submission);
+                Some(Fact::InterruptRequested)
+            }
+            Operation::ThreadRollback { .. } => {
+                let error = EventMessage::Error {
+                    message: "Cannot rollback while a turn is in progress.".to_owned(),
+                    codex_error_info: Some(ErrorInfo::ThreadRollbackFailed),
+                    failure: Failure::default(),
+                };
+                self.emit_as(submission.id.as_str(), error, inside).await?;
+                None
+            }
+            Operation::ExecApproval { id, decision, .. } | Operation::PatchApproval { id, decision } => {
+                Some(Fact::Answered { key: AskKey::Approval(id), answer: ClientAnswer::Decision(decision) })
+            }
+            Operation::UserInputAnswer { id, response } => {
+                Some(Fact::Answered { key: AskKey::Question(id), answer: ClientAnswer::Answers(response) })
+            }
+            Operation::DynamicToolResponse { id, response } => {
+                Some(Fact::Answered { key: AskKey::DynamicTool(id), answer: ClientAnswer::DynamicTool(response) })
+            }
+            Operation::RunUserShellCommand { command } => {
+                self.session.jobs.start_user_command(command);
+                None
+            }
+            Operation::CleanBackgroundTerminals => {
+                self.session.jobs.toolbox.terminals.terminate_all().await;
+                None
+            }
+            Operation::UserInput { items, .. } => (!items.is_empty()).then_some(Fact::Steered(items)),
+            Operation::OverrideTurnContext(_) | Operation::Compact | Operation::Review { .. } | Operation::Undo => {
+                inside.waiting.push_back(submission);
+                None
+            }
+        })
+    }
+}

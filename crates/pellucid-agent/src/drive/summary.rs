@@ -1,0 +1,166 @@
+//! Making the history of a session shorter, as the turn wishes.
+
+use pellucid_engine::compaction::Compaction;
+use pellucid_engine::compaction::Dropped;
+use pellucid_engine::facts::Facts;
+use pellucid_engine::fragment::Origin;
+use pellucid_engine::turn::Fact;
+use pellucid_engine::turn::SummarisedBy;
+use pellucid_engine::turn::Summariser;
+use pellucid_engine::turn::Turn;
+use pellucid_engine::turn::compacting::CompactionWish;
+use pellucid_model::Ask;
+use pellucid_model::ProviderSummary;
+use pellucid_protocol::item::Item;
+
+use super::Driver;
+use super::input_text;
+use super::waiting::Waiting;
+use crate::door::FaceGone;
+use crate::door::Inside;
+use crate::session::AskKind;
+use crate::session::SummaryRequest;
+
+/// A summary that is being made.
+pub(super) struct Summary {
+    compaction: Compaction,
+    /// The facts of the model that makes it.
+    pub facts: Facts,
+    /// What was given so far, where a summary that fails leaves no trace.
+    reply: Option<Vec<(Item, Origin)>>,
+    /// How many items the request had that was reported to clients last.
+    n_told: Option<usize>,
+}
+
+impl Driver<'_> {
+    /// Does what the turn wishes for a summary.
+    pub(super) async fn compact(&mut self, turn: &Turn, wish: CompactionWish, inside: &Inside) -> Result<(), FaceGone> {
+        match wish {
+            CompactionWish::Start(summariser) => self.start_compaction(turn, summariser, inside).await?,
+            CompactionWish::AskAgain => {
+                if let Some(reply) = self.summary.as_mut().and_then(|summary| summary.reply.as_mut()) {
+                    reply.clear();
+                }
+                self.ask_for_summary(turn, inside).await?;
+            }
+            CompactionWish::DropOldest => self.drop_items(Compaction::drop_oldest),
+            CompactionWish::DropHalf => self.drop_items(Compaction::drop_half),
+            CompactionWish::Note(item, origin) => {
+                match self.summary.as_mut().and_then(|summary| summary.reply.as_mut()) {
+                    Some(reply) => reply.push((item, origin)),
+                    None => self.session.note(&item, &origin),
+                }
+            }
+            CompactionWish::SummariseLocally => {
+                if let Some(summary) = self.summary.take() {
+                    let rebuilt = self.session.rebuild_locally(summary.compaction, &summary.facts);
+                    self.facts.push_back(Fact::Rebuilt(rebuilt));
+                    self.tell(inside).await?;
+                }
+            }
+            CompactionWish::Replace(items) => {
+                if let Some(summary) = self.summary.take() {
+                    let rebuilt = self.session.replace(summary.compaction, items, &summary.facts);
+                    self.facts.push_back(Fact::Rebuilt(rebuilt));
+                    self.tell(inside).await?;
+                }
+            }
+            CompactionWish::Rebuild => {
+                let fact = self.summary.take().map(|summary| self.rebuild(summary));
+                self.facts.extend(fact);
+                self.tell(inside).await?;
+            }
+            CompactionWish::Log => self.session.log_summary(),
+        }
+        Ok(())
+    }
+
+    async fn start_compaction(&mut self, turn: &Turn, summariser: Summariser, inside: &Inside) -> Result<(), FaceGone> {
+        let compaction = self.session.compaction(Some(&input_text(&self.input.items)));
+        let facts = self.session.summary_facts(summariser);
+        if let Some(error) = compaction.failure() {
+            self.facts.push_back(Fact::WindowExceeded(error.clone()));
+        } else if compaction.has_question() {
+            let is_checked = self.session.compaction_rules().is_checked() && !compaction.is_by_window();
+            let reply = is_checked.then(Vec::new);
+            self.summary = Some(Summary { compaction, facts, reply, n_told: None });
+            if self.session.summarised_by() == SummarisedBy::Model {
+                self.log_context();
+            }
+            self.ask_for_summary(turn, inside).await?;
+        } else {
+            let rebuilt = self.session.rebuild(compaction, &facts);
+            self.facts.push_back(Fact::Rebuilt(rebuilt));
+        }
+        Ok(())
+    }
+
+    /// Leaves items out of what is summarised, if there is something to leave out.
+    fn drop_items(&mut self, drop: impl FnOnce(&mut Compaction) -> Dropped) {
+        let dropped = self.summary.as_mut().map_or(Dropped::Nothing, |summary| drop(&mut summary.compaction));
+        self.facts.push_back(Fact::OldestDropped(dropped));
+    }
+
+    /// Puts a summary in place of the history, unless it is refused.
+    fn rebuild(&mut self, mut summary: Summary) -> Fact {
+        let reply = summary.reply.take();
+        if let Some(reply) = reply {
+            let items: Vec<Item> = reply.iter().map(|(item, _)| item.clone()).collect();
+            if let Some(error) = self.session.refusal(&summary.compaction, &items) {
+                self.summary = Some(Summary { reply: Some(Vec::new()), ..summary });
+                return Fact::SummaryRefused(error);
+            }
+            for (item, origin) in &reply {
+                self.session.note(item, origin);
+            }
+        }
+        Fact::Rebuilt(self.session.rebuild(summary.compaction, &summary.facts))
+    }
+
+    /// Asks the model or the provider for the summary that is being made.
+    async fn ask_for_summary(&mut self, turn: &Turn, inside: &Inside) -> Result<(), FaceGone> {
+        let Some(summary) = &mut self.summary else {
+            return Ok(());
+        };
+        let asked = self.session.summary_request(&summary.compaction, &summary.facts);
+        let n_items = summary.compaction.n_items();
+        let is_new = summary.n_told.replace(n_items) != Some(n_items);
+        let mut ticket = None;
+        if let Some(SummaryRequest { frame, request, report }) = &asked {
+            match self.session.admit_again(request) {
+                Ok(admitted) => ticket = Some(admitted),
+                Err(error) => {
+                    self.facts.push_back(Fact::ReplyFailed(error));
+                    return Ok(());
+                }
+            }
+            self.session.log_summary_request(&self.input.id, &summary.compaction, frame, request);
+            if let Some(event) = self.session.summary_event(report).filter(|_| is_new) {
+                self.emit(event, inside).await?;
+            }
+        }
+        let request = asked.map(|asked| asked.request);
+        match self.session.summarised_by() {
+            SummarisedBy::Model => {
+                self.request = request;
+                if let Some(ticket) = ticket {
+                    self.ask(turn, AskKind::Summary, ticket).await;
+                }
+            }
+            SummarisedBy::Provider => {
+                let (model, headers) = (self.session.setup.model.clone(), self.session.own_headers());
+                let attempts = self.session.attempts();
+                self.waiting = Waiting::Summarising(Box::pin(async move {
+                    match request {
+                        Some(request) => {
+                            let ask = Ask { body: request.segments, headers, ticket, attempts, ..Ask::default() };
+                            model.compact(ask).await
+                        }
+                        None => Ok(ProviderSummary { items: Vec::new(), usage: None }),
+                    }
+                }));
+            }
+        }
+        Ok(())
+    }
+}

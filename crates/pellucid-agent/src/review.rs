@@ -131,7 +131,10 @@ async fn watch(
                         inside.waiting.push_back(submission);
                         let _ = door.submissions.send(submit(Operation::Interrupt)).await;
                     }
-                    answer @ (Operation::ExecApproval { .. } | Operation::PatchApproval { .. }) => {
+                    answer @ (Operation::ExecApproval { .. }
+                    | Operation::PatchApproval { .. }
+                    | Operation::UserInputAnswer { .. }
+                    | Operation::DynamicToolResponse { .. }) => {
                         let _ = door.submissions.send(submit(answer)).await;
                     }
                     _ => inside.waiting.push_back(submission),

@@ -1,5 +1,5 @@
-//! Questions of calls as clients see them: what an abort leaves behind, a session that no client can answer. The
-//! table of all situations is the engine's (`tests/it/questions.rs`).
+//! Questions of calls as clients see them: what an abort leaves behind, a session that no client can answer, a reviewer's
+//! question. The table of all situations is the engine's (`tests/it/questions.rs`).
 
 use pellucid_agent::calls::Calls;
 use pellucid_agent::child::Origin;
@@ -8,9 +8,12 @@ use pellucid_protocol::call_record::Answerer;
 use pellucid_protocol::call_record::ApprovalSubject;
 use pellucid_protocol::call_record::ApprovalWord;
 use pellucid_protocol::call_record::CallOutcome;
+use pellucid_protocol::dynamic_tool::DynamicToolResponse;
 use pellucid_protocol::event::EventMessage;
 use pellucid_protocol::operation::Operation;
 use pellucid_protocol::operation::SettingsChange;
+use pellucid_protocol::review::ReviewRequest;
+use pellucid_protocol::review::ReviewTarget;
 use pellucid_protocol::settings::ApprovalPolicy;
 use pellucid_protocol::settings::SandboxPolicy;
 use pellucid_store::name;
@@ -20,8 +23,10 @@ use serde_json::json;
 
 use crate::answers::say;
 use crate::contained::World;
+use crate::contained::call;
 use crate::contained::count;
 use crate::contained::play;
+use crate::contained::tool;
 
 /// From now on every command needs an approval, and none runs in a sandbox.
 fn asking() -> Operation {
@@ -77,4 +82,24 @@ fn a_session_without_a_client_refuses_at_once_what_needs_an_approval() {
     let events = play(session, vec![asking(), say("one")], |_| Vec::new());
     assert_eq!((count(&events, "exec_approval_request"), count(&events, "task_complete")), (0, 1));
     assert_eq!(world.outputs(), ["exec command rejected by user"]);
+}
+
+#[test]
+fn the_answer_to_a_question_of_a_reviewer_reaches_the_reviewer() {
+    let world = World::new("", vec![call("ask_client", &json!({})), MockReply::say("Fine.")]);
+    let session = world.session_of(Origin::Face("vscode"), Recorder::none(), vec![tool()]);
+    let target = ReviewTarget::Custom { instructions: "Look.".to_owned() };
+    let review = Operation::Review { review_request: ReviewRequest { target, user_facing_hint: None } };
+    let events = play(session, vec![review], |event| match event {
+        EventMessage::DynamicToolCallRequest(asked) => vec![Operation::DynamicToolResponse {
+            id: asked.call_id.clone(),
+            response: serde_json::from_value::<DynamicToolResponse>(
+                json!({"contentItems": [{"type": "inputText", "text": "seen"}], "success": true}),
+            )
+            .unwrap(),
+        }],
+        _ => Vec::new(),
+    });
+    assert_eq!((count(&events, "exited_review_mode"), count(&events, "task_complete")), (1, 1));
+    assert_eq!(world.outputs(), [json!([{"type": "input_text", "text": "seen"}])]);
 }

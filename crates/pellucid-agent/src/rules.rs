@@ -4,16 +4,15 @@ use pellucid_config::Config;
 use pellucid_config::layers::Layer;
 use pellucid_config::layers::Source;
 use pellucid_config::layers::Trust;
-use pellucid_exec::policy;
-use pellucid_exec::policy::Policy;
-use pellucid_exec::policy::PolicyError;
-use pellucid_exec::policy::RulesFolder;
-use pellucid_exec::policy::Standing;
+use pellucid_rules::Policy;
+use pellucid_rules::PolicyError;
+use pellucid_rules::RulesFolder;
+use pellucid_rules::Standing;
 
 /// Reads all rules that count under a configuration, the administrator's included.
 pub fn load(config: &Config) -> Result<Policy, PolicyError> {
     let folders: Vec<_> = config.layers().iter().filter_map(folder).collect();
-    policy::load(&folders, config.requirements.rules.as_ref())
+    pellucid_rules::load(&folders, config.requirements.rules.as_ref())
 }
 
 /// The same for those who go on when the user's files cannot be used: then the administrator's rules alone count,
@@ -24,7 +23,7 @@ pub fn load(config: &Config) -> Result<Policy, PolicyError> {
 pub fn load_lenient(config: &Config) -> Result<Policy, PolicyError> {
     load(config).or_else(|error| {
         tracing::warn!(%error, "rules about commands are not used");
-        policy::load_required(config.requirements.rules.as_ref())
+        pellucid_rules::load_required(config.requirements.rules.as_ref())
     })
 }
 

@@ -13,11 +13,11 @@
 //! - `text`: the text of what a program wrote
 //! - `sandbox`: what a child may touch; a sandbox turns one argument list into another
 //! - `script`: what a shell script consists of
-//! - `policy`: rules about commands
 //! - `programs`: where the programs of a command lie
 //! - `quiet_git`: variables that keep `git` from running programs which a repository names
 //!
-//! Not here: who is asked before a command runs (the engine decides, the agent asks).
+//! Not here: rules about commands (`pellucid-rules`), and who is asked before a command runs (the engine decides, the
+//! agent asks).
 
 #![warn(missing_docs)]
 #![cfg_attr(test, allow(clippy::disallowed_methods, reason = "tests start programs and tasks themselves"))]
@@ -27,7 +27,6 @@ pub mod environment;
 pub mod foreground;
 pub mod listener;
 pub mod pause;
-pub mod policy;
 pub mod process;
 pub mod programs;
 pub mod quiet_git;

@@ -1,7 +1,5 @@
 //! The corpus of the fuzz targets: files that broke something once, or could have.
 
-#[path = "../../../fuzz/checks/rules.rs"]
-mod rules;
 #[path = "../../../fuzz/checks/shell.rs"]
 mod shell;
 
@@ -10,9 +8,4 @@ use pellucid_testkit::check_corpus;
 #[test]
 fn scripts_are_taken_apart_or_stay_whole() {
     check_corpus("shell", shell::check);
-}
-
-#[test]
-fn rules_are_read_or_refused() {
-    check_corpus("rules", rules::check);
 }

@@ -129,7 +129,7 @@ fn rules_are_noted_with_file_and_line() {
     let file = bench.home.path().join("rules/default.rules");
     std::fs::create_dir_all(file.parent().unwrap()).unwrap();
     std::fs::write(&file, "prefix_rule(pattern=[\"false\"], decision=\"forbidden\")\n").unwrap();
-    bench.rules = pellucid_exec::policy::load_files(std::slice::from_ref(&file)).unwrap().rules;
+    bench.rules = pellucid_rules::load_files(std::slice::from_ref(&file)).unwrap().rules;
     let ran = bench.run(&function("shell", r#"{"command":["false","secret"]}"#));
     let noted = text(&ran.noted).replace(&*file.to_string_lossy(), "FILE");
     expect![[r#"

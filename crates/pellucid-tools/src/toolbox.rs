@@ -15,7 +15,6 @@ use pellucid_engine::approval::grants::Grants;
 use pellucid_engine::approval::rules::Rule;
 use pellucid_engine::approval::rules::Rules;
 use pellucid_exec::listener::Listening;
-use pellucid_exec::policy;
 use pellucid_exec::process::Variables;
 use pellucid_exec::sandbox::Backend;
 use pellucid_exec::sandbox::Ground;
@@ -347,7 +346,7 @@ impl Toolbox {
     /// # Errors
     /// Why the rule is not saved, for clients. The command that it was saved for may run all the same.
     pub fn save_rule(&self, prefix: Vec<String>) -> Result<Notice, String> {
-        policy::save_allowed(&self.home, &prefix).map_err(|error| format!("the rule is not saved: {error}"))?;
+        pellucid_rules::save_allowed(&self.home, &prefix).map_err(|error| format!("the rule is not saved: {error}"))?;
         if let Some(rule) = Rule::allowed_in_session(&prefix) {
             let mut rules = locked(&self.rules);
             Arc::make_mut(&mut rules).add(rule);

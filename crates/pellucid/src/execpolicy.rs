@@ -3,9 +3,8 @@
 use std::process::ExitCode;
 
 use pellucid_engine::approval::rules::Rule;
-use pellucid_exec::policy;
-use pellucid_exec::policy::PolicyError;
 use pellucid_protocol::approval::RuleDecision;
+use pellucid_rules::PolicyError;
 use serde::Serialize;
 
 use crate::args::ExecpolicyArgs;
@@ -43,7 +42,7 @@ pub fn run(args: ExecpolicyArgs) -> Result<ExitCode, Failure> {
 }
 
 fn check(args: &ExecpolicyCheckArgs) -> Result<String, Failure> {
-    let policy = policy::load_files(&args.rules).map_err(|error| failure(&error))?;
+    let policy = pellucid_rules::load_files(&args.rules).map_err(|error| failure(&error))?;
     let rules: Vec<&Rule> = policy.rules.matching(&args.command).collect();
     let checked = Checked {
         matched_rules: rules.iter().map(|rule| matched(rule, &args.command)).collect(),

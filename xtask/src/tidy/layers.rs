@@ -20,6 +20,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("pellucid-model", &["pellucid-protocol", "pellucid-files", "pellucid-tasks"]),
     ("pellucid-store", &["pellucid-protocol", "pellucid-files"]),
     ("pellucid-exec", &["pellucid-protocol", "pellucid-files", "pellucid-tasks", "pellucid-engine"]),
+    ("pellucid-rules", &["pellucid-protocol", "pellucid-files", "pellucid-engine"]),
     ("pellucid-git", &["pellucid-protocol", "pellucid-files", "pellucid-exec"]),
     ("pellucid-patch", &["pellucid-protocol", "pellucid-files"]),
     (
@@ -30,6 +31,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
             "pellucid-tasks",
             "pellucid-engine",
             "pellucid-exec",
+            "pellucid-rules",
             "pellucid-patch",
         ],
     ),
@@ -47,6 +49,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
             "pellucid-model",
             "pellucid-store",
             "pellucid-exec",
+            "pellucid-rules",
             "pellucid-git",
             "pellucid-patch",
             "pellucid-tools",
@@ -66,6 +69,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
             "pellucid-model",
             "pellucid-store",
             "pellucid-exec",
+            "pellucid-rules",
             "pellucid-git",
             "pellucid-tools",
             "pellucid-agent",
@@ -83,6 +87,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
             "pellucid-model",
             "pellucid-store",
             "pellucid-exec",
+            "pellucid-rules",
             "pellucid-git",
             "pellucid-patch",
             "pellucid-tools",
@@ -94,6 +99,10 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("pellucid-testkit", &[]),
     ("xtask", &["pellucid-protocol", "pellucid-engine", "pellucid-config", "pellucid-workspace"]),
 ];
+
+/// Large dependencies that one crate uses, so that a change elsewhere neither builds nor waits for them.
+const SOLE_USER: &[(&str, &str)] =
+    &[("rmcp", "pellucid-mcp"), ("rusqlite", "pellucid-store"), ("starlark", "pellucid-rules")];
 
 /// What any crate may use in its tests.
 const TESTKIT: &str = "pellucid-testkit";
@@ -163,9 +172,11 @@ fn problems_of(manifest: &Manifest) -> Vec<Problem> {
         let what = if MAY_USE.iter().any(|(it, _)| *it == used) || used.starts_with("pellucid") {
             let may = allowed.contains(&used) || (in_tests && used == TESTKIT);
             (!may).then(|| format!("{name} may not use {used}; see Layers in ARCHITECTURE.md"))
+        } else if PURE.contains(&name) && !in_tests && is_impure(used) {
+            Some(format!("{name} is pure and may not use {used}"))
         } else {
-            (PURE.contains(&name) && !in_tests && is_impure(used))
-                .then(|| format!("{name} is pure and may not use {used}"))
+            let owner = SOLE_USER.iter().find(|(it, owner)| *it == used && *owner != name);
+            owner.map(|(_, owner)| format!("{name} may not use {used}; only {owner} does"))
         };
         problems.extend(what.map(|what| Problem::at_line(&manifest.path, dependency.line, what)));
     }
@@ -221,6 +232,16 @@ mod tests {
             "crates/x/Cargo.toml:5: pellucid-protocol is pure and may not use tokio-util\n\
              crates/x/Cargo.toml:6: pellucid-protocol is pure and may not use rusqlite",
         );
+    }
+
+    #[test]
+    fn a_large_dependency_has_one_user() {
+        check_manifest(
+            "pellucid-exec",
+            "[dev-dependencies]\nstarlark.workspace = true\n",
+            "crates/x/Cargo.toml:4: pellucid-exec may not use starlark; only pellucid-rules does",
+        );
+        check_manifest("pellucid-rules", "[dependencies]\nstarlark.workspace = true\n", "");
     }
 
     #[test]

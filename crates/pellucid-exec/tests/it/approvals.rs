@@ -17,8 +17,9 @@ use pellucid_engine::approval::program::Place;
 use pellucid_engine::approval::program::Program;
 use pellucid_engine::approval::program::Programs;
 use pellucid_engine::approval::rules::Rule;
+use pellucid_engine::approval::rules::RulePlace;
 use pellucid_engine::approval::rules::Rules;
-use pellucid_exec::policy::evaluate;
+use pellucid_engine::facts::PrefixToken;
 use pellucid_exec::script;
 use pellucid_protocol::approval::RuleDecision;
 use pellucid_protocol::approval::SandboxPermissions;
@@ -28,8 +29,17 @@ use proptest::prelude::*;
 
 const HEADING: &str = "untrusted  on-failure on-request never      command\n";
 
-fn rules(text: &str) -> Rules {
-    evaluate("a.rules", text).unwrap().into_iter().collect()
+/// One rule for each list of words.
+fn rules(decision: RuleDecision, prefixes: &[&[&str]]) -> Rules {
+    let place = RulePlace::File { path: "a.rules".to_owned(), line: 1 };
+    let rule = |prefix: &&[&str]| Rule {
+        first: prefix[0].to_owned(),
+        rest: prefix[1..].iter().map(|word| PrefixToken::Word((*word).to_owned())).collect(),
+        decision,
+        justification: None,
+        place: place.clone(),
+    };
+    prefixes.iter().map(rule).collect()
 }
 
 /// Bare names and those in system folders are the system's, but for `own`, which lies in the project, and `late`,
@@ -116,7 +126,7 @@ fn check_lines(fixture: &ExpectFile, rules: &Rules, sandbox: &SandboxPolicy, is_
 /// The sandbox keeps nothing back from a rule that forbids: it is the same in all.
 #[test]
 fn a_forbidden_command_in_other_words() {
-    let rules = rules("prefix_rule(pattern=['curl'], decision='forbidden')");
+    let rules = rules(RuleDecision::Forbidden, &[&["curl"]]);
     let fixture = expect_file!["approvals/forbidden.txt"];
     let n_held = check_lines(&fixture, &rules, &SandboxPolicy::ReadOnly, |all| all.iter().all(|it| *it == "reject"));
     assert!(n_held >= 75, "{n_held} spellings are held");
@@ -131,7 +141,7 @@ fn removal_by_force_in_other_words() {
 
 #[test]
 fn what_is_written_around_an_allowed_command() {
-    let rules = rules(ALLOWED);
+    let rules = rules(RuleDecision::Allow, ALLOWED);
     let fixture = expect_file!["approvals/allowed.txt"];
     let n_kept = check_lines(&fixture, &rules, &SandboxPolicy::ReadOnly, |all| !all.contains(&"OUTSIDE"));
     assert!(n_kept >= 40, "{n_kept} ways are kept inside");
@@ -140,7 +150,7 @@ fn what_is_written_around_an_allowed_command() {
 /// Without a sandbox there is nowhere to be kept, so the policy `untrusted` has to ask.
 #[test]
 fn without_a_sandbox_the_same_is_asked_about() {
-    let rules = rules(ALLOWED);
+    let rules = rules(RuleDecision::Allow, ALLOWED);
     let fixture = expect_file!["approvals/allowed.txt"];
     let text = fixture.data();
     for line in text.lines().skip(1).filter(|line| !line.starts_with("OUTSIDE")) {
@@ -154,13 +164,8 @@ fn without_a_sandbox_the_same_is_asked_about() {
     assert_eq!((asked(SandboxPolicy::ReadOnly), asked(SandboxPolicy::DangerFullAccess)), ("inside", "ask OUT"));
 }
 
-const ALLOWED: &str = "
-prefix_rule(pattern=['npm', 'test'])
-prefix_rule(pattern=['echo', 'ok'])
-prefix_rule(pattern=['own'])
-prefix_rule(pattern=['late'])
-prefix_rule(pattern=['/bin/bash', '-lc', 'echo $A done'])
-";
+const ALLOWED: &[&[&str]] =
+    &[&["npm", "test"], &["echo", "ok"], &["own"], &["late"], &["/bin/bash", "-lc", "echo $A done"]];
 
 /// Pieces of scripts, some harmless.
 const PIECES: &[&str] = &[
@@ -340,7 +345,7 @@ proptest! {
 
 fn rules_allowed() -> Rules {
     thread_local! {
-        static RULES: Rules = rules(ALLOWED);
+        static RULES: Rules = rules(RuleDecision::Allow, ALLOWED);
     }
     RULES.with(Clone::clone)
 }

@@ -7,8 +7,8 @@ use pellucid_config::Config;
 use pellucid_config::ConfigError;
 use pellucid_config::HarnessOverrides;
 use pellucid_config::config::Warning;
-use pellucid_exec::policy::Policy;
-use pellucid_exec::policy::PolicyError;
+use pellucid_rules::Policy;
+use pellucid_rules::PolicyError;
 
 use crate::server::Server;
 use crate::types::notification::ConfigWarningNotification;

@@ -44,7 +44,7 @@ struct Token {
 }
 
 /// The rules of the section.
-pub(super) fn rules(section: &Value) -> Result<Vec<Rule>, RequiredError> {
+pub(crate) fn rules(section: &Value) -> Result<Vec<Rule>, RequiredError> {
     let section = Section::deserialize(section).map_err(RequiredError::Malformed)?;
     let mut rules = Vec::new();
     for (at, written) in section.prefix_rules.into_iter().enumerate() {

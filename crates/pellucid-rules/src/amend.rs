@@ -52,7 +52,7 @@ pub fn save_allowed(home: &Path, prefix: &[String]) -> Result<Saved, AmendError>
     if prefix.is_empty() {
         return Err(AmendError::Empty);
     }
-    let folder = home.join(super::FOLDER);
+    let folder = home.join(crate::FOLDER);
     if let Err(source) = pellucid_files::make_private_folder(&folder) {
         return Err(AmendError::Folder { path: folder, source });
     }
@@ -81,7 +81,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::policy::evaluate;
+    use crate::evaluate;
 
     fn words(words: &[&str]) -> Vec<String> {
         words.iter().map(|word| (*word).to_owned()).collect()

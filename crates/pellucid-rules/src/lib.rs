@@ -9,6 +9,8 @@
 //!
 //! Not here: what rules mean (`pellucid_engine::approval::rules`).
 
+#![warn(missing_docs)]
+
 mod amend;
 mod evaluate;
 mod required;

@@ -9,7 +9,7 @@ const SIGNS: &str = "()[],=";
 
 /// What a rules file looks like.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Shape {
+pub(crate) struct Shape {
     /// How many brackets are open at once.
     pub depth: usize,
     /// Whether it only lists rules.
@@ -17,7 +17,7 @@ pub(super) struct Shape {
 }
 
 /// Looks at a file.
-pub(super) fn shape(text: &str) -> Shape {
+pub(crate) fn shape(text: &str) -> Shape {
     let (mut depth, mut open, mut is_list) = (0, 0_usize, true);
     let mut rest = text;
     while let Some(first) = rest.chars().next() {

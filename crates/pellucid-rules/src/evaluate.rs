@@ -23,7 +23,7 @@ use starlark::values::list::ListRef;
 use starlark::values::list::UnpackList;
 use starlark::values::none::NoneType;
 
-use super::shape::shape;
+use crate::shape::shape;
 
 /// Calls and rounds of loops; a rule is one call.
 const STEPS_MAX: u64 = 100_000;

@@ -53,15 +53,12 @@ impl GhostPlan {
     fn of(setup: &Setup) -> Self {
         let SnapshotSettings { large_file_bytes, large_folder_files, disable_warnings } =
             setup.sources.config.tools.snapshots;
-        let standard = GhostLimits::default();
         Self {
             git: setup.sources.git.clone(),
             cwd: setup.gathered.facts.cwd.clone().into(),
             limits: GhostLimits {
-                file_bytes: large_file_bytes
-                    .map_or(standard.file_bytes, |bytes| u64::try_from(bytes).ok().filter(|n| *n > 0)),
-                folder_files: large_folder_files
-                    .map_or(standard.folder_files, |files| usize::try_from(files).ok().filter(|n| *n > 0)),
+                file_bytes: u64::try_from(large_file_bytes).ok().filter(|n| *n > 0),
+                folder_files: usize::try_from(large_folder_files).ok().filter(|n| *n > 0),
             },
             warns: !disable_warnings,
         }

@@ -25,9 +25,7 @@ use pellucid_mcp::spec::ClientName;
 use pellucid_mcp::spec::HttpClients;
 use pellucid_mcp::spec::HttpReach;
 use pellucid_mcp::spec::Reach;
-use pellucid_mcp::spec::STARTUP_TIMEOUT;
 use pellucid_mcp::spec::ServerSpec;
-use pellucid_mcp::spec::TOOL_TIMEOUT;
 use pellucid_model::Transport;
 use pellucid_protocol::mcp::McpAuthStatus;
 use pellucid_protocol::mcp::McpPage;
@@ -245,8 +243,8 @@ fn spec(name: &str, server: &McpServer, env: &Env) -> ServerSpec {
         name: name.to_owned(),
         reach: reach(name, server, env),
         is_required: server.required,
-        startup_timeout: server.startup_timeout.unwrap_or(STARTUP_TIMEOUT),
-        tool_timeout: server.tool_timeout.unwrap_or(TOOL_TIMEOUT),
+        startup_timeout: server.startup_limit(),
+        tool_timeout: server.tool_limit(),
         tools: ToolFilter {
             enabled: server.enabled_tools.clone().map(|tools| tools.into_iter().collect()),
             disabled: server.disabled_tools.iter().flatten().cloned().collect(),

@@ -315,13 +315,13 @@ pub struct SkillSwitch {
     pub enabled: bool,
 }
 
-/// What snapshots leave out. Absent means as built in, zero or less means nothing.
+/// What snapshots leave out. Zero or less leaves out nothing.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SnapshotSettings {
     /// From which size untracked files are left out, in bytes.
-    pub large_file_bytes: Option<i64>,
+    pub large_file_bytes: i64,
     /// From how many files untracked folders are left out.
-    pub large_folder_files: Option<i64>,
+    pub large_folder_files: i64,
     /// Says nothing about it.
     pub disable_warnings: bool,
 }
@@ -338,9 +338,9 @@ pub struct MemorySettings {
     /// How long a session must rest before, in hours.
     pub idle_hours_min: i64,
     /// The model that reads sessions.
-    pub reading_model: Option<String>,
+    pub reading_model: String,
     /// The model that merges memories.
-    pub merging_model: Option<String>,
+    pub merging_model: String,
 }
 
 /// How much a session may ask for, with its agents, reviews and summaries; absent is without limit.

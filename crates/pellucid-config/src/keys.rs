@@ -5,6 +5,7 @@
 //!
 //! Not here: what the program does with a value.
 
+pub(crate) mod default;
 mod elsewhere;
 mod table;
 mod tree;
@@ -32,7 +33,8 @@ pub struct Key {
     pub path: &'static str,
     /// What it takes.
     pub kind: Kind,
-    /// What is true without it, in words. Blank if nothing is.
+    /// What is true without it: a value in backticks or a number, or words about where the value comes from. Blank if
+    /// nothing is. See [`Key::default_value`].
     pub default: &'static str,
     /// What it is for.
     pub doc: &'static str,

@@ -58,6 +58,12 @@ use crate::features;
 use crate::files;
 use crate::guard;
 use crate::guard::Standing;
+use crate::keys::default;
+use crate::keys::default::count_or_default;
+use crate::keys::default::flag_or_default;
+use crate::keys::default::integer_or_default;
+use crate::keys::default::text_or_default;
+use crate::keys::default::word_or_default;
 use crate::layers;
 use crate::layers::FILE_NAME;
 use crate::layers::Layer;
@@ -75,10 +81,6 @@ use crate::value::Value;
 
 #[cfg(test)]
 mod tests;
-
-const DEFAULT_PACK: &str = "codex";
-const DEFAULT_DOCUMENT_BYTES: usize = 32 * 1024;
-const DEFAULT_AGENTS_MAX: usize = 6;
 
 /// What [`load`] needs to know.
 #[derive(Debug, Clone)]
@@ -311,7 +313,7 @@ fn default_web_search(features: &Features) -> WebSearchMode {
     } else if features.is_on(Feature::WebSearchRequest) {
         WebSearchMode::Live
     } else {
-        WebSearchMode::Cached
+        const { WebSearchMode::named(default::text("web_search")) }
     }
 }
 
@@ -344,9 +346,7 @@ fn model(reader: &Reader<'_>, options: &LoadOptions, features: &Features) -> Res
         context_window: reader.integer("model_context_window"),
         auto_compact_token_limit: reader.integer("model_auto_compact_token_limit"),
         reasoning_effort: reader.word("model_reasoning_effort", ReasoningEffort::from_word),
-        reasoning_summary: reader
-            .word("model_reasoning_summary", ReasoningSummary::from_word)
-            .unwrap_or(ReasoningSummary::Auto),
+        reasoning_summary: word_or_default!(reader, "model_reasoning_summary", ReasoningSummary),
         supports_reasoning_summaries: reader.flag("model_supports_reasoning_summaries"),
         verbosity: reader.word("model_verbosity", Verbosity::from_word),
         personality: harness
@@ -358,7 +358,7 @@ fn model(reader: &Reader<'_>, options: &LoadOptions, features: &Features) -> Res
 }
 
 fn tools(reader: &Reader<'_>, layers: &Layers) -> Result<ToolSettings, ConfigError> {
-    let agents_max = reader.count("agents.max_threads").unwrap_or(DEFAULT_AGENTS_MAX);
+    let agents_max = count_or_default!(reader, "agents.max_threads");
     if agents_max == 0 {
         return Err(ConfigError::NoAgents);
     }
@@ -372,11 +372,13 @@ fn tools(reader: &Reader<'_>, layers: &Layers) -> Result<ToolSettings, ConfigErr
         snapshots: SnapshotSettings {
             large_file_bytes: reader
                 .integer("ghost_snapshot.ignore_large_untracked_files")
-                .or_else(|| reader.integer("ghost_snapshot.ignore_untracked_files_over_bytes")),
+                .or_else(|| reader.integer("ghost_snapshot.ignore_untracked_files_over_bytes"))
+                .unwrap_or(const { default::number("ghost_snapshot.ignore_large_untracked_files") as i64 }),
             large_folder_files: reader
                 .integer("ghost_snapshot.ignore_large_untracked_dirs")
-                .or_else(|| reader.integer("ghost_snapshot.large_untracked_dir_warning_threshold")),
-            disable_warnings: reader.flag("ghost_snapshot.disable_warnings").unwrap_or(false),
+                .or_else(|| reader.integer("ghost_snapshot.large_untracked_dir_warning_threshold"))
+                .unwrap_or(const { default::number("ghost_snapshot.ignore_large_untracked_dirs") as i64 }),
+            disable_warnings: flag_or_default!(reader, "ghost_snapshot.disable_warnings"),
         },
         memories: memories(reader),
     })
@@ -412,12 +414,12 @@ fn skills(layer: &Layer) -> Vec<SkillSwitch> {
 
 fn memories(reader: &Reader<'_>) -> MemorySettings {
     MemorySettings {
-        raw_memories_max: reader.count("memories.max_raw_memories_for_global").unwrap_or(1024).min(4096),
-        age_days_max: reader.integer("memories.max_rollout_age_days").unwrap_or(30).clamp(0, 90),
-        sessions_per_start_max: reader.count("memories.max_rollouts_per_startup").unwrap_or(8).min(128),
-        idle_hours_min: reader.integer("memories.min_rollout_idle_hours").unwrap_or(12).clamp(1, 48),
-        reading_model: reader.text("memories.phase_1_model"),
-        merging_model: reader.text("memories.phase_2_model"),
+        raw_memories_max: count_or_default!(reader, "memories.max_raw_memories_for_global").min(4096),
+        age_days_max: integer_or_default!(reader, "memories.max_rollout_age_days").clamp(0, 90),
+        sessions_per_start_max: count_or_default!(reader, "memories.max_rollouts_per_startup").min(128),
+        idle_hours_min: integer_or_default!(reader, "memories.min_rollout_idle_hours").clamp(1, 48),
+        reading_model: text_or_default!(reader, "memories.phase_1_model"),
+        merging_model: text_or_default!(reader, "memories.phase_2_model"),
     }
 }
 
@@ -434,11 +436,11 @@ fn folders(reader: &Reader<'_>, options: &LoadOptions, layers: &Layers) -> Folde
 
 fn prompt(reader: &Reader<'_>) -> PromptSettings {
     PromptSettings {
-        pack: reader.text("pack").unwrap_or_else(|| DEFAULT_PACK.to_owned()),
+        pack: text_or_default!(reader, "pack"),
         base_instructions: None,
         developer_instructions: None,
         compact_prompt: None,
-        resume_context: reader.word("resume_context", ResumeContext::from_word).unwrap_or(ResumeContext::Again),
+        resume_context: word_or_default!(reader, "resume_context", ResumeContext),
         reinject_turns: counts(reader, "reinject_turns"),
         commit_attribution: reader.text("commit_attribution"),
         phase: reader.text("phase"),
@@ -456,7 +458,7 @@ fn counts(reader: &Reader<'_>, path: &str) -> BTreeMap<String, u64> {
 
 fn compaction(reader: &Reader<'_>) -> CompactionSettings {
     CompactionSettings {
-        auto: reader.flag("compaction.auto").unwrap_or(true),
+        auto: flag_or_default!(reader, "compaction.auto"),
         model: reader.text("compaction.model"),
         fallback: reader.word("compaction.fallback", SummaryFallback::from_word),
         keep_turns: reader.count("compaction.keep_turns"),
@@ -493,7 +495,7 @@ fn documents(reader: &Reader<'_>) -> DocumentSettings {
         }
     }
     DocumentSettings {
-        max_bytes: reader.count("project_doc_max_bytes").unwrap_or(DEFAULT_DOCUMENT_BYTES),
+        max_bytes: count_or_default!(reader, "project_doc_max_bytes"),
         fallback_filenames,
         rules: ProjectDocs {
             allocation: reader.word("project_docs.allocation", Allocation::from_word),
@@ -507,21 +509,21 @@ fn documents(reader: &Reader<'_>) -> DocumentSettings {
 
 fn shell_environment(reader: &Reader<'_>) -> ShellEnvironmentPolicy {
     ShellEnvironmentPolicy {
-        inherit: reader.word("shell_environment_policy.inherit", Inherit::from_word).unwrap_or(Inherit::All),
-        ignore_default_excludes: reader.flag("shell_environment_policy.ignore_default_excludes").unwrap_or(true),
+        inherit: word_or_default!(reader, "shell_environment_policy.inherit", Inherit),
+        ignore_default_excludes: flag_or_default!(reader, "shell_environment_policy.ignore_default_excludes"),
         exclude: reader.texts("shell_environment_policy.exclude").unwrap_or_default(),
         set: reader.map("shell_environment_policy.set").unwrap_or_default(),
         include_only: reader.texts("shell_environment_policy.include_only").unwrap_or_default(),
-        use_profile: reader.flag("shell_environment_policy.experimental_use_profile").unwrap_or(false),
+        use_profile: flag_or_default!(reader, "shell_environment_policy.experimental_use_profile"),
     }
 }
 
 fn records(reader: &Reader<'_>) -> RecordSettings {
     RecordSettings {
         notify: reader.texts("notify"),
-        feedback: reader.flag("feedback.enabled").unwrap_or(true),
-        context_events: reader.flag("exec.context_events").unwrap_or(false),
-        typed_exit_codes: reader.flag("exec.typed_exit_codes").unwrap_or(false),
+        feedback: flag_or_default!(reader, "feedback.enabled"),
+        context_events: flag_or_default!(reader, "exec.context_events"),
+        typed_exit_codes: flag_or_default!(reader, "exec.typed_exit_codes"),
     }
 }
 
@@ -529,14 +531,17 @@ fn login(reader: &Reader<'_>) -> LoginSettings {
     LoginSettings {
         forced_method: reader.word("forced_login_method", LoginMethod::from_word),
         forced_workspace_id: reader.text("forced_chatgpt_workspace_id").and_then(|id| not_blank(&id)),
-        store: reader.word("cli_auth_credentials_store", CredentialStore::from_word).unwrap_or(CredentialStore::File),
+        store: word_or_default!(reader, "cli_auth_credentials_store", CredentialStore),
     }
 }
 
 fn display(reader: &Reader<'_>, harness: &HarnessOverrides) -> DisplaySettings {
     DisplaySettings {
-        hide_reasoning: reader.flag("hide_agent_reasoning").unwrap_or(false),
-        show_raw_reasoning: reader.flag("show_raw_agent_reasoning").or(harness.show_raw_reasoning).unwrap_or(false),
+        hide_reasoning: flag_or_default!(reader, "hide_agent_reasoning"),
+        show_raw_reasoning: reader
+            .flag("show_raw_agent_reasoning")
+            .or(harness.show_raw_reasoning)
+            .unwrap_or(const { default::flag("show_raw_agent_reasoning") }),
     }
 }
 

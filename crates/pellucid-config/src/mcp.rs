@@ -7,6 +7,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use crate::check::Problem;
+use crate::keys::default;
 use crate::reader::Reader;
 use crate::reader::map;
 use crate::reader::texts;
@@ -67,6 +68,16 @@ pub enum McpTransport {
 }
 
 impl McpServer {
+    /// How long it may take to start, with default.
+    pub fn startup_limit(&self) -> Duration {
+        self.startup_timeout.unwrap_or(STARTUP_TIMEOUT)
+    }
+
+    /// How long a call may take, with default.
+    pub fn tool_limit(&self) -> Duration {
+        self.tool_timeout.unwrap_or(TOOL_TIMEOUT)
+    }
+
     /// The variables that hold its token or secrets for its headers. A program is given its own by name, and commands may
     /// need the same ones.
     pub(crate) fn key_variables(&self) -> Vec<&String> {
@@ -82,6 +93,8 @@ impl McpServer {
 const STDIO_ONLY: [&str; 4] = ["args", "env", "env_vars", "cwd"];
 const HTTP_ONLY: [&str; 4] = ["url", "bearer_token_env_var", "http_headers", "env_http_headers"];
 const REFUSED: &str = "bearer_token";
+const STARTUP_TIMEOUT: Duration = Duration::from_secs(default::number("mcp_servers.<name>.startup_timeout_sec") as u64);
+const TOOL_TIMEOUT: Duration = Duration::from_secs(default::number("mcp_servers.<name>.tool_timeout_sec") as u64);
 
 /// Every server by its name, those that the requirements forbid switched off.
 pub(crate) fn servers(
@@ -121,9 +134,9 @@ fn server(table: &Table) -> Result<McpServer, String> {
     let milliseconds = table.get("startup_timeout_ms").and_then(Value::as_integer);
     Ok(McpServer {
         transport: transport(table)?,
-        enabled: flag("enabled").unwrap_or(true),
+        enabled: flag("enabled").unwrap_or(const { default::flag("mcp_servers.<name>.enabled") }),
         disabled_reason: None,
-        required: flag("required").unwrap_or(false),
+        required: flag("required").unwrap_or(const { default::flag("mcp_servers.<name>.required") }),
         startup_timeout: seconds("startup_timeout_sec")?
             .or_else(|| milliseconds?.try_into().ok().map(Duration::from_millis)),
         tool_timeout: seconds("tool_timeout_sec")?,

@@ -16,6 +16,8 @@ use crate::config::Disallowed;
 use crate::config::Permissions;
 use crate::config::SandboxBackend;
 use crate::error::listed;
+use crate::keys::default;
+use crate::keys::default::flag_or_default;
 use crate::load::HarnessOverrides;
 use crate::reader::Reader;
 use crate::requirements::Allowed;
@@ -40,13 +42,17 @@ pub(crate) fn resolve(
         harness.approval_policy.or_else(|| reader.word("approval_policy", ApprovalPolicy::from_word)),
         match trust {
             Some(TrustLevel::Untrusted) => ApprovalPolicy::Untrusted,
-            _ => ApprovalPolicy::OnRequest,
+            _ => const { ApprovalPolicy::named(default::text("approval_policy")) },
         },
     );
     let sandbox = choose(
         harness.sandbox_mode.or_else(|| reader.word("sandbox_mode", SandboxMode::from_word)),
         // Without a sandbox of its own, Windows does not write unasked.
-        if trust.is_some() && cfg!(not(windows)) { SandboxMode::WorkspaceWrite } else { SandboxMode::ReadOnly },
+        if trust.is_some() && cfg!(not(windows)) {
+            SandboxMode::WorkspaceWrite
+        } else {
+            const { SandboxMode::named(default::text("sandbox_mode")) }
+        },
     );
     let approval_policy = within(
         "approval_policy",
@@ -59,14 +65,14 @@ pub(crate) fn resolve(
         within("sandbox_mode", &sandbox, requirements.sandbox_modes.as_ref(), disallowed, SandboxMode::as_str);
     let preferred = match features.is_on(Feature::UseLinuxSandboxBwrap) {
         true => SandboxBackend::Bubblewrap,
-        false => SandboxBackend::Auto,
+        false => const { SandboxBackend::named(default::text("sandbox_backend")) },
     };
     Permissions {
         approval_policy,
         sandbox_mode,
         sandbox_policy: policy(reader, sandbox_mode, &harness.additional_writable_roots),
         sandbox_backend: reader.word("sandbox_backend", SandboxBackend::from_word).unwrap_or(preferred),
-        sandbox_protect: reader.flag("sandbox_protect").unwrap_or(true),
+        sandbox_protect: flag_or_default!(reader, "sandbox_protect"),
         trust,
     }
 }
@@ -120,7 +126,6 @@ fn policy(reader: &Reader<'_>, mode: SandboxMode, further_roots: &[PathBuf]) -> 
         SandboxMode::ReadOnly => SandboxPolicy::ReadOnly,
         SandboxMode::DangerFullAccess => SandboxPolicy::DangerFullAccess,
         SandboxMode::WorkspaceWrite => {
-            let flag = |key| reader.flag(key).unwrap_or(false);
             let mut writable_roots: Vec<PathBuf> = reader
                 .texts("sandbox_workspace_write.writable_roots")
                 .unwrap_or_default()
@@ -134,9 +139,9 @@ fn policy(reader: &Reader<'_>, mode: SandboxMode, further_roots: &[PathBuf]) -> 
             }
             SandboxPolicy::WorkspaceWrite {
                 writable_roots,
-                network_access: flag("sandbox_workspace_write.network_access"),
-                exclude_tmpdir_env_var: flag("sandbox_workspace_write.exclude_tmpdir_env_var"),
-                exclude_slash_tmp: flag("sandbox_workspace_write.exclude_slash_tmp"),
+                network_access: flag_or_default!(reader, "sandbox_workspace_write.network_access"),
+                exclude_tmpdir_env_var: flag_or_default!(reader, "sandbox_workspace_write.exclude_tmpdir_env_var"),
+                exclude_slash_tmp: flag_or_default!(reader, "sandbox_workspace_write.exclude_slash_tmp"),
             }
         }
     }

@@ -12,13 +12,14 @@ use pellucid_protocol::secret::Secret;
 
 use crate::env::Env;
 use crate::error::ConfigError;
+use crate::keys::default;
 use crate::reader::Reader;
 use crate::reader::map;
 use crate::value::Table;
 use crate::value::Value;
 
 /// The provider without a choice.
-pub(crate) const DEFAULT: &str = "openai";
+pub(crate) const DEFAULT: &str = default::text("model_provider");
 
 const OLLAMA_PORT: u16 = 11434;
 const LMSTUDIO_PORT: u16 = 1234;
@@ -95,7 +96,7 @@ fn sections(value: &Value) -> Option<Vec<ReadSection>> {
 fn configured(table: &Table) -> Provider {
     let text = |key| table.get(key).and_then(Value::as_str).map(str::to_owned);
     let count = |key| table.get(key).and_then(Value::as_integer).and_then(|number| number.try_into().ok());
-    let flag = |key| table.get(key).and_then(Value::as_bool).unwrap_or(false);
+    let flag = |key| table.get(key).and_then(Value::as_bool);
     Provider {
         name: text("name").unwrap_or_default(),
         base_url: text("base_url"),
@@ -113,7 +114,9 @@ fn configured(table: &Table) -> Provider {
         request_max_retries: count("request_max_retries"),
         stream_max_retries: count("stream_max_retries"),
         stream_idle_timeout_ms: count("stream_idle_timeout_ms"),
-        requires_openai_auth: flag("requires_openai_auth"),
-        supports_websockets: flag("supports_websockets"),
+        requires_openai_auth: flag("requires_openai_auth")
+            .unwrap_or(const { default::flag("model_providers.<id>.requires_openai_auth") }),
+        supports_websockets: flag("supports_websockets")
+            .unwrap_or(const { default::flag("model_providers.<id>.supports_websockets") }),
     }
 }

@@ -20,12 +20,6 @@ use crate::template::Place;
 use crate::template::Shape;
 use crate::template::Trim;
 
-/// The model that reads sessions, unless a person chooses another.
-pub const READING_MODEL: &str = "gpt-5.3-codex-spark";
-
-/// The model that merges extracts, unless a person chooses another.
-pub const MERGING_MODEL: &str = "gpt-5.3-codex";
-
 /// How many sessions are read at the same time.
 pub const AT_ONCE_MAX: usize = 8;
 

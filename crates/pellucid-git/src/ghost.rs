@@ -64,19 +64,13 @@ const NAME: &str = "Pellucid Snapshot";
 const EMAIL: &str = "snapshot@pellucid.local";
 const MESSAGE: &str = "pellucid snapshot";
 
-/// What snapshots leave out.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// What snapshots leave out; without limits, nothing.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct GhostLimits {
     /// Untracked files of more bytes.
     pub file_bytes: Option<u64>,
     /// Untracked files in folders with so many of them, or more.
     pub folder_files: Option<usize>,
-}
-
-impl Default for GhostLimits {
-    fn default() -> Self {
-        Self { file_bytes: Some(10 * 1024 * 1024), folder_files: Some(200) }
-    }
 }
 
 /// A snapshot, and what it does not hold.

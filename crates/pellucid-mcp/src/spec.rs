@@ -9,12 +9,6 @@ use pellucid_engine::mcp::ToolFilter;
 use pellucid_exec::process::Command;
 use pellucid_protocol::secret::Secret;
 
-/// How long a server may take to start if nobody says otherwise.
-pub const STARTUP_TIMEOUT: Duration = Duration::from_secs(10);
-
-/// How long a call may take if nobody says otherwise.
-pub const TOOL_TIMEOUT: Duration = Duration::from_secs(60);
-
 /// A server to start.
 #[derive(Debug, Clone)]
 pub struct ServerSpec {

@@ -26,6 +26,22 @@ macro_rules! word_enum {
                 match self { $(Self::$variant => $word,)+ }
             }
 
+            /// The value of a spelling that is written in the code.
+            ///
+            /// # Panics
+            ///
+            /// When there is no such spelling. In a constant, the compiler refuses it.
+            pub const fn named(word: &str) -> Self {
+                let mut at = 0;
+                while at < Self::ALL.len() {
+                    if $crate::settings::is_same_word(Self::WORDS[at], word) {
+                        return Self::ALL[at];
+                    }
+                    at += 1;
+                }
+                panic!("there is no such word")
+            }
+
             /// Reads a spelling.
             pub fn from_word(word: &str) -> Option<Self> {
                 match word { $($word => Some(Self::$variant),)+ _ => None }
@@ -43,6 +59,17 @@ macro_rules! word_enum {
 }
 
 pub(crate) use word_enum;
+
+/// Whether two spellings are the same, for constants.
+#[doc(hidden)]
+pub const fn is_same_word(one: &str, other: &str) -> bool {
+    let (one, other) = (one.as_bytes(), other.as_bytes());
+    let mut at = 0;
+    while at < one.len() && at < other.len() && one[at] == other[at] {
+        at += 1;
+    }
+    at == one.len() && at == other.len()
+}
 
 word_enum! {
     /// When a person is asked before a command runs.

@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 
 use pellucid_engine::fragment::Fragment;
 use pellucid_engine::memories::AT_ONCE_MAX;
-use pellucid_engine::memories::READING_MODEL;
 use pellucid_engine::memories::extraction;
 use pellucid_engine::memories::extraction::Answer;
 use pellucid_protocol::item::Item;
@@ -98,7 +97,7 @@ impl Pipeline {
         taken: &Taken,
         worker: &mut Session,
     ) -> Result<(Option<u64>, impl Future<Output = Answered> + Send + use<>), String> {
-        let model = self.config().tools.memories.reading_model.as_deref().unwrap_or(READING_MODEL);
+        let model = &self.config().tools.memories.reading_model;
         let mut facts = worker.facts().clone();
         facts.model = self.setup.sources.model(model).0;
         facts.effort = self.setup.gathered.facts.effort;

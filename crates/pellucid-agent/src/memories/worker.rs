@@ -1,7 +1,6 @@
 //! The session that asks. It works in the folder of memories and may write nowhere else.
 
 use pellucid_config::Config;
-use pellucid_engine::memories::MERGING_MODEL;
 use pellucid_protocol::event::RawItems;
 use pellucid_protocol::feature::Feature;
 use pellucid_protocol::id::SessionId;
@@ -72,8 +71,7 @@ fn configured(from: &Config) -> Config {
     for feature in [Feature::MemoryTool, Feature::MultiAgent] {
         config.features.set(feature, false);
     }
-    let model = config.tools.memories.merging_model.clone();
-    config.model.slug = Some(model.unwrap_or_else(|| MERGING_MODEL.to_owned()));
+    config.model.slug = Some(config.tools.memories.merging_model.clone());
     config.model.reasoning_effort = Some(ReasoningEffort::Medium);
     config
 }

@@ -189,8 +189,8 @@ pub(super) const MCP_SERVERS: Section = Section {
             "60",
             "How long a call may take, in seconds.",
         ),
-        top(ACCEPTED, "mcp_servers.<name>.enabled_tools", Kind::STRINGS, "all", "The tools that are offered."),
-        top(ACCEPTED, "mcp_servers.<name>.disabled_tools", Kind::STRINGS, "none", "The tools that are not."),
+        top(ACCEPTED, "mcp_servers.<name>.enabled_tools", Kind::STRINGS, "all tools", "The tools that are offered."),
+        top(ACCEPTED, "mcp_servers.<name>.disabled_tools", Kind::STRINGS, "no tools", "The tools that are not."),
         top(ACCEPTED, "mcp_servers.<name>.scopes", Kind::STRINGS, "", "What is asked for at its login.")
             .not_used("there is no login to MCP servers yet"),
         top(

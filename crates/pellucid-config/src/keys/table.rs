@@ -47,7 +47,7 @@ pub const SECTIONS: &[Section] = &[
                 ACCEPTED,
                 "openai_base_url",
                 Kind::String,
-                "`OPENAI_BASE_URL`, else OpenAI's",
+                "the variable `OPENAI_BASE_URL`, else OpenAI's",
                 "Where the provider `openai` is reached.",
             ),
             both(
@@ -117,7 +117,7 @@ pub const SECTIONS: &[Section] = &[
                 FREE,
                 "prompt_mode",
                 Kind::words(PromptMode::WORDS),
-                "`full`, or what the session's key says",
+                "what the session's key says, else `full`",
                 "How much of a layout is there, for packs that know modes.",
             ),
             top(
@@ -648,13 +648,19 @@ pub const SECTIONS: &[Section] = &[
                 "12",
                 "How long a session must rest before, 1 to 48 hours.",
             ),
-            top(FREE, "memories.phase_1_model", Kind::String, "gpt-5.3-codex-spark", "The model that reads sessions."),
-            top(FREE, "memories.phase_2_model", Kind::String, "gpt-5.3-codex", "The model that merges memories."),
+            top(
+                FREE,
+                "memories.phase_1_model",
+                Kind::String,
+                "`gpt-5.3-codex-spark`",
+                "The model that reads sessions.",
+            ),
+            top(FREE, "memories.phase_2_model", Kind::String, "`gpt-5.3-codex`", "The model that merges memories."),
             top(
                 FREE,
                 "ghost_snapshot.ignore_large_untracked_files",
                 Kind::INT,
-                "built in",
+                "10485760",
                 "From which size untracked files are left out, in bytes; 0 for never.",
             )
             .aliases(&["ignore_untracked_files_over_bytes"]),
@@ -662,7 +668,7 @@ pub const SECTIONS: &[Section] = &[
                 FREE,
                 "ghost_snapshot.ignore_large_untracked_dirs",
                 Kind::INT,
-                "built in",
+                "200",
                 "From how many files untracked folders are left out; 0 for never.",
             )
             .aliases(&["large_untracked_dir_warning_threshold"]),

@@ -1,5 +1,5 @@
 //! Every key, changed: a key that the program reads changes the configuration, and one that is accepted and not used
-//! changes nothing.
+//! changes nothing. Every default, written out: it changes nothing either.
 //!
 //! Not here: whether the rest of the program reads a field of the configuration. A tidy rule looks for that.
 
@@ -34,6 +34,19 @@ fn meaning(config: &Config) -> String {
         layers: _,
         from_caller: _,
     } = config;
+    // What is absent in a provider or server has a default that its type gives.
+    let (mut model, mut tools) = (model.clone(), tools.clone());
+    for server in tools.mcp_servers.values_mut() {
+        server.startup_timeout = Some(server.startup_limit());
+        server.tool_timeout = Some(server.tool_limit());
+    }
+    for provider in model.providers.values_mut().chain([&mut model.provider]) {
+        provider.request_max_retries = Some(provider.request_retries());
+        provider.stream_max_retries = Some(provider.stream_retries());
+        provider.stream_idle_timeout_ms = Some(provider.idle_timeout_ms());
+        provider.chat_developer_role = Some(provider.chat_developer_role.unwrap_or_default());
+        provider.cache_seconds = provider.cache_kept().map(|time| time.as_secs());
+    }
     let settings = (model, prompt, compaction, documents, permissions, tools, shell_environment, records, login);
     format!(
         "{settings:?} {limits:?} {folders:?} {profile:?} {features:?} {display:?} {disallowed:?} {deprecations:?} \
@@ -104,8 +117,8 @@ fn written(key: &Key, value: &str) -> String {
     }
 }
 
-/// What comes of each value of a key, and of the file without it. `None` for a value that is refused.
-fn meanings(key: &Key) -> (String, Vec<Option<String>>) {
+/// What comes of these values of a key, and of the file without it. `None` for a value that is refused.
+fn meanings(key: &Key, values: &[String]) -> (String, Vec<Option<String>>) {
     let of = |text: &str| {
         // The folder that is worked in lies below one that has a marker.
         let files = [("home/config.toml", text), ("home/some.md", "text"), ("work/some text", "")];
@@ -117,7 +130,7 @@ fn meanings(key: &Key) -> (String, Vec<Option<String>>) {
         Scope::ProfileOnly => "profile = 'p'\n[profiles.p]\n",
         _ => company(key.path),
     };
-    let with = values(&key.kind).iter().map(|value| of(&written(key, value))).collect();
+    let with = values.iter().map(|value| of(&written(key, value))).collect();
     (of(without).unwrap(), with)
 }
 
@@ -127,7 +140,7 @@ fn keys_have_the_effect_that_the_table_says() {
     const REFUSED: &[&str] = &["mcp_servers.<name>.bearer_token"];
     let mut problems = Vec::new();
     for key in keys::all() {
-        let (without, with) = meanings(key);
+        let (without, with) = meanings(key, &values(&key.kind));
         let is_refused = with.iter().all(Option::is_none);
         let has_effect = with.iter().flatten().any(|it| *it != without);
         if is_refused != REFUSED.contains(&key.path) {
@@ -138,4 +151,36 @@ fn keys_have_the_effect_that_the_table_says() {
         }
     }
     assert!(problems.is_empty(), "{}", problems.join("\n"));
+}
+
+/// A default of the table as a file has it.
+fn default_in_file(key: &Key) -> Option<String> {
+    let value = key.default_value()?;
+    Some(match key.kind {
+        Kind::String | Kind::Path | Kind::NameOrPath | Kind::Words(_) => format!("'{value}'"),
+        _ => value.to_owned(),
+    })
+}
+
+#[test]
+fn a_file_with_a_default_says_what_no_file_says() {
+    let mut problems = Vec::new();
+    for key in keys::all().filter(|key| key.not_used.is_none()) {
+        let Some(value) = default_in_file(key) else { continue };
+        let (without, with) = meanings(key, std::slice::from_ref(&value));
+        match &with[0] {
+            None => problems.push(format!("{}: its default {value} is refused", key.path)),
+            Some(with) if *with != without => problems.push(format!("{}: {value} is not the default", key.path)),
+            Some(_) => {}
+        }
+    }
+    assert!(problems.is_empty(), "{}", problems.join("\n"));
+}
+
+/// One word that is not in backticks would be a value that the test above does not see.
+#[test]
+fn a_default_is_a_value_or_described_in_words() {
+    let described = keys::all().filter(|key| key.default_value().is_none() && !key.default.is_empty());
+    let wrong: Vec<_> = described.filter(|key| !key.default.contains(' ')).map(|key| key.path).collect();
+    assert_eq!(wrong, [""; 0]);
 }

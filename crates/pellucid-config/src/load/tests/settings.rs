@@ -273,9 +273,7 @@ fn memories_are_kept_within_bounds() {
         "[memories]\nmax_raw_memories_for_global = 9999\nmax_rollout_age_days = -1\nmax_rollouts_per_startup = 999\nmin_rollout_idle_hours = 0\nphase_1_model = 'm'\n",
         &[],
         |config| format!("{:?}", config.tools.memories),
-        &expect![[
-            r#"MemorySettings { raw_memories_max: 4096, age_days_max: 0, sessions_per_start_max: 128, idle_hours_min: 1, reading_model: Some("m"), merging_model: None }"#
-        ]],
+        &expect![[r#"MemorySettings { raw_memories_max: 4096, age_days_max: 0, sessions_per_start_max: 128, idle_hours_min: 1, reading_model: "m", merging_model: "gpt-5.3-codex" }"#]],
     );
 }
 
@@ -364,7 +362,7 @@ ignore_untracked_files_over_bytes = 0
             None
             ShellEnvironmentPolicy { inherit: Core, ignore_default_excludes: true, exclude: ["A*"], set: {"B": "b"}, include_only: [], use_profile: false }
             DisplaySettings { hide_reasoning: false, show_raw_reasoning: false }
-            2 {"scribe": AgentRole { description: Some("Writes the log."), config_file: None }} SnapshotSettings { large_file_bytes: Some(0), large_folder_files: None, disable_warnings: false }"#]],
+            2 {"scribe": AgentRole { description: Some("Writes the log."), config_file: None }} SnapshotSettings { large_file_bytes: 0, large_folder_files: 200, disable_warnings: false }"#]],
     );
 }
 

@@ -6,15 +6,12 @@ use tempfile::TempDir;
 
 use super::*;
 
-/// Files, each after a line `== PATH`. Every text names its slot.
-const CHECKOUT: &str = include_str!("checkout.txt");
+mod made_up;
 
 fn checkout(changes: &[(&str, &str, &str)]) -> TempDir {
     let root = TempDir::new().unwrap();
     let mut changes = changes.to_vec();
-    for part in format!("\n{CHECKOUT}").split("\n== ").skip(1) {
-        let (path, text) = part.split_once('\n').unwrap();
-        let mut text = text.to_owned();
+    for (path, mut text) in made_up::files() {
         changes.retain(|(file, from, to)| {
             if *file != path {
                 return true;
@@ -130,11 +127,11 @@ fn what_is_missing_is_named_with_where_it_was_looked_for() {
             ("codex-rs/core/src/review_prompts.rs", "{mergeBaseSha}.\"", "{mergeBaseSha}."),
         ],
         &expect![[r#"
-            review/target_base_branch: codex-rs/core/src/review_prompts.rs, const BASE_BRANCH_PROMPT: line 8: a bracket is not closed
-            review/target_base_branch_no_merge_base: codex-rs/core/src/review_prompts.rs, const BASE_BRANCH_PROMPT_BACKUP: line 8: a bracket is not closed
-            review/target_commit: codex-rs/core/src/review_prompts.rs, const COMMIT_PROMPT: line 8: a bracket is not closed
-            review/target_commit_titled: codex-rs/core/src/review_prompts.rs, const COMMIT_PROMPT_WITH_TITLE: line 8: a bracket is not closed
-            review/target_uncommitted: codex-rs/core/src/review_prompts.rs, const UNCOMMITTED_PROMPT: line 8: a bracket is not closed
+            review/target_base_branch: codex-rs/core/src/review_prompts.rs, const BASE_BRANCH_PROMPT: line 9: a string cannot be read
+            review/target_base_branch_no_merge_base: codex-rs/core/src/review_prompts.rs, const BASE_BRANCH_PROMPT_BACKUP: line 9: a string cannot be read
+            review/target_commit: codex-rs/core/src/review_prompts.rs, const COMMIT_PROMPT: line 9: a string cannot be read
+            review/target_commit_titled: codex-rs/core/src/review_prompts.rs, const COMMIT_PROMPT_WITH_TITLE: line 9: a string cannot be read
+            review/target_uncommitted: codex-rs/core/src/review_prompts.rs, const UNCOMMITTED_PROMPT: line 9: a string cannot be read
             turn/aborted: codex-rs/core/src/tasks/mod.rs, const TURN_ABORTED_INTERRUPTED_GUIDANCE: there is no `const TURN_ABORTED_INTERRUPTED_GUIDANCE`
             tools/apply_patch_function.input: codex-rs/core/src/tools/handlers/apply_patch.rs, fn create_apply_patch_json_tool: there is no description of its parameter `input`
             tools/request_user_input: codex-rs/core/src/tools/handlers/request_user_input.rs, fn request_user_input_tool_description: nothing is known of its placeholder `{modes_of_it}`

@@ -6,6 +6,7 @@ use pellucid_protocol::item::ToolOutput;
 use serde::Deserialize;
 
 use crate::Asks;
+use crate::Effect;
 use crate::Failed;
 use crate::Job;
 use crate::Takes;
@@ -18,6 +19,7 @@ pub(crate) const TOOL: Tool = Tool {
     name: "apply_patch",
     takes: &[Takes::Function, Takes::Custom],
     when: When::Offered,
+    effect: Effect::Files,
     asks: Asks::Decision,
     run: |call, job| Box::pin(run(call, job)),
 };

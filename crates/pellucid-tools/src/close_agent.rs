@@ -6,6 +6,7 @@ use pellucid_protocol::event::EventMessage;
 use pellucid_protocol::item::ToolOutput;
 
 use crate::Asks;
+use crate::Effect;
 use crate::Failed;
 use crate::Job;
 use crate::Takes;
@@ -21,6 +22,7 @@ pub(crate) const TOOL: Tool = Tool {
     name: "close_agent",
     takes: &[Takes::Function],
     when: When::Offered,
+    effect: Effect::Nothing,
     asks: Asks::Nothing(Unasked::Agent),
     run: |call, job| Box::pin(run(call, job)),
 };

@@ -31,6 +31,7 @@ use serde::Deserialize;
 use tokio::sync::mpsc;
 
 use crate::Asks;
+use crate::Effect;
 use crate::Failed;
 use crate::Job;
 use crate::Takes;
@@ -54,6 +55,7 @@ pub(crate) const TOOL: Tool = Tool {
     name: "exec_command",
     takes: &[Takes::Function],
     when: When::Offered,
+    effect: Effect::Commands,
     asks: Asks::Decision,
     run: |call, job| Box::pin(run(call, job)),
 };

@@ -39,6 +39,7 @@ use serde::Deserialize;
 use self::input::Piece;
 pub(crate) use self::seat::KernelSeat;
 use crate::Asks;
+use crate::Effect;
 use crate::Failed;
 use crate::Job;
 use crate::Takes;
@@ -54,6 +55,7 @@ pub(crate) const TOOL: Tool = Tool {
     name: NAME,
     takes: &[Takes::Function, Takes::Custom],
     when: When::Offered,
+    effect: Effect::Files,
     asks: Asks::Nothing(Unasked::Sandbox),
     run: |call, job| Box::pin(run(call, job)),
 };
@@ -62,6 +64,7 @@ pub(crate) const RESET: Tool = Tool {
     name: RESET_NAME,
     takes: &[Takes::Function],
     when: When::Offered,
+    effect: Effect::Nothing,
     asks: Asks::Nothing(Unasked::SessionOnly),
     run: |_call, job| Box::pin(reset(job)),
 };

@@ -90,6 +90,8 @@ struct Tool {
     takes: &'static [Takes],
     /// When it can be called.
     when: When,
+    /// What calls of it may change.
+    effect: Effect,
     /// Whether calls of it are decided about.
     asks: Asks,
     run: Run,
@@ -116,6 +118,17 @@ enum When {
     Offered,
     /// When any tool that runs commands is offered, in whatever form: models also call the forms that they know.
     ShellIsOn,
+}
+
+/// What calls of a tool may change. Calls that may change files wait for the snapshot that undo needs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Effect {
+    /// No file of the project.
+    Nothing,
+    /// Files.
+    Files,
+    /// Whatever a command changes.
+    Commands,
 }
 
 /// Whether calls of a tool are decided about.
@@ -208,13 +221,17 @@ pub fn is_parallel(situation: &Situation, name: &str) -> bool {
 
 /// Whether calls of this tool run commands.
 pub fn runs_commands(name: &str) -> bool {
-    name == exec_command::TOOL.name || TOOLS.iter().any(|tool| tool.name == name && tool.when == When::ShellIsOn)
+    effect(name) == Some(Effect::Commands)
 }
 
 /// Whether calls of this tool may change files.
 pub fn is_mutating(situation: &Situation, name: &str) -> bool {
-    let is_named = ["write_stdin", "apply_patch", "js_repl"].contains(&name);
-    runs_commands(name) || is_named || situation.dynamic_tools.iter().any(|tool| tool == name)
+    let is_own = effect(name).is_some_and(|effect| effect != Effect::Nothing);
+    is_own || situation.dynamic_tools.iter().any(|tool| tool == name)
+}
+
+fn effect(name: &str) -> Option<Effect> {
+    TOOLS.iter().find(|tool| tool.name == name).map(|tool| tool.effect)
 }
 
 /// Runs a call of the model.

@@ -15,6 +15,7 @@ use serde_json::Value;
 use serde_json::json;
 
 use crate::Asks;
+use crate::Effect;
 use crate::Failed;
 use crate::Job;
 use crate::Takes;
@@ -31,6 +32,7 @@ pub(crate) const LIST: Tool = Tool {
     name: "list_mcp_resources",
     takes: &[Takes::Function],
     when: When::Offered,
+    effect: Effect::Nothing,
     asks: Asks::Nothing(Unasked::Server),
     run: |call, job| Box::pin(list(call, job, Listed::Resources)),
 };
@@ -39,6 +41,7 @@ pub(crate) const LIST_TEMPLATES: Tool = Tool {
     name: "list_mcp_resource_templates",
     takes: &[Takes::Function],
     when: When::Offered,
+    effect: Effect::Nothing,
     asks: Asks::Nothing(Unasked::Server),
     run: |call, job| Box::pin(list(call, job, Listed::Templates)),
 };
@@ -47,6 +50,7 @@ pub(crate) const READ: Tool = Tool {
     name: "read_mcp_resource",
     takes: &[Takes::Function],
     when: When::Offered,
+    effect: Effect::Nothing,
     asks: Asks::Nothing(Unasked::Server),
     run: |call, job| Box::pin(read(call, job)),
 };

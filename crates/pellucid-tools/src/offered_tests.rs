@@ -104,3 +104,14 @@ fn a_tool_of_a_client_is_asked_for_when_it_is_offered_and_never_otherwise() {
         assert_eq!(text.contains("Unknown"), !is_run, "{text}");
     }
 }
+
+#[test]
+fn every_tool_says_what_it_changes() {
+    let mut bench = Bench::new();
+    bench.situation.dynamic_tools = vec!["of_a_client".to_owned()];
+    let names = TOOLS.iter().map(|tool| tool.name).chain(["of_a_client", "unknown"]);
+    let mutating: Vec<&str> = names.clone().filter(|name| crate::is_mutating(&bench.situation, name)).collect();
+    let commands: Vec<&str> = names.filter(|name| crate::runs_commands(name)).collect();
+    assert_eq!(commands, ["shell", "container.exec", "local_shell", "shell_command", "exec_command"]);
+    assert_eq!(mutating, [&commands[..], &["write_stdin", "apply_patch", "js_repl", "of_a_client"]].concat());
+}

@@ -12,6 +12,7 @@ use pellucid_protocol::item::ToolOutput;
 use serde::Deserialize;
 
 use crate::Asks;
+use crate::Effect;
 use crate::Failed;
 use crate::Job;
 use crate::Takes;
@@ -26,6 +27,7 @@ pub(crate) const TOOL: Tool = Tool {
     name: "read_file",
     takes: &[Takes::Function],
     when: When::Offered,
+    effect: Effect::Nothing,
     asks: Asks::Nothing(Unasked::ReadsOnly),
     run: |call, job| Box::pin(run(call, job)),
 };

@@ -14,6 +14,7 @@ use pellucid_protocol::settings::CollaborationModeKind;
 use serde::Deserialize;
 
 use crate::Asks;
+use crate::Effect;
 use crate::Failed;
 use crate::Job;
 use crate::Takes;
@@ -25,6 +26,7 @@ pub(crate) const TOOL: Tool = Tool {
     name: "request_user_input",
     takes: &[Takes::Function],
     when: When::Offered,
+    effect: Effect::Nothing,
     asks: Asks::Nothing(Unasked::AsksPerson),
     run: |call, job| Box::pin(run(call, job)),
 };

@@ -8,6 +8,7 @@ use serde::Deserialize;
 use serde::Serialize;
 
 use crate::Asks;
+use crate::Effect;
 use crate::Failed;
 use crate::Job;
 use crate::Takes;
@@ -20,6 +21,7 @@ pub(crate) const TOOL: Tool = Tool {
     name: "search_tool_bm25",
     takes: &[Takes::Function],
     when: When::Offered,
+    effect: Effect::Nothing,
     asks: Asks::Nothing(Unasked::SessionOnly),
     run: |call, job| Box::pin(run(call, job)),
 };

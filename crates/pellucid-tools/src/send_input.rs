@@ -11,6 +11,7 @@ use serde::Deserialize;
 use serde::Serialize;
 
 use crate::Asks;
+use crate::Effect;
 use crate::Failed;
 use crate::Job;
 use crate::Takes;
@@ -24,6 +25,7 @@ pub(crate) const TOOL: Tool = Tool {
     name: "send_input",
     takes: &[Takes::Function],
     when: When::Offered,
+    effect: Effect::Nothing,
     asks: Asks::Nothing(Unasked::Agent),
     run: |call, job| Box::pin(run(call, job)),
 };

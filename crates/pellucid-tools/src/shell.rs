@@ -11,6 +11,7 @@ use pellucid_protocol::item::ToolOutput;
 use serde::Deserialize;
 
 use crate::Asks;
+use crate::Effect;
 use crate::Failed;
 use crate::Job;
 use crate::Takes;
@@ -31,6 +32,7 @@ const fn tool(name: &'static str) -> Tool {
         name,
         takes: &[Takes::Function, Takes::LocalShell],
         when: When::ShellIsOn,
+        effect: Effect::Commands,
         asks: Asks::Decision,
         run: |call, job| Box::pin(run(call, job)),
     }

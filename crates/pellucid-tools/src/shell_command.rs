@@ -9,6 +9,7 @@ use pellucid_protocol::item::ToolOutput;
 use serde::Deserialize;
 
 use crate::Asks;
+use crate::Effect;
 use crate::Failed;
 use crate::Job;
 use crate::Takes;
@@ -26,6 +27,7 @@ pub(crate) const TOOL: Tool = Tool {
     name: "shell_command",
     takes: &[Takes::Function],
     when: When::ShellIsOn,
+    effect: Effect::Commands,
     asks: Asks::Decision,
     run: |call, job| Box::pin(run(call, job)),
 };

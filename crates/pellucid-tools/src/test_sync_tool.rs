@@ -16,6 +16,7 @@ use tokio::time::sleep;
 use tokio::time::timeout;
 
 use crate::Asks;
+use crate::Effect;
 use crate::Failed;
 use crate::Job;
 use crate::Takes;
@@ -27,6 +28,7 @@ pub(crate) const TOOL: Tool = Tool {
     name: "test_sync_tool",
     takes: &[Takes::Function],
     when: When::Offered,
+    effect: Effect::Nothing,
     asks: Asks::Nothing(Unasked::SessionOnly),
     run: |call, job| Box::pin(run(call, job)),
 };

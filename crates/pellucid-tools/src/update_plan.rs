@@ -8,6 +8,7 @@ use pellucid_protocol::item::ToolOutput;
 use pellucid_protocol::settings::CollaborationModeKind;
 
 use crate::Asks;
+use crate::Effect;
 use crate::Failed;
 use crate::Job;
 use crate::Takes;
@@ -19,6 +20,7 @@ pub(crate) const TOOL: Tool = Tool {
     name: "update_plan",
     takes: &[Takes::Function],
     when: When::Offered,
+    effect: Effect::Nothing,
     asks: Asks::Nothing(Unasked::SessionOnly),
     run: |call, job| Box::pin(run(call, job)),
 };

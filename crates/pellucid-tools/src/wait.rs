@@ -15,6 +15,7 @@ use tokio::sync::watch;
 use tokio::task::JoinSet;
 
 use crate::Asks;
+use crate::Effect;
 use crate::Failed;
 use crate::Job;
 use crate::Takes;
@@ -31,6 +32,7 @@ pub(crate) const TOOL: Tool = Tool {
     name: "wait",
     takes: &[Takes::Function],
     when: When::Offered,
+    effect: Effect::Nothing,
     asks: Asks::Nothing(Unasked::Agent),
     run: |call, job| Box::pin(run(call, job)),
 };

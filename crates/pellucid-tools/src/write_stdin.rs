@@ -9,6 +9,7 @@ use pellucid_protocol::item::ToolOutput;
 use serde::Deserialize;
 
 use crate::Asks;
+use crate::Effect;
 use crate::Failed;
 use crate::Job;
 use crate::Takes;
@@ -21,6 +22,7 @@ pub(crate) const TOOL: Tool = Tool {
     name: "write_stdin",
     takes: &[Takes::Function],
     when: When::Offered,
+    effect: Effect::Files,
     asks: Asks::Nothing(Unasked::OpenTerminal),
     run: |call, job| Box::pin(run(call, job)),
 };

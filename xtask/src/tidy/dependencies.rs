@@ -1,4 +1,4 @@
-//! Dependencies: each direct one has a row in `docs/dependencies.md` that says why, and each row
+//! Dependencies: each direct one has one row in `docs/dependencies.md` that says why, and each row
 //! is about one we have.
 //!
 //! Not here: which ones are good. That is what the row is for.
@@ -32,23 +32,26 @@ pub fn check(tree: &Tree) -> Vec<Problem> {
             problems.push(Problem::at_line(path, *line, format!("{name} has no row in {PAGE}")));
         }
     }
-    for (name, line) in &rows {
+    for (name, lines) in &rows {
         if !used.contains_key(name) {
-            problems.push(Problem::at_line(PAGE, *line, format!("{name} is no dependency any more")));
+            problems.push(Problem::at_line(PAGE, lines[0], format!("{name} is no dependency any more")));
+        }
+        for line in &lines[1..] {
+            problems.push(Problem::at_line(PAGE, *line, format!("{name} has a row already")));
         }
     }
     problems
 }
 
-/// The crates that have a row, by the name in backticks that begins it, and the row's line.
-fn rows(page: &str) -> BTreeMap<&str, usize> {
-    page.lines()
-        .enumerate()
-        .filter_map(|(at, line)| {
-            let (name, _) = line.strip_prefix("| `")?.split_once('`')?;
-            Some((name, at + 1))
-        })
-        .collect()
+/// The crates that have a row, by the name in backticks that begins it, and the lines of their rows.
+fn rows(page: &str) -> BTreeMap<&str, Vec<usize>> {
+    let mut rows: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
+    for (at, line) in page.lines().enumerate() {
+        if let Some((name, _)) = line.strip_prefix("| `").and_then(|rest| rest.split_once('`')) {
+            rows.entry(name).or_default().push(at + 1);
+        }
+    }
+    rows
 }
 
 #[cfg(test)]
@@ -87,11 +90,13 @@ a = { path = "../a" }
 | --- | --- |
 | `serde` | JSON |
 | `gone` | once |
+| `serde` | TOML |
 "#,
             "
 crates/a/Cargo.toml:6: tempfile has no row in docs/dependencies.md
 Cargo.toml:3: unseen has no row in docs/dependencies.md
 docs/dependencies.md:4: gone is no dependency any more
+docs/dependencies.md:5: serde has a row already
 ",
         );
     }

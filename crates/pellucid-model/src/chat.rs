@@ -24,12 +24,13 @@ use crate::failure;
 use crate::held::Answer;
 use crate::held::Held;
 use crate::overflow;
+use crate::progress::Progress;
 use crate::responses;
 
 /// A decoder in the middle of a stream.
 #[derive(Debug, Default)]
 pub struct Decoder {
-    state: State,
+    state: Progress,
     response_id: String,
     said: Said,
     calls: Calls,
@@ -37,17 +38,6 @@ pub struct Decoder {
     /// Whether these figures say how much came from a cache.
     tells_cache: bool,
     held: Held,
-}
-
-/// How far a stream has come.
-#[derive(Debug, Default, PartialEq, Eq)]
-enum State {
-    #[default]
-    Waiting,
-    Begun,
-    /// The server said why it stopped; figures may follow.
-    Stopped,
-    Completed,
 }
 
 /// What is being said.
@@ -82,7 +72,7 @@ impl Decoder {
     /// When the server reports an error, or stopped for a reason that makes the reply worthless.
     pub fn decode(&mut self, payload: &[u8], events: &mut impl Extend<ReplyEvent>) -> Result<(), ReplyError> {
         if matches!(payload.trim_ascii(), b"[DONE]" | b"DONE") {
-            if self.state != State::Completed {
+            if self.state != Progress::Completed {
                 self.stop(events);
                 self.complete(events);
             }
@@ -95,14 +85,14 @@ impl Decoder {
                 return Ok(());
             }
         };
-        if self.state == State::Completed {
+        if self.state == Progress::Completed {
             return Ok(());
         }
         if let Some(error) = chunk.error() {
             return Err(error);
         }
-        if self.state == State::Waiting {
-            self.state = State::Begun;
+        if self.state == Progress::Waiting {
+            self.state = Progress::Begun;
             events.extend([ReplyEvent::Created]);
         }
         if self.response_id.is_empty() {
@@ -110,14 +100,14 @@ impl Decoder {
         }
         for choice in chunk.choices.unwrap_or_default() {
             // One answer was asked for.
-            if choice.index.unwrap_or(0) == 0 && self.state == State::Begun {
+            if choice.index.unwrap_or(0) == 0 && self.state == Progress::Begun {
                 self.choice(choice, events)?;
             }
         }
         if let Some(usage) = chunk.usage {
             self.tells_cache = usage.prompt_tokens_details.as_ref().is_some_and(|it| it.cached_tokens.is_some());
             self.usage = Some(usage.into());
-            if self.state == State::Stopped {
+            if self.state == Progress::Stopped {
                 self.complete(events);
             }
         }
@@ -131,14 +121,10 @@ impl Decoder {
     ///
     /// When it did not.
     pub fn finish(&mut self, events: &mut impl Extend<ReplyEvent>) -> Result<(), ReplyError> {
-        match self.state {
-            State::Stopped => {
-                self.complete(events);
-                Ok(())
-            }
-            State::Completed => Ok(()),
-            State::Waiting | State::Begun => Err(ReplyError::stream("stream closed before finish_reason")),
+        if self.state.at_end("finish_reason")? {
+            self.complete(events);
         }
+        Ok(())
     }
 
     fn choice(&mut self, choice: Choice, events: &mut impl Extend<ReplyEvent>) -> Result<(), ReplyError> {
@@ -210,11 +196,11 @@ impl Decoder {
     fn stop(&mut self, events: &mut impl Extend<ReplyEvent>) {
         self.end_said(events);
         events.extend(self.calls.take().map(ReplyEvent::ItemDone));
-        self.state = State::Stopped;
+        self.state = Progress::Stopped;
     }
 
     fn complete(&mut self, events: &mut impl Extend<ReplyEvent>) {
-        self.state = State::Completed;
+        self.state = Progress::Completed;
         let response_id = std::mem::take(&mut self.response_id);
         events.extend((self.usage.is_some() && !self.tells_cache).then_some(ReplyEvent::CacheReadUnknown));
         events.extend([ReplyEvent::Completed { response_id, usage: self.usage }]);

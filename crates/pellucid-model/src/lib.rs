@@ -27,6 +27,7 @@ pub mod messages;
 pub mod model;
 pub mod models_cache;
 mod overflow;
+mod progress;
 pub mod provider;
 pub mod rate_limit;
 pub mod recording;

@@ -24,29 +24,19 @@ use crate::failure;
 use crate::held::Answer;
 use crate::held::Held;
 use crate::overflow;
+use crate::progress::Progress;
 use crate::responses::said;
 
 /// A decoder in the middle of a stream.
 #[derive(Debug, Default)]
 pub struct Decoder {
-    state: State,
+    state: Progress,
     response_id: String,
     blocks: BTreeMap<u64, Block>,
     /// Whole calls that wait for the end.
     calls: Vec<Item>,
     usage: Figures,
     held: Held,
-}
-
-/// How far a stream has come.
-#[derive(Debug, Default, PartialEq, Eq)]
-enum State {
-    #[default]
-    Waiting,
-    Begun,
-    /// The server said why it stopped.
-    Stopped,
-    Completed,
 }
 
 /// A block that is coming in.
@@ -73,13 +63,13 @@ impl Decoder {
                 return Ok(());
             }
         };
-        if self.state == State::Completed {
+        if self.state == Progress::Completed {
             return Ok(());
         }
         match event {
             Event::MessageStart { message } => {
-                if self.state == State::Waiting {
-                    self.state = State::Begun;
+                if self.state == Progress::Waiting {
+                    self.state = Progress::Begun;
                     self.response_id = message.id.unwrap_or_default();
                     events.extend([ReplyEvent::Created]);
                 }
@@ -99,7 +89,7 @@ impl Decoder {
                 }
             }
             Event::MessageStop => {
-                if self.state != State::Stopped {
+                if self.state != Progress::Stopped {
                     self.stop("end_turn", events)?;
                 }
                 self.complete(events);
@@ -117,19 +107,15 @@ impl Decoder {
     ///
     /// When it did not.
     pub fn finish(&mut self, events: &mut impl Extend<ReplyEvent>) -> Result<(), ReplyError> {
-        match self.state {
-            State::Stopped => {
-                self.complete(events);
-                Ok(())
-            }
-            State::Completed => Ok(()),
-            State::Waiting | State::Begun => Err(ReplyError::stream("stream closed before message_stop")),
+        if self.state.at_end("message_stop")? {
+            self.complete(events);
         }
+        Ok(())
     }
 
     fn start(&mut self, index: u64, block: Start, events: &mut impl Extend<ReplyEvent>) -> Result<(), ReplyError> {
         // A block that is announced twice goes on.
-        if self.blocks.contains_key(&index) || self.state == State::Stopped {
+        if self.blocks.contains_key(&index) || self.state == Progress::Stopped {
             return Ok(());
         }
         self.held.take("")?;
@@ -216,10 +202,10 @@ impl Decoder {
             }
             _ => {}
         }
-        if self.state == State::Stopped {
+        if self.state == Progress::Stopped {
             return Ok(());
         }
-        self.state = State::Stopped;
+        self.state = Progress::Stopped;
         for block in std::mem::take(&mut self.blocks).into_values() {
             self.end(block, events);
         }
@@ -228,7 +214,7 @@ impl Decoder {
     }
 
     fn complete(&mut self, events: &mut impl Extend<ReplyEvent>) {
-        self.state = State::Completed;
+        self.state = Progress::Completed;
         let response_id = std::mem::take(&mut self.response_id);
         events.extend(self.usage.written.map(ReplyEvent::CacheWritten));
         let usage = self.usage.total();

@@ -1,5 +1,6 @@
 //! `configRequirements/read`: what an administrator allows.
 
+use pellucid_config::requirements;
 use pellucid_config::requirements::Requirements;
 use pellucid_config::requirements::Residency;
 use pellucid_protocol::settings::ApprovalPolicy;
@@ -94,19 +95,36 @@ fn shown(requirements: Requirements) -> Option<ConfigRequirements> {
         allowed_sandbox_modes: requirements.sandbox_modes.map(|allowed| allowed.values().to_vec()),
         allowed_web_search_modes: requirements.web_search_modes.map(|allowed| allowed.values().to_vec()),
         enforce_residency: requirements.residency.map(|Residency::Us| ResidencyRequirement::Us),
-        network: requirements.network.map(|network| NetworkRequirements {
-            enabled: network.enabled,
-            http_port: network.http_port,
-            socks_port: network.socks_port,
-            allow_upstream_proxy: network.allow_upstream_proxy,
-            dangerously_allow_non_loopback_proxy: network.dangerously_allow_non_loopback_proxy,
-            dangerously_allow_non_loopback_admin: network.dangerously_allow_non_loopback_admin,
-            allowed_domains: network.allowed_domains,
-            denied_domains: network.denied_domains,
-            allow_unix_sockets: network.allow_unix_sockets,
-            allow_local_binding: network.allow_local_binding,
-        }),
+        network: requirements.network.map(of_network),
     })
+}
+
+/// The same fields in the spelling of the protocol. A field that is added does not compile until it is here too.
+fn of_network(network: requirements::NetworkRequirements) -> NetworkRequirements {
+    let requirements::NetworkRequirements {
+        enabled,
+        http_port,
+        socks_port,
+        allow_upstream_proxy,
+        dangerously_allow_non_loopback_proxy,
+        dangerously_allow_non_loopback_admin,
+        allowed_domains,
+        denied_domains,
+        allow_unix_sockets,
+        allow_local_binding,
+    } = network;
+    NetworkRequirements {
+        enabled,
+        http_port,
+        socks_port,
+        allow_upstream_proxy,
+        dangerously_allow_non_loopback_proxy,
+        dangerously_allow_non_loopback_admin,
+        allowed_domains,
+        denied_domains,
+        allow_unix_sockets,
+        allow_local_binding,
+    }
 }
 
 #[cfg(test)]

@@ -5,6 +5,8 @@
 use std::collections::BTreeMap;
 
 use pellucid_protocol::provider::DeveloperRole;
+use pellucid_protocol::provider::LMSTUDIO_PORT;
+use pellucid_protocol::provider::OLLAMA_PORT;
 use pellucid_protocol::provider::Provider;
 use pellucid_protocol::provider::ReadSection;
 use pellucid_protocol::provider::WireApi;
@@ -20,9 +22,6 @@ use crate::value::Value;
 
 /// The provider without a choice.
 pub(crate) const DEFAULT: &str = default::text("model_provider");
-
-const OLLAMA_PORT: u16 = 11434;
-const LMSTUDIO_PORT: u16 = 1234;
 
 /// Providers that were built in once, and what took their place.
 const REMOVED: &[(&str, &str)] = &[("ollama-chat", "ollama")];

@@ -9,6 +9,12 @@ use serde::Serialize;
 use crate::secret::Secret;
 use crate::settings::word_enum;
 
+/// Where Ollama listens unless it is told otherwise.
+pub const OLLAMA_PORT: u16 = 11434;
+
+/// Where LM Studio listens unless it is told otherwise.
+pub const LMSTUDIO_PORT: u16 = 1234;
+
 /// A model provider.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Provider {

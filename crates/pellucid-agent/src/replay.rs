@@ -214,16 +214,6 @@ impl Replay {
         };
         self.children.iter().map(Child::status).fold(own, Status::max)
     }
-
-    /// Whether every request was proved, those of sessions that were started from it included.
-    pub fn is_proved(&self) -> bool {
-        self.status() == Status::Proved
-    }
-
-    /// Whether something is not as it was.
-    pub fn is_refuted(&self) -> bool {
-        self.status() == Status::Refuted
-    }
 }
 
 /// Why a session cannot be replayed at all.

@@ -83,7 +83,6 @@ pub struct Config {
     /// Keys of features under development that are on, unless the user does not want to know.
     pub unstable_features: Vec<&'static str>,
     pub(crate) layers: Layers,
-    pub(crate) from_caller: Vec<&'static str>,
 }
 
 /// Where things are.
@@ -521,14 +520,6 @@ impl Config {
     /// The value of a dotted path as the layers and the profile have it, for keys without a field.
     pub fn value(&self, path: &str) -> Option<&Value> {
         self.find(path).map(|(_, value)| value)
-    }
-
-    /// Where the value of a dotted path came from. `None` if nobody set it.
-    pub fn origin_of(&self, path: &str) -> Option<Origin> {
-        if self.from_caller.contains(&path) {
-            return Some(Origin::Caller);
-        }
-        self.layer_origin(path)
     }
 
     /// Where the layers have the value of a dotted path, whatever the caller gives.

@@ -6,7 +6,6 @@
 //! Not here: whether the result is a good configuration ([`crate::verify`]), and writing it
 //! ([`crate::user_file`]).
 
-use pellucid_protocol::settings::TrustLevel;
 use serde_json::Value as Json;
 use toml_edit::Array;
 use toml_edit::ArrayOfTables;
@@ -116,21 +115,6 @@ pub fn apply(text: &str, edits: &[Edit]) -> Result<String, EditError> {
             Change::Merge(value) => set(document, &edit.names, value, Merging::Merge),
             Change::Clear => clear(document, &edit.names),
         })
-    })
-}
-
-/// Writes down what the user decided about a folder.
-///
-/// # Errors
-/// When the text is not TOML, or `projects` is no table.
-pub fn set_trust(text: &str, folder: &str, level: TrustLevel) -> Result<String, EditError> {
-    const PROJECTS: &str = "projects";
-    changed(text, |document| {
-        let projects = full_table(document.as_table_mut(), PROJECTS, PROJECTS)?;
-        let project = full_table(projects, folder, &dotted(&[PROJECTS, folder]))?;
-        project.set_implicit(false);
-        let level = Json::from(level.as_str());
-        Place::Full(project).put("trust_level", &level, Merging::Replace, &mut vec![PROJECTS, folder])
     })
 }
 

@@ -251,7 +251,6 @@ pub fn load(options: &LoadOptions) -> Result<Config, ConfigError> {
         disallowed,
         deprecations,
         unstable_features,
-        from_caller: from_caller(&harness),
         layers,
     };
     read_texts(&mut config, &harness)?;
@@ -543,25 +542,6 @@ fn display(reader: &Reader<'_>, harness: &HarnessOverrides) -> DisplaySettings {
             .or(harness.show_raw_reasoning)
             .unwrap_or(const { default::flag("show_raw_agent_reasoning") }),
     }
-}
-
-/// The keys whose value comes from the caller.
-fn from_caller(harness: &HarnessOverrides) -> Vec<&'static str> {
-    [
-        ("model", harness.model.is_some()),
-        ("review_model", harness.review_model.is_some()),
-        ("model_provider", harness.model_provider.is_some()),
-        ("profile", harness.profile.is_some()),
-        ("approval_policy", harness.approval_policy.is_some()),
-        ("sandbox_mode", harness.sandbox_mode.is_some()),
-        ("model_instructions_file", harness.base_instructions.is_some()),
-        ("developer_instructions", harness.developer_instructions.is_some()),
-        ("compact_prompt", harness.compact_prompt.is_some()),
-        ("personality", harness.personality.is_some()),
-    ]
-    .into_iter()
-    .filter_map(|(key, is_given)| is_given.then_some(key))
-    .collect()
 }
 
 /// Texts that the configuration gives or names. A file that is named must be good even if the

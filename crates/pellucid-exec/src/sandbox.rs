@@ -13,7 +13,6 @@
 //! - `roots`: writable folders, as they were when a person decided on them
 //! - `protected`: what stays read-only under a writable root
 //! - `aside`: what a backend could not keep from being made is put aside before anybody reads it
-//! - `denial`: whether a failure looks like a denial
 //! - `seatbelt`: the profile for macOS
 //!
 //! Not here: where commands may write (the workspace says), and asking people for more.
@@ -22,7 +21,6 @@ pub mod aside;
 #[cfg(target_os = "linux")]
 pub(crate) mod cell;
 mod confinement;
-pub mod denial;
 pub mod gaps;
 #[cfg(target_os = "linux")]
 pub(crate) mod helper;
@@ -38,6 +36,7 @@ pub use confinement::Confinement;
 pub use confinement::Sandbox;
 pub use confinement::SandboxError;
 pub use order::HELPER;
+pub use order::HELPER_FAILED;
 pub use probe::Finding;
 pub use probe::Findings;
 pub use probe::Wanted;

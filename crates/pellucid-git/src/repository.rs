@@ -94,11 +94,6 @@ impl Repository {
         git_config::parse(&read_text(&self.common_dir.join("config"))?)
     }
 
-    /// The folder of the main work tree, which further work trees share: the one whose trust counts.
-    pub fn main_root(&self) -> Option<PathBuf> {
-        fs::canonicalize(&self.common_dir).ok()?.parent().map(Path::to_path_buf)
-    }
-
     fn open(root: &Path, found: DotGit) -> Option<Self> {
         let DotGit { git_dir, common_dir, tie } = found;
         let is_repository = fs::symlink_metadata(git_dir.join("HEAD")).is_ok()

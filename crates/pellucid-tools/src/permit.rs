@@ -29,7 +29,7 @@ use pellucid_exec::process::Variables;
 use pellucid_exec::programs;
 use pellucid_exec::programs::Ground;
 use pellucid_exec::quiet_git;
-use pellucid_exec::sandbox::denial::HELPER_FAILED;
+use pellucid_exec::sandbox::HELPER_FAILED;
 use pellucid_exec::script;
 use pellucid_exec::summary::summary;
 use pellucid_protocol::approval::ExecApprovalRequest;

@@ -208,41 +208,6 @@ fn what_cannot_be_done() {
 }
 
 #[track_caller]
-fn check_trust(text: &str, expected: &Expect) {
-    expected.assert_eq(&set_trust(text, "/my work", TrustLevel::Trusted).unwrap());
-}
-
-#[test]
-fn trust_has_a_table_of_its_own() {
-    check_trust(
-        "model = \"x\"\n",
-        &expect![[r#"
-        model = "x"
-
-        [projects."/my work"]
-        trust_level = "trusted"
-    "#]],
-    );
-    check_trust(
-        "projects = { \"/a\" = { trust_level = \"trusted\" } } # some\n",
-        &expect![[r#"
-            [projects]
-            "/a" = { trust_level = "trusted" }
-
-            [projects."/my work"]
-            trust_level = "trusted"
-        "#]],
-    );
-    check_trust(
-        "[projects.\"/my work\"]\ntrust_level = \"untrusted\" # for now\n",
-        &expect![[r#"
-        [projects."/my work"]
-        trust_level = "trusted" # for now
-    "#]],
-    );
-}
-
-#[track_caller]
 fn check_switch(text: &str, enabled: bool, expected: &Expect) {
     expected.assert_eq(&switch_skill(text, "/s/SKILL.md", enabled, &|path| path == "/s/SKILL.md").unwrap());
 }

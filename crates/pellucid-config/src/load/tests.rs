@@ -118,7 +118,7 @@ fn origins<'k>(keys: &'k [&'k str]) -> impl FnOnce(&Config) -> String + 'k {
         let mut text = String::new();
         for key in keys {
             let value = config.value(key).map(|value| value.to_json().to_string()).unwrap_or_default();
-            let origin = config.origin_of(key).map(|origin| origin.to_string()).unwrap_or_default();
+            let origin = config.layer_origin(key).map(|origin| origin.to_string()).unwrap_or_default();
             let _ = writeln!(text, "{key} = {value} from {origin}");
         }
         text

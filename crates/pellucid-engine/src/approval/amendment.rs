@@ -65,11 +65,6 @@ pub fn allow_line(prefix: &[String]) -> String {
     format!("prefix_rule(pattern={}, decision=\"allow\")", list(prefix))
 }
 
-/// What the model is told of a prefix that was saved.
-pub fn saved_text(prefix: &[String]) -> String {
-    format!("Approved command prefix saved:\n- {}", list(prefix))
-}
-
 fn list(words: &[String]) -> String {
     let words: Vec<String> = words.iter().map(|word| quoted(word)).collect();
     format!("[{}]", words.join(", "))
@@ -98,9 +93,5 @@ mod tests {
     fn words_are_quoted() {
         let prefix = ["echo".to_owned(), "a \"b\"\n".to_owned()];
         expect![[r#"prefix_rule(pattern=["echo", "a \"b\"\n"], decision="allow")"#]].assert_eq(&allow_line(&prefix));
-        expect![[r#"
-            Approved command prefix saved:
-            - ["echo", "a \"b\"\n"]"#]]
-        .assert_eq(&saved_text(&prefix));
     }
 }

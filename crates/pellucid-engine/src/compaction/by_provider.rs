@@ -57,14 +57,6 @@ impl Compaction {
         self.items.len()
     }
 
-    /// The request to the provider's endpoint; absent when there is nothing to summarise.
-    pub fn request_to_provider(&self, facts: &Facts, instructions: &[Fragment]) -> Option<Request> {
-        if self.items.is_empty() {
-            return None;
-        }
-        Some(self.request_without_prompt(&Self::frame_for_provider(facts, instructions)))
-    }
-
     /// The request to the provider's endpoint, in this frame.
     pub fn request_without_prompt(&self, frame: &Frame) -> Request {
         frame.request(&mut self.items())

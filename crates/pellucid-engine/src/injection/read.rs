@@ -137,14 +137,6 @@ impl FileText {
         }
     }
 
-    /// How many bytes of it are in memory.
-    pub fn bytes_read(&self) -> u64 {
-        match self {
-            Self::Whole { bytes, .. } => bytes.len() as u64,
-            Self::Ends { head, tail, .. } => (head.len() + tail.len()) as u64,
-        }
-    }
-
     /// Where it lies.
     pub fn path(&self) -> &FileVersion {
         match self {

@@ -154,20 +154,6 @@ impl V2Data {
         self.chunks.retain(|chunk| ids.contains(&chunk.main_chunk_id));
         self.last_main_chunk_id = self.main_chunks.last().map_or(0, |chunk| chunk.id);
     }
-
-    /// The same as cards, where every summary knows its messages.
-    pub fn to_v3(&self) -> Option<V3Data> {
-        let is_whole = |chunk: &MainChunk| !chunk.chat_memos.is_empty();
-        if self.main_chunks.is_empty() || !self.main_chunks.iter().all(is_whole) {
-            return None;
-        }
-        let summary = |chunk: &MainChunk| Summary {
-            text: chunk.text.clone(),
-            chat_memos: chunk.chat_memos.clone(),
-            ..Summary::default()
-        };
-        Some(V3Data { summaries: self.main_chunks.iter().map(summary).collect(), ..V3Data::default() })
-    }
 }
 
 fn memos(entries: &[Entry]) -> BTreeSet<Option<&str>> {

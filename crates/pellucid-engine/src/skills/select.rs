@@ -49,16 +49,6 @@ pub fn may_select(inputs: &[UserInput]) -> bool {
     })
 }
 
-/// The slug of a connector: its name as a mention spells it.
-pub fn connector_slug(name: &str) -> String {
-    let dashed: String =
-        name.chars().map(|c| if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { '-' }).collect();
-    match dashed.trim_matches('-') {
-        "" => "app".to_owned(),
-        slug => slug.to_owned(),
-    }
-}
-
 struct Selection<'s, 'a> {
     skills: &'s Skills,
     selecting: &'a Selecting<'a>,

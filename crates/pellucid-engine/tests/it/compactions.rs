@@ -172,7 +172,8 @@ fn a_providers_summary_is_cleaned_and_gets_the_context() {
 fn the_request_to_a_provider_leaves_out_what_does_not_fit() {
     let mut compaction = Compaction::new(&transcript("U one\ncall a shell\nout a x"), pack(), None);
     compaction.fit_window(&[], Some(30));
-    let request = compaction.request_to_provider(&facts(), &[Fragment::layout("Base.")]).unwrap();
+    let request =
+        compaction.request_without_prompt(&Compaction::frame_for_provider(&facts(), &[Fragment::layout("Base.")]));
     let body = String::from_utf8(request.body()).unwrap();
     assert_eq!(
         body,

@@ -49,8 +49,8 @@ use std::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering;
 
 use super::Backend;
+use super::HELPER_FAILED;
 use super::confinement::FENCES_THAT_HOLD;
-use super::denial::HELPER_FAILED;
 use super::order::HELPER;
 use super::order::Order;
 use super::order::OrderError;

@@ -18,6 +18,9 @@ use super::roots::Root;
 /// The first argument that makes the program a helper.
 pub const HELPER: &str = "--pellucid-sandbox";
 
+/// The exit code of the helper when it could not start or confine a command.
+pub const HELPER_FAILED: i32 = 101;
+
 /// A part that the helper plays.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Stage {

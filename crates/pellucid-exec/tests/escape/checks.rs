@@ -23,9 +23,9 @@ use nix::libc;
 use pellucid_exec::process;
 use pellucid_exec::sandbox::Backend;
 use pellucid_exec::sandbox::Ground;
+use pellucid_exec::sandbox::HELPER_FAILED;
 use pellucid_exec::sandbox::Protection;
 use pellucid_exec::sandbox::Wanted;
-use pellucid_exec::sandbox::denial;
 use pellucid_exec::terminal::Kind;
 use pellucid_exec::terminal::Terminal;
 use pellucid_exec::terminal::Terminals;
@@ -171,7 +171,7 @@ fn endings(backend: Backend, way: Way) -> Checked {
     let expected = if backend == Backend::Bubblewrap { (None, Some(128 + 9)) } else { (Some(9), None) };
     same("signal or status", &(status.signal(), status.code()), &expected)?;
     let missing = ended(&["no-such-program-anywhere"]);
-    same("status of a missing program", &missing.status.code(), &Some(denial::HELPER_FAILED))?;
+    same("status of a missing program", &missing.status.code(), &Some(HELPER_FAILED))?;
     let said = String::from_utf8_lossy(&missing.stderr).into_owned();
     let is_plain = said.contains("\"no-such-program-anywhere\" could not be started") && !said.contains("sandbox");
     if is_plain { Ok(()) } else { Err(format!("a missing program is told as {said:?}")) }

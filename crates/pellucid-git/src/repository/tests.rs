@@ -30,7 +30,6 @@ fn render(repository: &Repository) -> String {
         }
         None => "no commit".to_owned(),
     });
-    lines.push(format!("main root {}", repository.main_root().unwrap().display()));
     lines.extend(repository.remote_urls().into_iter().map(|(name, url)| format!("{name} = {url}")));
     lines.join("\n")
 }
@@ -41,8 +40,7 @@ fn loose_reference() {
         "w/.git/HEAD: ref: refs/heads/feature/x\\n\nw/.git/refs/heads/feature/x: ONE\\n\nw/a/b/",
         "w/a/b",
         &expect![[r#"
-            ONE on feature/x
-            main root $/w"#]],
+            ONE on feature/x"#]],
     );
 }
 
@@ -52,8 +50,7 @@ fn packed_reference() {
         "w/.git/HEAD: ref: refs/heads/main\nw/.git/packed-refs: # pack-refs with: peeled sorted\\nONE refs/heads/mai\\nTWO refs/heads/main\\n^ONE\\n",
         "w",
         &expect![[r#"
-            TWO on main
-            main root $/w"#]],
+            TWO on main"#]],
     );
 }
 
@@ -63,8 +60,7 @@ fn a_loose_reference_is_newer_than_a_packed_one() {
         "w/.git/HEAD: ref: refs/heads/main\nw/.git/refs/heads/main: ONE\nw/.git/packed-refs: TWO refs/heads/main\\n",
         "w",
         &expect![[r#"
-            ONE on main
-            main root $/w"#]],
+            ONE on main"#]],
     );
 }
 
@@ -74,8 +70,7 @@ fn detached() {
         "w/.git/HEAD: TWO\\n",
         "w",
         &expect![[r#"
-        TWO on no branch
-        main root $/w"#]],
+        TWO on no branch"#]],
     );
 }
 
@@ -85,8 +80,7 @@ fn before_the_first_commit() {
         "w/.git/HEAD: ref: refs/heads/main\\n",
         "w",
         &expect![[r#"
-        no commit
-        main root $/w"#]],
+        no commit"#]],
     );
 }
 
@@ -97,7 +91,6 @@ fn remotes_of_the_configuration() {
         "w",
         &expect![[r#"
             TWO on no branch
-            main root $/w
             b = y
             origin = https://x.test/a.git"#]],
     );
@@ -119,7 +112,6 @@ fn a_further_work_tree_has_its_own_head_and_shares_the_rest() {
         "t/a",
         &expect![[r#"
             TWO on side
-            main root $/w
             origin = u"#]],
     );
 }
@@ -136,8 +128,7 @@ fn a_submodule_has_a_repository_of_its_own() {
         ",
         "w/m",
         &expect![[r#"
-            TWO on no branch
-            main root $/w/.git/modules"#]],
+            TWO on no branch"#]],
     );
 }
 
@@ -147,8 +138,7 @@ fn a_git_folder_that_is_no_repository_is_passed_over() {
         "w/.git/HEAD: ONE\nw/a/.git/junk: x",
         "w/a",
         &expect![[r#"
-        ONE on no branch
-        main root $/w"#]],
+        ONE on no branch"#]],
     );
 }
 
@@ -172,8 +162,7 @@ fn broken_references_have_no_commit() {
         "w/.git/HEAD -> /dev/zero",
     ] {
         let expected = expect![[r#"
-            no commit
-            main root $/w"#]];
+            no commit"#]];
         check(entries, "w", &expected);
     }
 }
@@ -184,8 +173,7 @@ fn a_broken_configuration_has_no_remotes() {
         "w/.git/HEAD: ONE\nw/.git/config: [remote \"a\"] url = x\\n[broken",
         "w",
         &expect![[r#"
-            ONE on no branch
-            main root $/w"#]],
+            ONE on no branch"#]],
     );
 }
 
@@ -262,5 +250,4 @@ fn the_head_of_a_real_repository() {
     let head = main.head().unwrap();
     assert_eq!(head.branch.as_deref(), Some("main"));
     assert_eq!(side.head(), Some(Head { branch: Some("side".into()), ..head }));
-    assert_eq!(side.main_root(), Some(root));
 }

@@ -32,7 +32,6 @@ fn meaning(config: &Config) -> String {
         deprecations,
         unstable_features,
         layers: _,
-        from_caller: _,
     } = config;
     // What is absent in a provider or server has a default that its type gives.
     let (mut model, mut tools) = (model.clone(), tools.clone());

@@ -273,7 +273,9 @@ fn memories_are_kept_within_bounds() {
         "[memories]\nmax_raw_memories_for_global = 9999\nmax_rollout_age_days = -1\nmax_rollouts_per_startup = 999\nmin_rollout_idle_hours = 0\nphase_1_model = 'm'\n",
         &[],
         |config| format!("{:?}", config.tools.memories),
-        &expect![[r#"MemorySettings { raw_memories_max: 4096, age_days_max: 0, sessions_per_start_max: 128, idle_hours_min: 1, reading_model: "m", merging_model: "gpt-5.3-codex" }"#]],
+        &expect![[
+            r#"MemorySettings { raw_memories_max: 4096, age_days_max: 0, sessions_per_start_max: 128, idle_hours_min: 1, reading_model: "m", merging_model: "gpt-5.3-codex" }"#
+        ]],
     );
 }
 

@@ -43,10 +43,10 @@ use super::tell;
 use super::watch;
 use crate::before_exec;
 use crate::before_exec::Attachment;
+use crate::sandbox::HELPER_FAILED;
 use crate::sandbox::cell::Said;
 use crate::sandbox::cell::Told;
 use crate::sandbox::cell::receive;
-use crate::sandbox::denial::HELPER_FAILED;
 use crate::sandbox::order::Order;
 
 /// The first process: when it ends, the kernel ends all others of the cell.

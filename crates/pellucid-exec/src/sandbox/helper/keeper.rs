@@ -37,10 +37,10 @@ use super::namespaces::Mount;
 use super::tell;
 use super::watch;
 use crate::sandbox::Backend;
+use crate::sandbox::HELPER_FAILED;
 use crate::sandbox::cell::ANOTHER;
 use crate::sandbox::cell::receive;
 use crate::sandbox::cell::send;
-use crate::sandbox::denial::HELPER_FAILED;
 use crate::sandbox::order::Order;
 
 /// What all cells of a keeper have in common.

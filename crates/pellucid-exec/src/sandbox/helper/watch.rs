@@ -34,7 +34,7 @@ use super::Step;
 use super::fork::fork;
 use super::namespaces;
 use super::privileges;
-use crate::sandbox::denial::HELPER_FAILED;
+use crate::sandbox::HELPER_FAILED;
 use crate::sandbox::order::Order;
 
 /// This program's own file, under a name that works while `/proc` is the one we started with.

@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use jiff::Timestamp;
+use pellucid_engine::cut;
 use pellucid_protocol::id::TurnId;
 use pellucid_store::side::Side;
 use serde::Deserialize;
@@ -46,7 +47,7 @@ pub(crate) fn with(side: &Side, turn: &TurnId, text: &str) -> Value {
     texts.push(CutOff {
         turn: turn.to_string(),
         time: Timestamp::now().to_string(),
-        text: text[..text.floor_char_boundary(TEXT_BYTES_MAX)].to_owned(),
+        text: cut::first(text, TEXT_BYTES_MAX).to_owned(),
     });
     let surplus = texts.len().saturating_sub(TEXTS_MAX);
     serde_json::to_value(texts.split_off(surplus)).unwrap_or_default()

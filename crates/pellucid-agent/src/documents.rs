@@ -20,7 +20,7 @@ use pellucid_engine::facts::Document;
 use pellucid_engine::facts::Facts;
 use pellucid_engine::facts::Fate;
 use pellucid_engine::not_utf8;
-use pellucid_engine::truncate::tokens_of_bytes;
+use pellucid_engine::tokens::tokens_of_bytes;
 use pellucid_protocol::call::ToolCall;
 use pellucid_protocol::event::EventMessage;
 use pellucid_protocol::project_docs::ProjectDocs;

@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use pellucid_protocol::item::Item;
 
-use crate::budget::Purse;
+use crate::cut::slot::Purse;
 use crate::facts::Facts;
 use crate::fragment::Fragment;
 use crate::fragment::Omission;

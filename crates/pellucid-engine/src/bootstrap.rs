@@ -11,15 +11,15 @@ pub mod hooks;
 use serde_json::Value;
 use serde_json::json;
 
+use crate::cut::files;
+use crate::cut::files::FileContent;
+use crate::cut::files::FileEntry;
+use crate::cut::files::FileRules;
+use crate::cut::files::Placed;
+use crate::cut::files::Placing;
+use crate::cut::files::Spending;
+use crate::cut::files::Unit;
 use crate::digest::Digest;
-use crate::file_budget;
-use crate::file_budget::FileContent;
-use crate::file_budget::FileEntry;
-use crate::file_budget::FileRules;
-use crate::file_budget::Placed;
-use crate::file_budget::Placing;
-use crate::file_budget::Spending;
-use crate::file_budget::Unit;
 use crate::file_chunks::FileChunks;
 use crate::file_version::FileVersion;
 use crate::fragment::Fragment;
@@ -198,7 +198,7 @@ pub fn rules(max: Option<usize>, total: Option<usize>) -> FileRules {
 
 /// Brings one text within a budget.
 pub fn trim(content: &str, name: &str, max: usize) -> Placed {
-    file_budget::trim(&rules(Some(max), None), name, name, FileContent::Whole(content), Some(max))
+    files::trim(&rules(Some(max), None), name, name, FileContent::Whole(content), Some(max))
 }
 
 /// A limit as a configuration has it: a number above nothing, rounded down, else the standard one.

@@ -36,6 +36,7 @@ use pellucid_protocol::settings::TruncationPolicy;
 
 use crate::assemble::Context;
 use crate::boundary;
+use crate::cut::middle::truncate_middle;
 use crate::encode::Span;
 use crate::fragment::Fragment;
 use crate::fragment::Origin;
@@ -46,12 +47,11 @@ use crate::request::Frame;
 use crate::request::Request;
 use crate::template::Place;
 use crate::template::Shape;
+use crate::tokens::tokens_of_bytes;
 use crate::transcript::Draft;
 use crate::transcript::DraftPart;
 use crate::transcript::ItemIds;
 use crate::transcript::Transcript;
-use crate::truncate::tokens_of_bytes;
-use crate::truncate::truncate_middle;
 use crate::turn::SummarisedBy;
 
 const PROMPT: &str = "compact/prompt.md";

@@ -22,10 +22,10 @@ use crate::reading::ReadPart;
 use crate::reading::Reading;
 use crate::request::Frame;
 use crate::request::Request;
+use crate::tokens::tokens_of_bytes;
 use crate::tool_list::MCP_SERVERS;
 use crate::transcript::Divergence;
 use crate::transcript::Rendered;
-use crate::truncate::tokens_of_bytes;
 
 /// How a request continues the one before.
 #[derive(Debug, Clone, PartialEq, Eq)]

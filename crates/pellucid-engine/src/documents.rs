@@ -4,7 +4,6 @@
 //! All of it is switched on by a pack (`[project_docs]` in `pack.toml`) or by the configuration. Without that, files
 //! are used as the Codex CLI uses them.
 //!
-//! - `allocation`: how many bytes of each file are used
 //! - `imports`: which files a file names as `@path`
 //! - `place`: files as text, with notes of what is missing
 //! - `touched`: where a call of a tool goes
@@ -13,7 +12,6 @@
 //!
 //! Not here: reading files (`pellucid-workspace`), and when that is done (`pellucid-agent`).
 
-pub mod allocation;
 pub mod change;
 pub mod imports;
 pub mod known;

@@ -9,7 +9,7 @@ use pellucid_protocol::settings::TruncationPolicy;
 use serde::Deserialize;
 use serde::Serialize;
 
-use crate::truncate::truncate_middle;
+use crate::cut::middle::truncate_middle;
 
 /// A command that ended.
 #[derive(Debug, Clone, Copy)]

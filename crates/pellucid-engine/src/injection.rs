@@ -15,7 +15,6 @@
 //!
 //! Not here: how long a history may be (`window`).
 
-pub mod cut;
 mod file_set;
 mod item;
 mod options;

@@ -10,7 +10,7 @@
 //! - [`skills`]: instructions on disk that are used on demand
 //! - [`custom_prompt`]: texts of the user's own with places to fill
 //! - [`transcript`], [`chunks`], [`user_message`]: the conversation, encoded once
-//! - [`boundary`], [`output_cut`], [`exec_output`]: what items mean and how they are shown
+//! - [`boundary`], [`exec_output`]: what items mean and how they are shown
 //! - [`request`], [`tool_list`], `wire`: a request in shared pieces, in the notation of each wire
 //! - [`report`], [`tokens`]: what a request is made of, and how much that is
 //! - `reading`, [`continuity`], [`cache_verdict`]: what a model reads of a request, how that continues the request before,
@@ -21,12 +21,12 @@
 //! - [`agent_status`]: how far an agent is that another one started
 //! - [`approval`]: which commands and patches run, which are asked about, which are refused
 //! - [`injection`], [`window`]: items that layouts and callers inject, and histories within a budget
-//! - [`assistant`], [`bootstrap`], [`file_budget`], [`utf16`]: what an assistant in chats knows and begins with
+//! - [`assistant`], [`bootstrap`], [`utf16`]: what an assistant in chats knows and begins with
 //! - [`hidden`], [`instruction_file`]: what a person should know of the files whose words the model gets
 //! - [`visible`]: text as a terminal may show it
 //! - [`documents`]: how instruction files share a budget, import others, join later and change
-//! - `budget`: how much of a text a layout uses
-//! - [`truncate`], [`js_number`]: cutting texts, and reading numbers as JavaScript does
+//! - [`cut`]: how much of a text is used, and where it is cut
+//! - [`js_number`]: reading numbers as JavaScript does
 //!
 //! Not here: files, clocks, environment, network, waiting. Whatever varies arrives as an argument,
 //! so the same facts always give the same bytes. A lint holds it (`clippy.toml` in this folder).
@@ -40,7 +40,6 @@ pub mod assistant;
 pub mod bm25;
 pub mod bootstrap;
 pub mod boundary;
-mod budget;
 pub mod cache_verdict;
 pub mod call;
 pub mod carried;
@@ -49,12 +48,12 @@ pub mod command_line;
 pub mod compaction;
 pub mod continuity;
 pub mod custom_prompt;
+pub mod cut;
 pub mod digest;
 pub mod documents;
 pub mod encode;
 pub mod exec_output;
 pub mod facts;
-pub mod file_budget;
 pub mod file_chunks;
 pub mod file_states;
 pub mod file_version;
@@ -74,7 +73,6 @@ pub mod meter;
 pub mod not_utf8;
 pub mod notice;
 pub mod origins;
-pub mod output_cut;
 pub mod pack;
 mod path;
 pub mod presets;
@@ -91,7 +89,6 @@ pub mod template;
 pub mod tokens;
 pub mod tool_list;
 pub mod transcript;
-pub mod truncate;
 pub mod turn;
 pub mod turn_item;
 pub mod update;

@@ -40,8 +40,8 @@ use crate::report::texts::Texts;
 use crate::request::Frame;
 use crate::tokens::Counter;
 use crate::tokens::Estimate;
+use crate::tokens::tokens_of_bytes;
 use crate::transcript::Rendered;
-use crate::truncate::tokens_of_bytes;
 
 /// What a request is made of.
 #[derive(Debug, Clone, PartialEq, Eq)]

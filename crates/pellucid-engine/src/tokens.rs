@@ -4,7 +4,13 @@
 //! every model and every build. An exact count needs the model's table, which is large and belongs
 //! to a crate of its own; it arrives here as a [`Counter`] and changes only what is shown.
 
-use crate::truncate::tokens_of_bytes;
+/// How many bytes stand for one token in estimates.
+pub const BYTES_PER_TOKEN: usize = 4;
+
+/// The estimated number of tokens in so many bytes.
+pub fn tokens_of_bytes(bytes: usize) -> usize {
+    bytes.div_ceil(BYTES_PER_TOKEN)
+}
 
 /// Something that can say how many tokens a text has.
 pub trait Counter {

@@ -39,12 +39,12 @@ use serde::Serialize;
 
 use crate::boundary;
 use crate::chunks::Chunks;
+use crate::cut::output::cut_output;
 use crate::encode::Encoded;
 use crate::encode::Encoder;
 use crate::encode::Span;
 use crate::fragment::Omission;
 use crate::fragment::Origin;
-use crate::output_cut::cut_output;
 
 /// Whether items carry the ids that the server gave them.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]

@@ -5,9 +5,9 @@ use std::time::Duration;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
+use pellucid_engine::cut::middle::byte_limit;
 use pellucid_engine::exec_output;
 use pellucid_engine::exec_output::Ended;
-use pellucid_engine::truncate::byte_limit;
 use pellucid_exec::process;
 use pellucid_exec::process::Command;
 use pellucid_exec::process::Delta;

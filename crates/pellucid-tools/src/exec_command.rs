@@ -7,7 +7,7 @@ use std::time::Duration;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use pellucid_engine::exec_output::with_heading;
-use pellucid_engine::truncate::BYTES_PER_TOKEN;
+use pellucid_engine::tokens::BYTES_PER_TOKEN;
 use pellucid_exec::environment::add_terminal;
 use pellucid_exec::process::Command;
 use pellucid_exec::summary::summary;

@@ -46,7 +46,6 @@ mod shell_command;
 mod spawn_agent;
 mod terminal_failure;
 mod test_sync_tool;
-mod text;
 mod update_plan;
 mod view_image;
 mod wait;

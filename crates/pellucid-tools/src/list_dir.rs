@@ -5,6 +5,7 @@ use std::path::Path;
 use std::path::PathBuf;
 
 use pellucid_engine::approval::grounds::Unasked;
+use pellucid_engine::cut;
 use pellucid_protocol::call::ToolCall;
 use pellucid_protocol::item::ToolOutput;
 use serde::Deserialize;
@@ -18,7 +19,6 @@ use crate::Tool;
 use crate::When;
 use crate::arguments;
 use crate::blocking;
-use crate::text::head;
 
 pub(crate) const TOOL: Tool = Tool {
     name: "list_dir",
@@ -112,7 +112,7 @@ fn collect(folder: &Path, depth: usize) -> Result<Vec<Entry>, Failed> {
             if kind.is_dir() && level + 1 < depth {
                 folders.push((entry.path(), below.clone(), level + 1));
             }
-            let (key, name) = (head(&below, NAME_MAX).to_owned(), head(&name, NAME_MAX).to_owned());
+            let (key, name) = (cut::first(&below, NAME_MAX).to_owned(), cut::first(&name, NAME_MAX).to_owned());
             entries.push(Entry { key, name, level, mark: mark(kind) });
         }
     }

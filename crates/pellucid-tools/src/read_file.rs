@@ -7,6 +7,7 @@ use std::path::Path;
 use std::path::PathBuf;
 
 use pellucid_engine::approval::grounds::Unasked;
+use pellucid_engine::cut;
 use pellucid_protocol::call::ToolCall;
 use pellucid_protocol::item::ToolOutput;
 use serde::Deserialize;
@@ -21,7 +22,6 @@ use crate::When;
 use crate::arguments;
 use crate::blocking;
 use crate::indentation;
-use crate::text::head;
 
 pub(crate) const TOOL: Tool = Tool {
     name: "read_file",
@@ -150,7 +150,7 @@ fn block(wanted: &Arguments) -> Result<String, Failed> {
 }
 
 fn numbered(n: usize, line: &str) -> String {
-    format!("L{n}: {}", head(line, LINE_MAX))
+    format!("L{n}: {}", cut::first(line, LINE_MAX))
 }
 
 /// The lines of a file, decoded as well as can be, without their ends. Of a very long one only the

@@ -8,7 +8,7 @@ use std::process::ExitCode;
 
 use pellucid_agent::session::Session;
 use pellucid_engine::loss::Loss;
-use pellucid_engine::truncate::tokens_of_bytes;
+use pellucid_engine::tokens::tokens_of_bytes;
 use pellucid_protocol::item::ContentPart;
 use pellucid_protocol::item::Item;
 use pellucid_protocol::operation::Operation;

@@ -6,7 +6,7 @@ use pellucid_engine::encode::Span;
 use pellucid_engine::fragment::concat;
 use pellucid_engine::report::Report;
 use pellucid_engine::request::Frame;
-use pellucid_engine::truncate::tokens_of_bytes;
+use pellucid_engine::tokens::tokens_of_bytes;
 use pellucid_protocol::event::EventMessage;
 use pellucid_protocol::id::SessionId;
 use pellucid_protocol::id::TurnId;

@@ -16,10 +16,10 @@ use crate::fragment::Fragment;
 use crate::fragment::Origin;
 use crate::request::Frame;
 use crate::request::Request;
+use crate::tokens::tokens_of_bytes;
 use crate::transcript::Draft;
 use crate::transcript::Transcript;
 use crate::transcript::View;
-use crate::truncate::tokens_of_bytes;
 
 impl Compaction {
     /// Shortens the copy from its end, as far as outputs and notes of ours go, until it fits.

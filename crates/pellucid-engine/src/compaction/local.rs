@@ -10,13 +10,13 @@ use serde_json::Value;
 
 use super::last_answer;
 use crate::boundary;
+use crate::cut::middle::truncate_middle;
 use crate::fragment::Fragment;
 use crate::fragment::concat;
 use crate::loss;
 use crate::pack::Pack;
 use crate::template::Place;
 use crate::template::Shape;
-use crate::truncate::truncate_middle;
 
 pub(super) const LOCAL_SUMMARY: &str = "compact/local_summary.md";
 

@@ -7,11 +7,11 @@ use pellucid_protocol::project_docs::ProjectDocs;
 
 use super::CUT;
 use super::IMPORTED;
-use super::allocation::Share;
-use super::allocation::Want;
-use super::allocation::shares;
 use super::imports::Fault;
 use super::imports::Imported;
+use crate::cut::shares::Share;
+use crate::cut::shares::Want;
+use crate::cut::shares::shares;
 use crate::facts::Document;
 use crate::facts::Facts;
 use crate::file_chunks::of_file;

@@ -7,6 +7,7 @@ use pellucid_protocol::call::Payload;
 use pellucid_protocol::call::ToolCall;
 use serde_json::Value;
 
+use crate::cut;
 use crate::path::normal;
 
 /// How many words of a call are looked at.
@@ -62,7 +63,7 @@ fn add_value(value: &Value, words: &mut Vec<String>) {
 }
 
 fn add_text(text: &str, words: &mut Vec<String>) {
-    let text = &text[..text.floor_char_boundary(TEXT_MAX)];
+    let text = cut::first(text, TEXT_MAX);
     if text.contains("*** Begin Patch") {
         let names = text.lines().filter_map(|line| PATCH_LINES.iter().find_map(|start| line.strip_prefix(start)));
         words.extend(names.map(|name| name.trim().to_owned()));

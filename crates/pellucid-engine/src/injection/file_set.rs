@@ -7,7 +7,6 @@ use pellucid_protocol::settings::PromptMode;
 use serde_json::Map;
 use serde_json::Value;
 
-use super::cut;
 use super::item;
 use super::item::Item;
 use super::item::ItemError;
@@ -24,12 +23,13 @@ use super::scalar;
 use super::source::Collecting;
 use super::source::Inputs;
 use crate::bootstrap;
-use crate::file_budget::FileContent;
-use crate::file_budget::FileEntry;
-use crate::file_budget::FileRules;
-use crate::file_budget::Placing;
-use crate::file_budget::Spending;
-use crate::file_budget::Unit;
+use crate::cut::ends;
+use crate::cut::files::FileContent;
+use crate::cut::files::FileEntry;
+use crate::cut::files::FileRules;
+use crate::cut::files::Placing;
+use crate::cut::files::Spending;
+use crate::cut::files::Unit;
 use crate::file_chunks::FileChunks;
 use crate::file_chunks::is_replacement;
 use crate::file_version::FileVersion;
@@ -158,10 +158,10 @@ impl FileSet {
         if section.is_empty && !self.keeps_empty {
             return;
         }
-        let whole = cut::length(&section.body);
+        let whole = ends::length(&section.body);
         let content = match &self.total_max {
             Some(max) if self.version == Version::One || self.rules.as_ref().is_none_or(|it| it.total.is_none()) => {
-                cut::head_marker_tail_of(section.body, scalar::int(max), &self.marker)
+                ends::head_marker_tail_of(section.body, scalar::int(max), &self.marker)
             }
             _ => section.body,
         };
@@ -186,7 +186,7 @@ impl FileSet {
             (FileRead::Missing | FileRead::Failed { .. }, max) => {
                 let line = vec![Fragment::layout(format!("[MISSING] {}", file.path))];
                 match max {
-                    Some(max) => cut::head_marker_tail_of(line, Some(max), &self.marker),
+                    Some(max) => ends::head_marker_tail_of(line, Some(max), &self.marker),
                     None => line,
                 }
             }
@@ -210,14 +210,14 @@ impl FileSet {
                 size = bytes.len() as u64;
                 first_chunks = FileChunks::of(bytes, 0);
                 last_chunks = first_chunks.clone();
-                whole = cut::normalize(bytes);
+                whole = ends::normalize(bytes);
                 Some(FileContent::Whole(&whole))
             }
             FileRead::Text(FileText::Ends { head: first, tail: last, size: all, text_bytes, units, .. }) => {
                 size = *all;
                 first_chunks = FileChunks::of(first, 0);
                 last_chunks = FileChunks::of(last, size.saturating_sub(last.len() as u64));
-                (head, tail) = (cut::normalize(first), cut::normalize(last));
+                (head, tail) = (ends::normalize(first), ends::normalize(last));
                 let len = if rules.unit == Unit::Bytes { *text_bytes } else { *units };
                 let len = usize::try_from(len).unwrap_or(usize::MAX);
                 Some(FileContent::Ends { head: &head, tail: &tail, len })
@@ -297,7 +297,7 @@ fn rules(spec: &Map<String, Value>, preset: Option<&str>, marker: &str) -> FileR
             min_remaining: 0,
             head_ratio: 0.5,
             tail_ratio: 0.5,
-            marker: if marker.is_empty() { cut::DEFAULT_MARKER.to_owned() } else { marker.to_owned() },
+            marker: if marker.is_empty() { ends::DEFAULT_MARKER.to_owned() } else { marker.to_owned() },
             marker_counts: true,
             trims_end: false,
             missing: "[MISSING] {{path}}".to_owned(),

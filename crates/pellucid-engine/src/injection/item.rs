@@ -4,8 +4,8 @@ use pellucid_protocol::settings::PromptMode;
 use serde_json::Map;
 use serde_json::Value;
 
-use super::cut;
 use super::scalar;
+use crate::cut::ends;
 use crate::fragment::Fragment;
 use crate::fragment::concat;
 
@@ -164,7 +164,7 @@ impl Item {
     /// Keeps at most so many bytes of its text, with the default marker.
     pub(super) fn cut(&mut self, max: &Value) {
         let content = std::mem::take(&mut self.content);
-        self.content = cut::head_marker_tail_of(content, scalar::int(max), cut::DEFAULT_MARKER);
+        self.content = ends::head_marker_tail_of(content, scalar::int(max), ends::DEFAULT_MARKER);
     }
 }
 

@@ -6,7 +6,7 @@
 
 use std::collections::BTreeMap;
 
-use super::cut;
+use crate::cut::ends;
 use crate::file_chunks::of_file;
 use crate::file_version::FileVersion;
 use crate::fragment::Fragment;
@@ -155,19 +155,19 @@ impl FileText {
     /// Beginning and end within a budget of bytes, with a marker between them.
     pub fn cut(&self, max: i64, marker: &str) -> Vec<Fragment> {
         match self {
-            Self::Whole { .. } => cut::head_marker_tail_of(self.fragments(), Some(max), marker),
+            Self::Whole { .. } => ends::head_marker_tail_of(self.fragments(), Some(max), marker),
             Self::Ends { path, head, tail, size, .. } => {
                 let max = usize::try_from(max).unwrap_or(0);
-                let marker = if marker.is_empty() { cut::DEFAULT_MARKER } else { marker };
+                let marker = if marker.is_empty() { ends::DEFAULT_MARKER } else { marker };
                 let first = of_file(path, head, 0, *size);
                 if marker.len() >= max {
-                    return cut::head_of(&first, max);
+                    return ends::head_of(&first, max);
                 }
                 let rest = max - marker.len();
                 let last = of_file(path, tail, size - tail.len() as u64, *size);
-                let mut kept = cut::head_of(&first, rest / 2);
+                let mut kept = ends::head_of(&first, rest / 2);
                 kept.push(Fragment::layout(marker));
-                kept.extend(cut::tail_of(&last, rest - rest / 2));
+                kept.extend(ends::tail_of(&last, rest - rest / 2));
                 kept
             }
         }

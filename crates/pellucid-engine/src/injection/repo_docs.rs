@@ -8,7 +8,6 @@ use pellucid_protocol::settings::PromptMode;
 use serde_json::Map;
 use serde_json::Value;
 
-use super::cut;
 use super::item;
 use super::item::Item;
 use super::item::ItemError;
@@ -24,6 +23,7 @@ use super::scalar;
 use super::source::Collecting;
 use super::source::Inputs;
 use super::substitute;
+use crate::cut::ends;
 use crate::file_chunks::of_file;
 use crate::fragment::Fragment;
 use crate::fragment::concat;
@@ -124,13 +124,13 @@ impl RepoDocs {
             collecting.missing(&self.names.join(", "));
             return;
         };
-        let n_body = cut::length(&body);
+        let n_body = ends::length(&body);
         let Some(content) = self.wrapped(&body, inputs) else {
             collecting.refused(&self.names.join(", "), "a document has `\\k<`, which the wrapper cannot take");
             return;
         };
         // The wrapper is counted on both sides, so that a difference is what was cut.
-        let bytes_before = (bytes_before + cut::length(&content)).saturating_sub(n_body);
+        let bytes_before = (bytes_before + ends::length(&content)).saturating_sub(n_body);
         let item = Item {
             target: Target::PreambleMessage,
             role: Some(Role::User),
@@ -158,9 +158,9 @@ impl RepoDocs {
                 body.push(Fragment::layout("\n"));
             }
         }
-        let bytes_before = cut::length(&body);
+        let bytes_before = ends::length(&body);
         match &self.max {
-            Some(max) => (cut::head_marker_tail_of(body, scalar::int(max), &self.marker), bytes_before),
+            Some(max) => (ends::head_marker_tail_of(body, scalar::int(max), &self.marker), bytes_before),
             None => (body, bytes_before),
         }
     }
@@ -227,7 +227,7 @@ impl Second {
             }
             // Bytes are counted before they are decoded; a blank document costs nothing.
             let kept = &bytes[..bytes.len().min(left.unwrap_or(bytes.len()))];
-            let text = cut::normalize(kept);
+            let text = ends::normalize(kept);
             if text.trim().is_empty() {
                 continue;
             }
@@ -249,9 +249,9 @@ impl Second {
         if self.truncation == Truncation::HeadMarkerTail
             && let Some(max) = budget.max
         {
-            let n_before = cut::length(&body);
-            body = cut::head_marker_tail_of(body, Some(max), budget.marker);
-            n_lost = n_before - cut::length(&body);
+            let n_before = ends::length(&body);
+            body = ends::head_marker_tail_of(body, Some(max), budget.marker);
+            n_lost = n_before - ends::length(&body);
         }
         let mut whole = Vec::new();
         if let Some(title) = &self.title {
@@ -268,7 +268,7 @@ impl Second {
             whole.push(Fragment::layout(self.separator.as_str()));
             whole.push(Fragment::provided("append", text.as_str()));
         }
-        let bytes_before = cut::length(&whole) + n_lost;
+        let bytes_before = ends::length(&whole) + n_lost;
         Some((whole, bytes_before))
     }
 }

@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use super::item::Item;
 use crate::fragment::Origin;
-use crate::truncate::tokens_of_bytes;
+use crate::tokens::tokens_of_bytes;
 
 /// What became of an item.
 #[derive(Debug, Clone, PartialEq, Serialize)]

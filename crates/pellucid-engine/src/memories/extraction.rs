@@ -7,10 +7,10 @@ use serde::Deserialize;
 use serde_json::Value;
 use serde_json::json;
 
+use crate::cut::middle::truncate_middle;
 use crate::encode::to_json;
 use crate::fragment::Fragment;
 use crate::pack::Pack;
-use crate::truncate::truncate_middle;
 
 pub(super) const INSTRUCTIONS: &str = "memory/stage_one_system.md";
 pub(super) const INPUT: &str = "memory/stage_one_input.md";

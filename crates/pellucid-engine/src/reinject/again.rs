@@ -15,7 +15,7 @@ use crate::assemble::ContextMessage;
 use crate::digest::Digest;
 use crate::fragment::concat;
 use crate::pack::Layout;
-use crate::truncate::tokens_of_bytes;
+use crate::tokens::tokens_of_bytes;
 
 /// After how many turns each slot is said again: what a person sets, else what the layout says.
 pub fn schedule(layout: &Layout, given: &BTreeMap<String, u64>) -> BTreeMap<String, u64> {

@@ -7,6 +7,7 @@ use super::Ask;
 use super::Given;
 use super::Kind;
 use super::Source;
+use crate::cut::middle::truncate_middle;
 use crate::file_chunks::FileChunks;
 use crate::fragment::Fragment;
 use crate::fragment::Omission;
@@ -14,7 +15,6 @@ use crate::fragment::Why;
 use crate::template::Place;
 use crate::template::Shape;
 use crate::template::Trim;
-use crate::truncate::truncate_middle;
 
 const GUIDE: &str = "memory/read_path.md";
 

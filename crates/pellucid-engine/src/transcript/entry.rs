@@ -18,7 +18,7 @@ use crate::chunks::Chunks;
 use crate::encode::Encoded;
 use crate::encode::Span;
 use crate::encode::to_json;
-use crate::truncate::tokens_of_bytes;
+use crate::tokens::tokens_of_bytes;
 
 /// A recorded item.
 #[derive(Debug, Clone)]

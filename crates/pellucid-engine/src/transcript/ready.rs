@@ -12,7 +12,7 @@ use pellucid_protocol::seal::Seal;
 use pellucid_protocol::settings::TruncationPolicy;
 
 use super::CallId;
-use crate::output_cut;
+use crate::cut::output;
 
 /// What is known of an item whose bytes are ready.
 #[derive(Debug, PartialEq, Eq)]
@@ -100,7 +100,7 @@ impl<'a> Scan<'a> {
         let call_id = Self::id(self.member("call_id")?, kind == "custom_tool_call_output")?;
         let output = self.member("output")?;
         // A text is never longer than its escaped form.
-        output_cut::fits(output.len(), policy).then_some(Found { kind, call_id: Some(call_id), ..Found::default() })
+        output::fits(output.len(), policy).then_some(Found { kind, call_id: Some(call_id), ..Found::default() })
     }
 
     fn reasoning(&mut self) -> Option<Found> {
@@ -266,7 +266,7 @@ mod tests {
             prop_assert_eq!(ready.is_exec_call, entry.is_exec_call);
             prop_assert_eq!(ready.is_sealed_reasoning, entry.is_sealed_reasoning);
             prop_assert_eq!(ready.is_signed_thought, entry.is_signed_thought);
-            prop_assert_eq!(crate::truncate::tokens_of_bytes(ready.estimated_bytes), entry.tokens);
+            prop_assert_eq!(crate::tokens::tokens_of_bytes(ready.estimated_bytes), entry.tokens);
         }
 
         #[test]

@@ -1,6 +1,6 @@
 //! What the model is asked for a summary with, and how a summary is shown to it later.
 
-use crate::injection::cut;
+use crate::cut::ends;
 use crate::injection::scalar;
 
 /// How many bytes of a message are summarised.
@@ -50,7 +50,7 @@ impl HistoryMessage {
             "tool_result" => {
                 let name = self.tool_name.as_deref().unwrap_or_default();
                 let id = self.call_id.as_deref().unwrap_or_default();
-                format!("[tool_result name={name} id={id}] {}", cut::head(&self.text, Some(OUTPUT_MAX)))
+                format!("[tool_result name={name} id={id}] {}", ends::head(&self.text, Some(OUTPUT_MAX)))
             }
             "assistant" if !self.tool_calls.is_empty() => {
                 let mut names: Vec<&str> = Vec::new();
@@ -59,10 +59,10 @@ impl HistoryMessage {
                         names.push(name);
                     }
                 }
-                let text = cut::head(&self.text, Some(TEXT_MAX));
+                let text = ends::head(&self.text, Some(TEXT_MAX));
                 format!("[assistant] {text}\n[tool_calls] {}", names.join(", "))
             }
-            role => format!("[{role}] {}", cut::head(&self.text, Some(TEXT_MAX))),
+            role => format!("[{role}] {}", ends::head(&self.text, Some(TEXT_MAX))),
         };
         Some(scalar::strip(&line).to_owned())
     }
@@ -79,7 +79,7 @@ pub fn question(previous: Option<&str>, dropped: &[HistoryMessage]) -> String {
 
 /// How a summary stands before the history, in a message of role `assistant`.
 pub fn shown(summary: &str) -> String {
-    let text = cut::head(scalar::strip(summary), Some(SUMMARY_MAX));
+    let text = ends::head(scalar::strip(summary), Some(SUMMARY_MAX));
     format!("<conversation_summary>\n{text}\n</conversation_summary>")
 }
 

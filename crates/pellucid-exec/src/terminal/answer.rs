@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use pellucid_engine::truncate::tokens_of_bytes;
-use pellucid_engine::truncate::truncate_middle;
+use pellucid_engine::cut::middle::truncate_middle;
+use pellucid_engine::tokens::tokens_of_bytes;
 use pellucid_protocol::settings::TruncationMode;
 use pellucid_protocol::settings::TruncationPolicy;
 

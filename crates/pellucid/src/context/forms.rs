@@ -12,7 +12,7 @@ use pellucid_engine::fragment::Origin;
 use pellucid_engine::fragment::concat;
 use pellucid_engine::pack::Target;
 use pellucid_engine::report::Report;
-use pellucid_engine::truncate::tokens_of_bytes;
+use pellucid_engine::tokens::tokens_of_bytes;
 use serde_json::Value;
 use serde_json::json;
 

@@ -1,6 +1,6 @@
 //! Cutting and counting.
 
-use pellucid_engine::injection::cut;
+use pellucid_engine::cut::ends;
 use pellucid_engine::injection::scalar;
 use pellucid_engine::window::count::Heuristic;
 use serde::Deserialize;
@@ -50,13 +50,13 @@ struct Truncation {
 pub fn truncation(file: &Value) -> Vec<Verdict> {
     cases::run(file, |case: Truncation| {
         let bytes = case.input.bytes()?;
-        let text = cut::normalize(&bytes);
+        let text = ends::normalize(&bytes);
         let max = scalar::int(&case.max_bytes);
         let marker = case.marker.as_ref().map(Input::bytes).transpose()?.unwrap_or_default();
         let found = match case.function.as_str() {
-            "head_marker_tail" => cut::head_marker_tail(&text, max, &cut::normalize(&marker)),
-            "head" => cut::head(&text, max).to_owned(),
-            "tail" => cut::tail(&text, max).to_owned(),
+            "head_marker_tail" => ends::head_marker_tail(&text, max, &ends::normalize(&marker)),
+            "head" => ends::head(&text, max).to_owned(),
+            "tail" => ends::tail(&text, max).to_owned(),
             "normalize" => text.into_owned(),
             other => return Err(format!("unknown function {other}")),
         };
@@ -103,7 +103,7 @@ pub fn token_counter(file: &Value) -> Vec<Verdict> {
             "text" => {
                 let input: Input = serde_json::from_value(case.input).map_err(|error| error.to_string())?;
                 let bytes = input.bytes()?;
-                counter.text(&cut::normalize(&bytes))
+                counter.text(&ends::normalize(&bytes))
             }
             "messages" => {
                 let messages = case.input.as_array().ok_or("messages are a list")?;

@@ -7,6 +7,7 @@
 //!
 //! Not here: which files there are, and what stands around them in a prompt.
 
+use crate::cut;
 use crate::file_chunks::FileChunks;
 use crate::file_version::FileVersion;
 use crate::fragment::Fragment;
@@ -258,12 +259,8 @@ fn safe_cut(units: &[u16], max: usize, unit: Unit) -> usize {
             let at = max.min(units.len());
             if utf16::splits_pair(units, at) { at - 1 } else { at }
         }
-        Unit::Bytes => utf16::len(&byte_head(&utf16::shown(units), max)),
+        Unit::Bytes => utf16::len(cut::first(&utf16::shown(units), max)),
     }
-}
-
-fn byte_head(text: &str, max: usize) -> String {
-    text[..text.floor_char_boundary(max)].to_owned()
 }
 
 fn measured(units: &[u16], unit: Unit) -> usize {
@@ -326,7 +323,7 @@ impl<'a> Text<'a> {
     fn head(&self, n: usize) -> Vec<u16> {
         match self.unit {
             Unit::Utf16 => self.head.encode_utf16().take(n).collect(),
-            Unit::Bytes => utf16::units(&byte_head(self.head, n)),
+            Unit::Bytes => utf16::units(cut::first(self.head, n)),
         }
     }
 
@@ -340,10 +337,7 @@ impl<'a> Text<'a> {
                 let units = utf16::units(self.tail);
                 units[units.len().saturating_sub(n)..].to_vec()
             }
-            Unit::Bytes => {
-                let start = self.tail.ceil_char_boundary(self.tail.len().saturating_sub(n));
-                utf16::units(&self.tail[start..])
-            }
+            Unit::Bytes => utf16::units(cut::last(self.tail, n)),
         }
     }
 

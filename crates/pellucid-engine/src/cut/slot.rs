@@ -8,6 +8,8 @@
 
 use std::sync::Arc;
 
+use crate::cut::ends::head_of;
+use crate::cut::first;
 use crate::fragment::Fragment;
 use crate::fragment::Omission;
 use crate::fragment::Origin;
@@ -19,7 +21,7 @@ pub const MARK: &str = "…";
 
 /// How many bytes of a text are kept beside the mark: as many whole characters as the budget has room for.
 pub(crate) fn kept_beside_mark(text: &str, bytes: usize) -> usize {
-    text.floor_char_boundary(bytes.saturating_sub(MARK.len()).min(text.len()))
+    first(text, bytes.saturating_sub(MARK.len())).len()
 }
 
 /// A budget that texts draw on one after the other.
@@ -73,31 +75,11 @@ impl<'a> Purse<'a> {
 
 /// The first bytes of a text with the mark behind them; nothing if no character fits beside the mark.
 fn head(fragments: &[Fragment], bytes: usize) -> Vec<Fragment> {
-    let mut room = bytes.saturating_sub(MARK.len());
-    let mut kept = Vec::new();
-    for fragment in fragments {
-        let end = fragment.text.floor_char_boundary(room.min(fragment.text.len()));
-        if end > 0 {
-            kept.push(first_bytes(fragment, end));
-        }
-        if end < fragment.text.len() {
-            break;
-        }
-        room -= end;
-    }
+    let mut kept = head_of(fragments, bytes.saturating_sub(MARK.len()));
     if !kept.is_empty() {
         kept.push(Fragment::layout(MARK));
     }
     kept
-}
-
-/// The first bytes of a fragment, with the bytes of its file that they are.
-fn first_bytes(fragment: &Fragment, end: usize) -> Fragment {
-    let mut origin = fragment.origin.clone();
-    if let Origin::File { range, .. } = &mut origin {
-        range.end = range.end.min(range.start + end as u64);
-    }
-    Fragment { origin, text: fragment.text[..end].to_owned() }
 }
 
 /// How many bytes a budget kept, and of how many; absent where no budget was the reason.

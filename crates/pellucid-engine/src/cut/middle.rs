@@ -6,13 +6,10 @@
 use pellucid_protocol::settings::TruncationMode;
 use pellucid_protocol::settings::TruncationPolicy;
 
-/// How many bytes stand for one token in estimates.
-pub const BYTES_PER_TOKEN: usize = 4;
-
-/// The estimated number of tokens in so many bytes.
-pub fn tokens_of_bytes(bytes: usize) -> usize {
-    bytes.div_ceil(BYTES_PER_TOKEN)
-}
+use crate::cut::first;
+use crate::cut::last;
+use crate::tokens::BYTES_PER_TOKEN;
+use crate::tokens::tokens_of_bytes;
 
 /// How many bytes of a text the policy lets stay.
 pub fn byte_limit(policy: TruncationPolicy) -> usize {
@@ -30,9 +27,9 @@ pub fn truncate_middle(text: &str, policy: TruncationPolicy) -> String {
         return text.to_owned();
     }
     let left = budget / 2;
-    let head_end = text.floor_char_boundary(left);
-    let tail_start = text.ceil_char_boundary(text.len().saturating_sub(budget - left)).max(head_end);
-    let (head, gone, tail) = (&text[..head_end], &text[head_end..tail_start], &text[tail_start..]);
+    let (head, rest) = text.split_at(first(text, left).len());
+    let tail = last(rest, budget - left);
+    let gone = &rest[..rest.len() - tail.len()];
     let marker = match policy.mode {
         TruncationMode::Bytes => format!("…{} chars truncated…", gone.chars().count()),
         TruncationMode::Tokens => format!("…{} tokens truncated…", tokens_of_bytes(text.len() - budget)),

@@ -11,9 +11,9 @@ use pellucid_protocol::item::ToolOutput;
 use pellucid_protocol::settings::TruncationMode;
 use pellucid_protocol::settings::TruncationPolicy;
 
-use crate::truncate::byte_limit;
-use crate::truncate::tokens_of_bytes;
-use crate::truncate::truncate_middle;
+use crate::cut::middle::byte_limit;
+use crate::cut::middle::truncate_middle;
+use crate::tokens::tokens_of_bytes;
 
 /// An item whose output, if it is one, fits the policy.
 pub fn cut_output(item: &Item, policy: TruncationPolicy) -> Cow<'_, Item> {

@@ -6,6 +6,8 @@
 
 use std::borrow::Cow;
 
+use crate::cut::first;
+use crate::cut::last;
 use crate::fragment::Fragment;
 use crate::fragment::Origin;
 
@@ -19,12 +21,12 @@ pub fn normalize(bytes: &[u8]) -> Cow<'_, str> {
 
 /// The longest beginning of at most `max` bytes.
 pub fn head(text: &str, max: Option<i64>) -> &str {
-    &text[..text.floor_char_boundary(size(max))]
+    first(text, size(max))
 }
 
 /// The longest end of at most `max` bytes.
 pub fn tail(text: &str, max: Option<i64>) -> &str {
-    &text[text.ceil_char_boundary(text.len().saturating_sub(size(max)))..]
+    last(text, size(max))
 }
 
 /// Beginning and end with a marker between them, together at most `max` bytes. An empty marker is
@@ -33,10 +35,8 @@ pub fn head_marker_tail(text: &str, max: Option<i64>, marker: &str) -> String {
     let kept = Kept::of(text.len(), size(max), marker);
     match kept {
         Kept::All => text.to_owned(),
-        Kept::Head(n) => head(text, Some(as_budget(n))).to_owned(),
-        Kept::Ends { head: first, marker, tail: last } => {
-            [head(text, Some(as_budget(first))), marker, tail(text, Some(as_budget(last)))].concat()
-        }
+        Kept::Head(n) => first(text, n).to_owned(),
+        Kept::Ends { head, marker, tail } => [first(text, head), marker, last(text, tail)].concat(),
     }
 }
 
@@ -46,10 +46,10 @@ pub fn head_marker_tail_of(fragments: Vec<Fragment>, max: Option<i64>, marker: &
     match Kept::of(len, size(max), marker) {
         Kept::All => fragments,
         Kept::Head(n) => head_of(&fragments, n),
-        Kept::Ends { head: first, marker, tail: last } => {
-            let mut kept = head_of(&fragments, first);
+        Kept::Ends { head, marker, tail } => {
+            let mut kept = head_of(&fragments, head);
             kept.push(Fragment::layout(marker));
-            kept.extend(tail_of(&fragments, last));
+            kept.extend(tail_of(&fragments, tail));
             kept
         }
     }
@@ -131,10 +131,6 @@ impl<'a> Kept<'a> {
 
 fn size(max: Option<i64>) -> usize {
     usize::try_from(max.unwrap_or(0)).unwrap_or(0)
-}
-
-fn as_budget(n: usize) -> i64 {
-    i64::try_from(n).unwrap_or(i64::MAX)
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! A request that is being done, and where its answer goes.
+//! A client's request that is being answered, and where the answer goes.
 
 use std::marker::PhantomData;
 use std::sync::Arc;
@@ -14,24 +14,22 @@ use crate::rpc::RequestId;
 use crate::rpc::RpcError;
 use crate::server::Server;
 
-/// A request that wants an answer of this type.
+/// A client's request that expects an answer of type `R`.
 #[derive(Debug)]
 pub struct Call<R> {
-    /// Who does it.
     pub server: Arc<Server>,
-    /// Who asks.
     pub connection: Arc<Connection>,
     id: RequestId,
     is_answered: Answered,
     answer: PhantomData<fn(R)>,
 }
 
-/// Whether a request has got its answer.
+/// Whether a request has been answered; clones share the flag.
 #[derive(Debug, Clone, Default)]
 pub struct Answered(Arc<AtomicBool>);
 
 impl Answered {
-    /// Whether it has.
+    /// Whether an answer or a refusal has been sent.
     pub fn get(&self) -> bool {
         self.0.load(Ordering::Relaxed)
     }
@@ -42,22 +40,22 @@ impl Answered {
 }
 
 impl<R: Serialize> Call<R> {
-    /// A request of a client.
+    /// Binds a client's request to its server and connection.
     pub fn new(server: Arc<Server>, connection: Arc<Connection>, id: RequestId, is_answered: Answered) -> Self {
         Self { server, connection, id, is_answered, answer: PhantomData }
     }
 
-    /// Answers it.
+    /// Sends the result to the client.
     pub async fn answer(&self, result: &R) {
         self.connection.send(self.answer_of(Ok(result))).await;
     }
 
-    /// Refuses it.
+    /// Sends an error to the client instead of a result.
     pub async fn refuse(&self, error: &RpcError) {
         self.connection.send(self.answer_of(Err(error))).await;
     }
 
-    /// The message that answers it, for a sender that decides how long to wait for the client.
+    /// The encoded response, for a caller that decides how long to wait for the client.
     pub fn answer_of(&self, outcome: Result<&R, &RpcError>) -> Bytes {
         self.is_answered.note();
         match outcome {

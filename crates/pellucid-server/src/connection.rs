@@ -1,8 +1,8 @@
-//! One client: what it said about itself, and the way to it.
+//! One client: what it said about itself, and the queue of messages to it.
 //!
-//! Messages to a client wait in a queue that is bounded by bytes. A client that is alone with a session and does not read
-//! makes the session wait, and nothing is lost. Where other clients follow the same session, they must not wait for it: a
-//! client whose queue is full is disconnected, and can connect again.
+//! The queue is bounded by bytes. If the only client of a session stops reading, the session waits and no message is
+//! lost. If other clients follow the same session, the session does not wait: a client whose queue is full is
+//! disconnected, and can connect again.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -17,25 +17,25 @@ use tokio::sync::watch;
 
 use crate::view::ContextNotification;
 
-/// How many bytes of messages may wait for a client: the events of a long answer and of large outputs come at once, faster
-/// than any client reads.
+/// How many bytes of messages may wait for a client. It is large because the events of a long answer and of large
+/// outputs come at once, faster than any client reads.
 pub(crate) const WAITING_BYTES_MAX: u32 = 64 << 20;
 
-/// What a message takes up beside its text.
+/// How many bytes a queued message takes beside its text.
 const MESSAGE_BYTES: usize = 64;
 
-/// Why a client is disconnected that does not read while others do.
+/// The reason given to a client that is disconnected because it does not read while others do.
 pub const TOO_SLOW: &str = "messages are not read fast enough while other clients follow the session; connect again";
 
-/// A client.
+/// A connected client: its introduction and the queue of messages to it.
 #[derive(Debug)]
 pub struct Connection {
-    /// By what it is known here.
+    /// A number that is unique among the clients of the server.
     pub id: u64,
     queue: mpsc::UnboundedSender<Waiting>,
     room: Arc<Semaphore>,
     bytes_max: u32,
-    /// Whether it read too slowly and gets nothing more.
+    /// Whether the client read too slowly and receives nothing more.
     is_given_up: watch::Sender<bool>,
     hello: OnceLock<Hello>,
 }
@@ -54,19 +54,19 @@ pub struct Queue {
     is_given_up: watch::Receiver<bool>,
 }
 
-/// What a client said about itself.
+/// What a client said about itself in `initialize`.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Hello {
-    /// Whether it wants what may still change.
+    /// Whether the client uses the experimental API.
     pub is_experimental: bool,
-    /// Whether it wants to know what requests to models are made of.
+    /// Whether the client wants context events: what requests to models are made of.
     pub has_context_events: bool,
-    /// Notifications that it does not want.
+    /// Methods of the notifications that the client does not want.
     pub opted_out: BTreeSet<String>,
 }
 
 impl Connection {
-    /// A client, and its queue, in which so many bytes of messages may wait.
+    /// A client and its queue, in which at most `bytes_max` bytes of messages may wait.
     pub fn new(id: u64, bytes_max: u32) -> (Self, Queue) {
         let (sender, queue) = mpsc::unbounded_channel();
         let is_given_up = watch::Sender::new(false);
@@ -75,28 +75,28 @@ impl Connection {
         (Self { id, queue: sender, room, bytes_max, is_given_up, hello: OnceLock::new() }, queue)
     }
 
-    /// What it said about itself, once it did.
+    /// What the client said about itself; absent before `initialize`.
     pub fn hello(&self) -> Option<&Hello> {
         self.hello.get()
     }
 
-    /// Takes down what it says about itself.
+    /// Keeps what the client said about itself.
     pub fn introduce(&self, hello: Hello) {
-        // Only the first time counts; a second one is refused before it comes here.
+        // Only the first introduction is kept; a second `initialize` is refused before it comes here.
         let _ = self.hello.set(hello);
     }
 
-    /// Whether it wants notifications of this name.
+    /// Whether the client wants notifications of this method.
     pub fn wants(&self, method: &str) -> bool {
         self.hello().is_some_and(|hello| !hello.opted_out.contains(method))
     }
 
-    /// Whether it wants to know what requests to models are made of.
+    /// Whether the client wants context events: what requests to models are made of.
     pub fn wants_context_events(&self) -> bool {
         self.hello().is_some_and(|hello| hello.has_context_events) && self.wants(ContextNotification::METHOD)
     }
 
-    /// Sends a message, and waits until there is room for it. To a client that is gone nothing is sent.
+    /// Sends a message, and waits until the queue has room for it. If the client is gone, nothing is sent.
     ///
     /// The future can be dropped; then nothing was sent.
     pub async fn send(&self, message: Bytes) {
@@ -112,7 +112,7 @@ impl Connection {
         }
     }
 
-    /// Sends a message without waiting. A client that has no room for it is given up.
+    /// Sends a message without waiting. A client whose queue has no room for it is given up.
     pub fn send_now(&self, message: Bytes) {
         match self.room.clone().try_acquire_many_owned(self.room_for(&message)) {
             Ok(room) => self.put(message, room),
@@ -121,7 +121,7 @@ impl Connection {
         }
     }
 
-    /// How much room a message takes. The largest takes all there is.
+    /// How many bytes of the queue a message takes. A message larger than the queue takes all of it.
     fn room_for(&self, message: &Bytes) -> u32 {
         u32::try_from(message.len() + MESSAGE_BYTES).unwrap_or(u32::MAX).min(self.bytes_max)
     }
@@ -136,9 +136,9 @@ impl Connection {
         self.is_given_up.send_replace(true);
     }
 
-    /// Waits until the client is given up, if ever.
+    /// Waits until the client is given up; forever, if that never happens.
     pub async fn given_up(&self) {
-        // The sender is this connection's own, so it is there.
+        // The connection owns the sender, so waiting cannot fail.
         let _ = self.is_given_up.subscribe().wait_for(|it| *it).await;
     }
 
@@ -149,7 +149,7 @@ impl Connection {
 }
 
 impl Queue {
-    /// The next message; absent when there will be none, or the client is given up.
+    /// The next message; `None` after the last one, or if the client is given up.
     pub async fn recv(&mut self) -> Option<Bytes> {
         tokio::select! {
             biased;
@@ -158,7 +158,7 @@ impl Queue {
         }
     }
 
-    /// The next message, if one waits.
+    /// The next message, if one is queued.
     pub fn try_recv(&mut self) -> Option<Bytes> {
         if *self.is_given_up.borrow() {
             return None;

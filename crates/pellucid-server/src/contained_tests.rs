@@ -1,4 +1,4 @@
-//! Clients that do not read, answers that come twice, requests that panic: who else notices.
+//! Clients that do not read, answers that come twice, requests that panic: other clients are not affected.
 
 use std::sync::Arc;
 
@@ -30,7 +30,7 @@ impl Client {
         Self::connect_within(server, WAITING_BYTES_MAX).await
     }
 
-    /// The same with room for so many bytes.
+    /// A client that has introduced itself, with a queue of `bytes_max` bytes.
     async fn connect_within(server: &Arc<Server>, bytes_max: u32) -> Self {
         let (connection, queue) = server.connect_within(bytes_max);
         let mut client = Self { server: server.clone(), connection, queue, n_sent: 0 };
@@ -61,7 +61,7 @@ impl Client {
         }
     }
 
-    /// Makes a request and gives its result.
+    /// Makes a request and returns its result.
     async fn ask(&mut self, method: &str, params: Value) -> Value {
         self.begin(method, params).await;
         let id = self.n_sent;
@@ -104,7 +104,7 @@ async fn a_client_that_does_not_read_beside_others_is_disconnected_alone() {
     }
     assert!(sleeper.connection.is_given_up());
     assert_eq!(sleeper.next().await, None, "what waited for it is dropped");
-    // A separate session is not for it any more, and its leaving harms no other process.
+    // A separate session sends it nothing any more, and its disconnecting ends no other session.
     server.disconnect(&sleeper.connection).await;
     assert!(!reader.connection.is_given_up());
     assert_eq!(reader.ask("thread/loaded/list", json!({})).await["data"], json!([thread]));

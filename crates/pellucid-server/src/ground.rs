@@ -1,4 +1,4 @@
-//! What all sessions of the process share: home, environment, values of the command line.
+//! What all sessions of the process share: home folder, environment, command-line overrides.
 
 use std::path::Path;
 use std::path::PathBuf;
@@ -14,21 +14,20 @@ use pellucid_model::Script;
 /// What all sessions of the process share.
 #[derive(Debug, Clone)]
 pub struct Ground {
-    /// Where the user's files are.
+    /// The home folder with the user's files.
     pub home: PathBuf,
-    /// The environment.
+    /// The environment variables that configuration may refer to.
     pub env: Env,
     /// The folder in which the process was started.
     pub cwd: PathBuf,
-    /// Values of the command line.
+    /// The `-c key=value` overrides of the command line.
     pub overrides: Vec<Override>,
-    /// The embedded model's script, if it answers instead of a server.
+    /// The script of the embedded model, if it answers instead of a provider.
     pub script: Option<Script>,
 }
 
 impl Ground {
-    /// The configuration for a folder, or for that of the process, with values of a request on top; and how it was
-    /// read.
+    /// The configuration for a folder (by default the process's), with a request's values on top; and how it was read.
     ///
     /// # Errors
     /// If a file cannot be used.

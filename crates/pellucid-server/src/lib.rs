@@ -1,10 +1,12 @@
 //! The app-server: sessions for editors and other programs, over JSON-RPC.
 //!
-//! [`rpc`] is the frame, [`types`] are the words of the protocol, [`methods`] what clients can ask for, [`view`]
-//! what they are told while a turn runs, [`turns`] what a session file says of turns that are over, [`schema`] all of
-//! this for machines. [`server`] holds the sessions that are loaded; `connection` and the transports carry messages.
+//! [`rpc`] is the frame, [`types`] are the types of the protocol, [`methods`] the methods that clients can call,
+//! [`view`] turns events of a session into notifications, [`turns`] rebuilds finished turns from a session file,
+//! [`schema`] generates JSON schemas and TypeScript. [`server`] holds the loaded sessions; `connection` and the
+//! transports carry messages.
 //!
-//! Not here: what a session does. This is a face like any other and speaks to sessions through their doors.
+//! Not here: what a session does. The server is a client of sessions like any other, and talks to them through their
+//! queues (`pellucid_agent::door`).
 
 #![cfg_attr(test, allow(clippy::disallowed_methods, reason = "tests start programs and tasks themselves"))]
 

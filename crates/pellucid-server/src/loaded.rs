@@ -1,4 +1,4 @@
-//! A session that is loaded: its door, who follows it, and what clients wait for.
+//! A loaded session: its handle, the clients that follow it, and requests that wait for its events.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -44,40 +44,37 @@ use crate::view::Outgoing;
 use crate::view::Question;
 use crate::view::ThreadView;
 
-/// How many requests to interrupt may wait for a turn.
+/// How many interrupt requests may wait for the end of one turn.
 const INTERRUPTS_MAX: usize = 64;
 
-/// A session that is loaded.
+/// A loaded session.
 #[derive(Debug)]
 pub struct Loaded {
-    /// What is said of it; what can change is read from its file.
+    /// What clients are shown of the session; what can change is read from its file.
     pub about: Thread,
-    /// The response to whoever loads it again.
+    /// The settings in the response to a client that loads the session again.
     pub settings: Settings,
-    /// Its file; an ephemeral session has none.
+    /// The session's file; an ephemeral session has none.
     pub path: Option<PathBuf>,
     submissions: Sender<Submission>,
     context_events: ContextEvents,
     state: Mutex<State>,
     n_subscribers: watch::Sender<usize>,
-    /// Whether it has ended.
+    /// Turns `true` when the session has ended.
     end: watch::Receiver<bool>,
 }
 
-/// Under which settings a session began.
+/// The settings with which a session was opened.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Settings {
-    /// The model.
     pub model: String,
-    /// The provider's id.
     pub model_provider: String,
-    /// The working directory.
     pub cwd: String,
-    /// When a person is asked.
+    /// When commands and patches need approval.
     pub approval_policy: pellucid_protocol::settings::ApprovalPolicy,
     /// What commands may touch.
     pub sandbox: pellucid_protocol::settings::SandboxPolicy,
-    /// How long the model may think.
+    /// The reasoning effort, if one is set.
     pub effort: Option<pellucid_protocol::settings::ReasoningEffort>,
 }
 
@@ -85,7 +82,7 @@ pub struct Settings {
 struct State {
     view: ThreadView,
     subscribers: Vec<Arc<Connection>>,
-    /// The turn that runs, or is about to.
+    /// The turn that runs or is about to begin.
     active: Option<TurnId>,
     interrupts: Vec<Call<TurnInterruptResponse>>,
     rollback: Option<Call<ThreadRollbackResponse>>,
@@ -94,18 +91,17 @@ struct State {
 /// What is known of a session without asking it.
 #[derive(Debug)]
 pub struct Described {
-    /// What is said of it.
+    /// What clients are shown of the session.
     pub about: Thread,
-    /// Its settings.
     pub settings: Settings,
-    /// Its file, if it has one.
+    /// The session's file, if it has one.
     pub path: Option<PathBuf>,
-    /// Whether clients receive events about the parts of its requests.
+    /// Whether clients receive context events of the session.
     pub context_events: ContextEvents,
 }
 
 impl Described {
-    /// What is known of an agent that a session started.
+    /// Describes an agent that a session started.
     pub fn of_child(child: &NewChild) -> Self {
         let now = jiff::Timestamp::now().as_second();
         let about = Thread {
@@ -133,7 +129,7 @@ impl Described {
     }
 }
 
-/// A request that clients wait for is under way already.
+/// A request of this kind is under way already.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Busy;
 
@@ -156,7 +152,7 @@ impl Loaded {
         Self::behind(server, submissions, events, Described { about, settings, path, context_events }, raw)
     }
 
-    /// Takes a session that runs already.
+    /// Follows a session that runs already.
     pub fn behind(
         server: &Server,
         submissions: Sender<Submission>,
@@ -179,7 +175,7 @@ impl Loaded {
         (loaded, Following { events, ended })
     }
 
-    /// A client wants to hear of it.
+    /// Subscribes a client to the session's events.
     pub fn subscribe(&self, connection: &Arc<Connection>) {
         let mut state = held(&self.state);
         if !state.subscribers.iter().any(|it| it.id == connection.id) {
@@ -191,7 +187,7 @@ impl Loaded {
         }
     }
 
-    /// A client is gone. Whether nobody is left.
+    /// Removes a client. Returns whether no client is left.
     pub fn unsubscribe(&self, connection: &Arc<Connection>) -> bool {
         let mut state = held(&self.state);
         let n_before = state.subscribers.len();
@@ -203,41 +199,41 @@ impl Loaded {
         n_before > 0 && state.subscribers.is_empty()
     }
 
-    /// Who hears of it.
+    /// The clients that receive the session's events.
     pub fn subscribers(&self) -> Vec<Arc<Connection>> {
         held(&self.state).subscribers.clone()
     }
 
-    /// Asks the session to do something.
+    /// Submits an operation to the session.
     pub async fn submit(&self, id: TurnId, operation: Operation) {
-        // A session that has ended does nothing more; clients were told.
+        // A session that has ended ignores operations; its clients have been notified of the end.
         let _ended = self.submissions.send(Submission { id, operation }).await;
     }
 
-    /// The turn that runs, or is about to.
+    /// The turn that runs or is about to begin.
     pub fn active_turn(&self) -> Option<TurnId> {
         held(&self.state).active.clone()
     }
 
-    /// What is known of the turn that runs.
+    /// The running turn with its items so far.
     pub fn turn_in_progress(&self) -> Option<Turn> {
         held(&self.state).view.turn_in_progress()
     }
 
-    /// A turn is about to begin, unless one runs.
+    /// Marks a turn as about to begin, unless one runs.
     pub fn expect_turn(&self, id: &TurnId) {
         held(&self.state).active.get_or_insert_with(|| id.clone());
     }
 
-    /// Interrupts the turn that runs.
+    /// Interrupts the running turn.
     pub async fn interrupt(&self) {
         self.submit(new_turn_id(), Operation::Interrupt).await;
     }
 
-    /// The same for a client, which is answered when the turn is over.
+    /// Interrupts the running turn for a client, which receives its response when the turn is over.
     ///
     /// # Errors
-    /// If too many wait for that already, as there is no turn to interrupt.
+    /// If too many requests wait already, because there is no turn to interrupt.
     pub async fn interrupt_for(&self, call: Call<TurnInterruptResponse>) -> Result<(), Busy> {
         {
             let interrupts = &mut held(&self.state).interrupts;
@@ -250,10 +246,10 @@ impl Loaded {
         Ok(())
     }
 
-    /// Takes turns back for a client, which is answered when they are gone.
+    /// Removes the last turns for a client, which receives its response when they are removed.
     ///
     /// # Errors
-    /// If that is being done already.
+    /// If another rollback is under way.
     pub async fn roll_back_for(&self, call: Call<ThreadRollbackResponse>, num_turns: usize) -> Result<(), Busy> {
         {
             let mut state = held(&self.state);
@@ -266,25 +262,25 @@ impl Loaded {
         Ok(())
     }
 
-    /// A client answers a question, or cannot.
+    /// Passes a client's answer to a question on to the session; an error counts as "no answer".
     pub async fn answered(&self, question: Question, outcome: Result<Value, RpcError>) {
-        let (operation, told) = held(&self.state).view.answered(question, outcome);
-        for outgoing in told {
-            // An answer leads to no further question.
-            if let Outgoing::Told(notification) = outgoing {
+        let (operation, messages) = held(&self.state).view.answered(question, outcome);
+        for outgoing in messages {
+            // An answer leads to no further question, so all outgoing messages are notifications.
+            if let Outgoing::Notification(notification) = outgoing {
                 self.notify(&notification).await;
             }
         }
         self.submit(new_turn_id(), operation).await;
     }
 
-    /// Tells the clients of the session.
+    /// Sends a notification to the clients of the session.
     pub async fn notify(&self, notification: &ServerNotification) {
         let message = rpc::encode(notification);
         self.send(notification.method(), &message).await;
     }
 
-    /// Tells the clients of an event under its own name.
+    /// Sends an event under its protocol version 1 name to the clients of the session.
     pub async fn notify_untyped(&self, event: &Event) {
         let untyped = held(&self.state).view.untyped(event);
         if let Some(untyped) = untyped {
@@ -304,28 +300,28 @@ impl Loaded {
         }
     }
 
-    /// Sends a message to a client of the session. The session waits for a client that is alone with it, and for no client
-    /// that is beside others, also if those join while it waits.
+    /// Sends a message to a client of the session. The session waits for the client only while it is the session's only
+    /// client; if another one joins meanwhile, the session stops waiting.
     pub(crate) async fn pass_on(&self, client: &Connection, message: &Bytes) {
         let mut n_subscribers = self.n_subscribers.subscribe();
         tokio::select! {
             biased;
-            // The sender is this session's own, so it is there.
+            // The session owns the sender, so waiting cannot fail.
             Ok(_) = n_subscribers.wait_for(|n| *n > 1) => client.send_now(message.clone()),
             () = client.send(message.clone()) => {}
         }
     }
 
-    /// Ends the session and waits for that.
+    /// Ends the session and waits until it has ended.
     pub async fn shut_down(&self) {
         self.submit(new_turn_id(), Operation::Shutdown).await;
         let mut end = self.end.clone();
-        // Whoever would tell is gone when it is over.
+        // An error means that the sender is gone, so the session has ended.
         let _ = end.wait_for(|is_over| *is_over).await;
     }
 }
 
-/// What a session says, before somebody listens.
+/// The events of a session that no task reads yet.
 #[derive(Debug)]
 #[must_use]
 pub struct Following {
@@ -334,30 +330,30 @@ pub struct Following {
 }
 
 impl Following {
-    /// Tells the clients of the session from now on.
+    /// Begins to forward the events to the session's clients.
     pub fn begin(self, server: &Arc<Server>, session: &Arc<Loaded>) {
         server.tasks.spawn("following a session", follow(server.clone(), session.clone(), self.events, self.ended));
     }
 }
 
-/// Tells the clients of a session what happens in it, until it ends.
+/// Forwards the events of a session to its clients until the session ends.
 async fn follow(server: Arc<Server>, session: Arc<Loaded>, mut events: Receiver<Event>, ended: watch::Sender<bool>) {
     let mut is_broken = false;
     while !is_broken && let Some(event) = events.recv().await {
-        is_broken = contained("following a session", tell(&server, &session, &event)).await.is_err();
+        is_broken = contained("following a session", forward(&server, &session, &event)).await.is_err();
     }
-    // A session whose events no client takes ends. It can be resumed from its file.
+    // A session whose events no client can receive is ended. It can be resumed from its file.
     drop(events);
     server.forget(&session);
     let _is_logged = contained("end of a session", close(&server, &session, is_broken)).await;
     ended.send_replace(true);
 }
 
-/// Answers what waits for a session that has ended. If its clients could not receive that, the turn that
-/// was running is reported as failed.
+/// Answers the requests that wait for a session which has ended. If its clients could not receive events, the running
+/// turn is reported as failed.
 async fn close(server: &Arc<Server>, session: &Arc<Loaded>, is_broken: bool) {
     if let Some(turn_id) = session.active_turn().filter(|_| is_broken) {
-        tracing::error!(session = session.about.id, "a session is closed inside a turn");
+        tracing::error!(session = session.about.id, "a session was closed during a turn");
         let error = EventMessage::Error {
             message: door::CLOSED_BY_FAILURE.to_owned(),
             codex_error_info: Some(ErrorInfo::Other),
@@ -365,14 +361,14 @@ async fn close(server: &Arc<Server>, session: &Arc<Loaded>, is_broken: bool) {
         };
         let over = EventMessage::TaskComplete { turn_id: turn_id.clone(), last_agent_message: None };
         for msg in [error, over] {
-            tell(server, session, &Event { id: turn_id.to_string(), msg }).await;
+            forward(server, session, &Event { id: turn_id.to_string(), msg }).await;
         }
     }
     server.forget_questions(session);
     answer_interrupts(session).await;
     let rollback = held(&session.state).rollback.take();
     if let Some(call) = rollback {
-        let refusal = call.answer_of(Err(&RpcError::internal("the session ended before its turns were taken back")));
+        let refusal = call.answer_of(Err(&RpcError::internal("the session ended before its turns were rolled back")));
         session.pass_on(&call.connection, &refusal).await;
     }
 }
@@ -384,8 +380,8 @@ async fn answer_interrupts(session: &Arc<Loaded>) {
     }
 }
 
-async fn tell(server: &Arc<Server>, session: &Arc<Loaded>, event: &Event) {
-    let (clients, untyped, told) = {
+async fn forward(server: &Arc<Server>, session: &Arc<Loaded>, event: &Event) {
+    let (clients, untyped, messages) = {
         let mut state = held(&session.state);
         match &event.msg {
             EventMessage::TaskStarted { turn_id, .. } => state.active = Some(turn_id.clone()),
@@ -404,13 +400,13 @@ async fn tell(server: &Arc<Server>, session: &Arc<Loaded>, event: &Event) {
             session.notify_one(client, &untyped.method, &message).await;
         }
     }
-    tell_context(session, &clients, event).await;
+    send_context(session, &clients, event).await;
     answer_waiting(server, session, event).await;
-    for outgoing in told {
+    for outgoing in messages {
         match outgoing {
-            Outgoing::Told(notification) if clients.is_empty() => drop(notification),
-            Outgoing::Told(notification) if notification.is_for_all() => server.notify_all(&notification).await,
-            Outgoing::Told(notification) => session.notify(&notification).await,
+            Outgoing::Notification(notification) if clients.is_empty() => drop(notification),
+            Outgoing::Notification(notification) if notification.is_for_all() => server.notify_all(&notification).await,
+            Outgoing::Notification(notification) => session.notify(&notification).await,
             Outgoing::Asked(question) => server.ask(session, *question).await,
         }
     }
@@ -420,7 +416,7 @@ async fn tell(server: &Arc<Server>, session: &Arc<Loaded>, event: &Event) {
 }
 
 /// Sends the parts of each request to the clients that asked for context events.
-async fn tell_context(session: &Loaded, clients: &[Arc<Connection>], event: &Event) {
+async fn send_context(session: &Loaded, clients: &[Arc<Connection>], event: &Event) {
     let clients: Vec<_> = clients.iter().filter(|client| client.wants_context_events()).collect();
     if clients.is_empty() {
         return;
@@ -433,7 +429,7 @@ async fn tell_context(session: &Loaded, clients: &[Arc<Connection>], event: &Eve
     }
 }
 
-/// Answers requests whose outcome an event tells.
+/// Answers the requests whose outcome this event reports.
 async fn answer_waiting(server: &Server, session: &Arc<Loaded>, event: &Event) {
     match &event.msg {
         EventMessage::TurnAborted { .. } => answer_interrupts(session).await,

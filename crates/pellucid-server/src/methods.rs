@@ -1,8 +1,8 @@
-//! What clients can ask for, one function to a method.
+//! The methods that clients can call, one function each.
 //!
-//! A plain method is a function of the server and its parameters, and its result is the answer. One that tells all
-//! clients something after its answer returns it beside its result ([`told::Told`]). A method that says something
-//! else than its answer, or says it later, gets the `Call`.
+//! A plain method is a function of the server and its parameters, and its result is the response. A method that also
+//! notifies all clients returns the notifications beside its result ([`told::Told`]). A method that sends its response
+//! later, or sends other messages first, gets the `Call`.
 
 pub mod account;
 pub mod catalog;
@@ -42,11 +42,12 @@ use crate::rpc::RpcError;
 use crate::schema::Method;
 use crate::server::Server;
 
-/// Makes the way from the name of a method to its function.
+/// Defines the table from method names to functions.
 ///
-/// A row is `"name" (Params) => kind function;`. Kinds: `plain` for functions of the server, `told` for those that
-/// tell all clients something too, `call` for those that get the call. `beside` before the kind lets the method run beside the client's next requests. A gate
-/// before the arrow says what needs the experimental capability: the whole method, or a field.
+/// A row is `"name" (Params) => kind function;`. Kinds: `plain` for functions of the server, `told` for those that also
+/// notify all clients, `call` for those that get the call. `beside` before the kind lets the method run concurrently
+/// with the client's next requests. A gate before the arrow says what needs the experimental capability: the whole
+/// method, or a field.
 macro_rules! methods {
     ($($name:literal ($params:ty) -> ($result:ty) $(if $gate:path)? => $($beside:ident)? [$kind:ident $function:path];)+) => {
         /// The names of all methods.
@@ -55,7 +56,7 @@ macro_rules! methods {
         /// All methods with their types.
         const TYPED: &[Method] = &[$(Method::new::<$params, $result>($name)),+];
 
-        /// Does what a client asks for.
+        /// Calls the method that a client asks for.
         pub(crate) async fn dispatch(
             server: &Arc<Server>,
             connection: &Arc<Connection>,
@@ -172,7 +173,7 @@ methods! {
     "gitDiffToRemote" (files::GitDiffToRemoteParams) -> (files::GitDiffToRemoteResponse) => beside [plain files::git_diff_to_remote];
 }
 
-/// All methods with their types, for schemas; what is not settled is marked.
+/// All methods with their types, for schemas; experimental ones are marked.
 pub fn typed() -> Vec<Method> {
     let marked = |method: &Method| match method.name() {
         "thread/backgroundTerminals/clean"
@@ -195,11 +196,11 @@ pub fn typed() -> Vec<Method> {
     TYPED.iter().map(marked).collect()
 }
 
-/// What a method takes that takes nothing.
+/// The parameters of a method that takes none.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct NoParams {}
 
-/// The configuration for a folder, or for that of the server.
+/// The configuration for a folder, by default the server's.
 fn current(server: &Server, cwd: Option<&Path>) -> Result<Config, RpcError> {
     server
         .ground
@@ -212,14 +213,14 @@ fn clean_terminals_gate(_params: &thread::ThreadBackgroundTerminalsCleanParams) 
     Some("thread/backgroundTerminals/clean")
 }
 
-/// Reads parameters; those that are absent say nothing.
+/// Reads parameters; absent ones are an empty object.
 fn read<P: DeserializeOwned>(params: Option<&RawValue>) -> Result<P, RpcError> {
     let text = params.map_or("{}", RawValue::get);
     let text = if text == "null" { "{}" } else { text };
     serde_json::from_str(text).map_err(|error| RpcError::invalid(format!("Invalid request: {error}")))
 }
 
-/// Lets a request in: after the handshake, and with the capability that it needs.
+/// Checks that a request comes after the handshake and that its client has the capability that it needs.
 fn admitted<P>(
     method: &str,
     connection: &Connection,

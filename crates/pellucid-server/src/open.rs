@@ -1,4 +1,4 @@
-//! Opens a session for a client: the configuration of its folder, with what the request changes.
+//! Opens a session for a client: the configuration of its folder, with the request's settings on top.
 
 use std::path::Path;
 use std::path::PathBuf;
@@ -36,32 +36,30 @@ use crate::types::settings::SandboxMode;
 /// Every client of this server counts as an editor, so that lists show its sessions.
 const FACE: &str = "vscode";
 
-/// What a request changes against the configuration.
+/// The settings of a request that differ from the configuration.
 #[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Overrides {
-    /// The model.
+    /// The model's name in requests.
     pub model: Option<String>,
-    /// The provider's id.
     pub model_provider: Option<String>,
-    /// The working directory.
     pub cwd: Option<PathBuf>,
-    /// When a person is asked.
+    /// When commands and patches need approval.
     pub approval_policy: Option<AskForApproval>,
     /// What commands may touch.
     pub sandbox: Option<SandboxMode>,
-    /// Any keys of the configuration, dotted ones too.
+    /// Any keys of the configuration, also dotted ones.
     pub config: Option<Map<String, Value>>,
-    /// What takes the place of the base instructions.
+    /// The base instructions that replace the pack's.
     pub base_instructions: Option<String>,
-    /// A further message from the developer.
+    /// A further message with the role `developer`.
     pub developer_instructions: Option<String>,
-    /// The model's tone.
+    /// The tone of the model's answers.
     pub personality: Option<Personality>,
 }
 
 impl Overrides {
-    /// The configuration that a session gets.
+    /// The configuration of a session.
     ///
     /// # Errors
     /// If a file or a value cannot be used.
@@ -83,7 +81,7 @@ impl Overrides {
     }
 }
 
-/// A value of a request as the configuration has it; `null` says nothing.
+/// A JSON value as a configuration value; `null` sets nothing.
 fn data(value: &Value) -> Option<Data> {
     let inner = |value: &Value| Some(value::Value { data: data(value)?, place: value::Place::default() });
     Some(match value {
@@ -107,9 +105,9 @@ fn data(value: &Value) -> Option<Data> {
 /// What a client adds to a session.
 #[derive(Debug, Default)]
 pub struct Extras {
-    /// Tools that it runs.
+    /// The tools that the client runs.
     pub dynamic_tools: Vec<DynamicTool>,
-    /// Whether it is told of items as they are recorded.
+    /// Whether the client receives the items of the transcript as they are recorded.
     pub raw_items: RawItems,
 }
 
@@ -124,11 +122,11 @@ pub fn open(
     extras: Extras,
     opening: Opening,
 ) -> Result<Session, RpcError> {
-    // What a session left that was killed is not to be read.
+    // What commands of a killed session made at protected names is moved aside before anything is read.
     let aside = pellucid_exec::sandbox::aside::recover(&server.ground.home);
     let (config, options) = overrides.config(server, recorded_cwd)?;
     let wrong = |error: &dyn std::fmt::Display| RpcError::invalid(format!("error creating thread: {error}"));
-    // Clients are told of rules that cannot be used when they connect.
+    // Clients receive the warnings about unusable rules when they connect.
     let policy = rules::load_lenient(&config).map_err(|error| wrong(&error))?;
     let pack = server.shelf.pack(&config.prompt.pack, &config.folders.home).map_err(|error| wrong(&error))?;
     let catalogue = Some(server.shelf.catalogue(&config.folders.home));

@@ -8,48 +8,44 @@ use serde::Serialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-/// What connects an answer with its question.
+/// The id that connects a response with its request.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum RequestId {
-    /// A number.
     Integer(i64),
-    /// A text.
     String(String),
 }
 
 /// A message of a client.
 #[derive(Debug)]
 pub enum Incoming<'a> {
-    /// It wants an answer.
+    /// The client expects a response.
     Request {
-        /// Which.
         id: RequestId,
-        /// What it wants.
+        /// The method to call.
         method: String,
-        /// With what; absent is as good as `null`.
+        /// The parameters; absent means the same as `null`.
         params: Option<&'a RawValue>,
     },
-    /// It wants none.
+    /// The client expects no response.
     Notification {
-        /// What it tells.
+        /// The method of the notification.
         method: String,
     },
-    /// It answers a question of ours.
+    /// The client answers a request of the server.
     Response {
-        /// Which.
         id: RequestId,
-        /// What it answers.
+        /// The result, or the client's error.
         outcome: Result<Value, RpcError>,
     },
 }
 
-/// A message that is none.
+/// A message that is not JSON-RPC.
 #[derive(Debug, thiserror::Error)]
 #[error("not a JSON-RPC message: {0}")]
 pub struct BadMessage(String);
 
-/// What any message may have.
+/// The members that a message may have.
 #[derive(Deserialize)]
 struct Members<'a> {
     id: Option<RequestId>,
@@ -65,7 +61,7 @@ impl<'a> Incoming<'a> {
     /// Reads a message.
     ///
     /// # Errors
-    /// If it is no JSON, or neither question nor answer.
+    /// If the message is not JSON, or neither a request, a notification nor a response.
     pub fn parse(text: &'a [u8]) -> Result<Self, BadMessage> {
         let bad = |error: serde_json::Error| BadMessage(error.to_string());
         let members: Members<'a> = serde_json::from_slice(text).map_err(bad)?;
@@ -82,37 +78,36 @@ impl<'a> Incoming<'a> {
     }
 }
 
-/// Why a request is not done.
+/// Why a request failed.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, thiserror::Error)]
 #[error("{message}")]
 pub struct RpcError {
-    /// Which kind.
+    /// The JSON-RPC error code.
     pub code: i64,
-    /// In words.
     pub message: String,
-    /// For programs.
+    /// Details for programs, if there are any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub data: Option<Value>,
 }
 
 impl RpcError {
-    /// Something is wrong with the request.
+    /// An error in the request.
     pub fn invalid(message: impl Into<String>) -> Self {
         Self { code: -32600, message: message.into(), data: None }
     }
 
-    /// Something is wrong here.
+    /// An error in the server.
     pub fn internal(message: impl Into<String>) -> Self {
         Self { code: -32603, message: message.into(), data: None }
     }
 
-    /// The same with something for programs.
+    /// Adds details for programs.
     pub fn with_data(self, data: Value) -> Self {
         Self { data: Some(data), ..self }
     }
 }
 
-/// An answer as bytes.
+/// A response with a result, encoded.
 pub fn response(id: &RequestId, result: &impl Serialize) -> Bytes {
     #[derive(Serialize)]
     struct Response<'a, T> {
@@ -122,7 +117,7 @@ pub fn response(id: &RequestId, result: &impl Serialize) -> Bytes {
     encode(&Response { id, result })
 }
 
-/// A refusal as bytes; without an id when it is not known which request is meant.
+/// A response with an error, encoded; without an id if the request's id is unknown.
 pub fn refusal(id: Option<&RequestId>, error: &RpcError) -> Bytes {
     #[derive(Serialize)]
     struct Refusal<'a> {
@@ -132,13 +127,13 @@ pub fn refusal(id: Option<&RequestId>, error: &RpcError) -> Bytes {
     encode(&Refusal { id, error })
 }
 
-/// Any message as bytes.
+/// Any message, encoded.
 pub fn encode(message: &impl Serialize) -> Bytes {
-    // Our messages are plain data with text keys, which always can be written.
+    // The messages are plain data with text keys, which can always be written.
     serde_json::to_vec(message).unwrap_or_default().into()
 }
 
-/// A request of ours as bytes.
+/// A request of the server, encoded.
 pub fn request(id: &RequestId, request: &impl Serialize) -> Bytes {
     #[derive(Serialize)]
     struct Request<'a, T> {

@@ -1,7 +1,7 @@
 //! The protocol for machines: JSON schemas and TypeScript of every message.
 //!
-//! The types that read and write messages are the only source. Names of types and of files are those that clients
-//! generate their code from. What methods there are is said in rows of [`Method`].
+//! The types that read and write messages are the only source. Types and files have the names from which clients
+//! generate their code. The rows of [`Method`] list the methods.
 //!
 //! Not here: writing the files.
 
@@ -26,7 +26,7 @@ use crate::types::request;
 pub use method::Method;
 pub use method::Stage;
 
-/// What the server asks of clients.
+/// The requests that the server sends to clients.
 const SERVER_REQUESTS: &[Method] = &[
     Method::new::<request::CommandExecutionRequestApprovalParams, request::CommandExecutionRequestApprovalResponse>(
         "item/commandExecution/requestApproval",
@@ -61,7 +61,7 @@ pub fn json_schemas(methods: &[Method], stage: Stage) -> BTreeMap<String, Value>
 
 /// TypeScript of all messages, by file.
 pub fn typescript(methods: &[Method], stage: Stage) -> BTreeMap<String, String> {
-    // What clients send may leave out what has a default; what they get is always there.
+    // Clients may omit parameters that have a default; the server always sends every field.
     let sent = Types::collect(SchemaSettings::draft07().for_serialize(), methods, stage);
     let mut asked = Types::collect(SchemaSettings::draft07().for_deserialize(), methods, stage);
     let mut schemas = sent.schemas;
@@ -74,7 +74,7 @@ pub fn typescript(methods: &[Method], stage: Stage) -> BTreeMap<String, String> 
 /// Schemas by name; they refer to each other.
 struct Types {
     schemas: BTreeMap<String, Value>,
-    /// Those that are parameters of clients.
+    /// The types that are parameters of clients' requests.
     params: BTreeSet<String>,
 }
 
@@ -114,7 +114,7 @@ impl Types {
         Self { schemas, params }
     }
 
-    /// A schema with all that it refers to.
+    /// A schema with all schemas that it refers to.
     fn file(&self, name: &str) -> Value {
         let mut file = Map::new();
         file.insert("$schema".to_owned(), json!(META));
@@ -144,7 +144,7 @@ impl Types {
         }
     }
 
-    /// All schemas in one; those of the second version have a place of their own.
+    /// All schemas in one file; those of protocol version 2 are in a separate section.
     fn bundle(&self) -> Value {
         let (mut first, mut second) = (Map::new(), Map::new());
         for (name, schema) in &self.schemas {
@@ -203,7 +203,7 @@ fn replace_strings(schema: &mut Value, new: &dyn Fn(&str) -> Option<String>) {
     }
 }
 
-/// Takes members out of a schema.
+/// Removes members from a schema.
 fn without(schema: &mut Map<String, Value>, fields: &[&str]) {
     if let Some(Value::Object(properties)) = schema.get_mut("properties") {
         properties.retain(|name, _| !fields.contains(&name.as_str()));

@@ -1,4 +1,4 @@
-//! The server: who is connected, which sessions are loaded, and which questions are open.
+//! The server: connected clients, loaded sessions, open questions.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -40,25 +40,25 @@ use crate::shelf::Shelf;
 use crate::types::notification::ServerNotification;
 use crate::view::Question;
 
-/// How long sessions have to end when the server does.
+/// How long sessions may take to end when the server ends.
 const END_WAIT: Duration = Duration::from_secs(5);
 
-/// One process for many clients and sessions.
+/// One process that serves many clients and sessions.
 #[derive(Debug)]
 pub struct Server {
     /// What all sessions share.
     pub ground: Ground,
-    /// What they need not read again.
+    /// Cache of packs and the model catalogue, shared by sessions.
     pub(crate) shelf: Shelf,
-    /// The way to models, with its open connections.
+    /// The transport to model providers, with its open connections.
     pub(crate) transport: Transport,
-    /// Sessions, the tasks that follow them, and requests that run beside others.
+    /// Sessions, the tasks that follow them, and requests that run concurrently.
     pub(crate) tasks: Tasks,
-    /// Searches for files that go on.
+    /// The running searches for files.
     pub(crate) searches: Searches,
-    /// What confines commands of clients, once there was one.
+    /// The sandbox for `command/exec`, made for the first command.
     pub(crate) sandbox: OnceLock<Sandbox>,
-    /// How sessions introduce themselves; the first client says it.
+    /// How sessions identify themselves to providers; set by the first client.
     identity: OnceLock<Identity>,
     connections: Mutex<BTreeMap<u64, Arc<Connection>>>,
     n_connections: AtomicU64,
@@ -67,7 +67,7 @@ pub struct Server {
     n_questions: AtomicI64,
 }
 
-/// A question to clients that is not answered yet.
+/// A question to clients that has no answer yet.
 #[derive(Debug)]
 struct Asked {
     session: Arc<Loaded>,
@@ -93,12 +93,12 @@ impl Server {
         })
     }
 
-    /// A new client, and the queue of messages for it.
+    /// Adds a client; returns it with the queue of messages for it.
     pub fn connect(&self) -> (Arc<Connection>, Queue) {
         self.connect_within(WAITING_BYTES_MAX)
     }
 
-    /// The same, with a queue in which so many bytes may wait.
+    /// Adds a client whose queue holds at most `bytes_max` bytes.
     pub(crate) fn connect_within(&self, bytes_max: u32) -> (Arc<Connection>, Queue) {
         let (connection, outgoing) = Connection::new(self.n_connections.fetch_add(1, Ordering::Relaxed), bytes_max);
         let connection = Arc::new(connection);
@@ -106,7 +106,7 @@ impl Server {
         (connection, outgoing)
     }
 
-    /// A client is gone. Sessions go on; one that waits for an answer that nobody can give any more is
+    /// Removes a client. Sessions continue, but a session that waits for an answer which no client can give any more is
     /// interrupted.
     pub async fn disconnect(&self, connection: &Arc<Connection>) {
         held(&self.connections).remove(&connection.id);
@@ -122,7 +122,7 @@ impl Server {
         held(&self.questions).values().any(|asked| Arc::ptr_eq(&asked.session, session))
     }
 
-    /// Takes a message of a client. Requests are done in the order in which they come.
+    /// Handles a message of a client. Requests are handled in the order in which they come.
     pub async fn receive(self: &Arc<Self>, connection: &Arc<Connection>, message: &[u8]) {
         match Incoming::parse(message) {
             Ok(Incoming::Request { id, method, params }) => {
@@ -131,15 +131,15 @@ impl Server {
                     Box::pin(methods::dispatch(self, connection, id.clone(), &method, params, is_answered.clone()));
                 self.answer_even_after_a_panic(connection, &id, &is_answered, work).await;
             }
-            Ok(Incoming::Notification { method }) => tracing::debug!(method, "a client tells something"),
+            Ok(Incoming::Notification { method }) => tracing::debug!(method, "a client sent a notification"),
             Ok(Incoming::Response { id, outcome }) => {
                 let _is_logged = contained("answer of a client", self.answered(&id, outcome)).await;
             }
-            Err(error) => tracing::warn!(%error, "a message of a client is passed over"),
+            Err(error) => tracing::warn!(%error, "ignored a message of a client"),
         }
     }
 
-    /// Does the work of a request. If it panics before the request has an answer, the client gets an error.
+    /// Runs the work of a request. If it panics before the request is answered, the client gets an error.
     pub(crate) async fn answer_even_after_a_panic(
         &self,
         connection: &Connection,
@@ -160,8 +160,8 @@ impl Server {
         let number = self.n_questions.fetch_add(1, Ordering::Relaxed);
         let clients = session.subscribers();
         if clients.is_empty() {
-            let nobody = RpcError::internal("no client is there to answer");
-            session.answered(question, Err(nobody)).await;
+            let unanswered = RpcError::internal("no client is connected that could answer");
+            session.answered(question, Err(unanswered)).await;
             return;
         }
         let message = rpc::request(&RequestId::Integer(number), &question.request);
@@ -182,12 +182,12 @@ impl Server {
         }
     }
 
-    /// Forgets questions of a turn that is over.
+    /// Drops the questions of a turn that is over.
     pub(crate) fn forget_questions(&self, session: &Arc<Loaded>) {
         held(&self.questions).retain(|_, asked| !Arc::ptr_eq(&asked.session, session));
     }
 
-    /// Tells all clients something that concerns no session.
+    /// Sends a notification that concerns no session to all clients.
     pub async fn notify_all(&self, notification: &ServerNotification) {
         let message = rpc::encode(notification);
         let clients: Vec<_> = held(&self.connections).values().cloned().collect();
@@ -201,31 +201,31 @@ impl Server {
         }
     }
 
-    /// How sessions introduce themselves: as the first client said.
+    /// How sessions identify themselves to providers; set by the first client.
     pub fn identity(&self) -> Option<&Identity> {
         self.identity.get()
     }
 
-    /// The first client says who it is.
+    /// Keeps the identity that the first client gives.
     pub(crate) fn introduce(&self, identity: Identity) -> &Identity {
         self.identity.get_or_init(|| identity)
     }
 
-    /// A session that is loaded.
+    /// A loaded session.
     ///
     /// # Errors
-    /// If the id is none, or the session is not loaded.
+    /// If the text is not an id, or the session is not loaded.
     pub(crate) fn loaded(&self, id: &str) -> Result<Arc<Loaded>, RpcError> {
         let id = methods::thread::parse_id(id)?;
         self.find_loaded(&id).ok_or_else(|| RpcError::invalid(format!("thread not found: {id}")))
     }
 
-    /// A session that may be loaded.
+    /// The session with this id, if it is loaded.
     pub(crate) fn find_loaded(&self, id: &str) -> Option<Arc<Loaded>> {
         held(&self.sessions).get(id).cloned()
     }
 
-    /// The ids of all that are loaded, in order.
+    /// The ids of all loaded sessions in ascending order.
     pub(crate) fn loaded_ids(&self) -> Vec<String> {
         held(&self.sessions).keys().cloned().collect()
     }
@@ -234,7 +234,7 @@ impl Server {
         held(&self.sessions).insert(session.about.id.clone(), session);
     }
 
-    /// Forgets a session that ended by itself, unless another one has its id by now.
+    /// Removes a session that has ended, unless another one has its id by now.
     pub(crate) fn forget(&self, session: &Arc<Loaded>) {
         held(&self.sessions).retain(|_, loaded| !Arc::ptr_eq(loaded, session));
     }
@@ -243,12 +243,12 @@ impl Server {
         held(&self.sessions).remove(id)
     }
 
-    /// Sessions that are stored.
+    /// The stored sessions.
     pub(crate) fn stored_sessions(&self) -> LocalSessions<'static> {
         LocalSessions::new(&self.ground.home)
     }
 
-    /// Takes an agent that a session started: everybody hears of it.
+    /// Adds an agent that a session started, and notifies all clients of it.
     fn adopt(self: &Arc<Self>, child: NewChild) {
         let described = Described::of_child(&child);
         let (loaded, following) = Loaded::behind(self, child.submissions, child.events, described, RawItems::Hidden);
@@ -258,7 +258,7 @@ impl Server {
         following.begin(self, &loaded);
     }
 
-    /// Ends all sessions. What they were doing is interrupted and written down.
+    /// Ends all sessions. Their running turns are interrupted and recorded as such.
     pub async fn shut_down(&self) {
         let sessions = std::mem::take(&mut *held(&self.sessions));
         let ends = sessions.values().map(|session| session.shut_down());
@@ -266,7 +266,7 @@ impl Server {
     }
 }
 
-/// Brings agents of sessions to the server.
+/// Adds agents that sessions start to the server.
 #[derive(Debug)]
 pub(crate) struct Adoption(pub Weak<Server>);
 
@@ -278,7 +278,7 @@ impl Nursery for Adoption {
     }
 }
 
-/// What a lock holds, whatever became of those who held it before.
+/// Locks, even if another holder of the lock panicked.
 pub(crate) fn held<T>(lock: &Mutex<T>) -> MutexGuard<'_, T> {
     lock.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -1,7 +1,7 @@
-//! What sessions share because it is the same for all: packs and the model catalogue.
+//! Data that is the same for all sessions: packs and the model catalogue.
 //!
-//! Files of a user may change while the server runs. A pack of a user's own is read anew for every session, and the
-//! catalogue when its file has changed.
+//! A user may change files while the server runs. A user's pack is therefore read for every session, and the catalogue
+//! when its file has changed.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -17,21 +17,21 @@ use pellucid_workspace::pack_files::PackPlace;
 
 use crate::server::held;
 
-/// What sessions share.
+/// Caches of packs and of the model catalogue, shared by all sessions.
 #[derive(Debug, Default)]
 pub struct Shelf {
     packs: Mutex<Vec<Arc<Pack>>>,
     catalogue: Mutex<Option<(Stamp, Arc<Catalogue>)>>,
 }
 
-/// By what it is known that a file has not changed.
+/// The modification time and size of a file, by which a change of the file is noticed.
 type Stamp = Option<(SystemTime, u64)>;
 
 impl Shelf {
     /// The pack of this name, or in this folder.
     ///
     /// # Errors
-    /// If it cannot be used.
+    /// If the pack cannot be used.
     pub fn pack(&self, name: &str, home: &Path) -> Result<Arc<Pack>, PackFilesError> {
         if !matches!(pack_files::find(name, home)?, PackPlace::BuiltIn(_)) {
             return pack_files::load(name, home).map(Arc::new);
@@ -45,7 +45,7 @@ impl Shelf {
         Ok(pack)
     }
 
-    /// The models.
+    /// The model catalogue, read again if its file has changed.
     pub fn catalogue(&self, home: &Path) -> Arc<Catalogue> {
         let metadata = std::fs::metadata(gather::models_file(home)).ok();
         let stamp: Stamp = metadata.and_then(|it| Some((it.modified().ok()?, it.len())));

@@ -76,7 +76,7 @@ impl Client {
         Some(serde_json::from_str(&line).unwrap())
     }
 
-    /// The next message of this method; others are passed over.
+    /// The next message of this method; others are skipped.
     async fn until(&mut self, method: &str) -> Value {
         loop {
             let message = self.next().await.unwrap();
@@ -237,7 +237,7 @@ async fn interrupts_that_find_no_turn_wait_but_not_without_bound() {
     );
 }
 
-/// A client that joins a thread to hear what its requests are made of.
+/// A client that joins a thread to receive its context events.
 async fn reader_of(thread: &str, client: &Client) -> Client {
     let mut reader = client.beside();
     let capabilities = json!({"experimentalApi": true, "contextEvents": true});
@@ -315,7 +315,7 @@ fn key() -> impl Strategy<Value = String> {
 }
 
 fn method() -> impl Strategy<Value = String> {
-    // What starts programs or writes the user's files has tests of its own.
+    // Methods that start programs or write the user's files have separate tests.
     let quiet = crate::methods::METHODS.iter().filter(|name| !name.contains("rite") && !name.contains("exec"));
     let known: Vec<String> = quiet.map(|name| (*name).to_owned()).collect();
     prop_oneof![4 => prop::sample::select(known), 1 => "[a-z/]{0,16}"]
@@ -335,7 +335,7 @@ proptest! {
             client.input.write_all(&noise).await.unwrap();
             client.input.write_all(b"\n").await.unwrap();
             for (method, params) in frames {
-                // Its answer comes when there is something to interrupt.
+                // Its response comes only when there is a turn to interrupt.
                 if method != "turn/interrupt" {
                     let _ = client.ask(&method, params).await;
                 }

@@ -1,8 +1,8 @@
-//! Turns, put together from what was told of them.
+//! Turns, rebuilt from events.
 //!
-//! The same fold serves a session file, whose records it reads from the first to the last, and the turn that
-//! runs now, whose events it sees as they happen. Files of older versions do not say where turns begin: there
-//! every message of the person begins one.
+//! The same fold serves a session file, whose records it reads from the first to the last, and the running turn, whose
+//! events it sees as they happen. Files of older versions do not say where turns begin: there every message of the user
+//! begins one.
 
 use pellucid_protocol::event::EventMessage;
 use pellucid_protocol::event::TurnItem;
@@ -17,10 +17,10 @@ use crate::types::thread::Turn;
 use crate::types::thread::TurnError;
 use crate::types::thread::TurnStatus;
 
-/// What is shown of a review whose target nobody described.
+/// What is shown of a review whose target has no description.
 const UNNAMED_REVIEW: &str = "Review requested.";
 
-/// The turns that these records tell of.
+/// The turns that these records describe.
 pub fn rebuild<'a>(records: impl IntoIterator<Item = &'a Record>) -> Vec<Turn> {
     rebuild_with(records, fresh_id)
 }
@@ -33,7 +33,7 @@ fn rebuild_with<'a>(records: impl IntoIterator<Item = &'a Record>, fresh_id: fn(
     builder.finish()
 }
 
-/// Turns of a file, with the turn that runs in place of what the file says of it so far.
+/// The turns of a file, with the running turn in place of what the file says of it so far.
 pub fn with_running(mut turns: Vec<Turn>, running: Option<Turn>) -> Vec<Turn> {
     if let Some(running) = running {
         turns.retain(|turn| turn.id != running.id);
@@ -47,7 +47,7 @@ fn fresh_id() -> String {
     uuid::Uuid::now_v7().to_string()
 }
 
-/// Puts turns together.
+/// Builds turns from events.
 #[derive(Debug)]
 pub(crate) struct Builder {
     done: Vec<Turn>,
@@ -60,9 +60,9 @@ pub(crate) struct Builder {
 #[derive(Debug)]
 struct Open {
     turn: Turn,
-    /// Whether the file says where it began.
+    /// Whether the file says where the turn began.
     is_announced: bool,
-    /// Whether the history was summarised in it.
+    /// Whether the history was summarised in the turn.
     has_compaction: bool,
 }
 
@@ -84,7 +84,7 @@ impl Builder {
         Some(Turn { status, ..open.turn.clone() })
     }
 
-    /// Whether a turn is not over.
+    /// Whether there is a turn that is not over.
     pub(crate) fn is_running(&self) -> bool {
         self.open.is_some()
     }
@@ -102,7 +102,7 @@ impl Builder {
         }
     }
 
-    /// Takes an event in.
+    /// Adds an event.
     pub(crate) fn event(&mut self, event: &EventMessage) {
         match event {
             EventMessage::TaskStarted { turn_id, .. } => {
@@ -168,13 +168,13 @@ impl Builder {
         }
     }
 
-    /// The turn that is not over; one begins if there is none.
+    /// The turn that is not over; begins one if there is none.
     fn open(&mut self) -> &mut Open {
         let fresh_id = self.fresh_id;
         self.open.get_or_insert_with(|| Open::new(fresh_id(), false))
     }
 
-    /// Ends the turn that is not over. One that nobody announced and that held nothing was none.
+    /// Ends the open turn. A turn that was not announced and has no items is dropped.
     fn close(&mut self) {
         if let Some(open) = self.open.take()
             && (open.is_announced || open.has_compaction || !open.turn.items.is_empty())
@@ -184,7 +184,7 @@ impl Builder {
     }
 
     fn complete(&mut self, turn_id: &TurnId) {
-        // One that failed or was broken off stays so. An end that is of no known turn is of the open one.
+        // A turn that failed or was interrupted keeps its status. The end of an unknown turn ends the open one.
         if self.is_open(turn_id) || !self.done.iter().any(|turn| turn.id == turn_id.as_str()) {
             self.close();
         }
@@ -210,7 +210,7 @@ impl Builder {
     }
 
     fn user_message(&mut self, content: Vec<UserInput>) {
-        // Where turns are not announced, a message begins one; one that only holds a summary is still new.
+        // Where turns are not announced, a message begins one; a turn that only holds a summary counts as new.
         if self.open.as_ref().is_some_and(|open| !open.is_announced && !open.is_summary_alone()) {
             self.close();
         }
@@ -233,7 +233,7 @@ impl Builder {
         self.numbered(|id| ThreadItem::Reasoning { id, summary, content });
     }
 
-    /// Adds an item that has no id of its own.
+    /// Adds an item that has no id yet.
     fn numbered(&mut self, item: impl FnOnce(String) -> ThreadItem) {
         self.n_items += 1;
         let item = item(format!("item-{}", self.n_items));
@@ -245,7 +245,7 @@ impl Builder {
         self.open().turn.items.push(item);
     }
 
-    /// Adds a command where it began; it may have ended turns later.
+    /// Adds a command to the turn where it began; the command may have ended turns later.
     fn command(&mut self, turn_id: &TurnId, item: ThreadItem) {
         let is_open = self.is_open(turn_id);
         match self.done.iter_mut().find(|turn| turn.id == turn_id.as_str()) {
@@ -266,7 +266,7 @@ impl Open {
     }
 }
 
-/// Which kind of thought.
+/// The kind of reasoning.
 #[derive(Clone, Copy)]
 enum Thought {
     Summary,
@@ -278,7 +278,7 @@ fn text_input(message: &str, elements: &[TextElement]) -> Option<UserInput> {
     (!message.trim().is_empty()).then(|| UserInput::Text { text: message.to_owned(), text_elements })
 }
 
-/// A review in the reviewer's words, without what was found.
+/// A review in the reviewer's words, without the findings.
 fn explained(output: Option<&ReviewOutput>) -> String {
     let words = output.map(|output| output.overall_explanation.trim()).unwrap_or_default();
     if words.is_empty() { pellucid_engine::review::render(Some(&ReviewOutput::default())) } else { words.to_owned() }

@@ -1,7 +1,8 @@
-//! The words of the protocol, second version: what its messages are made of, as clients expect it.
+//! The types of protocol version 2, as clients expect them.
 //!
-//! Each type derives its serialisation and its JSON schema; nothing here decides anything. Types have the names
-//! that clients know them by. Where a word is spelt the same inside and outside, the inner type is used.
+//! Each type derives its serialisation and its JSON schema; nothing here decides anything. Types have the names that
+//! clients know. Where a value is spelt the same in session files and in the protocol, the type of `pellucid-protocol`
+//! is used.
 
 pub mod app;
 pub mod change;
@@ -19,7 +20,7 @@ pub mod source;
 pub mod thread;
 pub mod usage;
 
-/// Makes answers that say nothing, which clients know by several names.
+/// Defines empty results, which clients know by several names.
 macro_rules! nothing {
     ($($name:ident: $doc:literal;)+) => {$(
         #[doc = $doc]

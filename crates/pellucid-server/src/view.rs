@@ -1,9 +1,9 @@
-//! What clients are told of a thread while it runs.
+//! Turns the events of one session into messages for its clients.
 //!
-//! A view sees the events of one session, in order, and says what they mean in the words of the protocol:
-//! notifications, and questions that somebody must answer. It is a function with a memory: which patches and
-//! commands have begun, whether the turn has failed, what its items are so far. Connections, ids of requests and
-//! who listens are the server's; so are `turn/started` and all that is told of threads themselves.
+//! A [`ThreadView`] sees the events in order, and returns notifications and questions of the protocol. Its state is
+//! what later events need: which patches and commands have begun, whether the turn has failed, its items so far. The
+//! server owns connections, request ids and subscriptions; it also sends `turn/started` and the notifications about
+//! threads themselves.
 
 mod context;
 mod question;
@@ -39,40 +39,40 @@ pub use context::ContextNotification;
 pub use question::Question;
 pub use untyped::Untyped;
 
-/// Something for clients.
+/// A message for the clients of a thread.
 #[derive(Debug, Clone, PartialEq)]
-#[expect(clippy::large_enum_variant, reason = "it is sent at once, and most are told")]
+#[expect(clippy::large_enum_variant, reason = "it is sent at once, and most are notifications")]
 pub enum Outgoing {
-    /// They are told.
-    Told(ServerNotification),
-    /// They are asked. What comes of it goes to [`ThreadView::answered`].
+    /// A notification for all clients of the thread.
+    Notification(ServerNotification),
+    /// A question for a client. The outcome goes to [`ThreadView::answered`].
     Asked(Box<Question>),
 }
 
 impl<T: Into<ServerNotification>> From<T> for Outgoing {
-    fn from(told: T) -> Self {
-        Self::Told(told.into())
+    fn from(notification: T) -> Self {
+        Self::Notification(notification.into())
     }
 }
 
-/// What is known of a thread that is loaded.
+/// The state of a loaded thread, as its events report it.
 #[derive(Debug)]
 pub struct ThreadView {
     thread_id: String,
     /// Why the turn failed, if it did.
     error: Option<TurnError>,
-    /// Patches that have begun, by call.
+    /// The calls of patches that have begun.
     patches: BTreeSet<String>,
-    /// Commands that run, by call, with their turns: some outlive the turn that began them.
+    /// The running commands, by call, with their turns: some outlive the turn that began them.
     commands: BTreeMap<String, String>,
-    /// The turn that runs, for clients that join.
+    /// The running turn, for clients that join later.
     running: Builder,
-    /// Whether items of the transcript are told.
+    /// Whether items of the transcript are sent.
     raw_items: RawItems,
 }
 
 impl ThreadView {
-    /// A thread of which nothing was heard.
+    /// A thread without any events so far.
     pub fn new(thread_id: impl Into<String>) -> Self {
         Self {
             thread_id: thread_id.into(),
@@ -84,23 +84,23 @@ impl ThreadView {
         }
     }
 
-    /// The same, for a client that wants to see items of the transcript or not.
+    /// Sets whether items of the transcript are sent.
     pub fn with_raw_items(self, raw_items: RawItems) -> Self {
         Self { raw_items, ..self }
     }
 
-    /// Which thread.
+    /// The id of the thread.
     pub fn thread_id(&self) -> &str {
         &self.thread_id
     }
 
-    /// The turn that runs, with its items so far.
+    /// The running turn, with its items so far.
     pub fn turn_in_progress(&self) -> Option<Turn> {
         self.running.running()
     }
 
-    /// The event under its own name, for clients of the first version; absent if it is not for clients. What
-    /// happens between turns belongs to the turn that began it.
+    /// The event under its protocol version 1 name; `None` if it is not for clients. An event between turns belongs to
+    /// the turn that began it.
     pub fn untyped(&self, event: &Event) -> Option<Untyped> {
         let turn_id = match &event.msg {
             _ if !event.id.is_empty() => &event.id,
@@ -113,7 +113,7 @@ impl ThreadView {
         Untyped::of(&self.thread_id, turn_id, &event.msg, self.raw_items)
     }
 
-    /// What clients are told and asked because of an event.
+    /// The notifications and questions that follow from an event.
     pub fn event(&mut self, event: &Event) -> Vec<Outgoing> {
         self.remember(&event.msg);
         let turn_id = &event.id;
@@ -133,7 +133,7 @@ impl ThreadView {
                     codex_error_info: codex_error_info.map(Into::into),
                     additional_details: None,
                 };
-                // A rollback that fails is told as the answer to its request.
+                // The response to `thread/rollback` reports a rollback that fails.
                 if !error.ends_a_turn() {
                     return Vec::new();
                 }
@@ -181,7 +181,7 @@ impl ThreadView {
                 self.at_once(turn_id, ThreadItem::EnteredReviewMode { id: turn_id.clone(), review: hint })
             }
             EventMessage::ExitedReviewMode { review_output } => {
-                // A review without a result reads like one of a reviewer who said nothing.
+                // A review without a result is shown like one whose reviewer wrote nothing.
                 let output = review_output.clone().unwrap_or_default();
                 let review = pellucid_engine::review::render(Some::<&ReviewOutput>(&output));
                 self.at_once(turn_id, ThreadItem::ExitedReviewMode { id: turn_id.clone(), review })
@@ -194,11 +194,11 @@ impl ThreadView {
         }
     }
 
-    /// What is told of items.
+    /// The notifications about items that follow from an event.
     fn of_item(&mut self, event: &Event) -> Vec<Outgoing> {
         let turn_id = &event.id;
         match &event.msg {
-            // An item of an agent that works in this turn names a turn of its own.
+            // The turn is the event's: an item of an agent that works in this turn names the agent's turn.
             EventMessage::ItemStarted { item, .. } => {
                 vec![self.started(turn_id, item.clone().into())]
             }
@@ -214,8 +214,9 @@ impl ThreadView {
             EventMessage::TerminalInteraction { call_id, process_id, stdin } => {
                 let (thread_id, turn_id) = self.place(turn_id);
                 let (item_id, process_id, stdin) = (call_id.clone(), process_id.clone(), stdin.clone());
-                let told = note::TerminalInteractionNotification { thread_id, turn_id, item_id, process_id, stdin };
-                vec![told.into()]
+                let notification =
+                    note::TerminalInteractionNotification { thread_id, turn_id, item_id, process_id, stdin };
+                vec![notification.into()]
             }
             EventMessage::ExecCommandEnd(end) => {
                 let begun = self.commands.remove(&end.begin.call_id);
@@ -245,7 +246,7 @@ impl ThreadView {
         }
     }
 
-    /// What is told of pieces.
+    /// The notification of a delta.
     fn delta(&self, event: &Event) -> Option<Outgoing> {
         Some(match &event.msg {
             EventMessage::AgentMessageContentDelta { item_id, delta, .. } => {
@@ -277,7 +278,7 @@ impl ThreadView {
         })
     }
 
-    /// Keeps the turn that runs; one that is over is in the session's file.
+    /// Keeps the running turn; a turn that is over is in the session's file.
     fn remember(&mut self, event: &EventMessage) {
         self.running.event(event);
         if matches!(event, EventMessage::TaskComplete { .. } | EventMessage::TurnAborted { .. })
@@ -301,7 +302,7 @@ impl ThreadView {
         note::ItemCompletedNotification { item, thread_id, turn_id }.into()
     }
 
-    /// Something that begins and ends in one.
+    /// The notifications of an item that begins and ends at once.
     fn at_once(&self, turn_id: &str, item: ThreadItem) -> Vec<Outgoing> {
         vec![self.started(turn_id, item.clone()), self.completed(turn_id, item)]
     }
@@ -343,9 +344,9 @@ impl ThreadView {
         note::TurnPlanUpdatedNotification { thread_id, turn_id, explanation, plan: steps.collect() }.into()
     }
 
-    /// Output of a command, or of a patch that is applied.
+    /// The notification of output of a command, or of a patch that is applied.
     fn output(&self, turn_id: &str, call_id: &str, chunk: &str) -> Outgoing {
-        // What is no base64 was not written by us; there is nothing to show then.
+        // A chunk that is not base64 was not written by Pellucid; there is nothing to show then.
         let bytes = STANDARD.decode(chunk).unwrap_or_default();
         let delta = String::from_utf8_lossy(&bytes).into_owned();
         let item_id = call_id.to_owned();
@@ -358,7 +359,7 @@ impl ThreadView {
     }
 }
 
-/// The turn that an event belongs to, or the one that it names.
+/// The turn that the event names, or else the one that it belongs to.
 fn known_turn(named: &TurnId, of_event: &str) -> String {
     if of_event.is_empty() { named.to_string() } else { of_event.to_owned() }
 }

@@ -1,8 +1,8 @@
-//! `account/*` and `getAuthStatus`: who requests are sent as.
+//! `account/*` and `getAuthStatus`: the account that requests are sent for.
 //!
-//! Only keys of the API can be logged in with here. A ChatGPT login that another program stored is shown.
+//! Only API keys can be logged in with here. A ChatGPT login that another program stored is shown.
 //!
-//! Not here: where a login is kept and which is allowed (`pellucid_agent::login`).
+//! Not here: where a login is stored and which logins are allowed (`pellucid_agent::login`).
 
 use std::collections::BTreeMap;
 
@@ -28,118 +28,114 @@ use crate::types::notification::AuthMode;
 use crate::types::usage::PlanType;
 use crate::types::usage::RateLimitSnapshot;
 
-/// What `account/read` takes.
+/// The parameters of `account/read`.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct GetAccountParams {
-    /// Whether tokens are made new before. Keys need none.
+    /// Whether tokens are refreshed first. Keys need no refresh.
     pub refresh_token: bool,
 }
 
-/// What `account/read` gives.
+/// The result of `account/read`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct GetAccountResponse {
-    /// Who requests are sent as, if somebody is logged in.
+    /// The account that requests are sent for; `null` if no account is logged in.
     pub account: Option<Account>,
-    /// Whether the provider needs a login.
+    /// Whether the configured provider needs an OpenAI login.
     pub requires_openai_auth: bool,
 }
 
-/// Who requests are sent as.
+/// The account that requests are sent for.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "type", rename_all = "camelCase", rename_all_fields = "camelCase")]
 pub enum Account {
-    /// The owner of a key.
+    /// An API key, whose owner is unknown.
     ApiKey {},
-    /// A ChatGPT account.
     Chatgpt {
-        /// Its mail address.
+        /// The account's email address.
         email: String,
-        /// Its plan.
         plan_type: PlanType,
     },
 }
 
-/// What `account/login/start` takes.
+/// The parameters of `account/login/start`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "type", rename_all = "camelCase", rename_all_fields = "camelCase")]
 pub enum LoginAccountParams {
-    /// A key of the API.
+    /// An API key.
     ApiKey {
-        /// The key.
         #[schemars(with = "String")]
         api_key: Secret,
     },
     /// A sign-in in the browser.
     Chatgpt,
-    /// Tokens that the client takes care of.
+    /// ChatGPT tokens that the client manages.
     ChatgptAuthTokens {
-        /// What requests are sent with.
+        /// The token for the `Authorization` header.
         #[schemars(with = "String")]
         access_token: Secret,
-        /// The account or workspace.
+        /// The id of the account or workspace.
         chatgpt_account_id: String,
-        /// Its plan.
         #[serde(default)]
         chatgpt_plan_type: Option<String>,
     },
 }
 
 impl LoginAccountParams {
-    /// What of it may still change.
+    /// The experimental part of the request, if it has one.
     pub fn experimental(&self) -> Option<&'static str> {
         matches!(self, Self::ChatgptAuthTokens { .. }).then_some("account/login/start.chatgptAuthTokens")
     }
 }
 
-/// What `account/login/start` gives.
+/// The result of `account/login/start`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "type", rename_all = "camelCase", rename_all_fields = "camelCase")]
 pub enum LoginAccountResponse {
-    /// The key is stored.
+    /// The key was stored.
     ApiKey {},
-    /// The person goes on in the browser.
+    /// The user continues in the browser.
     Chatgpt {
-        /// By what the sign-in is known.
+        /// The id of the sign-in.
         login_id: String,
-        /// Where the person signs in.
+        /// The page on which the user signs in.
         auth_url: String,
     },
-    /// The tokens are used.
+    /// The tokens are used from now on.
     ChatgptAuthTokens {},
 }
 
-/// What `account/login/cancel` takes.
+/// The parameters of `account/login/cancel`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct CancelLoginAccountParams {
-    /// Which sign-in.
+    /// The id of the sign-in to cancel.
     pub login_id: String,
 }
 
-/// What `account/login/cancel` gives.
+/// The result of `account/login/cancel`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct CancelLoginAccountResponse {
-    /// What became of it.
+    /// Whether there was such a sign-in.
     pub status: CancelLoginAccountStatus,
 }
 
-/// What became of a sign-in that is not wanted any more.
+/// Whether a sign-in was cancelled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum CancelLoginAccountStatus {
-    /// It is over.
+    /// The sign-in was cancelled.
     Canceled,
-    /// There is none.
+    /// No sign-in has this id.
     NotFound,
 }
 
-/// What `account/logout` gives.
+/// The result of `account/logout`.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct LogoutAccountResponse {}
 
-/// What `account/rateLimits/read` gives.
+/// The result of `account/rateLimits/read`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct GetAccountRateLimitsResponse {
@@ -149,30 +145,30 @@ pub struct GetAccountRateLimitsResponse {
     pub rate_limits_by_limit_id: Option<BTreeMap<String, RateLimitSnapshot>>,
 }
 
-/// What `getAuthStatus` takes.
+/// The parameters of `getAuthStatus`.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct GetAuthStatusParams {
-    /// Whether the key or token itself is wanted.
+    /// Whether the response should contain the key or token.
     pub include_token: Option<bool>,
-    /// Whether tokens are made new before. Keys need none.
+    /// Whether tokens are refreshed first. Keys need no refresh.
     pub refresh_token: Option<bool>,
 }
 
-/// What `getAuthStatus` gives.
+/// The result of `getAuthStatus`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct GetAuthStatusResponse {
-    /// How somebody is logged in.
+    /// How requests are authenticated; `null` if no account is logged in.
     pub auth_method: Option<AuthMode>,
-    /// The key or token.
+    /// The key or token, if the client asked for it.
     #[schemars(with = "Option<String>")]
     pub auth_token: Option<Secret>,
-    /// Whether the provider needs a login.
+    /// Whether the configured provider needs an OpenAI login.
     pub requires_openai_auth: Option<bool>,
 }
 
-/// `account/read`.
+/// Handles `account/read`.
 ///
 /// # Errors
 /// When the stored login cannot be read.
@@ -189,7 +185,7 @@ pub async fn read(server: &Server, _params: GetAccountParams) -> Result<GetAccou
     Ok(GetAccountResponse { account, requires_openai_auth })
 }
 
-/// `account/login/start`.
+/// Handles `account/login/start`.
 ///
 /// # Errors
 /// When the login is not allowed, not supported, or cannot be stored.
@@ -205,28 +201,28 @@ pub async fn login_start(server: &Server, params: LoginAccountParams) -> Result<
         LoginAccountParams::Chatgpt | LoginAccountParams::ChatgptAuthTokens { .. } => {
             login::allow_chatgpt(&config).map_err(|error| refused(&error))?;
             Err(RpcError::invalid(
-                "signing in with ChatGPT is not supported; log in with a key of the API: \
+                "signing in with ChatGPT is not supported; log in with an API key: \
                  `account/login/start` with the type `apiKey`, or `pellucid login --with-api-key`",
             ))
         }
     }
 }
 
-/// `account/login/cancel`.
+/// Handles `account/login/cancel`.
 ///
 /// # Errors
-/// When the id is not one of a sign-in.
+/// When the id is not a sign-in's.
 pub async fn login_cancel(
     _server: &Server,
     params: CancelLoginAccountParams,
 ) -> Result<CancelLoginAccountResponse, RpcError> {
     let id = params.login_id;
     Uuid::parse_str(&id).map_err(|_| RpcError::invalid(format!("invalid login id: {id}")))?;
-    // A key is logged in with at once, so there never is a sign-in that could be given up.
+    // A login with a key is complete at once, so there is never a sign-in to cancel.
     Ok(CancelLoginAccountResponse { status: CancelLoginAccountStatus::NotFound })
 }
 
-/// `account/logout`.
+/// Handles `account/logout`.
 ///
 /// # Errors
 /// When the stored login cannot be removed.
@@ -236,21 +232,21 @@ pub async fn logout(server: &Server, _params: NoParams) -> Result<Told<LogoutAcc
     Ok(Told { result: LogoutAccountResponse {}, notices: vec![updated.into()] })
 }
 
-/// `account/rateLimits/read`.
+/// Handles `account/rateLimits/read`.
 ///
 /// # Errors
-/// Always: limits are those of ChatGPT accounts, which are not asked.
+/// Always: only ChatGPT accounts have limits, and Pellucid does not ask for them.
 pub async fn rate_limits_read(server: &Server, _params: NoParams) -> Result<GetAccountRateLimitsResponse, RpcError> {
     Err(match stored(&current(server, None)?)? {
         None => RpcError::invalid("codex account authentication required to read rate limits"),
         Some(Stored::ApiKey(_)) => RpcError::invalid("chatgpt authentication required to read rate limits"),
         Some(Stored::ChatGpt(_)) => {
-            RpcError::internal("reading the limits of a ChatGPT account is not supported; log in with a key of the API")
+            RpcError::internal("reading the limits of a ChatGPT account is not supported; log in with an API key")
         }
     })
 }
 
-/// `getAuthStatus`.
+/// Handles `getAuthStatus`.
 ///
 /// # Errors
 /// When the stored login cannot be read.
@@ -302,8 +298,8 @@ mod tests {
 
     async fn login(world: &World, params: Value) -> String {
         let params = serde_json::from_value(params).unwrap();
-        let told = login_start(&world.server, params).await;
-        world.answer(told.map(|told| json!([told.result, told.notices])))
+        let announced = login_start(&world.server, params).await;
+        world.answer(announced.map(|announced| json!([announced.result, announced.notices])))
     }
 
     async fn status(world: &World, include_token: bool) -> String {
@@ -342,9 +338,9 @@ mod tests {
         .assert_eq(&login(&world, json!({"type": "apiKey", "apiKey": "sk-test"})).await);
         expect![[r#"[{"account":{"type":"apiKey"},"requiresOpenaiAuth":true},{"authMethod":"apikey","authToken":null,"requiresOpenaiAuth":true}]"#]].assert_eq(&status(&world, false).await);
         expect![[r#"[{"account":{"type":"apiKey"},"requiresOpenaiAuth":true},{"authMethod":"apikey","authToken":"sk-test","requiresOpenaiAuth":true}]"#]].assert_eq(&status(&world, true).await);
-        let told = logout(&world.server, NoParams {}).await.unwrap();
+        let announced = logout(&world.server, NoParams {}).await.unwrap();
         expect![[r#"[{},[{"method":"account/updated","params":{"authMode":null}}]]"#]]
-            .assert_eq(&json!([told.result, told.notices]).to_string());
+            .assert_eq(&json!([announced.result, announced.notices]).to_string());
         assert!(!world.path("home/auth.json").exists());
         assert!(logout(&world.server, NoParams {}).await.is_ok());
     }
@@ -352,7 +348,7 @@ mod tests {
     #[tokio::test]
     async fn other_logins_are_refused() {
         let world = world(&[], &[]);
-        expect!["-32600: signing in with ChatGPT is not supported; log in with a key of the API: `account/login/start` with the type `apiKey`, or `pellucid login --with-api-key`"].assert_eq(&login(&world, json!({"type": "chatgpt"})).await);
+        expect!["-32600: signing in with ChatGPT is not supported; log in with an API key: `account/login/start` with the type `apiKey`, or `pellucid login --with-api-key`"].assert_eq(&login(&world, json!({"type": "chatgpt"})).await);
         expect!["-32600: the API key is empty"]
             .assert_eq(&login(&world, json!({"type": "apiKey", "apiKey": " "})).await);
         let tokens = json!({"type": "chatgptAuthTokens", "accessToken": "x", "chatgptAccountId": "y"});

@@ -1,6 +1,6 @@
-//! `model/list`, `experimentalFeature/list`, `collaborationMode/list`: what can be chosen.
+//! `model/list`, `experimentalFeature/list`, `collaborationMode/list`: what a user can choose.
 //!
-//! Not here: choosing. That is a matter of the configuration and of each turn.
+//! Not here: the choice itself, which is in the configuration and in each `turn/start`.
 
 use pellucid_agent::gather;
 use pellucid_engine::fragment;
@@ -23,169 +23,162 @@ use super::paging::page;
 use crate::rpc::RpcError;
 use crate::server::Server;
 
-/// Names that are listed among the hidden models and behave like another one: their name, and whose
-/// levels and tones they have.
+/// Hidden models that behave like another model: the name, and the model whose efforts and personalities it has.
 const ALIASES: [(&str, &str); 2] = [("bengalfox", "gpt-5.2-codex"), ("boomslang", "gpt-5.2")];
 
-/// What `model/list` takes.
+/// The parameters of `model/list`.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ModelListParams {
-    /// Where to begin.
+    /// The `nextCursor` of the page before.
     #[serde(default)]
     pub cursor: Option<String>,
-    /// How many.
+    /// The largest number of models in a page.
     #[serde(default)]
     pub limit: Option<u32>,
-    /// Whether those that pickers do not show are listed too.
+    /// Whether hidden models are listed too.
     #[serde(default)]
     pub include_hidden: Option<bool>,
 }
 
-/// What `model/list` gives.
+/// The result of `model/list`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ModelListResponse {
-    /// The models, in the order of pickers.
+    /// The models, in the order in which pickers show them.
     pub data: Vec<Model>,
-    /// Where to go on.
+    /// The cursor of the next page; `null` after the last one.
     pub next_cursor: Option<String>,
 }
 
-/// A model.
+/// A model of the catalogue.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Model {
-    /// Its id.
     pub id: String,
-    /// Its name in requests.
+    /// The model's name in requests.
     pub model: String,
-    /// The model that has come after it.
+    /// The id of the model's successor.
     pub upgrade: Option<String>,
-    /// Its name for people.
+    /// The model's name for people.
     pub display_name: String,
-    /// One line about it.
+    /// A description in one line.
     pub description: String,
-    /// Whether pickers do not show it.
+    /// Whether pickers hide the model.
     pub hidden: bool,
-    /// How long it can think.
+    /// The reasoning efforts that the model supports.
     pub supported_reasoning_efforts: Vec<ReasoningEffortOption>,
-    /// How long it thinks unless told otherwise.
+    /// The reasoning effort that applies unless one is set.
     pub default_reasoning_effort: ReasoningEffort,
-    /// What it can take in.
+    /// The kinds of input that the model accepts, such as `text` and `image`.
     #[serde(default = "all_modalities")]
     pub input_modalities: Vec<String>,
-    /// Whether it can take on a tone.
+    /// Whether the model supports the setting `personality`.
     #[serde(default)]
     pub supports_personality: bool,
-    /// Whether it is the one for those who name none.
+    /// Whether this model is used if none is configured.
     pub is_default: bool,
 }
 
-/// A level of thinking.
+/// A reasoning effort that a model supports.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ReasoningEffortOption {
-    /// The level.
     pub reasoning_effort: ReasoningEffort,
-    /// One line about it.
+    /// A description in one line.
     pub description: String,
 }
 
-/// What `experimentalFeature/list` takes.
+/// The parameters of `experimentalFeature/list`.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ExperimentalFeatureListParams {
-    /// Where to begin.
+    /// The `nextCursor` of the page before.
     #[serde(default)]
     pub cursor: Option<String>,
-    /// How many.
+    /// The largest number of features in a page.
     #[serde(default)]
     pub limit: Option<u32>,
 }
 
-/// What `experimentalFeature/list` gives.
+/// The result of `experimentalFeature/list`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ExperimentalFeatureListResponse {
-    /// The features, in the order of listings.
+    /// The features, in the order in which lists show them.
     pub data: Vec<ExperimentalFeature>,
-    /// Where to go on.
+    /// The cursor of the next page; `null` after the last one.
     pub next_cursor: Option<String>,
 }
 
-/// A feature.
+/// A feature flag and its state.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ExperimentalFeature {
-    /// Its key in `[features]`.
+    /// The feature's key in `[features]`.
     pub name: String,
-    /// How settled it is.
+    /// How mature the feature is.
     pub stage: ExperimentalFeatureStage,
-    /// Its name for people.
+    /// The feature's name for people.
     pub display_name: Option<String>,
-    /// What it does.
     pub description: Option<String>,
-    /// What people are told who do not know it yet.
+    /// A sentence that announces the feature to users who have not tried it.
     pub announcement: Option<String>,
-    /// Whether it is on.
+    /// Whether the feature is on.
     pub enabled: bool,
-    /// Whether it is on when nobody says.
+    /// Whether the feature is on if the configuration does not set it.
     pub default_enabled: bool,
 }
 
-/// How settled a feature is.
+/// How mature a feature is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum ExperimentalFeatureStage {
-    /// To be tried.
+    /// Users may try the feature.
     Beta,
-    /// Not for daily use.
+    /// The feature is not ready for daily use.
     UnderDevelopment,
-    /// Here to stay.
+    /// The feature will stay.
     Stable,
-    /// Going away.
+    /// The feature will be removed.
     Deprecated,
-    /// Gone.
+    /// The flag has no effect any more.
     Removed,
 }
 
-/// What `collaborationMode/list` takes.
+/// The parameters of `collaborationMode/list`.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct CollaborationModeListParams {}
 
 impl CollaborationModeListParams {
-    /// All of it may still change.
+    /// The whole method is experimental.
     pub fn experimental(&self) -> Option<&'static str> {
         Some("collaborationMode/list")
     }
 }
 
-/// What `collaborationMode/list` gives.
+/// The result of `collaborationMode/list`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct CollaborationModeListResponse {
-    /// The modes.
     pub data: Vec<CollaborationModeMask>,
 }
 
-/// A way of working together: what it sets, and `null` for what it leaves alone.
+/// A collaboration mode: the settings it changes, `null` for those it leaves alone.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct CollaborationModeMask {
-    /// Its name for people.
+    /// The mode's name for people.
     pub name: String,
-    /// The mode.
     pub mode: Option<CollaborationModeKind>,
-    /// The model.
     pub model: Option<String>,
-    /// How long the model thinks.
+    /// The reasoning effort of the mode.
     pub reasoning_effort: Option<ReasoningEffort>,
-    /// What the model is told.
+    /// The instructions that the mode adds.
     pub developer_instructions: Option<String>,
 }
 
-/// `model/list`.
+/// Handles `model/list`.
 ///
 /// # Errors
-/// When the cursor is not one of ours.
+/// When the cursor is not one that this method returned.
 pub async fn model_list(server: &Server, params: ModelListParams) -> Result<ModelListResponse, RpcError> {
     let catalogue = gather::catalogue(&server.ground.home);
     let pack = pack(server);
@@ -215,10 +208,10 @@ pub async fn model_list(server: &Server, params: ModelListParams) -> Result<Mode
     Ok(ModelListResponse { data: page.entries, next_cursor: page.next_cursor })
 }
 
-/// `experimentalFeature/list`.
+/// Handles `experimentalFeature/list`.
 ///
 /// # Errors
-/// When the cursor is not one of ours, or the configuration cannot be used.
+/// When the cursor is not one that this method returned, or the configuration cannot be used.
 pub async fn experimental_feature_list(
     server: &Server,
     params: ExperimentalFeatureListParams,
@@ -240,10 +233,10 @@ pub async fn experimental_feature_list(
     Ok(ExperimentalFeatureListResponse { data: page.entries, next_cursor: page.next_cursor })
 }
 
-/// `collaborationMode/list`.
+/// Handles `collaborationMode/list`.
 ///
 /// # Errors
-/// None; a pack that cannot be used leaves the built-in one.
+/// Never: if the configured pack cannot be used, the built-in one is.
 pub async fn collaboration_mode_list(
     server: &Server,
     _params: CollaborationModeListParams,
@@ -259,7 +252,7 @@ pub async fn collaboration_mode_list(
     Ok(CollaborationModeListResponse { data: data.collect() })
 }
 
-/// The pack of the configuration, or the built-in one where that cannot be used: lists are there even then.
+/// The configured pack, or the built-in one if the configured pack cannot be used, so that the lists never fail.
 fn pack(server: &Server) -> Pack {
     let configured =
         current(server, None).ok().and_then(|config| pack_files::load(&config.prompt.pack, &config.folders.home).ok());
@@ -267,7 +260,7 @@ fn pack(server: &Server) -> Pack {
 }
 
 fn shown(model: &ModelInfo, pack: &Pack, is_default: bool) -> Model {
-    // What a pack says of a model goes before what we say of it.
+    // The pack's entry of a model goes before the catalogue's.
     let entry = pack.model_entry(&model.slug);
     let levels = model.supported_reasoning_levels.iter().map(|level| {
         let words = entry.and_then(|entry| {
@@ -302,7 +295,7 @@ fn stage(stage: Stage) -> ExperimentalFeatureStage {
     }
 }
 
-/// What people are told of a feature that they may try.
+/// The name, description and announcement of a feature that users may try.
 #[derive(Clone, Copy)]
 struct About {
     name: &'static str,
@@ -335,30 +328,30 @@ fn all_modalities() -> Vec<String> {
     vec!["text".to_owned(), "image".to_owned()]
 }
 
-/// `mock/experimentalMethod`: by which clients find out whether they get what may still change.
+/// `mock/experimentalMethod`: lets clients test whether they may use the experimental API.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct MockExperimentalMethodParams {
-    /// Anything.
+    /// Any text; the response repeats it.
     pub value: Option<String>,
 }
 
 impl MockExperimentalMethodParams {
-    /// The whole method needs the experimental capability.
+    /// The whole method is experimental.
     pub fn experimental(&self) -> Option<&'static str> {
         Some("mock/experimentalMethod")
     }
 }
 
-/// What `mock/experimentalMethod` gives.
+/// The result of `mock/experimentalMethod`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct MockExperimentalMethodResponse {
-    /// The same.
+    /// The text of the request.
     pub echoed: Option<String>,
 }
 
-/// Says back what it is told.
+/// Repeats the text of the request.
 pub async fn mock(
     _server: &Server,
     params: MockExperimentalMethodParams,

@@ -1,6 +1,6 @@
-//! `command/exec`: one command of the client's own, without a thread and without asking anybody.
+//! `command/exec`: runs one command for the client, without a thread and without approval.
 //!
-//! It runs under the sandbox of the configuration unless the client names another one.
+//! The command runs in the configured sandbox unless the client names another one.
 
 use std::ffi::OsString;
 use std::path::Path;
@@ -28,31 +28,30 @@ use crate::rpc::RpcError;
 use crate::server::Server;
 use crate::types::settings;
 
-/// The id of the session, which such a command does not have.
+/// The variable with the id of the session, which a command without a session does not have.
 const SESSION_VARIABLE: &str = "CODEX_THREAD_ID";
 
-/// What `command/exec` takes.
+/// The parameters of `command/exec`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct CommandExecParams {
     /// The program and its arguments.
     pub command: Vec<String>,
-    /// How long it may take, in milliseconds.
+    /// How long the command may run, in milliseconds.
     #[serde(default)]
     pub timeout_ms: Option<i64>,
-    /// Its folder.
+    /// The working directory; by default the server's.
     #[serde(default)]
     pub cwd: Option<String>,
-    /// What it may touch.
+    /// What the command may touch; by default what the configuration says.
     #[serde(default)]
     pub sandbox_policy: Option<settings::SandboxPolicy>,
 }
 
-/// What `command/exec` gives. Of each stream at most a mebibyte is kept.
+/// The result of `command/exec`. At most 1 MiB of each stream is kept.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct CommandExecResponse {
-    /// Its exit code.
     pub exit_code: i32,
     /// What it wrote to standard output.
     pub stdout: String,
@@ -60,10 +59,10 @@ pub struct CommandExecResponse {
     pub stderr: String,
 }
 
-/// `command/exec`.
+/// Handles `command/exec`.
 ///
 /// # Errors
-/// When the command cannot be run as asked, takes too long, or is ended by a signal.
+/// When the command cannot be run as requested, exceeds its timeout, or is killed by a signal.
 pub async fn exec(server: &Server, params: CommandExecParams) -> Result<CommandExecResponse, RpcError> {
     if params.command.is_empty() {
         return Err(RpcError::invalid("command must not be empty"));
@@ -86,7 +85,7 @@ pub async fn exec(server: &Server, params: CommandExecParams) -> Result<CommandE
     }
 }
 
-/// What the command may touch: what the client says, within what an administrator allows.
+/// The client's sandbox policy, or the configured one, if the administrator allows it.
 fn policy(config: &Config, wanted: Option<settings::SandboxPolicy>) -> Result<SandboxPolicy, RpcError> {
     let Some(wanted) = wanted else { return Ok(config.permissions.sandbox_policy.clone()) };
     let invalid = |reason: String| RpcError::invalid(format!("invalid sandbox policy: {reason}"));

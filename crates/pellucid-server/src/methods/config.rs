@@ -1,6 +1,6 @@
 //! `config/read`, `config/value/write`, `config/batchWrite`, `configRequirements/read`.
 //!
-//! What counts in a folder, where each value comes from, and changes to the user's own file.
+//! The effective configuration of a folder, where each value comes from, and changes to the user's `config.toml`.
 //!
 //! Not here: what values mean (`pellucid-config`).
 
@@ -49,32 +49,32 @@ pub use write::config_batch_write;
 pub use write::config_value_write;
 pub(crate) use write::switch_skill;
 
-/// What `config/read` takes.
+/// The parameters of `config/read`.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ConfigReadParams {
-    /// Whether every layer is listed.
+    /// Whether the response lists every layer.
     #[serde(default)]
     pub include_layers: bool,
-    /// The folder whose project layers count too.
+    /// The folder whose project layers apply too.
     #[serde(default)]
     pub cwd: Option<String>,
 }
 
-/// What `config/read` gives.
+/// The result of `config/read`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ConfigReadResponse {
-    /// What counts.
+    /// The effective configuration, all layers merged.
     pub config: EffectiveConfig,
-    /// Which layer each value comes from, by its dotted path.
+    /// The layer that each value comes from, by the value's dotted path.
     pub origins: BTreeMap<String, ConfigLayerMetadata>,
-    /// The layers, the strongest first.
+    /// The layers, the strongest first; `null` unless the client asked for them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub layers: Option<Vec<ConfigLayer>>,
 }
 
-/// `config/read`.
+/// Handles `config/read`.
 ///
 /// # Errors
 /// When a file cannot be used.
@@ -94,7 +94,7 @@ fn read(options: &LoadOptions, include_layers: bool) -> Result<ConfigReadRespons
     })
 }
 
-/// How layers are read for a folder; without one, only what is the same in all folders.
+/// How layers are read for a folder; without a folder, only the layers that apply everywhere.
 fn options(ground: &Ground, cwd: Option<&str>) -> LoadOptions {
     let mut options = match cwd {
         Some(cwd) => {

@@ -1,4 +1,4 @@
-//! `fuzzyFileSearch`, its sessions, and `gitDiffToRemote`.
+//! `fuzzyFileSearch`, its search sessions, and `gitDiffToRemote`.
 //!
 //! Not here: walking folders and scoring names (`search`).
 
@@ -31,98 +31,96 @@ use search::Files;
 use search::Root;
 use search::Stop;
 
-/// How many sessions may be open at once.
+/// How many search sessions may be open at once.
 const SESSIONS_MAX: usize = 64;
 
-/// What `fuzzyFileSearch` takes.
+/// The parameters of `fuzzyFileSearch`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct FuzzyFileSearchParams {
-    /// What is looked for.
+    /// The characters that a path must contain in this order.
     pub query: String,
-    /// The folders.
+    /// The folders to search.
     pub roots: Vec<String>,
-    /// A search with the same token is given up for this one.
+    /// A new search cancels the running search with the same token.
     #[serde(default)]
     pub cancellation_token: Option<String>,
 }
 
-/// What `fuzzyFileSearch` gives.
+/// The result of `fuzzyFileSearch`.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct FuzzyFileSearchResponse {
-    /// The files that fit best.
+    /// The files that match best, the best first.
     pub files: Vec<FuzzyFileSearchResult>,
 }
 
-/// What `fuzzyFileSearch/sessionStart` takes.
+/// The parameters of `fuzzyFileSearch/sessionStart`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct FuzzyFileSearchSessionStartParams {
-    /// How the client calls the session.
+    /// The client's name for the session.
     pub session_id: String,
-    /// The folders.
+    /// The folders to search.
     pub roots: Vec<String>,
 }
 
 impl FuzzyFileSearchSessionStartParams {
-    /// All of it may still change.
+    /// The whole method is experimental.
     pub fn experimental(&self) -> Option<&'static str> {
         Some("fuzzyFileSearch/sessionStart")
     }
 }
 
-/// What `fuzzyFileSearch/sessionUpdate` takes.
+/// The parameters of `fuzzyFileSearch/sessionUpdate`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct FuzzyFileSearchSessionUpdateParams {
-    /// Which session.
     pub session_id: String,
-    /// What is looked for.
+    /// The characters that a path must contain in this order.
     pub query: String,
 }
 
 impl FuzzyFileSearchSessionUpdateParams {
-    /// All of it may still change.
+    /// The whole method is experimental.
     pub fn experimental(&self) -> Option<&'static str> {
         Some("fuzzyFileSearch/sessionUpdate")
     }
 }
 
-/// What `fuzzyFileSearch/sessionStop` takes.
+/// The parameters of `fuzzyFileSearch/sessionStop`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct FuzzyFileSearchSessionStopParams {
-    /// Which session.
     pub session_id: String,
 }
 
 impl FuzzyFileSearchSessionStopParams {
-    /// All of it may still change.
+    /// The whole method is experimental.
     pub fn experimental(&self) -> Option<&'static str> {
         Some("fuzzyFileSearch/sessionStop")
     }
 }
 
-/// What `fuzzyFileSearch/sessionStart` gives.
+/// The result of `fuzzyFileSearch/sessionStart`.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct FuzzyFileSearchSessionStartResponse {}
 
-/// What `fuzzyFileSearch/sessionUpdate` gives.
+/// The result of `fuzzyFileSearch/sessionUpdate`.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct FuzzyFileSearchSessionUpdateResponse {}
 
-/// What `fuzzyFileSearch/sessionStop` gives.
+/// The result of `fuzzyFileSearch/sessionStop`.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct FuzzyFileSearchSessionStopResponse {}
 
-/// Searches that go on.
+/// The running searches and search sessions.
 #[derive(Debug, Default)]
 pub struct Searches {
     by_token: Mutex<BTreeMap<String, Stop>>,
     sessions: Mutex<BTreeMap<String, Session>>,
 }
 
-/// A session: it knows its files and waits for words to look for.
+/// A search session: it lists its files once and then waits for queries.
 #[derive(Debug)]
 struct Session {
     queries: watch::Sender<String>,
@@ -136,10 +134,10 @@ impl Drop for Session {
     }
 }
 
-/// `fuzzyFileSearch`.
+/// Handles `fuzzyFileSearch`.
 ///
 /// # Errors
-/// When the search breaks.
+/// When the search panics.
 pub async fn fuzzy_file_search(
     server: &Server,
     params: FuzzyFileSearchParams,
@@ -167,10 +165,10 @@ pub async fn fuzzy_file_search(
     Ok(FuzzyFileSearchResponse { files })
 }
 
-/// `fuzzyFileSearch/sessionStart`. A session of the same name ends.
+/// Handles `fuzzyFileSearch/sessionStart`. An open session of the same name is ended.
 ///
 /// # Errors
-/// When there is no name or no folder, or too many sessions are open.
+/// When the name or the folders are empty, or too many sessions are open.
 pub async fn session_start(
     server: &Arc<Server>,
     params: FuzzyFileSearchSessionStartParams,
@@ -199,10 +197,10 @@ pub async fn session_start(
     Ok(FuzzyFileSearchSessionStartResponse {})
 }
 
-/// `fuzzyFileSearch/sessionUpdate`.
+/// Handles `fuzzyFileSearch/sessionUpdate`.
 ///
 /// # Errors
-/// When there is no such session.
+/// When no open session has this name.
 pub async fn session_update(
     server: &Server,
     params: FuzzyFileSearchSessionUpdateParams,
@@ -217,10 +215,10 @@ pub async fn session_update(
     }
 }
 
-/// `fuzzyFileSearch/sessionStop`. One that is not there has stopped already.
+/// Handles `fuzzyFileSearch/sessionStop`. An unknown session counts as stopped.
 ///
 /// # Errors
-/// None.
+/// Never.
 pub async fn session_stop(
     server: &Server,
     params: FuzzyFileSearchSessionStopParams,
@@ -259,7 +257,7 @@ async fn run(
         };
         let Ok(found) = Task::blocking("searching files", best).await else { return failed(&server, session_id).await };
         let Some(server) = server.upgrade().filter(|_| !stop.is_set()) else { return };
-        // What was found for a query that nobody waits for any more is not told.
+        // The result of a query that a newer one has replaced is not sent.
         if matches!(heard.has_changed(), Ok(false)) {
             let updated =
                 FuzzyFileSearchSessionUpdatedNotification { session_id: session_id.clone(), query, files: found };

@@ -1,6 +1,6 @@
-//! A server in a small world of files, for tests.
+//! A server in a small tree of files, for tests.
 //!
-//! `$R` in a text is the world's folder; it has a `home`, a `user` and a `work`, where the server was started.
+//! `$R` in a text is the tree's folder; it has a `home`, a `user` and a `work`, where the server was started.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -20,7 +20,7 @@ pub(crate) struct World {
     files: Workspace,
 }
 
-/// A server with these files and values of the command line.
+/// A server with these files and command-line overrides.
 pub(crate) fn world(files: &[(&str, &str)], flags: &[&str]) -> World {
     let workspace = Workspace::empty();
     let root = workspace.root().to_str().unwrap().to_owned();
@@ -58,7 +58,7 @@ impl World {
         self.shown(&self.files.read(path))
     }
 
-    /// Writes a file.
+    /// Writes a file of the world.
     pub fn write(&self, path: &str, text: &str) {
         self.files.write(path, self.filled(text));
     }

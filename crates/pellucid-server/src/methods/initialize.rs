@@ -1,4 +1,4 @@
-//! The handshake.
+//! The handshake: `initialize` introduces a client, and must be its first request.
 
 use pellucid_agent::identity::Identity;
 use pellucid_agent::identity::VERSION;
@@ -17,56 +17,56 @@ use crate::types::notification::ServerNotification;
 /// The version of the Codex CLI whose protocol this is.
 const PROTOCOL_VERSION: &str = "0.104.0";
 
-/// `initialize`.
+/// The parameters of `initialize`.
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct InitializeParams {
-    /// Who connects.
+    /// The client's name and version.
     pub client_info: ClientInfo,
-    /// What it can do.
+    /// What the client supports and wants.
     #[serde(default)]
     pub capabilities: Option<InitializeCapabilities>,
 }
 
-/// Who connects.
+/// The name and version of a client.
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ClientInfo {
-    /// Its name; requests to models carry it.
+    /// The client's name; requests to models carry it.
     pub name: String,
-    /// Its name for people.
+    /// The client's name for people.
     #[serde(default)]
     pub title: Option<String>,
-    /// Its version.
     pub version: String,
 }
 
-/// What a client can do.
+/// What a client supports and wants.
 #[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct InitializeCapabilities {
-    /// It wants what may still change.
+    /// The client uses the experimental API.
     pub experimental_api: bool,
-    /// It wants to know what requests to models are made of. Ours alone, so the schema of the protocol is without it.
+    /// The client wants context events: what requests to models are made of. An extension of Pellucid, so the
+    /// protocol's schema lacks it.
     #[schemars(skip)]
     pub context_events: bool,
-    /// Notifications that it does not want.
+    /// Methods of the notifications that the client does not want.
     pub opt_out_notification_methods: Option<Vec<String>>,
 }
 
-/// Who answers.
+/// The result of `initialize`.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct InitializeResponse {
-    /// How requests to models introduce themselves.
+    /// The `User-Agent` of requests to models.
     pub user_agent: String,
-    /// The version of the events about the context, for a client that asked for them. Ours alone.
+    /// The version of context events, for a client that asked for them. An extension of Pellucid.
     #[schemars(skip)]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub context_events_version: Option<u32>,
 }
 
-/// Takes down who connects.
+/// Handles `initialize`: keeps what the client says about itself.
 pub async fn initialize(call: Call<InitializeResponse>, params: InitializeParams) -> Result<(), RpcError> {
     if call.connection.hello().is_some() {
         return Err(RpcError::invalid("Already initialized"));
@@ -83,7 +83,7 @@ pub async fn initialize(call: Call<InitializeResponse>, params: InitializeParams
         return Err(RpcError::invalid("capabilities.contextEvents requires experimentalApi capability"));
     }
     let identity = call.server.introduce(Identity::of_client(name, version, &call.server.ground.env));
-    // Clients look here for the version of the protocol, which is that of the program it comes from.
+    // Clients look here for the protocol's version, which is the version of the Codex CLI that defines it.
     let user_agent = identity.user_agent.replacen(&format!("/{VERSION} "), &format!("/{PROTOCOL_VERSION} "), 1);
     call.connection.introduce(Hello {
         is_experimental: capabilities.experimental_api,

@@ -1,7 +1,7 @@
 //! `mcpServerStatus/list`, `config/mcpServer/reload`, `mcpServer/oauth/login`, `app/list`, `feedback/upload`.
 //!
-//! Tool servers are started to say what they offer, and ended again: threads have servers of their own. Nobody can
-//! sign in to them. The answers say so.
+//! MCP servers are started to list what they offer, and stopped afterwards: threads start their servers themselves.
+//! Signing in to an MCP server is not supported; the response says so.
 
 use std::collections::BTreeMap;
 
@@ -20,135 +20,132 @@ use crate::rpc::RpcError;
 use crate::server::Server;
 use crate::types::app::AppInfo;
 
-/// What `mcpServerStatus/list` takes.
+/// The parameters of `mcpServerStatus/list`.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ListMcpServerStatusParams {
-    /// Where to begin.
+    /// The `nextCursor` of the page before.
     #[serde(default)]
     pub cursor: Option<String>,
-    /// How many.
+    /// The largest number of servers in a page.
     #[serde(default)]
     pub limit: Option<u32>,
 }
 
-/// What `mcpServerStatus/list` gives.
+/// The result of `mcpServerStatus/list`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ListMcpServerStatusResponse {
     /// The servers, by name.
     pub data: Vec<McpServerStatus>,
-    /// Where to go on.
+    /// The cursor of the next page; `null` after the last one.
     pub next_cursor: Option<String>,
 }
 
-/// A tool server.
+/// An MCP server of the configuration and what it offers.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct McpServerStatus {
-    /// Its name.
     pub name: String,
-    /// Its tools, by name.
+    /// The server's tools, by name.
     pub tools: BTreeMap<String, Value>,
-    /// What can be read from it.
+    /// The resources that the server offers.
     pub resources: Vec<Value>,
-    /// Patterns of what can be read from it.
+    /// The resource templates that the server offers.
     pub resource_templates: Vec<Value>,
-    /// Whether somebody is signed in there.
+    /// How requests to the server are authenticated.
     pub auth_status: McpAuthStatus,
 }
 
-/// Whether somebody is signed in at a tool server.
+/// How requests to an MCP server are authenticated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum McpAuthStatus {
-    /// One cannot.
+    /// The server offers no sign-in.
     Unsupported,
-    /// Nobody is.
+    /// The server offers a sign-in, which has not happened.
     NotLoggedIn,
-    /// By a token of the configuration.
+    /// A token of the configuration.
     BearerToken,
-    /// By a sign-in.
+    /// An OAuth sign-in.
     OAuth,
 }
 
-/// What `config/mcpServer/reload` gives.
+/// The result of `config/mcpServer/reload`.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct McpServerRefreshResponse {}
 
-/// What `mcpServer/oauth/login` takes.
+/// The parameters of `mcpServer/oauth/login`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct McpServerOauthLoginParams {
-    /// The server's name.
     pub name: String,
-    /// What is asked for.
+    /// The OAuth scopes to request.
     #[serde(default)]
     pub scopes: Option<Vec<String>>,
-    /// How long to wait for the person, in seconds.
+    /// How long to wait for the user, in seconds.
     #[serde(default)]
     pub timeout_secs: Option<i64>,
 }
 
-/// What `mcpServer/oauth/login` gives.
+/// The result of `mcpServer/oauth/login`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct McpServerOauthLoginResponse {
-    /// Where the person signs in.
+    /// The page on which the user signs in.
     pub authorization_url: String,
 }
 
-/// What `app/list` takes.
+/// The parameters of `app/list`.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct AppsListParams {
-    /// Where to begin.
+    /// The `nextCursor` of the page before.
     pub cursor: Option<String>,
-    /// How many.
+    /// The largest number of apps in a page.
     pub limit: Option<u32>,
-    /// The thread whose settings count.
+    /// The thread whose settings apply.
     pub thread_id: Option<String>,
-    /// Whether everything is asked for again.
+    /// Whether the account's service is asked again instead of a cache.
     pub force_refetch: bool,
 }
 
-/// What `app/list` gives.
+/// The result of `app/list`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct AppsListResponse {
-    /// The apps.
     pub data: Vec<AppInfo>,
-    /// Where to go on.
+    /// The cursor of the next page; `null` after the last one.
     pub next_cursor: Option<String>,
 }
 
-/// What `feedback/upload` takes.
+/// The parameters of `feedback/upload`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct FeedbackUploadParams {
-    /// What it is about.
+    /// The kind of feedback.
     pub classification: String,
-    /// In the person's words.
+    /// The feedback in the user's words.
     #[serde(default)]
     pub reason: Option<String>,
-    /// The thread it is about.
+    /// The thread that the feedback is about.
     #[serde(default)]
     pub thread_id: Option<String>,
-    /// Whether logs go with it.
+    /// Whether logs are sent too.
     pub include_logs: bool,
 }
 
-/// What `feedback/upload` gives.
+/// The result of `feedback/upload`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct FeedbackUploadResponse {
-    /// By what it can be found again.
+    /// The id under which the feedback is stored.
     pub thread_id: String,
 }
 
-/// `mcpServerStatus/list`.
+/// Handles `mcpServerStatus/list`.
 ///
 /// # Errors
-/// When the cursor is not one of ours, or the configuration cannot be used.
+/// When the cursor is not one that this method returned, or the configuration cannot be used.
 pub async fn status_list(
     server: &Server,
     params: ListMcpServerStatusParams,
@@ -163,20 +160,20 @@ pub async fn status_list(
     Ok(ListMcpServerStatusResponse { data: page.entries, next_cursor: page.next_cursor })
 }
 
-/// `config/mcpServer/reload`: threads read the configuration when they are opened, so that all there is to do is to
-/// see whether it can be used.
+/// Handles `config/mcpServer/reload`. Threads read the configuration when they are opened, so this only checks that it
+/// can be used.
 ///
 /// # Errors
-/// When it cannot.
+/// When the configuration cannot be used.
 pub async fn reload(server: &Server, _params: NoParams) -> Result<McpServerRefreshResponse, RpcError> {
     current(server, None)?;
     Ok(McpServerRefreshResponse {})
 }
 
-/// `mcpServer/oauth/login`.
+/// Handles `mcpServer/oauth/login`.
 ///
 /// # Errors
-/// Always: what is missing is in the message.
+/// Always: the message says what is missing.
 pub async fn oauth_login(
     server: &Server,
     params: McpServerOauthLoginParams,
@@ -196,10 +193,10 @@ pub async fn oauth_login(
     )))
 }
 
-/// `app/list`: apps belong to ChatGPT accounts, of which there are none here.
+/// Handles `app/list`. The list is empty, because apps belong to ChatGPT accounts.
 ///
 /// # Errors
-/// When the cursor is not one of ours, or the id is none of a thread.
+/// When the cursor is not one that this method returned, or the id is not a thread's.
 pub async fn app_list(_server: &Server, params: AppsListParams) -> Result<AppsListResponse, RpcError> {
     if let Some(id) = &params.thread_id {
         parse_id(id)?;
@@ -208,7 +205,7 @@ pub async fn app_list(_server: &Server, params: AppsListParams) -> Result<AppsLi
     Ok(AppsListResponse { data: page.entries, next_cursor: page.next_cursor })
 }
 
-/// `feedback/upload`.
+/// Handles `feedback/upload`.
 ///
 /// # Errors
 /// Always: nothing is ever sent.
@@ -228,14 +225,14 @@ pub async fn feedback_upload(
 }
 
 impl McpServerStatus {
-    /// What is known of a server; nothing of one that is switched off.
+    /// What is known of a server; nothing if the server is switched off.
     fn of(name: &str, offer: Option<mcp::McpServerStatus>) -> Self {
         let name = name.to_owned();
         let Some(offer) = offer else {
             let (tools, resources, resource_templates) = (BTreeMap::new(), Vec::new(), Vec::new());
             return Self { name, tools, resources, resource_templates, auth_status: McpAuthStatus::Unsupported };
         };
-        // Every tool came as JSON and can be written as such.
+        // Every tool was read from JSON and can be written as JSON.
         let tools = offer.tools.into_iter().filter_map(|(name, tool)| Some((name, serde_json::to_value(tool).ok()?)));
         Self {
             name,

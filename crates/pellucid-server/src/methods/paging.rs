@@ -1,15 +1,15 @@
-//! Lists in pieces: a cursor is the number of the first entry of a piece.
+//! Pages of lists: a cursor is the index of the first entry of a page.
 
 use crate::rpc::RpcError;
 
-/// The entries of a piece, and where the next one begins.
+/// The entries of a page, and the cursor of the next one.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Page<T> {
     pub entries: Vec<T>,
     pub next_cursor: Option<String>,
 }
 
-/// Cuts a piece out of a list; without a limit it goes to the end. `what` names the entries in the error.
+/// Cuts a page out of a list; without a limit it extends to the end. `what` names the entries in the error.
 pub(crate) fn page<T>(
     entries: Vec<T>,
     cursor: Option<&str>,
@@ -24,7 +24,7 @@ pub(crate) fn page<T>(
     if start > n_entries {
         return Err(RpcError::invalid(format!("cursor {start} exceeds total {what} {n_entries}")));
     }
-    // A piece that moves nowhere would be asked for again and again.
+    // An empty page would make a client ask for the same cursor for ever.
     let n_wanted = limit.map_or(n_entries, |limit| limit.max(1) as usize);
     let end = start.saturating_add(n_wanted).min(n_entries);
     let next_cursor = (end < n_entries).then(|| end.to_string());

@@ -1,6 +1,6 @@
 //! `skills/list`, `skills/config/write`, `skills/remote/list`, `skills/remote/export`.
 //!
-//! Not here: finding skills and what they say of themselves (`pellucid-workspace`, `pellucid-engine`).
+//! Not here: finding and reading skills (`pellucid-workspace`, `pellucid-engine`).
 
 use std::path::Path;
 use std::path::PathBuf;
@@ -17,29 +17,29 @@ use super::current;
 use crate::rpc::RpcError;
 use crate::server::Server;
 
-/// What `skills/list` takes.
+/// The parameters of `skills/list`.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct SkillsListParams {
-    /// The folders; without any, that of the server.
+    /// The folders; if empty, the server's working directory.
     pub cwds: Vec<String>,
-    /// Whether everything is read again. It always is.
+    /// Whether skills are read again. They always are.
     pub force_reload: bool,
     /// Further folders with skills.
     pub per_cwd_extra_user_roots: Option<Vec<SkillsListExtraRootsForCwd>>,
 }
 
-/// Further folders with skills, for one of the folders.
+/// Further folders with skills for one of `cwds`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct SkillsListExtraRootsForCwd {
-    /// For which.
+    /// The folder of `cwds` that these roots belong to.
     pub cwd: String,
-    /// The folders with skills, absolute.
+    /// The absolute paths of folders with skills.
     pub extra_user_roots: Vec<String>,
 }
 
-/// What `skills/list` gives.
+/// The result of `skills/list`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct SkillsListResponse {
     /// An entry for each folder.
@@ -49,204 +49,189 @@ pub struct SkillsListResponse {
 /// The skills of a folder.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct SkillsListEntry {
-    /// The folder.
     pub cwd: String,
-    /// The skills.
     pub skills: Vec<SkillMetadata>,
-    /// What could not be used.
+    /// The skills that could not be loaded.
     pub errors: Vec<SkillErrorInfo>,
 }
 
-/// A skill.
+/// A skill that was found.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct SkillMetadata {
-    /// Its name.
     pub name: String,
-    /// What it is for.
+    /// When the skill should be used.
     pub description: String,
-    /// The same in fewer words.
+    /// The description in fewer words.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub short_description: Option<String>,
-    /// How it is shown.
+    /// How a user interface shows the skill.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub interface: Option<SkillInterface>,
-    /// What it needs.
+    /// The tools that the skill needs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub dependencies: Option<SkillDependencies>,
-    /// Its file.
+    /// The path of the skill's `SKILL.md`.
     pub path: String,
-    /// Whose it is.
+    /// Who provides the skill.
     pub scope: SkillScope,
-    /// Whether it can be used.
+    /// Whether the skill is switched on.
     pub enabled: bool,
 }
 
-/// How a skill is shown.
+/// How a user interface shows a skill.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct SkillInterface {
-    /// Its name for people.
+    /// The skill's name for people.
     pub display_name: Option<String>,
-    /// What it is for, in few words.
+    /// A short description for people.
     pub short_description: Option<String>,
-    /// A small picture.
+    /// The path of the small icon.
     pub icon_small: Option<String>,
-    /// A large picture.
+    /// The path of the large icon.
     pub icon_large: Option<String>,
-    /// A colour.
+    /// The colour of the skill's tile, as `#rrggbb`.
     pub brand_color: Option<String>,
-    /// What a person could ask first.
+    /// A prompt that the user interface suggests.
     pub default_prompt: Option<String>,
 }
 
-/// What a skill needs.
+/// The tools that a skill needs.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct SkillDependencies {
-    /// Tools.
     pub tools: Vec<SkillToolDependency>,
 }
 
 /// A tool that a skill needs.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct SkillToolDependency {
-    /// Of which kind.
+    /// The kind of tool, such as `mcp`.
     #[serde(rename = "type")]
     pub kind: String,
-    /// Which.
+    /// The name of the tool or server.
     pub value: String,
-    /// What it is for.
+    /// Why the skill needs the tool.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
-    /// How it is spoken to.
+    /// The transport of an MCP server, such as `stdio`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub transport: Option<String>,
-    /// The program.
+    /// The program that runs the MCP server.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub command: Option<String>,
-    /// The address.
+    /// The address of the MCP server.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub url: Option<String>,
 }
 
-/// Whose a skill is.
+/// Who provides a skill.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum SkillScope {
-    /// The user's.
+    /// The user's home folder.
     User,
-    /// The project's.
+    /// The project's repository.
     Repo,
-    /// The program's own.
+    /// Skills that come with the program.
     System,
-    /// The administrator's.
+    /// The administrator of the machine.
     Admin,
 }
 
-/// What could not be used.
+/// A skill that could not be loaded.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct SkillErrorInfo {
-    /// The file or folder.
+    /// The file or folder of the skill.
     pub path: String,
-    /// Why.
+    /// Why the skill could not be loaded.
     pub message: String,
 }
 
-/// What `skills/config/write` takes.
+/// The parameters of `skills/config/write`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct SkillsConfigWriteParams {
-    /// The skill's file.
+    /// The path of the skill's `SKILL.md`.
     pub path: String,
-    /// Whether it can be used.
+    /// Whether the skill is switched on.
     pub enabled: bool,
 }
 
-/// What `skills/config/write` gives.
+/// The result of `skills/config/write`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct SkillsConfigWriteResponse {
-    /// Whether it can be used now.
+    /// Whether the skill is switched on now.
     pub effective_enabled: bool,
 }
 
-/// What `skills/remote/list` takes.
+/// The parameters of `skills/remote/list`.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct SkillsRemoteReadParams {
-    /// Whose skills.
+    /// Whose skills are listed.
     pub hazelnut_scope: HazelnutScope,
-    /// For which product.
+    /// The product that the skills are for.
     pub product_surface: ProductSurface,
-    /// Only those that are switched on.
+    /// Whether only skills that are switched on are listed.
     pub enabled: bool,
 }
 
-/// Whose skills of an account.
+/// Whose skills of a ChatGPT account are listed.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum HazelnutScope {
-    /// Examples.
     #[default]
     Example,
-    /// Those of the workspace.
+    /// The skills of the workspace.
     WorkspaceShared,
-    /// All that are shared.
+    /// All skills that are shared with the account.
     AllShared,
-    /// The user's own.
     Personal,
 }
 
-/// A product that skills are for.
+/// A product of the provider that skills are for.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum ProductSurface {
-    /// The chat.
     Chatgpt,
-    /// The agent.
     #[default]
     Codex,
-    /// The API.
     Api,
-    /// The browser.
     Atlas,
 }
 
-/// What `skills/remote/list` gives.
+/// The result of `skills/remote/list`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct SkillsRemoteReadResponse {
-    /// The skills.
     pub data: Vec<RemoteSkillSummary>,
 }
 
-/// A skill of an account.
+/// A skill of a ChatGPT account.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct RemoteSkillSummary {
-    /// Its id.
     pub id: String,
-    /// Its name.
     pub name: String,
-    /// What it is for.
+    /// When the skill should be used.
     pub description: String,
 }
 
-/// What `skills/remote/export` takes.
+/// The parameters of `skills/remote/export`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct SkillsRemoteWriteParams {
-    /// The skill's id.
     pub hazelnut_id: String,
 }
 
-/// What `skills/remote/export` gives.
+/// The result of `skills/remote/export`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct SkillsRemoteWriteResponse {
-    /// The skill's id.
     pub id: String,
-    /// Where it is now.
+    /// The folder into which the skill was copied.
     pub path: PathBuf,
 }
 
-/// `skills/list`.
+/// Handles `skills/list`.
 ///
 /// # Errors
 /// When a further folder is not absolute.
@@ -256,7 +241,7 @@ pub async fn list(server: &Server, params: SkillsListParams) -> Result<SkillsLis
     if let Some(path) =
         extra.iter().flat_map(|extra| &extra.extra_user_roots).find(|path| !Path::new(path).is_absolute())
     {
-        let message = format!("skills/list: `extraUserRoots` takes absolute paths, and `{path}` is none");
+        let message = format!("skills/list: `extraUserRoots` takes absolute paths, not `{path}`");
         return Err(RpcError::invalid(message));
     }
     if cwds.is_empty() {
@@ -270,7 +255,7 @@ pub async fn list(server: &Server, params: SkillsListParams) -> Result<SkillsLis
     Ok(SkillsListResponse { data: data.collect() })
 }
 
-/// `skills/config/write`.
+/// Handles `skills/config/write`.
 ///
 /// # Errors
 /// When the file cannot be written.
@@ -282,10 +267,10 @@ pub async fn config_write(
     Ok(SkillsConfigWriteResponse { effective_enabled: params.enabled })
 }
 
-/// `skills/remote/list`.
+/// Handles `skills/remote/list`.
 ///
 /// # Errors
-/// Always: there is no way to an account's skills.
+/// Always: Pellucid cannot access the skills of an account.
 pub async fn remote_list(
     _server: &Server,
     _params: SkillsRemoteReadParams,
@@ -293,10 +278,10 @@ pub async fn remote_list(
     Err(no_remote("failed to list remote skills"))
 }
 
-/// `skills/remote/export`.
+/// Handles `skills/remote/export`.
 ///
 /// # Errors
-/// Always: there is no way to an account's skills.
+/// Always: Pellucid cannot access the skills of an account.
 pub async fn remote_export(
     server: &Server,
     _params: SkillsRemoteWriteParams,
@@ -372,7 +357,7 @@ fn shown(skill: &inner::Skill) -> SkillMetadata {
     }
 }
 
-/// Pictures lie beside the skill.
+/// The path of an icon: icons are in the skill's folder.
 fn icon(skill: &inner::Skill, path: Option<&str>) -> Option<String> {
     let folder = Path::new(&skill.path).parent()?;
     Some(pellucid_files::normal(&folder.join(path?)).to_string_lossy().into_owned())
@@ -509,7 +494,7 @@ mod tests {
             }"#]]
         .assert_eq(&listed(&world, params).await);
         let relative = json!({"perCwdExtraUserRoots": [{"cwd": "$R/work", "extraUserRoots": ["extra"]}]});
-        expect!["-32600: skills/list: `extraUserRoots` takes absolute paths, and `extra` is none"]
+        expect!["-32600: skills/list: `extraUserRoots` takes absolute paths, not `extra`"]
             .assert_eq(&listed(&world, relative).await);
     }
 

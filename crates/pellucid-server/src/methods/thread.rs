@@ -1,4 +1,4 @@
-//! Threads: begin, go on, copy, list, read, put away.
+//! Threads: start, resume, fork, list, read, archive.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -67,32 +67,32 @@ use crate::types::thread::GitInfo;
 use crate::types::thread::Thread;
 use crate::types::thread::Turn;
 
-/// How many threads a list has, if the client does not say; and at most.
+/// How many threads a page has if the client does not set `limit`; and at most.
 const LIST_LIMIT: usize = 25;
 const LIST_LIMIT_MAX: usize = 100;
 
-/// In how many lines of a file a preview is looked for.
+/// How many lines of a file are searched for a preview.
 const PREVIEW_LINES: usize = 10;
 
-/// Behind this mark an editor puts what the person typed.
+/// An editor puts the text that the user typed after this mark.
 const REQUEST_MARK: &str = "## My request for Codex:";
 
-/// `thread/start`.
+/// The parameters of `thread/start`.
 #[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct ThreadStartParams {
-    /// What changes against the configuration.
+    /// The settings that differ from the configuration.
     #[serde(flatten)]
     pub overrides: Overrides,
-    /// Whether there is no file of it.
+    /// Whether the thread is not written to a file.
     pub ephemeral: Option<bool>,
     /// Tools that the client runs.
     pub dynamic_tools: Option<Vec<DynamicTool>>,
-    /// A field that only tests of gates use.
+    /// A field that only tests of the experimental API use.
     pub mock_experimental_field: Option<String>,
-    /// Whether the client is told of items as the model sees them.
+    /// Whether the client receives the items of the transcript as the model sees them.
     pub experimental_raw_events: bool,
-    /// Whether the file keeps what tools did.
+    /// Whether the session file keeps the events of tools.
     pub persist_extended_history: bool,
 }
 
@@ -112,23 +112,22 @@ impl ThreadStartParams {
     }
 }
 
-/// `thread/resume`.
+/// The parameters of `thread/resume`.
 #[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ThreadResumeParams {
-    /// Which.
     pub thread_id: String,
-    /// A history instead of a stored one.
+    /// A history to resume instead of a stored one.
     #[serde(default)]
     #[schemars(with = "Option<Vec<Value>>")]
     pub history: Option<Vec<Item>>,
-    /// A file instead of an id.
+    /// The session file to resume instead of `threadId`.
     #[serde(default)]
     pub path: Option<PathBuf>,
-    /// What changes against the configuration.
+    /// The settings that differ from the configuration.
     #[serde(flatten)]
     pub overrides: Overrides,
-    /// Whether the file keeps what tools do.
+    /// Whether the session file keeps the events of tools.
     #[serde(default)]
     pub persist_extended_history: bool,
 }
@@ -146,19 +145,18 @@ impl ThreadResumeParams {
     }
 }
 
-/// `thread/fork`.
+/// The parameters of `thread/fork`.
 #[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ThreadForkParams {
-    /// Which.
     pub thread_id: String,
-    /// A file instead of an id.
+    /// The session file to fork instead of `threadId`.
     #[serde(default)]
     pub path: Option<PathBuf>,
-    /// What changes against the configuration.
+    /// The settings that differ from the configuration.
     #[serde(flatten)]
     pub overrides: Overrides,
-    /// Whether the file keeps what tools do.
+    /// Whether the session file keeps the events of tools.
     #[serde(default)]
     pub persist_extended_history: bool,
 }
@@ -173,26 +171,24 @@ impl ThreadForkParams {
     }
 }
 
-/// Makes answers of one form that clients know by several names: a thread that is loaded, and its settings.
+/// Defines results of one form that clients know by several names: a loaded thread and its settings.
 macro_rules! opened {
     ($($name:ident: $doc:literal;)+) => {$(
         #[doc = $doc]
         #[derive(Debug, Clone, Serialize, JsonSchema)]
         #[serde(rename_all = "camelCase")]
         pub struct $name {
-            /// The thread.
             pub thread: Thread,
-            /// Its model.
             pub model: String,
-            /// Who serves it.
+            /// The id of the model provider.
             pub model_provider: String,
-            /// Where it works.
+            /// The thread's working directory.
             pub cwd: String,
-            /// When a person is asked.
+            /// When commands and patches need approval.
             pub approval_policy: AskForApproval,
             /// What commands may touch.
             pub sandbox: SandboxPolicy,
-            /// How long the model may think.
+            /// The reasoning effort, if one is set.
             pub reasoning_effort: Option<ReasoningEffort>,
         }
 
@@ -213,7 +209,7 @@ macro_rules! opened {
     )+};
 }
 
-/// An answer that tells of a thread that is loaded.
+/// A result that describes a loaded thread.
 trait Opened: Serialize {
     fn new(loaded: &Loaded, thread: Thread) -> Self;
 }
@@ -224,14 +220,13 @@ opened! {
     ThreadForkResponse: "The answer to `thread/fork`.";
 }
 
-/// Makes parameters of one form that clients know by several names: which thread.
+/// Defines parameters of one form that clients know by several names: a thread's id.
 macro_rules! of_thread {
     ($($name:ident: $doc:literal;)+) => {$(
         #[doc = $doc]
         #[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
         #[serde(rename_all = "camelCase")]
         pub struct $name {
-            /// Which.
             pub thread_id: String,
         }
     )+};
@@ -244,14 +239,13 @@ of_thread! {
     ThreadBackgroundTerminalsCleanParams: "`thread/backgroundTerminals/clean`.";
 }
 
-/// Makes answers of one form that clients know by several names: a thread.
+/// Defines results of one form that clients know by several names: a thread.
 macro_rules! with_thread {
     ($($name:ident: $doc:literal;)+) => {$(
         #[doc = $doc]
         #[derive(Debug, Clone, Serialize, JsonSchema)]
         #[serde(rename_all = "camelCase")]
         pub struct $name {
-            /// The thread.
             pub thread: Thread,
         }
     )+};
@@ -270,7 +264,7 @@ crate::types::nothing! {
     ThreadBackgroundTerminalsCleanResponse: "The answer to `thread/backgroundTerminals/clean`.";
 }
 
-/// Begins a thread.
+/// Handles `thread/start`: opens a new session for the client.
 pub async fn start(call: Call<ThreadStartResponse>, params: ThreadStartParams) -> Result<(), RpcError> {
     let keep = match params.ephemeral {
         Some(true) => Keep::Nothing,
@@ -283,26 +277,26 @@ pub async fn start(call: Call<ThreadStartResponse>, params: ThreadStartParams) -
     let session =
         open::open(&call.server, &params.overrides, None, Extras { dynamic_tools: tools, raw_items: raw }, opening)?;
     let about = about_new(&session);
-    begin(call, session, about, raw, Told::Begun).await
+    begin(call, session, about, raw, StartedNotice::Sent).await
 }
 
-/// Whether a thread that is loaded is told to all as one that began.
+/// Whether all clients are notified that a loaded thread has started.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Told {
-    Begun,
-    GoesOn,
+enum StartedNotice {
+    Sent,
+    Omitted,
 }
 
-/// Runs a session for a client and answers it, before it hears anything of the session.
+/// Runs a session for a client and sends the response before any event of the session.
 async fn begin<R: Opened>(
     call: Call<R>,
     mut session: Session,
     thread: Thread,
     raw: RawItems,
-    told: Told,
+    started: StartedNotice,
 ) -> Result<(), RpcError> {
     start_servers(&mut session).await?;
-    // Of the server's own folder a client was told when it connected.
+    // A client received the warnings of the server's folder when it connected.
     let is_elsewhere = session.config().folders.cwd != call.server.ground.cwd;
     let warnings = if is_elsewhere { not_accepted(session.config()) } else { Vec::new() };
     let about = Thread { turns: Vec::new(), ..thread.clone() };
@@ -313,20 +307,20 @@ async fn begin<R: Opened>(
         let warning = ServerNotification::from(warning);
         call.connection.notify(warning.method(), rpc::encode(&warning)).await;
     }
-    if told == Told::Begun {
+    if started == StartedNotice::Sent {
         call.server.notify_all(&ThreadStartedNotification { thread }.into()).await;
     }
     following.begin(&call.server, &loaded);
     Ok(())
 }
 
-/// Starts the MCP servers of a session. One that cannot do without a server that does not start is none.
+/// Starts the MCP servers of a session. Fails if a required server does not start.
 async fn start_servers(session: &mut Session) -> Result<(), RpcError> {
     let started = session.start_servers().await;
     started.map_err(|error| RpcError::internal(format!("error creating thread: {error}")))
 }
 
-/// Goes on with a thread.
+/// Handles `thread/resume`: opens a stored session for the client.
 pub async fn resume(call: Call<ThreadResumeResponse>, params: ThreadResumeParams) -> Result<(), RpcError> {
     let server = call.server.clone();
     let loaded = parse_id(&params.thread_id).ok().and_then(|id| server.find_loaded(&id));
@@ -342,7 +336,7 @@ pub async fn resume(call: Call<ThreadResumeResponse>, params: ThreadResumeParams
         let opening = Opening::History { items, keep };
         let session = open::open(&server, &params.overrides, None, Extras::default(), opening)?;
         let thread = Thread { preview, ..about_new(&session) };
-        return begin(call, session, thread, RawItems::Hidden, Told::GoesOn).await;
+        return begin(call, session, thread, RawItems::Hidden, StartedNotice::Omitted).await;
     }
     let file = match &params.path {
         Some(path) => file_at(&server, path)?,
@@ -355,10 +349,10 @@ pub async fn resume(call: Call<ThreadResumeResponse>, params: ThreadResumeParams
     let session = open::open(&server, &params.overrides, Some(&cwd), Extras::default(), opening)?;
     thread.cwd = PathBuf::from(&session.facts().cwd);
     thread.model_provider = session.provider_id().to_owned();
-    begin(call, session, thread, RawItems::Hidden, Told::GoesOn).await
+    begin(call, session, thread, RawItems::Hidden, StartedNotice::Omitted).await
 }
 
-/// Subscribes to a thread that is loaded; its settings stay as they are.
+/// Subscribes the client to a loaded thread, whose settings stay as they are.
 async fn resume_loaded(
     call: &Call<ThreadResumeResponse>,
     params: &ThreadResumeParams,
@@ -383,7 +377,7 @@ async fn resume_loaded(
     Ok(())
 }
 
-/// Copies a thread.
+/// Handles `thread/fork`: opens a copy of a session for the client.
 pub async fn fork(call: Call<ThreadForkResponse>, params: ThreadForkParams) -> Result<(), RpcError> {
     let file = match &params.path {
         Some(path) => file_at(&call.server, path)?,
@@ -395,10 +389,10 @@ pub async fn fork(call: Call<ThreadForkResponse>, params: ThreadForkParams) -> R
         thread.preview = described(&call.server, path)?.preview;
         thread.turns = turns_of(path)?;
     }
-    begin(call, session, thread, RawItems::Hidden, Told::Begun).await
+    begin(call, session, thread, RawItems::Hidden, StartedNotice::Sent).await
 }
 
-/// A copy of a thread for a review, with the client that asks subscribed.
+/// A copy of a thread for a review; the client that asks is subscribed to it.
 pub(crate) async fn fork_for_review(
     call: &Call<ReviewStartResponse>,
     parent: &Loaded,
@@ -417,7 +411,7 @@ pub(crate) async fn fork_for_review(
     Ok(loaded)
 }
 
-/// A copy of a session with everything in it.
+/// A copy of a whole session.
 pub(crate) fn forked(
     server: &Arc<Server>,
     overrides: &Overrides,
@@ -430,65 +424,65 @@ pub(crate) fn forked(
     open::open(server, overrides, Some(&cwd), Extras::default(), opening)
 }
 
-/// `thread/list`.
+/// The parameters of `thread/list`.
 #[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct ThreadListParams {
-    /// Where the page begins.
+    /// The `nextCursor` of the page before.
     pub cursor: Option<String>,
-    /// How many at most.
+    /// The largest number of threads in a page.
     pub limit: Option<u32>,
-    /// By what they are ordered.
+    /// The time by which the threads are ordered.
     pub sort_key: Option<ThreadSortKey>,
-    /// Only those of these providers; absent for the configured one, empty for all.
+    /// Only threads of these providers; `null` means the configured one, an empty list all.
     pub model_providers: Option<Vec<String>>,
-    /// Only those of these faces.
+    /// Only threads that these kinds of clients started.
     pub source_kinds: Option<Vec<ThreadSourceKind>>,
-    /// Those that were put away.
+    /// Whether archived threads are listed instead of the others.
     pub archived: Option<bool>,
-    /// Only those of this folder.
+    /// Only threads of this working directory.
     pub cwd: Option<String>,
 }
 
-/// By what threads are ordered.
+/// The time by which threads are ordered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ThreadSortKey {
-    /// When they began.
+    /// When the thread was started.
     CreatedAt,
-    /// When they were written last.
+    /// When the thread was written last.
     UpdatedAt,
 }
 
-/// Through which face a thread began.
+/// The kind of client that started a thread.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum ThreadSourceKind {
-    /// The terminal.
+    /// The terminal user interface.
     Cli,
-    /// An editor.
+    /// An editor, or any other client of the app-server.
     #[serde(rename = "vscode")]
     VsCode,
-    /// One turn without a terminal.
+    /// `pellucid exec`, for scripts.
     Exec,
-    /// Another program.
+    /// The program as an MCP server.
     AppServer,
-    /// Any agent of a thread.
+    /// Any agent that a thread started.
     SubAgent,
-    /// One that reviews.
+    /// An agent that reviews changes.
     SubAgentReview,
-    /// One that summarises.
+    /// An agent that summarises a history.
     SubAgentCompact,
-    /// One that a thread began.
+    /// An agent that another thread started.
     SubAgentThreadSpawn,
-    /// Any other agent.
+    /// Any other kind of agent.
     SubAgentOther,
-    /// Nobody knows.
+    /// A source that this version does not know.
     Unknown,
 }
 
 impl ThreadSourceKind {
-    /// Whether a thread came from there.
+    /// Whether a thread has this source.
     fn takes(self, source: &SessionSource) -> bool {
         matches!(
             (self, source),
@@ -505,7 +499,7 @@ impl ThreadSourceKind {
         )
     }
 
-    /// The word that files have for it, if it is a word.
+    /// The source's word in session files, if it has one.
     fn word(self) -> Option<&'static str> {
         match self {
             Self::Cli => Some("cli"),
@@ -521,13 +515,12 @@ impl ThreadSourceKind {
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ThreadListResponse {
-    /// The threads.
     pub data: Vec<Thread>,
-    /// Where the next page begins.
+    /// The cursor of the next page; `null` after the last one.
     pub next_cursor: Option<String>,
 }
 
-/// Lists stored threads.
+/// Handles `thread/list`: lists stored threads.
 pub async fn list(server: &Server, params: ThreadListParams) -> Result<ThreadListResponse, RpcError> {
     let cursor = params
         .cursor
@@ -561,7 +554,7 @@ pub async fn list(server: &Server, params: ThreadListParams) -> Result<ThreadLis
     };
     let mut sessions = server.stored_sessions();
     let mut data: Vec<Thread> = Vec::new();
-    // Kinds that files have no word for are looked at one by one, so a page may need several of the store's.
+    // Some kinds have no word in files and are filtered one by one, so one page may need several pages of the store.
     loop {
         let page = sessions.list(&query);
         for summary in page.sessions {
@@ -587,13 +580,13 @@ pub async fn list(server: &Server, params: ThreadListParams) -> Result<ThreadLis
     }
 }
 
-/// `thread/loaded/list`.
+/// The parameters of `thread/loaded/list`.
 #[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct ThreadLoadedListParams {
     /// The last id of the page before.
     pub cursor: Option<String>,
-    /// How many at most.
+    /// The largest number of ids in a page.
     pub limit: Option<u32>,
 }
 
@@ -601,9 +594,9 @@ pub struct ThreadLoadedListParams {
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ThreadLoadedListResponse {
-    /// The ids, in order.
+    /// The ids in ascending order.
     pub data: Vec<String>,
-    /// Where the next page begins.
+    /// The cursor of the next page; `null` after the last one.
     pub next_cursor: Option<String>,
 }
 
@@ -625,13 +618,12 @@ pub async fn loaded_list(
     Ok(ThreadLoadedListResponse { data, next_cursor })
 }
 
-/// `thread/read`.
+/// The parameters of `thread/read`.
 #[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ThreadReadParams {
-    /// Which.
     pub thread_id: String,
-    /// With its turns.
+    /// Whether the response contains the turns.
     #[serde(default)]
     pub include_turns: bool,
 }
@@ -663,7 +655,7 @@ pub async fn read(server: &Server, params: ThreadReadParams) -> Result<ThreadRea
     }
 }
 
-/// Puts a thread away. One that is loaded is ended first.
+/// Archives a thread. A loaded thread is shut down first.
 pub async fn archive(call: Call<ThreadArchiveResponse>, params: ThreadArchiveParams) -> Result<(), RpcError> {
     let server = &call.server;
     let id = parse_id(&params.thread_id)?;
@@ -677,7 +669,7 @@ pub async fn archive(call: Call<ThreadArchiveResponse>, params: ThreadArchivePar
     Ok(())
 }
 
-/// Takes a thread back.
+/// Restores a thread from the archive.
 pub async fn unarchive(call: Call<ThreadUnarchiveResponse>, params: ThreadUnarchiveParams) -> Result<(), RpcError> {
     let server = &call.server;
     let id = parse_id(&params.thread_id)?;
@@ -691,17 +683,15 @@ pub async fn unarchive(call: Call<ThreadUnarchiveResponse>, params: ThreadUnarch
     Ok(())
 }
 
-/// `thread/name/set`.
+/// The parameters of `thread/name/set`.
 #[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ThreadSetNameParams {
-    /// Which.
     pub thread_id: String,
-    /// Its name.
     pub name: String,
 }
 
-/// Names a thread.
+/// Handles `thread/name/set`: renames a thread.
 pub async fn set_name(call: Call<ThreadSetNameResponse>, params: ThreadSetNameParams) -> Result<(), RpcError> {
     let loaded = call.server.loaded(&params.thread_id)?;
     if params.name.trim().is_empty() {
@@ -717,8 +707,8 @@ pub async fn set_name(call: Call<ThreadSetNameResponse>, params: ThreadSetNamePa
     let event =
         EventMessage::ThreadNameUpdated { thread_id: SessionId::new(id.as_str()), thread_name: Some(name.clone()) };
     loaded.notify_untyped(&Event { id: identity::new_turn_id().to_string(), msg: event }).await;
-    let told = ThreadNameUpdatedNotification { thread_id: id.clone(), thread_name: Some(name) };
-    call.server.notify_all(&told.into()).await;
+    let renamed = ThreadNameUpdatedNotification { thread_id: id.clone(), thread_name: Some(name) };
+    call.server.notify_all(&renamed.into()).await;
     Ok(())
 }
 
@@ -730,17 +720,16 @@ pub async fn compact(call: Call<ThreadCompactStartResponse>, params: ThreadCompa
     Ok(())
 }
 
-/// `thread/rollback`.
+/// The parameters of `thread/rollback`.
 #[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ThreadRollbackParams {
-    /// Which.
     pub thread_id: String,
-    /// How many turns.
+    /// How many turns are removed from the end.
     pub num_turns: u32,
 }
 
-/// Takes the last turns back. The files that they changed stay as they are.
+/// Removes the last turns. The files that those turns changed stay as they are.
 pub async fn rollback(call: Call<ThreadRollbackResponse>, params: ThreadRollbackParams) -> Result<(), RpcError> {
     if params.num_turns == 0 {
         return Err(RpcError::invalid("numTurns must be >= 1"));
@@ -751,7 +740,7 @@ pub async fn rollback(call: Call<ThreadRollbackResponse>, params: ThreadRollback
     loaded.roll_back_for(call, num_turns).await.map_err(busy)
 }
 
-/// Ends the terminals that a thread left running.
+/// Ends the background commands of a thread.
 pub async fn clean_terminals(
     call: Call<ThreadBackgroundTerminalsCleanResponse>,
     params: ThreadBackgroundTerminalsCleanParams,
@@ -765,12 +754,13 @@ pub async fn clean_terminals(
 /// Reads the id of a thread.
 ///
 /// # Errors
-/// If it is none.
+/// If the text is not an id.
 pub(crate) fn parse_id(text: &str) -> Result<String, RpcError> {
-    identity::parse_session_id(text).ok_or_else(|| RpcError::invalid(format!("invalid thread id: `{text}` is no UUID")))
+    identity::parse_session_id(text)
+        .ok_or_else(|| RpcError::invalid(format!("invalid thread id: `{text}` is not a UUID")))
 }
 
-/// How much of a thread its file keeps.
+/// How much of a thread its session file keeps.
 fn keep(is_extended: bool) -> Keep {
     if is_extended { Keep::ExtendedFile } else { Keep::File }
 }
@@ -787,7 +777,7 @@ fn file_at(server: &Server, path: &Path) -> Result<SessionFile, RpcError> {
     read::open(&path).map_err(|error| RpcError::invalid(format!("failed to load rollout `{shown}`: {error}")))
 }
 
-/// What a session file says of its thread, without turns.
+/// The thread of a session file, without turns.
 fn described(server: &Server, path: &Path) -> Result<Thread, RpcError> {
     let home = &server.ground.home;
     let summary = summary::of_file(home, path, Place::Live);
@@ -799,7 +789,7 @@ fn described(server: &Server, path: &Path) -> Result<Thread, RpcError> {
     Ok(thread)
 }
 
-/// What the person says first among the first lines of a file, without what an editor puts before it.
+/// The first words of the user among the first lines of a file, without what an editor puts before them.
 fn first_said(path: &Path) -> Option<String> {
     let file = pellucid_files::open(path).ok()?;
     let mut lines = Forwards::new(file, 0, u64::MAX).ok()?;
@@ -819,7 +809,7 @@ fn turns_of(path: &Path) -> Result<Vec<Turn>, RpcError> {
     Ok(turns::rebuild(&loaded.records))
 }
 
-/// A thread that is loaded, with the turns of its file.
+/// A loaded thread, with the turns of its session file.
 pub(crate) fn stored(server: &Server, loaded: &Loaded) -> Result<Thread, RpcError> {
     let Some(path) = loaded.path.as_ref().filter(|path| path.exists()) else {
         return Ok(loaded.about.clone());
@@ -829,7 +819,7 @@ pub(crate) fn stored(server: &Server, loaded: &Loaded) -> Result<Thread, RpcErro
     Ok(thread)
 }
 
-/// A thread that has just begun.
+/// The thread of a session that has just been opened.
 fn about_new(session: &Session) -> Thread {
     let now = jiff::Timestamp::now().as_second();
     Thread {
@@ -868,7 +858,7 @@ fn from_summary(home: &Path, summary: Summary) -> Thread {
     }
 }
 
-/// Looks at tools that a client wants to run.
+/// Checks the tools that a client wants to run.
 fn check_tools(tools: &[DynamicTool]) -> Result<(), RpcError> {
     let mut seen = BTreeSet::new();
     for DynamicTool { name, input_schema, .. } in tools {

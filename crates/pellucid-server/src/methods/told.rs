@@ -1,12 +1,12 @@
-//! An answer that is also news for others.
+//! A result together with notifications for all clients.
 
 use crate::types::notification::ServerNotification;
 
-/// An answer, and what all clients are told after it.
+/// A result for the client that asked, and notifications that all clients receive after it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Told<R> {
-    /// The answer.
+    /// The result for the client that asked.
     pub result: R,
-    /// What is told, in this order.
+    /// The notifications, in the order in which they are sent.
     pub notices: Vec<ServerNotification>,
 }

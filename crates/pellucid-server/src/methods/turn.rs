@@ -1,4 +1,4 @@
-//! Turns: begin, steer, interrupt, review.
+//! Turns: start, steer, interrupt, review.
 
 use std::path::PathBuf;
 
@@ -30,39 +30,38 @@ use crate::types::settings::ReasoningSummary;
 use crate::types::settings::SandboxPolicy;
 use crate::types::thread::Turn;
 
-/// `turn/start`.
+/// The parameters of `turn/start`. Settings apply to this turn and to all later ones, except `outputSchema`.
 #[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct TurnStartParams {
-    /// In which thread.
     pub thread_id: String,
-    /// What the person gives.
+    /// The user's input.
     pub input: Vec<UserInput>,
-    /// The working directory, from now on.
+    /// The working directory.
     #[serde(default)]
     pub cwd: Option<PathBuf>,
-    /// When a person is asked, from now on.
+    /// When commands and patches need approval.
     #[serde(default)]
     pub approval_policy: Option<AskForApproval>,
-    /// What commands may touch, from now on.
+    /// What commands may touch.
     #[serde(default)]
     pub sandbox_policy: Option<SandboxPolicy>,
-    /// The model, from now on.
+    /// The model's name in requests.
     #[serde(default)]
     pub model: Option<String>,
-    /// How long it may think, from now on.
+    /// The reasoning effort of the model.
     #[serde(default)]
     pub effort: Option<ReasoningEffort>,
-    /// How its thoughts are summarised, from now on.
+    /// How reasoning is summarised.
     #[serde(default)]
     pub summary: Option<ReasoningSummary>,
-    /// Its tone, from now on.
+    /// The tone of the model's answers.
     #[serde(default)]
     pub personality: Option<Personality>,
     /// A JSON schema for the final answer of this turn.
     #[serde(default, deserialize_with = "pellucid_protocol::number::optional_as_doubles")]
     pub output_schema: Option<Value>,
-    /// The way of working together, from now on.
+    /// The collaboration mode, with its settings.
     #[serde(default)]
     pub collaboration_mode: Option<CollaborationMode>,
 }
@@ -74,15 +73,15 @@ impl TurnStartParams {
     }
 }
 
-/// A turn that began.
+/// The result of `turn/start`.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct TurnStartResponse {
-    /// The turn, without items.
+    /// The turn; `items` is empty.
     pub turn: Turn,
 }
 
-/// Begins a turn; while one runs, its input joins that.
+/// Handles `turn/start`. While a turn runs, the input joins that turn.
 pub async fn start(call: Call<TurnStartResponse>, params: TurnStartParams) -> Result<(), RpcError> {
     let loaded = call.server.loaded(&params.thread_id)?;
     let sandbox_policy = params.sandbox_policy.map(TryInto::try_into).transpose();
@@ -106,7 +105,7 @@ pub async fn start(call: Call<TurnStartResponse>, params: TurnStartParams) -> Re
     call.answer(&TurnStartResponse { turn: turn.clone() }).await;
     loaded.notify(&TurnStartedNotification { thread_id: loaded.about.id.clone(), turn }.into()).await;
     let items: Vec<input::UserInput> = params.input.into_iter().map(Into::into).collect();
-    // Without input there is nothing to do, and the turn never ends.
+    // An empty input runs no turn, so no `turn/completed` follows; the Codex CLI does the same.
     if !items.is_empty() {
         loaded.expect_turn(&id);
         loaded.submit(id, Operation::UserInput { items, final_output_json_schema: params.output_schema }).await;
@@ -114,27 +113,26 @@ pub async fn start(call: Call<TurnStartResponse>, params: TurnStartParams) -> Re
     Ok(())
 }
 
-/// `turn/steer`.
+/// The parameters of `turn/steer`.
 #[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct TurnSteerParams {
-    /// In which thread.
     pub thread_id: String,
-    /// What the person gives.
+    /// The user's input.
     pub input: Vec<UserInput>,
-    /// The turn that the person means.
+    /// The turn that should receive the input; the request is refused if another one runs.
     pub expected_turn_id: String,
 }
 
-/// The turn that was steered.
+/// The result of `turn/steer`.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct TurnSteerResponse {
-    /// Which.
+    /// The turn that received the input.
     pub turn_id: String,
 }
 
-/// Gives input to the turn that runs.
+/// Handles `turn/steer`: adds input to the running turn.
 pub async fn steer(call: Call<TurnSteerResponse>, params: TurnSteerParams) -> Result<(), RpcError> {
     let loaded = call.server.loaded(&params.thread_id)?;
     if params.expected_turn_id.is_empty() {
@@ -156,13 +154,12 @@ pub async fn steer(call: Call<TurnSteerResponse>, params: TurnSteerParams) -> Re
     Ok(())
 }
 
-/// `turn/interrupt`.
+/// The parameters of `turn/interrupt`.
 #[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct TurnInterruptParams {
-    /// In which thread.
     pub thread_id: String,
-    /// Which turn; the one that runs is meant, whatever this says.
+    /// The turn to interrupt. It is not compared: the running turn is interrupted.
     pub turn_id: String,
 }
 
@@ -170,47 +167,46 @@ crate::types::nothing! {
     TurnInterruptResponse: "The answer to `turn/interrupt`.";
 }
 
-/// Interrupts the turn that runs. The answer comes when it is over.
+/// Interrupts the running turn. The response follows when the turn is over.
 pub async fn interrupt(call: Call<TurnInterruptResponse>, params: TurnInterruptParams) -> Result<(), RpcError> {
     let loaded = call.server.loaded(&params.thread_id)?;
     let busy = |Busy| RpcError::invalid("no turn is running, and many interrupts wait for one");
     loaded.interrupt_for(call).await.map_err(busy)
 }
 
-/// `review/start`.
+/// The parameters of `review/start`.
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ReviewStartParams {
-    /// In which thread.
     pub thread_id: String,
-    /// What is reviewed.
+    /// The changes to review.
     pub target: ReviewTarget,
-    /// Where.
+    /// Where the review runs; by default in the thread itself.
     #[serde(default)]
     pub delivery: Option<ReviewDelivery>,
 }
 
-/// Where a review happens.
+/// Where a review runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum ReviewDelivery {
     /// In the thread itself.
     Inline,
-    /// In a copy of it.
+    /// In a copy of the thread.
     Detached,
 }
 
-/// A review that began.
+/// The result of `review/start`.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ReviewStartResponse {
-    /// Its turn, with what is reviewed.
+    /// The turn of the review; its item describes what is reviewed.
     pub turn: Turn,
-    /// The thread in which it happens.
+    /// The thread in which the review runs.
     pub review_thread_id: String,
 }
 
-/// Has changes reviewed.
+/// Handles `review/start`: reviews changes in the thread or in a copy of it.
 pub async fn review(call: Call<ReviewStartResponse>, params: ReviewStartParams) -> Result<(), RpcError> {
     let parent = call.server.loaded(&params.thread_id)?;
     let target = checked(params.target)?;
@@ -229,7 +225,7 @@ pub async fn review(call: Call<ReviewStartResponse>, params: ReviewStartParams) 
     Ok(())
 }
 
-/// What is reviewed, without needless space.
+/// The target of a review, without surrounding space.
 fn checked(target: ReviewTarget) -> Result<ReviewTarget, RpcError> {
     let given = |text: &str, name: &str| {
         let text = text.trim();

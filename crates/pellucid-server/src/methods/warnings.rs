@@ -1,4 +1,4 @@
-//! What a client is told of the configuration once it has said hello.
+//! Warnings about the configuration, sent to a client after `initialize`.
 
 use std::fmt::Write as _;
 
@@ -15,7 +15,7 @@ use crate::types::notification::ConfigWarningNotification;
 use crate::types::notification::TextPosition;
 use crate::types::notification::TextRange;
 
-/// What does not count of the configuration and the rules for the server's folder, and why.
+/// What is ignored of the configuration and the rules for the server's folder, and why.
 pub async fn config_warnings(server: &Server) -> Vec<ConfigWarningNotification> {
     match server.ground.config(None, Vec::new(), HarnessOverrides::default()) {
         Ok((config, _options)) => {
@@ -25,9 +25,9 @@ pub async fn config_warnings(server: &Server) -> Vec<ConfigWarningNotification> 
     }
 }
 
-/// What does not count of a project's files because nobody has accepted it.
+/// The project files that are ignored because the user has not accepted them.
 pub fn not_accepted(config: &Config) -> Vec<ConfigWarningNotification> {
-    let told = |warning: &Warning| {
+    let shown = |warning: &Warning| {
         let path = match warning {
             Warning::NotAccepted { place, .. } => place.file.as_ref().map(|file| file.to_string_lossy().into_owned()),
             Warning::AcceptedUnreadable { .. } => None,
@@ -42,18 +42,18 @@ pub fn not_accepted(config: &Config) -> Vec<ConfigWarningNotification> {
             range: None,
         })
     };
-    config.warnings.iter().filter_map(told).collect()
+    config.warnings.iter().filter_map(shown).collect()
 }
 
 fn invalid(error: &ConfigError) -> ConfigWarningNotification {
     let located = error.located();
     ConfigWarningNotification {
-        summary: "The configuration cannot be used; defaults are.".to_owned(),
+        summary: "The configuration cannot be used; the defaults apply.".to_owned(),
         details: Some(error.brief()),
         path: located.map(|located| located.path.to_string_lossy().into_owned()),
         range: located.map(|located| TextRange {
             start: TextPosition { line: located.line, column: located.column },
-            // The last character that is wrong, not the one after it.
+            // The last wrong character, not the one after it.
             end: TextPosition { line: located.line, column: located.column + located.n_marked - 1 },
         }),
     }
@@ -64,7 +64,7 @@ fn rules_warning(config: &Config) -> Option<ConfigWarningNotification> {
         Ok(policy) => return left_out_rules(&policy),
         Err(error) => error,
     };
-    let summary = "The rules about commands cannot be used; none of them count.".to_owned();
+    let summary = "The rules about commands cannot be used; none of them applies.".to_owned();
     Some(match &error {
         PolicyError::Fault { path, fault } => {
             let unknown = [(fault.line, 1); 2];
@@ -80,12 +80,12 @@ fn rules_warning(config: &Config) -> Option<ConfigWarningNotification> {
     })
 }
 
-/// What of the rules of a project that is not trusted cannot be used.
+/// The rules of an untrusted project that are ignored.
 fn left_out_rules(policy: &Policy) -> Option<ConfigWarningNotification> {
     if policy.unusable.is_empty() {
         return None;
     }
-    let summary = "Rules of a project that is not trusted cannot be used; what they would forbid is not forbidden.";
+    let summary = "Some rules of an untrusted project cannot be used; commands that they forbid are not forbidden.";
     let details = Some(policy.unusable.join("\n"));
     Some(ConfigWarningNotification { summary: summary.to_owned(), details, path: None, range: None })
 }
@@ -130,7 +130,7 @@ mod tests {
             &expect![[r#"
             [
               {
-                "summary": "The configuration cannot be used; defaults are.",
+                "summary": "The configuration cannot be used; the defaults apply.",
                 "details": "$R/home/config.toml:3:10: invalid type: string \"x\", expected a boolean",
                 "path": "$R/home/config.toml",
                 "range": {
@@ -153,7 +153,7 @@ mod tests {
             &expect![[r#"
             [
               {
-                "summary": "The configuration cannot be used; defaults are.",
+                "summary": "The configuration cannot be used; the defaults apply.",
                 "details": "Model provider `zz` not found"
               }
             ]"#]],
@@ -165,7 +165,7 @@ mod tests {
             &expect![[r#"
             [
               {
-                "summary": "The configuration cannot be used; defaults are.",
+                "summary": "The configuration cannot be used; the defaults apply.",
                 "details": "invalid type: integer `5`, expected a string in `model`"
               }
             ]"#]],
@@ -178,7 +178,7 @@ mod tests {
         check_warnings(&[("home/rules/bad.rules", "prefix_rule(pattern=[\n")], &[], &expect![[r#"
             [
               {
-                "summary": "The rules about commands cannot be used; none of them count.",
+                "summary": "The rules about commands cannot be used; none of them applies.",
                 "details": "$R/home/rules/bad.rules: starlark error: error: Parse error: unexpected new line, expected expression\n--> $R/home/rules/bad.rules:1:1\n |\n |\n",
                 "path": "$R/home/rules/bad.rules",
                 "range": {
@@ -196,7 +196,7 @@ mod tests {
         check_warnings(&[("home/rules/bad.rules", "\nnofunc()\n")], &[], &expect![[r#"
             [
               {
-                "summary": "The rules about commands cannot be used; none of them count.",
+                "summary": "The rules about commands cannot be used; none of them applies.",
                 "details": "$R/home/rules/bad.rules: starlark error: error: Variable `nofunc` not found\n --> $R/home/rules/bad.rules:2:1\n  |\n2 | nofunc()\n  | ^^^^^^\n  |\n",
                 "path": "$R/home/rules/bad.rules",
                 "range": {

@@ -1,9 +1,9 @@
-//! Schemas of what is around messages: requests, answers, notifications.
+//! Schemas of the JSON-RPC frame: requests, responses, notifications.
 
 use serde_json::Value;
 use serde_json::json;
 
-/// The frames themselves.
+/// The schemas of the frame, by name.
 pub(super) fn frames() -> [(String, Value); 8] {
     let id = json!({ "$ref": "#/definitions/RequestId" });
     let any = ["JSONRPCRequest", "JSONRPCNotification", "JSONRPCResponse", "JSONRPCError"];
@@ -32,7 +32,7 @@ pub(super) fn frames() -> [(String, Value); 8] {
     .map(|(name, schema)| (name.to_owned(), schema))
 }
 
-/// Any of these requests.
+/// The union of these requests.
 pub(super) fn requests(rows: &[(&'static str, Value)]) -> Value {
     let requests = rows.iter().map(|(method, params)| {
         let mut request = object(
@@ -49,7 +49,7 @@ pub(super) fn requests(rows: &[(&'static str, Value)]) -> Value {
     json!({ "oneOf": requests.collect::<Vec<_>>() })
 }
 
-/// What clients call a request in code that they generate.
+/// The name of a request in code that clients generate.
 fn title(method: &str) -> String {
     let mut letters = method.chars();
     let first = letters.next().map(|letter| letter.to_ascii_uppercase());

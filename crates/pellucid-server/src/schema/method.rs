@@ -1,19 +1,19 @@
-//! Methods, with the types of what goes in and what comes out.
+//! Methods, with the types of their parameters and results.
 
 use schemars::JsonSchema;
 use schemars::SchemaGenerator;
 use serde_json::Value;
 
-/// Whether what is not settled is shown.
+/// Whether experimental parts of the protocol are included.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Stage {
-    /// It is not.
+    /// Only stable parts are included.
     Stable,
-    /// It is.
+    /// Experimental parts are included too.
     Experimental,
 }
 
-/// A method.
+/// A method of the protocol and the types of its messages.
 #[derive(Debug, Clone, Copy)]
 pub struct Method {
     name: &'static str,
@@ -35,17 +35,17 @@ impl Method {
         }
     }
 
-    /// The same, not settled.
+    /// Marks the whole method as experimental.
     pub const fn experimental(self) -> Self {
         Self { is_experimental: true, ..self }
     }
 
-    /// The same with parameters, as they are spelt in messages, that are not settled.
+    /// Marks these parameters, spelt as in messages, as experimental.
     pub const fn with_experimental(self, fields: &'static [&'static str]) -> Self {
         Self { experimental_fields: fields, ..self }
     }
 
-    /// Its name.
+    /// The method as messages spell it.
     pub const fn name(&self) -> &'static str {
         self.name
     }

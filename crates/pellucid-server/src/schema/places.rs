@@ -1,9 +1,9 @@
 //! Where the schema and the TypeScript of a type are found.
 //!
-//! Types that both versions of the protocol share are at the top, those of the first version alone have a folder
-//! for their schemas, all others belong to the second.
+//! Types that both versions of the protocol share are in the top folder, those of version 1 alone have a folder for
+//! their schemas, all others belong to version 2.
 
-/// Messages that are not of the second version, and where their schemas are.
+/// Messages that are not in version 2, and where their schemas are.
 const FIRST: [&str; 8] = [
     "AuthStatusChangeNotification",
     "GetAuthStatusParams",
@@ -15,7 +15,7 @@ const FIRST: [&str; 8] = [
     "LoginChatGptCompleteNotification",
 ];
 
-/// Messages whose schemas are at the top.
+/// Messages whose schemas are in the top folder.
 const TOP: [&str; 26] = [
     "ChatgptAuthTokensRefreshParams",
     "ChatgptAuthTokensRefreshResponse",
@@ -45,7 +45,7 @@ const TOP: [&str; 26] = [
     "ToolRequestUserInputResponse",
 ];
 
-/// Types whose TypeScript is at the top, beside frames, messages of the first version and searches for files.
+/// Types whose TypeScript is in the top folder, beside frames, messages of version 1 and file searches.
 const SHARED: [&str; 28] = [
     "AuthMode",
     "ClientInfo",
@@ -77,19 +77,19 @@ const SHARED: [&str; 28] = [
     "WebSearchMode",
 ];
 
-/// Whether a type is a message, not only part of one.
+/// Whether a type is a message, not only a part of messages.
 pub(super) fn is_message(name: &str) -> bool {
     let is_part = name == "FuzzyFileSearchResult";
     let is_known = FIRST.contains(&name) || TOP.contains(&name);
     !is_part && (is_known || ["Params", "Response", "Notification"].iter().any(|end| name.ends_with(end)))
 }
 
-/// Whether a type belongs to the second version.
+/// Whether a type belongs to version 2.
 pub(super) fn is_second(name: &str) -> bool {
     !FIRST.contains(&name) && !TOP.contains(&name)
 }
 
-/// The file of a schema, without its ending.
+/// The path of a schema file, without its extension.
 pub(super) fn of_schema(name: &str) -> String {
     if FIRST.contains(&name) {
         format!("v1/{name}")
@@ -100,7 +100,7 @@ pub(super) fn of_schema(name: &str) -> String {
     }
 }
 
-/// Whether the TypeScript of a type is at the top.
+/// Whether the TypeScript of a type is in the top folder.
 pub(super) fn is_at_top(name: &str) -> bool {
     let is_of_request = name.ends_with("Params") || name.ends_with("Response");
     let is_frame = TOP.contains(&name) && (!is_of_request || name.starts_with("Fuzzy"));

@@ -1,4 +1,4 @@
-//! What machines are given.
+//! Schemas and TypeScript of a small protocol, and the names of the real one.
 
 use expect_test::Expect;
 use expect_test::expect;
@@ -188,35 +188,35 @@ fn types_are_written_as_clients_read_them() {
         "v2/Thread.ts",
         Stage::Stable,
         &expect![[r#"
-        // Generated from the types of the app-server; changes are lost.
-        import type { GitInfo } from "./GitInfo";
-        import type { SessionSource } from "./SessionSource";
-        import type { Turn } from "./Turn";
+            // Generated from the types of the app-server; changes are lost.
+            import type { GitInfo } from "./GitInfo";
+            import type { SessionSource } from "./SessionSource";
+            import type { Turn } from "./Turn";
 
-        /** A conversation. */
-        export type Thread = { id: string, preview: string, modelProvider: string, createdAt: number, updatedAt: number, path: string | null, cwd: string, cliVersion: string, source: SessionSource, gitInfo: GitInfo | null, turns: Array<Turn>, };
-    "#]],
+            /** A thread: one session with its turns. */
+            export type Thread = { id: string, preview: string, modelProvider: string, createdAt: number, updatedAt: number, path: string | null, cwd: string, cliVersion: string, source: SessionSource, gitInfo: GitInfo | null, turns: Array<Turn>, };
+        "#]],
     );
     check_typescript(
         "v2/ItemStartedNotification.ts",
         Stage::Stable,
         &expect![[r#"
-        // Generated from the types of the app-server; changes are lost.
-        import type { ThreadItem } from "./ThreadItem";
+            // Generated from the types of the app-server; changes are lost.
+            import type { ThreadItem } from "./ThreadItem";
 
-        /** Something began. */
-        export type ItemStartedNotification = { item: ThreadItem, threadId: string, turnId: string, };
-    "#]],
+            /** An item began. `item` is its first state; deltas and [`ItemCompletedNotification`] follow. */
+            export type ItemStartedNotification = { item: ThreadItem, threadId: string, turnId: string, };
+        "#]],
     );
     check_typescript(
         "v2/CodexErrorInfo.ts",
         Stage::Stable,
         &expect![[r#"
-        // Generated from the types of the app-server; changes are lost.
+            // Generated from the types of the app-server; changes are lost.
 
-        /** Which kind of failure, for programs. */
-        export type CodexErrorInfo = "contextWindowExceeded" | "usageLimitExceeded" | "serverOverloaded" | { httpConnectionFailed: { httpStatusCode: number | null, }, } | { responseStreamConnectionFailed: { httpStatusCode: number | null, }, } | "internalServerError" | "unauthorized" | "badRequest" | "threadRollbackFailed" | "sandboxError" | { responseStreamDisconnected: { httpStatusCode: number | null, }, } | { responseTooManyFailedAttempts: { httpStatusCode: number | null, }, } | "other";
-    "#]],
+            /** The kind of error, for programs. */
+            export type CodexErrorInfo = "contextWindowExceeded" | "usageLimitExceeded" | "serverOverloaded" | { httpConnectionFailed: { httpStatusCode: number | null, }, } | { responseStreamConnectionFailed: { httpStatusCode: number | null, }, } | "internalServerError" | "unauthorized" | "badRequest" | "threadRollbackFailed" | "sandboxError" | { responseStreamDisconnected: { httpStatusCode: number | null, }, } | { responseTooManyFailedAttempts: { httpStatusCode: number | null, }, } | "other";
+        "#]],
     );
     check_typescript(
         "ClientRequest.ts",

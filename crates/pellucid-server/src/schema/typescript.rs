@@ -12,12 +12,12 @@ const NOTE: &str = "// Generated from the types of the app-server; changes are l
 const JSON_VALUE: &str = "JsonValue";
 const JSON_VALUE_TYPE: &str = "number | string | boolean | Array<JsonValue> | { [key in string]?: JsonValue } | null";
 
-/// All files.
+/// The TypeScript files of all types, by path.
 pub(super) fn files(schemas: &BTreeMap<String, Value>) -> BTreeMap<String, String> {
     let mut files = BTreeMap::new();
     let (mut top, mut second) = (Vec::new(), Vec::new());
     for (name, schema) in schemas {
-        // Frames are the transport's; code for messages does not need them.
+        // Frames belong to the transport; code for messages does not need them.
         if name.starts_with("JSONRPC") {
             continue;
         }
@@ -54,7 +54,7 @@ fn file(name: &str, schema: &Value) -> String {
     format!("{NOTE}{}\n{}export type {name} = {text};\n", imports.collect::<String>(), about.unwrap_or_default())
 }
 
-/// Writes types, and notes what they need.
+/// Writes types, and notes which other types they refer to.
 #[derive(Default)]
 struct Writer {
     needed: BTreeSet<String>,

@@ -1,9 +1,9 @@
-//! Where the server listens, as it is written on the command line.
+//! The address at which the server listens, as the command line spells it.
 
 use std::net::SocketAddr;
 use std::str::FromStr;
 
-/// Where the server listens.
+/// The address at which the server listens.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Listen {
     /// Standard input and output.
@@ -13,16 +13,16 @@ pub enum Listen {
     WebSocket(SocketAddr),
 }
 
-/// This is no such place.
+/// Why `--listen` is refused.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum BadListen {
-    /// Of neither kind.
+    /// The value is neither `stdio://` nor `ws://`.
     #[error("unsupported --listen URL `{0}`; expected `stdio://` or `ws://IP:PORT`")]
     Unsupported(String),
-    /// The address is none.
+    /// The address cannot be read.
     #[error("invalid websocket --listen URL `{0}`; expected `ws://IP:PORT`")]
     BadAddress(String),
-    /// Others could reach it.
+    /// Other machines could reach the address.
     #[error(
         "--listen `{0}` could be reached from outside this machine; use a loopback address such as ws://127.0.0.1:0"
     )]

@@ -15,7 +15,7 @@ use crate::rpc;
 use crate::rpc::RpcError;
 use crate::server::Server;
 
-/// How long a message may be. A picture fits in it many times.
+/// The size limit of a message in bytes. An image fits in it many times.
 pub const MESSAGE_BYTES_MAX: usize = 128 << 20;
 
 /// Serves one client until it closes its end, then ends all sessions.
@@ -45,12 +45,12 @@ pub async fn serve(
     server.disconnect(&connection).await;
     server.shut_down().await;
     drop(connection);
-    // What was said last still goes out; a client that does not read it any more has closed the pipe.
+    // Wait for the last messages; if the client has stopped reading, it has closed the pipe.
     let _ = writer.await;
     end
 }
 
-/// What was read.
+/// The outcome of reading one line.
 #[derive(Debug, PartialEq, Eq)]
 enum Read {
     Line,
@@ -58,7 +58,7 @@ enum Read {
     End,
 }
 
-/// Reads a line; one that is too long is passed over.
+/// Reads a line; a line that is too long is skipped.
 async fn read_line(
     lines: &mut BufReader<impl AsyncRead + Unpin>,
     line: &mut Vec<u8>,
@@ -69,7 +69,7 @@ async fn read_line(
     loop {
         let available = lines.fill_buf().await?;
         if available.is_empty() {
-            // A last line without its end is a message that was cut.
+            // A last line without its line end is a truncated message.
             return Ok(if line.is_empty() && !is_too_long { Read::End } else { finish(is_too_long) });
         }
         let end = available.iter().position(|byte| *byte == b'\n');
@@ -92,9 +92,9 @@ fn finish(is_too_long: bool) -> Read {
     if is_too_long { Read::TooLong } else { Read::Line }
 }
 
-/// Writes what waits, as much as there is at a time.
+/// Writes the waiting messages, as many at a time as there are.
 async fn write(mut outgoing: Queue, mut output: impl AsyncWrite + Unpin) {
-    /// How much is put together.
+    /// How many bytes are written at a time.
     const BATCH_BYTES: usize = 64 << 10;
     let mut batch = Vec::new();
     while let Some(message) = outgoing.recv().await {
@@ -105,7 +105,7 @@ async fn write(mut outgoing: Queue, mut output: impl AsyncWrite + Unpin) {
             append(&mut batch, &message);
         }
         if output.write_all(&batch).await.is_err() || output.flush().await.is_err() {
-            // The client does not listen any more. What is said to it is taken and forgotten, until it closes its other end too.
+            // The client has stopped reading. Discard its messages until it closes its other end too.
             while outgoing.recv().await.is_some() {}
             return;
         }

@@ -1,7 +1,7 @@
 //! Many clients over WebSockets on this machine, a message to a text frame.
 //!
-//! A client has to know the server's token: in the header `authorization: Bearer TOKEN`, or as `?token=TOKEN` for
-//! clients that cannot set headers. Whoever has not shown it takes no place of a client, and is let go soon.
+//! A client must show the server's token: in the header `authorization: Bearer TOKEN`, or as `?token=TOKEN` if it
+//! cannot set headers. A connection without the token takes no client's place, and is closed soon.
 
 #[cfg(test)]
 mod tests;
@@ -42,13 +42,13 @@ use crate::connection::TOO_SLOW;
 use crate::server::Server;
 use crate::transport::stdio::MESSAGE_BYTES_MAX;
 
-/// How long nobody is let in after the system refused a connection, which it does when there are too many.
+/// How long no client is accepted after the system refused a connection, which happens when there are too many.
 const PAUSE: Duration = Duration::from_millis(50);
 
-/// How long a client that was given up may take to read why.
+/// How long a client that is disconnected may take to read the reason.
 const LAST_WORDS: Duration = Duration::from_secs(10);
 
-/// A place where clients can connect.
+/// An address at which clients can connect.
 #[derive(Debug)]
 pub struct Listener {
     listener: TcpListener,
@@ -56,14 +56,14 @@ pub struct Listener {
     limits: Limits,
 }
 
-/// How much strangers can take up.
+/// How much clients without a token can take up.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Limits {
     /// How many clients may be connected at once.
     pub clients_max: usize,
-    /// How many may be about to show their token. When one more comes, the oldest is let go.
+    /// How many clients may be in the handshake at once. When one more comes, the oldest is disconnected.
     pub strangers_max: usize,
-    /// For how long they may be about to.
+    /// How long a handshake may take.
     pub handshake: Duration,
 }
 
@@ -86,10 +86,10 @@ impl Listener {
         Ok(Self { listener: TcpListener::bind(address).await?, token, limits })
     }
 
-    /// Where it listens.
+    /// The address at which the server listens.
     ///
     /// # Errors
-    /// When the system does not say.
+    /// When the system does not report it.
     pub fn address(&self) -> io::Result<SocketAddr> {
         self.listener.local_addr()
     }
@@ -101,7 +101,7 @@ impl Listener {
             places: Arc::new(Semaphore::new(self.limits.clients_max)),
             clients_max: self.limits.clients_max,
         });
-        // Those that have not shown their token yet, the oldest first.
+        // Connections that have not shown their token yet, the oldest first.
         let mut strangers: VecDeque<Task<()>> = VecDeque::new();
         let clients = Arc::new(Tasks::default());
         loop {
@@ -123,9 +123,10 @@ impl Listener {
             let clients = clients.clone();
             let greeting = Task::spawn("greeting a client", async move {
                 match tokio::time::timeout(time, door.greet(stream)).await {
-                    // A client is served by a task of its own: only strangers are let go.
+                    // A client that has shown its token gets a separate task, so that it is not disconnected as the
+                    // oldest stranger.
                     Ok(Ok((socket, place))) => clients.spawn("serving a client", serve_client(server, socket, place)),
-                    Ok(Err(error)) => tracing::debug!(%error, "a client did not get in"),
+                    Ok(Err(error)) => tracing::debug!(%error, "refused a client"),
                     Err(_) => tracing::debug!("a client did not show its token in time"),
                 }
             });
@@ -134,7 +135,7 @@ impl Listener {
     }
 }
 
-/// Who gets in.
+/// Decides which connections are accepted: it checks tokens and limits.
 #[derive(Debug)]
 struct Door {
     token: Secret,
@@ -142,11 +143,11 @@ struct Door {
     clients_max: usize,
 }
 
-/// A client's place among those that are connected.
+/// The permit of a connected client.
 type Place = Option<OwnedSemaphorePermit>;
 
 impl Door {
-    /// Lets a client in that has shown the token.
+    /// Accepts a client that has shown the token.
     async fn greet(&self, stream: TcpStream) -> Result<(WebSocketStream<TcpStream>, Place), tungstenite::Error> {
         let taken: Mutex<Place> = Mutex::default();
         #[expect(clippy::result_large_err, reason = "the type of the library")]
@@ -168,7 +169,7 @@ impl Door {
         Ok((socket, taken.into_inner().unwrap_or_else(PoisonError::into_inner)))
     }
 
-    /// A place for a client, or why it gets none.
+    /// A permit for a client, or the reason why the client is refused.
     fn place(&self, request: &Request) -> Result<OwnedSemaphorePermit, (StatusCode, String)> {
         let forbidden = |why: &str| Err((StatusCode::FORBIDDEN, why.to_owned()));
         if request.headers().contains_key("origin") {
@@ -187,8 +188,8 @@ impl Door {
     }
 }
 
-/// Whether a request that was sent to this host can only have meant this machine. A page whose name was made to lead
-/// here is told apart by it.
+/// Whether a request with this `Host` header can only have meant this machine. A web page whose name resolves to this
+/// machine has another host.
 fn is_this_machine(host: &str) -> bool {
     let name = match host.strip_prefix('[') {
         Some(rest) => rest.split_once(']').map(|(address, _)| address),
@@ -216,7 +217,7 @@ async fn serve_client(server: Arc<Server>, socket: WebSocketStream<TcpStream>, p
     drop(place);
 }
 
-/// Takes the messages of a client until it leaves or is given up.
+/// Handles the messages of a client until it disconnects or is given up.
 async fn listen(
     server: &Arc<Server>,
     connection: &Arc<Connection>,
@@ -230,7 +231,7 @@ async fn listen(
         };
         match message {
             Some(Ok(Message::Text(text))) => server.receive(connection, text.as_bytes()).await,
-            // Pings are answered by the library.
+            // The library answers pings.
             Some(Ok(Message::Binary(_) | Message::Ping(_) | Message::Pong(_) | Message::Frame(_))) => {}
             Some(Ok(Message::Close(_)) | Err(_)) | None => return,
         }
@@ -239,7 +240,7 @@ async fn listen(
 
 async fn write(mut outgoing: Queue, mut sink: impl SinkExt<Message> + Unpin) {
     while let Some(message) = outgoing.recv().await {
-        // Messages are JSON of our own making.
+        // Messages are JSON written by this crate, so they are always text.
         let Ok(text) = message.try_into() else { continue };
         if sink.send(Message::Text(text)).await.is_err() {
             while outgoing.recv().await.is_some() {}
@@ -253,7 +254,7 @@ async fn write(mut outgoing: Queue, mut sink: impl SinkExt<Message> + Unpin) {
     let _gone = sink.close().await;
 }
 
-/// Whether a client knows the token. It takes as long whatever is wrong with it.
+/// Whether a client knows the token. The comparison takes equally long for every wrong token.
 fn is_known(request: &Request, token: &Secret) -> bool {
     let header = request.headers().get("authorization").and_then(|value| value.to_str().ok());
     let header = header.and_then(|value| value.strip_prefix("Bearer "));

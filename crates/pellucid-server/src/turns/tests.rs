@@ -1,4 +1,4 @@
-//! Session files in a few words to a line, and the turns they tell of.
+//! Session files in short form, and the turns that are rebuilt from them.
 
 use expect_test::Expect;
 use expect_test::expect;
@@ -7,7 +7,7 @@ use serde_json::json;
 
 use super::*;
 
-/// A record: a word and what goes with it, or a payload as it is.
+/// A record: a word and its payload, or the payload itself.
 fn line(text: &str) -> String {
     let (word, rest) = text.split_once(' ').unwrap_or((text, ""));
     let payload = match word {

@@ -1,4 +1,4 @@
-//! Connectors of an account.
+//! Apps (connectors) of a ChatGPT account, as `app/list` and its notification describe them.
 
 use std::collections::BTreeMap;
 
@@ -6,34 +6,30 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde::Serialize;
 
-/// A connector.
+/// An app of an account. `null` marks what the account's service does not say.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct AppInfo {
-    /// Its id.
     pub id: String,
-    /// Its name.
     pub name: String,
-    /// What it is for.
+    /// A sentence that describes the app.
     pub description: Option<String>,
-    /// Its picture.
+    /// The address of the app's logo.
     pub logo_url: Option<String>,
-    /// Its picture on dark ground.
+    /// The address of the logo for dark backgrounds.
     pub logo_url_dark: Option<String>,
-    /// How it is given out.
+    /// The channel through which the app is distributed.
     pub distribution_channel: Option<String>,
-    /// Who makes it.
     pub branding: Option<AppBranding>,
-    /// What its shop says of it.
+    /// The app's entry in the service's directory.
     pub app_metadata: Option<AppMetadata>,
-    /// Marks.
     pub labels: Option<BTreeMap<String, String>>,
-    /// Where it can be had.
+    /// The page from which the app can be installed.
     pub install_url: Option<String>,
-    /// Whether the account has it.
+    /// Whether the account may use the app.
     #[serde(default)]
     pub is_accessible: bool,
-    /// Whether the configuration allows it.
+    /// Whether the configuration allows the app.
     #[serde(default = "yes")]
     pub is_enabled: bool,
 }
@@ -42,72 +38,65 @@ fn yes() -> bool {
     true
 }
 
-/// Who makes a connector.
+/// The developer of an app.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct AppBranding {
-    /// Of which kind it is.
+    /// The category of the app.
     pub category: Option<String>,
-    /// Who.
     pub developer: Option<String>,
-    /// Where they are.
     pub website: Option<String>,
-    /// What they do with what they learn.
+    /// The address of the developer's privacy policy.
     pub privacy_policy: Option<String>,
-    /// What one agrees to.
+    /// The address of the developer's terms of service.
     pub terms_of_service: Option<String>,
-    /// Whether it can be found by searching.
+    /// Whether a search in the directory finds the app.
     pub is_discoverable_app: bool,
 }
 
-/// What its shop says of a connector.
+/// The entry of an app in the service's directory.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct AppMetadata {
-    /// What became of its inspection.
+    /// The state of the service's review of the app.
     pub review: Option<AppReview>,
-    /// Of which kinds it is.
+    /// The categories under which the directory lists the app.
     pub categories: Option<Vec<String>>,
-    /// More precisely.
     pub sub_categories: Option<Vec<String>>,
-    /// For searching.
     pub seo_description: Option<String>,
-    /// What it looks like.
+    /// Screenshots of the app.
     pub screenshots: Option<Vec<AppScreenshot>>,
-    /// Who makes it.
     pub developer: Option<String>,
-    /// Its version.
     pub version: Option<String>,
     /// The id of that version.
     pub version_id: Option<String>,
-    /// What is new in it.
+    /// The release notes of that version.
     pub version_notes: Option<String>,
-    /// Which kind of the provider's own.
+    /// The kind of app, if the provider made it.
     pub first_party_type: Option<String>,
-    /// Whether one of the provider's own must be asked for.
+    /// Whether an app of the provider must be installed before it is used.
     pub first_party_requires_install: Option<bool>,
-    /// Whether a composer shows it before it is linked.
+    /// Whether a prompt field offers the app before it is linked.
     pub show_in_composer_when_unlinked: Option<bool>,
 }
 
-/// What became of an inspection.
+/// The state of the service's review of an app.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct AppReview {
-    /// In a word.
     pub status: String,
 }
 
-/// What a connector looks like.
+/// A screenshot of an app.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct AppScreenshot {
-    /// Where the picture is.
+    /// The address of the image.
     pub url: Option<String>,
-    /// Its file.
+    /// The id of the image's file at the service.
     #[serde(alias = "file_id")]
     pub file_id: Option<String>,
-    /// What was asked in it.
+    /// The prompt that the screenshot answers.
     #[serde(alias = "user_prompt")]
     pub user_prompt: String,
 }

@@ -11,15 +11,15 @@ use serde::Deserialize;
 use serde::Serialize;
 
 word_enum! {
-    /// How a patch stands.
+    /// The state of a patch.
     PatchApplyStatus {
-        /// It is being applied, or somebody is asked whether it may.
+        /// The patch is being applied, or waits for approval.
         InProgress = "inProgress",
-        /// It was applied.
+        /// All of the patch was applied.
         Completed = "completed",
-        /// It was not.
+        /// The patch could not be applied.
         Failed = "failed",
-        /// A person did not want it.
+        /// A person declined the patch.
         Declined = "declined",
     }
 }
@@ -34,13 +34,12 @@ impl From<PatchStatus> for PatchApplyStatus {
     }
 }
 
-/// What a patch does to a file.
+/// The change of one file in a patch.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct FileUpdateChange {
-    /// The file.
     pub path: String,
-    /// What is done.
+    /// Whether the file is added, deleted or updated.
     pub kind: PatchChangeKind,
     /// The whole content for a new or a deleted file, else a unified diff.
     pub diff: String,
@@ -50,13 +49,11 @@ pub struct FileUpdateChange {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "type", rename_all = "camelCase")]
 pub enum PatchChangeKind {
-    /// It is made.
     Add,
-    /// It is taken away.
+    /// The file is deleted.
     Delete,
-    /// It is changed.
     Update {
-        /// Where it goes.
+        /// The new path of a file that is moved; absent if the file stays where it is.
         move_path: Option<PathBuf>,
     },
 }

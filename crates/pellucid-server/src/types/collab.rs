@@ -1,4 +1,4 @@
-//! What agents have other agents do, as items show it.
+//! Calls by which an agent starts and steers other agents, as items show them.
 
 use pellucid_protocol::agent::AgentStatus;
 use pellucid_protocol::event::EventMessage;
@@ -11,58 +11,52 @@ use serde::Serialize;
 use super::item::ThreadItem;
 
 word_enum! {
-    /// Which tool was called.
+    /// The tool by which an agent deals with another agent.
     CollabAgentTool {
-        /// A new agent.
+        /// The call starts a new agent.
         SpawnAgent = "spawnAgent",
-        /// Words for an agent.
+        /// The call sends a message to an agent.
         SendInput = "sendInput",
-        /// An agent that had ended goes on.
+        /// The call restarts an agent that had ended.
         ResumeAgent = "resumeAgent",
-        /// Waiting for agents.
+        /// The call waits for agents to finish.
         Wait = "wait",
-        /// The end of an agent.
+        /// The call ends an agent.
         CloseAgent = "closeAgent",
     }
 }
 
 word_enum! {
-    /// How such a call stands.
+    /// The state of a call of [`CollabAgentTool`].
     CollabAgentToolCallStatus {
-        /// It runs.
         InProgress = "inProgress",
-        /// It was done.
         Completed = "completed",
-        /// It was not.
         Failed = "failed",
     }
 }
 
 word_enum! {
-    /// How an agent stands.
+    /// The state of an agent.
     CollabAgentStatus {
-        /// It has not begun.
+        /// The agent was started and has not begun to work.
         PendingInit = "pendingInit",
-        /// It works.
         Running = "running",
-        /// It is done.
+        /// The agent gave its final answer.
         Completed = "completed",
-        /// It failed.
         Errored = "errored",
-        /// It was ended.
+        /// The agent was closed.
         Shutdown = "shutdown",
-        /// There is none of that id.
+        /// No agent has that id.
         NotFound = "notFound",
     }
 }
 
-/// How an agent stands, with its last words.
+/// The state of an agent, with its last message.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct CollabAgentState {
-    /// How it stands.
     pub status: CollabAgentStatus,
-    /// Its answer, or why it failed.
+    /// The agent's final answer, or the reason why it failed.
     pub message: Option<String>,
 }
 
@@ -80,13 +74,13 @@ impl From<&AgentStatus> for CollabAgentState {
     }
 }
 
-/// A call by which an agent deals with others, as an event tells of it.
+/// A call by which an agent deals with others, as an event reports it.
 struct AgentCall<'a> {
     tool: CollabAgentTool,
     id: &'a str,
     sender: &'a SessionId,
     prompt: Option<&'a String>,
-    /// Whom it concerns, with their states once it is over.
+    /// The agents that the call concerns, with their states once the call is over.
     receivers: Vec<(&'a SessionId, Option<&'a AgentStatus>)>,
     status: CollabAgentToolCallStatus,
 }
@@ -106,7 +100,7 @@ impl AgentCall<'_> {
     }
 }
 
-/// How a call stands that is over.
+/// The state of a call that is over.
 fn over<'a>(mut statuses: impl Iterator<Item = &'a AgentStatus>) -> CollabAgentToolCallStatus {
     if statuses.any(AgentStatus::is_failure) {
         CollabAgentToolCallStatus::Failed
@@ -116,7 +110,7 @@ fn over<'a>(mut statuses: impl Iterator<Item = &'a AgentStatus>) -> CollabAgentT
 }
 
 impl ThreadItem {
-    /// The call by which an agent deals with others, if an event tells of its beginning.
+    /// The call by which an agent deals with others, if the event reports its beginning.
     pub fn begun_with_agents(event: &EventMessage) -> Option<Self> {
         let status = CollabAgentToolCallStatus::InProgress;
         let (tool, id, sender, prompt, receivers) = match event {
@@ -142,7 +136,7 @@ impl ThreadItem {
         Some(AgentCall { tool, id, sender, prompt, receivers, status }.item())
     }
 
-    /// The same if an event tells of its end.
+    /// The call by which an agent deals with others, if the event reports its end.
     pub fn ended_with_agents(event: &EventMessage) -> Option<Self> {
         let (tool, id, sender, prompt, receivers, status) = match event {
             EventMessage::CollabAgentSpawnEnd { call_id, sender_thread_id, new_thread_id, prompt, status } => {

@@ -10,15 +10,15 @@ use serde::Deserialize;
 use serde::Serialize;
 
 word_enum! {
-    /// How a command stands.
+    /// The state of a command.
     CommandExecutionStatus {
-        /// It runs, or somebody is asked whether it may.
+        /// The command runs, or waits for approval.
         InProgress = "inProgress",
-        /// It ended with exit code 0.
+        /// The command ended with exit code 0.
         Completed = "completed",
-        /// It ended otherwise.
+        /// The command ended with another exit code, or could not be run.
         Failed = "failed",
-        /// It was not run.
+        /// A person declined the command; it was not run.
         Declined = "declined",
     }
 }
@@ -33,36 +33,36 @@ impl From<ExecStatus> for CommandExecutionStatus {
     }
 }
 
-/// What a command seems to do.
+/// What a command probably does, guessed from its text.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "type", rename_all = "camelCase")]
 pub enum CommandAction {
-    /// It reads a file.
+    /// The command reads a file.
     Read {
         /// The command, quoted for a shell.
         command: String,
         /// A short name of the file.
         name: String,
-        /// The file.
+        /// The path of the file.
         path: PathBuf,
     },
-    /// It lists files.
+    /// The command lists the files of a folder.
     ListFiles {
         /// The command, quoted for a shell.
         command: String,
-        /// A short name of where.
+        /// A short name of the folder.
         path: Option<String>,
     },
-    /// It searches.
+    /// The command searches for text or for files.
     Search {
         /// The command, quoted for a shell.
         command: String,
-        /// What for.
+        /// The text or pattern that is searched for.
         query: Option<String>,
-        /// A short name of where.
+        /// A short name of the place that is searched.
         path: Option<String>,
     },
-    /// Something else.
+    /// The command does anything else.
     Unknown {
         /// The command, quoted for a shell.
         command: String,
@@ -80,7 +80,7 @@ impl From<ParsedCommand> for CommandAction {
     }
 }
 
-/// What the parts of a command seem to do.
+/// What the parts of a command probably do.
 pub fn actions(parsed: &[ParsedCommand]) -> Vec<CommandAction> {
     parsed.iter().cloned().map(Into::into).collect()
 }

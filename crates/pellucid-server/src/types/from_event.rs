@@ -20,12 +20,12 @@ use super::mcp::McpToolCallResult;
 use super::mcp::McpToolCallStatus;
 
 impl ThreadItem {
-    /// A patch.
+    /// The item of a patch in this state.
     pub fn patch(call_id: &str, changes: &Changes, status: PatchApplyStatus) -> Self {
         Self::FileChange { id: call_id.to_owned(), changes: updates(changes), status }
     }
 
-    /// A call of a server's tool, without what came of it.
+    /// The item of a call of an MCP server's tool, without its result.
     fn server_call(call_id: &str, invocation: &McpInvocation, status: McpToolCallStatus) -> Self {
         Self::McpToolCall {
             id: call_id.to_owned(),
@@ -39,7 +39,7 @@ impl ThreadItem {
         }
     }
 
-    /// A command that somebody was asked about and that does not run.
+    /// The item of a command that waits for approval or was declined.
     pub fn unrun(request: &ExecApprovalRequest, status: CommandExecutionStatus) -> Self {
         Self::CommandExecution {
             id: request.call_id.clone(),

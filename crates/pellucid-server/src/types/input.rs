@@ -1,4 +1,4 @@
-//! What a person gives to a turn.
+//! The input of a turn.
 
 use std::path::PathBuf;
 
@@ -7,51 +7,45 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde::Serialize;
 
-/// One part of what a person gives.
+/// One part of the input of a turn.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "type", rename_all = "camelCase")]
 pub enum UserInput {
-    /// Typed text.
+    /// Text that the user typed.
     Text {
-        /// The text.
         text: String,
-        /// Spans of it that stand for something else.
+        /// Spans of the text that represent something else, such as a mention.
         #[serde(default)]
         text_elements: Vec<TextElement>,
     },
-    /// A picture by address.
+    /// An image by its address.
     Image {
         /// A URL or a `data:` URL.
         url: String,
     },
-    /// A picture on disk.
-    LocalImage {
-        /// Where it lies.
-        path: PathBuf,
-    },
-    /// A skill chosen by hand.
+    /// An image on disk.
+    LocalImage { path: PathBuf },
+    /// A skill that the user chose.
     Skill {
-        /// Its name.
         name: String,
-        /// Its `SKILL.md`.
+        /// The path of the skill's `SKILL.md`.
         path: PathBuf,
     },
-    /// Something else chosen by hand.
+    /// An app or another thing that the user mentioned.
     Mention {
-        /// Its name.
         name: String,
-        /// What it points to.
+        /// The address of what is mentioned.
         path: String,
     },
 }
 
-/// A span of a text that stands for something else.
+/// A span of a text that represents something else, such as a mention.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct TextElement {
-    /// Which bytes of the text.
+    /// The span's bytes in the text.
     pub byte_range: ByteRange,
-    /// What the person saw in their place.
+    /// What the user interface showed in place of the span.
     pub placeholder: Option<String>,
 }
 
@@ -59,7 +53,7 @@ pub struct TextElement {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ByteRange {
-    /// First byte.
+    /// The first byte of the range.
     pub start: usize,
     /// One past the last byte.
     pub end: usize,

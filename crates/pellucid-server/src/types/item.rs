@@ -23,150 +23,120 @@ use super::mcp::McpToolCallResult;
 use super::mcp::McpToolCallStatus;
 use super::search::WebSearchAction;
 
-/// Something that happens in a turn.
+/// Something visible that happens in a turn. `id` is unique in the thread; for a tool call it is the call's id.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "type", rename_all = "camelCase")]
 pub enum ThreadItem {
-    /// What the person said.
-    UserMessage {
-        /// Its id.
-        id: String,
-        /// Its parts.
-        content: Vec<UserInput>,
-    },
-    /// What the model said.
-    AgentMessage {
-        /// Its id.
-        id: String,
-        /// Its text.
-        text: String,
-    },
+    /// The user's message.
+    UserMessage { id: String, content: Vec<UserInput> },
+    /// The model's message.
+    AgentMessage { id: String, text: String },
     /// A plan that the model proposes.
-    Plan {
-        /// Its id.
-        id: String,
-        /// Its text.
-        text: String,
-    },
-    /// What the model thought.
+    Plan { id: String, text: String },
+    /// The model's reasoning.
     Reasoning {
-        /// Its id.
         id: String,
-        /// Summaries.
+        /// Summaries of the reasoning, one to a paragraph.
         #[serde(default)]
         summary: Vec<String>,
-        /// Raw thoughts.
+        /// The raw reasoning, if the provider sends it.
         #[serde(default)]
         content: Vec<String>,
     },
-    /// A command.
+    /// A command that the model or the user runs.
     #[serde(rename_all = "camelCase")]
     CommandExecution {
-        /// The call.
         id: String,
         /// The command, quoted for a shell.
         command: String,
-        /// Where.
+        /// The command's working directory.
         cwd: PathBuf,
-        /// The terminal it runs in, if it may outlive the call.
+        /// The id of the terminal, if the command may outlive the call.
         process_id: Option<String>,
-        /// How it stands.
         status: CommandExecutionStatus,
-        /// What it seems to do.
+        /// What the command probably does.
         command_actions: Vec<CommandAction>,
-        /// What it said, if anything.
+        /// The output of both streams so far; absent if there is none.
         aggregated_output: Option<String>,
-        /// Its exit code.
+        /// The exit code; absent while the command runs.
         exit_code: Option<i32>,
-        /// How long it ran.
+        /// How long the command ran, in milliseconds; absent while it runs.
         duration_ms: Option<i64>,
     },
-    /// A patch.
+    /// A patch that the model applies.
     FileChange {
-        /// The call.
         id: String,
-        /// What it does.
+        /// The patch's changes, one to a file.
         changes: Vec<FileUpdateChange>,
-        /// How it stands.
         status: PatchApplyStatus,
     },
-    /// A call of a tool that another server runs.
+    /// A call of an MCP server's tool.
     #[serde(rename_all = "camelCase")]
     McpToolCall {
-        /// The call.
         id: String,
-        /// That server.
+        /// The server's name in the configuration.
         server: String,
-        /// The tool.
+        /// The tool's name at the server.
         tool: String,
-        /// How it stands.
         status: McpToolCallStatus,
-        /// With what.
         arguments: Value,
-        /// What it answered.
+        /// The tool's result; absent while the call runs and if it failed.
         result: Option<McpToolCallResult>,
-        /// Why it did not.
+        /// Why the call failed; absent while the call runs and if the tool answered.
         error: Option<McpToolCallError>,
-        /// How long it took.
+        /// How long the call took, in milliseconds; absent while it runs.
         duration_ms: Option<i64>,
     },
-    /// Something an agent has other agents do.
+    /// A call by which an agent starts or steers other agents.
     #[serde(rename_all = "camelCase")]
     CollabAgentToolCall {
-        /// The call.
         id: String,
-        /// The tool.
         tool: CollabAgentTool,
-        /// How it stands.
         status: CollabAgentToolCallStatus,
         /// The thread of the agent that calls.
         sender_thread_id: String,
-        /// The threads of the others.
+        /// The threads of the other agents.
         receiver_thread_ids: Vec<String>,
-        /// What they are told.
+        /// The message for the other agents, if the tool takes one.
         prompt: Option<String>,
-        /// How they stand, by thread.
+        /// The states of the other agents, by thread.
         agents_states: BTreeMap<String, CollabAgentState>,
     },
-    /// A search of the server.
+    /// A web search that the provider runs.
     WebSearch {
-        /// Its id.
         id: String,
-        /// What was looked for.
+        /// The text that is searched for.
         query: String,
-        /// What was done.
+        /// What the search did, once that is known.
         action: Option<WebSearchAction>,
     },
-    /// The model looks at a picture.
+    /// The model looks at an image.
     ImageView {
-        /// The call.
+        /// The id of the call.
         id: String,
-        /// The picture.
+        /// The path of the image.
         path: String,
     },
-    /// A review began.
+    /// The thread begins to review changes.
     EnteredReviewMode {
-        /// The turn.
+        /// The id of the turn.
         id: String,
-        /// Of what.
+        /// A description of what is reviewed.
         review: String,
     },
-    /// A review ended.
+    /// The review is over.
     ExitedReviewMode {
-        /// The turn.
+        /// The id of the turn.
         id: String,
-        /// What was found.
+        /// The text of the review.
         review: String,
     },
     /// The history was summarised.
-    ContextCompaction {
-        /// Its id.
-        id: String,
-    },
+    ContextCompaction { id: String },
 }
 
 impl ThreadItem {
-    /// Its id.
+    /// The `id` of the item, whatever its kind.
     pub fn id(&self) -> &str {
         match self {
             Self::UserMessage { id, .. }

@@ -1,4 +1,4 @@
-//! Calls of tools that another server runs, as items show them.
+//! Calls of MCP servers' tools, as items show them.
 
 use pellucid_protocol::word_enum;
 use schemars::JsonSchema;
@@ -7,31 +7,29 @@ use serde::Serialize;
 use serde_json::Value;
 
 word_enum! {
-    /// How such a call stands.
+    /// The state of a call of an MCP server's tool.
     McpToolCallStatus {
-        /// It runs.
         InProgress = "inProgress",
-        /// The tool answered.
+        /// The tool answered without an error.
         Completed = "completed",
-        /// It did not, or said that it failed.
+        /// The tool answered with an error, or did not answer.
         Failed = "failed",
     }
 }
 
-/// What a tool answered.
+/// The result of an MCP server's tool.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct McpToolCallResult {
-    /// For the model.
+    /// The content blocks for the model, as the server sent them.
     pub content: Vec<Value>,
-    /// For programs.
+    /// The result as one JSON value, if the server sent one.
     pub structured_content: Option<Value>,
 }
 
-/// Why a tool did not answer.
+/// Why an MCP server's tool did not answer.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct McpToolCallError {
-    /// In words.
     pub message: String,
 }

@@ -1,4 +1,4 @@
-//! What clients are told without having asked.
+//! Notifications of the server.
 
 mod account;
 mod item;
@@ -68,12 +68,12 @@ macro_rules! notifications {
             /// All methods, in the order of the documentation.
             pub const METHODS: &'static [&'static str] = &[$($method),+];
 
-            /// Whether it concerns no thread, so that all clients are told.
+            /// Whether the notification concerns no thread, so that all clients receive it.
             pub fn is_for_all(&self) -> bool {
                 matches!(self, Self::AccountRateLimitsUpdated(_))
             }
 
-            /// Its method.
+            /// The JSON-RPC method, such as `turn/started`.
             pub fn method(&self) -> &'static str {
                 match self { $(Self::$variant(_) => $method,)+ }
             }

@@ -1,6 +1,6 @@
-//! What the server asks of its clients, and what they answer.
+//! Requests of the server to its clients, and their responses.
 //!
-//! Requests of the first version of the protocol are not here, as no thread of ours makes them.
+//! The requests of protocol version 1 are missing, because no thread of this server makes them.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -26,19 +26,19 @@ pub enum ServerRequest {
     /// May this patch be applied?
     #[serde(rename = "item/fileChange/requestApproval")]
     FileChangeRequestApproval(FileChangeRequestApprovalParams),
-    /// The model asks a person.
+    /// The model asks the user.
     #[serde(rename = "item/tool/requestUserInput")]
     ToolRequestUserInput(ToolRequestUserInputParams),
     /// The model calls a tool of the client.
     #[serde(rename = "item/tool/call")]
     DynamicToolCall(DynamicToolCallParams),
-    /// The client's tokens are no longer good.
+    /// The client's ChatGPT tokens were rejected; the client must send new ones.
     #[serde(rename = "account/chatgptAuthTokens/refresh")]
     ChatgptAuthTokensRefresh(ChatgptAuthTokensRefreshParams),
 }
 
 impl ServerRequest {
-    /// Its method.
+    /// The JSON-RPC method, such as `item/tool/call`.
     pub fn method(&self) -> &'static str {
         match self {
             Self::CommandExecutionRequestApproval(_) => "item/commandExecution/requestApproval",
@@ -50,60 +50,57 @@ impl ServerRequest {
     }
 }
 
-/// May this command run?
+/// Asks the client whether a command may run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct CommandExecutionRequestApprovalParams {
-    /// In which thread.
     pub thread_id: String,
-    /// In which turn.
     pub turn_id: String,
     /// The item of the command.
     pub item_id: String,
-    /// Which of several questions of that item.
+    /// Distinguishes several questions about one item; absent if there is only one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub approval_id: Option<String>,
-    /// Why somebody is asked.
+    /// Why approval is needed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
     /// The command, quoted for a shell.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub command: Option<String>,
-    /// Where it would run.
+    /// The folder in which the command would run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cwd: Option<PathBuf>,
-    /// What it seems to do.
+    /// What the command probably does.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub command_actions: Option<Vec<CommandAction>>,
-    /// The prefix that could be saved as allowed.
+    /// The command prefix that the client may add to the rules as allowed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub proposed_execpolicy_amendment: Option<Vec<String>>,
 }
 
-/// Whether a command may run.
+/// The client's decision about a command.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct CommandExecutionRequestApprovalResponse {
-    /// The answer.
     pub decision: CommandExecutionApprovalDecision,
 }
 
-/// Whether a command may run.
+/// The client's decision about a command.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum CommandExecutionApprovalDecision {
-    /// It may.
+    /// The command may run this time.
     Accept,
-    /// It may, and the same need not be asked again in this session.
+    /// The command may run, and for the rest of the session without asking.
     AcceptForSession,
-    /// It may, and commands like it are saved as allowed.
+    /// The command may run, and its prefix is added to the rules as allowed.
     AcceptWithExecpolicyAmendment {
-        /// The prefix that is saved.
+        /// The prefix that is added.
         execpolicy_amendment: Vec<String>,
     },
-    /// It may not; the turn goes on.
+    /// The command may not run; the turn continues.
     Decline,
-    /// It may not, and the turn ends.
+    /// The command may not run, and the turn is interrupted.
     Cancel,
 }
 
@@ -121,40 +118,37 @@ impl From<CommandExecutionApprovalDecision> for ReviewDecision {
     }
 }
 
-/// May this patch be applied?
+/// Asks the client whether a patch may be applied.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct FileChangeRequestApprovalParams {
-    /// In which thread.
     pub thread_id: String,
-    /// In which turn.
     pub turn_id: String,
     /// The item of the patch.
     pub item_id: String,
-    /// Why somebody is asked.
+    /// Why approval is needed.
     pub reason: Option<String>,
-    /// The folder that would be opened for writing for the rest of the session.
+    /// The folder that would become writable for the rest of the session.
     pub grant_root: Option<PathBuf>,
 }
 
-/// Whether a patch may be applied.
+/// The client's decision about a patch.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct FileChangeRequestApprovalResponse {
-    /// The answer.
     pub decision: FileChangeApprovalDecision,
 }
 
 word_enum! {
-    /// Whether a patch may be applied.
+    /// The client's decision about a patch.
     FileChangeApprovalDecision {
-        /// It may.
+        /// The patch may be applied this time.
         Accept = "accept",
-        /// It may, and patches of the same files need not be asked for again in this session.
+        /// The patch may be applied, and later patches of the same files without asking.
         AcceptForSession = "acceptForSession",
-        /// It may not; the turn goes on.
+        /// The patch may not be applied; the turn continues.
         Decline = "decline",
-        /// It may not, and the turn ends.
+        /// The patch may not be applied, and the turn is interrupted.
         Cancel = "cancel",
     }
 }
@@ -170,47 +164,43 @@ impl From<FileChangeApprovalDecision> for ReviewDecision {
     }
 }
 
-/// The model asks a person.
+/// Questions of the model for the user.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ToolRequestUserInputParams {
-    /// In which thread.
     pub thread_id: String,
-    /// In which turn.
     pub turn_id: String,
-    /// The call that asks.
+    /// The id of the tool call that asks.
     pub item_id: String,
-    /// What it asks.
     pub questions: Vec<ToolRequestUserInputQuestion>,
 }
 
-/// A question.
+/// One question for the user.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ToolRequestUserInputQuestion {
-    /// By what its answer is known.
+    /// The id by which the answer names its question.
     pub id: String,
-    /// A word above it.
+    /// A short heading for the question.
     pub header: String,
-    /// The question itself.
     pub question: String,
-    /// Whether a person may say something else.
+    /// Whether the user may give an answer that is not among `options`.
     #[serde(default)]
     pub is_other: bool,
-    /// Whether the answer must not be seen.
+    /// Whether the client must hide the answer while it is typed.
     #[serde(default)]
     pub is_secret: bool,
-    /// What may be chosen.
+    /// The answers to choose from; absent if the answer is free text.
     pub options: Option<Vec<ToolRequestUserInputOption>>,
 }
 
-/// Something that may be chosen.
+/// An answer to choose.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ToolRequestUserInputOption {
-    /// In a word or two.
+    /// The short text of the choice.
     pub label: String,
-    /// What it means.
+    /// What follows if the user chooses it.
     pub description: String,
 }
 
@@ -225,19 +215,19 @@ impl From<inner::UserQuestion> for ToolRequestUserInputQuestion {
     }
 }
 
-/// The answers, by the ids of the questions.
+/// The user's answers.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ToolRequestUserInputResponse {
-    /// By id.
+    /// The answers, by the ids of the questions.
     pub answers: BTreeMap<String, ToolRequestUserInputAnswer>,
 }
 
-/// The answer to a question.
+/// The user's answer to one question.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ToolRequestUserInputAnswer {
-    /// What was chosen, and what was said besides.
+    /// The labels that were chosen, and any free text.
     pub answers: Vec<String>,
 }
 
@@ -248,42 +238,34 @@ impl From<ToolRequestUserInputResponse> for inner::UserAnswers {
     }
 }
 
-/// The model calls a tool of the client.
+/// Asks the client to run one of its tools.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct DynamicToolCallParams {
-    /// In which thread.
     pub thread_id: String,
-    /// In which turn.
     pub turn_id: String,
-    /// The call.
     pub call_id: String,
-    /// Which tool.
     pub tool: String,
-    /// With what.
     pub arguments: Value,
 }
 
-/// What the client's tool answers.
+/// The result of a client's tool.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct DynamicToolCallResponse {
-    /// Texts and pictures.
+    /// The texts and images for the model, in order.
     pub content_items: Vec<DynamicToolCallOutputContentItem>,
-    /// Whether it worked.
+    /// Whether the tool succeeded.
     pub success: bool,
 }
 
-/// Part of such an answer.
+/// A text or an image in the result of a client's tool.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "type", rename_all = "camelCase")]
 pub enum DynamicToolCallOutputContentItem {
-    /// A text.
     InputText {
-        /// The text.
         text: String,
     },
-    /// A picture.
     #[serde(rename_all = "camelCase")]
     InputImage {
         /// A URL or a `data:` URL.
@@ -303,13 +285,13 @@ impl From<DynamicToolCallResponse> for inner_tool::DynamicToolResponse {
     }
 }
 
-/// The client's tokens are no longer good.
+/// Asks the client for new ChatGPT tokens, because the old ones were rejected.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ChatgptAuthTokensRefreshParams {
-    /// Why new ones are needed.
+    /// Why new tokens are needed.
     pub reason: ChatgptAuthTokensRefreshReason,
-    /// The account they were for.
+    /// The account of the tokens that were rejected.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub previous_account_id: Option<String>,
 }
@@ -317,19 +299,18 @@ pub struct ChatgptAuthTokensRefreshParams {
 word_enum! {
     /// Why new tokens are needed.
     ChatgptAuthTokensRefreshReason {
-        /// The provider did not accept them.
+        /// The provider rejected the tokens.
         Unauthorized = "unauthorized",
     }
 }
 
-/// New tokens.
+/// The client's new ChatGPT tokens.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ChatgptAuthTokensRefreshResponse {
-    /// The token.
     pub access_token: String,
-    /// The account it is for.
+    /// The account of the token.
     pub chatgpt_account_id: String,
-    /// The account's plan.
+    /// The plan of the account, if the client knows it.
     pub chatgpt_plan_type: Option<String>,
 }

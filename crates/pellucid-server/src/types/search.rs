@@ -1,34 +1,30 @@
-//! Searches of the server, as items show them.
+//! Web searches that the provider runs, as items show them.
 
 use pellucid_protocol::item as inner;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde::Serialize;
 
-/// What a search did.
+/// What a web search did.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "type", rename_all = "camelCase")]
 pub enum WebSearchAction {
-    /// Searched.
+    /// The model searched the web.
     Search {
-        /// The words.
+        /// The query, if there was one.
         query: Option<String>,
-        /// Several searches at once.
+        /// The queries, if there were several at once.
         queries: Option<Vec<String>>,
     },
-    /// Opened a page.
-    OpenPage {
-        /// Its address.
-        url: Option<String>,
-    },
-    /// Looked for a text in a page.
+    /// The model opened a page.
+    OpenPage { url: Option<String> },
+    /// The model searched a page for a text.
     FindInPage {
-        /// The page's address.
         url: Option<String>,
-        /// The text.
+        /// The text that was searched for.
         pattern: Option<String>,
     },
-    /// Something that this version does not know.
+    /// An action that this version does not know.
     #[serde(other)]
     Other,
 }

@@ -1,6 +1,6 @@
-//! What commands may touch, as clients spell it.
+//! Sandbox policies, as clients spell them.
 //!
-//! Most settings are spelt the same inside: these are here under the names that clients know.
+//! Most settings are spelt the same in session files; they are re-exported here under the names that clients know.
 
 use std::path::PathBuf;
 
@@ -19,61 +19,61 @@ use serde::Deserializer;
 use serde::Serialize;
 use serde::de::Error as _;
 
-/// What commands may touch.
+/// What commands may read, write and reach.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "type", rename_all = "camelCase")]
 pub enum SandboxPolicy {
-    /// No sandbox.
+    /// Commands run without a sandbox.
     DangerFullAccess,
-    /// Write nothing.
+    /// Commands may not write files.
     ReadOnly {
-        /// What may be read.
+        /// What commands may read.
         #[serde(default)]
         access: ReadOnlyAccess,
     },
-    /// Somebody else confines us.
+    /// Pellucid itself runs in a sandbox that another program made.
     #[serde(rename_all = "camelCase")]
     ExternalSandbox {
-        /// Whether their sandbox lets traffic through.
+        /// Whether the outer sandbox allows network access.
         #[serde(default = "restricted")]
         network_access: NetworkAccess,
     },
-    /// Write in the workspace and these roots.
+    /// Commands may write in the workspace and in these roots.
     #[serde(rename_all = "camelCase")]
     WorkspaceWrite {
-        /// Further roots.
+        /// Further folders that commands may write in.
         #[serde(default, deserialize_with = "absolute")]
         writable_roots: Vec<PathBuf>,
-        /// What may be read.
+        /// What commands may read.
         #[serde(default)]
         read_only_access: ReadOnlyAccess,
-        /// Whether traffic is let through.
+        /// Whether commands may use the network.
         #[serde(default)]
         network_access: bool,
-        /// Leaves `$TMPDIR` out.
+        /// Whether `$TMPDIR` is not writable.
         #[serde(default)]
         exclude_tmpdir_env_var: bool,
-        /// Leaves `/tmp` out.
+        /// Whether `/tmp` is not writable.
         #[serde(default)]
         exclude_slash_tmp: bool,
     },
 }
 
-/// What may be read.
+/// What commands may read.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "type", rename_all = "camelCase")]
 pub enum ReadOnlyAccess {
-    /// Some of it.
+    /// Commands may read only some folders.
     #[serde(rename_all = "camelCase")]
     Restricted {
-        /// Whether what the system needs is among it.
+        /// Whether the folders that the system's programs need are readable too.
         #[serde(default = "yes")]
         include_platform_defaults: bool,
-        /// Further roots.
+        /// The folders that commands may read.
         #[serde(default, deserialize_with = "absolute")]
         readable_roots: Vec<PathBuf>,
     },
-    /// All of it.
+    /// Commands may read everything.
     #[default]
     FullAccess,
 }
@@ -86,7 +86,7 @@ fn yes() -> bool {
     true
 }
 
-/// Roots must be absolute, as there is no folder that they could start from.
+/// Roots must be absolute: a request has no folder that relative ones could start from.
 fn absolute<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<PathBuf>, D::Error> {
     let paths = Vec::<PathBuf>::deserialize(deserializer)?;
     match paths.iter().find(|path| !path.is_absolute()) {
@@ -95,7 +95,7 @@ fn absolute<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<PathBuf>, 
     }
 }
 
-/// A sandbox that cannot be made: reading is limited, and ours does not limit reading.
+/// The requested sandbox limits reading, which Pellucid's sandbox cannot do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("restricted read access is not supported; use {{\"type\":\"fullAccess\"}}")]
 pub struct RestrictedRead;

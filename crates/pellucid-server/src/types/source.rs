@@ -1,48 +1,48 @@
-//! Through which face a thread began.
+//! The kind of client that started a thread.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde::Serialize;
 use serde_json::Value;
 
-/// Through which face a thread began.
+/// The kind of client that started a thread.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum SessionSource {
-    /// The terminal.
+    /// The terminal user interface.
     Cli,
     /// An editor, or any other client of the app-server.
     #[serde(rename = "vscode")]
     VsCode,
-    /// A script.
+    /// `pellucid exec`, for scripts.
     Exec,
-    /// The server of tools.
+    /// The program as an MCP server.
     AppServer,
-    /// Another agent.
+    /// Another agent started the thread.
     SubAgent(SubAgentSource),
-    /// Something that this version does not know.
+    /// A source that this version does not know.
     #[serde(other)]
     Unknown,
 }
 
-/// Which kind of agent.
+/// The kind of agent.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum SubAgentSource {
-    /// One that reviews.
+    /// The agent reviews changes.
     Review,
-    /// One that summarises.
+    /// The agent summarises a history.
     Compact,
-    /// One that another thread began.
+    /// The agent was started by another thread.
     ThreadSpawn {
-        /// That thread.
+        /// The thread that started the agent.
         parent_thread_id: String,
-        /// How many are above it.
+        /// How many agents are above this one, up to the user's thread.
         depth: i32,
     },
-    /// One that sorts memories.
+    /// The agent consolidates memories.
     MemoryConsolidation,
-    /// Another kind.
+    /// Another kind of agent, by its name.
     Other(String),
 }
 

@@ -11,139 +11,134 @@ use serde::Serialize;
 use super::item::ThreadItem;
 use super::source::SessionSource;
 
-/// A conversation.
+/// A thread: one session with its turns.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Thread {
-    /// Its id.
     pub id: String,
-    /// The first words of the person, mostly.
+    /// Usually the first words of the user.
     pub preview: String,
-    /// Who serves its model.
+    /// The id of the model provider.
     pub model_provider: String,
-    /// When it began, in seconds of Unix time.
+    /// When the thread was started, in seconds of Unix time.
     pub created_at: i64,
-    /// When it last changed, in seconds of Unix time.
+    /// When the thread last changed, in seconds of Unix time.
     pub updated_at: i64,
-    /// Its file, unless it has none.
+    /// The session file; `null` for an ephemeral thread.
     pub path: Option<PathBuf>,
-    /// Where it works.
+    /// The thread's working directory.
     pub cwd: PathBuf,
-    /// The version of the program that began it.
+    /// The version of the program that started the thread.
     pub cli_version: String,
-    /// Through which face it began.
+    /// The kind of client that started the thread.
     pub source: SessionSource,
-    /// The repository it began in.
+    /// The git repository in which the thread was started.
     pub git_info: Option<GitInfo>,
-    /// Its turns; only where a method says so.
+    /// The turns; empty unless the method's documentation says otherwise.
     pub turns: Vec<Turn>,
 }
 
-/// A repository.
+/// The state of a git repository when a thread was started.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct GitInfo {
     /// The commit that was checked out.
     pub sha: Option<String>,
-    /// The branch.
     pub branch: Option<String>,
-    /// Where it came from.
+    /// The address of the remote `origin`.
     pub origin_url: Option<String>,
 }
 
-/// A request of a person and all that came of it.
+/// A request of the user and everything that followed from it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Turn {
-    /// Its id.
     pub id: String,
-    /// What happened; only where a method says so.
+    /// The items; empty unless the method's documentation says otherwise.
     pub items: Vec<ThreadItem>,
-    /// How it stands.
     pub status: TurnStatus,
-    /// Why it failed.
+    /// Why the turn failed; present only with the status `failed`.
     pub error: Option<TurnError>,
 }
 
 impl Turn {
-    /// One that runs, with no items.
+    /// A running turn without items.
     pub fn in_progress(id: impl Into<String>) -> Self {
         Self { id: id.into(), items: Vec::new(), status: TurnStatus::InProgress, error: None }
     }
 }
 
 word_enum! {
-    /// How a turn stands.
+    /// The state of a turn.
     TurnStatus {
-        /// It ended by itself.
+        /// The turn ended normally.
         Completed = "completed",
-        /// It was broken off.
+        /// The user interrupted the turn.
         Interrupted = "interrupted",
-        /// It could not go on.
+        /// The turn ended with an error.
         Failed = "failed",
-        /// It runs.
         InProgress = "inProgress",
     }
 }
 
-/// Why a turn failed, or why a reply is asked for again.
+/// Why a turn failed, or why a request is retried.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct TurnError {
-    /// In words.
+    /// The error as text for people.
     pub message: String,
-    /// For programs.
+    /// The kind of error, for programs.
     pub codex_error_info: Option<CodexErrorInfo>,
-    /// In more words.
+    /// Details of the error, as the provider sent them.
     #[serde(default)]
     pub additional_details: Option<String>,
 }
 
-/// Which kind of failure, for programs.
+/// The kind of error, for programs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum CodexErrorInfo {
-    /// The prompt is too long.
+    /// The request does not fit into the context window.
     ContextWindowExceeded,
-    /// A limit of the plan.
+    /// The account reached a limit of its plan.
     UsageLimitExceeded,
-    /// The model is overloaded.
+    /// The provider is overloaded.
     ServerOverloaded,
-    /// The server could not be reached.
+    /// The provider could not be reached.
     #[serde(rename_all = "camelCase")]
     HttpConnectionFailed {
-        /// The status, if one came.
+        /// The HTTP status, if the provider sent one.
         http_status_code: Option<u16>,
     },
-    /// The stream of a reply could not be opened.
+    /// The response stream could not be opened.
     #[serde(rename_all = "camelCase")]
     ResponseStreamConnectionFailed {
-        /// The status, if one came.
+        /// The HTTP status, if the provider sent one.
         http_status_code: Option<u16>,
     },
-    /// The server failed.
+    /// The provider reported an internal error.
     InternalServerError,
-    /// Not allowed in.
+    /// The provider rejected the credentials, or none are configured.
     Unauthorized,
-    /// The request was wrong.
+    /// The provider rejected the request as invalid.
     BadRequest,
-    /// Turns could not be taken away.
+    /// Turns could not be rolled back.
     ThreadRollbackFailed,
-    /// The sandbox could not be made.
+    /// The sandbox could not be set up.
     SandboxError,
-    /// A reply broke off.
+    /// The response stream was interrupted.
     #[serde(rename_all = "camelCase")]
     ResponseStreamDisconnected {
-        /// The status, if one came.
+        /// The HTTP status, if the provider sent one.
         http_status_code: Option<u16>,
     },
-    /// Too many attempts.
+    /// The request failed as often as it may be retried.
     #[serde(rename_all = "camelCase")]
     ResponseTooManyFailedAttempts {
-        /// The last status.
+        /// The HTTP status of the last attempt.
         http_status_code: Option<u16>,
     },
-    /// Anything else.
+    /// Any other kind of error.
     Other,
 }
 
@@ -169,7 +164,7 @@ impl From<ErrorInfo> for CodexErrorInfo {
 }
 
 impl TurnError {
-    /// Whether a turn that meets it has failed. A rollback that fails happens beside turns.
+    /// Whether the error ends a turn. A rollback that fails does not, because it happens outside of turns.
     pub fn ends_a_turn(&self) -> bool {
         self.codex_error_info != Some(CodexErrorInfo::ThreadRollbackFailed)
     }

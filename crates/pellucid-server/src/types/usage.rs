@@ -1,4 +1,4 @@
-//! Tokens and limits.
+//! Token usage and rate limits, as clients receive them.
 
 use pellucid_protocol::usage as inner;
 use pellucid_protocol::word_enum;
@@ -6,15 +6,15 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde::Serialize;
 
-/// A thread's token figures.
+/// The token usage of a thread.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ThreadTokenUsage {
-    /// All responses added up.
+    /// The sum over all responses of the thread.
     pub total: TokenUsageBreakdown,
-    /// The newest response.
+    /// The usage of the newest response.
     pub last: TokenUsageBreakdown,
-    /// The model's effective window.
+    /// The context window that the thread can use, in tokens.
     pub model_context_window: Option<i64>,
 }
 
@@ -22,80 +22,70 @@ pub struct ThreadTokenUsage {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct TokenUsageBreakdown {
-    /// All of them, as the server counts.
+    /// All tokens, as the provider counts them.
     pub total_tokens: i64,
-    /// Tokens read, cached ones included.
+    /// Input tokens, including cached ones.
     pub input_tokens: i64,
-    /// Of these, read from the provider's cache.
+    /// Input tokens that came from the provider's cache.
     pub cached_input_tokens: i64,
-    /// Tokens written, reasoning included.
+    /// Output tokens, including reasoning.
     pub output_tokens: i64,
-    /// Of these, spent on reasoning.
+    /// Output tokens spent on reasoning.
     pub reasoning_output_tokens: i64,
 }
 
-/// How much of a limit is used.
+/// How much of a rate limit is used.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct RateLimitSnapshot {
-    /// Which limit.
     pub limit_id: Option<String>,
-    /// Its name for people.
+    /// The limit's name for people.
     pub limit_name: Option<String>,
-    /// The short window.
+    /// The short window, usually of hours.
     pub primary: Option<RateLimitWindow>,
-    /// The long window.
+    /// The long window, usually of days.
     pub secondary: Option<RateLimitWindow>,
-    /// Bought credits.
+    /// The credits that the account has bought.
     pub credits: Option<CreditsSnapshot>,
-    /// The account's plan.
     pub plan_type: Option<PlanType>,
 }
 
-/// One window of a limit.
+/// One time window of a rate limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct RateLimitWindow {
-    /// Share that is used, 0 to 100.
+    /// The used share in percent, 0 to 100.
     pub used_percent: i32,
-    /// Its length in minutes.
+    /// The length of the window in minutes.
     pub window_duration_mins: Option<i64>,
-    /// When it starts anew, in seconds of Unix time.
+    /// When the window restarts, in seconds of Unix time.
     pub resets_at: Option<i64>,
 }
 
-/// Bought credits.
+/// The credits that the account has bought.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct CreditsSnapshot {
-    /// Whether there are any.
+    /// Whether any credits are left.
     pub has_credits: bool,
-    /// Whether they never run out.
+    /// Whether the credits never run out.
     pub unlimited: bool,
-    /// How many, as the server writes it.
+    /// How many credits are left, as the provider writes it.
     pub balance: Option<String>,
 }
 
 word_enum! {
     /// The plan of an account.
     PlanType {
-        /// Free.
         Free = "free",
-        /// Go.
         Go = "go",
-        /// Plus.
         Plus = "plus",
-        /// Pro.
         Pro = "pro",
-        /// Team.
         Team = "team",
-        /// Business.
         Business = "business",
-        /// Enterprise.
         Enterprise = "enterprise",
-        /// Edu.
         Edu = "edu",
-        /// One that this version does not know.
+        /// A plan that this version does not know.
         Unknown = "unknown",
     }
 }

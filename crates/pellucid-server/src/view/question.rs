@@ -1,7 +1,7 @@
-//! Questions for clients, and what becomes of their answers.
+//! Questions for clients, and what follows from their answers.
 //!
-//! Whatever comes back, the session gets an answer: a client that fails, says something that cannot be read, or
-//! is not there has declined.
+//! The session always gets an answer: a client that fails, sends something unreadable, or is disconnected counts as
+//! declining.
 
 use pellucid_engine::command_line::joined;
 use pellucid_protocol::approval::ApplyPatchApprovalRequest;
@@ -35,14 +35,14 @@ use crate::types::request::ServerRequest;
 use crate::types::request::ToolRequestUserInputParams;
 use crate::types::request::ToolRequestUserInputResponse;
 
-/// Something that a client must answer.
+/// A question that a client must answer.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Question {
-    /// What is sent.
+    /// The request that the client receives.
     pub request: ServerRequest,
-    /// In which turn.
+    /// The turn that waits for the answer.
     turn_id: String,
-    /// Who waits for the answer.
+    /// What the question is about, and the id under which the session waits.
     subject: Subject,
 }
 
@@ -56,7 +56,7 @@ enum Subject {
 }
 
 impl ThreadView {
-    /// Asks, and tells before what must be known.
+    /// Asks the clients a question; notifications that must come first are put before it.
     pub(super) fn ask(&mut self, event: &Event) -> Vec<Outgoing> {
         let (thread_id, turn_id) = self.place(&event.id);
         match &event.msg {
@@ -119,7 +119,8 @@ impl ThreadView {
         }
     }
 
-    /// What the session is told, and clients beside it, when a question was answered with a result or an error.
+    /// The operation for the session, and notifications for clients, when a question was answered with a result or an
+    /// error.
     pub fn answered(&mut self, question: Question, outcome: Result<Value, RpcError>) -> (Operation, Vec<Outgoing>) {
         let Question { turn_id, subject, .. } = question;
         match subject {
@@ -141,9 +142,9 @@ impl ThreadView {
         }
     }
 
-    /// The same when nobody is there to be asked.
+    /// The same when no client can be asked.
     pub fn unheard(&mut self, question: Question) -> (Operation, Vec<Outgoing>) {
-        self.answered(question, Err(RpcError::internal("no client listens to this thread")))
+        self.answered(question, Err(RpcError::internal("no client follows this thread")))
     }
 
     fn command_answered(
@@ -160,13 +161,13 @@ impl ThreadView {
             ReviewDecision::Denied | ReviewDecision::Abort => Some(CommandExecutionStatus::Declined),
             _ => None,
         };
-        // A part of a command that was refused does not end the item of the whole.
+        // A refused part of a command does not complete the item of the whole command.
         let is_part = request.approval_id.is_some() && self.commands.contains_key(&request.call_id);
-        let told =
+        let notification =
             status.filter(|_| !is_part).map(|status| self.completed(&turn_id, ThreadItem::unrun(request, status)));
         let id = request.approval_id.clone().unwrap_or_else(|| request.call_id.clone());
         let operation = Operation::ExecApproval { id, turn_id: Some(TurnId::new(turn_id)), decision };
-        (operation, told.into_iter().collect())
+        (operation, notification.into_iter().collect())
     }
 
     fn patch_answered(
@@ -183,11 +184,11 @@ impl ThreadView {
             ReviewDecision::Denied | ReviewDecision::Abort => Some(PatchApplyStatus::Declined),
             _ => None,
         };
-        let told = status.map(|status| {
+        let notification = status.map(|status| {
             self.patches.remove(&request.call_id);
             self.completed(turn_id, ThreadItem::patch(&request.call_id, &request.changes, status))
         });
-        (Operation::PatchApproval { id: request.call_id.clone(), decision }, told.into_iter().collect())
+        (Operation::PatchApproval { id: request.call_id.clone(), decision }, notification.into_iter().collect())
     }
 }
 
@@ -195,7 +196,7 @@ fn asked(request: ServerRequest, turn_id: String, subject: Subject) -> Outgoing 
     Outgoing::Asked(Box::new(Question { request, turn_id, subject }))
 }
 
-/// An answer, if there is one that can be read.
+/// A client's answer, if it can be read.
 fn read<T: DeserializeOwned>(value: Option<Value>) -> Option<T> {
     value.and_then(|value| serde_json::from_value(value).ok())
 }

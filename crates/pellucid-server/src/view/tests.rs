@@ -8,8 +8,8 @@ use serde_json::Value;
 use super::*;
 use crate::rpc::RpcError;
 
-/// Plays a script. A line is an event of turn `t1` (another turn stands before it), or `answer`, `refuse` or
-/// `nobody` for the oldest question that is open.
+/// Plays a script. A line is an event of turn `t1` (a line may begin with another turn), or `answer`, `refuse` or
+/// `unheard` for the oldest open question.
 #[track_caller]
 fn check_view(script: &str, expected: &Expect) {
     let mut view = ThreadView::new("T").with_raw_items(RawItems::Shown);
@@ -21,7 +21,7 @@ fn play(view: &mut ThreadView, script: &str) -> String {
     for line in script.lines().map(str::trim).filter(|line| !line.is_empty()) {
         let (word, rest) = line.split_once(' ').unwrap_or((line, ""));
         let said = match word {
-            "answer" | "refuse" | "nobody" => {
+            "answer" | "refuse" | "unheard" => {
                 let question: Question = open.remove(0);
                 let (operation, said) = match word {
                     "answer" => view.answered(question, Ok(serde_json::from_str(rest).unwrap())),
@@ -38,7 +38,7 @@ fn play(view: &mut ThreadView, script: &str) -> String {
         };
         for outgoing in said {
             lines.push(match outgoing {
-                Outgoing::Told(told) => shown(&serde_json::to_value(&told).unwrap(), ""),
+                Outgoing::Notification(it) => shown(&serde_json::to_value(&it).unwrap(), ""),
                 Outgoing::Asked(question) => {
                     let line = shown(&serde_json::to_value(&question.request).unwrap(), "? ");
                     open.push(*question);
@@ -190,7 +190,7 @@ fn whatever_is_answered_the_session_learns_of_it() {
         &format!(
             "{MAY_RUN}\nanswer {{\"decision\":\"accept\"}}\n{MAY_RUN}\nanswer {{\"decision\":\"acceptForSession\"}}\n\
              {MAY_RUN}\nanswer {amendment}\n{MAY_RUN}\nanswer {{\"decision\":\"cancel\"}}\n\
-             {MAY_RUN}\nanswer {{\"decision\":\"perhaps\"}}\n{MAY_RUN}\nrefuse\n{MAY_RUN}\nnobody"
+             {MAY_RUN}\nanswer {{\"decision\":\"perhaps\"}}\n{MAY_RUN}\nrefuse\n{MAY_RUN}\nunheard"
         ),
         &expect![[r#"
             ? item/commandExecution/requestApproval t1 {"proposedExecpolicyAmendment":["touch","a b"],"commandActions":[{"type":"unknown","command":"touch 'a b'"}],"itemId":"c1","command":"touch 'a b'","cwd":"/w"}

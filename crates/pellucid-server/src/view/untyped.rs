@@ -1,33 +1,33 @@
-//! Events under their own names, for clients of the first version.
+//! Events under their protocol version 1 names.
 
 use pellucid_protocol::event::EventMessage;
 use pellucid_protocol::event::RawItems;
 use serde::Serialize;
 use serde_json::value::RawValue;
 
-/// An event as a notification.
+/// An event as a notification of protocol version 1.
 #[derive(Debug, Clone, Serialize)]
 pub struct Untyped {
     /// `codex/event/` and the event's type.
     pub method: String,
-    /// The event.
+    /// The event with the ids of its turn and thread.
     pub params: UntypedParams,
 }
 
-/// The event, with the thread it happened in.
+/// The parameters of the notification.
 #[derive(Debug, Clone, Serialize)]
 pub struct UntypedParams {
-    /// The turn.
+    /// The id of the turn.
     pub id: String,
-    /// What happened.
+    /// The event as JSON.
     pub msg: Box<RawValue>,
-    /// The thread.
+    /// The id of the thread.
     #[serde(rename = "conversationId")]
     pub conversation_id: String,
 }
 
 impl Untyped {
-    /// The event as a notification. Absent for what clients have no word for, or learn as an answer.
+    /// The event as a notification. `None` if protocol version 1 has no name for it, or reports it as a response.
     pub fn of(thread_id: &str, turn_id: &str, event: &EventMessage, raw_items: RawItems) -> Option<Self> {
         match event {
             EventMessage::RawResponseItem { .. } if raw_items == RawItems::Hidden => return None,
@@ -49,7 +49,7 @@ impl Untyped {
             _ => {}
         }
         let msg = serde_json::value::to_raw_value(event).ok()?;
-        // The type is the first member, as events are written.
+        // Events are written with their type as the first member.
         let name = msg.get().strip_prefix("{\"type\":\"")?.split('"').next()?;
         let method = format!("codex/event/{name}");
         let params = UntypedParams { id: turn_id.to_owned(), msg, conversation_id: thread_id.to_owned() };

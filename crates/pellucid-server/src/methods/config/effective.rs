@@ -1,4 +1,4 @@
-//! The configuration as clients see it: some keys always there, the others as they were written.
+//! The configuration as clients see it: some keys are always present, the others as the files have them.
 
 use std::collections::BTreeMap;
 
@@ -14,84 +14,58 @@ use serde::Deserialize;
 use serde::Serialize;
 use serde_json::Value;
 
-/// What counts, all layers laid over one another. Profiles are not applied.
+/// The effective configuration, all layers merged. Profiles are not applied.
+///
+/// The field names are the keys of `config.toml`; `null` means that no layer sets the key.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "Config")]
 pub struct EffectiveConfig {
-    /// `model`.
     pub model: Option<String>,
-    /// `review_model`.
     pub review_model: Option<String>,
-    /// `model_context_window`.
     pub model_context_window: Option<i64>,
-    /// `model_auto_compact_token_limit`.
     pub model_auto_compact_token_limit: Option<i64>,
-    /// `model_provider`.
     pub model_provider: Option<String>,
-    /// `approval_policy`.
     pub approval_policy: Option<ApprovalPolicy>,
-    /// `sandbox_mode`.
     pub sandbox_mode: Option<SandboxMode>,
-    /// `sandbox_workspace_write`.
     pub sandbox_workspace_write: Option<WorkspaceWriteConfig>,
-    /// `forced_chatgpt_workspace_id`.
     pub forced_chatgpt_workspace_id: Option<String>,
-    /// `forced_login_method`.
     pub forced_login_method: Option<LoginMethod>,
-    /// `web_search`.
     pub web_search: Option<WebSearchMode>,
-    /// `tools`.
     pub tools: Option<ToolSwitches>,
-    /// `profile`.
     pub profile: Option<String>,
-    /// `profiles`.
     #[serde(default)]
     pub profiles: BTreeMap<String, ProfileConfig>,
-    /// `instructions`.
     pub instructions: Option<String>,
-    /// `developer_instructions`.
     pub developer_instructions: Option<String>,
-    /// `compact_prompt`.
     pub compact_prompt: Option<String>,
-    /// `model_reasoning_effort`.
     pub model_reasoning_effort: Option<ReasoningEffort>,
-    /// `model_reasoning_summary`.
     pub model_reasoning_summary: Option<ReasoningSummary>,
-    /// `model_verbosity`.
     pub model_verbosity: Option<Verbosity>,
-    /// `analytics`.
     pub analytics: Option<AnalyticsConfig>,
-    /// `apps`.
     #[serde(default)]
     pub apps: Option<BTreeMap<String, AppConfig>>,
-    /// Every other key.
+    /// All keys that have no field here.
     #[serde(flatten)]
     pub additional: BTreeMap<String, Value>,
 }
 
-/// `sandbox_workspace_write`.
+/// The table `sandbox_workspace_write` of the configuration.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 #[schemars(rename = "SandboxWorkspaceWrite")]
 pub struct WorkspaceWriteConfig {
-    /// `writable_roots`.
     pub writable_roots: Vec<String>,
-    /// `network_access`.
     pub network_access: bool,
-    /// `exclude_tmpdir_env_var`.
     pub exclude_tmpdir_env_var: bool,
-    /// `exclude_slash_tmp`.
     pub exclude_slash_tmp: bool,
 }
 
-/// `tools`.
+/// The table `tools` of the configuration.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "ToolsV2")]
 pub struct ToolSwitches {
-    /// `web_search`.
     #[serde(default, alias = "web_search_request")]
     pub web_search: Option<bool>,
-    /// `view_image`.
     #[serde(default)]
     pub view_image: Option<bool>,
 }
@@ -100,33 +74,24 @@ pub struct ToolSwitches {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "ProfileV2")]
 pub struct ProfileConfig {
-    /// `model`.
     pub model: Option<String>,
-    /// `model_provider`.
     pub model_provider: Option<String>,
-    /// `approval_policy`.
     pub approval_policy: Option<ApprovalPolicy>,
-    /// `model_reasoning_effort`.
     pub model_reasoning_effort: Option<ReasoningEffort>,
-    /// `model_reasoning_summary`.
     pub model_reasoning_summary: Option<ReasoningSummary>,
-    /// `model_verbosity`.
     pub model_verbosity: Option<Verbosity>,
-    /// `web_search`.
     pub web_search: Option<WebSearchMode>,
-    /// `chatgpt_base_url`.
     pub chatgpt_base_url: Option<String>,
-    /// Every other key.
+    /// All keys that have no field here.
     #[serde(flatten)]
     pub additional: BTreeMap<String, Value>,
 }
 
-/// `analytics`.
+/// The table `analytics` of the configuration.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct AnalyticsConfig {
-    /// `enabled`.
     pub enabled: Option<bool>,
-    /// Every other key.
+    /// All keys that have no field here.
     #[serde(flatten)]
     pub additional: BTreeMap<String, Value>,
 }
@@ -134,10 +99,8 @@ pub struct AnalyticsConfig {
 /// A table of `apps`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct AppConfig {
-    /// `enabled`.
     #[serde(default = "yes")]
     pub enabled: bool,
-    /// `disabled_reason`.
     #[serde(default)]
     pub disabled_reason: Option<AppDisabledReason>,
 }
@@ -146,9 +109,9 @@ pub struct AppConfig {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum AppDisabledReason {
-    /// Nobody knows.
+    /// The configuration gives no reason.
     Unknown,
-    /// The user does not want it.
+    /// The user switched the app off.
     User,
 }
 

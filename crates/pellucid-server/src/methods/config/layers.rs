@@ -1,4 +1,4 @@
-//! Layers as clients see them, and which of them a value comes from.
+//! Configuration layers as clients see them, and the layer that each value comes from.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -16,49 +16,34 @@ use serde::Serialize;
 use sha2::Digest;
 use sha2::Sha256;
 
-/// Whose a layer is.
+/// Where a configuration layer comes from.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "type", rename_all = "camelCase", rename_all_fields = "camelCase")]
 pub enum ConfigLayerSource {
-    /// A setting of device management.
-    Mdm {
-        /// Its domain.
-        domain: String,
-        /// Its key.
-        key: String,
-    },
-    /// The machine's.
-    System {
-        /// Its file.
-        file: String,
-    },
-    /// The user's.
-    User {
-        /// Their file.
-        file: String,
-    },
-    /// A folder's of the project.
+    /// A setting of the system's device management.
+    Mdm { domain: String, key: String },
+    /// The configuration file of the machine.
+    System { file: String },
+    /// The user's `config.toml`.
+    User { file: String },
+    /// The configuration file of a project folder.
     Project {
-        /// The folder with the file.
+        /// The folder that contains the configuration file.
         dot_codex_folder: String,
     },
-    /// The command line's, or the client's.
+    /// The command line or the client's request.
     SessionFlags,
-    /// The administrator's.
-    LegacyManagedConfigTomlFromFile {
-        /// Their file.
-        file: String,
-    },
-    /// The administrator's, from device management.
+    /// The administrator's managed configuration file.
+    LegacyManagedConfigTomlFromFile { file: String },
+    /// The administrator's managed configuration from device management.
     LegacyManagedConfigTomlFromMdm,
 }
 
-/// Which layer, and in which state.
+/// A configuration layer and its version.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ConfigLayerMetadata {
-    /// Which.
     pub name: ConfigLayerSource,
-    /// A hash of all its values.
+    /// A hash of all values of the layer.
     pub version: String,
 }
 
@@ -66,25 +51,23 @@ pub struct ConfigLayerMetadata {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ConfigLayer {
-    /// Which.
     pub name: ConfigLayerSource,
-    /// A hash of all its values.
+    /// A hash of all values of the layer.
     pub version: String,
-    /// Its values.
     pub config: serde_json::Value,
-    /// Why its values do not count.
+    /// Why the layer is ignored; absent if it applies.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub disabled_reason: Option<String>,
 }
 
-/// The layers that are there, the strongest first.
+/// The existing layers, the strongest first.
 pub(super) fn list(stack: &Layers) -> Vec<ConfigLayer> {
     let mut layers: Vec<_> = stack.iter().filter(|layer| is_there(layer)).map(listed).collect();
     layers.reverse();
     layers
 }
 
-/// Which layer each value comes from, by its dotted path. Values in lists have a number as their name.
+/// The layer that each value comes from, by the value's dotted path. Elements of lists are named by their index.
 pub(super) fn origins(stack: &Layers) -> BTreeMap<String, ConfigLayerMetadata> {
     let layers: Vec<_> = stack.iter().map(metadata).collect();
     let mut origins = BTreeMap::new();
@@ -96,7 +79,7 @@ pub(super) fn origins(stack: &Layers) -> BTreeMap<String, ConfigLayerMetadata> {
     origins
 }
 
-/// A layer by its name and state.
+/// The name and version of a layer.
 pub(super) fn metadata(layer: &Layer) -> ConfigLayerMetadata {
     ConfigLayerMetadata { name: name(layer), version: version(&layer.table.to_json()) }
 }
@@ -119,7 +102,7 @@ fn listed(layer: &Layer) -> ConfigLayer {
     ConfigLayer { name, version, config, disabled_reason: layer.disabled.clone() }
 }
 
-/// The machine's and the user's layers are listed in any case: that is where one could write.
+/// The layers of the machine and the user are listed even without a file, because a client can write there.
 fn is_there(layer: &Layer) -> bool {
     match layer.source {
         Source::System | Source::User | Source::Project => true,

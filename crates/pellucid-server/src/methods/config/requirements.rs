@@ -16,64 +16,64 @@ use crate::methods::NoParams;
 use crate::rpc::RpcError;
 use crate::server::Server;
 
-/// What `configRequirements/read` gives.
+/// The result of `configRequirements/read`.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ConfigRequirementsReadResponse {
-    /// Nothing, if nobody requires anything.
+    /// The administrator's requirements; `null` if there are none.
     pub requirements: Option<ConfigRequirements>,
 }
 
-/// What an administrator allows. Absent is everything.
+/// What an administrator allows. `null` allows everything.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ConfigRequirements {
-    /// When a person may be asked.
+    /// The approval policies that may be set.
     pub allowed_approval_policies: Option<Vec<ApprovalPolicy>>,
-    /// What commands may touch.
+    /// The sandbox modes that may be set.
     pub allowed_sandbox_modes: Option<Vec<SandboxMode>>,
-    /// Whether the web may be searched.
+    /// The web search modes that may be set.
     pub allowed_web_search_modes: Option<Vec<WebSearchMode>>,
-    /// Where data may be.
+    /// The region in which the provider must keep data.
     pub enforce_residency: Option<ResidencyRequirement>,
-    /// What the network lets through.
+    /// The administrator's settings for network access.
     pub network: Option<NetworkRequirements>,
 }
 
-/// Where data may be.
+/// The region in which the provider must keep data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum ResidencyRequirement {
-    /// In the United States.
+    /// The United States.
     Us,
 }
 
-/// What the network lets through.
+/// The administrator's settings for network access.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct NetworkRequirements {
-    /// Whether the proxy runs.
+    /// Whether the network proxy runs.
     pub enabled: Option<bool>,
-    /// Its port for HTTP.
+    /// The proxy's port for HTTP.
     pub http_port: Option<u16>,
-    /// Its port for SOCKS.
+    /// The proxy's port for SOCKS.
     pub socks_port: Option<u16>,
-    /// Whether it may use a further proxy.
+    /// Whether the proxy may use another proxy.
     pub allow_upstream_proxy: Option<bool>,
-    /// Whether it may listen to other machines.
+    /// Whether other machines may use the proxy.
     pub dangerously_allow_non_loopback_proxy: Option<bool>,
-    /// Whether other machines may control it.
+    /// Whether other machines may control the proxy.
     pub dangerously_allow_non_loopback_admin: Option<bool>,
-    /// The domains that are let through.
+    /// The domains that commands may reach.
     pub allowed_domains: Option<Vec<String>>,
-    /// The domains that are not.
+    /// The domains that commands may not reach.
     pub denied_domains: Option<Vec<String>>,
-    /// The sockets that may be used.
+    /// The Unix sockets that commands may use.
     pub allow_unix_sockets: Option<Vec<String>>,
-    /// Whether commands may listen.
+    /// Whether commands may listen on local ports.
     pub allow_local_binding: Option<bool>,
 }
 
-/// `configRequirements/read`.
+/// Handles `configRequirements/read`.
 ///
 /// # Errors
 /// When a file cannot be used.

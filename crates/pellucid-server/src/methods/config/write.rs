@@ -1,4 +1,4 @@
-//! `config/value/write` and `config/batchWrite`: changes to the user's own file, all of them or none.
+//! `config/value/write` and `config/batchWrite`: changes to the user's `config.toml`, all of them or none.
 
 use std::path::Path;
 use std::path::PathBuf;
@@ -26,17 +26,17 @@ use crate::ground::Ground;
 use crate::rpc::RpcError;
 use crate::server::Server;
 
-/// What becomes of a table that is there already.
+/// How a written value is combined with an existing table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum MergeStrategy {
-    /// The new value takes its place.
+    /// The new value replaces the table.
     Replace,
-    /// The new value's keys are added to it.
+    /// The keys of the new value are added to the table.
     Upsert,
 }
 
-/// What `config/value/write` takes.
+/// The parameters of `config/value/write`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ConfigValueWriteParams {
@@ -44,31 +44,31 @@ pub struct ConfigValueWriteParams {
     pub key_path: String,
     /// The value; `null` removes the key.
     pub value: Value,
-    /// What becomes of a table that is there already.
+    /// How the value is combined with an existing table.
     pub merge_strategy: MergeStrategy,
-    /// The file; only the user's own can be written.
+    /// The file; only the user's `config.toml` can be written.
     #[serde(default)]
     pub file_path: Option<String>,
-    /// The version that the file must have.
+    /// The version that the file must have; the write is refused if it has another one.
     #[serde(default)]
     pub expected_version: Option<String>,
 }
 
-/// What `config/batchWrite` takes.
+/// The parameters of `config/batchWrite`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ConfigBatchWriteParams {
-    /// The changes, in this order.
+    /// The changes, in the order in which they are applied.
     pub edits: Vec<ConfigEdit>,
-    /// The file; only the user's own can be written.
+    /// The file; only the user's `config.toml` can be written.
     #[serde(default)]
     pub file_path: Option<String>,
-    /// The version that the file must have.
+    /// The version that the file must have; the write is refused if it has another one.
     #[serde(default)]
     pub expected_version: Option<String>,
 }
 
-/// One change.
+/// One change of the configuration file.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ConfigEdit {
@@ -76,50 +76,48 @@ pub struct ConfigEdit {
     pub key_path: String,
     /// The value; `null` removes the key.
     pub value: Value,
-    /// What becomes of a table that is there already.
+    /// How the value is combined with an existing table.
     pub merge_strategy: MergeStrategy,
 }
 
-/// What both give.
+/// The result of `config/value/write` and `config/batchWrite`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ConfigWriteResponse {
-    /// Whether the file decides.
+    /// Whether the written values take effect.
     pub status: WriteStatus,
     /// The version that the file has now.
     pub version: String,
-    /// The file.
+    /// The path of the file that was written.
     pub file_path: String,
-    /// Who else decides.
+    /// The stronger layer that hides a written value, if there is one.
     pub overridden_metadata: Option<OverriddenMetadata>,
 }
 
-/// Whether the file decides.
+/// Whether written values take effect.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum WriteStatus {
-    /// It does.
+    /// The written values take effect.
     Ok,
-    /// It is written, but a stronger layer says otherwise.
+    /// The values are written, but a stronger layer hides one of them.
     OkOverridden,
 }
 
-/// The layer that is stronger, and what it says.
+/// A layer that hides a written value.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct OverriddenMetadata {
-    /// In words.
     pub message: String,
-    /// The layer.
     pub overriding_layer: ConfigLayerMetadata,
-    /// What counts.
+    /// The value that applies instead.
     pub effective_value: Value,
 }
 
-/// `config/value/write`.
+/// Handles `config/value/write`.
 ///
 /// # Errors
-/// When the value cannot be written; the file is then as it was.
+/// When the value cannot be written; the file is then unchanged.
 pub async fn config_value_write(
     server: &Server,
     params: ConfigValueWriteParams,
@@ -129,10 +127,10 @@ pub async fn config_value_write(
     config_batch_write(server, ConfigBatchWriteParams { edits, file_path, expected_version }).await
 }
 
-/// `config/batchWrite`.
+/// Handles `config/batchWrite`.
 ///
 /// # Errors
-/// When one of the values cannot be written; the file is then as it was.
+/// When one of the values cannot be written; the file is then unchanged.
 pub async fn config_batch_write(
     server: &Server,
     params: ConfigBatchWriteParams,
@@ -147,7 +145,7 @@ pub async fn config_batch_write(
     }
     let edits = params.edits.into_iter().map(ConfigEdit::into_edit).collect::<Result<Vec<_>, _>>()?;
     user_file::rewrite(&file, |text| {
-        // The layers are read while nobody else writes, so the version is that of the text.
+        // The layers are read under the write lock, so the version is that of the text.
         let version = user_version(&layers(ground)?);
         if params.expected_version.is_some_and(|expected| expected != version) {
             let message = "the file has changed since it was read; read it again and repeat the change";
@@ -170,7 +168,7 @@ pub async fn config_batch_write(
     })
 }
 
-/// Switches a skill in the user's own file.
+/// Switches a skill on or off in the user's `config.toml`.
 pub(crate) fn switch_skill(ground: &Ground, path: &Path, enabled: bool) -> Result<(), RpcError> {
     let is_it = |other: &str| is_same(Path::new(other), path);
     user_file::rewrite(&ground.home.join(FILE_NAME), |text| {
@@ -192,7 +190,7 @@ impl ConfigEdit {
     }
 }
 
-/// An error inside of a change to the file.
+/// An error during a change of the file.
 struct Failed(RpcError);
 
 impl From<RpcError> for Failed {
@@ -216,7 +214,7 @@ fn user_version(layers: &Layers) -> String {
     layers.user().map(|layer| metadata(layer).version).unwrap_or_default()
 }
 
-/// Who decides instead of the user's file, if somebody does.
+/// The stronger layer that hides the edited value, if there is one.
 fn overridden(layers: &Layers, edit: &Edit) -> Option<OverriddenMetadata> {
     let effective = layers.merged().at(edit.names())?.to_json();
     let written = layers.user()?.table.at(edit.names()).map(pellucid_config::value::Value::to_json);

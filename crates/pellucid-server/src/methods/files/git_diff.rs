@@ -1,6 +1,6 @@
-//! `gitDiffToRemote`: what a work tree has that no remote branch has, as git shows it.
+//! `gitDiffToRemote`: the changes of a work tree that no remote branch has, as git shows them.
 //!
-//! Git itself is asked, confined and without anything that the repository configures.
+//! Git runs in the sandbox, and ignores everything that the repository configures.
 
 use pellucid_agent::own_git;
 use pellucid_config::HarnessOverrides;
@@ -13,23 +13,23 @@ use serde::Serialize;
 use crate::rpc::RpcError;
 use crate::server::Server;
 
-/// What `gitDiffToRemote` takes.
+/// The parameters of `gitDiffToRemote`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct GitDiffToRemoteParams {
     /// A folder of the work tree.
     pub cwd: String,
 }
 
-/// What `gitDiffToRemote` gives.
+/// The result of `gitDiffToRemote`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct GitDiffToRemoteResponse {
-    /// The nearest commit that a remote branch has.
+    /// The nearest commit that a remote branch contains.
     pub sha: String,
-    /// What came after it, committed or not.
+    /// The changes since that commit, committed or not.
     pub diff: String,
 }
 
-/// `gitDiffToRemote`.
+/// Handles `gitDiffToRemote`.
 ///
 /// # Errors
 /// When the folder is in no work tree, there is no remote branch, or git fails.
@@ -61,7 +61,7 @@ mod tests {
     use super::*;
     use crate::methods::fixture::world;
 
-    /// What git says is tested where it is run; this process cannot confine it.
+    /// The output of git is tested where git is run; this process cannot confine it.
     #[tokio::test]
     async fn where_git_is_not_run_the_answer_says_why() {
         let untrusted = "[projects.\"$R/work\"]\ntrust_level = \"untrusted\"\n";

@@ -1,6 +1,6 @@
-//! The files of some folders, and which of them fit some words best.
+//! The files of some folders, and which of them match a query best.
 //!
-//! What ignore files name is left out, hidden files are not. Work is bounded: so many files, so many results.
+//! Files named in ignore files are left out, hidden files are not. The number of files and of results is bounded.
 
 use std::path::Path;
 use std::path::PathBuf;
@@ -18,31 +18,31 @@ use nucleo_matcher::pattern::Pattern;
 
 use crate::types::notification::FuzzyFileSearchResult;
 
-/// How many files are given.
+/// How many files a search returns.
 const RESULTS_MAX: usize = 50;
 
-/// How many files are looked at.
+/// How many files a search looks at.
 const FILES_MAX: usize = 1_000_000;
 
-/// How often a search looks whether it is still wanted.
+/// After how many files a search checks whether it was cancelled.
 const STEPS: usize = 256;
 
-/// Ends a search from elsewhere.
+/// Cancels a search from another task.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Stop(Arc<AtomicBool>);
 
 impl Stop {
-    /// Ends it.
+    /// Cancels the search.
     pub(super) fn now(&self) {
         self.0.store(true, Ordering::Relaxed);
     }
 
-    /// Whether it is to end.
+    /// Whether the search was cancelled.
     pub(super) fn is_set(&self) -> bool {
         self.0.load(Ordering::Relaxed)
     }
 
-    /// Whether both end the same search.
+    /// Whether both handles cancel the same search.
     pub(super) fn is(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.0, &other.0)
     }
@@ -51,9 +51,9 @@ impl Stop {
 /// A folder to search.
 #[derive(Debug, Clone)]
 pub(super) struct Root {
-    /// Where it is.
+    /// The absolute path of the folder.
     pub path: PathBuf,
-    /// How the client calls it.
+    /// The client's name for the folder.
     pub shown: String,
 }
 
@@ -66,18 +66,18 @@ pub(super) struct Files {
 
 #[derive(Debug)]
 struct File {
-    /// The number of its folder.
+    /// The index of the file's folder among the roots.
     root: usize,
-    /// Its path from there.
+    /// The file's path, relative to its folder.
     path: String,
 }
 
 impl Files {
-    /// Finds them.
+    /// Lists the files of the folders, until the search is cancelled.
     pub(super) fn walk(roots: &[Root], stop: &Stop) -> Self {
         let mut found = Self { files: Vec::new(), roots: roots.iter().map(|root| root.shown.clone()).collect() };
         for (index, root) in roots.iter().enumerate() {
-            // A file of two folders belongs to the inner one, and a folder that is named twice is one.
+            // If one root contains another, a file belongs to the inner root; a root that is named twice counts once.
             let is_of_another = |path: &Path| {
                 let mut others = roots.iter().enumerate().filter(|(other, _)| *other != index);
                 others.any(|(other, inner)| {
@@ -91,7 +91,7 @@ impl Files {
                 if n_seen % STEPS == 0 && stop.is_set() || found.files.len() >= FILES_MAX {
                     return found;
                 }
-                // A folder that cannot be listed has no files for us.
+                // A folder that cannot be listed is skipped.
                 let Ok(entry) = entry else { continue };
                 let is_file = entry.file_type().is_some_and(|kind| kind.is_file());
                 let Ok(path) = entry.path().strip_prefix(&root.path) else { continue };
@@ -103,7 +103,7 @@ impl Files {
         found
     }
 
-    /// Those that fit best, the best first, by their path where they fit alike.
+    /// The files that match best, the best first; files that match equally well are ordered by path.
     pub(super) fn best(&self, query: &str, stop: &Stop) -> Vec<FuzzyFileSearchResult> {
         if query.trim().is_empty() {
             return Vec::new();

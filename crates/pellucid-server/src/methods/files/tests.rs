@@ -191,8 +191,8 @@ async fn next(messages: &mut Queue) -> Value {
     serde_json::from_slice(&messages.recv().await.unwrap()).unwrap()
 }
 
-/// What is told of the latest query, after what may have been told of earlier ones.
-async fn told(messages: &mut Queue, query: &str) -> Vec<String> {
+/// The notifications about the latest query; those about earlier queries may come first and are skipped.
+async fn notified(messages: &mut Queue, query: &str) -> Vec<String> {
     loop {
         let updated = next(messages).await;
         let completed = next(messages).await;
@@ -212,11 +212,11 @@ async fn a_session_answers_each_query() {
     connection.introduce(Hello::default());
     let start = FuzzyFileSearchSessionStartParams { session_id: "s".to_owned(), roots: vec![world.filled("$R/work")] };
     session_start(&world.server, start).await.unwrap();
-    assert!(told(&mut messages, "").await.is_empty());
+    assert!(notified(&mut messages, "").await.is_empty());
     for (query, expected) in [("lib", vec!["src/lib.rs"]), ("zzzz", vec![]), ("zzzz", vec![]), ("env", vec![".env"])] {
         let params = FuzzyFileSearchSessionUpdateParams { session_id: "s".to_owned(), query: query.to_owned() };
         session_update(&world.server, params).await.unwrap();
-        assert_eq!(told(&mut messages, query).await, expected);
+        assert_eq!(notified(&mut messages, query).await, expected);
     }
     let stop = || FuzzyFileSearchSessionStopParams { session_id: "s".to_owned() };
     assert!(session_stop(&world.server, stop()).await.is_ok());

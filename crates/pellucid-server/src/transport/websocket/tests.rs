@@ -1,4 +1,4 @@
-//! Who gets in, and what those can take up who do not.
+//! Which connections are accepted, and what refused connections can take up.
 
 use std::net::SocketAddr;
 
@@ -33,7 +33,7 @@ impl Running {
         Self { address, _home: home }
     }
 
-    /// A connection that says nothing.
+    /// A connection that sends nothing.
     async fn stranger(&self) -> TcpStream {
         TcpStream::connect(self.address).await.unwrap()
     }
@@ -54,7 +54,7 @@ impl Running {
 
 const RIGHT: (&str, &str) = ("authorization", "Bearer right");
 
-/// Says hello and waits for the answer.
+/// Sends `initialize` and waits for the response.
 async fn greet(mut socket: WebSocketStream<TcpStream>) -> WebSocketStream<TcpStream> {
     let hello = json!({"id": 1, "method": "initialize", "params": {"clientInfo": {"name": "test", "version": "1"}}});
     socket.send(Message::text(hello.to_string())).await.unwrap();
@@ -66,7 +66,7 @@ async fn greet(mut socket: WebSocketStream<TcpStream>) -> WebSocketStream<TcpStr
 
 async fn check(query: &str, headers: &[(&'static str, &str)], expected: &Expect) {
     let running = Running::start(Limits::default()).await;
-    let told = match running.connect(query, headers).await {
+    let outcome = match running.connect(query, headers).await {
         Ok(socket) => {
             drop(greet(socket).await);
             "in".to_owned()
@@ -77,7 +77,7 @@ async fn check(query: &str, headers: &[(&'static str, &str)], expected: &Expect)
         }
         Err(error) => error.to_string(),
     };
-    expected.assert_eq(&told);
+    expected.assert_eq(&outcome);
 }
 
 #[tokio::test]
@@ -125,7 +125,7 @@ async fn the_oldest_stranger_makes_room() {
     let mut oldest = running.stranger().await;
     let _second = running.stranger().await;
     drop(greet(running.connect("", &[RIGHT]).await.unwrap()).await);
-    // It ends, and nobody said a word.
+    // The connection is closed without a byte.
     assert_eq!(oldest.read(&mut [0; 8]).await.unwrap_or_default(), 0);
 }
 
@@ -145,7 +145,7 @@ async fn a_client_too_many_is_told_so_and_gets_in_when_another_leaves() {
     assert_eq!(refused.status(), StatusCode::SERVICE_UNAVAILABLE);
     first.close(None).await.unwrap();
     while first.next().await.is_some() {}
-    // Its place is free a moment after it was told goodbye.
+    // Its place becomes free shortly after the client was disconnected.
     loop {
         match running.connect("", &[RIGHT]).await {
             Ok(socket) => break drop(greet(socket).await),

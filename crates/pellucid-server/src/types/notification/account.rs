@@ -1,4 +1,4 @@
-//! What clients are told of accounts and of what belongs to them.
+//! Notifications about accounts, sign-ins and apps.
 
 use pellucid_protocol::word_enum;
 use schemars::JsonSchema;
@@ -9,82 +9,77 @@ use crate::types::app::AppInfo;
 use crate::types::usage::RateLimitSnapshot;
 
 word_enum! {
-    /// How an account is known.
+    /// How requests to the provider are authenticated.
     AuthMode {
-        /// By a key.
+        /// An API key.
         ApiKey = "apikey",
-        /// By a sign-in of ours.
+        /// A ChatGPT sign-in that Pellucid stores.
         Chatgpt = "chatgpt",
-        /// By tokens that the client keeps.
+        /// ChatGPT tokens that the client manages.
         ChatgptAuthTokens = "chatgptAuthTokens",
     }
 }
 
-/// Another account is used.
+/// The account changed.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct AccountUpdatedNotification {
-    /// How it is known; absent when there is none.
+    /// How requests are authenticated; `null` if no account is logged in.
     pub auth_mode: Option<AuthMode>,
 }
 
-/// New limits.
+/// The account's rate limits changed.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct AccountRateLimitsUpdatedNotification {
-    /// The limits.
     pub rate_limits: RateLimitSnapshot,
 }
 
-/// A sign-in is over.
+/// A sign-in ended, successfully or not.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct AccountLoginCompletedNotification {
-    /// Which.
+    /// The id of the sign-in; `null` if the sign-in had none, as with a key.
     pub login_id: Option<String>,
-    /// Whether it worked.
     pub success: bool,
-    /// Why not.
+    /// Why the sign-in failed.
     pub error: Option<String>,
 }
 
-/// Part of a list of connectors is known.
+/// Part of the list of apps is known.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct AppListUpdatedNotification {
-    /// The list so far.
+    /// The list of apps so far.
     pub data: Vec<AppInfo>,
 }
 
-/// A sign-in at another server is over.
+/// A sign-in at an MCP server ended.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct McpServerOauthLoginCompletedNotification {
-    /// That server.
+    /// The server's name in the configuration.
     pub name: String,
-    /// Whether it worked.
     pub success: bool,
-    /// Why not.
+    /// Why the sign-in failed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
 }
 
-/// Another account is used, for clients of the first version.
+/// The account changed. For clients of protocol version 1.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct AuthStatusChangeNotification {
-    /// How it is known; absent when there is none.
+    /// How requests are authenticated; `null` if no account is logged in.
     pub auth_method: Option<AuthMode>,
 }
 
-/// A sign-in is over, for clients of the first version.
+/// A ChatGPT sign-in ended. For clients of protocol version 1.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct LoginChatGptCompleteNotification {
-    /// Which.
     pub login_id: String,
-    /// Whether it worked.
     pub success: bool,
-    /// Why not.
+    /// Why the sign-in failed.
     pub error: Option<String>,
 }

@@ -1,4 +1,4 @@
-//! What clients are told of items.
+//! Notifications about items of a turn.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -6,158 +6,117 @@ use serde::Serialize;
 
 use crate::types::item::ThreadItem;
 
-/// Something began.
+/// An item began. `item` is its first state; deltas and [`ItemCompletedNotification`] follow.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ItemStartedNotification {
-    /// What.
     pub item: ThreadItem,
-    /// In which thread.
     pub thread_id: String,
-    /// In which turn.
     pub turn_id: String,
 }
 
-/// Something is complete.
+/// An item is complete. `item` is its final state.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ItemCompletedNotification {
-    /// What.
     pub item: ThreadItem,
-    /// In which thread.
     pub thread_id: String,
-    /// In which turn.
     pub turn_id: String,
 }
 
-/// More of an answer.
+/// More text of the model's message.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct AgentMessageDeltaNotification {
-    /// In which thread.
     pub thread_id: String,
-    /// In which turn.
     pub turn_id: String,
-    /// Of which item.
     pub item_id: String,
-    /// The text.
     pub delta: String,
 }
 
-/// More of a plan.
+/// More text of a proposed plan.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct PlanDeltaNotification {
-    /// In which thread.
     pub thread_id: String,
-    /// In which turn.
     pub turn_id: String,
-    /// Of which item.
     pub item_id: String,
-    /// The text.
     pub delta: String,
 }
 
-/// More of a command's output.
+/// More output of a command.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct CommandExecutionOutputDeltaNotification {
-    /// In which thread.
     pub thread_id: String,
-    /// In which turn.
     pub turn_id: String,
-    /// Of which item.
     pub item_id: String,
-    /// The text.
     pub delta: String,
 }
 
-/// The model typed into a terminal.
+/// The model wrote to the standard input of a running command.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct TerminalInteractionNotification {
-    /// In which thread.
     pub thread_id: String,
-    /// In which turn.
     pub turn_id: String,
-    /// Of which item.
     pub item_id: String,
-    /// Which terminal.
+    /// The id of the command's terminal.
     pub process_id: String,
-    /// What was typed.
     pub stdin: String,
 }
 
-/// What was said of a patch.
+/// Output of applying a patch.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct FileChangeOutputDeltaNotification {
-    /// In which thread.
     pub thread_id: String,
-    /// In which turn.
     pub turn_id: String,
-    /// Of which item.
     pub item_id: String,
-    /// The text.
     pub delta: String,
 }
 
-/// How far a call of another server's tool is.
+/// Progress of a call of an MCP server's tool.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct McpToolCallProgressNotification {
-    /// In which thread.
     pub thread_id: String,
-    /// In which turn.
     pub turn_id: String,
-    /// Of which item.
     pub item_id: String,
-    /// In words.
     pub message: String,
 }
 
-/// More of a summary of thoughts.
+/// More text of a reasoning summary.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ReasoningSummaryTextDeltaNotification {
-    /// In which thread.
     pub thread_id: String,
-    /// In which turn.
     pub turn_id: String,
-    /// Of which item.
     pub item_id: String,
-    /// The text.
     pub delta: String,
-    /// Of which paragraph.
+    /// The paragraph of the summary, counted from 0.
     pub summary_index: i64,
 }
 
-/// A new paragraph of a summary begins.
+/// A new paragraph of a reasoning summary begins.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ReasoningSummaryPartAddedNotification {
-    /// In which thread.
     pub thread_id: String,
-    /// In which turn.
     pub turn_id: String,
-    /// Of which item.
     pub item_id: String,
-    /// Which.
+    /// The paragraph of the summary, counted from 0.
     pub summary_index: i64,
 }
 
-/// More of the raw thoughts.
+/// More text of the raw reasoning.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ReasoningTextDeltaNotification {
-    /// In which thread.
     pub thread_id: String,
-    /// In which turn.
     pub turn_id: String,
-    /// Of which item.
     pub item_id: String,
-    /// The text.
     pub delta: String,
-    /// Of which part.
+    /// The part of the reasoning, counted from 0.
     pub content_index: i64,
 }

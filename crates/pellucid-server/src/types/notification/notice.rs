@@ -1,98 +1,89 @@
-//! What clients should show to people, and what a search found.
+//! Warnings for the user, and results of file searches.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde::Serialize;
 
-/// Something configured is going away.
+/// The configuration uses something deprecated.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct DeprecationNoticeNotification {
-    /// What.
+    /// What is deprecated.
     pub summary: String,
-    /// What to do instead.
+    /// What to use instead.
     pub details: Option<String>,
 }
 
-/// Something in the configuration does not count.
+/// Something in the configuration has no effect.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ConfigWarningNotification {
-    /// What.
+    /// The problem in one line.
     pub summary: String,
-    /// Why.
     pub details: Option<String>,
-    /// In which file.
+    /// The configuration file, if the problem is in a file.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub path: Option<String>,
-    /// Where in it.
+    /// The place in the file.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub range: Option<TextRange>,
 }
 
-/// A piece of a file.
+/// A range of a file's text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct TextRange {
-    /// Where it begins.
     pub start: TextPosition,
-    /// Where it ends.
     pub end: TextPosition,
 }
 
-/// A place in a file, counted from 1.
+/// A place in a file; line and column count from 1.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct TextPosition {
-    /// The line.
     pub line: usize,
-    /// The column.
     pub column: usize,
 }
 
-/// What a search found so far.
+/// The results of a search session so far.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct FuzzyFileSearchSessionUpdatedNotification {
-    /// Which search.
     pub session_id: String,
-    /// What was looked for.
+    /// The query that these results are for.
     pub query: String,
-    /// What was found.
     pub files: Vec<FuzzyFileSearchResult>,
 }
 
-/// A search found all there is.
+/// The results of a search session are complete.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct FuzzyFileSearchSessionCompletedNotification {
-    /// Which search.
     pub session_id: String,
 }
 
-/// A file that was found.
+/// A file that matches a query.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct FuzzyFileSearchResult {
     /// The folder that was searched.
     pub root: String,
-    /// The file, from that folder.
+    /// The path of the file, relative to `root`.
     pub path: String,
-    /// Its name.
     pub file_name: String,
-    /// How well it fits.
+    /// How well the file matches; higher is better.
     pub score: u32,
-    /// Which characters of its path fit.
+    /// The characters of `path` that match, counted from 0.
     pub indices: Option<Vec<u32>>,
 }
 
-/// Folders that anybody may write, on systems where the sandbox cannot protect them.
+/// Folders that every user may write, on systems where the sandbox cannot protect them.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct WindowsWorldWritableWarningNotification {
-    /// Some of them.
+    /// Some of the folders.
     pub sample_paths: Vec<String>,
-    /// How many more.
+    /// How many such folders there are beside `samplePaths`.
     pub extra_count: usize,
-    /// Whether looking failed.
+    /// Whether the search for such folders failed.
     pub failed_scan: bool,
 }

@@ -1,4 +1,4 @@
-//! What clients are told of threads.
+//! Notifications about threads.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -7,59 +7,51 @@ use serde::Serialize;
 use crate::types::thread::Thread;
 use crate::types::usage::ThreadTokenUsage;
 
-/// A thread began.
+/// A thread was started.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ThreadStartedNotification {
-    /// It, without turns.
+    /// The thread; `turns` is empty.
     pub thread: Thread,
 }
 
-/// A thread was put away.
+/// A thread was archived.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ThreadArchivedNotification {
-    /// Which.
     pub thread_id: String,
 }
 
-/// A thread was taken back.
+/// A thread was restored from the archive.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ThreadUnarchivedNotification {
-    /// Which.
     pub thread_id: String,
 }
 
-/// A thread has another name.
+/// A thread was renamed.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ThreadNameUpdatedNotification {
-    /// Which.
     pub thread_id: String,
-    /// The name.
+    /// The new name; absent if the thread has none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub thread_name: Option<String>,
 }
 
-/// New token figures.
+/// The token usage of a thread changed.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ThreadTokenUsageUpdatedNotification {
-    /// In which thread.
     pub thread_id: String,
-    /// In which turn.
     pub turn_id: String,
-    /// The figures.
     pub token_usage: ThreadTokenUsage,
 }
 
-/// The history was summarised, for clients that do not know the item.
+/// The history was summarised. For clients that do not know the item `contextCompaction`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ContextCompactedNotification {
-    /// In which thread.
     pub thread_id: String,
-    /// In which turn.
     pub turn_id: String,
 }

@@ -1,4 +1,4 @@
-//! What clients are told of turns.
+//! Notifications about turns.
 
 use pellucid_protocol::event::StepStatus;
 use pellucid_protocol::item::Item;
@@ -10,13 +10,12 @@ use serde::Serialize;
 use crate::types::thread::Turn;
 use crate::types::thread::TurnError;
 
-/// A turn began.
+/// A turn was started.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct TurnStartedNotification {
-    /// In which thread.
     pub thread_id: String,
-    /// It, without items.
+    /// The turn; `items` is empty.
     pub turn: Turn,
 }
 
@@ -24,49 +23,40 @@ pub struct TurnStartedNotification {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct TurnCompletedNotification {
-    /// In which thread.
     pub thread_id: String,
-    /// It, without items.
+    /// The turn with its final status; `items` is empty.
     pub turn: Turn,
 }
 
-/// Something failed.
+/// A turn failed, or a request of it will be retried.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ErrorNotification {
-    /// What.
     pub error: TurnError,
-    /// Whether it is tried again; else the turn is over.
+    /// Whether the request is retried; if not, the turn is over.
     pub will_retry: bool,
-    /// In which thread.
     pub thread_id: String,
-    /// In which turn.
     pub turn_id: String,
 }
 
-/// What the turn's patches changed so far.
+/// The diff of the turn's patches changed.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct TurnDiffUpdatedNotification {
-    /// In which thread.
     pub thread_id: String,
-    /// In which turn.
     pub turn_id: String,
-    /// All of it.
+    /// The unified diff of all patches of the turn so far.
     pub diff: String,
 }
 
-/// A new state of the plan.
+/// The model updated its plan.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct TurnPlanUpdatedNotification {
-    /// In which thread.
     pub thread_id: String,
-    /// In which turn.
     pub turn_id: String,
-    /// Why it changed.
+    /// Why the plan changed.
     pub explanation: Option<String>,
-    /// Its steps.
     pub plan: Vec<TurnPlanStep>,
 }
 
@@ -74,20 +64,16 @@ pub struct TurnPlanUpdatedNotification {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct TurnPlanStep {
-    /// What to do.
     pub step: String,
-    /// How far it is.
+    /// The progress of the step.
     pub status: TurnPlanStepStatus,
 }
 
 word_enum! {
-    /// How far a step is.
+    /// The progress of a step of a plan.
     TurnPlanStepStatus {
-        /// Not begun.
         Pending = "pending",
-        /// Being done.
         InProgress = "inProgress",
-        /// Done.
         Completed = "completed",
     }
 }
@@ -102,38 +88,32 @@ impl From<StepStatus> for TurnPlanStepStatus {
     }
 }
 
-/// Another model answers than was asked.
+/// The provider answers with another model than the one requested.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ModelReroutedNotification {
-    /// In which thread.
     pub thread_id: String,
-    /// In which turn.
     pub turn_id: String,
-    /// The one that was asked.
+    /// The model that was requested.
     pub from_model: String,
-    /// The one that answers.
+    /// The model that answers.
     pub to_model: String,
-    /// Why.
     pub reason: ModelRerouteReason,
 }
 
 word_enum! {
     /// Why another model answers.
     ModelRerouteReason {
-        /// The server's safety checks.
+        /// The provider's safety checks found a risk.
         HighRiskCyberActivity = "highRiskCyberActivity",
     }
 }
 
-/// An item of the transcript was recorded.
+/// An item of the transcript was recorded, as the model sees it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct RawResponseItemCompletedNotification {
-    /// In which thread.
     pub thread_id: String,
-    /// In which turn.
     pub turn_id: String,
-    /// The item.
     pub item: Item,
 }

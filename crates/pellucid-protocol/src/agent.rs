@@ -1,34 +1,34 @@
-//! How far an agent is that another one started.
+//! The state of an agent that another agent started.
 
 use serde::Deserialize;
 use serde::Serialize;
 
-/// How far an agent is. What comes next is told by its events, see the engine's `agent_status`.
+/// The state of an agent. Its events change it, see the engine's `agent_status`.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum AgentStatus {
-    /// It has not begun.
+    /// The agent was started and has not begun to work.
     #[default]
     PendingInit,
-    /// It works.
+    /// The agent works on its task.
     Running,
-    /// It has done its work, and said this last.
+    /// The agent has done its work; the text is its final answer.
     Completed(Option<String>),
-    /// Its work broke off.
+    /// The agent's work failed; the text is the error.
     Errored(String),
-    /// It was ended.
+    /// The agent was closed.
     Shutdown,
-    /// Nobody knows it.
+    /// No agent has that id.
     NotFound,
 }
 
 impl AgentStatus {
-    /// Whether nothing more comes unless somebody asks for it.
+    /// Whether no event follows unless another agent sends input.
     pub fn is_final(&self) -> bool {
         !matches!(self, Self::PendingInit | Self::Running)
     }
 
-    /// Whether something went wrong.
+    /// Whether the agent failed or does not exist.
     pub fn is_failure(&self) -> bool {
         matches!(self, Self::Errored(_) | Self::NotFound)
     }

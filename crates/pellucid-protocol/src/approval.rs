@@ -1,6 +1,6 @@
-//! Asking a person: what is asked before a command or a patch, and what may be answered.
+//! Requests for approval of a command or a patch, and the possible answers.
 //!
-//! Not here: when somebody is asked. The engine decides that.
+//! Not here: when approval is needed. The engine decides that.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -14,110 +14,110 @@ use crate::parsed_command::ParsedCommand;
 use crate::settings::word_enum;
 
 word_enum! {
-    /// Which rights the model asks for.
+    /// The rights with which the model wants to run a command.
     SandboxPermissions {
-        /// Those of the sandbox.
+        /// The command runs in the sandbox.
         UseDefault = "use_default",
-        /// None of its limits.
+        /// The command runs without the limits of the sandbox.
         RequireEscalated = "require_escalated",
     }
 }
 
 word_enum! {
-    /// What a rule or a heuristic says of a command, from weak to strict.
+    /// The decision of a rule or a heuristic about a command, from weak to strict.
     RuleDecision {
-        /// It runs.
+        /// The command runs without a question.
         Allow = "allow",
-        /// Somebody is asked.
+        /// The command needs approval.
         Prompt = "prompt",
-        /// It does not run.
+        /// The command does not run.
         Forbidden = "forbidden",
     }
 }
 
 word_enum! {
-    /// How a command wanted to reach another machine.
+    /// The protocol by which a command wanted to reach another machine.
     NetworkProtocol {
-        /// Plain HTTP.
+        /// HTTP without encryption.
         Http = "http",
-        /// HTTP in TLS.
+        /// HTTP over TLS.
         Https = "https",
-        /// SOCKS for streams.
+        /// A TCP connection through a SOCKS proxy.
         Socks5Tcp = "socks5_tcp",
-        /// SOCKS for datagrams.
+        /// UDP datagrams through a SOCKS proxy.
         Socks5Udp = "socks5_udp",
     }
 }
 
-/// What a person answers.
+/// A person's answer to a request for approval.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ReviewDecision {
-    /// Run it.
+    /// Run the command this time.
     Approved,
-    /// Run it, and commands like it are saved as allowed.
+    /// Run the command, and add its prefix to the rules as allowed.
     ApprovedExecpolicyAmendment {
-        /// The prefix that is saved.
+        /// The prefix that is added to the rules.
         proposed_execpolicy_amendment: Vec<String>,
     },
-    /// Run it, and do not ask again for the same in this session.
+    /// Run the command, and the same again in this session without asking.
     ApprovedForSession,
-    /// Do not run it; the turn goes on. This is also meant when nobody answers.
+    /// Do not run the command; the turn continues. This is also the answer when no client answers.
     #[default]
     Denied,
-    /// Do not run it, and end the turn.
+    /// Do not run the command, and end the turn.
     Abort,
 }
 
-/// The host that a command was kept from.
+/// The host that a command could not reach.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NetworkApprovalContext {
-    /// The host.
+    /// The name or address of the host.
     pub host: String,
-    /// How it was to be reached.
+    /// The protocol by which the command wanted to reach the host.
     pub protocol: NetworkProtocol,
 }
 
-/// May this command run?
+/// Asks whether a command may run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ExecApprovalRequest {
-    /// The call it belongs to.
+    /// The id of the tool call that runs the command.
     pub call_id: String,
-    /// Which of several questions of that call.
+    /// Distinguishes several questions about one call; absent if there is only one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub approval_id: Option<String>,
-    /// In which turn.
+    /// The turn that waits for the answer.
     pub turn_id: TurnId,
-    /// The command.
+    /// The program and its arguments.
     pub command: Vec<String>,
-    /// Where it would run.
+    /// The folder in which the command would run.
     pub cwd: PathBuf,
-    /// Why somebody is asked.
+    /// Why approval is needed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
-    /// The host that it was kept from, if that is the question.
+    /// The host that the command could not reach, if the question is about the network.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub network_approval_context: Option<NetworkApprovalContext>,
-    /// The prefix that could be saved as allowed.
+    /// The command prefix that could be added to the rules as allowed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub proposed_execpolicy_amendment: Option<Vec<String>>,
-    /// What the command seems to do, for display.
+    /// What the command probably does, for display.
     pub parsed_cmd: Vec<ParsedCommand>,
 }
 
-/// May this patch be applied?
+/// Asks whether a patch may be applied.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ApplyPatchApprovalRequest {
-    /// The call it belongs to.
+    /// The id of the tool call that applies the patch.
     pub call_id: String,
-    /// In which turn.
+    /// The turn that waits for the answer.
     pub turn_id: TurnId,
-    /// What would change, by absolute path.
+    /// The changes of the patch, by absolute path.
     pub changes: BTreeMap<PathBuf, FileChange>,
-    /// Why somebody is asked.
+    /// Why approval is needed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
-    /// The folder that would be opened for writing for the rest of the session.
+    /// The folder that would become writable for the rest of the session.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub grant_root: Option<PathBuf>,
 }

@@ -1,50 +1,51 @@
-//! What providers keep of earlier requests: what changed since, and what came of it.
+//! The provider's prompt cache: what changed since the request before, and what was read from the cache.
 
 use serde::Deserialize;
 use serde::Serialize;
 
 use crate::settings::word_enum;
 
-/// A part of a request that is not as it was in the one before.
+/// A part of a request that differs from the request before.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CacheChange {
-    /// What happened to it.
+    /// What happened to the part.
     pub how: CacheChangeKind,
     /// The name of the part.
     pub part: String,
-    /// Where it comes from, or came from if it was removed; empty if that is not known.
+    /// Where the part comes from, or came from if it was removed; empty if that is not known.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub source: String,
-    /// Whether the model reads it, so that it costs something.
+    /// Whether the model reads the part, so that the change costs tokens.
     pub is_read: bool,
 }
 
 word_enum! {
     /// What happened to a part of a request.
     CacheChangeKind {
-        /// It was not there before.
+        /// The part was not in the request before.
         Added = "added",
-        /// It is not there any more.
+        /// The part is not in this request any more.
         Removed = "removed",
-        /// It has another text.
+        /// The part has another text.
         Changed = "changed",
-        /// It has another place in its list.
+        /// The part has another place in its list.
         Moved = "moved",
     }
 }
 
-/// What came of the provider's cache for a request.
+/// The outcome of the provider's cache for a request.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CacheVerdict {
-    /// In a word.
+    /// The outcome in a word.
     pub verdict: CacheWord,
     /// Why the request does not extend the one before, if it does not.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cause: Option<String>,
-    /// How many tokens should have been read from the cache: those of the request before, as far as they were kept.
+    /// How many tokens the cache should have contained: those of the request before, as far as this request repeats
+    /// them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expected: Option<i64>,
-    /// How many tokens were read from it, as the provider says.
+    /// How many tokens were read from the cache, as the provider reports.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub read: Option<i64>,
     /// How many milliseconds passed since the request before, if that is known.
@@ -53,28 +54,28 @@ pub struct CacheVerdict {
 }
 
 impl CacheVerdict {
-    /// The verdict on a request of which nothing is known.
+    /// The verdict on a request without any figures.
     pub fn unknown() -> Self {
         Self { verdict: CacheWord::Unknown, cause: None, expected: None, read: None, idle_ms: None }
     }
 }
 
 word_enum! {
-    /// What came of the provider's cache, in a word.
+    /// The outcome of the provider's cache in a word.
     CacheWord {
-        /// The session sent nothing before.
+        /// The session sent no request before.
         Cold = "cold",
-        /// The request begins with the one before, and that was read from the cache.
+        /// The request extends the one before, which was read from the cache.
         Extended = "extended",
-        /// The request does not begin with the one before.
+        /// The request does not extend the one before.
         Broken = "broken",
-        /// Turns were taken back; what they left was read from the cache.
+        /// Turns were rolled back; the remaining ones were read from the cache.
         Shortened = "shortened",
-        /// The beginning is the same, but more time passed than the provider keeps it.
+        /// The request extends the one before, but more time passed than the provider keeps a request.
         Expired = "expired",
-        /// The beginning is the same and came in time, and was not read from the cache.
+        /// The request extends the one before in time, and yet was not read from the cache.
         Missed = "missed",
-        /// There are no figures to tell by.
+        /// There are no figures to decide by.
         Unknown = "unknown",
     }
 }

@@ -1,31 +1,31 @@
-//! A call of a tool, whatever wire it came over.
+//! A call of a tool, whatever API format it came in.
 
 use crate::item::LocalShellAction;
 
 /// A call that the model made.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ToolCall {
-    /// Pairs the call with its output.
+    /// The id of the call; its output has the same.
     pub call_id: String,
-    /// The tool.
+    /// The name of the tool.
     pub name: String,
-    /// What it is called with.
+    /// The input of the tool.
     pub payload: Payload,
 }
 
-/// What a tool is called with.
+/// The input of a tool.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Payload {
-    /// Text that should be JSON.
+    /// The input of a function tool: text that should be JSON.
     Function {
-        /// The text.
+        /// The text, exactly as the model wrote it.
         arguments: String,
     },
-    /// Raw text.
+    /// The input of a freeform tool: any text.
     Custom {
-        /// The text.
+        /// The text, exactly as the model wrote it.
         input: String,
     },
-    /// The wire's own shell call.
+    /// The shell call that is part of the Responses API.
     LocalShell(LocalShellAction),
 }

@@ -1,6 +1,6 @@
-//! What records keep of a call of a tool: how it ended, who was asked, and what confined it.
+//! What the request log keeps of a tool call: how it ended, how it was approved, and the sandbox in which it ran.
 //!
-//! Not here: the grounds of a decision, which are the engine's (`approval::grounds`).
+//! Not here: the reasons of a decision, which are the engine's (`approval::grounds`).
 
 use serde::Deserialize;
 use serde::Serialize;
@@ -10,33 +10,33 @@ use crate::settings::word_enum;
 word_enum! {
     /// How a call ended.
     CallOutcome {
-        /// The call did what it was called for.
+        /// The call succeeded.
         Done = "done",
-        /// The call did not: its command, its server or the tool reported a failure.
+        /// The command, the server or the tool reported a failure.
         Failed = "failed",
         /// Rules, settings or a person refused the call, or its second attempt.
         Refused = "refused",
-        /// The turn ended, or its reply was asked for again, before the call did.
+        /// The turn ended, or its request was retried, before the call ended.
         Interrupted = "interrupted",
-        /// The tool panicked.
+        /// The tool panicked; the call is answered with an error.
         Panicked = "panicked",
     }
 }
 
 word_enum! {
-    /// Who answered a question for approval.
+    /// What answered a request for approval.
     Answerer {
-        /// The client that the session was asked through.
+        /// The session's client, for a person or a program.
         Client = "client",
-        /// Nobody: the client that was asked allowed the same earlier, for the rest of the session.
+        /// An earlier answer of the client, which allowed the same for the rest of the session.
         SessionGrant = "session_grant",
-        /// Nobody: no client listened, or the client gave no answer. The call is refused then.
+        /// Nothing: no client was connected, or the client gave no answer. The call is refused then.
         Nobody = "nobody",
     }
 }
 
 word_enum! {
-    /// What was asked about.
+    /// The subject of a request for approval.
     ApprovalSubject {
         /// Whether a command may run.
         Command = "command",
@@ -50,32 +50,32 @@ word_enum! {
 }
 
 word_enum! {
-    /// What was answered to a question for approval.
+    /// The answer to a request for approval.
     ApprovalWord {
-        /// Yes, this once.
+        /// The call may run this time.
         Approved = "approved",
-        /// Yes, for the rest of the session.
+        /// The call may run, and the same again for the rest of the session.
         ApprovedForSession = "approved_for_session",
-        /// Yes, and a rule that allows it was saved.
+        /// The call may run, and a rule that allows it was saved.
         ApprovedWithRule = "approved_with_rule",
         /// The call may not run.
         Denied = "denied",
-        /// No, and the turn ends.
+        /// The call may not run, and the turn ends.
         Abort = "abort",
     }
 }
 
-/// A question for approval, answered.
+/// A request for approval and its answer.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CallAnswer {
-    /// What was asked about.
+    /// The subject of the request.
     pub to: ApprovalSubject,
-    /// Who answered the question.
+    /// What answered the request.
     pub by: Answerer,
     /// The name of the client, if one answered.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub client: Option<String>,
-    /// The answer to the question.
+    /// The answer to the request.
     pub answer: ApprovalWord,
 }
 
@@ -84,35 +84,35 @@ word_enum! {
     OutsideBecause {
         /// Rules allow every part of the command.
         Rule = "rule",
-        /// The model asked for it, and that was approved.
+        /// The model asked to leave the sandbox, and a person approved.
         Escalation = "escalation",
-        /// The sandbox stopped it, or would have, and running it without was approved.
+        /// The sandbox stopped the command, or would have, and a person approved running it outside.
         Retry = "retry",
-        /// A person ran it.
+        /// A person ran the command.
         Person = "person",
     }
 }
 
-/// What confined something while it ran.
+/// The sandbox in which something ran.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct HeldSandbox {
-    /// The mode, by the name that settings give it; `none` for what ran outside of the sandbox that they ask for.
+    /// The mode, as settings name it; `none` for what ran outside of the sandbox that the settings ask for.
     pub mode: String,
-    /// The mechanism; absent where nothing confined it.
+    /// The mechanism of the sandbox; absent if there was none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub backend: Option<String>,
-    /// The folders that could be written; absent where nothing of ours limited that.
+    /// The writable folders; absent if Pellucid did not limit writing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub writable_roots: Option<Vec<String>>,
     /// Whether the network could be reached.
     pub network: bool,
-    /// Why there was no sandbox, if settings ask for one.
+    /// Why there was no sandbox, if the settings ask for one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub outside: Option<OutsideBecause>,
 }
 
 impl HeldSandbox {
-    /// What runs outside of the sandbox.
+    /// Describes something that ran outside of the sandbox.
     pub fn outside(because: OutsideBecause) -> Self {
         Self { mode: "none".to_owned(), backend: None, writable_roots: None, network: true, outside: Some(because) }
     }

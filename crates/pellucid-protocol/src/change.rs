@@ -1,4 +1,4 @@
-//! Changes of files as faces see them.
+//! Changes of files as clients see them.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -9,28 +9,28 @@ use serde::Serialize;
 use crate::id::TurnId;
 use crate::settings::word_enum;
 
-/// What a patch does, by absolute path.
+/// The changes of a patch, by absolute path.
 pub type Changes = BTreeMap<PathBuf, FileChange>;
 
-/// What a patch does to a file.
+/// The change of one file in a patch.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum FileChange {
-    /// It makes it.
+    /// The patch creates the file.
     Add {
-        /// All of it.
+        /// The whole content of the new file.
         content: String,
     },
-    /// It takes it away.
+    /// The patch deletes the file.
     Delete {
-        /// What it held.
+        /// The content that the file had.
         content: String,
     },
-    /// It changes it.
+    /// The patch changes the file, and may move it.
     Update {
-        /// How, without the names.
+        /// The unified diff without its file header.
         unified_diff: String,
-        /// Where it goes.
+        /// The new path of a file that is moved.
         move_path: Option<PathBuf>,
     },
 }
@@ -38,43 +38,43 @@ pub enum FileChange {
 /// A patch is about to be applied.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PatchApplyBegin {
-    /// Pairs it with its end.
+    /// The id of the tool call; the end has the same.
     pub call_id: String,
-    /// In which turn.
+    /// The turn of the tool call.
     pub turn_id: TurnId,
-    /// Whether nobody is asked.
+    /// Whether the patch was applied without asking a person.
     pub auto_approved: bool,
-    /// What it does.
+    /// The changes of the patch, by absolute path.
     pub changes: Changes,
 }
 
-/// A patch was applied, or not.
+/// A patch was applied, or failed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PatchApplyEnd {
-    /// Pairs it with its beginning.
+    /// The id of the tool call; the beginning has the same.
     pub call_id: String,
-    /// In which turn.
+    /// The turn of the tool call.
     pub turn_id: TurnId,
-    /// What was said of it.
+    /// The report of the applied changes.
     pub stdout: String,
-    /// What went wrong.
+    /// The error, if the patch failed.
     pub stderr: String,
-    /// Whether all of it was applied.
+    /// Whether all of the patch was applied.
     pub success: bool,
-    /// What it does.
+    /// The changes of the patch, by absolute path.
     pub changes: Changes,
-    /// How it ended.
+    /// The final state of the patch.
     pub status: PatchStatus,
 }
 
 word_enum! {
-    /// How a patch ended.
+    /// The final state of a patch.
     PatchStatus {
-        /// It was applied.
+        /// All of the patch was applied.
         Completed = "completed",
-        /// It was not.
+        /// The patch could not be applied.
         Failed = "failed",
-        /// A person did not want it.
+        /// A person declined the patch.
         Declined = "declined",
     }
 }

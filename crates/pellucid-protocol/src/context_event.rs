@@ -1,7 +1,7 @@
-//! What clients that ask for it are sent about the context of requests, as JSON.
+//! Events about the context of requests as JSON, for clients that ask for them.
 //!
 //! `exec --json --context-events` prints these objects as lines, and the app-server sends them as `context/event`. Both
-//! take them from here, so a field means the same in either place.
+//! use these types, so a field means the same in either place.
 
 use serde::Serialize;
 use serde_json::Value;
@@ -14,22 +14,22 @@ use crate::failure::FailureCode;
 use crate::id::SessionId;
 use crate::usage::UsageSplit;
 
-/// The version of these objects. It grows when one changes its meaning; new ones may come.
+/// The version of these objects. It grows when the meaning of one changes; new kinds may be added without that.
 pub const SCHEMA_VERSION: u32 = 1;
 
-/// An event about the context, with the session that it is about.
+/// A context event, with the session that it is about.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ContextMessage {
     /// What happened to the context.
     #[serde(flatten)]
     pub event: ContextEvent,
-    /// In which session, if it is not the one that is being followed: a reviewer, or an agent.
+    /// The session, if it is not the one that the client follows: a reviewer or an agent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub thread_id: Option<SessionId>,
 }
 
 impl ContextMessage {
-    /// The event as clients are sent it; absent if it is not about the context.
+    /// The event as clients receive it; `None` if it is not about the context.
     pub fn of(event: &EventMessage) -> Option<Self> {
         let thread_id = match event {
             EventMessage::ContextElsewhere { thread_id, .. } => Some(thread_id.clone()),
@@ -40,7 +40,7 @@ impl ContextMessage {
 }
 
 impl EventMessage {
-    /// The same event, marked with the session that it happened in if it is about the context of that.
+    /// Marks an event about the context with the session in which it happened.
     #[must_use]
     pub fn of_session(self, id: &SessionId) -> Self {
         match ContextEvent::of(&self) {
@@ -49,7 +49,7 @@ impl EventMessage {
         }
     }
 
-    /// The event as the session saw it in which it happened.
+    /// The event without that mark.
     pub fn in_session(&self) -> &Self {
         match self {
             Self::ContextElsewhere { event, .. } => event.in_session(),
@@ -62,101 +62,101 @@ impl EventMessage {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(tag = "type")]
 pub enum ContextEvent {
-    /// What the request that is being sent is made of.
+    /// The parts of the request that is being sent.
     #[serde(rename = "context.report")]
     Report {
-        /// Its bytes, tokens, parts and rows.
+        /// The request's bytes, tokens, parts and rows.
         #[serde(flatten)]
         report: ContextReport,
     },
-    /// Where that request differs from the one before; in a resumed session also from the last one of that.
+    /// Where that request differs from the one before; in a resumed session also from the session's last one.
     #[serde(rename = "context.cache_break")]
     CacheBreak {
-        /// Where, why, and what is paid for again.
+        /// The place and cause of the difference, and the tokens that are paid for again.
         #[serde(flatten)]
         broken: CacheBreak,
     },
-    /// An instruction file of another folder joined.
+    /// An instruction file of another folder was added to the context.
     #[serde(rename = "context.document")]
     Document {
-        /// Its path.
+        /// The path of the file.
         path: String,
         /// The SHA-256 of its text.
         sha256: String,
-        /// How many bytes it has.
+        /// The size of the text in bytes.
         bytes: usize,
-        /// Its tokens, estimated.
+        /// The estimated tokens of the text.
         tokens: usize,
     },
-    /// What an answer cost.
+    /// The token usage of a response.
     #[serde(rename = "context.usage")]
     Usage {
         /// The request that was answered.
         request: UsageSplit,
-        /// All requests of the session that its record knows.
+        /// All requests of the session that its request log contains.
         session: UsageSplit,
-        /// What came of the provider's cache.
+        /// The outcome of the provider's cache.
         cache: CacheVerdict,
     },
-    /// Something that the model does not see.
+    /// Something that was left out of the request.
     #[serde(rename = "context.omission")]
     Omission {
-        /// The part it would have been in.
+        /// The part that it would belong to.
         part: String,
-        /// What it is.
+        /// What was left out.
         what: String,
-        /// Why the model does not see it.
+        /// Why it was left out.
         why: String,
-        /// How many bytes are not seen.
+        /// How many bytes were left out.
         bytes: u64,
     },
-    /// Text of a reply that broke off before its message was complete.
+    /// Text of a reply that was interrupted before its message was complete.
     #[serde(rename = "context.cut_off")]
     CutOff {
         /// The text that had arrived.
         text: String,
     },
-    /// A call that was not done.
+    /// A tool call that was not run.
     #[serde(rename = "context.refusal")]
     Refusal {
-        /// Which call.
+        /// The id of the call.
         call_id: String,
-        /// What was in its way.
+        /// The reason as a code.
         code: FailureCode,
-        /// The same for people.
+        /// The reason as text for people.
         why: String,
     },
-    /// What a summary did to the history.
+    /// The effect of a summary on the history.
     #[serde(rename = "context.compaction")]
     Compaction {
         /// Tokens and items before and after, and what was lost.
         #[serde(flatten)]
         account: Value,
     },
-    /// A message of the first context that is said again.
+    /// A message of the first context that is sent again.
     #[serde(rename = "context.reinjection")]
     Reinjection {
-        /// Its part.
+        /// The part that the message belongs to.
         part: String,
-        /// Why now.
+        /// Why the message is sent again now.
         reason: String,
         /// The SHA-256 of its text.
         sha256: String,
-        /// Its tokens, estimated.
+        /// The estimated tokens of the text.
         tokens: usize,
     },
-    /// What became of something that was to be injected.
+    /// The outcome of an injection.
     #[serde(rename = "prompt_injection.item")]
     Injection {
-        /// The account of it, without its content.
+        /// The account of the injection, without its content.
         #[serde(flatten)]
         account: Value,
     },
 }
 
 impl ContextEvent {
-    /// The event as clients are sent it. Absent if it is not about the context, or only for people: what the first request of
-    /// a resumed session pays for again is a cache break here.
+    /// The event as clients receive it. `None` if it is not about the context, or only for people: the cost of the
+    /// first request of a resumed session is a cache break here.
     fn of(event: &EventMessage) -> Option<Self> {
         Some(match event {
             EventMessage::ContextReport(report) => Self::Report { report: report.clone() },
@@ -194,7 +194,7 @@ mod tests {
     const SOURCE: &str = include_str!("context_event.rs");
     const PAGE: &str = include_str!("../../../docs/exec.md");
 
-    /// Clients learn from the table which events there are, so none is missing and none is made up.
+    /// Clients learn the events from the table in the docs, so the table must be complete and exact.
     #[test]
     fn every_event_has_a_row_in_the_table_for_clients() {
         let (types, _) = SOURCE.split_once("#[cfg(test)]").unwrap();

@@ -1,4 +1,4 @@
-//! Tools that the program which drives a session runs itself.
+//! Tools that the client of a session runs.
 
 use serde::Deserialize;
 use serde::Serialize;
@@ -6,54 +6,54 @@ use serde_json::Value;
 
 use crate::id::TurnId;
 
-/// Such a tool, as that program describes it.
+/// A client's tool, as the client describes it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[cfg_attr(feature = "schema", schemars(rename = "DynamicToolSpec"))]
 #[serde(rename_all = "camelCase")]
 pub struct DynamicTool {
-    /// Its name.
+    /// The name by which the model calls the tool.
     pub name: String,
-    /// What it is for.
+    /// When the model should use the tool.
     pub description: String,
     /// A JSON schema of its arguments.
     pub input_schema: Value,
 }
 
-/// The model calls such a tool.
+/// The model calls a client's tool.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct DynamicToolCall {
-    /// The call.
+    /// The id of the call; the response names it.
     pub call_id: String,
-    /// In which turn.
+    /// The turn that waits for the response.
     pub turn_id: TurnId,
-    /// Which tool.
+    /// The name of the tool.
     pub tool: String,
-    /// With what.
+    /// The arguments of the call, as JSON.
     pub arguments: Value,
 }
 
-/// What the program answers.
+/// The client's response to a call.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct DynamicToolResponse {
-    /// Texts and pictures.
+    /// The texts and images for the model, in order.
     pub content_items: Vec<DynamicContent>,
-    /// Whether it worked.
+    /// Whether the tool succeeded.
     pub success: bool,
 }
 
-/// Part of an answer.
+/// A text or an image in a client's response.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "camelCase")]
 pub enum DynamicContent {
-    /// A text.
+    /// A text for the model.
     InputText {
-        /// The text.
+        /// The text that the model reads.
         text: String,
     },
-    /// A picture.
+    /// An image for the model.
     #[serde(rename_all = "camelCase")]
     InputImage {
         /// A URL or a `data:` URL.

@@ -1,40 +1,40 @@
-//! Which variables commands find in their environment.
+//! The environment variables of commands.
 
 use std::collections::BTreeMap;
 
 use crate::settings::word_enum;
 
 word_enum! {
-    /// Which variables a command starts with.
+    /// The variables that a command starts with.
     Inherit {
-        /// All of them.
+        /// All variables of this process.
         All = "all",
-        /// The few that every program needs.
+        /// The few that every program needs, such as `PATH` and `HOME`.
         Core = "core",
-        /// None.
+        /// No variables at all.
         None = "none",
     }
 }
 
-/// The variable with the key that comes before the stored one.
+/// The variable with an API key, which is used before a stored one.
 pub const API_KEY: &str = "CODEX_API_KEY";
 
-/// The variable that sets the token of the app-server's clients.
+/// The variable with the token that clients of the app-server must show.
 pub const APP_SERVER_TOKEN: &str = "PELLUCID_APP_SERVER_TOKEN";
 
-/// Variables with secrets of ours, which no command is given, besides those that the configuration names.
+/// Variables with Pellucid's secrets. Commands never receive them, nor those that the configuration names.
 pub const SECRETS: [&str; 3] = [API_KEY, APP_SERVER_TOKEN, "CODEX_CONNECTORS_TOKEN"];
 
-/// What commands find in their environment. The steps apply in the order of the fields.
+/// How the environment of commands is made. The steps apply in the order of the fields.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ShellEnvironmentPolicy {
-    /// Which variables they start with.
+    /// The variables that commands start with.
     pub inherit: Inherit,
-    /// Whether variables with secrets in their name are kept.
+    /// Whether variables whose names suggest secrets are kept.
     pub ignore_default_excludes: bool,
     /// Patterns (`*`, `?`) of variables to drop.
     pub exclude: Vec<String>,
-    /// Variables to set.
+    /// Variables that are set, by name.
     pub set: BTreeMap<String, String>,
     /// Patterns of variables to keep; empty keeps all.
     pub include_only: Vec<String>,
@@ -43,7 +43,7 @@ pub struct ShellEnvironmentPolicy {
 }
 
 impl Default for ShellEnvironmentPolicy {
-    /// Everything is passed on.
+    /// By default all variables are passed on.
     fn default() -> Self {
         Self {
             inherit: Inherit::All,

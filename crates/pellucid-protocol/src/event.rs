@@ -1,7 +1,7 @@
-//! What a session tells its faces, in order.
+//! The events that a session sends to its clients, in order.
 //!
-//! An event carries the id of the submission it belongs to. Older clients know some things under
-//! a second name; [`EventMessage::echoes`] gives these, so that both always come together.
+//! An event carries the id of the submission it belongs to. Older clients know some events under a second name;
+//! [`EventMessage::echoes`] returns these, so that both are always sent together.
 
 pub use self::context::CacheBreak;
 pub use self::context::ContextPart;
@@ -50,552 +50,420 @@ use crate::usage::RateLimitSnapshot;
 use crate::usage::TokenUsageInfo;
 use crate::usage::UsageSplit;
 
-/// Something that happened in a session.
+/// An event of a session.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Event {
-    /// The submission it belongs to; empty for the session itself.
+    /// The submission that the event belongs to; empty for the session itself.
     pub id: String,
-    /// What happened.
+    /// The kind of event, with its data.
     pub msg: EventMessage,
 }
 
-/// What happened.
+/// The kinds of events, as session files and clients of protocol version 1 spell them.
+///
+/// Kinds that are marked as extensions are Pellucid's, and are not in session files.
+#[expect(missing_docs, reason = "the names are those of the format and say what they hold")]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum EventMessage {
     /// The session is ready.
     SessionConfigured(SessionConfigured),
-    /// A turn began.
+    /// A turn was started.
     #[serde(alias = "turn_started")]
     TaskStarted {
-        /// Which.
         turn_id: TurnId,
-        /// The model's effective window.
+        /// The context window that the turn can use, in tokens.
         model_context_window: Option<i64>,
-        /// The way of working together.
+        /// The collaboration mode of the turn.
         #[serde(default = "usual_mode")]
         collaboration_mode_kind: CollaborationModeKind,
     },
-    /// A turn ended by itself.
+    /// A turn ended normally.
     #[serde(alias = "turn_complete")]
     TaskComplete {
-        /// Which.
         turn_id: TurnId,
         /// The final answer, if there is one.
         last_agent_message: Option<String>,
     },
-    /// A turn was broken off.
+    /// A turn was interrupted.
     TurnAborted {
-        /// Which; older files do not say it.
+        /// The id of the turn; empty in older files, which lack it.
         #[serde(default = "no_turn", deserialize_with = "or_no_turn")]
         turn_id: TurnId,
-        /// Why.
         reason: AbortReason,
     },
-    /// New token figures or rate limits.
+    /// New token usage or rate limits.
     TokenCount {
-        /// The figures; absent before the first response.
+        /// The token usage; absent before the first response.
         info: Option<TokenUsageInfo>,
-        /// The limits.
         rate_limits: Option<RateLimitSnapshot>,
     },
-    /// Something failed; the turn is over.
+    /// An error ended the turn.
     Error {
-        /// What.
+        /// The error in the words that clients of the Codex CLI expect.
         message: String,
-        /// Which kind.
+        /// The kind of error, for programs.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         codex_error_info: Option<ErrorInfo>,
-        /// The code, and the text for people. Ours alone.
+        /// The code, and the text for people. An extension of Pellucid.
         #[serde(skip)]
         failure: Failure,
     },
-    /// A reply broke off and is asked for again.
+    /// The response stream was interrupted; the request is retried.
     StreamError {
-        /// What is being done.
+        /// Which retry of how many this is.
         message: String,
-        /// Which kind.
+        /// The kind of error, for programs.
         #[serde(default)]
         codex_error_info: Option<ErrorInfo>,
-        /// What went wrong.
+        /// The error that interrupted the stream.
         #[serde(default)]
         additional_details: Option<String>,
-        /// The same for people. Ours alone.
+        /// The error as text for people. An extension of Pellucid.
         #[serde(skip)]
         plain: Option<String>,
     },
-    /// Something a person should know.
-    Warning {
-        /// What.
-        message: String,
-    },
-    /// A server of tools is being started, or has started, or not.
-    McpStartupUpdate {
-        /// Which.
-        server: String,
-        /// How that stands.
-        status: McpStartupStatus,
-    },
-    /// The session has another name.
+    /// A warning for the user.
+    Warning { message: String },
+    /// The start of an MCP server has begun, succeeded or failed.
+    McpStartupUpdate { server: String, status: McpStartupStatus },
+    /// The session was renamed.
     ThreadNameUpdated {
-        /// Which session.
         thread_id: SessionId,
-        /// The name.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         thread_name: Option<String>,
     },
-    /// All servers of tools that are to be started have started, or not.
+    /// The start of all MCP servers is over.
     McpStartupComplete {
-        /// Those that can be used.
+        /// The servers that can be used.
         #[serde(default)]
         ready: Vec<String>,
-        /// Those that failed.
+        /// The servers that could not be started, with the errors.
         #[serde(default)]
         failed: Vec<McpStartupFailure>,
-        /// Those that were broken off.
+        /// The servers whose start was interrupted.
         #[serde(default)]
         cancelled: Vec<String>,
     },
-    /// Another model answers than was asked.
+    /// The provider answers with another model than the one requested.
     ModelReroute {
-        /// The one that was asked.
+        /// The model that was requested.
         from_model: String,
-        /// The one that answers.
+        /// The model that answers.
         to_model: String,
-        /// Why.
         reason: RerouteReason,
     },
-    /// What the request that is being sent is made of. Ours alone; only for faces that ask for it.
+    /// The parts of the request that is being sent. An extension; only for clients that ask for it.
     ContextReport(ContextReport),
-    /// Where that request differs from the one before. Ours alone; only for clients that ask for it.
+    /// Where that request differs from the one before. An extension; only for clients that ask for it.
     ContextCacheBreak(CacheBreak),
-    /// Where the first request of a resumed session differs from its last one. Ours alone; for people.
+    /// Where the first request of a resumed session differs from the session's last one. An extension; for people.
     ContextResumeCost(CacheBreak),
-    /// A file of instructions or of the pack is not what it was for the request before. Ours alone; for people, as reports
-    /// say it too.
+    /// An instruction file or a file of the pack has changed since the request before. An extension; for people,
+    /// because reports contain it too.
     ContextFileChanged {
-        /// Which file, and both hashes.
+        /// The path of the file, and both hashes.
         message: String,
     },
-    /// Text of a reply that was interrupted before its message was complete. Ours alone.
+    /// Text of a reply that was interrupted before its message was complete. An extension.
     ContextCutOff {
         /// The text that had arrived.
         text: String,
     },
-    /// A call that was not done. Ours alone.
+    /// A tool call that was not run. An extension.
     ContextRefusal {
         /// The id of the call.
         call_id: String,
-        /// What was in its way.
+        /// The reason as a code.
         code: FailureCode,
-        /// The same for people.
+        /// The reason as text for people.
         why: String,
     },
-    /// What an answer cost, by what is charged for. Ours alone; only for faces that ask for it.
+    /// The token usage of a response, by what is charged for. An extension; only for clients that ask for it.
     ContextUsage {
         /// The request that was answered.
         request: UsageSplit,
-        /// All requests of the session that its record knows.
+        /// All requests of the session that its request log contains.
         session: UsageSplit,
-        /// What came of the provider's cache.
+        /// The outcome of the provider's cache.
         cache: CacheVerdict,
     },
-    /// Something that the model does not see. Ours alone; only for faces that ask for it.
+    /// Something that was left out of the request. An extension; only for clients that ask for it.
     ContextOmission {
-        /// The part it would have been in.
+        /// The part that it would belong to.
         part: String,
-        /// What it is.
+        /// What was left out.
         what: String,
-        /// Why the model does not see it.
+        /// Why it was left out.
         why: String,
-        /// How many bytes are not seen.
+        /// How many bytes were left out.
         bytes: u64,
     },
-    /// A call of a tool failed or was refused. Ours alone; for people.
+    /// A tool call failed or was refused. An extension; for people.
     ToolCallFailed {
         /// The id of the call.
         call_id: String,
-        /// The tool's name.
         name: String,
-        /// What follows from it, in a few words.
+        /// The consequence, in a few words.
         why: String,
     },
-    /// What became of something that was to be injected. Ours alone; only for faces that ask for it.
+    /// The outcome of an injection. An extension; only for clients that ask for it.
     ContextInjection {
-        /// The account of it, without its content.
+        /// The account of the injection, without its content.
         account: Value,
     },
-    /// An instruction file of another folder joined. Ours alone; only for faces that ask for it.
+    /// An instruction file of another folder was added to the context. An extension; only for clients that ask for it.
     ContextDocument {
-        /// Its path.
         path: String,
         /// The SHA-256 of its text.
         sha256: String,
-        /// How many bytes it has.
+        /// The size of the text in bytes.
         bytes: usize,
-        /// Its tokens, estimated.
+        /// The estimated tokens of the text.
         tokens: usize,
     },
-    /// What a summary did to the history. Ours alone; only for faces that ask for it.
+    /// The effect of a summary on the history. An extension; only for clients that ask for it.
     ContextCompaction {
         /// Tokens and items before and after, and what was lost.
         account: Value,
     },
-    /// A message of the first context that is said again. Ours alone; only for faces that ask for it.
+    /// A message of the first context that is sent again. An extension; only for clients that ask for it.
     ContextReinjection {
-        /// Its part.
+        /// The part that the message belongs to.
         part: String,
-        /// Why now.
+        /// Why the message is sent again now.
         reason: String,
         /// The SHA-256 of its text.
         sha256: String,
-        /// Its tokens, estimated.
+        /// The estimated tokens of the text.
         tokens: usize,
     },
-    /// An event about the context of a session that this one started. Ours alone.
+    /// An event about the context of a session that this session started. An extension.
     ContextElsewhere {
-        /// That session.
+        /// The session in which the event happened.
         thread_id: SessionId,
-        /// What happened in it.
+        /// The event as that session sent it.
         event: Box<EventMessage>,
     },
-    /// Something configured is going away.
+    /// The configuration uses something deprecated.
     DeprecationNotice {
-        /// What.
+        /// What is deprecated.
         summary: String,
-        /// What to do instead.
+        /// What to use instead.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         details: Option<String>,
     },
-    /// A new state of the plan.
+    /// The model updated its plan.
     PlanUpdate(PlanUpdate),
-    /// A command began.
+    /// A command was started.
     ExecCommandBegin(ExecCommandBegin),
-    /// More of a command's output.
+    /// More output of a command.
     ExecCommandOutputDelta {
-        /// Of which command.
+        /// The tool call of the command.
         call_id: String,
-        /// From where.
+        /// The stream that the output came from.
         stream: OutputStream,
-        /// The bytes, in base64.
+        /// The bytes of the output, in base64.
         chunk: String,
     },
-    /// The model typed into a terminal.
+    /// The model wrote to the standard input of a running command.
     TerminalInteraction {
-        /// The call that began it.
+        /// The tool call that started the command.
         call_id: String,
-        /// Which terminal.
+        /// The id of the command's terminal.
         process_id: String,
-        /// What was typed.
         stdin: String,
     },
-    /// A command ended.
+    /// A command has ended.
     ExecCommandEnd(Box<ExecCommandEnd>),
-    /// The model looks at a picture.
+    /// The model looks at an image.
     ViewImageToolCall {
         /// The id of the call.
         call_id: String,
-        /// Which picture.
         path: PathBuf,
     },
-    /// May this command run?
+    /// Asks whether a command may run.
     ExecApprovalRequest(ExecApprovalRequest),
-    /// May this patch be applied?
+    /// Asks whether a patch may be applied.
     ApplyPatchApprovalRequest(ApplyPatchApprovalRequest),
-    /// The model asks a person.
+    /// The model asks the user.
     RequestUserInput(RequestUserInput),
-    /// The model calls a tool that the program which drives the session runs.
+    /// The model calls a tool that the client runs.
     DynamicToolCallRequest(DynamicToolCall),
-    /// A tool of a server is called.
+    /// The model calls a tool of an MCP server.
     McpToolCallBegin(McpToolCallBegin),
-    /// A call of a server's tool has ended.
+    /// A call of an MCP server's tool has ended.
     McpToolCallEnd(Box<McpToolCallEnd>),
     /// A patch is about to be applied.
     PatchApplyBegin(PatchApplyBegin),
-    /// A patch was applied, or not.
+    /// A patch was applied, or failed.
     PatchApplyEnd(PatchApplyEnd),
-    /// What the turn's patches changed so far.
+    /// The diff of the turn's patches changed.
     TurnDiff {
-        /// All of it.
+        /// The unified diff of all patches of the turn so far.
         unified_diff: String,
     },
     /// An item of the transcript was recorded.
-    RawResponseItem {
-        /// The item.
-        item: Item,
-    },
-    /// Something visible began.
-    ItemStarted {
-        /// In which session.
-        thread_id: SessionId,
-        /// In which turn.
-        turn_id: TurnId,
-        /// What.
-        item: TurnItem,
-    },
-    /// Something visible is complete.
-    ItemCompleted {
-        /// In which session.
-        thread_id: SessionId,
-        /// In which turn.
-        turn_id: TurnId,
-        /// What.
-        item: TurnItem,
-    },
-    /// More of an answer.
-    AgentMessageContentDelta {
-        /// In which session.
-        thread_id: SessionId,
-        /// In which turn.
-        turn_id: TurnId,
-        /// Of which item.
-        item_id: String,
-        /// The text.
-        delta: String,
-    },
-    /// More of a plan.
-    PlanDelta {
-        /// In which session.
-        thread_id: SessionId,
-        /// In which turn.
-        turn_id: TurnId,
-        /// Of which item.
-        item_id: String,
-        /// The text.
-        delta: String,
-    },
-    /// More of a summary of thoughts.
+    RawResponseItem { item: Item },
+    /// A visible item began.
+    ItemStarted { thread_id: SessionId, turn_id: TurnId, item: TurnItem },
+    /// A visible item is complete.
+    ItemCompleted { thread_id: SessionId, turn_id: TurnId, item: TurnItem },
+    /// More text of the model's message.
+    AgentMessageContentDelta { thread_id: SessionId, turn_id: TurnId, item_id: String, delta: String },
+    /// More text of a proposed plan.
+    PlanDelta { thread_id: SessionId, turn_id: TurnId, item_id: String, delta: String },
+    /// More text of a reasoning summary.
     ReasoningContentDelta {
-        /// In which session.
         thread_id: SessionId,
-        /// In which turn.
         turn_id: TurnId,
-        /// Of which item.
         item_id: String,
-        /// The text.
         delta: String,
-        /// Of which paragraph.
+        /// The paragraph of the summary, counted from 0.
         summary_index: i64,
     },
-    /// More of the raw thoughts.
+    /// More text of the raw reasoning.
     ReasoningRawContentDelta {
-        /// In which session.
         thread_id: SessionId,
-        /// In which turn.
         turn_id: TurnId,
-        /// Of which item.
         item_id: String,
-        /// The text.
         delta: String,
-        /// Of which part.
+        /// The part of the reasoning, counted from 0.
         content_index: i64,
     },
-    /// A new paragraph of a summary begins.
+    /// A new paragraph of a reasoning summary begins.
     AgentReasoningSectionBreak {
-        /// Of which item.
         item_id: String,
-        /// Which paragraph.
+        /// The paragraph of the summary, counted from 0.
         summary_index: i64,
     },
-    /// A user's message, for older clients.
+    /// A user's message. For older clients.
     UserMessage {
-        /// Its texts, put together.
+        /// The texts of the message, joined.
         message: String,
-        /// Addresses of its pictures.
+        /// The addresses of its images.
         #[serde(default, deserialize_with = "or_none")]
         images: Vec<String>,
-        /// Paths of its pictures.
+        /// The paths of its images on disk.
         #[serde(default)]
         local_images: Vec<PathBuf>,
-        /// Spans that stand for something else.
+        /// Spans of the text that represent something else, such as a mention.
         #[serde(default)]
         text_elements: Vec<TextElement>,
     },
-    /// An answer, for older clients.
-    AgentMessage {
-        /// The text.
-        message: String,
-    },
-    /// More of an answer, for older clients.
-    AgentMessageDelta {
-        /// The text.
-        delta: String,
-    },
-    /// A summary of thoughts, for older clients.
-    AgentReasoning {
-        /// The text.
-        text: String,
-    },
-    /// More of a summary, for older clients.
-    AgentReasoningDelta {
-        /// The text.
-        delta: String,
-    },
-    /// Raw thoughts, for older clients.
-    AgentReasoningRawContent {
-        /// The text.
-        text: String,
-    },
-    /// More raw thoughts, for older clients.
-    AgentReasoningRawContentDelta {
-        /// The text.
-        delta: String,
-    },
-    /// A search began, for older clients.
-    WebSearchBegin {
-        /// Which.
-        call_id: String,
-    },
-    /// A search ended, for older clients.
+    /// The model's message. For older clients.
+    AgentMessage { message: String },
+    /// More text of the model's message. For older clients.
+    AgentMessageDelta { delta: String },
+    /// A paragraph of a reasoning summary. For older clients.
+    AgentReasoning { text: String },
+    /// More text of a reasoning summary. For older clients.
+    AgentReasoningDelta { delta: String },
+    /// Raw reasoning. For older clients.
+    AgentReasoningRawContent { text: String },
+    /// More text of the raw reasoning. For older clients.
+    AgentReasoningRawContentDelta { delta: String },
+    /// A web search began. For older clients.
+    WebSearchBegin { call_id: String },
+    /// A web search ended. For older clients.
     WebSearchEnd {
-        /// Which.
         call_id: String,
-        /// What was looked for.
+        /// The text that was searched for.
         query: String,
-        /// What was done.
+        /// What the search did.
         action: WebSearchAction,
     },
-    /// A review began.
+    /// A review of changes began.
     EnteredReviewMode {
-        /// Of what.
+        /// The changes that are reviewed.
         target: ReviewTarget,
-        /// What people see of it.
+        /// A description of what is reviewed, for people.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         user_facing_hint: Option<String>,
     },
-    /// A review ended.
+    /// A review of changes is over.
     ExitedReviewMode {
-        /// What was found; absent when it was broken off.
+        /// The findings; absent if the review was interrupted.
         review_output: Option<ReviewOutput>,
     },
-    /// The last turns of the person were taken away.
-    ThreadRolledBack {
-        /// How many.
-        num_turns: usize,
-    },
-    /// The history was summarised, for older clients.
+    /// The last turns of the user were removed.
+    ThreadRolledBack { num_turns: usize },
+    /// The history was summarised. For older clients.
     ContextCompacted,
-    /// The work tree is being brought back to a snapshot.
+    /// The work tree is being restored to a snapshot.
     UndoStarted {
-        /// In words.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         message: Option<String>,
     },
-    /// The work tree was brought back, or not.
+    /// The work tree was restored, or that failed.
     UndoCompleted {
-        /// Whether it was.
         success: bool,
-        /// In words.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         message: Option<String>,
     },
-    /// Something that happened on the way.
-    BackgroundEvent {
-        /// What.
-        message: String,
-    },
+    /// A short note about the progress.
+    BackgroundEvent { message: String },
     /// Another agent is about to be started.
     CollabAgentSpawnBegin {
-        /// By which call.
         call_id: String,
-        /// By whom.
         sender_thread_id: SessionId,
-        /// With which task.
+        /// The task of the new agent.
         prompt: String,
     },
-    /// Another agent was started, or not.
+    /// Another agent was started, or could not be.
     CollabAgentSpawnEnd {
-        /// By which call.
         call_id: String,
-        /// By whom.
         sender_thread_id: SessionId,
-        /// Which; absent when it could not be started.
+        /// The new agent's session; absent if the agent could not be started.
         new_thread_id: Option<SessionId>,
-        /// With which task.
+        /// The task of the new agent.
         prompt: String,
-        /// How far it is.
+        /// The state of the new agent.
         status: AgentStatus,
     },
-    /// Another agent is about to be told something.
+    /// A message is about to be sent to another agent.
     CollabAgentInteractionBegin {
-        /// By which call.
         call_id: String,
-        /// By whom.
         sender_thread_id: SessionId,
-        /// Which.
         receiver_thread_id: SessionId,
-        /// What.
         prompt: String,
     },
-    /// Another agent was told something, or not.
+    /// A message was sent to another agent, or could not be.
     CollabAgentInteractionEnd {
-        /// By which call.
         call_id: String,
-        /// By whom.
         sender_thread_id: SessionId,
-        /// Which.
         receiver_thread_id: SessionId,
-        /// What.
         prompt: String,
-        /// How far it is.
+        /// The state of the other agent.
         status: AgentStatus,
     },
     /// An agent begins to wait for others.
-    CollabWaitingBegin {
-        /// Who waits.
-        sender_thread_id: SessionId,
-        /// For whom.
-        receiver_thread_ids: Vec<SessionId>,
-        /// By which call.
-        call_id: String,
-    },
-    /// An agent waits no longer.
+    CollabWaitingBegin { sender_thread_id: SessionId, receiver_thread_ids: Vec<SessionId>, call_id: String },
+    /// An agent stopped waiting.
     CollabWaitingEnd {
-        /// Who waited.
         sender_thread_id: SessionId,
-        /// By which call.
         call_id: String,
-        /// Those that are done; none when the time was over.
+        /// The agents that are done; empty if the wait timed out.
         statuses: BTreeMap<SessionId, AgentStatus>,
     },
     /// Another agent is about to be closed.
-    CollabCloseBegin {
-        /// By which call.
-        call_id: String,
-        /// By whom.
-        sender_thread_id: SessionId,
-        /// Which.
-        receiver_thread_id: SessionId,
-    },
-    /// Another agent was closed, or not.
+    CollabCloseBegin { call_id: String, sender_thread_id: SessionId, receiver_thread_id: SessionId },
+    /// Another agent was closed, or could not be.
     CollabCloseEnd {
-        /// By which call.
         call_id: String,
-        /// By whom.
         sender_thread_id: SessionId,
-        /// Which.
         receiver_thread_id: SessionId,
-        /// How far it was before.
+        /// The state of the other agent before.
         status: AgentStatus,
     },
-    /// A closed agent is about to be opened again.
-    CollabResumeBegin {
-        /// By which call.
-        call_id: String,
-        /// By whom.
-        sender_thread_id: SessionId,
-        /// Which.
-        receiver_thread_id: SessionId,
-    },
-    /// A closed agent was opened again, or not.
+    /// A closed agent is about to be resumed.
+    CollabResumeBegin { call_id: String, sender_thread_id: SessionId, receiver_thread_id: SessionId },
+    /// A closed agent was resumed, or could not be.
     CollabResumeEnd {
-        /// By which call.
         call_id: String,
-        /// By whom.
         sender_thread_id: SessionId,
-        /// Which.
         receiver_thread_id: SessionId,
-        /// How far it is.
+        /// The state of the other agent.
         status: AgentStatus,
     },
     /// The session has ended.
@@ -614,27 +482,25 @@ fn or_no_turn<'de, D: Deserializer<'de>>(deserializer: D) -> Result<TurnId, D::E
     Option::<TurnId>::deserialize(deserializer).map(|turn| turn.unwrap_or_else(no_turn))
 }
 
-/// Older files have `null` for an empty list.
+/// Reads `null`, which older files have, as an empty list.
 fn or_none<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<String>, D::Error> {
     Option::<Vec<String>>::deserialize(deserializer).map(Option::unwrap_or_default)
 }
 
-/// What a session is like when it is ready.
+/// The settings of a session when it is ready.
+#[expect(missing_docs, reason = "the names are those of the format and say what they hold")]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct SessionConfigured {
-    /// Which session.
     pub session_id: SessionId,
-    /// Which model.
     pub model: String,
-    /// From which provider.
     pub model_provider_id: String,
-    /// When a person is asked.
+    /// When commands and patches need approval.
     pub approval_policy: ApprovalPolicy,
     /// What commands may touch.
     pub sandbox_policy: SandboxPolicy,
-    /// Where it works.
+    /// The working directory of the session.
     pub cwd: PathBuf,
-    /// How long the model may think, if configured.
+    /// The reasoning effort, if one is configured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reasoning_effort: Option<ReasoningEffort>,
 }
@@ -643,153 +509,132 @@ pub struct SessionConfigured {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RerouteReason {
-    /// The server's safety checks.
+    /// The provider's safety checks found a risk.
     HighRiskCyberActivity,
 }
 
-/// Why a turn was broken off.
+/// Why a turn was interrupted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum AbortReason {
-    /// A person said so.
+    /// The user interrupted it.
     Interrupted,
-    /// Another task took its place.
+    /// Another task replaced it.
     Replaced,
-    /// The review it belonged to is over.
+    /// The review that it belonged to is over.
     ReviewEnded,
 }
 
-/// Which kind of failure, for programs.
+/// The kind of error, for programs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ErrorInfo {
-    /// The prompt is too long.
+    /// The request does not fit into the context window.
     ContextWindowExceeded,
-    /// A limit of the plan.
+    /// The account reached a limit of its plan.
     UsageLimitExceeded,
-    /// The model is overloaded.
+    /// The provider is overloaded.
     ServerOverloaded,
-    /// A reply broke off.
+    /// The response stream was interrupted.
     ResponseStreamDisconnected {
-        /// The status, if one came.
+        /// The HTTP status, if the provider sent one.
         http_status_code: Option<u16>,
     },
-    /// Too many attempts.
+    /// The request failed as often as it may be retried.
     ResponseTooManyFailedAttempts {
-        /// The last status.
+        /// The HTTP status of the last attempt.
         http_status_code: Option<u16>,
     },
-    /// The server failed.
+    /// The provider reported an internal error.
     InternalServerError,
-    /// Not allowed in.
+    /// The provider rejected the credentials, or none are configured.
     Unauthorized,
-    /// The request was wrong.
+    /// The provider rejected the request as invalid.
     BadRequest,
-    /// Turns could not be taken away.
+    /// Turns could not be rolled back.
     ThreadRollbackFailed,
-    /// Anything else.
+    /// Any other kind of error.
     Other,
 }
 
 /// A plan as the model wrote it.
+#[expect(missing_docs, reason = "the names are those of the format and say what they hold")]
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PlanUpdate {
-    /// Why it changed.
+    /// Why the plan changed.
     #[serde(default)]
     pub explanation: Option<String>,
-    /// Its steps.
     pub plan: Vec<PlanStep>,
 }
 
 /// A step of a plan.
+#[expect(missing_docs, reason = "the names are those of the format and say what they hold")]
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PlanStep {
-    /// What to do.
     pub step: String,
-    /// How far it is.
+    /// The progress of the step.
     pub status: StepStatus,
 }
 
-/// How far a step is.
+/// The progress of a step of a plan.
+#[expect(missing_docs, reason = "the names are those of the format and say what they hold")]
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum StepStatus {
-    /// Not begun.
     Pending,
-    /// Being done.
     InProgress,
-    /// Done.
     Completed,
 }
 
-/// Something a person sees in a turn.
+/// An item of a turn that clients show.
+#[expect(missing_docs, reason = "the names are those of the format and say what they hold")]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "type")]
 pub enum TurnItem {
-    /// What the person said.
-    UserMessage {
-        /// Its id.
-        id: String,
-        /// Its parts.
-        content: Vec<UserInput>,
-    },
-    /// What the model said.
+    /// The user's message.
+    UserMessage { id: String, content: Vec<UserInput> },
+    /// The model's message.
     AgentMessage {
-        /// Its id.
         id: String,
-        /// Its texts.
         content: Vec<AgentContent>,
-        /// Which part of an answer.
+        /// Which part of an answer the message is.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         phase: Option<Phase>,
     },
     /// A plan that the model proposes.
-    Plan {
-        /// Its id.
-        id: String,
-        /// Its text.
-        text: String,
-    },
-    /// What the model thought.
+    Plan { id: String, text: String },
+    /// The model's reasoning.
     Reasoning {
-        /// Its id.
         id: String,
-        /// Summaries.
+        /// Summaries of the reasoning, one to a paragraph.
         summary_text: Vec<String>,
-        /// Raw thoughts.
+        /// The raw reasoning, if the provider sends it.
         raw_content: Vec<String>,
     },
     /// The history was summarised.
-    ContextCompaction {
-        /// Its id.
-        id: String,
-    },
-    /// A search of the server.
+    ContextCompaction { id: String },
+    /// A web search that the provider ran.
     WebSearch {
-        /// Its id.
         id: String,
-        /// What was looked for.
+        /// The text that was searched for.
         query: String,
-        /// What was done.
+        /// What the search did.
         action: WebSearchAction,
     },
 }
 
-/// Part of what the model said.
+/// A part of the model's message.
+#[expect(missing_docs, reason = "the names are those of the format and say what they hold")]
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "type")]
 pub enum AgentContent {
-    /// Text.
-    Text {
-        /// The text.
-        text: String,
-    },
+    Text { text: String },
 }
 
 impl TurnItem {
-    /// Its id.
+    /// The `id` of the item, whatever its kind.
     pub fn id(&self) -> &str {
         match self {
             Self::UserMessage { id, .. }
@@ -802,36 +647,35 @@ impl TurnItem {
     }
 }
 
-/// A server of tools that did not start.
+/// An MCP server that could not be started.
+#[expect(missing_docs, reason = "the names are those of the format and say what they hold")]
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct McpStartupFailure {
-    /// Which.
     pub server: String,
-    /// Why.
     pub error: String,
 }
 
-/// Whether faces are told of items as they are recorded.
+/// Whether clients receive the items of the transcript as they are recorded.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum RawItems {
-    /// They are.
+    /// Clients receive the items.
     Shown,
-    /// They are not.
+    /// Clients do not receive the items.
     #[default]
     Hidden,
 }
 
-/// Whether raw thoughts are shown to older clients.
+/// Whether older clients receive raw reasoning.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RawReasoning {
-    /// They are.
+    /// Clients receive raw reasoning.
     Shown,
-    /// They are not.
+    /// Clients do not receive raw reasoning.
     Hidden,
 }
 
 impl EventMessage {
-    /// The same event under the names of older clients; they follow it directly.
+    /// The same event under the names that older clients know; they are sent directly after it.
     pub fn echoes(&self, raw: RawReasoning) -> Vec<Self> {
         match self {
             Self::ItemStarted { item: TurnItem::WebSearch { id, .. }, .. } => {
@@ -871,7 +715,7 @@ impl TurnItem {
     }
 }
 
-/// Puts the texts together and moves their elements along.
+/// Joins the texts of a message and moves the ranges of their elements along.
 fn user_message(content: &[UserInput]) -> EventMessage {
     let (mut message, mut images, mut local_images, mut elements) = (String::new(), Vec::new(), Vec::new(), Vec::new());
     for input in content {

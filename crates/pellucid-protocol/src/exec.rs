@@ -1,4 +1,4 @@
-//! Commands as faces see them.
+//! Commands as clients see them.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -10,83 +10,83 @@ use crate::id::TurnId;
 use crate::parsed_command::ParsedCommand;
 use crate::settings::word_enum;
 
-/// A command began.
+/// A command was started.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ExecCommandBegin {
-    /// Pairs it with its end.
+    /// The id of the tool call; the end has the same.
     pub call_id: String,
-    /// The terminal it runs in, if it may outlive the call.
+    /// The id of the terminal, if the command may outlive the call.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub process_id: Option<String>,
-    /// In which turn.
+    /// The turn in which the command was started.
     pub turn_id: TurnId,
-    /// Program and arguments.
+    /// The program and its arguments.
     pub command: Vec<String>,
-    /// Where.
+    /// The working directory of the command.
     pub cwd: PathBuf,
-    /// What it seems to do, for showing.
+    /// What the command probably does, for display.
     pub parsed_cmd: Vec<ParsedCommand>,
-    /// Who wanted it.
+    /// What started the command.
     pub source: ExecSource,
-    /// What was typed into it.
+    /// The text that was written to the command's standard input.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub interaction_input: Option<String>,
 }
 
-/// A command ended.
+/// A command has ended.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ExecCommandEnd {
-    /// What began.
+    /// The event of the start, whose fields are repeated.
     #[serde(flatten)]
     pub begin: ExecCommandBegin,
-    /// What it said.
+    /// The standard output of the command.
     pub stdout: String,
-    /// What it complained about.
+    /// The standard error of the command.
     pub stderr: String,
-    /// Both, as they are shown.
+    /// The output of both streams, as clients show it.
     pub aggregated_output: String,
-    /// Its exit code.
+    /// The exit code of the command.
     pub exit_code: i32,
-    /// How long it ran.
+    /// How long the command ran.
     pub duration: Duration,
     /// The output as the model sees it.
     pub formatted_output: String,
-    /// How it ended.
+    /// The final state of the command.
     pub status: ExecStatus,
 }
 
 word_enum! {
-    /// Who wanted a command.
+    /// What started a command.
     ExecSource {
-        /// The model.
+        /// A tool call of the model.
         Agent = "agent",
-        /// The person.
+        /// The user, without a tool call.
         UserShell = "user_shell",
-        /// The model, in a terminal that may outlive the call.
+        /// A tool call of the model, in a terminal that may outlive the call.
         UnifiedExecStartup = "unified_exec_startup",
-        /// The model, writing into such a terminal.
+        /// A tool call of the model that writes to such a terminal.
         UnifiedExecInteraction = "unified_exec_interaction",
     }
 }
 
 word_enum! {
-    /// How a command ended.
+    /// The final state of a command.
     ExecStatus {
-        /// With exit code 0.
+        /// The command ended with exit code 0.
         Completed = "completed",
-        /// With another.
+        /// The command ended with another exit code, or could not be run.
         Failed = "failed",
-        /// It was not run.
+        /// The command was declined and not run.
         Declined = "declined",
     }
 }
 
 word_enum! {
-    /// Where output came from.
+    /// The stream that output came from.
     OutputStream {
-        /// Standard output.
+        /// The standard output.
         Stdout = "stdout",
-        /// Standard error.
+        /// The standard error.
         Stderr = "stderr",
     }
 }

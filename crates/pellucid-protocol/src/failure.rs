@@ -1,35 +1,35 @@
 //! Why a turn failed, for programs: one word and one exit status for each kind.
 //!
-//! Not here: the kinds of trouble with a reply, which decide what is done about it ([`crate::reply`]).
+//! Not here: the kinds of errors of a response, which decide about retries ([`crate::reply`]).
 
 use serde::Deserialize;
 use serde::Serialize;
 
-/// The kinds of failure that a program can act on. The words and the numbers are promised.
+/// The kinds of failure that a program can act on. The words and the numbers are stable.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum FailureCode {
     /// A failure that no other kind describes.
     #[default]
     Other,
-    /// A key is missing or refused.
+    /// An API key is missing or was rejected.
     Auth,
     /// The account's quota or a limit of the plan is used up.
     Quota,
     /// The context does not fit the model's window.
     Overflow,
-    /// A call needed an approval, and no person could give it.
+    /// A call needed approval, and no person could give it.
     Approval,
-    /// A command could not be confined, so it was not run.
+    /// The sandbox could not be set up, so a command was not run.
     Sandbox,
-    /// A limit of the person's own is reached.
+    /// A limit that the user has set is reached.
     Budget,
     /// The provider failed, or could not be reached.
     Provider,
 }
 
 impl FailureCode {
-    /// Every code, in the order of their statuses.
+    /// Every code, in the order of the exit statuses.
     pub const ALL: [Self; 8] = [
         Self::Other,
         Self::Auth,
@@ -41,7 +41,7 @@ impl FailureCode {
         Self::Provider,
     ];
 
-    /// The word in events.
+    /// The word for the code in events.
     pub fn word(self) -> &'static str {
         match self {
             Self::Other => "other",
@@ -55,7 +55,7 @@ impl FailureCode {
         }
     }
 
-    /// The exit status of a program that ends with it.
+    /// The exit status of a program that ends with this failure.
     pub fn status(self) -> u8 {
         match self {
             Self::Other => 1,
@@ -70,12 +70,12 @@ impl FailureCode {
     }
 }
 
-/// What is known of a failure beyond its message, which has the words that other programs expect.
+/// What is known of a failure beyond its message, whose words other programs expect.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Failure {
-    /// What kind it is.
+    /// The kind of failure.
     pub code: FailureCode,
-    /// What a person reads in place of the message: the reason, and what to do about it.
+    /// The text for people in place of the message: the reason, and what to do about it.
     pub plain: Option<String>,
 }
 

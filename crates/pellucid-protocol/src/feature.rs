@@ -1,24 +1,24 @@
-//! Feature switches: one table with key, stage and default.
+//! Feature flags: one table with key, stage and default.
 //!
-//! The order of the table is the order in listings and in the beta header.
+//! The order of the table is the order in lists and in the beta header.
 
-/// How settled a feature is.
+/// How mature a feature is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Stage {
-    /// Here to stay.
+    /// The feature will stay.
     Stable,
-    /// May change; sent in the beta header when on.
+    /// The feature may change; the beta header names it while it is on.
     Experimental,
-    /// Not for daily use; switching it on warns.
+    /// Not ready for daily use; switching it on warns.
     UnderDevelopment,
-    /// Going away.
+    /// The feature will be removed.
     Deprecated,
-    /// Gone; the key is accepted and does nothing.
+    /// The feature was removed; the key is accepted and does nothing.
     Removed,
 }
 
 impl Stage {
-    /// The word in listings.
+    /// The word for the stage in lists.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Stable => "stable",
@@ -32,26 +32,26 @@ impl Stage {
 
 macro_rules! features {
     ($($variant:ident $key:literal $stage:ident $default:expr;)+) => {
-        /// A feature switch.
+        /// A feature flag of the configuration.
         #[allow(missing_docs, reason = "the table below is the documentation")]
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
         pub enum Feature { $($variant),+ }
 
         impl Feature {
-            /// Every feature, in listing order.
+            /// Every feature, in the order of lists.
             pub const ALL: &'static [Self] = &[$(Self::$variant),+];
 
-            /// The key in `[features]`.
+            /// The feature's key in `[features]`.
             pub const fn key(self) -> &'static str {
                 match self { $(Self::$variant => $key),+ }
             }
 
-            /// How settled it is.
+            /// How mature the feature is.
             pub const fn stage(self) -> Stage {
                 match self { $(Self::$variant => Stage::$stage),+ }
             }
 
-            /// Whether it is on when nobody says.
+            /// Whether the feature is on if the configuration does not set it.
             pub const fn default_on(self) -> bool {
                 match self { $(Self::$variant => $default),+ }
             }
@@ -100,7 +100,7 @@ features! {
     ResponsesWebsocketsV2 "responses_websockets_v2" UnderDevelopment false;
 }
 
-/// Older spellings that are still accepted in `[features]`, with what they mean now.
+/// Older spellings that `[features]` still accepts, with the feature that each means.
 pub const ALIASES: &[(&str, Feature)] = &[
     ("connectors", Feature::Apps),
     ("enable_experimental_windows_sandbox", Feature::ExperimentalWindowsSandbox),
@@ -111,7 +111,7 @@ pub const ALIASES: &[(&str, Feature)] = &[
     ("collab", Feature::MultiAgent),
 ];
 
-/// Which features are on.
+/// The features that are on.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Features {
     on: std::collections::BTreeSet<Feature>,
@@ -129,7 +129,7 @@ impl Features {
         self.on.contains(&feature)
     }
 
-    /// Switches a feature.
+    /// Switches a feature on or off.
     pub fn set(&mut self, feature: Feature, on: bool) {
         if on {
             self.on.insert(feature);

@@ -1,4 +1,4 @@
-//! Identifiers, one type per kind of thing, so that they cannot be mixed up.
+//! Identifiers, one type per kind of thing, so that they cannot be confused.
 //!
 //! Not here: making new ones. That needs a clock and randomness, so the runtime does it.
 
@@ -36,11 +36,11 @@ macro_rules! id_type {
 }
 
 id_type! {
-    /// Names a session. A UUID of version 7 in hyphenated lower case.
+    /// The id of a session: a UUID of version 7 in hyphenated lower case.
     SessionId
 }
 
 id_type! {
-    /// Names a turn: the id of the submission that started it.
+    /// The id of a turn, which is the id of the submission that started it.
     TurnId
 }

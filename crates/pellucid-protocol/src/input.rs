@@ -1,4 +1,4 @@
-//! What a person gives to a turn.
+//! The input of a turn.
 
 use std::path::PathBuf;
 
@@ -9,53 +9,53 @@ use serde::Serialize;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum UserInput {
-    /// Typed text.
+    /// Text that the user typed.
     Text {
-        /// The text.
+        /// The text as it was typed.
         text: String,
-        /// Spans of it that stand for something else.
+        /// Spans of the text that represent something else, such as a mention.
         #[serde(default)]
         text_elements: Vec<TextElement>,
     },
-    /// A picture by address.
+    /// An image by its address.
     Image {
         /// A URL or a `data:` URL.
         image_url: String,
     },
-    /// A picture on disk.
+    /// An image on disk.
     LocalImage {
-        /// Where it lies.
+        /// The path of the image.
         path: PathBuf,
     },
-    /// A skill chosen by hand.
+    /// A skill that the user chose.
     Skill {
-        /// Its name.
+        /// The name of the skill.
         name: String,
-        /// Its `SKILL.md`.
+        /// The path of the skill's `SKILL.md`.
         path: PathBuf,
     },
-    /// Something else chosen by hand.
+    /// An app or another thing that the user mentioned.
     Mention {
-        /// Its name.
+        /// The name as the user sees it.
         name: String,
-        /// What it points to.
+        /// The address of what is mentioned.
         path: String,
     },
 }
 
 impl UserInput {
-    /// Plain text.
+    /// An input of text without elements.
     pub fn text(text: impl Into<String>) -> Self {
         Self::Text { text: text.into(), text_elements: Vec::new() }
     }
 }
 
-/// A span of a text input that stands for something else.
+/// A span of a text that represents something else, such as a mention.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TextElement {
-    /// Which bytes of the text.
+    /// The span's bytes in the text.
     pub byte_range: ByteRange,
-    /// What the person saw in their place.
+    /// What the user interface showed in place of the span.
     #[serde(default)]
     pub placeholder: Option<String>,
 }
@@ -63,7 +63,7 @@ pub struct TextElement {
 /// A half-open range of bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ByteRange {
-    /// First byte.
+    /// The first byte of the range.
     pub start: usize,
     /// One past the last byte.
     pub end: usize,

@@ -1,153 +1,136 @@
-//! The items of a conversation, as the model sees them and as files hold them.
+//! The items of a conversation, as the model sees them and as session files contain them.
 //!
-//! `type` comes first, the other keys in declaration order. Ids given by a server are read and
-//! kept in memory but never written. Unknown fields are ignored, unknown types become
-//! [`Item::Other`].
+//! `type` comes first, the other keys in declaration order. Ids that a provider gives are read and kept in memory but
+//! never written. Unknown fields are ignored, unknown types become [`Item::Other`].
 
 use std::collections::BTreeMap;
 
 use serde::Deserialize;
 use serde::Serialize;
 
-/// One element of the conversation.
+/// One item of the conversation.
+#[expect(missing_docs, reason = "the names are those of the format and say what they hold")]
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[cfg_attr(feature = "schema", schemars(rename = "ResponseItem"))]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum Item {
-    /// Text or images said by somebody.
+    /// A message with texts or images.
     Message {
-        /// The server's id.
         #[serde(default, skip_serializing)]
         id: Option<String>,
         /// `developer`, `user`, `assistant` or `system`.
         role: String,
-        /// What was said, in order.
+        /// The parts of the message, in order.
         content: Vec<ContentPart>,
-        /// The model's own mark that its turn is over; echoed back.
+        /// The model's mark that its turn is over; sent back unchanged.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         end_turn: Option<bool>,
-        /// Which part of an answer this is; echoed back.
+        /// Which part of an answer the message is; sent back unchanged.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         phase: Option<Phase>,
     },
-    /// What the model thought, as far as it says.
+    /// The model's reasoning, as far as the provider sends it.
     Reasoning {
-        /// The server's id.
         #[serde(default, skip_serializing)]
         id: Option<String>,
-        /// Summaries meant for people.
+        /// Summaries for people.
         summary: Vec<ReasoningSummaryPart>,
-        /// Raw thoughts. Absent is written as `null`; present without any `reasoning_text` is left out.
+        /// Raw reasoning. `None` is written as `null`; a list without any `reasoning_text` is left out.
         #[serde(default, skip_serializing_if = "has_no_raw_thought")]
         content: Option<Vec<ReasoningContentPart>>,
-        /// The server's sealed form of the thoughts.
+        /// The reasoning in the provider's encrypted form.
         #[serde(default)]
         encrypted_content: Option<String>,
     },
-    /// A command for the shell that the model's maker built into the wire.
+    /// A command for the shell tool that is part of the Responses API.
     LocalShellCall {
-        /// The server's id.
         #[serde(default, skip_serializing)]
         id: Option<String>,
-        /// Pairs the call with its output.
+        /// The id of the call; its output has the same.
         #[serde(default)]
         call_id: Option<String>,
-        /// How far the call has come.
+        /// The state of the call.
         status: LocalShellStatus,
-        /// What to run.
         action: LocalShellAction,
     },
     /// A call of a function tool.
     FunctionCall {
-        /// The server's id.
         #[serde(default, skip_serializing)]
         id: Option<String>,
-        /// The tool.
         name: String,
-        /// Its arguments: text that should be JSON, never reformatted.
+        /// The arguments: text that should be JSON, never reformatted.
         arguments: String,
-        /// Pairs the call with its output.
+        /// The id of the call; its output has the same.
         call_id: String,
     },
-    /// The answer to a [`Item::FunctionCall`] or [`Item::LocalShellCall`].
+    /// The output of a [`Item::FunctionCall`] or [`Item::LocalShellCall`].
     FunctionCallOutput {
-        /// The call this answers.
+        /// The id of the call.
         call_id: String,
-        /// What the tool said.
+        /// The output of the tool.
         output: ToolOutput,
     },
     /// A call of a freeform tool.
     CustomToolCall {
-        /// The server's id.
         #[serde(default, skip_serializing)]
         id: Option<String>,
-        /// How far the call has come, if the server says.
+        /// The state of the call, if the provider sends it.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         status: Option<String>,
-        /// Pairs the call with its output.
+        /// The id of the call; its output has the same.
         call_id: String,
-        /// The tool.
         name: String,
-        /// Its raw input.
+        /// The input, exactly as the model wrote it.
         input: String,
     },
-    /// The answer to a [`Item::CustomToolCall`].
+    /// The output of a [`Item::CustomToolCall`].
     CustomToolCallOutput {
-        /// The call this answers.
+        /// The id of the call.
         call_id: String,
-        /// What the tool said.
+        /// The output of the tool.
         output: String,
     },
-    /// A search that the server ran.
+    /// A web search that the provider ran.
     WebSearchCall {
-        /// The server's id.
         #[serde(default, skip_serializing)]
         id: Option<String>,
-        /// How far it has come, if the server says.
+        /// The state of the search, if the provider sends it.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         status: Option<String>,
-        /// What was done.
+        /// What the search did, if the provider says.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         action: Option<WebSearchAction>,
     },
-    /// A snapshot of the work tree taken for undo. Local only, never sent.
+    /// A snapshot of the work tree for undo. Only in session files, never sent.
     GhostSnapshot {
-        /// The commit that holds it.
+        /// The commit that contains the snapshot.
         ghost_commit: GhostCommit,
     },
-    /// A sealed summary made by the server.
+    /// A summary in the provider's encrypted form.
     #[serde(alias = "compaction_summary")]
-    Compaction {
-        /// The sealed text.
-        encrypted_content: String,
-    },
+    Compaction { encrypted_content: String },
     /// A type this version does not know; its fields are lost.
     #[serde(other)]
     Other,
 }
 
-/// Part of a message.
+/// A part of a message.
+#[expect(missing_docs, reason = "the names are those of the format and say what they hold")]
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[cfg_attr(feature = "schema", schemars(rename = "ContentItem"))]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum ContentPart {
     /// Text given to the model.
-    InputText {
-        /// The text.
-        text: String,
-    },
-    /// A picture given to the model.
+    InputText { text: String },
+    /// An image given to the model.
     InputImage {
         /// A URL or a `data:` URL.
         image_url: String,
     },
     /// Text from the model.
-    OutputText {
-        /// The text.
-        text: String,
-    },
+    OutputText { text: String },
 }
 
 /// Which part of an answer a message is.
@@ -156,141 +139,133 @@ pub enum ContentPart {
 #[cfg_attr(feature = "schema", schemars(rename = "MessagePhase"))]
 #[serde(rename_all = "snake_case")]
 pub enum Phase {
-    /// Said on the way.
+    /// A message before the answer, while the model works.
     Commentary,
-    /// The answer.
+    /// The final answer of the turn.
     FinalAnswer,
 }
 
-/// A summary of the model's thoughts.
+/// A part of a reasoning summary.
+#[expect(missing_docs, reason = "the names are those of the format and say what they hold")]
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[cfg_attr(feature = "schema", schemars(rename = "ReasoningItemReasoningSummary"))]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum ReasoningSummaryPart {
-    /// One paragraph of it.
-    SummaryText {
-        /// The text.
-        text: String,
-    },
+    /// One paragraph of the summary.
+    SummaryText { text: String },
 }
 
-/// A raw thought.
+/// A part of the raw reasoning.
+#[expect(missing_docs, reason = "the names are those of the format and say what they hold")]
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[cfg_attr(feature = "schema", schemars(rename = "ReasoningItemContent"))]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum ReasoningContentPart {
-    /// The model's own words.
-    ReasoningText {
-        /// The text.
-        text: String,
-    },
-    /// Other text beside them.
-    Text {
-        /// The text.
-        text: String,
-    },
+    /// Text of the reasoning itself.
+    ReasoningText { text: String },
+    /// Other text beside the reasoning.
+    Text { text: String },
 }
 
-/// How far a local shell call has come.
+/// The state of a local shell call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum LocalShellStatus {
-    /// Done.
+    /// The call is over.
     Completed,
-    /// Running.
+    /// The call is running.
     InProgress,
-    /// Broken off.
+    /// The call was interrupted.
     Incomplete,
 }
 
-/// What a local shell call asks for.
+/// The action of a local shell call.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum LocalShellAction {
     /// Run a program. All keys are always written.
     Exec {
-        /// Program and arguments.
+        /// The program and its arguments.
         command: Vec<String>,
-        /// Time limit.
+        /// The time limit in milliseconds.
         #[serde(default)]
         timeout_ms: Option<u64>,
-        /// Where to run.
+        /// The folder to run in.
         #[serde(default)]
         working_directory: Option<String>,
-        /// Variables to set.
+        /// Variables to set, by name.
         #[serde(default)]
         env: Option<BTreeMap<String, String>>,
-        /// User to run as.
+        /// The user to run as.
         #[serde(default)]
         user: Option<String>,
     },
 }
 
 /// What a web search did.
+#[expect(missing_docs, reason = "the names are those of the format and say what they hold")]
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[cfg_attr(feature = "schema", schemars(rename = "ResponsesApiWebSearchAction"))]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum WebSearchAction {
-    /// Searched.
+    /// The model searched the web.
     Search {
-        /// The words.
+        /// The query, if there was one.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         query: Option<String>,
-        /// Several searches at once.
+        /// The queries, if there were several at once.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         queries: Option<Vec<String>>,
     },
-    /// Opened a page.
+    /// The model opened a page.
     OpenPage {
-        /// Its address.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         url: Option<String>,
     },
-    /// Looked for a text in a page.
+    /// The model searched a page for a text.
     FindInPage {
-        /// The page's address.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         url: Option<String>,
-        /// The text.
+        /// The text that was searched for.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         pattern: Option<String>,
     },
-    /// Something this version does not know.
+    /// An action that this version does not know.
     #[serde(other)]
     Other,
 }
 
-/// The commit behind a ghost snapshot.
+/// The commit behind a snapshot for undo.
+#[expect(missing_docs, reason = "the names are those of the format and say what they hold")]
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct GhostCommit {
-    /// Its hash.
     pub id: String,
-    /// Its parent, if any.
+    /// The commit's parent, if it has one.
     #[serde(default)]
     pub parent: Option<String>,
-    /// Untracked files that were there before.
+    /// Untracked files that existed before the snapshot.
     #[serde(default)]
     pub preexisting_untracked_files: Vec<String>,
-    /// Untracked folders that were there before.
+    /// Untracked folders that existed before the snapshot.
     #[serde(default)]
     pub preexisting_untracked_dirs: Vec<String>,
 }
 
-/// What a tool answered: a text, or parts where pictures are among them.
+/// The output of a tool: a text, or parts if it contains images.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[cfg_attr(feature = "schema", schemars(rename = "FunctionCallOutputBody"))]
 #[serde(untagged)]
 pub enum ToolOutput {
-    /// One text.
+    /// The whole output as one text.
     Text(String),
-    /// Texts and pictures; only `input_text` and `input_image` occur.
+    /// Texts and images; only `input_text` and `input_image` occur.
     Parts(Vec<ContentPart>),
 }
 
@@ -313,7 +288,7 @@ impl Item {
         Self::Message { id: None, role: role.to_owned(), content, end_turn: None, phase: None }
     }
 
-    /// The server's id, where it gave one.
+    /// The provider's id of the item, if it sent one.
     pub fn server_id(&self) -> Option<&str> {
         match self {
             Self::Message { id, .. }

@@ -1,7 +1,8 @@
-//! The words every room of Pellucid shares: items, inputs, events, settings, usage, names of what is protected.
+//! The data types that all crates of Pellucid share: items, inputs, events, settings, usage, names of protected
+//! folders.
 //!
-//! Plain data and its exact JSON. What is written here is a promise to files, wires and other
-//! programs: key order, what is omitted and what is `null` are part of the type.
+//! Plain data and its exact JSON. Session files, API formats and other programs rely on it: key order, what is omitted
+//! and what is `null` are part of the type.
 //!
 //! Not here: behaviour. Nothing in this crate decides, reads or waits.
 

@@ -1,4 +1,4 @@
-//! Tools and resources of servers that speak the Model Context Protocol.
+//! Tools and resources of MCP servers.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -8,127 +8,127 @@ use serde::Deserialize;
 use serde::Serialize;
 use serde_json::Value;
 
-/// A tool as its server describes it.
+/// A tool as its MCP server describes it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct McpTool {
-    /// Its name at the server.
+    /// The tool's name at the server.
     pub name: String,
-    /// Its name for people.
+    /// The tool's name for people.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
-    /// What it is for.
+    /// What the tool does and when to use it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
     /// A JSON schema of its arguments.
     pub input_schema: Value,
-    /// A JSON schema of its structured answers.
+    /// A JSON schema of the tool's structured results.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub output_schema: Option<Value>,
-    /// Hints about what it does.
+    /// The server's hints about the tool, such as `readOnlyHint`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub annotations: Option<Value>,
-    /// Pictures for people.
+    /// Icons that a user interface may show.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub icons: Option<Vec<Value>>,
-    /// What else the server says of it.
+    /// The `_meta` object of the server.
     #[serde(rename = "_meta", default, skip_serializing_if = "Option::is_none")]
     pub meta: Option<Value>,
 }
 
-/// What a tool answered.
+/// The result of an MCP server's tool.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct McpToolResult {
-    /// For the model, part by part.
+    /// The content blocks for the model.
     #[serde(default)]
     pub content: Vec<Value>,
-    /// For programs; the model sees it in place of the content.
+    /// The result as one JSON value, for programs; the model sees it in place of the content.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub structured_content: Option<Value>,
-    /// Whether the tool says that it failed.
+    /// Whether the tool reports that it failed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub is_error: Option<bool>,
-    /// What else the server says.
+    /// The `_meta` object of the server.
     #[serde(rename = "_meta", default, skip_serializing_if = "Option::is_none")]
     pub meta: Option<Value>,
 }
 
 impl McpToolResult {
-    /// Whether the tool did what it was called for.
+    /// Whether the tool reports success.
     pub fn is_success(&self) -> bool {
         self.is_error != Some(true)
     }
 }
 
-/// What is called.
+/// A call of an MCP server's tool.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct McpInvocation {
-    /// At which server.
+    /// The server's name in the configuration.
     pub server: String,
-    /// Which tool.
+    /// The tool's name at the server.
     pub tool: String,
-    /// With what.
+    /// The arguments, if the model gave any.
     pub arguments: Option<Value>,
 }
 
-/// A call begins.
+/// A call of an MCP server's tool begins.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct McpToolCallBegin {
-    /// The call.
+    /// The id of the tool call.
     pub call_id: String,
-    /// What is called.
+    /// The server, the tool and the arguments.
     pub invocation: McpInvocation,
 }
 
-/// A call has ended.
+/// A call of an MCP server's tool has ended.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct McpToolCallEnd {
-    /// The call.
+    /// The id of the tool call.
     pub call_id: String,
-    /// What was called.
+    /// The server, the tool and the arguments.
     pub invocation: McpInvocation,
-    /// How long it took.
+    /// How long the call took.
     pub duration: Duration,
-    /// What the tool answered, or why it did not.
+    /// The result of the tool, or why there is none.
     pub result: Result<McpToolResult, String>,
 }
 
 impl McpToolCallEnd {
-    /// Whether the tool did what it was called for.
+    /// Whether the tool answered and reports success.
     pub fn is_success(&self) -> bool {
         self.result.as_ref().is_ok_and(McpToolResult::is_success)
     }
 }
 
-/// How the start of a server stands.
+/// The state of the start of an MCP server.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "state", rename_all = "snake_case")]
 pub enum McpStartupStatus {
-    /// It has begun.
+    /// The start has begun.
     Starting,
     /// The server can be used.
     Ready,
     /// The server cannot be used.
     Failed {
-        /// Why.
+        /// Why the server cannot be used.
         error: String,
     },
-    /// It was broken off.
+    /// The start was interrupted.
     Cancelled,
 }
 
-/// How a server knows who asks.
+/// How requests to an MCP server are authenticated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum McpAuthStatus {
-    /// There is nothing to log in to.
+    /// The server offers no login.
     Unsupported,
-    /// There is, and nobody has.
+    /// The server offers a login, which has not happened.
     NotLoggedIn,
-    /// By a token of the configuration.
+    /// A token of the configuration.
     BearerToken,
-    /// By a login.
+    /// An OAuth login, whose token is stored.
     OAuth,
 }
 
@@ -143,34 +143,34 @@ impl fmt::Display for McpAuthStatus {
     }
 }
 
-/// What a server has to offer.
+/// What an MCP server offers.
 #[derive(Debug, Clone, PartialEq)]
 pub struct McpServerStatus {
-    /// Its name.
+    /// The server's name in the configuration.
     pub name: String,
-    /// Its tools, by their names at the server.
+    /// The server's tools, by their names at the server.
     pub tools: BTreeMap<String, McpTool>,
-    /// Its resources, as it describes them.
+    /// The server's resources, as it describes them.
     pub resources: Vec<Value>,
-    /// Its templates of resources, as it describes them.
+    /// The server's resource templates, as it describes them.
     pub resource_templates: Vec<Value>,
-    /// How it knows who asks.
+    /// How requests to the server are authenticated.
     pub auth_status: McpAuthStatus,
 }
 
-/// A part of a list that a server gives.
+/// A page of a list that an MCP server returned.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct McpPage {
-    /// What is in it, as the server describes it.
+    /// The entries of the page, as the server describes them.
     pub entries: Vec<Value>,
-    /// Where the next part begins, if there is one.
+    /// The cursor of the next page, if there is one.
     pub next_cursor: Option<String>,
 }
 
-/// Why a server did not do what it was asked for: what failed first, what caused that after it.
+/// Why a request to an MCP server failed: the outermost error first, then its causes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct McpFailure {
-    /// What failed, and its causes.
+    /// The error and its causes.
     pub causes: Vec<String>,
 }
 
@@ -180,7 +180,7 @@ impl McpFailure {
         Self { causes: vec![what.into()] }
     }
 
-    /// The same as the cause of something else that failed.
+    /// Makes this failure the cause of another one.
     #[must_use]
     pub fn of(mut self, what: impl Into<String>) -> Self {
         self.causes.insert(0, what.into());

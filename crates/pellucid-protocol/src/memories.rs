@@ -1,13 +1,13 @@
-//! What is kept of past sessions for sessions to come: what was extracted from each, and the work on it.
+//! Memories of past sessions: the extract of each session, and the jobs that make and merge extracts.
 //!
-//! Times are seconds of Unix time. A *watermark* says up to which time of change something was taken into account.
+//! Times are seconds of Unix time. A *watermark* is the time of the newest change that a job has taken into account.
 //!
-//! Not here: when work is due (`pellucid-engine`), and where this is kept (`pellucid-store`).
+//! Not here: when a job is due (`pellucid-engine`), and where jobs are stored (`pellucid-store`).
 
 use serde::Deserialize;
 use serde::Serialize;
 
-/// What a model extracted from a session.
+/// What a model extracted from a past session.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Extract {
     /// The id of the past session.
@@ -16,7 +16,7 @@ pub struct Extract {
     pub updated_at: i64,
     /// When the extract was made.
     pub made_at: i64,
-    /// Where the session worked.
+    /// The working directory of the session.
     pub cwd: String,
     /// What is worth keeping for other tasks.
     pub raw_memory: String,
@@ -37,7 +37,7 @@ pub enum JobKind {
 }
 
 impl JobKind {
-    /// The word for it in files.
+    /// The word for the kind in files.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Extraction => "extraction",
@@ -46,25 +46,25 @@ impl JobKind {
     }
 }
 
-/// How far a job is.
+/// The state of a job.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum JobStatus {
-    /// It is due.
+    /// The job is due.
     Pending,
-    /// A process holds it until its lease ends.
+    /// A process holds the job until its lease ends.
     Running,
-    /// It is done.
+    /// The job is done.
     Done,
     /// The last attempt failed.
     Failed,
 }
 
 impl JobStatus {
-    /// All of them.
+    /// Every state of a job.
     pub const ALL: [Self; 4] = [Self::Pending, Self::Running, Self::Done, Self::Failed];
 
-    /// The word for it in files.
+    /// The word for the state in files.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Pending => "pending",
@@ -80,35 +80,35 @@ impl JobStatus {
 pub struct Job {
     /// What the job does.
     pub kind: JobKind,
-    /// Which of that kind.
+    /// The key among the jobs of this kind.
     pub key: String,
-    /// How far it is.
+    /// The state of the job.
     pub status: JobStatus,
-    /// The session for which a process holds it, or held it last.
+    /// The session for which a process holds the job, or held it last.
     pub worker: Option<String>,
-    /// What only the holder knows. A process whose lease ended and was taken over has another one.
+    /// A secret of the holder, by which a process notices that its lease ended and another process took the job over.
     #[serde(skip)]
     pub token: Option<String>,
-    /// When it was begun last.
+    /// When the job was begun last.
     pub started_at: Option<i64>,
-    /// When it ended last.
+    /// When the job ended last.
     pub finished_at: Option<i64>,
-    /// Until when the holder has it.
+    /// When the lease of the holder ends.
     pub lease_until: Option<i64>,
-    /// When it may be tried again after a failure.
+    /// When the job may be tried again after a failure.
     pub retry_at: Option<i64>,
-    /// How often it may be tried again.
+    /// How often the job may be tried again.
     pub retries_left: i64,
-    /// Why it failed last.
+    /// Why the job failed last.
     pub last_error: Option<String>,
-    /// The watermark of what it works on.
+    /// The watermark of the input that the job works on.
     pub input: Option<i64>,
-    /// The watermark up to which it was done.
+    /// The watermark up to which the job is done.
     pub done: Option<i64>,
 }
 
 impl Job {
-    /// Whether a process holds it now.
+    /// Whether a process holds the job now.
     pub fn is_held(&self, now: i64) -> bool {
         self.status == JobStatus::Running && self.lease_until.is_some_and(|until| until > now)
     }

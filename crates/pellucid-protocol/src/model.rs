@@ -1,7 +1,7 @@
-//! What is known of a model: the shape of an entry in the catalogue.
+//! A model's entry in the catalogue.
 //!
-//! The JSON is that of a models cache, so that one may lie in the home folder. Fields that only
-//! pickers show are kept, unknown ones are ignored.
+//! The JSON is that of a models cache, so that the home folder may contain one. Fields that only pickers show are kept,
+//! unknown ones are ignored.
 
 use serde::Deserialize;
 use serde::Serialize;
@@ -13,129 +13,129 @@ use crate::settings::Verbosity;
 /// One model of the catalogue.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ModelInfo {
-    /// The name in requests.
+    /// The model's name in requests.
     pub slug: String,
-    /// The name for people.
+    /// The model's name for people.
     pub display_name: String,
-    /// One line about it.
+    /// A description in one line.
     #[serde(default)]
     pub description: Option<String>,
-    /// How long it thinks unless told otherwise.
+    /// The reasoning effort that applies unless one is set.
     #[serde(default)]
     pub default_reasoning_level: Option<ReasoningEffort>,
-    /// How long it can think.
+    /// The reasoning efforts that the model supports.
     #[serde(default)]
     pub supported_reasoning_levels: Vec<ReasoningLevel>,
-    /// Which shell tool it was trained on.
+    /// The shell tool that the model was trained on.
     pub shell_type: ShellType,
-    /// Whether pickers show it.
+    /// Whether pickers show the model.
     pub visibility: ModelVisibility,
-    /// Whether it can be used with an API key.
+    /// Whether the model can be used with an API key.
     #[serde(default)]
     pub supported_in_api: bool,
-    /// Its place in pickers, the least first.
+    /// The model's place in pickers, the lowest number first.
     #[serde(default)]
     pub priority: i32,
-    /// Base instructions that came with the entry; without them the pack's texts are used.
+    /// Base instructions of the catalogue entry; without them the pack's texts are used.
     #[serde(default)]
     pub base_instructions: Option<String>,
-    /// A template for base instructions, and what goes into it.
+    /// A template for base instructions, and the texts to fill in.
     #[serde(default)]
     pub model_messages: Option<ModelMessages>,
-    /// Whether it can summarise its thoughts.
+    /// Whether the model can summarise its reasoning.
     #[serde(default)]
     pub supports_reasoning_summaries: bool,
-    /// Whether it knows verbosity.
+    /// Whether the model supports the setting `verbosity`.
     #[serde(default)]
     pub support_verbosity: bool,
-    /// How much it says unless told otherwise.
+    /// The verbosity that applies unless one is set.
     #[serde(default)]
     pub default_verbosity: Option<Verbosity>,
-    /// The form of the patch tool it was trained on.
+    /// The form of the patch tool that the model was trained on.
     #[serde(default)]
     pub apply_patch_tool_type: Option<ApplyPatchType>,
-    /// How output of tools is cut.
+    /// How the output of tools is cut.
     pub truncation_policy: TruncationPolicy,
-    /// Whether it may call several tools at once.
+    /// Whether the model may call several tools at once.
     #[serde(default)]
     pub supports_parallel_tool_calls: bool,
-    /// Its window in tokens.
+    /// The context window in tokens.
     #[serde(default)]
     pub context_window: Option<i64>,
-    /// When the history is summarised, in tokens.
+    /// At how many tokens the history is summarised.
     #[serde(default)]
     pub auto_compact_token_limit: Option<i64>,
-    /// Which share of the window is used, in percent.
+    /// The share of the window that is used, in percent.
     #[serde(default = "default_window_percent")]
     pub effective_context_window_percent: i64,
-    /// Further tools it was trained on.
+    /// Further tools that the model was trained on.
     #[serde(default)]
     pub experimental_supported_tools: Vec<String>,
-    /// What it can take in.
+    /// The kinds of input that the model accepts, such as `text` and `image`.
     #[serde(default = "default_modalities")]
     pub input_modalities: Vec<String>,
-    /// Whether it prefers the WebSocket transport.
+    /// Whether the model prefers the WebSocket transport.
     #[serde(default)]
     pub prefer_websockets: bool,
-    /// What people who use it should use now.
+    /// The model that should be used instead.
     #[serde(default)]
     pub upgrade: Option<ModelUpgrade>,
 }
 
-/// A model that has come after another one.
+/// The successor of a model.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ModelUpgrade {
-    /// Its name in requests.
+    /// The successor's name in requests.
     pub model: String,
 }
 
-/// A level of thinking that a model offers.
+/// A reasoning effort that a model supports.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ReasoningLevel {
-    /// The level.
+    /// The value of the setting.
     pub effort: ReasoningEffort,
-    /// One line about it.
+    /// A description in one line.
     pub description: String,
 }
 
 /// A template for base instructions.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ModelMessages {
-    /// The template; `{{ personality }}` stands for the tone.
+    /// The template; `{{ personality }}` is replaced by the text of the chosen tone.
     #[serde(default)]
     pub instructions_template: Option<String>,
-    /// What goes in its place.
+    /// The texts to fill in.
     #[serde(default)]
     pub instructions_variables: Option<InstructionVariables>,
 }
 
-/// The tones of a template.
+/// The texts for the tones of a template.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct InstructionVariables {
-    /// When nobody chose.
+    /// The text if no tone is chosen.
     #[serde(default)]
     pub personality_default: Option<String>,
-    /// Warm.
+    /// The text of the tone `friendly`.
     #[serde(default)]
     pub personality_friendly: Option<String>,
-    /// To the point.
+    /// The text of the tone `pragmatic`.
     #[serde(default)]
     pub personality_pragmatic: Option<String>,
 }
 
-/// Which shell tool a model was trained on.
+/// The shell tool that a model was trained on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ShellType {
-    /// `shell`.
+    /// The tool `shell`, with an argument list.
     Default,
-    /// The wire's own `local_shell`.
+    /// The `local_shell` tool of the Responses API.
     Local,
-    /// `exec_command` and `write_stdin`.
+    /// The tools `exec_command` and `write_stdin`.
     UnifiedExec,
-    /// None.
+    /// No shell tool at all.
     Disabled,
-    /// `shell_command`.
+    /// The tool `shell_command`, with one command line.
     ShellCommand,
 }
 
@@ -153,22 +153,21 @@ pub enum ApplyPatchType {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ModelVisibility {
-    /// Shown.
+    /// Pickers show the model.
     List,
-    /// Usable but not shown.
+    /// The model can be used but is not shown.
     Hide,
-    /// Neither.
+    /// The model is neither shown nor usable.
     None,
 }
 
 impl ModelInfo {
-    /// Whether it can look at pictures.
+    /// Whether the model accepts images.
     pub fn takes_images(&self) -> bool {
         self.input_modalities.iter().any(|modality| modality == "image")
     }
 
-    /// When the history is summarised, in tokens: what is configured, but at most nine tenths of
-    /// the window.
+    /// At how many tokens the history is summarised: the configured number, but at most nine tenths of the window.
     pub fn compaction_limit(&self) -> Option<i64> {
         let share = self.context_window.map(|window| window * 9 / 10);
         match (self.auto_compact_token_limit, share) {
@@ -177,7 +176,7 @@ impl ModelInfo {
         }
     }
 
-    /// The window that is used, in tokens.
+    /// The part of the window that is used, in tokens.
     pub fn effective_window(&self) -> Option<i64> {
         self.context_window.map(|window| window * self.effective_context_window_percent / 100)
     }

@@ -1,7 +1,7 @@
-//! Numbers of JSON: reading fractions inside of tagged types, and numbers as programs hold them.
+//! Numbers in JSON: reading fractions inside of tagged types, and numbers as programs hold them.
 //!
-//! A tagged type is read into a buffer first. When any crate of a build asks `serde_json` to keep numbers as they
-//! are written, a fraction lies in that buffer in a shape that only `serde_json` knows. It is read as its number.
+//! A tagged type is read into a buffer first. When any crate of a build turns on `serde_json`'s `arbitrary_precision`,
+//! the buffer holds a fraction in a form that only `serde_json` knows. This module reads that form as a number.
 
 use serde::Deserialize;
 use serde::Deserializer;
@@ -17,8 +17,8 @@ pub(crate) fn as_f32<'de, D: Deserializer<'de>>(deserializer: D) -> Result<f32, 
     as_f64(deserializer).map(|number| number as f32)
 }
 
-/// A value whose numbers are those that programs hold: whole ones of 64 bits, and doubles for all others. The reference
-/// reads JSON like this, so what it passes on is written in the shortest way and not as it was typed.
+/// Converts all numbers to 64-bit integers, and to doubles where that is impossible. The reference reads JSON like
+/// this, so numbers that it passes on have their shortest form and not the one that was typed.
 pub fn as_doubles(value: Value) -> Value {
     match value {
         Value::Number(number) => Value::Number(as_double(number)),
@@ -30,19 +30,19 @@ pub fn as_doubles(value: Value) -> Value {
     }
 }
 
-/// The same for a value that may be absent, while it is read.
+/// Does the same for a value that may be absent, while it is read.
 pub fn optional_as_doubles<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Value>, D::Error> {
     Ok(Option::<Value>::deserialize(deserializer)?.map(as_doubles))
 }
 
 fn as_double(number: Number) -> Number {
     let is_whole = number.is_i64() || number.is_u64();
-    // A zero has a sign as a double only.
+    // Only a double can be negative zero.
     let is_negative_zero = is_whole && number.as_i64() == Some(0) && number.to_string().starts_with('-');
     if is_whole && !is_negative_zero {
         return number;
     }
-    // One that no double can hold stays as it is written.
+    // A number that no double can hold keeps its written form.
     let double = if is_negative_zero { Some(-0.0) } else { number.as_f64().filter(|double| double.is_finite()) };
     double.and_then(Number::from_f64).unwrap_or(number)
 }

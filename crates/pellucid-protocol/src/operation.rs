@@ -1,4 +1,4 @@
-//! What a face asks of a session.
+//! The operations that clients submit to a session.
 
 use std::path::PathBuf;
 
@@ -18,118 +18,108 @@ use crate::settings::ReasoningEffort;
 use crate::settings::ReasoningSummary;
 use crate::settings::SandboxPolicy;
 
-/// An operation with the id under which its events come back.
+/// An operation with the id that its events carry.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Submission {
-    /// The id; a turn started by it has the same.
+    /// The id of the submission; a turn that it starts has the same.
     pub id: TurnId,
-    /// What to do.
+    /// The operation to run.
     pub operation: Operation,
 }
 
-/// What a session can be asked to do.
+/// The operations of a session.
+#[expect(missing_docs, reason = "the names are those of the format and say what they hold")]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum Operation {
     /// Start a turn with this input.
     UserInput {
-        /// The input.
         items: Vec<UserInput>,
-        /// A JSON schema for the final answer.
+        /// A JSON schema for the final answer of the turn.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         final_output_json_schema: Option<serde_json::Value>,
     },
-    /// Change settings for the turns to come.
+    /// Change settings for this and later turns.
     OverrideTurnContext(SettingsChange),
-    /// Take the last turns of the person away.
-    ThreadRollback {
-        /// How many.
-        num_turns: usize,
-    },
+    /// Remove the last turns of the user.
+    ThreadRollback { num_turns: usize },
     /// Answer whether a command may run.
     ExecApproval {
-        /// Which question: the call, unless the question had an id of its own.
+        /// The id of the question: the call's, unless the question has a separate id.
         id: String,
-        /// In which turn.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         turn_id: Option<TurnId>,
-        /// The answer.
         decision: ReviewDecision,
     },
     /// Answer whether a patch may be applied.
     PatchApproval {
-        /// The call.
+        /// The id of the tool call.
         id: String,
-        /// The answer.
         decision: ReviewDecision,
     },
-    /// Answer what the model asked.
+    /// Answer the model's questions.
     #[serde(alias = "request_user_input_response")]
     UserInputAnswer {
-        /// The turn in which it asked.
+        /// The turn in which the model asked.
         id: TurnId,
-        /// The answers.
         response: UserAnswers,
     },
-    /// Answer a call of a tool that this program runs.
+    /// Answer a call of a client's tool.
     DynamicToolResponse {
-        /// The call.
+        /// The id of the tool call.
         id: String,
-        /// The answer.
         response: DynamicToolResponse,
     },
-    /// Have changes reviewed.
+    /// Review changes of the work tree.
     Review {
-        /// Which.
+        /// What is reviewed.
         review_request: ReviewRequest,
     },
-    /// Summarise the history.
+    /// Summarise the history now.
     Compact,
-    /// Run a command of the person, in no sandbox.
+    /// Run a command of the user, without a sandbox.
     RunUserShellCommand {
-        /// The command, for their shell.
+        /// The command line for the user's shell.
         command: String,
     },
-    /// End the terminals that turns left running.
+    /// End the background commands that turns left running.
     CleanBackgroundTerminals,
-    /// Bring the work tree back to the last snapshot.
+    /// Restore the work tree to the last snapshot.
     Undo,
-    /// Break the running turn off.
+    /// Interrupt the running turn.
     Interrupt,
-    /// End the session.
+    /// End the session and its running turn.
     Shutdown,
 }
 
-/// Settings that change; what is absent stays as it is.
+/// Settings to change; absent ones stay as they are.
+#[expect(missing_docs, reason = "the names are those of the format and say what they hold")]
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SettingsChange {
-    /// The working directory.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cwd: Option<PathBuf>,
-    /// When a person is asked.
+    /// When commands and patches need approval.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub approval_policy: Option<ApprovalPolicy>,
     /// What commands may touch.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sandbox_policy: Option<SandboxPolicy>,
-    /// The model.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
-    /// How long it may think; a `null` goes back to the model's own.
+    /// The reasoning effort; `null` returns to the model's default.
     #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "given")]
     pub effort: Option<Option<ReasoningEffort>>,
-    /// How its thoughts are summarised.
+    /// How reasoning is summarised.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub summary: Option<ReasoningSummary>,
-    /// The way of working together, with model and effort of its own.
+    /// The collaboration mode, which sets model and effort too.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub collaboration_mode: Option<CollaborationMode>,
-    /// The tone.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub personality: Option<Personality>,
 }
 
-/// Tells a `null` from a missing key.
+/// Distinguishes `null` from a missing key.
 fn given<'de, D: serde::Deserializer<'de>, T: Deserialize<'de>>(
     deserializer: D,
 ) -> Result<Option<Option<T>>, D::Error> {

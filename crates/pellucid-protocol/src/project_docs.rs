@@ -1,27 +1,27 @@
-//! What a pack or the configuration says about instruction files, in the spellings of both.
+//! Settings for instruction files, in the spellings of packs and of the configuration.
 //!
-//! Nothing that is said means what the Codex CLI does.
+//! Without any setting, Pellucid does what the Codex CLI does.
 
 use serde::Deserialize;
 
 use crate::settings::word_enum;
 
 word_enum! {
-    /// Which files the budget goes to first.
+    /// Which instruction files get the budget first.
     Allocation {
-        /// The project's root, then what lies below it.
+        /// The project's root, then the folders below it.
         RootFirst = "root-first",
-        /// The folder that is worked in, then what lies above it.
+        /// The working directory, then the folders above it.
         NearestFirst = "nearest-first",
-        /// All, by their sizes.
+        /// All files, in proportion to their sizes.
         Proportional = "proportional",
     }
 }
 
 word_enum! {
-    /// Where a file that is too long is cut.
+    /// Where an instruction file that is too long is cut.
     Cut {
-        /// At the last byte of the budget, without a word.
+        /// At the last byte of the budget, without a note.
         Bytes = "bytes",
         /// At the end of a line, with a note of what is missing.
         Lines = "lines",
@@ -29,33 +29,33 @@ word_enum! {
 }
 
 word_enum! {
-    /// What happens when a file is not what it was when the session began.
+    /// What happens when an instruction file changes during a session.
     OnChange {
-        /// Nothing.
+        /// The change is ignored.
         Ignore = "ignore",
-        /// The model is told with the next turn.
+        /// The next turn informs the model.
         Tell = "tell",
     }
 }
 
-/// What somebody says about instruction files; what is absent is left to others.
+/// Settings for instruction files; an absent one is left to a weaker source.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ProjectDocs {
-    /// Which files the budget goes to first.
+    /// Which files get the budget first.
     pub allocation: Option<Allocation>,
     /// Where a file that is too long is cut.
     pub cut: Option<Cut>,
-    /// How many steps imports are followed; none with 0.
+    /// How many levels of imports are followed; 0 follows none.
     pub imports: Option<usize>,
-    /// Whether files of folders below join when a tool goes there.
+    /// Whether files of subfolders are added when a tool works there.
     pub nested: Option<bool>,
     /// What happens when a file changes.
     pub on_change: Option<OnChange>,
 }
 
 impl ProjectDocs {
-    /// This, with what somebody else says about the rest.
+    /// These settings, with those of `other` for the absent ones.
     #[must_use]
     pub fn over(self, other: Self) -> Self {
         Self {
@@ -67,7 +67,7 @@ impl ProjectDocs {
         }
     }
 
-    /// Which files the budget goes to first.
+    /// Which files get the budget first.
     pub fn allocation(&self) -> Allocation {
         self.allocation.unwrap_or(Allocation::RootFirst)
     }
@@ -77,17 +77,17 @@ impl ProjectDocs {
         self.cut.unwrap_or(Cut::Bytes)
     }
 
-    /// How many steps imports are followed.
+    /// How many levels of imports are followed.
     pub fn imports(&self) -> usize {
         self.imports.unwrap_or(0)
     }
 
-    /// Whether files of folders below join.
+    /// Whether files of subfolders are added.
     pub fn is_nested(&self) -> bool {
         self.nested.unwrap_or(false)
     }
 
-    /// Whether the model is told of changes.
+    /// Whether the model is informed of changes.
     pub fn tells_changes(&self) -> bool {
         self.on_change == Some(OnChange::Tell)
     }

@@ -1,28 +1,28 @@
 //! Names of folders whose content runs later, without a sandbox: a repository's hooks and configuration, an agent's
 //! settings, rules and skills.
 //!
-//! Not here: what is at a path. Names are compared in whatever case, because a file system may not tell `.Git` from
-//! `.git`.
+//! Not here: what is at a path. Names are compared without regard to case, because a file system may treat `.Git` and
+//! `.git` as one.
 
 use std::path::Path;
 
-/// Folders of agents.
+/// Folders with the settings of agents.
 pub const AGENT_FOLDERS: [&str; 3] = [".agents", ".codex", ".pellucid"];
 
-/// A repository: a folder, or a file that names one.
+/// A git repository: a folder, or a file that names one.
 pub const GIT: &str = ".git";
 
-/// Whether repositories may be written.
+/// Whether git repositories may be written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Git {
-    /// Like anything else.
+    /// Repositories may be written like anything else.
     Writable,
-    /// Not at all: neither what is in one nor a new one.
+    /// Neither the content of a repository nor a new repository may be written.
     Protected,
 }
 
 impl Git {
-    /// Whether this lets a path be written that begins at a writable folder.
+    /// Whether this allows writing a path, given relative to a writable folder.
     pub fn lets_write(self, below: &Path) -> bool {
         match self {
             Self::Writable => true,
@@ -31,7 +31,7 @@ impl Git {
     }
 }
 
-/// Whether a path is this one, or below it.
+/// Whether a path is the folder or below it.
 pub fn is_at_or_below(path: &Path, folder: &Path) -> bool {
     let mut parts = path.components();
     folder

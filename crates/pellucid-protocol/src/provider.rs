@@ -1,4 +1,4 @@
-//! Where models are reached: one provider, as the configuration describes it.
+//! A model provider, as the configuration describes it.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -9,100 +9,100 @@ use serde::Serialize;
 use crate::secret::Secret;
 use crate::settings::word_enum;
 
-/// Where Ollama listens unless it is told otherwise.
+/// The port of Ollama, unless it is configured otherwise.
 pub const OLLAMA_PORT: u16 = 11434;
 
-/// Where LM Studio listens unless it is told otherwise.
+/// The port of LM Studio, unless it is configured otherwise.
 pub const LMSTUDIO_PORT: u16 = 1234;
 
-/// A model provider.
+/// How a model provider is reached.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Provider {
-    /// The name for people. `OpenAI` exactly switches that service's own ways on.
+    /// The name for people. The exact name `OpenAI` turns on that service's special behaviour.
     pub name: String,
-    /// The address without the wire's own path.
+    /// The address without the path of the API.
     #[serde(default)]
     pub base_url: Option<String>,
-    /// The variable that holds the key.
+    /// The environment variable with the key.
     #[serde(default)]
     pub env_key: Option<String>,
-    /// What to tell a person who has not set it.
+    /// A hint for a user who has not set the variable.
     #[serde(default)]
     pub env_key_instructions: Option<String>,
-    /// A key written into the configuration.
+    /// A key in the configuration itself.
     #[serde(default)]
     pub experimental_bearer_token: Option<Secret>,
-    /// The wire.
+    /// The API format of the provider.
     #[serde(default)]
     pub wire_api: WireApi,
-    /// The role of our own messages on the Chat Completions wire.
+    /// The role of developer messages in the Chat Completions API.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub chat_developer_role: Option<DeveloperRole>,
-    /// How many tokens an answer may have, for wires that must be told.
+    /// The output token limit, for APIs that require one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_output_tokens: Option<u64>,
-    /// The order in which the model reads a request, where it is not the wire's own.
+    /// The order in which the model reads a request, if it differs from the API's default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cache_order: Option<Vec<ReadSection>>,
-    /// For how many seconds the provider keeps what it has read, where that is not the wire's own figure.
+    /// For how many seconds the provider's cache keeps a request, if it differs from the API's default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cache_seconds: Option<u64>,
-    /// Parameters appended to every address.
+    /// Query parameters that are appended to every address.
     #[serde(default)]
     pub query_params: Option<BTreeMap<String, String>>,
     /// Headers of every request.
     #[serde(default)]
     pub http_headers: Option<BTreeMap<String, String>>,
-    /// Headers whose value is in a variable.
+    /// Headers whose values come from environment variables.
     #[serde(default)]
     pub env_http_headers: Option<BTreeMap<String, String>>,
-    /// How often a request is sent again before a stream begins.
+    /// How often a request is retried before its stream begins.
     #[serde(default)]
     pub request_max_retries: Option<u64>,
-    /// How often a broken stream is asked for again.
+    /// How often an interrupted stream is retried.
     #[serde(default)]
     pub stream_max_retries: Option<u64>,
-    /// How long a stream may be silent.
+    /// How long a stream may be silent, in milliseconds.
     #[serde(default)]
     pub stream_idle_timeout_ms: Option<u64>,
-    /// Whether a login is needed.
+    /// Whether an OpenAI login is needed.
     #[serde(default)]
     pub requires_openai_auth: bool,
-    /// Whether the WebSocket transport is there.
+    /// Whether the WebSocket transport is available.
     #[serde(default)]
     pub supports_websockets: bool,
 }
 
 word_enum! {
-    /// How a provider is spoken to.
+    /// The API format of a provider.
     #[derive(Default)]
     WireApi {
-        /// The Responses wire.
+        /// The Responses API of OpenAI.
         #[default]
         Responses = "responses",
-        /// The Chat Completions wire.
+        /// The Chat Completions API.
         Chat = "chat",
-        /// The Messages wire of Anthropic.
+        /// The Messages API of Anthropic.
         Messages = "messages",
     }
 }
 
 word_enum! {
-    /// Who speaks where a wire, or the server behind it, does not know the developer's role.
+    /// The role of developer messages where the API or its server lacks the role `developer`.
     #[derive(Default)]
     DeveloperRole {
-        /// The developer: the wire knows.
+        /// The role `developer`: the API has it.
         #[default]
         Developer = "developer",
-        /// The system.
+        /// The role `system`.
         System = "system",
-        /// The user, in a marked text.
+        /// The role `user`, in a marked text.
         User = "user",
     }
 }
 
 word_enum! {
-    /// What a model reads of a request.
+    /// A section of a request that a model reads.
     ReadSection {
         /// The schema of the answer.
         Schema = "schema",
@@ -118,7 +118,7 @@ word_enum! {
 }
 
 impl WireApi {
-    /// The order in which models behind this wire read a request. What is not named is not read as text.
+    /// The order in which models behind this API read a request. Sections that are not listed are not read as text.
     pub const fn reading_order(self) -> &'static [ReadSection] {
         match self {
             Self::Responses => {
@@ -128,7 +128,7 @@ impl WireApi {
         }
     }
 
-    /// For how many seconds providers of this wire keep what they have read; absent where they differ.
+    /// For how many seconds the caches of this API's providers keep a request; `None` if the providers differ.
     pub const fn cache_seconds(self) -> Option<u64> {
         match self {
             Self::Responses | Self::Messages => Some(300),
@@ -138,22 +138,22 @@ impl WireApi {
 }
 
 impl Provider {
-    /// The order in which its models read a request.
+    /// The order in which the provider's models read a request.
     pub fn reading_order(&self) -> &[ReadSection] {
         self.cache_order.as_deref().unwrap_or_else(|| self.wire_api.reading_order())
     }
 
-    /// How long it keeps what it has read, where that is known.
+    /// How long the provider's cache keeps a request, if that is known.
     pub fn cache_kept(&self) -> Option<Duration> {
         self.cache_seconds.or(self.wire_api.cache_seconds()).map(Duration::from_secs)
     }
 
-    /// Retries before a stream begins, with default and cap.
+    /// The number of retries before a stream begins, with default and upper limit.
     pub fn request_retries(&self) -> u64 {
         self.request_max_retries.unwrap_or(4).min(100)
     }
 
-    /// Retries of a broken stream, with default and cap.
+    /// The number of retries of an interrupted stream, with default and upper limit.
     pub fn stream_retries(&self) -> u64 {
         self.stream_max_retries.unwrap_or(5).min(100)
     }
@@ -163,7 +163,7 @@ impl Provider {
         self.stream_idle_timeout_ms.unwrap_or(300_000)
     }
 
-    /// Whether this is an Azure endpoint, which stores responses and wants item ids.
+    /// Whether this is an Azure endpoint, which stores responses and requires item ids.
     pub fn is_azure(&self) -> bool {
         const MARKS: [&str; 6] = [
             "openai.azure.",

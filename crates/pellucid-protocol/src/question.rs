@@ -1,4 +1,4 @@
-//! Questions of the model to a person, and the answers.
+//! Questions of the model for the user, and the answers.
 
 use std::collections::BTreeMap;
 
@@ -7,15 +7,15 @@ use serde::Serialize;
 
 use crate::id::TurnId;
 
-/// The model asks.
+/// The model asks the user.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RequestUserInput {
-    /// The call that asks.
+    /// The id of the tool call that asks.
     pub call_id: String,
-    /// In which turn.
+    /// The turn that waits for the answers.
     #[serde(default = "no_turn")]
     pub turn_id: TurnId,
-    /// What it asks.
+    /// The questions, in the order in which they are asked.
     pub questions: Vec<UserQuestion>,
 }
 
@@ -23,45 +23,45 @@ fn no_turn() -> TurnId {
     TurnId::new("")
 }
 
-/// A question.
+/// One question for the user.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct UserQuestion {
-    /// By what its answer is known.
+    /// The id by which the answer names its question.
     pub id: String,
-    /// A word above it.
+    /// A short heading for the question.
     pub header: String,
-    /// The question itself.
+    /// The text of the question.
     pub question: String,
-    /// Whether a person may say something else.
+    /// Whether the user may give an answer that is not among `options`.
     #[serde(rename = "isOther", default)]
     pub is_other: bool,
-    /// Whether the answer must not be seen.
+    /// Whether the client must hide the answer while it is typed.
     #[serde(rename = "isSecret", default)]
     pub is_secret: bool,
-    /// What may be chosen.
+    /// The answers to choose from; absent if the answer is free text.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub options: Option<Vec<UserChoice>>,
 }
 
-/// Something that may be chosen.
+/// An answer to choose.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct UserChoice {
-    /// In a word or two.
+    /// The short text of the choice.
     pub label: String,
-    /// What it means.
+    /// What follows if the user chooses it.
     pub description: String,
 }
 
-/// The answers, by the ids of the questions.
+/// The user's answers.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct UserAnswers {
-    /// By id.
+    /// The answers, by the ids of the questions.
     pub answers: BTreeMap<String, UserAnswer>,
 }
 
-/// The answer to a question.
+/// The user's answer to one question.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct UserAnswer {
-    /// What was chosen, and what was said besides.
+    /// The labels that were chosen, and any free text.
     pub answers: Vec<String>,
 }

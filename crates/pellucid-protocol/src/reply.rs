@@ -1,6 +1,6 @@
-//! What comes back from a model: a stream of events, or the reason why not.
+//! A model's response: a stream of events, or the reason why there is none.
 //!
-//! The same for every wire and for the scripted model; only `pellucid-model` knows the bytes.
+//! It is the same for every API format and for the scripted model; only `pellucid-model` knows the bytes.
 
 use std::time::Duration;
 
@@ -10,10 +10,10 @@ use crate::item::Item;
 use crate::usage::RateLimitSnapshot;
 use crate::usage::TokenUsage;
 
-/// One thing a model's stream said.
+/// One event of a model's response stream.
 #[derive(Debug, Clone, PartialEq)]
 pub enum ReplyEvent {
-    /// The stream begins.
+    /// The response has begun.
     Created,
     /// An item was announced; its text may still be empty.
     ItemAdded(Item),
@@ -21,110 +21,110 @@ pub enum ReplyEvent {
     ItemDone(Item),
     /// More text of the announced message.
     TextDelta(String),
-    /// A new paragraph of the summary begins.
+    /// A new paragraph of the reasoning summary begins.
     SummaryPartAdded {
-        /// Which.
+        /// The paragraph, counted from 0.
         summary_index: i64,
     },
-    /// More text of the summary.
+    /// More text of the reasoning summary.
     SummaryDelta {
-        /// The text.
+        /// The text that is added.
         delta: String,
-        /// Of which paragraph.
+        /// The paragraph, counted from 0.
         summary_index: i64,
     },
-    /// More of the raw thoughts.
+    /// More text of the raw reasoning.
     RawReasoningDelta {
-        /// The text.
+        /// The text that is added.
         delta: String,
-        /// Of which part.
+        /// The part of the reasoning, counted from 0.
         content_index: i64,
     },
-    /// The model that really answers.
+    /// The model that answers, as the provider names it.
     ServerModel(String),
-    /// A rate limit's state.
+    /// The state of a rate limit.
     RateLimits(RateLimitSnapshot),
-    /// The server's usage figures already count earlier reasoning.
+    /// The provider's usage figures already include earlier reasoning.
     ReasoningIncluded,
     /// A token to send back for the rest of the turn.
     TurnState(String),
-    /// Tokens of the request that went into the provider's cache, where the wire tells.
+    /// Tokens of the request that were written to the provider's cache, if the API reports them.
     CacheWritten(i64),
-    /// The server's usage figures do not say how much came from a cache; none that they name is no figure.
+    /// The provider's usage figures do not say how much came from a cache, so a missing figure does not mean 0.
     CacheReadUnknown,
-    /// The reply is complete; nothing follows.
+    /// The response is complete; nothing follows.
     Completed {
-        /// The server's id of the response.
+        /// The provider's id of the response.
         response_id: String,
-        /// What it cost, if the server says.
+        /// The token usage, if the provider reports it.
         usage: Option<TokenUsage>,
     },
 }
 
-/// Why a reply did not come, or broke off.
+/// Why there is no response, or why it was interrupted.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ReplyError {
-    /// What kind of trouble.
+    /// The kind of error.
     pub kind: ReplyErrorKind,
-    /// The text that programs are given, in the words that they expect.
+    /// The text for programs, in the words that they expect.
     pub message: String,
     /// The code, and the text for people.
     pub failure: Failure,
-    /// The status, if one came that means nothing special.
+    /// The HTTP status, if it has no special meaning.
     pub status: Option<u16>,
-    /// The server's wish how long to wait.
+    /// How long the provider asks to wait.
     pub retry_after: Option<Duration>,
-    /// A rate limit's state that came with it.
+    /// The state of a rate limit that came with the error.
     pub rate_limits: Option<Box<RateLimitSnapshot>>,
-    /// What the request went over.
+    /// The transport of the request.
     pub via: Via,
 }
 
-/// What a request goes over.
+/// The transport of a request.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Via {
-    /// HTTP, a request for each reply.
+    /// HTTP, with one request for each response.
     #[default]
     Http,
     /// A WebSocket that stays open for a turn.
     WebSocket,
 }
 
-/// The kinds of trouble with a reply.
+/// The kinds of errors of a response.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ReplyErrorKind {
-    /// The stream broke, timed out or never began.
+    /// The stream was interrupted, timed out or never began.
     Stream,
-    /// A status that means nothing special.
+    /// An HTTP status without a special meaning.
     UnexpectedStatus,
-    /// 500.
+    /// The HTTP status 500.
     InternalServer,
-    /// The request was refused as wrong.
+    /// The provider rejected the request as invalid.
     InvalidRequest,
-    /// A picture was refused.
+    /// The provider rejected an image.
     InvalidImage,
-    /// The prompt is too long.
+    /// The request does not fit into the context window.
     ContextWindowExceeded,
-    /// A plan's limit is reached.
+    /// A limit of the plan is reached.
     UsageLimitReached,
-    /// The plan has no usage.
+    /// The plan does not include any usage.
     UsageNotIncluded,
-    /// The account has no money left.
+    /// The account's quota is used up.
     QuotaExceeded,
-    /// The model is overloaded.
+    /// The provider is overloaded.
     ServerOverloaded,
-    /// Too many requests.
+    /// The provider received too many requests, also after retries.
     RetryLimit {
-        /// The last status.
+        /// The HTTP status of the last attempt.
         status: u16,
     },
-    /// There is no key, so nothing was sent.
+    /// No key is configured, so nothing was sent.
     MissingKey,
-    /// No connection to the provider could be made, and this process never had an answer from it.
+    /// The provider could not be reached, and this process never had a response from it.
     Unreachable,
-    /// A limit of the person's own is reached, so nothing was sent.
+    /// A limit that the user has set is reached, so nothing was sent.
     Budget,
-    /// Something on this side: the provider's settings or the script.
+    /// An error on this side: the provider's settings or the script.
     Local,
 }
 
@@ -135,14 +135,14 @@ impl ReplyError {
         Self { kind, message, failure, status: None, retry_after: None, rate_limits: None, via: Via::Http }
     }
 
-    /// The same with a text for people.
+    /// Adds a text for people.
     #[must_use]
     pub fn plainly(mut self, text: impl Into<String>) -> Self {
         self.failure.plain = Some(text.into());
         self
     }
 
-    /// The same with another code.
+    /// Replaces the code.
     #[must_use]
     pub fn coded(mut self, code: FailureCode) -> Self {
         self.failure.code = code;
@@ -154,24 +154,24 @@ impl ReplyError {
         self.failure.plain.as_deref().unwrap_or(&self.message)
     }
 
-    /// A broken stream, in the words that every face shows.
+    /// An interrupted stream, in the words that every client shows.
     pub fn stream(text: impl std::fmt::Display) -> Self {
         Self::new(ReplyErrorKind::Stream, format!("stream disconnected before completion: {text}"))
     }
 
-    /// Whether asking again may help.
+    /// Whether a retry may help.
     pub fn is_retryable(&self) -> bool {
         matches!(self.kind, ReplyErrorKind::Stream | ReplyErrorKind::UnexpectedStatus | ReplyErrorKind::InternalServer)
     }
 
-    /// Whether nothing went out, and nothing would if it were asked again.
+    /// Whether nothing was sent, and nothing would be sent by a retry.
     pub fn is_unsent(&self) -> bool {
         matches!(self.kind, ReplyErrorKind::MissingKey | ReplyErrorKind::Unreachable | ReplyErrorKind::Budget)
     }
 }
 
 impl ReplyErrorKind {
-    /// The code of a failure of this kind, unless more is known of it.
+    /// The code of an error of this kind, unless more is known of it.
     pub fn code(self) -> FailureCode {
         match self {
             Self::MissingKey => FailureCode::Auth,

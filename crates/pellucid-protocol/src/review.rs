@@ -1,19 +1,19 @@
-//! Reviews: what is reviewed, and what a reviewer finds.
+//! Reviews: what is reviewed, and the reviewer's findings.
 
 use serde::Deserialize;
 use serde::Serialize;
 
-/// A review that is asked for.
+/// A request for a review.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ReviewRequest {
-    /// What is reviewed.
+    /// The changes to review.
     pub target: ReviewTarget,
-    /// What people see of it.
+    /// A description of what is reviewed, for people.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub user_facing_hint: Option<String>,
 }
 
-/// What is reviewed.
+/// The changes that are reviewed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "type", rename_all = "camelCase")]
@@ -22,67 +22,67 @@ pub enum ReviewTarget {
     UncommittedChanges,
     /// The changes since a branch.
     BaseBranch {
-        /// The branch.
+        /// The name of the branch.
         branch: String,
     },
     /// The changes of a commit.
     Commit {
-        /// Which.
+        /// The hash of the commit.
         sha: String,
-        /// Its title.
+        /// The commit's subject, if the client knows it.
         title: Option<String>,
     },
-    /// What a person says.
+    /// Anything that instructions describe.
     Custom {
-        /// In these words.
+        /// The instructions for the reviewer.
         instructions: String,
     },
 }
 
-/// What a reviewer found.
+/// The result of a review.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct ReviewOutput {
-    /// One by one.
+    /// The findings, in the reviewer's order.
     pub findings: Vec<Finding>,
-    /// The verdict.
+    /// The verdict: `patch is correct` or `patch is incorrect`.
     pub overall_correctness: String,
-    /// In words.
+    /// The reason for the verdict.
     pub overall_explanation: String,
-    /// How sure they are.
+    /// How sure the reviewer is, 0 to 1.
     #[serde(deserialize_with = "crate::number::as_f32")]
     pub overall_confidence_score: f32,
 }
 
-/// Something that a reviewer found.
+/// A problem that a reviewer found.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Finding {
-    /// In a few words.
+    /// The problem in a few words.
     pub title: String,
-    /// In more words.
+    /// The problem explained in full.
     pub body: String,
-    /// How sure they are.
+    /// How sure the reviewer is, 0 to 1.
     #[serde(deserialize_with = "crate::number::as_f32")]
     pub confidence_score: f32,
-    /// How urgent it is.
+    /// How urgent the problem is; 0 is the most urgent.
     pub priority: i32,
-    /// Where it is.
+    /// The place of the problem.
     pub code_location: CodeLocation,
 }
 
-/// Where something is.
+/// A place in a file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CodeLocation {
-    /// The file.
+    /// The absolute path of the file.
     pub absolute_file_path: String,
-    /// Its lines.
+    /// The lines of the place.
     pub line_range: LineRange,
 }
 
 /// Lines of a file, both ends included.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LineRange {
-    /// The first.
+    /// The first line, counted from 1.
     pub start: u32,
-    /// The last.
+    /// The last line, counted from 1.
     pub end: u32,
 }

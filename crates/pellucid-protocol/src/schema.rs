@@ -1,12 +1,12 @@
-//! Schemas of words: an enum of words is a JSON string of the same words.
+//! Schemas of word enums: a JSON string of one of the words.
 //!
-//! Only with the feature `schema`; without it there is nothing here, and nothing is compiled for it.
+//! Only with the feature `schema`; without it nothing of this is compiled.
 
 #[cfg(feature = "schema")]
 #[doc(hidden)]
 pub use schemars;
 
-/// Gives an enum of words its schema.
+/// Implements the schema of a word enum.
 #[cfg(feature = "schema")]
 #[doc(hidden)]
 #[macro_export]
@@ -24,7 +24,7 @@ macro_rules! word_schema {
     };
 }
 
-/// Gives an enum of words no schema.
+/// Does nothing, because the feature `schema` is off.
 #[cfg(not(feature = "schema"))]
 #[doc(hidden)]
 #[macro_export]

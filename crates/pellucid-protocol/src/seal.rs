@@ -1,24 +1,24 @@
-//! Seals: what a server puts on thoughts so that it recognises them when they come back.
+//! Seals: signatures by which a provider recognises its own reasoning when it is sent back.
 //!
-//! An item keeps the seal as its sealed form. Seals of the Messages wire are marked, because they
-//! mean nothing to a server of another wire, and theirs mean nothing here.
+//! An item keeps the seal in its field `encrypted_content`. Seals of the Messages API are marked, because they mean
+//! nothing to providers of other APIs, and the seals of those mean nothing to the Messages API.
 //!
-//! Not here: reading a seal. Only the server that made it can.
+//! Not here: decrypting a seal. Only the provider that made it can.
 
-/// Marks the signature of a thought whose text stands in the item's summary.
+/// Marks the signature of reasoning whose text is in the item's summary.
 const SIGNATURE: &str = "messages-signature:";
 
-/// Marks a thought that came without a text.
+/// Marks reasoning that came without a text.
 const REDACTED: &str = "messages-redacted:";
 
-/// A seal, by the wire that made it.
+/// A seal, by the API that made it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Seal<'a> {
-    /// The Messages wire signed the thought.
+    /// The Messages API signed the reasoning.
     Signature(&'a str),
-    /// The Messages wire hid the thought.
+    /// The Messages API hid the reasoning.
     Redacted(&'a str),
-    /// Another wire sealed it.
+    /// Another API made the seal.
     Other(&'a str),
 }
 
@@ -42,7 +42,7 @@ impl<'a> Seal<'a> {
         }
     }
 
-    /// The sealed form for an item.
+    /// The text for the item's field `encrypted_content`.
     pub fn to_text(self) -> String {
         match self {
             Self::Signature(signature) => format!("{SIGNATURE}{signature}"),

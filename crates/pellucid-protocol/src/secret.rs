@@ -1,6 +1,6 @@
-//! A text that must not be seen: keys and tokens.
+//! A text that must not be printed: keys and tokens.
 //!
-//! It prints as a placeholder wherever it is printed; the only way to the text is [`Secret::reveal`].
+//! It prints as a placeholder; the only way to the text is [`Secret::reveal`].
 
 use std::fmt;
 
@@ -13,12 +13,12 @@ use serde::Serialize;
 pub struct Secret(String);
 
 impl Secret {
-    /// Hides a text.
+    /// Wraps a text so that it is not printed.
     pub fn new(text: impl Into<String>) -> Self {
         Self(text.into())
     }
 
-    /// The text itself, for the one place that sends it.
+    /// The text itself, for the code that sends it.
     pub fn reveal(&self) -> &str {
         &self.0
     }

@@ -1,11 +1,11 @@
-//! Settings that shape a turn, in the spellings of files and wires.
+//! Settings of a turn, in the spellings of session files and API formats.
 
 use std::path::PathBuf;
 
 use serde::Deserialize;
 use serde::Serialize;
 
-/// Makes an enum whose values are words in files and on wires.
+/// Defines an enum whose values are words in files and API formats.
 #[macro_export]
 macro_rules! word_enum {
     ($(#[$doc:meta])* $name:ident { $($(#[$vdoc:meta])* $variant:ident = $word:literal),+ $(,)? }) => {
@@ -21,7 +21,7 @@ macro_rules! word_enum {
             /// Every spelling, in the same order.
             pub const WORDS: &'static [&'static str] = &[$($word),+];
 
-            /// The spelling in files and on wires.
+            /// The spelling in files and API formats.
             pub const fn as_str(self) -> &'static str {
                 match self { $(Self::$variant => $word,)+ }
             }
@@ -42,7 +42,7 @@ macro_rules! word_enum {
                 panic!("there is no such word")
             }
 
-            /// Reads a spelling.
+            /// Reads a spelling; `None` if no value has it.
             pub fn from_word(word: &str) -> Option<Self> {
                 match word { $($word => Some(Self::$variant),)+ _ => None }
             }
@@ -72,15 +72,15 @@ pub const fn is_same_word(one: &str, other: &str) -> bool {
 }
 
 word_enum! {
-    /// When a person is asked before a command runs.
+    /// When a command needs a person's approval.
     ApprovalPolicy {
-        /// Ask for everything but known-safe reads.
+        /// Ask before every command that is not known to only read.
         Untrusted = "untrusted",
         /// Ask after a sandboxed command failed.
         OnFailure = "on-failure",
         /// Ask when the model asks for more rights.
         OnRequest = "on-request",
-        /// Never ask.
+        /// Never ask; what needs approval is refused.
         Never = "never",
     }
 }
@@ -88,89 +88,89 @@ word_enum! {
 word_enum! {
     /// The named sandbox modes of the configuration.
     SandboxMode {
-        /// Read everything, write nothing.
+        /// Commands may read everything and write nothing.
         ReadOnly = "read-only",
-        /// Write in the workspace and given roots.
+        /// Commands may write in the workspace and in further roots.
         WorkspaceWrite = "workspace-write",
-        /// No sandbox.
+        /// Commands run without a sandbox.
         DangerFullAccess = "danger-full-access",
     }
 }
 
 word_enum! {
-    /// Whether a sandbox that somebody else provides lets traffic through.
+    /// Whether an outer sandbox allows network access.
     NetworkAccess {
-        /// No network.
+        /// The outer sandbox blocks the network.
         Restricted = "restricted",
-        /// Network.
+        /// The outer sandbox allows the network.
         Enabled = "enabled",
     }
 }
 
 word_enum! {
-    /// How long the model may think.
+    /// How much the model reasons before it answers.
     ReasoningEffort {
-        /// Not at all.
+        /// The model does not reason.
         None = "none",
-        /// Hardly.
+        /// The smallest effort above none.
         Minimal = "minimal",
-        /// Briefly.
+        /// Less effort than usual.
         Low = "low",
-        /// As usual.
+        /// The usual effort of most models.
         Medium = "medium",
-        /// Long.
+        /// More effort than usual.
         High = "high",
-        /// Longest.
+        /// The largest effort that a model offers.
         XHigh = "xhigh",
     }
 }
 
 word_enum! {
-    /// How the model's thoughts are summarised.
+    /// How the model's reasoning is summarised.
     ReasoningSummary {
-        /// As the model likes.
+        /// The provider chooses the length.
         Auto = "auto",
-        /// Briefly.
+        /// Summaries are short.
         Concise = "concise",
-        /// At length.
+        /// Summaries are long.
         Detailed = "detailed",
-        /// Not at all.
+        /// The reasoning is not summarised.
         None = "none",
     }
 }
 
 word_enum! {
-    /// How much the model says.
+    /// How long the model's answers are.
     Verbosity {
-        /// Little.
+        /// Answers are short.
         Low = "low",
-        /// As usual.
+        /// Answers have the usual length.
         Medium = "medium",
-        /// Much.
+        /// Answers are long.
         High = "high",
     }
 }
 
 word_enum! {
-    /// The tone of the model.
+    /// The tone of the model's answers.
     Personality {
-        /// No particular tone.
+        /// The pack prescribes no tone.
         None = "none",
-        /// Warm.
+        /// Answers are warm.
         Friendly = "friendly",
-        /// To the point.
+        /// Answers are to the point.
         Pragmatic = "pragmatic",
     }
 }
 
 word_enum! {
-    /// Whether the hosted web search is offered.
+    /// Whether the provider's web search is offered to the model.
     WebSearchMode {
-        /// Not offered.
+        /// The search is not offered.
         Disabled = "disabled",
-        /// Offered, from the provider's cache.
+        /// The search is offered, on the provider's cached pages.
         Cached = "cached",
-        /// Offered, on the live web.
+        /// The search is offered, on the live web.
         Live = "live",
     }
 }
@@ -178,144 +178,144 @@ word_enum! {
 word_enum! {
     /// A person's decision about a project folder.
     TrustLevel {
-        /// Its configuration applies.
+        /// The folder's configuration applies.
         Trusted = "trusted",
-        /// Its configuration does not apply.
+        /// The folder's configuration does not apply.
         Untrusted = "untrusted",
     }
 }
 
 word_enum! {
-    /// The kind of collaboration.
+    /// The kind of collaboration mode.
     CollaborationModeKind {
-        /// Plan first, change nothing.
+        /// The model plans first and changes nothing.
         Plan = "plan",
-        /// Work. Older clients know it by other names.
+        /// The model works. Older clients know it by other names.
         #[serde(alias = "code", alias = "pair_programming", alias = "execute", alias = "custom")]
         Default = "default",
     }
 }
 
-/// What commands may touch.
+/// What commands may read, write and reach.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "kebab-case")]
 pub enum SandboxPolicy {
-    /// No sandbox.
+    /// Commands run without a sandbox.
     DangerFullAccess,
-    /// Read everything, write nothing.
+    /// Commands may read everything and write nothing.
     ReadOnly,
-    /// Somebody else confines us.
+    /// Pellucid itself runs in a sandbox that another program made.
     ExternalSandbox {
-        /// Whether their sandbox lets traffic through.
+        /// Whether the outer sandbox allows network access.
         network_access: NetworkAccess,
     },
-    /// Read everything, write in the workspace and these roots.
+    /// Commands may read everything, and write in the workspace and in these roots.
     WorkspaceWrite {
-        /// Further roots.
+        /// Further folders that commands may write in.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         writable_roots: Vec<PathBuf>,
-        /// Whether traffic is let through.
+        /// Whether commands may use the network.
         #[serde(default)]
         network_access: bool,
-        /// Leaves `$TMPDIR` out.
+        /// Whether `$TMPDIR` is not writable.
         #[serde(default)]
         exclude_tmpdir_env_var: bool,
-        /// Leaves `/tmp` out.
+        /// Whether `/tmp` is not writable.
         #[serde(default)]
         exclude_slash_tmp: bool,
     },
 }
 
-/// A way of working together, with what goes with it.
+/// A collaboration mode with its settings.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CollaborationMode {
-    /// The kind.
+    /// The kind of the mode.
     pub mode: CollaborationModeKind,
-    /// What goes with it.
+    /// The settings of the mode.
     pub settings: CollaborationSettings,
 }
 
-/// What goes with a collaboration mode. All keys are always written.
+/// The settings of a collaboration mode. All keys are always written.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[cfg_attr(feature = "schema", schemars(rename = "Settings"))]
 pub struct CollaborationSettings {
-    /// The model.
+    /// The model's name in requests.
     pub model: String,
-    /// How long it may think.
+    /// The reasoning effort of the mode.
     pub reasoning_effort: Option<ReasoningEffort>,
-    /// Instructions of the mode.
+    /// The instructions that the mode adds.
     pub developer_instructions: Option<String>,
 }
 
-/// How tool output is cut.
+/// How the output of tools is cut.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TruncationPolicy {
-    /// What is counted.
+    /// Whether bytes or tokens are counted.
     pub mode: TruncationMode,
-    /// How many of it are kept.
+    /// How many bytes or tokens are kept.
     pub limit: i64,
 }
 
 word_enum! {
     /// What a truncation policy counts.
     TruncationMode {
-        /// Bytes of UTF-8.
+        /// Bytes of the UTF-8 text.
         Bytes = "bytes",
-        /// Tokens of about four bytes.
+        /// Tokens, estimated as four bytes each.
         Tokens = "tokens",
     }
 }
 
 word_enum! {
-    /// How much of a layout is there.
+    /// How much of a layout is used.
     PromptMode {
-        /// Everything.
+        /// All slots are used.
         Full = "full",
-        /// What an agent that works for another one needs.
+        /// The slots that an agent needs which works for another one.
         Minimal = "minimal",
-        /// One line that says what it is.
+        /// One line that says what the agent is.
         None = "none",
     }
 }
 
 word_enum! {
-    /// What happens when no summary of a history comes.
+    /// What happens when a history cannot be summarised by a model.
     SummaryFallback {
-        /// The turn ends.
+        /// The turn ends with an error.
         None = "none",
-        /// One is made from the history by rule.
+        /// A summary is made from the history by rule.
         Local = "local",
     }
 }
 
 word_enum! {
-    /// What the model that summarises is shown.
+    /// What the summarising model reads.
     SummaryInput {
         /// The whole history.
         All = "all",
-        /// The history without what the layout says in every session.
+        /// The history without the layout's texts, which every session has.
         Conversation = "conversation",
     }
 }
 
 word_enum! {
-    /// How a summary accounts for what the person asked for.
+    /// How a summary lists the user's requests.
     SummaryRequests {
-        /// As it likes.
+        /// As the model likes.
         Free = "free",
-        /// With a line for each request, or it is refused.
+        /// With a line for each request; a summary without them is refused.
         Marked = "marked",
     }
 }
 
 word_enum! {
-    /// What of the first context is said when a session goes on.
+    /// What of the first context is sent when a session is resumed.
     ResumeContext {
-        /// All of it.
+        /// All of the first context.
         Again = "again",
-        /// What the history does not have in the same words.
+        /// What the history does not contain word for word.
         Changed = "changed",
     }
 }

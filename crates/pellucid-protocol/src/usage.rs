@@ -1,4 +1,4 @@
-//! What a model reports to have consumed.
+//! Token usage and rate limits, as providers report them.
 
 use serde::Deserialize;
 use serde::Serialize;
@@ -6,15 +6,15 @@ use serde::Serialize;
 /// Tokens of one response, or of several added up.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TokenUsage {
-    /// Tokens read, cached ones included.
+    /// Input tokens, including cached ones.
     pub input_tokens: i64,
-    /// Of these, read from the provider's cache.
+    /// Input tokens that came from the provider's cache.
     pub cached_input_tokens: i64,
-    /// Tokens written, reasoning included.
+    /// Output tokens, including reasoning.
     pub output_tokens: i64,
-    /// Of these, spent on reasoning.
+    /// Output tokens spent on reasoning.
     pub reasoning_output_tokens: i64,
-    /// All of them, as the server counts.
+    /// All tokens, as the provider counts them.
     pub total_tokens: i64,
 }
 
@@ -28,7 +28,7 @@ impl TokenUsage {
         self.total_tokens += other.total_tokens;
     }
 
-    /// What a person calls "used": uncached input and output.
+    /// The number that people are shown as "used": uncached input and output.
     pub fn blended_total(&self) -> i64 {
         (self.input_tokens - self.cached_input_tokens).max(0) + self.output_tokens.max(0)
     }
@@ -37,19 +37,20 @@ impl TokenUsage {
 /// Tokens of one response, or of several added up, by what they are charged for.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct UsageSplit {
-    /// Input that was read from the provider's cache.
+    /// Input tokens that came from the provider's cache.
     pub cached_read: i64,
-    /// Input that was put into that cache; absent where the wire does not tell, and then it counts as uncached.
+    /// Input tokens that were written to that cache; absent if the API does not report them, and then they count as
+    /// uncached.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cache_write: Option<i64>,
-    /// All other input.
+    /// All other input tokens.
     pub uncached: i64,
-    /// What was written, reasoning included.
+    /// Output tokens, including reasoning.
     pub output: i64,
 }
 
 impl UsageSplit {
-    /// The figures of a response, with what it put into the cache, where the wire tells.
+    /// Splits the figures of a response; `cache_write` is what the provider reports to have written to its cache.
     pub fn new(usage: &TokenUsage, cache_write: Option<i64>) -> Self {
         let cached = usage.cached_input_tokens.saturating_add(cache_write.unwrap_or(0));
         Self {
@@ -60,7 +61,7 @@ impl UsageSplit {
         }
     }
 
-    /// Adds others to these.
+    /// Adds the figures of another response.
     pub fn add(&mut self, other: &Self) {
         self.cached_read = self.cached_read.saturating_add(other.cached_read);
         self.cache_write = match (self.cache_write, other.cache_write) {
@@ -71,59 +72,59 @@ impl UsageSplit {
         self.output = self.output.saturating_add(other.output);
     }
 
-    /// Whether nothing was counted.
+    /// Whether all figures are 0.
     pub fn is_empty(&self) -> bool {
         *self == Self::default()
     }
 }
 
-/// A session's token figures.
+/// The token usage of a session.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TokenUsageInfo {
-    /// All responses added up.
+    /// The sum over all responses of the session.
     pub total_token_usage: TokenUsage,
-    /// The newest response.
+    /// The usage of the newest response.
     pub last_token_usage: TokenUsage,
-    /// The model's effective window.
+    /// The context window that the session can use, in tokens.
     pub model_context_window: Option<i64>,
 }
 
-/// How much of a rate limit is used, as response headers tell.
+/// How much of a rate limit is used, as response headers report it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct RateLimitSnapshot {
-    /// Which limit.
+    /// The provider's id of the limit.
     pub limit_id: Option<String>,
-    /// Its name for people.
+    /// The limit's name for people.
     pub limit_name: Option<String>,
-    /// The short window.
+    /// The short window, usually of hours.
     pub primary: Option<RateLimitWindow>,
-    /// The long window.
+    /// The long window, usually of days.
     pub secondary: Option<RateLimitWindow>,
-    /// Bought credits.
+    /// The credits that the account has bought.
     pub credits: Option<Credits>,
-    /// The account's plan.
+    /// The plan of the account.
     pub plan_type: Option<String>,
 }
 
-/// One window of a rate limit.
+/// One time window of a rate limit.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct RateLimitWindow {
-    /// Share that is used, 0 to 100.
+    /// The used share in percent, 0 to 100.
     #[serde(deserialize_with = "crate::number::as_f64")]
     pub used_percent: f64,
-    /// Its length.
+    /// The length of the window in minutes.
     pub window_minutes: Option<i64>,
-    /// When it starts anew, in seconds of Unix time.
+    /// When the window restarts, in seconds of Unix time.
     pub resets_at: Option<i64>,
 }
 
-/// Bought credits.
+/// The credits that the account has bought.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Credits {
-    /// Whether there are any.
+    /// Whether any credits are left.
     pub has_credits: bool,
-    /// Whether they never run out.
+    /// Whether the credits never run out.
     pub unlimited: bool,
-    /// How many, as the server writes it.
+    /// How many credits are left, as the provider writes it.
     pub balance: Option<String>,
 }

@@ -1,4 +1,4 @@
-//! What events say of the requests that are sent to models.
+//! Events about the requests that are sent to models.
 
 use serde::Deserialize;
 use serde::Serialize;
@@ -6,28 +6,28 @@ use serde_json::Value;
 
 use crate::cache::CacheChange;
 
-/// What a request is made of, part by part.
+/// The parts of a request.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ContextReport {
-    /// How many bytes it has.
+    /// The size of the request in bytes.
     pub bytes: usize,
-    /// How many tokens, estimated.
+    /// The estimated tokens of the request.
     pub tokens: usize,
-    /// How many bytes are those of the request before.
+    /// How many bytes at the beginning equal those of the request before.
     pub kept_bytes: usize,
-    /// Its parts, in the order of their first bytes.
+    /// The parts of the request, in the order of their first bytes.
     pub parts: Vec<ContextPart>,
-    /// The files of instructions and of the pack that are not what they were for the request before, with both hashes.
+    /// The instruction files and files of the pack that have changed since the request before, with both hashes.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub changed_files: Vec<Value>,
-    /// What it asks for, if that is not an answer: `summary`, `provider_summary` at the provider's own endpoint,
-    /// `memory_summary` or `vectors` for the memory of a session.
+    /// The purpose of a request that asks for no answer: `summary`, `provider_summary` at the provider's compaction
+    /// endpoint, `memory_summary` or `vectors` for the memory of a session.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub purpose: Option<String>,
-    /// How many of its first rows are those of the request before, as far as this process sent that.
+    /// How many rows at the beginning equal those of the request before, if this process sent that request.
     #[serde(default)]
     pub rows_kept: usize,
-    /// Its other rows, as the report has them.
+    /// The other rows, as the report has them.
     #[serde(default)]
     pub rows: Vec<Value>,
 }
@@ -37,17 +37,17 @@ pub struct ContextReport {
 pub struct CacheBreak {
     /// The byte of the body that the difference begins at.
     pub first_byte: usize,
-    /// The part that was added, removed, changed or moved; the first one that is read.
+    /// The first part, in the order of reading, that was added, removed, changed or moved.
     pub part: String,
-    /// The tokens that are paid for again, estimated: from that part to the end, in the order of reading.
+    /// The estimated tokens that are paid for again: from that part to the end, in the order of reading.
     pub tokens_rebilled: usize,
-    /// The bytes of that part in the body, from the first to behind the last. None if it was removed.
+    /// The byte range of that part in the body, its end exclusive; empty if the part was removed.
     pub span: (usize, usize),
     /// Where that part comes from.
     pub source: String,
-    /// Why, in a word.
+    /// The cause in a word.
     pub cause: String,
-    /// Everything that was added, removed, changed or moved.
+    /// All parts that were added, removed, changed or moved.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub changes: Vec<CacheChange>,
 }
@@ -55,10 +55,10 @@ pub struct CacheBreak {
 /// A part of a request.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ContextPart {
-    /// Its name.
+    /// The name of the part.
     pub part: String,
-    /// How many bytes.
+    /// The size of the part in bytes.
     pub bytes: usize,
-    /// How many tokens, estimated.
+    /// The estimated tokens of the part.
     pub tokens: usize,
 }

@@ -1,4 +1,4 @@
-//! Settings: their spellings.
+//! Settings are read and written in the spellings of files.
 
 use pellucid_protocol::feature::Feature;
 use pellucid_protocol::feature::Features;

@@ -1,6 +1,6 @@
-//! What was accepted of the files of projects: a digest for each file, kept in the home folder.
+//! The accepted values of project files: a digest for each file, kept in the home folder.
 //!
-//! Not here: which values have to be accepted ([`crate::guard`]), and showing them to a person.
+//! Not here: which values need acceptance ([`crate::guard`]), and showing them to a person.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -16,53 +16,53 @@ use crate::user_file;
 use crate::user_file::WriteError;
 use crate::value::Table;
 
-/// The file in the home folder.
+/// The name of the file in the home folder.
 pub const FILE_NAME: &str = "accepted.toml";
 
-/// What it begins with.
+/// The first line of the file.
 const HEAD: &str = "# Configuration of projects that was shown and accepted: `pellucid trust list`.\n";
 
-/// The table in it.
+/// The name of the table in the file.
 const TABLE: &str = "accepted";
 
-/// Why it cannot be used.
+/// Why the file of accepted values cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum AcceptedError {
-    /// It is there and cannot be read.
+    /// The file exists and cannot be read.
     #[error("failed to read {path}: {source}", path = .path.display())]
     Unreadable {
-        /// The file of the home that cannot be read.
+        /// The path of the file.
         path: PathBuf,
-        /// What the system said.
+        /// The error of the system.
         source: io::Error,
     },
-    /// It is not what it should be.
+    /// The file is not what this program writes.
     #[error("{path} is damaged: {detail}; remove it and accept again what should count", path = .path.display())]
     Damaged {
-        /// The file of the home that cannot be understood.
+        /// The path of the file.
         path: PathBuf,
-        /// What is wrong.
+        /// What is wrong with the text.
         detail: String,
     },
-    /// It cannot be written.
+    /// The file cannot be written.
     #[error(transparent)]
     Write(#[from] WriteError),
-    /// A file's name cannot be written down.
+    /// The path of a project file is not Unicode, so it cannot be written.
     #[error("{path} is not UTF-8, so it cannot be accepted", path = .0.display())]
     Name(PathBuf),
 }
 
-/// The digests that were accepted, by file.
+/// The accepted digests, by project file.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Accepted {
     files: BTreeMap<PathBuf, String>,
 }
 
 impl Accepted {
-    /// Reads them. Nothing is accepted where there is no such file.
+    /// Reads the file. Without a file nothing is accepted.
     ///
     /// # Errors
-    /// When it is there and cannot be used. Then nothing counts as accepted.
+    /// When the file exists and cannot be used. Then no value counts as accepted.
     pub fn read(home: &Path) -> Result<Self, AcceptedError> {
         let path = home.join(FILE_NAME);
         match pellucid_files::read_text(&path, pellucid_files::TEXT_BYTES_MAX) {
@@ -85,7 +85,7 @@ impl Accepted {
         Ok(Self { files: table.iter().map(file).collect::<Result<_, _>>()? })
     }
 
-    /// How values of a file with this digest stand.
+    /// Whether values with this digest are accepted for a project file.
     pub fn standing(&self, file: &Path, digest: &str) -> Standing {
         match self.files.get(file) {
             Some(accepted) if accepted == digest => Standing::Accepted,
@@ -94,13 +94,14 @@ impl Accepted {
         }
     }
 
-    /// The files and what was accepted of them, by path.
+    /// The project files and their accepted digests, by path.
     pub fn iter(&self) -> impl Iterator<Item = (&Path, &str)> {
         self.files.iter().map(|(file, digest)| (file.as_path(), digest.as_str()))
     }
 }
 
-/// How a file that was accepted stands now: nothing where it is gone, cannot be read or has no such values any more.
+/// Whether an accepted project file still has the same values; `None` if the file is gone, cannot be read or has no
+/// such values any more.
 pub fn standing_now(file: &Path, digest: &str) -> Option<Standing> {
     let text = pellucid_files::read_text(file, pellucid_files::TEXT_BYTES_MAX).ok()?;
     let guarded = guard::parts(&Table::parse(&text, 0).ok()?).guarded;
@@ -110,7 +111,7 @@ pub fn standing_now(file: &Path, digest: &str) -> Option<Standing> {
     Some(if guard::digest(&guarded) == digest { Standing::Accepted } else { Standing::Changed })
 }
 
-/// Notes that these values were accepted, in place of what was accepted of their files before.
+/// Accepts these values, in place of what was accepted of their files before.
 ///
 /// # Errors
 /// When the file in the home folder cannot be used or written.
@@ -126,7 +127,7 @@ pub fn accept(home: &Path, accepted: &[&Guarded]) -> Result<(), AcceptedError> {
     })
 }
 
-/// Takes back what was accepted of the files that are named or lie in a folder that is, and says which those are.
+/// Withdraws the acceptance of a project file, or of all project files in a folder, and returns their paths.
 ///
 /// # Errors
 /// When the file in the home folder cannot be used or written.

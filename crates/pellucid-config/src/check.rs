@@ -1,7 +1,7 @@
 //! Checks a merged document against the table of keys.
 //!
-//! Only what a key takes is checked here, and that tables have what they must have. Names that the
-//! table does not know are passed over: `unknown` tells the user about them.
+//! Only the kinds of values are checked here, and that tables have their required keys. Unknown names are skipped:
+//! `unknown` warns about them.
 
 use std::fmt::Write as _;
 
@@ -16,18 +16,18 @@ use crate::value::Table;
 use crate::value::Value;
 use crate::value::dotted;
 
-/// A value that does not hold.
+/// A value that its key does not accept.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Problem {
-    /// What is wrong with it.
+    /// What is wrong with the value.
     pub message: String,
-    /// Its path.
+    /// The dotted path of the key.
     pub key: String,
-    /// Where it was written.
+    /// Where the value was written.
     pub place: Place,
 }
 
-/// Checks a whole document; the first value that does not hold is the error.
+/// Checks a whole document; the first wrong value is the error.
 pub(crate) fn check(table: &Table) -> Result<(), Problem> {
     check_entries(root(), table, &mut Vec::new())
 }
@@ -91,7 +91,7 @@ fn check_kind<'t>(kind: &Kind, value: &'t Value, path: &mut Vec<&'t str>) -> Res
                 return Ok(());
             }
             path.truncate(n_names);
-            // A list of the wrong things should be told which thing is wrong.
+            // The error names the element of the list that is wrong.
             match check_kind(other, value, path) {
                 Err(problem) if problem.place != value.place => Err(problem),
                 Err(_) => problem(wrong_type(value, &kind.expected()), path),

@@ -1,6 +1,6 @@
-//! The configuration as the program uses it: typed, resolved, grouped by who uses what.
+//! The configuration as the program uses it: typed, resolved, grouped by the part of the program that uses it.
 //!
-//! Not here: how it comes about (`load`).
+//! Not here: how it is made (`load`).
 
 mod words;
 
@@ -44,93 +44,93 @@ use crate::value::segments;
 /// Everything a session needs to know from files and flags.
 #[derive(Debug, Clone)]
 pub struct Config {
-    /// Where things are.
+    /// The folders that the session works with.
     pub folders: Folders,
-    /// The active profile.
+    /// The name of the active profile.
     pub profile: Option<String>,
     /// The model and its provider.
     pub model: ModelSettings,
-    /// Texts for the prompt.
+    /// The texts that the configuration gives for the prompt.
     pub prompt: PromptSettings,
-    /// What happens to a long history.
+    /// How a long history is summarised.
     pub compaction: CompactionSettings,
-    /// How much a session may ask for.
+    /// The limits of a session.
     pub limits: LimitSettings,
-    /// Instruction files of projects.
+    /// How instruction files of projects are read.
     pub documents: DocumentSettings,
     /// What commands may do.
     pub permissions: Permissions,
     /// Which features are on.
     pub features: Features,
-    /// What the model may call.
+    /// The tools that the model may call.
     pub tools: ToolSettings,
-    /// What commands find in their environment.
+    /// How the environment of commands is made.
     pub shell_environment: ShellEnvironmentPolicy,
-    /// What is kept and sent elsewhere.
+    /// What is recorded, and what is sent elsewhere.
     pub records: RecordSettings,
-    /// The login.
+    /// How a login is stored and which are allowed.
     pub login: LoginSettings,
-    /// What people see.
+    /// What clients show of the model's reasoning.
     pub display: DisplaySettings,
     /// What an administrator allows.
     pub requirements: Requirements,
-    /// Keys that nobody reads.
+    /// Keys and values of files that have no effect.
     pub warnings: Vec<Warning>,
-    /// Values that an administrator does not allow, and what is used instead.
+    /// Values that an administrator does not allow, and the values used instead.
     pub disallowed: Vec<Disallowed>,
     /// Old spellings that are in use.
     pub deprecations: Vec<Deprecation>,
-    /// Keys of features under development that are on, unless the user does not want to know.
+    /// The keys of features under development that are on, unless the user suppresses the warning.
     pub unstable_features: Vec<&'static str>,
     pub(crate) layers: Layers,
 }
 
-/// Where things are.
+/// The folders and files that a session works with.
 #[derive(Debug, Clone)]
 pub struct Folders {
-    /// The working directory.
+    /// The working directory of the session.
     pub cwd: PathBuf,
-    /// The home folder.
+    /// The home folder with the user's files.
     pub home: PathBuf,
-    /// The user's own configuration file. It need not be there.
+    /// The user's configuration file, whether it exists or not.
     pub user_file: PathBuf,
-    /// The project's top folder.
+    /// The top folder of the project.
     pub project_root: PathBuf,
-    /// The nearest folder at or above the working directory with a `.git` entry. Without one
-    /// nothing is known: there may be none, or it was not looked for.
+    /// The nearest folder at or above the working directory with a `.git` entry. `None` means unknown: there may be
+    /// none, or it was not searched for.
     pub work_tree: Option<PathBuf>,
-    /// The folder that a log is written to, if the user wants one.
+    /// The folder for log files, if the user wants them.
     pub logs: Option<PathBuf>,
 }
 
 /// The model and its provider.
 #[derive(Debug, Clone)]
 pub struct ModelSettings {
-    /// The model's name, if somebody chose one.
+    /// The model's name in requests, if one is configured.
     pub slug: Option<String>,
-    /// The model for reviews.
+    /// The model for reviews, if it differs.
     pub review_slug: Option<String>,
     /// The id of the provider.
     pub provider_id: String,
-    /// The provider.
+    /// The settings of that provider.
     pub provider: Provider,
-    /// Every provider by its id.
+    /// All providers by id.
     pub providers: BTreeMap<String, Provider>,
-    /// The local provider for open models.
+    /// The local provider that `--oss` uses.
     pub oss_provider: Option<String>,
-    /// The window in tokens.
+    /// The context window in tokens.
     pub context_window: Option<i64>,
     /// At how many tokens the history is summarised.
     pub auto_compact_token_limit: Option<i64>,
-    /// How long the model thinks.
+    /// The reasoning effort, if one is configured.
     pub reasoning_effort: Option<ReasoningEffort>,
-    /// How its thoughts are summarised.
+    /// How reasoning is summarised.
     pub reasoning_summary: ReasoningSummary,
-    /// Whether summaries are asked for in any case.
+    /// Whether the model can summarise its reasoning, if that overrides the catalogue.
     pub supports_reasoning_summaries: Option<bool>,
-    /// How much the model says.
+    /// The verbosity of answers, if one is configured.
     pub verbosity: Option<Verbosity>,
-    /// The model's tone.
+    /// The tone of the model's answers.
     pub personality: Option<Personality>,
     /// How many tokens of a tool's output are kept.
     pub tool_output_token_limit: Option<usize>,
@@ -139,24 +139,24 @@ pub struct ModelSettings {
 /// A text and where it came from.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Sourced {
-    /// The text.
+    /// The text itself, read from `file` if there is one.
     pub text: String,
-    /// Who gave it.
+    /// Where the value was set.
     pub origin: Origin,
-    /// The file that it was read from, if the value names one.
+    /// The file that the text was read from, if the value names one.
     pub file: Option<PathBuf>,
 }
 
-/// Where a value came from.
+/// Where a value was set.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Origin {
-    /// A flag or a field that is stronger than all layers.
+    /// A flag or a field of a request, which is stronger than all layers.
     Caller,
-    /// A layer.
+    /// A layer of the configuration.
     Layer {
-        /// The path of the key there, `profiles.…` if the profile gave it.
+        /// The path of the key in the layer, `profiles.…` if a profile set it.
         key: String,
-        /// Where that stands.
+        /// The file and line of the value.
         location: Location,
     },
 }
@@ -170,147 +170,147 @@ impl std::fmt::Display for Origin {
     }
 }
 
-/// Texts for the prompt.
+/// The texts that the configuration gives for the prompt.
 #[derive(Debug, Clone)]
 pub struct PromptSettings {
     /// The prompt pack: the name of a built-in one, or a folder.
     pub pack: String,
-    /// What takes the place of the base instructions.
+    /// The base instructions that replace the pack's.
     pub base_instructions: Option<Sourced>,
-    /// A further message from the developer.
+    /// A further message with the role `developer`.
     pub developer_instructions: Option<Sourced>,
-    /// How the model is asked for a summary.
+    /// The prompt that asks the model for a summary.
     pub compact_prompt: Option<Sourced>,
-    /// What of the first context is said when a session goes on.
+    /// What of the first context is sent when a session is resumed.
     pub resume_context: ResumeContext,
-    /// After how many turns the message of a slot is said again, by the slot's name.
+    /// After how many turns the message of a slot is sent again, by the slot's name.
     pub reinject_turns: BTreeMap<String, u64>,
-    /// Whose name goes into commit messages; blank for nobody's.
+    /// The name that commit messages are attributed to; blank for none.
     pub commit_attribution: Option<String>,
     /// The phase of work, for packs that have prompts for phases.
     pub phase: Option<String>,
-    /// How much of a layout is there, if that is said.
+    /// How much of a layout is used, if it is set.
     pub mode: Option<PromptMode>,
-    /// Files with what is to be injected.
+    /// Files with items to inject.
     pub inject: Vec<PathBuf>,
-    /// What an assistant that answers in chats is told.
+    /// The settings of an assistant that answers in chats.
     pub assistant: AssistantSettings,
 }
 
-/// What happens to a long history. What is absent is the pack's to say.
+/// How a long history is summarised. The pack decides about absent values.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CompactionSettings {
-    /// Whether it is summarised without being asked for.
+    /// Whether the history is summarised without being asked for.
     pub auto: bool,
-    /// The model that is asked for summaries.
+    /// The model that writes summaries.
     pub model: Option<String>,
-    /// What happens when no summary comes.
+    /// What happens when a history cannot be summarised by a model.
     pub fallback: Option<SummaryFallback>,
     /// How many of the last turns stay word for word.
     pub keep_turns: Option<usize>,
     /// By how many percent a summary must make a history smaller.
     pub saving_min: Option<u8>,
-    /// How often a summary is asked for that does not fit.
+    /// How often a summary request that exceeds the window is retried.
     pub overflow_calls_max: Option<usize>,
-    /// What the summarising model is shown.
+    /// What the summarising model reads.
     pub input: Option<SummaryInput>,
-    /// How a summary accounts for requests.
+    /// How a summary lists the user's requests.
     pub requests: Option<SummaryRequests>,
 }
 
-/// What an assistant that answers in chats is told.
+/// The settings of an assistant that answers in chats.
 #[derive(Debug, Clone, Default)]
 pub struct AssistantSettings {
-    /// The session's key.
+    /// The key of the chat session.
     pub session_key: Option<String>,
-    /// How much of one bootstrap file is used.
+    /// How many characters of one bootstrap file are used.
     pub bootstrap_max_chars: Option<f64>,
-    /// How much of all.
+    /// How many characters of all bootstrap files are used.
     pub bootstrap_total_max_chars: Option<f64>,
-    /// Further bootstrap files.
+    /// Patterns of further bootstrap files.
     pub extra_files: Vec<String>,
-    /// A further text.
+    /// A text that is added to the system prompt.
     pub extra_system_prompt: Option<String>,
-    /// The user's time zone.
+    /// The user's time zone, as an IANA name.
     pub time_zone: Option<String>,
-    /// Who may command it.
+    /// The phone numbers whose owners may command the assistant.
     pub owner_numbers: Vec<String>,
-    /// What a heartbeat says.
+    /// The prompt of a heartbeat.
     pub heartbeat_prompt: Option<String>,
-    /// Where the documentation lies.
+    /// The folder with the documentation.
     pub docs_path: Option<PathBuf>,
-    /// The channel that is answered on.
+    /// The chat channel that answers go to.
     pub channel: Option<String>,
-    /// What that channel can do.
+    /// The capabilities of that channel.
     pub capabilities: Vec<String>,
-    /// How to speak when an answer is read out.
+    /// How to write an answer that is read aloud.
     pub voice_hint: Option<String>,
 }
 
-/// Instruction files of projects.
+/// How instruction files of projects are read.
 #[derive(Debug, Clone)]
 pub struct DocumentSettings {
-    /// How many bytes are used.
+    /// How many bytes of instruction files are used in all.
     pub max_bytes: usize,
-    /// Files that are looked for instead of the usual ones.
+    /// File names that are tried where the usual ones are missing.
     pub fallback_filenames: Vec<String>,
-    /// What holds for such files beyond that.
+    /// Further settings for instruction files.
     pub rules: ProjectDocs,
 }
 
 /// What commands may do.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Permissions {
-    /// When a person is asked.
+    /// When commands and patches need approval.
     pub approval_policy: ApprovalPolicy,
-    /// What commands may touch, as a word.
+    /// The sandbox mode, as the configuration names it.
     pub sandbox_mode: SandboxMode,
-    /// What commands may touch.
+    /// What commands may read, write and reach.
     pub sandbox_policy: SandboxPolicy,
-    /// What confines them.
+    /// The mechanism that confines commands.
     pub sandbox_backend: SandboxBackend,
-    /// Whether `.git` and the folders of agents stay read-only under writable roots.
+    /// Whether `.git` and the folders of agents stay read-only below writable roots.
     pub sandbox_protect: bool,
-    /// What the user decided about this project.
+    /// The user's decision about this project.
     pub trust: Option<TrustLevel>,
 }
 
-/// What the model may call.
+/// The tools that the model may call.
 #[derive(Debug, Clone)]
 pub struct ToolSettings {
-    /// Whether the hosted web search is offered, outside of full access.
+    /// Whether the provider's web search is offered, outside of full access.
     pub web_search: WebSearchMode,
-    /// Where the Node program for the JavaScript tool may be; the first that is there counts.
+    /// Paths of the Node program for the JavaScript tool; the first existing one is used.
     pub node_paths: Vec<PathBuf>,
-    /// How many further agents may be open.
+    /// How many further agents may be open at once.
     pub agents_max: usize,
     /// The roles of further agents, by name.
     pub agent_roles: BTreeMap<String, AgentRole>,
     /// MCP servers by name.
     pub mcp_servers: BTreeMap<String, McpServer>,
-    /// Skills that the user switched on or off.
+    /// The skills that the user switched on or off.
     pub skills: Vec<SkillSwitch>,
-    /// What snapshots leave out.
+    /// What snapshots for undo leave out.
     pub snapshots: SnapshotSettings,
-    /// What is remembered of sessions.
+    /// How memories of sessions are made.
     pub memories: MemorySettings,
 }
 
 /// A role of further agents.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AgentRole {
-    /// What it is for.
+    /// What agents of this role are for.
     pub description: Option<String>,
-    /// Configuration of its agents.
+    /// The configuration file of agents of this role.
     pub config_file: Option<PathBuf>,
 }
 
 /// A skill that the user switched on or off.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SkillSwitch {
-    /// Its file.
+    /// The path of the skill's `SKILL.md`.
     pub path: PathBuf,
-    /// Whether it is offered.
+    /// Whether the skill is offered.
     pub enabled: bool,
 }
 
@@ -325,16 +325,16 @@ pub struct SnapshotSettings {
     pub disable_warnings: bool,
 }
 
-/// What is remembered of sessions. The numbers are within their bounds.
+/// How memories of sessions are made. The numbers are within their bounds.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MemorySettings {
-    /// How many memories are merged.
+    /// How many memories are merged at most.
     pub raw_memories_max: usize,
     /// How old a session may be, in days.
     pub age_days_max: i64,
-    /// How many sessions are looked at per start.
+    /// How many sessions are read per start.
     pub sessions_per_start_max: usize,
-    /// How long a session must rest before, in hours.
+    /// How many hours a session must be idle before it is read.
     pub idle_hours_min: i64,
     /// The model that reads sessions.
     pub reading_model: String,
@@ -342,90 +342,90 @@ pub struct MemorySettings {
     pub merging_model: String,
 }
 
-/// How much a session may ask for, with its agents, reviews and summaries; absent is without limit.
+/// The limits of a session with its agents, reviews and summaries; absent ones do not apply.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct LimitSettings {
-    /// Tokens of requests and replies.
+    /// How many tokens requests and replies may have in all.
     pub max_tokens: Option<u64>,
     /// How many requests may be sent.
     pub max_requests: Option<u64>,
 }
 
-/// What is kept and sent elsewhere.
+/// What is recorded, and what is sent elsewhere.
 #[derive(Debug, Clone)]
 pub struct RecordSettings {
-    /// A program that is run after each turn.
+    /// The program that is run after each turn, with its arguments.
     pub notify: Option<Vec<String>>,
     /// Whether feedback may be sent.
     pub feedback: bool,
-    /// Whether `exec --json` tells what requests are made of.
+    /// Whether `exec --json` prints context events.
     pub context_events: bool,
-    /// Whether `exec` tells kinds of failure apart by its exit code.
+    /// Whether the exit status of `exec` distinguishes kinds of failure.
     pub typed_exit_codes: bool,
 }
 
-/// The login.
+/// How a login is stored and which are allowed.
 #[derive(Debug, Clone)]
 pub struct LoginSettings {
-    /// The only kind that is allowed.
+    /// The only kind of login that is allowed.
     pub forced_method: Option<LoginMethod>,
     /// The only workspace that is allowed.
     pub forced_workspace_id: Option<String>,
-    /// Where it is kept.
+    /// Where the login is stored.
     pub store: CredentialStore,
 }
 
-/// What people see.
+/// What clients show of the model's reasoning.
 #[derive(Debug, Clone)]
 pub struct DisplaySettings {
-    /// Hides summaries of the model's thoughts.
+    /// Whether reasoning summaries are hidden.
     pub hide_reasoning: bool,
-    /// Shows the model's thoughts as they are.
+    /// Whether raw reasoning is shown.
     pub show_raw_reasoning: bool,
 }
 
-/// A key that nobody reads, or not from there.
+/// A key or value of a file that has no effect.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Warning {
-    /// There is no such key.
+    /// The program does not know the key.
     UnknownKey {
-        /// Its path.
+        /// The dotted path of the key.
         key: String,
-        /// Where it stands.
+        /// The file and line of the key.
         place: Location,
-        /// What was probably meant.
+        /// A known key with a similar spelling.
         suggestion: Option<String>,
     },
-    /// There is no such feature.
+    /// The program does not know the feature.
     UnknownFeature {
-        /// Its key.
+        /// The name under `[features]`.
         key: String,
-        /// Where it stands.
+        /// The file and line of the name.
         place: Location,
-        /// What was probably meant.
+        /// A known feature with a similar spelling.
         suggestion: Option<String>,
     },
-    /// A project may not set this.
+    /// A project may not set this key.
     NotForProjects {
-        /// Its path.
+        /// The dotted path of the key.
         key: String,
-        /// Where it stands.
+        /// The file and line of the key.
         place: Location,
     },
-    /// Values of a project that nobody has accepted.
+    /// Values of a project that have not been accepted.
     NotAccepted {
-        /// Which, in words.
+        /// The keys as text for people.
         keys: String,
-        /// Where the first of them stands.
+        /// The file and line of the first key.
         place: Location,
         /// Whether the file was accepted with other values.
         standing: Standing,
-        /// The folder to accept them for.
+        /// The folder for which `pellucid trust accept` accepts them.
         folder: PathBuf,
     },
-    /// What was accepted cannot be read.
+    /// The file of accepted values cannot be read.
     AcceptedUnreadable {
-        /// What is wrong with it.
+        /// The error as text for people.
         error: String,
     },
 }
@@ -441,12 +441,12 @@ impl std::fmt::Display for Warning {
             Self::NotAccepted { keys, place, standing, folder } => {
                 let why = match standing {
                     Standing::Changed => "they changed since they were accepted",
-                    Standing::New | Standing::Accepted => "nobody has accepted them",
+                    Standing::New | Standing::Accepted => "they are not accepted yet",
                 };
                 let folder = command_line_word(&folder.to_string_lossy());
                 return write!(
                     f,
-                    "{place}: not applied, as {why}: {keys}; `pellucid trust accept {folder}` shows and accepts them"
+                    "{place}: not applied, because {why}: {keys}; `pellucid trust accept {folder}` shows and accepts them"
                 );
             }
             Self::AcceptedUnreadable { error } => return write!(f, "{error}; nothing counts as accepted"),
@@ -459,7 +459,7 @@ impl std::fmt::Display for Warning {
     }
 }
 
-/// A path as a person can paste it into a shell.
+/// A path quoted for a shell.
 fn command_line_word(path: &str) -> String {
     let is_plain = |it: char| it.is_ascii_alphanumeric() || "/._-+=:@%,".contains(it);
     if !path.is_empty() && path.chars().all(is_plain) {
@@ -472,13 +472,13 @@ fn command_line_word(path: &str) -> String {
 /// A value that an administrator does not allow.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Disallowed {
-    /// The key.
+    /// The key whose value is not allowed.
     pub key: &'static str,
-    /// What somebody chose.
+    /// The value that was configured.
     pub wanted: &'static str,
-    /// What is used instead.
+    /// The value that is used instead.
     pub used: &'static str,
-    /// Who says so, and what they allow.
+    /// The file of the administrator, and the values that it allows.
     pub reason: String,
 }
 
@@ -492,9 +492,9 @@ impl std::fmt::Display for Disallowed {
 /// An old spelling that is in use.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Deprecation {
-    /// What it is.
+    /// The old spelling, in a sentence.
     pub summary: String,
-    /// What to do about it.
+    /// What to write instead.
     pub details: Option<String>,
 }
 
@@ -512,12 +512,12 @@ fn collect_unused<'t>(table: &'t Table, names: &mut Vec<&'t str>, found: &mut Ve
 }
 
 impl Config {
-    /// The layers that this was made of.
+    /// The layers that the configuration was made from.
     pub fn layers(&self) -> &Layers {
         &self.layers
     }
 
-    /// The value of a dotted path as the layers and the profile have it, for keys without a field.
+    /// The value of a dotted path in the layers and the profile, for keys without a field.
     pub fn value(&self, path: &str) -> Option<&Value> {
         self.find(path).map(|(_, value)| value)
     }
@@ -529,7 +529,8 @@ impl Config {
         Some(Origin::Layer { key, location })
     }
 
-    /// The web search that is offered under a sandbox policy: full access goes live if it may.
+    /// The web search that is offered under a sandbox policy: with full access it is live, if the configuration allows
+    /// that.
     pub fn web_search_under(&self, policy: &SandboxPolicy) -> WebSearchMode {
         let configured = self.tools.web_search;
         if *policy != SandboxPolicy::DangerFullAccess || configured == WebSearchMode::Disabled {
@@ -542,18 +543,18 @@ impl Config {
             .unwrap_or(WebSearchMode::Disabled)
     }
 
-    /// The keys that are set and have no effect in this version, each with the reason.
+    /// The keys that are set but have no effect in this version, each with the reason.
     pub fn without_effect(&self) -> Vec<(String, &'static str)> {
         let mut found = Vec::new();
         collect_unused(self.layers.merged(), &mut Vec::new(), &mut found);
         found
     }
 
-    /// What to tell the user about features under development that are on.
+    /// The warning about features under development that are on.
     pub fn unstable_features_warning(&self) -> Option<String> {
         (!self.unstable_features.is_empty()).then(|| {
             format!(
-                "Features under development are on: {}. They are unfinished and may do what nobody expects. \
+                "Features under development are on: {}. They are unfinished and may behave unexpectedly. \
                  To hide this warning, write `suppress_unstable_features_warning = true` in {}.",
                 listed(self.unstable_features.iter().copied()),
                 self.folders.user_file.display()

@@ -1,10 +1,9 @@
 //! Changes to the text of a configuration file: text in, text out.
 //!
-//! What is not changed stays as it was written, comments and order included. A change that changes
-//! nothing gives the same text, byte for byte.
+//! Everything else keeps its spelling, comments and order. A change without effect returns the same text, byte for
+//! byte.
 //!
-//! Not here: whether the result is a good configuration ([`crate::verify`]), and writing it
-//! ([`crate::user_file`]).
+//! Not here: whether the result is a valid configuration ([`crate::verify`]), and writing it ([`crate::user_file`]).
 
 use serde_json::Value as Json;
 use toml_edit::Array;
@@ -20,54 +19,54 @@ use crate::value;
 use crate::value::dotted;
 use crate::value::segments;
 
-/// One change at one place.
+/// One change at one path.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Edit {
-    /// The names that lead there. Invariant: at least one.
+    /// The names of the path. Invariant: at least one.
     names: Vec<String>,
-    /// What happens there.
+    /// The change at the path.
     pub change: Change,
 }
 
-/// What happens at a place.
+/// The kind of change.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Change {
-    /// The value takes the place of what is there.
+    /// The value replaces the existing one.
     Replace(Json),
-    /// Tables are merged with what is there, anything else takes its place.
+    /// A table is merged with the existing one, any other value replaces it.
     Merge(Json),
-    /// What is there goes.
+    /// The existing value is removed.
     Clear,
 }
 
-/// Why a text cannot be changed like that.
+/// Why a text cannot be changed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum EditError {
-    /// Nothing is named.
+    /// The path is empty.
     #[error("the path of a key must not be empty")]
     NoPath,
     /// The text is not TOML.
     #[error("the file is not TOML: {0}")]
     NotToml(String),
-    /// Something in the way is no table.
+    /// A name on the path has a value that is not a table.
     #[error("`{0}` is not a table, so nothing can be set in it")]
     NotATable(String),
-    /// There is no table to clear something in.
+    /// The table in which something should be cleared does not exist.
     #[error("there is no `{0}`")]
     NotFound(String),
     /// The value cannot be written.
     #[error("`{path}` cannot be set: {reason}")]
     Value {
-        /// Where it should go.
+        /// The dotted path of the value.
         path: String,
-        /// What is wrong with it.
+        /// Why the value cannot be written.
         reason: &'static str,
     },
 }
 
 impl Edit {
-    /// A change at a dotted path. A name in double quotes may have dots in it.
+    /// A change at a dotted path. A name in double quotes may contain dots.
     ///
     /// # Errors
     /// When the path is empty.
@@ -78,18 +77,18 @@ impl Edit {
         Ok(Self { names: segments(path).map(str::to_owned).collect(), change })
     }
 
-    /// A change to a key of the top.
+    /// A change of a top-level key.
     pub fn top(name: &str, change: Change) -> Self {
         Self { names: vec![name.to_owned()], change }
     }
 
-    /// The same one name further down.
+    /// Extends the path by one name.
     pub fn under(mut self, name: &str) -> Self {
         self.names.push(name.to_owned());
         self
     }
 
-    /// The names that lead to the place.
+    /// The names of the path.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.names.iter().map(String::as_str)
     }
@@ -122,7 +121,7 @@ pub fn apply(text: &str, edits: &[Edit]) -> Result<String, EditError> {
 /// `is_it` tells whether a path in the file means the skill.
 ///
 /// # Errors
-/// When the text is not TOML, or `skills` is not what it should be.
+/// When the text is not TOML, or `skills` is not a table with a list.
 pub fn switch_skill(text: &str, path: &str, enabled: bool, is_it: &dyn Fn(&str) -> bool) -> Result<String, EditError> {
     const SKILLS: &str = "skills";
     const CONFIG: &str = "config";
@@ -133,7 +132,7 @@ pub fn switch_skill(text: &str, path: &str, enabled: bool, is_it: &dyn Fn(&str) 
         }
         let skills = full_table(root, SKILLS, SKILLS)?;
         if let Some(Item::Value(Value::Array(array))) = skills.get(CONFIG) {
-            // The same list, written in brackets: it is written as tables from now on.
+            // The list may be written in brackets; it is written as tables from now on.
             let entries: Option<ArrayOfTables> =
                 array.iter().map(|entry| Some(entry.as_inline_table()?.clone().into_table())).collect();
             let entries = entries.ok_or_else(|| EditError::NotATable("skills.config".to_owned()))?;
@@ -174,11 +173,11 @@ fn changed(text: &str, change: impl FnOnce(&mut DocumentMut) -> Result<(), EditE
     change(&mut document)?;
     let new = document.to_string();
     let after = value::Table::parse(&new, 0).map_err(|fault| not_toml(fault.message))?;
-    // Values that are the same keep the spelling that somebody chose for them.
+    // If no value changes, the text keeps the user's spelling.
     Ok(if before.to_json() == after.to_json() { text.to_owned() } else { new })
 }
 
-/// A table, by how it is written: with a header or dots, or in braces, in which no headers can be.
+/// A table, by how it is written: with a header or dots, or in braces, which cannot contain headers.
 enum Place<'t> {
     Full(&'t mut Table),
     Inline(&'t mut InlineTable),
@@ -221,7 +220,7 @@ impl<'t> Place<'t> {
         };
     }
 
-    /// Takes a value in. What stands there gives its comments to it.
+    /// Inserts a value. It takes over the comments of the value it replaces.
     fn put<'v>(
         self,
         name: &'v str,
@@ -255,7 +254,7 @@ impl<'t> Place<'t> {
         let Some(old) = table.get_mut(name) else {
             table.insert(name, new);
             if is_inline {
-                // The spaces around the commas.
+                // Formats the spaces around the commas.
                 table.fmt();
             }
             return Ok(());
@@ -339,20 +338,20 @@ fn plain(value: &Json, path: &[&str]) -> Result<Value, EditError> {
     })
 }
 
-/// A table that has no header of its own while it only has tables in it.
+/// A table without a header, as long as it only contains tables.
 fn implicit() -> Table {
     let mut table = Table::new();
     table.set_implicit(true);
     table
 }
 
-/// The table of a name with a header of its own; one in braces becomes one.
+/// The table of a name with a header; one in braces is converted.
 fn full_table<'t>(parent: &'t mut Table, name: &str, path: &str) -> Result<&'t mut Table, EditError> {
     let item = parent.entry(name).or_insert_with(|| Item::Table(implicit()));
     if item.is_inline_table() {
         let inline = std::mem::take(item);
         let mut table = inline.into_table().map_err(|_| EditError::NotATable(path.to_owned()))?;
-        // The header is only needed for what is not in a table of its own.
+        // The header is needed only for values that are not tables themselves.
         table.set_implicit(true);
         parent.remove(name);
         parent.insert(name, Item::Table(table));

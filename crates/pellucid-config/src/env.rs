@@ -1,6 +1,6 @@
-//! The environment as a value that the caller hands over.
+//! The environment as a value that the caller passes in.
 //!
-//! Not here: which variables mean what. Each is read where its meaning is.
+//! Not here: what variables mean. Each is read by the code that uses it.
 
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
@@ -9,7 +9,7 @@ use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// Environment variables.
+/// A set of environment variables.
 #[derive(Clone)]
 pub struct Env(Arc<BTreeMap<OsString, OsString>>);
 
@@ -24,7 +24,7 @@ impl Env {
         Self(Arc::new(pairs.into_iter().map(|(name, value)| (name.into(), value.into())).collect()))
     }
 
-    /// The same, with these variables in front.
+    /// Adds variables, which replace those of the same name.
     #[must_use]
     pub fn with(self, variables: impl IntoIterator<Item = (String, OsString)>) -> Self {
         let mut all = Arc::unwrap_or_clone(self.0);
@@ -32,7 +32,7 @@ impl Env {
         Self(Arc::new(all))
     }
 
-    /// All variables.
+    /// All variables, by name.
     pub fn variables(&self) -> &BTreeMap<OsString, OsString> {
         &self.0
     }
@@ -48,7 +48,7 @@ impl Env {
         (!value.trim().is_empty()).then_some(value)
     }
 
-    /// The user's own folder.
+    /// The home folder of the operating system's user.
     pub fn user_home(&self) -> Option<PathBuf> {
         self.var_os(if cfg!(windows) { "USERPROFILE" } else { "HOME" }).map(PathBuf::from)
     }
@@ -56,7 +56,7 @@ impl Env {
 
 impl fmt::Debug for Env {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // Values may be secrets.
+        // Values may be secrets, so they are not printed.
         f.write_str("Env")
     }
 }

@@ -1,6 +1,6 @@
-//! What can be wrong with a configuration, and how a person is told.
+//! What can be wrong with a configuration, and how it is reported to a person.
 //!
-//! Not here: finding out. The checks are where the values are read.
+//! Not here: the checks. They are where the values are read.
 
 use std::fmt::Write as _;
 use std::io;
@@ -10,71 +10,69 @@ use std::path::PathBuf;
 
 use crate::requirements::RequirementsError;
 
-/// Why there is no configuration.
+/// Why a configuration cannot be used.
+#[expect(missing_docs, reason = "the messages of the variants name the fields")]
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ConfigError {
     /// A place in a file is wrong.
     #[error("{0}")]
     Located(Box<Located>),
-    /// A value is wrong that is in no file.
+    /// A value that is in no file is wrong.
     #[error("{message}\nin `{key}`")]
     Value {
-        /// What is wrong with it.
+        /// What is wrong with the value.
         message: String,
-        /// Its path.
+        /// The dotted path of the key.
         key: String,
     },
-    /// The file of a trusted project is not TOML.
+    /// The configuration file of a trusted project is not TOML.
     #[error("Error parsing project config file {path}: {detail}", path = .located.path.display(), detail = .located.toml_detail())]
     Project {
-        /// The place.
+        /// The place in the file.
         located: Box<Located>,
     },
-    /// The requirements of the administrator do not hold.
+    /// The administrator's requirements cannot be used.
     #[error(transparent)]
     Requirements(#[from] RequirementsError),
-    /// A file is there and cannot be read.
+    /// A file exists and cannot be read.
     #[error("failed to read {what} {path}: {source}", path = .path.display())]
     Unreadable {
-        /// What the file is.
+        /// What the file is for.
         what: &'static str,
-        /// The file.
         path: PathBuf,
-        /// Why.
         source: io::Error,
     },
-    /// A file that must say something does not.
+    /// A file that must contain text is blank.
     #[error("{what} is empty: {path}", path = .path.display())]
     Blank {
-        /// What the file is.
+        /// What the file is for.
         what: &'static str,
-        /// The file.
         path: PathBuf,
     },
-    /// There is no such profile.
+    /// No profile has this name.
     #[error("config profile `{0}` not found")]
     UnknownProfile(String),
-    /// There is no such provider.
+    /// No provider has this id.
     #[error("Model provider `{0}` not found")]
     UnknownProvider(String),
-    /// There was such a provider once.
+    /// The provider existed in an earlier version.
     #[error(
         "the provider `{old}` is gone\nTo fix it, write `{new}` in `model_provider`, in `oss_provider` or after `--local-provider`"
     )]
     RemovedProvider {
-        /// What was asked for.
+        /// The id that is configured.
         old: String,
-        /// What to ask for.
+        /// The id to write instead.
         new: &'static str,
     },
-    /// No agent may be open.
+    /// The limit of agents is 0.
     #[error("agents.max_threads must be at least 1")]
     NoAgents,
 }
 
 impl ConfigError {
-    /// What a person sees on the terminal, line for line and without a newline at the end.
+    /// The report for a terminal: several lines, without a newline at the end.
     pub fn report(&self) -> String {
         match self {
             Self::Located(located) => format!("config.toml cannot be loaded:\n{located}"),
@@ -93,7 +91,7 @@ impl ConfigError {
 }
 
 impl ConfigError {
-    /// The same on one line, for those who show no source.
+    /// The report on one line, without the source line.
     pub fn brief(&self) -> String {
         match self {
             Self::Located(located) | Self::Project { located } => {
@@ -105,7 +103,7 @@ impl ConfigError {
         }
     }
 
-    /// The place in a file, if it is one that is wrong.
+    /// The place in a file, if the error has one.
     pub fn located(&self) -> Option<&Located> {
         match self {
             Self::Located(located) | Self::Project { located } => Some(located),
@@ -114,38 +112,38 @@ impl ConfigError {
     }
 }
 
-/// Something wrong at a place in a file. Displays as message, source line and carets.
+/// An error at a place in a file. Displays as message, source line and carets.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Located {
-    /// The file.
+    /// The path of the file.
     pub path: PathBuf,
-    /// What is wrong.
+    /// What is wrong at the place.
     pub message: String,
-    /// The line, from 1.
+    /// The line, counted from 1.
     pub line: usize,
-    /// The column in characters, from 1.
+    /// The column in characters, counted from 1.
     pub column: usize,
-    /// The line's text.
+    /// The text of the line.
     pub source: String,
-    /// How many characters are wrong.
+    /// How many characters are marked.
     pub n_marked: usize,
 }
 
 impl Located {
-    /// Finds a range of bytes in the text of a file.
+    /// Finds the line and column of a byte range.
     pub(crate) fn new(path: &Path, text: &str, span: &Range<usize>, message: String) -> Self {
         let (line, line_start) = line_at(text, span.start);
         let source = text[line_start..].lines().next().unwrap_or_default();
         let line_end = line_start + source.len();
         let start = floor(text, span.start.min(line_end));
         let end = floor(text, span.end.min(text.len()));
-        // The end of the text may be behind the newline of its last line.
+        // The range may begin after the newline of the last line.
         let column = text[line_start..start].chars().count() + span.start.min(text.len()).saturating_sub(line_end);
         let n_marked = if end <= line_end { text[start..end.max(start)].chars().count().max(1) } else { 1 };
         Self { path: path.to_owned(), message, line, column: column + 1, source: source.to_owned(), n_marked }
     }
 
-    /// The source line with its carets.
+    /// The source line with carets below it.
     fn excerpt(&self) -> String {
         let Self { line, source, .. } = self;
         let gutter = " ".repeat(line.to_string().len());
@@ -167,8 +165,8 @@ impl std::fmt::Display for Located {
     }
 }
 
-/// The line of a byte, from 1, and the byte where that line begins. The end of a text that ends with
-/// a newline belongs to its last line.
+/// The line of a byte, counted from 1, and the byte where that line begins. The end of a text that ends with a newline
+/// belongs to its last line.
 pub(crate) fn line_at(text: &str, offset: usize) -> (usize, usize) {
     let offset = offset.min(text.len());
     let before = &text.as_bytes()[..if offset == text.len() { offset.saturating_sub(1) } else { offset }];

@@ -1,8 +1,8 @@
-//! Which features are on, and what to tell those who use old spellings.
+//! Which features are on, and the notices about old spellings.
 //!
-//! Order: defaults, old switches at the top, `[features]`, old switches of the profile, its
-//! `[features]`, the caller's. Within a table names apply in alphabetical order, so that an alias
-//! and its feature do not depend on the order in a file.
+//! Order: defaults, old switches at the top, `[features]`, old switches of the profile, its `[features]`, the caller's.
+//! Within a table names apply in alphabetical order, so that an alias and its feature do not depend on the order in a
+//! file.
 //!
 //! Not here: what a feature does.
 
@@ -19,17 +19,17 @@ use crate::value::Table;
 use crate::value::Value;
 use crate::value::segments;
 
-/// What the configuration says about features.
+/// The features that the configuration switches.
 #[derive(Debug)]
 pub(crate) struct Resolved {
     pub features: Features,
-    /// Notices by the old spelling.
+    /// The notices, by the old spelling.
     pub deprecations: Vec<Deprecation>,
-    /// Keys of features under development that `[features]` switches on.
+    /// The keys of features under development that `[features]` switches on.
     pub unstable: Vec<&'static str>,
 }
 
-/// Old switches at the top: the path, and the feature.
+/// Old top-level switches: the path, and the feature.
 const TOP_SWITCHES: &[(&str, Feature)] = &[
     ("experimental_use_freeform_apply_patch", Feature::ApplyPatchFreeform),
     ("experimental_use_unified_exec_tool", Feature::UnifiedExec),
@@ -45,7 +45,7 @@ const PROFILE_SWITCHES: &[(&str, Feature)] = &[
     ("tools_web_search", Feature::WebSearchRequest),
 ];
 
-/// Works out which features are on.
+/// Determines which features are on.
 pub(crate) fn resolve(reader: &Reader<'_>, caller: &BTreeMap<Feature, bool>) -> Resolved {
     let mut state = State { features: Features::default(), deprecations: BTreeMap::new() };
     state.switches(reader.top, TOP_SWITCHES);

@@ -1,9 +1,9 @@
-//! What of a project's file counts: what is free, what a person accepted, and what never does.
+//! Which values of a project's file apply: free ones, accepted ones, and those that never do.
 //!
-//! The table of keys says which is which ([`crate::keys::InProject`]); here a document is taken apart by it, and what
-//! has to be accepted gets a digest, so that a change of one byte has to be accepted again.
+//! The table of keys says which is which ([`crate::keys::InProject`]); this module splits a document by it. Values that
+//! need acceptance get a digest, so that a change of one byte must be accepted again.
 //!
-//! Not here: what was accepted ([`crate::accepted`]), and where files lie (`layers`).
+//! Not here: what was accepted ([`crate::accepted`]), and where project files are (`layers`).
 
 use std::path::PathBuf;
 
@@ -22,44 +22,44 @@ use crate::value::Value;
 use crate::value::dotted;
 use crate::value::segments;
 
-/// What every digest begins with, so that another way to write values is another digest.
+/// The beginning of the text that is hashed. Another notation of values gets another version, and so other digests.
 const NOTATION: &str = "pellucid guarded values 1\n";
 
-/// The values of a file that count once they were accepted.
+/// The values of a file that apply once they are accepted.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Guarded {
-    /// The file, all links resolved.
+    /// The path of the file, all links resolved.
     pub file: PathBuf,
-    /// Its values of this kind, as they are written there.
+    /// The values, as the file has them.
     pub values: Vec<GuardedValue>,
-    /// The SHA-256 of them. Order, spaces and comments of the file make no difference.
+    /// The SHA-256 of the values. Order, spaces and comments of the file make no difference.
     pub digest: String,
-    /// Whether they count.
+    /// Whether the values are accepted.
     pub standing: Standing,
 }
 
-/// A value that counts once it was accepted.
+/// A value that applies once it is accepted.
 #[derive(Debug, Clone, PartialEq)]
 pub struct GuardedValue {
-    /// Its dotted path.
+    /// The dotted path of the key.
     pub key: String,
-    /// What the project sets the key to.
+    /// The value that the project sets.
     pub value: Value,
 }
 
-/// Whether guarded values count.
+/// Whether guarded values are accepted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Standing {
-    /// They were accepted as they are.
+    /// The values were accepted as they are.
     Accepted,
     /// The file was accepted with other values.
     Changed,
-    /// Nobody has accepted them.
+    /// The values have not been accepted.
     New,
 }
 
 impl Guarded {
-    /// The keys in words, what belongs to one server or provider once: `notify, mcp_servers.docs`.
+    /// The keys as text; a server or provider is named once: `notify, mcp_servers.docs`.
     pub fn names(&self) -> String {
         let mut names: Vec<String> = Vec::new();
         for value in &self.values {
@@ -73,16 +73,16 @@ impl Guarded {
     }
 }
 
-/// A document of a project, taken apart.
+/// A project's document, split by how its values apply.
 #[derive(Debug, Default)]
 pub(crate) struct Parts {
-    /// What counts in any case.
+    /// The values that always apply.
     pub free: Table,
-    /// What counts once it was accepted.
+    /// The values that apply once they are accepted.
     pub guarded: Table,
 }
 
-/// Takes a document of a project apart.
+/// Splits a project's document.
 pub(crate) fn parts(table: &Table) -> Parts {
     entries(root(), table)
 }
@@ -96,7 +96,7 @@ fn entries(node: &Node, table: &Table) -> Parts {
             (Class::Guarded, _) => guarded.push(entry.clone()),
             (Class::Mixed(child), Data::Table(table)) => {
                 let parts = entries(child, table);
-                // A table of which nothing is left would say that something is missing in it.
+                // An empty table would be reported as lacking its required keys.
                 if !parts.free.is_empty() || table.is_empty() {
                     free.push(with(parts.free));
                 }
@@ -114,7 +114,7 @@ enum Class<'n> {
     Free,
     Guarded,
     Never,
-    /// A table whose entries are looked at one by one.
+    /// A table whose entries are examined one by one.
     Mixed(&'n Node),
 }
 
@@ -131,7 +131,7 @@ fn class<'n>(node: &'n Node, value: &Value) -> Class<'n> {
     }
     match &value.data {
         Data::Table(_) if node.is_table() => Class::Mixed(node),
-        // Something else where a table of guarded keys is meant would take the place of the user's own.
+        // A value that is not a table, where guarded keys belong, would replace the user's table.
         _ if node.key.is_none() && node.has_guarded() => Class::Guarded,
         _ => Class::Free,
     }
@@ -145,7 +145,7 @@ fn is(value: &Value, word: &str) -> bool {
     }
 }
 
-/// The guarded values of a document, one by one.
+/// The guarded values of a document, one per key.
 pub(crate) fn values(guarded: &Table) -> Vec<GuardedValue> {
     let mut found = Vec::new();
     collect(guarded, &mut Vec::new(), &mut found);
@@ -171,7 +171,7 @@ pub(crate) fn digest(guarded: &Table) -> String {
     hash.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// Writes a value so that no two different ones look the same: each with a letter for its kind, and texts with their
+/// Writes a value so that different values never look the same: each with a letter for its kind, and texts with their
 /// length before them.
 fn write_value(value: &Value, out: &mut String) {
     match &value.data {
@@ -202,7 +202,7 @@ fn write_text(kind: char, text: &str, out: &mut String) {
     out.push_str(&format!("{kind}{} {text}\n", text.len()));
 }
 
-/// A warning's place: that of the first guarded value.
+/// The place of the first guarded value, for a warning.
 pub(crate) fn first_place(guarded: &Guarded) -> Place {
     guarded.values.first().map_or_else(Place::default, |it| it.value.place)
 }

@@ -1,6 +1,6 @@
-//! Finds the home folder, where the user's configuration and sessions are.
+//! Finds the home folder, which contains the user's configuration and sessions.
 //!
-//! Not here: making it. Folders are made by those who write into them.
+//! Not here: creating it. The code that writes into a folder creates it.
 
 use std::io;
 use std::path::Path;
@@ -11,40 +11,24 @@ use crate::env::Env;
 /// The variables that name the home folder, the first that is set wins.
 pub const VARIABLES: [&str; 2] = ["PELLUCID_HOME", "CODEX_HOME"];
 
-/// The folder in the user's own folder that is used without a variable.
+/// The folder in the user's home that is used without a variable.
 pub const DEFAULT_FOLDER: &str = ".pellucid";
 
-/// Why there is no home folder.
+/// Why the home folder cannot be determined.
+#[expect(missing_docs, reason = "the messages of the variants name the fields")]
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum HomeError {
-    /// A variable names nothing.
+    /// A variable names a path that does not exist.
     #[error("{variable} points to {path:?}, but that path does not exist; make that folder, or change the variable")]
-    Missing {
-        /// The variable.
-        variable: &'static str,
-        /// What it names.
-        path: PathBuf,
-    },
-    /// A variable names something else.
+    Missing { variable: &'static str, path: PathBuf },
+    /// A variable names a path that is not a folder.
     #[error("{variable} points to {path:?}, but that path is not a directory")]
-    NotADirectory {
-        /// The variable.
-        variable: &'static str,
-        /// What it names.
-        path: PathBuf,
-    },
-    /// A variable names something that cannot be looked at.
+    NotADirectory { variable: &'static str, path: PathBuf },
+    /// A variable names a path that cannot be examined.
     #[error("failed to read {variable} {path:?}: {source}")]
-    Unreadable {
-        /// The variable.
-        variable: &'static str,
-        /// What it names.
-        path: PathBuf,
-        /// Why.
-        source: io::Error,
-    },
-    /// Neither a variable nor a user's folder is known.
+    Unreadable { variable: &'static str, path: PathBuf, source: io::Error },
+    /// Neither a variable nor the user's home is known.
     #[error("the user's home folder is not known; set {} to a folder", VARIABLES[0])]
     Unknown,
 }
@@ -53,7 +37,7 @@ pub enum HomeError {
 ///
 /// # Errors
 ///
-/// When a variable names something that is not a directory. The default is not looked at.
+/// When a variable names something that is not a directory. The default is not examined.
 pub fn find(env: &Env) -> Result<PathBuf, HomeError> {
     for variable in VARIABLES {
         if let Some(value) = env.var_os(variable) {
@@ -63,7 +47,7 @@ pub fn find(env: &Env) -> Result<PathBuf, HomeError> {
     Ok(env.user_home().ok_or(HomeError::Unknown)?.join(DEFAULT_FOLDER))
 }
 
-/// The folders that the variables name, whichever of them wins: another run, or the Codex CLI, reads the others.
+/// The folders that the variables name, whichever of them wins, because another run or the Codex CLI reads the others.
 pub fn named(env: &Env) -> Vec<PathBuf> {
     let named = VARIABLES.into_iter().filter_map(|variable| env.var_os(variable));
     named.map(PathBuf::from).filter(|path| path.is_absolute()).collect()

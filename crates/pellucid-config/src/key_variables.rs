@@ -1,7 +1,7 @@
-//! Variables that hold keys of ours: no command, and no program that the agent starts, is given them.
+//! Variables that contain Pellucid's keys: no command, and no program that the agent starts, receives them.
 //!
-//! A command that prints its environment would put the key into the next request, the session file and whatever else
-//! reads along. Whoever wants a command to have it all the same writes so in `shell_environment_policy.set`.
+//! A command that prints its environment would put the key into the next request and the session file. A user who wants
+//! a command to have the key sets it in `shell_environment_policy.set`.
 
 use std::collections::BTreeSet;
 
@@ -11,12 +11,13 @@ use crate::config::Config;
 use crate::env::Env;
 use crate::mcp::McpServer;
 
-/// Variables of built-in providers whose values are no secret.
+/// Variables of built-in providers whose values are not secret.
 const PLAIN: [&str; 2] = ["OPENAI_ORGANIZATION", "OPENAI_PROJECT"];
 
 impl Config {
-    /// The names of the variables that hold keys of ours: those that providers and servers of tools name, those that this program reads, and
-    /// any whose value is the key in use. What the user sets for commands is not among them.
+    /// The names of the variables that contain Pellucid's keys: those that providers and MCP servers name, those that
+    /// this program reads, and any whose value is the key in use. Variables that the user sets for commands are not
+    /// among them.
     pub fn key_variables(&self, env: &Env, is_key: impl Fn(&str) -> bool) -> BTreeSet<String> {
         let providers = self.model.providers.values().chain([&self.model.provider]);
         let named = providers.flat_map(|provider| {

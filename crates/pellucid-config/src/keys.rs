@@ -1,7 +1,7 @@
 //! Every key of the configuration, in one table.
 //!
-//! The rows in [`SECTIONS`] say what a key takes, what it is without being set, who may set it,
-//! whether it counts in the file of a project, and what it is for. Checking, the reference page and the JSON Schema are all made from them.
+//! The rows in [`SECTIONS`] say what a key accepts, its default, where it may be set, whether it applies in a project's
+//! file, and what it is for. The checks, the reference page and the JSON Schema are all made from them.
 //!
 //! Not here: what the program does with a value.
 
@@ -20,127 +20,129 @@ const TERMINAL: &str = "there is no terminal client yet";
 /// Keys that belong together.
 #[derive(Debug)]
 pub struct Section {
-    /// What they are about.
+    /// The heading of the section.
     pub title: &'static str,
     /// The keys, in the order of the reference page.
     pub keys: &'static [Key],
 }
 
-/// A key.
+/// A key of the configuration.
 #[derive(Debug, Clone, Copy)]
 pub struct Key {
-    /// The dotted path. `<name>` stands for any name, `[]` for each table of a list.
+    /// The dotted path. `<name>` matches any name, `[]` each table of a list.
     pub path: &'static str,
-    /// What it takes.
+    /// What kind of value the key accepts.
     pub kind: Kind,
-    /// What is true without it: a value in backticks or a number, or words about where the value comes from. Blank if
-    /// nothing is. See [`Key::default_value`].
+    /// The default, as text for the reference page; empty if there is none.
     pub default: &'static str,
-    /// What it is for.
+    /// A sentence that says what the key is for.
     pub doc: &'static str,
-    /// Where it may stand.
+    /// Where the key may be set.
     pub scope: Scope,
-    /// Whether it counts in the file of a trusted project.
+    /// Whether the key applies in the file of a trusted project.
     pub in_project: InProject,
-    /// Whether the table that it is in must have it.
+    /// Whether the table that contains the key must have it.
     pub required: bool,
-    /// Other spellings of its last name.
+    /// Other spellings of the key's last name.
     pub aliases: &'static [&'static str],
-    /// Why this version accepts the key and does nothing with it. Absent for keys that the program reads.
+    /// Why this version accepts the key and does nothing with it. `None` for keys that the program reads.
     pub not_used: Option<&'static str>,
 }
 
-/// Where a key may stand.
+/// Where a key may be set.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Scope {
-    /// At the top.
+    /// Only outside of profiles.
     Top,
-    /// At the top and in a profile, where it is stronger.
+    /// Also in a profile, which is stronger.
     Profile,
-    /// In a profile only.
+    /// Only in a profile.
     ProfileOnly,
 }
 
-/// Whether a value in the file of a trusted project counts. Keys that name programs, providers, addresses or files,
-/// that say where keys and records go, or that widen what commands may do are never free: whoever changes a
-/// repository would use them to run something outside of the sandbox, or to be sent what belongs to the user.
+/// Whether a value in the file of a trusted project applies.
+///
+/// Keys that name programs, providers, addresses or files, that say where keys and records go, or that widen what
+/// commands may do are never free: anyone who can change the repository could use them to run a program outside of the
+/// sandbox, or to receive the user's data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum InProject {
-    /// The project's value counts.
+    /// The project's value applies.
     Free,
-    /// It does once a person has seen and accepted what the file says of such keys. See [`crate::accepted`].
+    /// The project's value applies once a person has seen and accepted the file's guarded values. See
+    /// [`crate::accepted`].
     Accepted,
-    /// The same, but these values, which widen nothing, count anyway.
+    /// As `Accepted`, but these values, which widen nothing, always apply.
     AcceptedUnless(&'static [&'static str]),
-    /// It never does.
+    /// The project's value never applies.
     Never,
 }
 
-/// What a key takes.
+/// The kind of value that a key accepts.
 #[derive(Debug, Clone, Copy)]
 pub enum Kind {
-    /// Text.
+    /// Any text.
     String,
-    /// The path of a file or folder; relative ones start at the folder of the file that has the key.
+    /// The path of a file or folder; a relative one starts at the folder of the file that sets the key.
     Path,
-    /// A name, or a path if it has a slash in it or begins with a dot or a tilde.
+    /// A name, or a path if it contains a slash or begins with a dot or a tilde.
     NameOrPath,
-    /// Yes or no.
+    /// `true` or `false`.
     Bool,
-    /// A number.
+    /// A number with or without a fraction.
     Float,
     /// A whole number in a range.
     Integer(Bounds),
-    /// One of some words.
+    /// One of a list of words.
     Words(Words),
-    /// Several of a kind.
+    /// A list of values of one kind.
     List(&'static Kind),
-    /// Names of the user's choice, each with one of a kind.
+    /// A table with names of the user's choice and values of one kind.
     Map(&'static Kind),
-    /// One kind or another.
+    /// A value of either kind.
     Either(&'static Kind, &'static Kind),
 }
 
 /// A range of whole numbers.
 #[derive(Debug, Clone, Copy)]
 pub struct Bounds {
-    /// The least.
+    /// The smallest number that is allowed.
     pub min: i64,
-    /// The greatest.
+    /// The largest number that is allowed.
     pub max: i64,
-    /// Its name in messages.
+    /// The name of the range in error messages.
     pub name: &'static str,
 }
 
-/// The words a key takes.
+/// The words that a key accepts.
 #[derive(Debug, Clone, Copy)]
 pub struct Words {
-    /// The words.
+    /// The words, in the order of the reference page.
     pub words: &'static [&'static str],
-    /// Words that mean the same as another, and which.
+    /// Words that mean the same as another: the alias, and the word.
     pub aliases: &'static [(&'static str, &'static str)],
 }
 
 impl Kind {
-    /// Any whole number.
+    /// Any whole number of 64 bits.
     pub const INT: Self = Self::Integer(Bounds { min: i64::MIN, max: i64::MAX, name: "i64" });
-    /// A whole number that counts something.
+    /// A number of things, not negative.
     pub const COUNT: Self = Self::Integer(Bounds { min: 0, max: i64::MAX, name: "usize" });
-    /// A port.
+    /// A network port.
     pub const PORT: Self = Self::Integer(Bounds { min: 0, max: u16::MAX as i64, name: "u16" });
-    /// Texts.
+    /// A list of texts.
     pub const STRINGS: Self = Self::List(&Self::String);
-    /// Paths.
+    /// A list of paths.
     pub const PATHS: Self = Self::List(&Self::Path);
-    /// Texts by name.
+    /// A table of texts.
     pub const STRING_MAP: Self = Self::Map(&Self::String);
 
-    /// One of some words.
+    /// One of these words.
     pub const fn words(words: &'static [&'static str]) -> Self {
         Self::Words(Words { words, aliases: &[] })
     }
 
-    /// What a message says that was expected.
+    /// What an error message says that the key accepts.
     pub fn expected(&self) -> String {
         match self {
             Self::String | Self::Words(_) => "a string".to_owned(),
@@ -156,7 +158,7 @@ impl Kind {
 }
 
 impl Key {
-    /// Whether a profile may set it.
+    /// Whether a profile may set the key.
     pub fn in_profiles(&self) -> bool {
         matches!(self.scope, Scope::Profile | Scope::ProfileOnly)
     }
@@ -171,13 +173,13 @@ impl Key {
         Self { path, kind, default, doc, scope: Scope::Top, in_project, required: false, aliases: &[], not_used: None }
     }
 
-    /// Marks a key that is accepted so that a file of the Codex CLI loads, and that nothing reads.
+    /// Marks a key that is accepted so that a file of the Codex CLI loads, but that no code reads.
     const fn not_used(mut self, why: &'static str) -> Self {
         self.not_used = Some(why);
         self
     }
 
-    /// What it is for, and whether it has an effect.
+    /// What the key is for, and whether it has an effect.
     pub fn meaning(&self) -> String {
         match self.not_used {
             Some(why) => format!("{} Accepted, not used: {why}.", self.doc),
@@ -201,7 +203,7 @@ impl Key {
     }
 }
 
-/// The key that stands for a dotted path, if there is one.
+/// The key of a dotted path, if there is one.
 ///
 /// ```
 /// use pellucid_config::keys;

@@ -1,10 +1,10 @@
-//! The layers of the configuration: reading them, and laying them over one another.
+//! The layers of the configuration: reading and merging them.
 //!
-//! From weak to strong: system, user, project folders from the root down, flags, managed. A project
-//! that the user does not trust keeps its layers, but they are switched off. Of one that is trusted, some values count
-//! only once they were accepted (`guard`).
+//! From weak to strong: system, user, project folders from the root down, flags, managed. The layers of a project that
+//! the user does not trust are kept but disabled. Of a trusted project, some values apply only once they are accepted
+//! (`guard`).
 //!
-//! Not here: profiles, which are no layer (`reader`), and what the values mean (`load`).
+//! Not here: profiles, which are not layers (`reader`), and what the values mean (`load`).
 
 use std::borrow::Cow;
 use std::io;
@@ -40,57 +40,57 @@ pub const FILE_NAME: &str = "config.toml";
 
 const DEFAULT_ROOT_MARKER: &str = ".git";
 
-/// Who a layer belongs to, from weak to strong.
+/// Where a layer comes from, from weak to strong.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Source {
-    /// The machine.
+    /// The configuration file of the machine.
     System,
-    /// The user.
+    /// The user's configuration file.
     User,
-    /// A folder of the project.
+    /// The configuration file of a project folder.
     Project,
     /// The command line, or the client that started the session.
     Flags,
     /// The role of an agent that another agent started.
     Role,
-    /// The administrator.
+    /// The administrator's managed configuration.
     Managed,
 }
 
-/// One layer.
+/// One layer of the configuration.
 #[derive(Debug, Clone)]
 pub struct Layer {
-    /// Who it belongs to.
+    /// Where the layer comes from.
     pub source: Source,
-    /// Its file. It need not be there.
+    /// The layer's file, whether it exists or not.
     pub file: Option<PathBuf>,
-    /// Its values, paths made absolute.
+    /// The layer's values, with absolute paths.
     pub table: Table,
-    /// Why it is switched off.
+    /// Why the layer is disabled; `None` if it applies.
     pub disabled: Option<String>,
     trust: Trust,
-    /// Its values that count once they were accepted, if it belongs to a project and has some.
+    /// The layer's values that apply once they are accepted, if a project's layer has any.
     guarded: Option<Guarded>,
     text: String,
 }
 
-/// Whether what lies in a layer's folder may widen what commands may do.
+/// Whether files in a layer's folder may widen what commands may do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Trust {
-    /// It may.
+    /// The files may widen it.
     Given,
-    /// It belongs to a project that the user has not said to trust.
+    /// The files belong to a project that the user has not declared trusted.
     NotGiven,
 }
 
-/// A place in words: a file and a line, or the command line.
+/// A place for people: a file and a line, or the command line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Location {
-    /// Who the layer belongs to.
+    /// Where the layer comes from.
     pub source: Source,
-    /// The file.
+    /// The file of the layer, if it has one.
     pub file: Option<PathBuf>,
-    /// The line in it, from 1.
+    /// The line in the file, counted from 1.
     pub line: Option<usize>,
 }
 
@@ -105,23 +105,23 @@ impl std::fmt::Display for Location {
 }
 
 impl Layer {
-    /// Whether its values count.
+    /// Whether the layer's values apply.
     pub fn is_enabled(&self) -> bool {
         self.disabled.is_none()
     }
 
-    /// Whether its folder is trusted. A project without a configuration file of its own is not switched
-    /// off, but that does not make it trusted.
+    /// Whether the layer's folder is trusted. A project without a configuration file is not disabled, but that does not
+    /// make it trusted.
     pub fn trust(&self) -> Trust {
         self.trust
     }
 
-    /// Its values that count once they were accepted. None where all count, or none do.
+    /// The layer's values that apply once they are accepted. `None` if all apply, or none do.
     pub fn guarded(&self) -> Option<&Guarded> {
         self.guarded.as_ref().filter(|_| self.is_enabled())
     }
 
-    /// Its values that count.
+    /// The layer's values that apply.
     pub fn counting(&self) -> Cow<'_, Table> {
         if !self.is_enabled() {
             return Cow::Owned(Table::default());
@@ -136,12 +136,12 @@ impl Layer {
         Cow::Owned(free)
     }
 
-    /// The folder of its file.
+    /// The folder of the layer's file.
     pub fn folder(&self) -> Option<&Path> {
         self.file.as_deref()?.parent()
     }
 
-    /// A place of this layer in words.
+    /// A place of this layer for people.
     pub fn location(&self, place: Place) -> Location {
         let line = (!self.text.is_empty()).then(|| line_at(&self.text, place.start).0);
         Location { source: self.source, file: self.file.clone(), line }
@@ -153,7 +153,7 @@ impl Layer {
     }
 }
 
-/// All layers, and what they amount to.
+/// All layers, and their merged values.
 #[derive(Debug, Clone, Default)]
 pub struct Layers {
     layers: Vec<Layer>,
@@ -165,22 +165,22 @@ pub struct Layers {
 }
 
 impl Layers {
-    /// The layers, weak ones first, switched off ones too.
+    /// The layers, weak ones first, disabled ones too.
     pub fn iter(&self) -> impl Iterator<Item = &Layer> {
         self.layers.iter()
     }
 
-    /// What they amount to.
+    /// The merged values of all enabled layers.
     pub fn merged(&self) -> &Table {
         &self.merged
     }
 
-    /// The value of a dotted path at the top, whatever the profile says.
+    /// The value of a dotted path, without regard to profiles.
     pub fn get(&self, path: &str) -> Option<&Value> {
         self.merged.at(segments(path))
     }
 
-    /// The project's top folder.
+    /// The top folder of the project.
     pub fn project_root(&self) -> &Path {
         self.project.root()
     }
@@ -190,47 +190,47 @@ impl Layers {
         self.project.work_tree()
     }
 
-    /// What the user decided about the project.
+    /// The user's decision about the project.
     pub(crate) fn trust(&self) -> Option<TrustLevel> {
         self.project.trust(&self.merged)
     }
 
-    /// Whether the user has said that the project is not to be trusted. That nobody has said anything is not that.
+    /// Whether the user has declared the project untrusted. No decision does not count as untrusted.
     pub fn is_untrusted(&self) -> bool {
         self.project.trust_in(&self.cwd, &self.merged).level == Some(TrustLevel::Untrusted)
     }
 
-    /// Why what was accepted could not be read, if that mattered.
+    /// Why the accepted values could not be read, if a layer needed them.
     pub fn accepted_problem(&self) -> Option<&str> {
         self.accepted_problem.as_deref()
     }
 
-    /// What a project's top folder has in it.
+    /// The names by which a project's top folder is recognised.
     pub fn root_markers(&self) -> &[String] {
         &self.root_markers
     }
 
-    /// The layer of the user's own file.
+    /// The layer of the user's configuration file.
     pub fn user(&self) -> Option<&Layer> {
         self.layers.iter().find(|layer| layer.source == Source::User)
     }
 
-    /// The layer that a place is in.
+    /// The layer that contains a place.
     pub fn layer_of(&self, place: Place) -> Option<&Layer> {
         self.layers.get(place.layer)
     }
 
-    /// Whether every value is what its key takes. Which profile and provider are meant, and whether files
-    /// that are named are there, is left open.
+    /// Checks that every value is of the kind that its key accepts. Whether profiles, providers and files that are
+    /// named exist is not checked.
     ///
     /// # Errors
     ///
-    /// The first value that is not.
+    /// The first wrong value.
     pub fn verify(&self) -> Result<(), ConfigError> {
         verify::check(&self.merged).map_err(|problem| self.error(problem))
     }
 
-    /// A problem as the error that shows its place, if it is in a file.
+    /// Converts a problem to the error that shows its place, if it is in a file.
     pub(crate) fn error(&self, problem: Problem) -> ConfigError {
         let Problem { message, key, place } = problem;
         match self.layer_of(place).and_then(|layer| layer.located(place, message.clone())) {
@@ -248,7 +248,6 @@ impl Layers {
     }
 }
 
-/// Reads every layer.
 pub(crate) fn read(options: &LoadOptions) -> Result<Layers, ConfigError> {
     let user_home = options.env.user_home();
     let mut reader = LayerReader { layers: Layers::default(), options, user_home, accepted: None };
@@ -270,7 +269,7 @@ struct LayerReader<'o> {
     layers: Layers,
     options: &'o LoadOptions,
     user_home: Option<PathBuf>,
-    /// Cache: read when something has to be accepted.
+    /// Cache: read when a layer first needs acceptance.
     accepted: Option<Accepted>,
 }
 
@@ -285,8 +284,8 @@ impl LayerReader<'_> {
         }
     }
 
-    /// The file of a role must be there. One that lies in the project is as much the project's as its own files are,
-    /// whoever named it.
+    /// Reads the file of a role, which must exist. A role file in the project is guarded like the project's other
+    /// files, even if the user's file names it.
     fn role_file(&mut self, path: &Path) -> Result<(), ConfigError> {
         let Read { text, real } = read_located(path)?.ok_or_else(|| ConfigError::Unreadable {
             what: "config file",
@@ -304,7 +303,7 @@ impl LayerReader<'_> {
         Ok(())
     }
 
-    /// What of a project's document counts once it was accepted, and whether it was.
+    /// The values of a project's document that apply once they are accepted, and whether they are.
     fn guarded(&mut self, file: PathBuf, table: &Table) -> Option<Guarded> {
         let guarded = guard::parts(table).guarded;
         if guarded.is_empty() {
@@ -404,7 +403,7 @@ impl LayerReader<'_> {
             Err(located) if trusted => return Err(ConfigError::Project { located }),
             Err(_) => Table::default(),
         };
-        // From the bytes that are used: what is accepted is never read a second time.
+        // The digest is of the bytes that are used: the file is not read a second time.
         let guarded = if trusted { self.guarded(real, &table) } else { None };
         self.push(Source::Project, Some(path.to_owned()), table, text);
         if let Some(layer) = self.layers.layers.last_mut() {
@@ -416,7 +415,7 @@ impl LayerReader<'_> {
     }
 }
 
-/// Why the layer of a project is switched off, and how to switch it on.
+/// Why the layer of a project is disabled, and how to enable it.
 fn reason(decision: &Decision, user_file: &Path) -> String {
     let (key, file) = (decision.key.display(), user_file.display());
     match decision.level {
@@ -424,20 +423,20 @@ fn reason(decision: &Decision, user_file: &Path) -> String {
             "{key} is marked as untrusted in {file}; set `trust_level = \"trusted\"` under `[projects.\"{key}\"]` there to use this file"
         ),
         None => format!(
-            "nobody has decided whether to trust {key}; set `trust_level = \"trusted\"` under `[projects.\"{key}\"]` in {file} to use this file"
+            "{key} has no trust level; set `trust_level = \"trusted\"` under `[projects.\"{key}\"]` in {file} to use this file"
         ),
     }
 }
 
 fn root_markers(table: &Table) -> Vec<String> {
-    // A value of the wrong kind is refused when the merged document is checked.
+    // A value of the wrong kind is reported when the merged document is checked.
     match table.get("project_root_markers").and_then(Value::as_list) {
         Some(markers) => markers.iter().filter_map(Value::as_str).map(str::to_owned).collect(),
         None => vec![DEFAULT_ROOT_MARKER.to_owned()],
     }
 }
 
-/// A file, and where it lies without any link.
+/// A file's text, and its path with all links resolved.
 #[derive(Default)]
 struct Read {
     text: String,

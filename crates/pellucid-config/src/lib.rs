@@ -1,17 +1,17 @@
 //! Configuration: files, flags and profiles in, one typed [`Config`] out.
 //!
-//! [`load()`] reads the layers (system, user, project, flags, managed), merges them, checks every
-//! value against the one table of keys in [`keys`], and resolves profile, permissions, features
-//! and providers. Every value remembers the file and line it came from.
+//! [`load()`] reads the layers (system, user, project, flags, managed), merges them, checks every value against the one
+//! table of keys in [`keys`], and resolves profile, permissions, features and providers. Every value remembers the file
+//! and line it came from.
 //!
-//! Of a project's file some values count only once a person has accepted them: [`guard`] says which, [`accepted`] keeps
+//! Some values of a project's file apply only once a person has accepted them: [`guard`] says which, [`accepted`] keeps
 //! what was accepted.
 //!
-//! [`edit`] changes the text of a file and keeps its comments, [`verify`] says whether the result would do, and
-//! [`user_file`] writes it.
+//! [`edit`] changes the text of a file and keeps its comments, [`verify`] checks the result, and [`user_file`] writes
+//! it.
 //!
-//! Not here: reading documents or skills, and the process environment.
-//! Variables arrive through [`Env`], so that a test is a function of its arguments.
+//! Not here: reading documents or skills, and the process environment. Variables arrive through [`Env`], so that a test
+//! is a function of its arguments.
 
 #![warn(missing_docs)]
 

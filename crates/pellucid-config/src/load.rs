@@ -1,6 +1,6 @@
-//! The door of this crate: options in, a [`Config`] out.
+//! The entry point of this crate: options in, a [`Config`] out.
 //!
-//! Reads the layers, checks them, and works out what they mean.
+//! Reads the layers, checks them, and resolves what they mean.
 //!
 //! Not here: the rules of a part (`features`, `permissions`, `providers`, `mcp`).
 
@@ -87,24 +87,24 @@ mod tests;
 pub struct LoadOptions {
     /// The working directory, absolute.
     pub cwd: PathBuf,
-    /// Whether the project's own layers are read.
+    /// Whether the project's layers are read.
     pub project: ProjectLayers,
     /// The home folder, see [`crate::home::find`].
     pub home: PathBuf,
-    /// The environment.
+    /// The environment variables that values may refer to.
     pub env: Env,
-    /// The machine's files.
+    /// The configuration files of the machine.
     pub system: SystemPaths,
     /// Values from the command line, in the order in which they apply.
     pub overrides: Vec<Override>,
-    /// A file over all that the user says, for an agent in a role. It must be there.
+    /// A file that is stronger than the user's, for an agent in a role. It must exist.
     pub role_file: Option<PathBuf>,
     /// Values that are stronger than all layers.
     pub harness: HarnessOverrides,
 }
 
 impl LoadOptions {
-    /// Options without any value of the caller's own.
+    /// Options without any values of the caller.
     pub fn new(cwd: impl Into<PathBuf>, home: impl Into<PathBuf>, env: Env) -> Self {
         Self {
             cwd: cwd.into(),
@@ -122,21 +122,21 @@ impl LoadOptions {
 /// Whether the layers of the project around the working directory are read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum ProjectLayers {
-    /// They are.
+    /// The project's layers are read.
     #[default]
     Read,
-    /// They are not: what is asked for is the same in all folders.
+    /// The project's layers are skipped: only values that are the same in all folders are needed.
     Skip,
 }
 
-/// The machine's files. None of them need be there.
+/// The configuration files of the machine. None of them need exist.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SystemPaths {
-    /// The weakest layer.
+    /// The weakest layer of all.
     pub config: PathBuf,
-    /// What is allowed.
+    /// The administrator's requirements.
     pub requirements: PathBuf,
-    /// The strongest layer.
+    /// The strongest layer, which the administrator manages.
     pub managed_config: PathBuf,
 }
 
@@ -147,7 +147,7 @@ impl Default for SystemPaths {
 }
 
 impl SystemPaths {
-    /// The files in another folder.
+    /// The same file names in another folder.
     pub fn in_folder(folder: &Path) -> Self {
         Self {
             config: folder.join(FILE_NAME),
@@ -157,34 +157,34 @@ impl SystemPaths {
     }
 }
 
-/// Values that are stronger than all layers: from flags of their own, or fields of a request.
+/// Values that are stronger than all layers: from dedicated flags, or from fields of a request.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct HarnessOverrides {
-    /// The model.
+    /// The model's name in requests.
     pub model: Option<String>,
     /// The model for reviews.
     pub review_model: Option<String>,
     /// The id of the provider.
     pub model_provider: Option<String>,
-    /// The profile.
+    /// The name of the profile.
     pub profile: Option<String>,
-    /// When a person is asked.
+    /// When commands and patches need approval.
     pub approval_policy: Option<ApprovalPolicy>,
-    /// What commands may touch.
+    /// The sandbox mode of commands.
     pub sandbox_mode: Option<SandboxMode>,
-    /// Further folders to write in; relative ones start at the working directory.
+    /// Further writable folders; relative ones start at the working directory.
     pub additional_writable_roots: Vec<PathBuf>,
-    /// What takes the place of the base instructions.
+    /// The base instructions that replace the pack's.
     pub base_instructions: Option<String>,
-    /// A further message from the developer.
+    /// A further message with the role `developer`.
     pub developer_instructions: Option<String>,
-    /// How the model is asked for a summary.
+    /// The prompt that asks the model for a summary.
     pub compact_prompt: Option<String>,
-    /// The model's tone.
+    /// The tone of the model's answers.
     pub personality: Option<Personality>,
-    /// Whether the model's thoughts are shown as they are, if the configuration does not say.
+    /// Whether raw reasoning is shown, if the configuration does not say.
     pub show_raw_reasoning: Option<bool>,
-    /// Features.
+    /// Features that are switched on or off.
     pub features: BTreeMap<Feature, bool>,
 }
 
@@ -192,9 +192,8 @@ pub struct HarnessOverrides {
 ///
 /// # Errors
 ///
-/// When a file cannot be read or is not TOML, when a value is not what its key takes, and when a
-/// value names a profile, provider or file that is not there. [`ConfigError::report`] is what a
-/// person should see.
+/// When a file cannot be read or is not TOML, when a value is not of the kind that its key accepts, and when a value
+/// names a profile, provider or file that does not exist. [`ConfigError::report`] is the text for people.
 pub fn load(options: &LoadOptions) -> Result<Config, ConfigError> {
     let layers = layers::read(options)?;
     let requirements = requirements::read(&options.system.requirements, &layers)?;
@@ -257,8 +256,7 @@ pub fn load(options: &LoadOptions) -> Result<Config, ConfigError> {
     Ok(config)
 }
 
-/// Reads the layers without working out what they mean, and without looking at their values: see
-/// [`Layers::verify`].
+/// Reads the layers without resolving or checking their values: see [`Layers::verify`].
 ///
 /// # Errors
 ///
@@ -267,16 +265,16 @@ pub fn load_layers(options: &LoadOptions) -> Result<Layers, ConfigError> {
     layers::read(options)
 }
 
-/// Reads what an administrator allows.
+/// Reads the administrator's requirements.
 ///
 /// # Errors
 ///
-/// When a file cannot be read or is not what it should be.
+/// When a file cannot be read or is not valid.
 pub fn load_requirements(options: &LoadOptions) -> Result<Requirements, ConfigError> {
     Ok(requirements::read(&options.system.requirements, &layers::read(options)?)?)
 }
 
-/// What does not count of the layers: first what a person may accept, then what nobody reads.
+/// The values of the layers that have no effect: first those that a person may accept, then unknown ones.
 fn warnings(layers: &Layers) -> Vec<Warning> {
     let unreadable = layers.accepted_problem().map(|error| Warning::AcceptedUnreadable { error: error.to_owned() });
     let not_accepted = layers.iter().filter_map(|layer| {
@@ -396,7 +394,7 @@ fn agent_roles(reader: &Reader<'_>) -> BTreeMap<String, AgentRole> {
         .collect()
 }
 
-/// Only the user's own file may switch skills, so that a project cannot hide one.
+/// Only the user's file may switch skills, so that a project cannot hide one.
 fn skills(layer: &Layer) -> Vec<SkillSwitch> {
     let entries = layer.table.at(["skills", "config"]).and_then(Value::as_list).unwrap_or_default();
     entries

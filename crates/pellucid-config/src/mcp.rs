@@ -17,52 +17,52 @@ use crate::value::Table;
 use crate::value::Value;
 use crate::value::dotted;
 
-/// A server.
+/// An MCP server of the configuration.
 #[derive(Debug, Clone, PartialEq)]
 pub struct McpServer {
-    /// How it is spoken to.
+    /// How the server is reached.
     pub transport: McpTransport,
-    /// Whether it is used.
+    /// Whether the server is used.
     pub enabled: bool,
-    /// Why it is not, if an administrator says so.
+    /// Why an administrator's requirement disables the server.
     pub disabled_reason: Option<String>,
-    /// Whether a session fails without it.
+    /// Whether a session fails if the server does not start.
     pub required: bool,
-    /// How long it may take to start.
+    /// How long the server may take to start.
     pub startup_timeout: Option<Duration>,
     /// How long a call may take.
     pub tool_timeout: Option<Duration>,
-    /// The tools that are offered, all if absent.
+    /// The tools that are offered; all if absent.
     pub enabled_tools: Option<Vec<String>>,
-    /// The tools that are not.
+    /// The tools that are not offered.
     pub disabled_tools: Option<Vec<String>>,
 }
 
-/// How a server is spoken to.
+/// How an MCP server is reached.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum McpTransport {
-    /// Over the pipes of a program.
+    /// A program that is started, through its standard streams.
     Stdio {
-        /// The program.
+        /// The program to start.
         command: String,
-        /// Its arguments.
+        /// The arguments of the program.
         args: Vec<String>,
-        /// Variables it is given.
+        /// Variables that are set for the program.
         env: BTreeMap<String, String>,
-        /// Variables it is given from the environment.
+        /// Names of variables that the program receives from the environment.
         env_vars: Vec<String>,
-        /// Where it runs.
+        /// The working directory of the program.
         cwd: Option<PathBuf>,
     },
-    /// Over HTTP.
+    /// An address, over streamable HTTP.
     Http {
-        /// The address.
+        /// The address of the server.
         url: String,
-        /// The variable that holds its token.
+        /// The variable with the bearer token.
         bearer_token_env_var: Option<String>,
         /// Headers of every request.
         http_headers: BTreeMap<String, String>,
-        /// Headers whose value is in a variable.
+        /// Headers whose values come from environment variables.
         env_http_headers: BTreeMap<String, String>,
     },
 }
@@ -78,8 +78,8 @@ impl McpServer {
         self.tool_timeout.unwrap_or(TOOL_TIMEOUT)
     }
 
-    /// The variables that hold its token or secrets for its headers. A program is given its own by name, and commands may
-    /// need the same ones.
+    /// The variables with the server's token or secrets for its headers. The variables of a program are not included,
+    /// because commands may need them too.
     pub(crate) fn key_variables(&self) -> Vec<&String> {
         match &self.transport {
             McpTransport::Stdio { .. } => Vec::new(),
@@ -96,7 +96,7 @@ const REFUSED: &str = "bearer_token";
 const STARTUP_TIMEOUT: Duration = Duration::from_secs(default::number("mcp_servers.<name>.startup_timeout_sec") as u64);
 const TOOL_TIMEOUT: Duration = Duration::from_secs(default::number("mcp_servers.<name>.tool_timeout_sec") as u64);
 
-/// Every server by its name, those that the requirements forbid switched off.
+/// All servers by name; those that the requirements forbid are disabled.
 pub(crate) fn servers(
     reader: &Reader<'_>,
     requirements: &Requirements,

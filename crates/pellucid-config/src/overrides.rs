@@ -1,6 +1,6 @@
 //! Values from the command line: `-c key=value`, `--enable` and `--disable`.
 //!
-//! Not here: their order. The caller gives them in the order in which they apply.
+//! Not here: their order. The caller passes them in the order in which they apply.
 
 use pellucid_protocol::feature::ALIASES;
 use pellucid_protocol::feature::Feature;
@@ -17,23 +17,23 @@ pub struct Override {
     data: Data,
 }
 
-/// Why an argument is no override.
+/// Why an argument is not an override.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum OverrideError {
-    /// It has no value.
+    /// The argument has no `=` and so no value.
     #[error("Invalid override (missing '='): {0}")]
     NoValue(String),
-    /// It has no key.
+    /// The argument has no key before the `=`.
     #[error("Empty key in override: {0}")]
     NoKey(String),
-    /// There is no such feature.
+    /// No feature has this key.
     #[error("Unknown feature flag: {0}")]
     UnknownFeature(String),
 }
 
 impl OverrideError {
-    /// What a person sees on the terminal.
+    /// The report for a terminal.
     pub fn report(&self) -> String {
         match self {
             Self::NoValue(_) | Self::NoKey(_) => format!("-c cannot be read: {self}"),
@@ -68,7 +68,7 @@ impl Override {
 
     /// A value for a key, as a program gives it.
     pub fn new(key: &str, data: Data) -> Self {
-        // This feature was a key of its own before it was a feature.
+        // This feature was a top-level key before it was a feature.
         let key = match key {
             "use_linux_sandbox_bwrap" => "features.use_linux_sandbox_bwrap",
             other => other,
@@ -76,11 +76,11 @@ impl Override {
         Self { key: key.to_owned(), data }
     }
 
-    /// Switches a feature.
+    /// Switches a feature on or off.
     ///
     /// # Errors
     ///
-    /// When there is no such feature.
+    /// When no feature has this key.
     pub fn feature(key: &str, on: bool) -> Result<Self, OverrideError> {
         let known = Feature::from_key(key).is_some() || ALIASES.iter().any(|(alias, _)| *alias == key);
         if !known {
@@ -89,13 +89,13 @@ impl Override {
         Ok(Self::new(&format!("features.{key}"), Data::Boolean(on)))
     }
 
-    /// The key.
+    /// The dotted path of the key.
     pub fn key(&self) -> &str {
         &self.key
     }
 }
 
-/// The overrides as the table of a layer, the later ones over the earlier ones.
+/// The overrides as the table of a layer; later ones replace earlier ones.
 pub(crate) fn to_table(overrides: &[Override], layer: usize) -> Table {
     let place = Place { layer, ..Place::default() };
     let mut table = Table::default();

@@ -1,6 +1,6 @@
 //! Paths as people write them: relative, with dots, with a tilde.
 //!
-//! Not here: looking whether anything is there.
+//! Not here: whether a file exists.
 
 use std::path::Path;
 use std::path::PathBuf;
@@ -57,13 +57,13 @@ fn resolve_kind(kind: &Kind, value: &mut Value, absolute: &dyn Fn(&str) -> PathB
     }
 }
 
-/// Whether somebody means a path, where a name would do as well.
+/// Whether a text that may be a name or a path is a path.
 fn is_path(text: &str) -> bool {
     text.contains(['/', '\\']) || text.starts_with(['.', '~'])
 }
 
-/// Makes a path absolute against a folder, without looking at the disk: `~` is the user's folder,
-/// `.` and `..` are worked out by name.
+/// Makes a path absolute against a folder, without access to the disk: `~` is the user's home, `.` and `..` are
+/// resolved by name.
 pub(crate) fn absolute(path: &str, base: &Path, user_home: Option<&Path>) -> PathBuf {
     let expanded = match (user_home, path.strip_prefix('~')) {
         (Some(home), Some("")) => home.to_owned(),

@@ -1,6 +1,6 @@
 //! What commands may do: sandbox and approval, from the configuration and within the requirements.
 //!
-//! Not here: the sandbox itself, and asking people.
+//! Not here: the sandbox itself, and asking for approval.
 
 use std::path::PathBuf;
 
@@ -23,13 +23,13 @@ use crate::reader::Reader;
 use crate::requirements::Allowed;
 use crate::requirements::Requirements;
 
-/// A value, and whether somebody chose it.
+/// A value, and whether it was configured or is the default.
 struct Choice<T> {
     value: T,
     is_explicit: bool,
 }
 
-/// Works out the permissions; what the requirements forbid is told in `disallowed`.
+/// Resolves the permissions; `disallowed` receives what the requirements forbid.
 pub(crate) fn resolve(
     reader: &Reader<'_>,
     harness: &HarnessOverrides,
@@ -95,8 +95,7 @@ fn choose<T>(chosen: Option<T>, default: T) -> Choice<T> {
     }
 }
 
-/// The choice if it is allowed, else what is preferred. Only a choice that somebody made is worth a
-/// warning.
+/// The choice if it is allowed, else the preferred value. Only a configured choice is worth a warning.
 fn within<T: Copy + PartialEq>(
     key: &'static str,
     choice: &Choice<T>,

@@ -1,6 +1,6 @@
 //! Projects: where one begins, whether the user trusts it, and which folders configure it.
 //!
-//! Git is asked by reading its files: where a worktree's main repository is, is written there.
+//! Git's files are read directly: a worktree's files name its main repository.
 //!
 //! Not here: reading the configuration of a project (`layers`).
 
@@ -17,27 +17,27 @@ use pellucid_protocol::settings::TrustLevel;
 
 use crate::value::Table;
 
-/// The folder in a project's folders that configures it.
+/// The folder with the configuration of a project folder.
 pub(crate) const FOLDER: &str = ".codex";
 
 /// A folder at or above the working directory.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Above<'p> {
-    /// Its whole name.
+    /// The absolute path of the folder.
     pub path: &'p Path,
-    /// A name that leads there. From where the process stands, a few steps upward are looked up
-    /// faster than a long name.
+    /// A path by which the folder is accessed. From the process's working directory, a few steps upward are faster to
+    /// look up than a long path.
     reach: Cow<'p, Path>,
 }
 
 impl Above<'_> {
-    /// Whether it has a folder of this name. One that only keeps the name from being taken is none.
+    /// Whether the folder contains a folder of this name. A placeholder that only reserves the name does not count.
     pub(crate) fn has_folder(&self, name: &str) -> bool {
         let path = self.reach.join(name);
         path.is_dir() && !pellucid_files::is_placeholder(&path)
     }
 
-    /// Whether it has an entry of this name, wherever that leads.
+    /// Whether the folder has an entry of this name, wherever a link leads.
     fn has(&self, name: &str) -> io::Result<bool> {
         match self.reach.join(name).symlink_metadata() {
             Ok(_) => Ok(true),
@@ -57,17 +57,17 @@ fn upward(cwd: &Path, is_here: bool) -> impl Iterator<Item = Above<'_>> {
     })
 }
 
-/// Whether the process stands in this folder, and this is its real name.
+/// Whether `folder` is the process's working directory by its real name.
 fn is_here(folder: &Path) -> bool {
     std::env::current_dir().is_ok_and(|here| here.as_os_str() == folder.as_os_str())
 }
 
-/// The folder whose decision holds for the repository that `cwd` is in: that of the main repository for a further work
-/// tree, if it lists that one.
+/// The folder whose trust decision applies to the repository that contains `cwd`: the main repository's for a linked
+/// work tree, if the main repository lists that work tree.
 fn main_repository(cwd: &Path) -> Option<PathBuf> {
     let found = cwd.ancestors().find_map(|folder| {
         let found = DotGit::read(folder)?;
-        // Git passes over a folder without a head, and so do we.
+        // Git skips a folder without a `HEAD`, and so does this search.
         let is_passed_over = folder.join(DOT_GIT).is_dir() && found.git_dir.join("HEAD").symlink_metadata().is_err();
         (!is_passed_over).then_some((folder, found))
     });
@@ -79,7 +79,7 @@ fn main_repository(cwd: &Path) -> Option<PathBuf> {
     }
 }
 
-/// A project, as its folders and the user's decisions about them see it.
+/// A project, with its folders and the user's decisions about them.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Project {
     root: PathBuf,
@@ -87,21 +87,21 @@ pub(crate) struct Project {
     /// The nearest folder with a `.git` entry, if it is known for sure.
     work_tree: Option<PathBuf>,
     is_here: bool,
-    /// Cache: found on the disk when a decision is first looked for.
+    /// Cache: found on the disk when a decision is first looked up.
     repository: OnceLock<Option<PathBuf>>,
 }
 
-/// A decision: which folder it was made for, and what it is.
+/// A trust decision, and the folder that it was made for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Decision {
-    /// The folder under which it is or would be written.
+    /// The folder under which the decision is or would be written.
     pub key: PathBuf,
     /// The decision, if there is one.
     pub level: Option<TrustLevel>,
 }
 
 impl Project {
-    /// The project that `cwd` is in.
+    /// The project that contains `cwd`.
     pub(crate) fn new(cwd: &Path, markers: &[String]) -> Self {
         let is_here = is_here(cwd);
         // Whether the nearest folder with a marker is also the nearest one with `.git`.
@@ -122,18 +122,18 @@ impl Project {
         }
     }
 
-    /// The nearest folder at or above the working directory with a `.git` entry, if the search for
-    /// the top folder found it and the working directory goes by its real name.
+    /// The nearest folder at or above the working directory with a `.git` entry, if the search for the top folder found
+    /// it and the working directory is its real path.
     pub(crate) fn work_tree(&self) -> Option<&Path> {
         self.work_tree.as_deref()
     }
 
-    /// Its top folder.
+    /// The top folder of the project.
     pub(crate) fn root(&self) -> &Path {
         &self.root
     }
 
-    /// The folders from its top to the working directory.
+    /// The folders from the top folder to the working directory.
     pub(crate) fn folders(&self) -> Vec<Above<'_>> {
         let n_bytes = self.root.as_os_str().len();
         let inside = |folder: &Above<'_>| folder.path.as_os_str().len() >= n_bytes;
@@ -142,7 +142,7 @@ impl Project {
         folders
     }
 
-    /// The decision about one of its folders: that folder's, the top's, or the main repository's.
+    /// The decision about one of the project's folders: that folder's, the top folder's, or the main repository's.
     pub(crate) fn trust_in(&self, folder: &Path, merged: &Table) -> Decision {
         self.decision(&[folder, &self.root], merged).unwrap_or_else(|| Decision { key: self.root.clone(), level: None })
     }
@@ -216,7 +216,7 @@ mod tests {
         check_main_repository(&[head, shared, pointer], "w", None);
         check_main_repository(&[head, ("w/.git", "gitdir: $R/main/.git\n")], "w", None);
         check_main_repository(&[head, ("w/.git/HEAD", ""), ("w/.git/commondir", "$R/main/.git\n")], "w", None);
-        // Its own folder may lie in one that was decided about.
+        // The work tree may be in a folder that has a decision.
         check_main_repository(&[head, ("main/w/.git", "gitdir: $R/main/.git\n")], "main/w", None);
     }
 

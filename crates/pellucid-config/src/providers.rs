@@ -1,6 +1,6 @@
 //! The providers of models: the built-in ones, those of the configuration, and the chosen one.
 //!
-//! Not here: speaking to them.
+//! Not here: sending requests to them.
 
 use std::collections::BTreeMap;
 
@@ -23,10 +23,10 @@ use crate::value::Value;
 /// The provider without a choice.
 pub(crate) const DEFAULT: &str = default::text("model_provider");
 
-/// Providers that were built in once, and what took their place.
+/// Providers that were built in once, and their replacements.
 const REMOVED: &[(&str, &str)] = &[("ollama-chat", "ollama")];
 
-/// Every provider by its id. Those of the configuration cannot take the place of a built-in one.
+/// All providers by id. Those of the configuration cannot replace a built-in one.
 pub(crate) fn all(reader: &Reader<'_>, env: &Env) -> BTreeMap<String, Provider> {
     let mut providers = built_in(env);
     if let (Some(provider), Some(url)) = (providers.get_mut(DEFAULT), reader.text("openai_base_url")) {
@@ -40,7 +40,7 @@ pub(crate) fn all(reader: &Reader<'_>, env: &Env) -> BTreeMap<String, Provider> 
     providers
 }
 
-/// The provider of an id.
+/// The provider with this id.
 pub(crate) fn choose(providers: &BTreeMap<String, Provider>, id: &str) -> Result<Provider, ConfigError> {
     providers.get(id).cloned().ok_or_else(|| match REMOVED.iter().find(|(old, _)| *old == id) {
         Some((old, new)) => ConfigError::RemovedProvider { old: (*old).to_owned(), new },
@@ -80,7 +80,7 @@ fn local(env: &Env, default_port: u16) -> Provider {
     Provider { name: "gpt-oss".to_owned(), base_url: Some(base_url), ..Provider::default() }
 }
 
-/// Sections of a request, each once.
+/// The sections of a request, without repetitions.
 fn sections(value: &Value) -> Option<Vec<ReadSection>> {
     let words = value.as_list()?.iter().filter_map(Value::as_str);
     let mut sections = Vec::new();

@@ -1,7 +1,7 @@
-//! Reads typed values out of the merged layers, with the active profile over them.
+//! Reads typed values from the merged layers, with the active profile on top.
 //!
-//! A value that a profile may set is looked for in the profile first. The document has been checked,
-//! so a value is of the kind that its key takes.
+//! A key that a profile may set is looked up in the profile first. The document has been checked, so a value is of the
+//! kind that its key accepts.
 //!
 //! Not here: defaults and meaning (`load`).
 
@@ -21,7 +21,7 @@ pub(crate) struct Reader<'t> {
 }
 
 impl<'t> Reader<'t> {
-    /// The value of a key, wherever it counts.
+    /// The value of a key, from the profile or from the layers.
     pub(crate) fn value(&self, path: &str) -> Option<&'t Value> {
         let key = keys::find(path);
         debug_assert!(key.is_some(), "{path} is not in the table of keys");
@@ -29,47 +29,47 @@ impl<'t> Reader<'t> {
         profile.and_then(|profile| profile.at(segments(path))).or_else(|| self.top.at(segments(path)))
     }
 
-    /// A table at the top.
+    /// A table outside of profiles.
     pub(crate) fn table(&self, path: &str) -> Option<&'t Table> {
         self.top.at(segments(path))?.as_table()
     }
 
-    /// Text.
+    /// The value of a key that accepts text.
     pub(crate) fn text(&self, path: &str) -> Option<String> {
         self.value(path)?.as_str().map(str::to_owned)
     }
 
-    /// A path.
+    /// The value of a key that accepts a path.
     pub(crate) fn path(&self, path: &str) -> Option<PathBuf> {
         self.value(path)?.as_str().map(PathBuf::from)
     }
 
-    /// Yes or no.
+    /// The value of a key that accepts `true` or `false`.
     pub(crate) fn flag(&self, path: &str) -> Option<bool> {
         self.value(path)?.as_bool()
     }
 
-    /// A whole number.
+    /// The value of a key that accepts a whole number.
     pub(crate) fn integer(&self, path: &str) -> Option<i64> {
         self.value(path)?.as_integer()
     }
 
-    /// A whole number that counts something.
+    /// The value of a key that counts something; `None` if it does not fit into `T`.
     pub(crate) fn count<T: TryFrom<i64>>(&self, path: &str) -> Option<T> {
         self.integer(path)?.try_into().ok()
     }
 
-    /// A word, as the value it stands for.
+    /// The value of a key that accepts words, converted.
     pub(crate) fn word<T>(&self, path: &str, from_word: impl Fn(&str) -> Option<T>) -> Option<T> {
         from_word(self.value(path)?.as_str()?)
     }
 
-    /// Texts.
+    /// The value of a key that accepts a list of texts.
     pub(crate) fn texts(&self, path: &str) -> Option<Vec<String>> {
         self.value(path).and_then(texts)
     }
 
-    /// Texts by name.
+    /// The value of a key that accepts a table of texts.
     pub(crate) fn map(&self, path: &str) -> Option<BTreeMap<String, String>> {
         self.value(path).and_then(map)
     }

@@ -1,6 +1,6 @@
 //! The reference page and the JSON Schema, made from the table of keys.
 //!
-//! Not here: any fact about a key. What is missing in these pages is missing in the table.
+//! Not here: any fact about a key. Whatever these pages lack is missing in the table.
 
 use std::fmt::Write as _;
 
@@ -31,10 +31,10 @@ Values come from these places, from weak to strong: the machine's `/etc/codex/co
 else is replaced. A relative path starts at the folder of the file that has it, or at the working directory for `-c`.
 
 A profile is a table `[profiles.<name>]`, chosen with `profile` or `-p`. It may have the keys marked with **P**, and
-they are stronger than the same keys at the top, wherever those come from.
+they are stronger than the same keys at the top, whichever layer those come from.
 
 Keys marked with **A**, and all of `profiles`, name programs, providers, addresses or files, say where keys and records
-go, or widen what commands may do. In the file of a project they count once you have accepted them for their values with
+go, or widen what commands may do. In the file of a project they apply once you have accepted their values with
 `pellucid trust accept`; see `docs/trust.md`.
 
 Keys that are not listed here are ignored with a warning. Keys that say *Accepted, not used* are known, so that a file
@@ -69,9 +69,9 @@ fn row(page: &mut String, key: &Key) {
     let required = if key.required { " Required." } else { "" };
     let note = match key.in_project {
         InProject::Never => format!("{required} A project may not set it."),
-        InProject::AcceptedUnless([narrow]) => format!("{required} `{narrow}` counts without being accepted."),
+        InProject::AcceptedUnless([narrow]) => format!("{required} `{narrow}` applies without being accepted."),
         InProject::AcceptedUnless(narrow) => {
-            format!("{required} `{}` count without being accepted.", narrow.join("`, `"))
+            format!("{required} `{}` apply without being accepted.", narrow.join("`, `"))
         }
         InProject::Free | InProject::Accepted => required.to_owned(),
     };
@@ -122,12 +122,12 @@ fn features(page: &mut String) {
     }
 }
 
-/// The pages are the same wherever they are made.
+/// Whether a feature is on by default on Linux, so that the pages are the same wherever they are made.
 fn on_linux(feature: Feature) -> bool {
     feature.default_on() || feature == Feature::UnifiedExec
 }
 
-/// A JSON Schema of the file. It is stricter than the program: it knows no unknown keys.
+/// A JSON Schema of the file. It is stricter than the program, because it refuses unknown keys.
 pub fn json_schema() -> Value {
     let mut schema = json!({
         "$schema": "http://json-schema.org/draft-07/schema#",
@@ -224,7 +224,7 @@ mod tests {
 
     use super::*;
 
-    /// Compares a page in `docs` with what is generated; `UPDATE_EXPECT=1` writes it.
+    /// Compares a page in `docs` with the generated text; `UPDATE_EXPECT=1` writes it.
     #[track_caller]
     fn check_page(name: &str, generated: &str) {
         let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs").join(name);

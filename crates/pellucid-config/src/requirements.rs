@@ -1,9 +1,9 @@
-//! What an administrator allows: `requirements.toml`, and the managed configuration.
+//! An administrator's requirements: `requirements.toml`, and the managed configuration.
 //!
-//! A source fills only what stronger sources left open. The file is not a configuration: it sets
-//! nothing, it bounds what may be set.
+//! A source fills only what stronger sources left open. The file is not a configuration: it sets nothing, it limits
+//! what may be set.
 //!
-//! Not here: which value is used instead of a forbidden one (`permissions`, `mcp`).
+//! Not here: which value replaces a forbidden one (`permissions`, `mcp`).
 
 use std::collections::BTreeMap;
 use std::io;
@@ -19,33 +19,33 @@ use crate::files;
 use crate::layers::Layers;
 use crate::layers::Source;
 
-/// Everything that is bounded.
+/// The administrator's requirements; an absent one allows everything.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Requirements {
-    /// When a person may be asked; the first is used without a choice.
+    /// The approval policies that may be set; the first is the default.
     pub approval_policies: Option<Allowed<ApprovalPolicy>>,
-    /// What commands may touch.
+    /// The sandbox modes that may be set.
     pub sandbox_modes: Option<Allowed<SandboxMode>>,
-    /// Which web search may be offered; the first is used instead of a forbidden one.
+    /// The web search modes that may be set; the first replaces a forbidden one.
     pub web_search_modes: Option<Allowed<WebSearchMode>>,
-    /// Which MCP servers may be used.
+    /// The MCP servers that may be used.
     pub mcp_servers: Option<McpRequirements>,
-    /// Where data must stay.
+    /// The region in which the provider must keep data.
     pub residency: Option<Residency>,
-    /// What the network lets through.
+    /// The administrator's settings for network access.
     pub network: Option<NetworkRequirements>,
-    /// Rules for commands, as written.
+    /// Rules for commands, as the file has them.
     pub rules: Option<serde_json::Value>,
 }
 
-/// The values that are allowed, and who says so.
+/// The values that are allowed, and the file that says so.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Allowed<T> {
     /// The values, the preferred one first.
     ///
     /// Invariant: not empty.
     values: Vec<T>,
-    /// The file that says so.
+    /// The file with the requirement.
     pub source: PathBuf,
 }
 
@@ -60,108 +60,101 @@ impl<T: Copy + PartialEq> Allowed<T> {
         self.values.contains(&value)
     }
 
-    /// The value that is used instead of a forbidden one.
+    /// The value that replaces a forbidden one.
     pub fn preferred(&self) -> T {
         self.values[0]
     }
 }
 
-/// The MCP servers that are allowed, and who says so.
+/// The MCP servers that are allowed, and the file that says so.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct McpRequirements {
-    /// What a server of a name must be.
+    /// The identity that a server of this name must have.
     pub servers: BTreeMap<String, McpIdentity>,
-    /// The file that says so.
+    /// The file with the requirement.
     pub source: PathBuf,
 }
 
-/// What a server must be.
+/// The program or address that a server must have.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(untagged)]
 pub enum McpIdentity {
-    /// This program.
+    /// The server must be this program.
     Command {
-        /// The program.
+        /// The program that is started.
         command: String,
     },
-    /// This address.
+    /// The server must have this address.
     Url {
-        /// The address.
+        /// The address of the server.
         url: String,
     },
 }
 
-/// Where data must stay.
+/// The region in which the provider must keep data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Residency {
-    /// In the United States.
+    /// The United States of America.
     Us,
 }
 
-/// What the network lets through.
+/// The administrator's settings for network access.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(default)]
 pub struct NetworkRequirements {
-    /// Whether the proxy runs.
+    /// Whether the network proxy runs.
     pub enabled: Option<bool>,
-    /// Its port for HTTP.
+    /// The proxy's port for HTTP.
     pub http_port: Option<u16>,
-    /// Its port for SOCKS.
+    /// The proxy's port for SOCKS.
     pub socks_port: Option<u16>,
-    /// Whether it may use a further proxy.
+    /// Whether the proxy may use another proxy.
     pub allow_upstream_proxy: Option<bool>,
-    /// Whether it may listen to other machines.
+    /// Whether other machines may use the proxy.
     pub dangerously_allow_non_loopback_proxy: Option<bool>,
-    /// Whether other machines may control it.
+    /// Whether other machines may control the proxy.
     pub dangerously_allow_non_loopback_admin: Option<bool>,
-    /// The domains that are let through.
+    /// The domains that commands may reach.
     pub allowed_domains: Option<Vec<String>>,
-    /// The domains that are not.
+    /// The domains that commands may not reach.
     pub denied_domains: Option<Vec<String>>,
-    /// The sockets that may be used.
+    /// The Unix sockets that commands may use.
     pub allow_unix_sockets: Option<Vec<String>>,
-    /// Whether commands may listen.
+    /// Whether commands may listen on local ports.
     pub allow_local_binding: Option<bool>,
 }
 
-/// Why requirements do not hold. All of these end the program: an administrator's bounds are never
+/// Why requirements cannot be used. All of these end the program, because an administrator's limits must not be
 /// guessed.
+#[expect(missing_docs, reason = "the messages of the variants name the fields")]
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum RequirementsError {
-    /// The file is not what it should be.
+    /// The file is not valid.
     #[error("Error parsing requirements file {path}: {detail}", path = .path.display())]
     Malformed {
-        /// The file.
         path: PathBuf,
-        /// What is wrong.
+        /// What is wrong with the file.
         detail: String,
     },
-    /// The file is there and cannot be read.
+    /// The file exists and cannot be read.
     #[error("failed to read requirements file {path}: {source}", path = .path.display())]
-    Unreadable {
-        /// The file.
-        path: PathBuf,
-        /// Why.
-        source: io::Error,
-    },
-    /// A list must name something.
+    Unreadable { path: PathBuf, source: io::Error },
+    /// A list of allowed values is empty.
     #[error("field `{field}` cannot be empty (in {path})", path = .path.display())]
     Empty {
-        /// The list.
+        /// The key of the list.
         field: &'static str,
-        /// The file.
         path: PathBuf,
     },
-    /// A list must name a certain thing.
+    /// A list of allowed values lacks one that it must have.
     #[error("field `{field}` must include `{word}` (in {path})", path = .path.display())]
     Lacks {
-        /// The list.
+        /// The key of the list.
         field: &'static str,
-        /// What it lacks.
+        /// The value that the list lacks.
         word: &'static str,
-        /// The file.
         path: PathBuf,
     },
 }
@@ -183,7 +176,7 @@ struct McpServer {
     identity: McpIdentity,
 }
 
-/// The sandbox modes of the configuration, and one that only the program that starts us can choose.
+/// The sandbox modes of the configuration, and one that only the program that starts Pellucid can choose.
 #[derive(Deserialize, Clone, Copy)]
 #[serde(rename_all = "kebab-case")]
 enum AllowedSandbox {
@@ -254,7 +247,7 @@ fn sandboxes(modes: &[AllowedSandbox], path: &Path) -> Result<Allowed<SandboxMod
     Ok(Allowed { values: read_only_and(&modes), source: path.to_owned() })
 }
 
-/// The mode that everybody may fall back to comes first.
+/// Puts `read-only` first, because it replaces forbidden modes.
 fn read_only_and(modes: &[SandboxMode]) -> Vec<SandboxMode> {
     let mut values = vec![SandboxMode::ReadOnly];
     values.extend(modes.iter().filter(|mode| **mode != SandboxMode::ReadOnly));

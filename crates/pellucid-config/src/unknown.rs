@@ -1,6 +1,6 @@
-//! Finds keys that nobody reads, and what was probably meant.
+//! Finds unknown keys, and the known key that was probably meant.
 //!
-//! Such keys do no harm, so they are warnings and never errors.
+//! Unknown keys do no harm, so they are warnings and never errors.
 
 use pellucid_protocol::feature::ALIASES;
 use pellucid_protocol::feature::Feature;
@@ -18,7 +18,7 @@ use crate::value::Value;
 use crate::value::dotted;
 use crate::value::segments;
 
-/// Collects what nobody reads in a layer.
+/// The warnings about unknown keys of a layer.
 pub(crate) fn warnings(layer: &Layer) -> Vec<Warning> {
     let mut search = Search { layer, found: Vec::new() };
     search.entries(keys::root(), &layer.table, &mut Vec::new());
@@ -81,8 +81,7 @@ fn is_feature(key: &str) -> bool {
     Feature::from_key(key).is_some() || ALIASES.iter().any(|(alias, _)| *alias == key)
 }
 
-/// A known name beside this one that is spelt like it, or the path of a key that has this name but
-/// belongs elsewhere.
+/// A known key at this level with a similar name, or the path of a key with this name that belongs elsewhere.
 fn nearest_key(node: &'static Node, parents: &[&str], name: &str) -> Option<String> {
     if let Some(sibling) = nearest(name, node.children.iter().map(|(known, _)| *known)) {
         let mut path = parents.to_vec();

@@ -1,6 +1,6 @@
-//! Writing a configuration file: as a whole or not at all, one writer at a time.
+//! Writes a configuration file: as a whole or not at all, one writer at a time.
 //!
-//! Not here: what is written ([`crate::edit`]), and whether it would do ([`crate::verify`]).
+//! Not here: what is written ([`crate::edit`]), and whether it is valid ([`crate::verify`]).
 
 use std::fs;
 use std::fs::File;
@@ -11,44 +11,35 @@ use std::path::PathBuf;
 
 use crate::files;
 
-/// Why a file is as it was.
+/// Why a file was not changed.
+#[expect(missing_docs, reason = "the messages of the variants name the fields")]
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum WriteError {
-    /// It is there and cannot be read.
+    /// The file exists and cannot be read.
     #[error("failed to read {path}: {source}", path = .path.display())]
-    Read {
-        /// The file.
-        path: PathBuf,
-        /// Why.
-        source: io::Error,
-    },
-    /// It cannot be written.
+    Read { path: PathBuf, source: io::Error },
+    /// The file cannot be written.
     #[error("failed to write {path}: {source}", path = .path.display())]
-    Write {
-        /// The file.
-        path: PathBuf,
-        /// Why.
-        source: io::Error,
-    },
+    Write { path: PathBuf, source: io::Error },
 }
 
-/// Whether there was anything to write.
+/// Whether a file was written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Outcome {
     /// The file has a new text.
     Written,
-    /// It is as it was, because nothing was to be changed.
+    /// The file is unchanged, because the change had no effect.
     Unchanged,
 }
 
-/// Gives a file another text, which is made from the one it has; a file that is not there has none.
+/// Replaces the text of a file by one made from it; a missing file has an empty text.
 ///
-/// The new text takes the place of the old one in one step and can be read by its owner only. A link stays
-/// one: what it leads to is replaced. Other processes of this program that write in the same folder wait.
+/// The new text replaces the old one in one step, and only its owner can read it. If the path is a link, the link stays
+/// and its target is replaced. Other processes of this program that write in the same folder wait.
 ///
 /// # Errors
-/// When the change fails, and when the file cannot be read or written. Then it is as it was.
+/// When the change fails, and when the file cannot be read or written. Then the file is unchanged.
 pub fn rewrite<E: From<WriteError>>(path: &Path, change: impl FnOnce(&str) -> Result<String, E>) -> Result<Outcome, E> {
     let write_error = |source| WriteError::Write { path: path.to_owned(), source };
     let target = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
@@ -76,7 +67,7 @@ fn replace(target: &Path, folder: &Path, text: &str) -> io::Result<()> {
     Ok(())
 }
 
-/// Holds a folder for as long as the value lives. Where a system cannot do it, the last writer wins.
+/// Locks a folder for as long as the value lives. On systems without such locks, the last writer wins.
 fn lock(folder: &Path) -> Option<File> {
     let folder = File::open(folder).ok()?;
     folder.lock().ok()?;

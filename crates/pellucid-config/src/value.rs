@@ -13,11 +13,11 @@ use toml::de::DeValue;
 /// Where a value was written: a layer, and the bytes in its file if it has one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Place {
-    /// The number of the layer in its stack.
+    /// The index of the layer in its stack.
     pub layer: usize,
-    /// The first byte.
+    /// The first byte of the value.
     pub start: usize,
-    /// The byte after the last.
+    /// The byte after the last byte.
     pub end: usize,
 }
 
@@ -30,28 +30,28 @@ impl Place {
 /// A value and its place.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Value {
-    /// What it is.
+    /// The data of the value.
     pub data: Data,
     /// Where it was written.
     pub place: Place,
 }
 
-/// What a value is.
+/// The data of a value.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Data {
-    /// Text.
+    /// A TOML string.
     String(String),
-    /// A whole number.
+    /// A TOML whole number.
     Integer(i64),
     /// A number with a fraction.
     Float(f64),
-    /// Yes or no.
+    /// `true` or `false`.
     Boolean(bool),
     /// A date or time, as written.
     Datetime(String),
-    /// Several values.
+    /// A list of values.
     List(Vec<Value>),
-    /// Named values.
+    /// A table of named values.
     Table(Table),
 }
 
@@ -64,20 +64,20 @@ pub struct Table {
 /// A name and its value.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Entry {
-    /// The name.
+    /// The name in the table.
     pub key: String,
     /// Where the name was written.
     pub place: Place,
-    /// The value.
+    /// The value with its place.
     pub value: Value,
 }
 
-/// Why a text is no document: what is wrong, and where.
+/// Why a text is not TOML, and where.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Fault {
-    /// What is wrong.
+    /// What is wrong with the text.
     pub message: String,
-    /// The bytes that are.
+    /// The bytes that are wrong.
     pub span: Range<usize>,
 }
 
@@ -93,7 +93,7 @@ impl Table {
         from_table(document.into_inner(), layer)
     }
 
-    /// Whether there is nothing in it.
+    /// Whether the table has no entries.
     pub fn is_empty(&self) -> bool {
         self.entries.is_empty()
     }
@@ -103,7 +103,7 @@ impl Table {
         self.entries.iter()
     }
 
-    /// The entries in their order, to be changed.
+    /// The entries in their order, mutable.
     pub(crate) fn iter_mut(&mut self) -> impl Iterator<Item = &mut Entry> {
         self.entries.iter_mut()
     }
@@ -120,8 +120,8 @@ impl Table {
         segments.try_fold(first, |value, segment| value.as_table()?.get(segment))
     }
 
-    /// Sets a value under a path of names; tables are made on the way, and whatever else stands in
-    /// the way gives way to one.
+    /// Sets a value under a path of names. Missing tables are created; any other value on the path is replaced by a
+    /// table.
     pub fn set(&mut self, path: &[&str], value: Value) {
         let Some((first, rest)) = path.split_first() else { return };
         let place = value.place;
@@ -156,7 +156,7 @@ impl Table {
         Self { entries }
     }
 
-    /// The table as JSON, for those who list layers.
+    /// The table as JSON, for lists of layers.
     pub fn to_json(&self) -> serde_json::Value {
         self.entries.iter().map(|entry| (entry.key.clone(), entry.value.to_json())).collect()
     }
@@ -187,7 +187,7 @@ impl Value {
         Self { data: Data::String(text.to_owned()), place: Place { layer, ..Place::default() } }
     }
 
-    /// The table it is.
+    /// The value as a table, if it is one.
     pub fn as_table(&self) -> Option<&Table> {
         match &self.data {
             Data::Table(table) => Some(table),
@@ -195,7 +195,7 @@ impl Value {
         }
     }
 
-    /// The list it is.
+    /// The value as a list, if it is one.
     pub fn as_list(&self) -> Option<&[Self]> {
         match &self.data {
             Data::List(values) => Some(values),
@@ -203,7 +203,7 @@ impl Value {
         }
     }
 
-    /// The text it is.
+    /// The value as a text, if it is one.
     pub fn as_str(&self) -> Option<&str> {
         match &self.data {
             Data::String(text) => Some(text),
@@ -211,7 +211,7 @@ impl Value {
         }
     }
 
-    /// The whole number it is.
+    /// The value as a whole number, if it is one.
     pub fn as_integer(&self) -> Option<i64> {
         match self.data {
             Data::Integer(number) => Some(number),
@@ -219,7 +219,7 @@ impl Value {
         }
     }
 
-    /// The number it is, whole or not.
+    /// The value as a number, whole or not, if it is one.
     pub fn as_number(&self) -> Option<f64> {
         match self.data {
             Data::Float(number) => Some(number),
@@ -228,7 +228,7 @@ impl Value {
         }
     }
 
-    /// The yes or no it is.
+    /// The value as a boolean, if it is one.
     pub fn as_bool(&self) -> Option<bool> {
         match self.data {
             Data::Boolean(flag) => Some(flag),
@@ -263,7 +263,7 @@ impl Value {
     }
 }
 
-/// Cuts a dotted path into names. A name in double quotes may have dots in it.
+/// Splits a dotted path into names. A name in double quotes may contain dots.
 pub fn segments(path: &str) -> impl Iterator<Item = &str> {
     let mut rest = Some(path);
     std::iter::from_fn(move || {
@@ -280,7 +280,7 @@ pub fn segments(path: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// Joins names to a dotted path that [`segments`] cuts again.
+/// Joins names to a dotted path that [`segments`] splits again.
 pub fn dotted(names: &[&str]) -> String {
     let mut path = String::new();
     for name in names {

@@ -1,7 +1,7 @@
-//! Whether a text would do as a configuration file.
+//! Checks whether a text is a valid configuration file.
 //!
-//! Not here: what the other layers make of its values, and whether profiles, providers and files that it
-//! names are there. They may come later.
+//! Not here: whether other layers override its values, and whether profiles, providers and files that it names exist.
+//! They may come later.
 
 use std::path::Path;
 
@@ -14,11 +14,11 @@ use crate::reader::Reader;
 use crate::requirements::Requirements;
 use crate::value::Table;
 
-/// Reads a text as the configuration file of this name, which need not be there.
+/// Reads a text as the configuration file of this name, which need not exist.
 ///
 /// # Errors
 ///
-/// When it is not TOML, or a value is not what its key takes.
+/// When the text is not TOML, or a value is not of the kind that its key accepts.
 pub fn verify(file: &Path, text: &str) -> Result<Table, ConfigError> {
     let located = |span, message| ConfigError::Located(Box::new(Located::new(file, text, &span, message)));
     let table = Table::parse(text, 0).map_err(|fault| located(fault.span, fault.message))?;
@@ -26,7 +26,7 @@ pub fn verify(file: &Path, text: &str) -> Result<Table, ConfigError> {
     Ok(table)
 }
 
-/// Checks all that can be checked without knowing other layers.
+/// Checks all that can be checked without other layers.
 pub(crate) fn check(table: &Table) -> Result<(), Problem> {
     check::check(table)?;
     mcp::servers(&Reader { top: table, profile: None }, &Requirements::default())?;

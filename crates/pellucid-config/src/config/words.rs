@@ -1,17 +1,17 @@
-//! Words that only the configuration knows.
+//! Words that only the configuration uses.
 
 use pellucid_protocol::word_enum;
 
 word_enum! {
-    /// Which mechanism confines commands.
+    /// The mechanism that confines commands.
     SandboxBackend {
-        /// The strongest that works.
+        /// The strongest mechanism that works here.
         Auto = "auto",
-        /// Namespaces of our own.
+        /// Linux namespaces, set up by Pellucid.
         Namespaces = "namespaces",
         /// The program `bwrap`.
         Bubblewrap = "bubblewrap",
-        /// Landlock alone.
+        /// Landlock without namespaces.
         Landlock = "landlock",
     }
 }
@@ -19,23 +19,23 @@ word_enum! {
 word_enum! {
     /// A kind of login.
     LoginMethod {
-        /// With an account.
+        /// A ChatGPT account.
         ChatGpt = "chatgpt",
-        /// With a key.
+        /// An API key.
         Api = "api",
     }
 }
 
 word_enum! {
-    /// Where a login is kept.
+    /// Where a login is stored.
     CredentialStore {
-        /// In a file.
+        /// A file in the home folder.
         File = "file",
-        /// In the system's keyring.
+        /// The keyring of the system.
         Keyring = "keyring",
-        /// In the keyring if there is one.
+        /// The keyring if the system has one, else a file.
         Auto = "auto",
-        /// Nowhere.
+        /// Nowhere; the login ends with the process.
         Ephemeral = "ephemeral",
     }
 }

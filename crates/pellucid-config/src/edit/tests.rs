@@ -1,4 +1,4 @@
-//! Changes to texts, shown as the text that comes out.
+//! Changes to texts, shown as the resulting text.
 
 use expect_test::Expect;
 use expect_test::expect;

@@ -21,7 +21,7 @@ struct World {
 }
 
 impl World {
-    /// A trusted project with this file of its own.
+    /// A trusted project with this configuration file.
     fn new(text: &str) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let top = folder.path().canonicalize().unwrap();
@@ -60,7 +60,7 @@ impl World {
     }
 }
 
-/// Two values of a kind, none of them this word.
+/// Two values of a kind, neither of them in `without`.
 fn samples(kind: &Kind, without: &[&str]) -> (String, String) {
     let both = |one: &str, other: &str| (one.to_owned(), other.to_owned());
     match kind {
@@ -87,7 +87,7 @@ fn samples(kind: &Kind, without: &[&str]) -> (String, String) {
     }
 }
 
-/// The path of a key in a document, with names for what stands for any.
+/// The path of a key in a document, with names in place of the placeholders.
 fn path_of(key: &Key) -> String {
     let path: String = key.path.replace("<id>", "n").replace("<name>", "n").replace("<role>", "n");
     let path = path.replace("<path>", "n").replace("<key>", "undo");
@@ -101,7 +101,7 @@ fn has(layers: &Layers, path: &str) -> bool {
         .is_some_and(|value| layers.layer_of(value.place).is_some_and(|layer| layer.source == Source::Project))
 }
 
-/// Checks one key and gives how it stands.
+/// Checks one key and returns how it applies in projects.
 fn check_key(key: &Key) -> InProject {
     let path = path_of(key);
     let narrow = if let InProject::AcceptedUnless(narrow) = key.in_project { narrow } else { &[] };
@@ -146,7 +146,7 @@ fn what_names_programs_addresses_or_files_is_never_free() {
         "assistant.docs_path",
         // Read from the user's own file only.
         "skills.config[].path",
-        // Switches of skills, nothing that runs.
+        // Switches skills, and runs nothing.
         "skills.config[].enabled",
     ];
     let suspicious =
@@ -156,7 +156,7 @@ fn what_names_programs_addresses_or_files_is_never_free() {
         let last = segments(key.path).last().unwrap_or_default();
         let is_text = matches!(key.kind, Kind::String | Kind::List(_) | Kind::Map(_));
         let found = suspicious.iter().find(|word| is_text && last.split('_').any(|part| part == **word));
-        // Names of files in the project, which are held to it when they are read.
+        // Names of files in the project; reading them is confined to the project.
         let is_known = ["assistant.extra_files"].contains(&key.path);
         assert!(found.is_none() || is_known, "{} is free and its name has `{}`", key.path, found.unwrap());
     }

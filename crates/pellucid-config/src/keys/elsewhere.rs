@@ -1,4 +1,4 @@
-//! The rows about what is reached and told outside of the project: providers, servers, records, the login.
+//! The rows about services and records outside of the project: providers, MCP servers, logs, the login.
 
 use super::Key;
 use super::Kind;
@@ -19,7 +19,7 @@ const TELEMETRY: &str = "Pellucid sends no telemetry";
 
 const EXPORTER: Kind = Kind::words(&["none", "statsig", "otlp-http", "otlp-grpc"]);
 
-/// Providers.
+/// Keys about model providers.
 pub(super) const PROVIDERS: Section = Section {
     title: "Providers",
     keys: &[
@@ -29,15 +29,15 @@ pub(super) const PROVIDERS: Section = Section {
             "model_providers.<id>.base_url",
             Kind::String,
             "the built-in service",
-            "The address, without the wire's own path.",
+            "The address, without the path of the API.",
         ),
-        top(ACCEPTED, "model_providers.<id>.env_key", Kind::String, "", "The variable that holds the key."),
+        top(ACCEPTED, "model_providers.<id>.env_key", Kind::String, "", "The environment variable with the key."),
         top(
             ACCEPTED,
             "model_providers.<id>.env_key_instructions",
             Kind::String,
             "",
-            "What to tell somebody who has not set it.",
+            "A hint that is printed if the variable is not set.",
         ),
         top(ACCEPTED, "model_providers.<id>.experimental_bearer_token", Kind::String, "", "A key in plain text."),
         top(
@@ -45,27 +45,27 @@ pub(super) const PROVIDERS: Section = Section {
             "model_providers.<id>.wire_api",
             Kind::words(WireApi::WORDS),
             "`responses`",
-            "The wire: OpenAI's Responses or Chat Completions, or Anthropic's Messages. See `docs/providers.md`.",
+            "The API format: OpenAI's Responses or Chat Completions, or Anthropic's Messages. See `docs/providers.md`.",
         ),
         top(
             ACCEPTED,
             "model_providers.<id>.chat_developer_role",
             Kind::words(DeveloperRole::WORDS),
             "`developer`",
-            "Who says our own messages on the wire `chat`, for servers whose template lacks that role.",
+            "The role of Pellucid's developer messages in the `chat` API; change it if the server's template rejects `developer`.",
         ),
         top(
             ACCEPTED,
             "model_providers.<id>.max_output_tokens",
             Kind::COUNT,
             "an eighth of the window, at least 4096, at most 32000",
-            "How many tokens an answer may have on the wire `messages`, which must be told.",
+            "The maximum output tokens, which the `messages` API requires.",
         ),
         top(
             ACCEPTED,
             "model_providers.<id>.cache_order",
             Kind::List(&Kind::words(ReadSection::WORDS)),
-            "the wire's: `schema`, `tools`, `instructions`, `items` on `responses`; `tools`, `instructions`, `items` on `chat` and `messages`",
+            "the API's: `schema`, `tools`, `instructions`, `items` on `responses`; `tools`, `instructions`, `items` on `chat` and `messages`",
             "The order in which the provider's models read a request. Sections that are not named count as not read. See `docs/providers.md`.",
         ),
         top(
@@ -73,7 +73,7 @@ pub(super) const PROVIDERS: Section = Section {
             "model_providers.<id>.cache_seconds",
             Kind::COUNT,
             "300 on `responses` and `messages`; not known on `chat`",
-            "How long the provider keeps what it has read. An unread prefix counts as `expired` after that time, and as `missed` before.",
+            "How many seconds the provider's cache keeps a request. A prefix that was not read from the cache counts as `expired` after that time, and as `missed` before.",
         ),
         top(
             ACCEPTED,
@@ -88,21 +88,21 @@ pub(super) const PROVIDERS: Section = Section {
             "model_providers.<id>.env_http_headers",
             Kind::STRING_MAP,
             "",
-            "Headers whose value is in a variable; left out if that is unset or blank.",
+            "Headers whose values come from environment variables; left out if the variable is unset or blank.",
         ),
         top(
             ACCEPTED,
             "model_providers.<id>.request_max_retries",
             Kind::COUNT,
             "4",
-            "How often a request is sent again, at most 100.",
+            "How often a failed request is retried, at most 100.",
         ),
         top(
             ACCEPTED,
             "model_providers.<id>.stream_max_retries",
             Kind::COUNT,
             "5",
-            "How often a broken stream is asked for again, at most 100.",
+            "How often an interrupted stream is retried, at most 100.",
         ),
         top(
             ACCEPTED,
@@ -111,18 +111,24 @@ pub(super) const PROVIDERS: Section = Section {
             "300000",
             "How long a stream may be silent, in milliseconds.",
         ),
-        top(ACCEPTED, "model_providers.<id>.requires_openai_auth", Kind::Bool, "`false`", "Whether a login is needed."),
+        top(
+            ACCEPTED,
+            "model_providers.<id>.requires_openai_auth",
+            Kind::Bool,
+            "`false`",
+            "Whether an OpenAI login is needed.",
+        ),
         top(
             ACCEPTED,
             "model_providers.<id>.supports_websockets",
             Kind::Bool,
             "`false`",
-            "Whether it can be reached over a WebSocket.",
+            "Whether the provider supports the WebSocket transport.",
         ),
     ],
 };
 
-/// MCP servers.
+/// Keys about MCP servers.
 pub(super) const MCP_SERVERS: Section = Section {
     title: "MCP servers",
     keys: &[
@@ -131,31 +137,31 @@ pub(super) const MCP_SERVERS: Section = Section {
             "mcp_servers.<name>.command",
             Kind::String,
             "",
-            "The program of a server that is spoken to over pipes.",
+            "The program that runs a local server, which is reached through its standard streams.",
         ),
-        top(ACCEPTED, "mcp_servers.<name>.args", Kind::STRINGS, "`[]`", "Its arguments."),
-        top(ACCEPTED, "mcp_servers.<name>.env", Kind::STRING_MAP, "`{}`", "Variables it is given."),
+        top(ACCEPTED, "mcp_servers.<name>.args", Kind::STRINGS, "`[]`", "The arguments of the program."),
+        top(ACCEPTED, "mcp_servers.<name>.env", Kind::STRING_MAP, "`{}`", "Variables that are set for the program."),
         top(
             ACCEPTED,
             "mcp_servers.<name>.env_vars",
             Kind::STRINGS,
             "`[]`",
-            "Variables it is given from the environment.",
+            "Names of variables that the program receives from the environment.",
         ),
-        top(ACCEPTED, "mcp_servers.<name>.cwd", Kind::String, "the working folder", "Where it runs."),
         top(
             ACCEPTED,
-            "mcp_servers.<name>.url",
+            "mcp_servers.<name>.cwd",
             Kind::String,
-            "",
-            "The address of a server that is spoken to over HTTP.",
+            "the working folder",
+            "The working directory of the program.",
         ),
+        top(ACCEPTED, "mcp_servers.<name>.url", Kind::String, "", "The address of a server that is reached over HTTP."),
         top(
             ACCEPTED,
             "mcp_servers.<name>.bearer_token_env_var",
             Kind::String,
             "",
-            "The variable that holds its token.",
+            "The environment variable with the bearer token.",
         ),
         top(ACCEPTED, "mcp_servers.<name>.bearer_token", Kind::String, "", "Refused: use `bearer_token_env_var`."),
         top(ACCEPTED, "mcp_servers.<name>.http_headers", Kind::STRING_MAP, "", "Headers of every request."),
@@ -164,23 +170,29 @@ pub(super) const MCP_SERVERS: Section = Section {
             "mcp_servers.<name>.env_http_headers",
             Kind::STRING_MAP,
             "",
-            "Headers whose value is in a variable.",
+            "Headers whose values come from environment variables.",
         ),
-        top(ACCEPTED, "mcp_servers.<name>.enabled", Kind::Bool, "`true`", "Whether it is used."),
-        top(ACCEPTED, "mcp_servers.<name>.required", Kind::Bool, "`false`", "Whether a session fails without it."),
+        top(ACCEPTED, "mcp_servers.<name>.enabled", Kind::Bool, "`true`", "Whether the server is used."),
+        top(
+            ACCEPTED,
+            "mcp_servers.<name>.required",
+            Kind::Bool,
+            "`false`",
+            "Whether a session fails if the server does not start.",
+        ),
         top(
             ACCEPTED,
             "mcp_servers.<name>.startup_timeout_sec",
             Kind::Float,
             "10",
-            "How long it may take to start, in seconds.",
+            "How long the server may take to start, in seconds.",
         ),
         top(
             ACCEPTED,
             "mcp_servers.<name>.startup_timeout_ms",
             Kind::COUNT,
             "",
-            "The same in milliseconds; seconds are stronger.",
+            "The startup timeout in milliseconds; `startup_timeout_sec` is stronger.",
         ),
         top(
             ACCEPTED,
@@ -198,15 +210,21 @@ pub(super) const MCP_SERVERS: Section = Section {
             "mcp_oauth_credentials_store",
             Kind::words(&["auto", "file", "keyring"]),
             "`auto`",
-            "Where logins to servers are kept.",
+            "Where logins to servers are stored.",
         )
         .not_used("there is no login to MCP servers yet"),
-        top(ACCEPTED, "mcp_oauth_callback_port", Kind::PORT, "a free one", "The port that a login comes back to.")
-            .not_used("there is no login to MCP servers yet"),
+        top(
+            ACCEPTED,
+            "mcp_oauth_callback_port",
+            Kind::PORT,
+            "a free one",
+            "The local port that receives the result of a login.",
+        )
+        .not_used("there is no login to MCP servers yet"),
     ],
 };
 
-/// History, logs and notices.
+/// Keys about history, logs and notices.
 pub(super) const RECORDS: Section = Section {
     title: "History, logs and notices",
     keys: &[
@@ -219,22 +237,35 @@ pub(super) const RECORDS: Section = Section {
         )
         .not_used(TERMINAL)
         .required(),
-        top(FREE, "history.max_bytes", Kind::COUNT, "no limit", "How long that file may get.").not_used(TERMINAL),
+        top(FREE, "history.max_bytes", Kind::COUNT, "no limit", "The size limit of the file with inputs, in bytes.")
+            .not_used(TERMINAL),
         top(
             ACCEPTED,
             "log_dir",
             Kind::Path,
             "",
-            "A folder for the log, `pellucid.log`. What `RUST_LOG` selects is appended there too, errors without it.",
+            "The folder for the log, `pellucid.log`. What `RUST_LOG` selects is appended there too, errors without it.",
         ),
-        top(ACCEPTED, "notify", Kind::STRINGS, "", "A program that is run after each turn, with its first arguments."),
+        top(
+            ACCEPTED,
+            "notify",
+            Kind::STRINGS,
+            "",
+            "The program that is run after each turn, with its first arguments.",
+        ),
         both(unless(&["false"]), "analytics.enabled", Kind::Bool, "", "Whether use may be counted.")
             .not_used("Pellucid counts nothing"),
         top(unless(&["false"]), "feedback.enabled", Kind::Bool, "`true`", "Whether feedback may be sent."),
         top(FREE, "check_for_update_on_startup", Kind::Bool, "`true`", "Looks for a newer version at the start.")
             .not_used("Pellucid never looks for updates"),
-        top(FREE, "exec.context_events", Kind::Bool, "`false`", "Adds events about the context to `exec --json`."),
-        top(FREE, "exec.typed_exit_codes", Kind::Bool, "`false`", "Tells kinds of failure apart by the exit code."),
+        top(FREE, "exec.context_events", Kind::Bool, "`false`", "Adds context events to `exec --json`."),
+        top(
+            FREE,
+            "exec.typed_exit_codes",
+            Kind::Bool,
+            "`false`",
+            "Whether the exit status of `exec` distinguishes kinds of failure.",
+        ),
         top(
             ACCEPTED,
             "limits.max_tokens",
@@ -249,7 +280,7 @@ pub(super) const RECORDS: Section = Section {
             "no limit",
             "How many requests a session may send, with its agents, reviews and summaries; 0 allows nothing.",
         ),
-        top(unless(&["false"]), "otel.log_user_prompt", Kind::Bool, "`false`", "Puts what people type into telemetry.")
+        top(unless(&["false"]), "otel.log_user_prompt", Kind::Bool, "`false`", "Puts your inputs into telemetry.")
             .not_used(TELEMETRY),
         top(FREE, "otel.environment", Kind::String, "`dev`", "The environment that telemetry names.")
             .not_used(TELEMETRY),
@@ -311,7 +342,7 @@ pub(super) const RECORDS: Section = Section {
     ],
 };
 
-/// Login.
+/// Keys about the login.
 pub(super) const LOGIN: Section = Section {
     title: "Login",
     keys: &[
@@ -342,7 +373,7 @@ pub(super) const LOGIN: Section = Section {
             "cli_auth_credentials_store",
             Kind::words(CredentialStore::WORDS),
             "`file`",
-            "Where the login is kept.",
+            "Where the login is stored.",
         ),
     ],
 };

@@ -1,4 +1,4 @@
-//! The rows: every key with what it takes and what it is for. Some sections are in `elsewhere`.
+//! The rows: every key with what it accepts and what it is for. Some sections are in `elsewhere`.
 
 use pellucid_protocol::environment::Inherit;
 use pellucid_protocol::project_docs::Allocation;
@@ -29,7 +29,7 @@ use super::Words;
 use super::elsewhere;
 use crate::config::SandboxBackend;
 
-/// Every key, grouped.
+/// Every key, in sections.
 pub const SECTIONS: &[Section] = &[
     Section {
         title: "Model",
@@ -70,29 +70,35 @@ pub const SECTIONS: &[Section] = &[
                 "model_reasoning_effort",
                 Kind::words(ReasoningEffort::WORDS),
                 "the model's own",
-                "How long the model thinks.",
+                "How much the model reasons before it answers.",
             ),
             both(
                 FREE,
                 "model_reasoning_summary",
                 Kind::words(ReasoningSummary::WORDS),
                 "`auto`",
-                "How its thoughts are summarised.",
+                "How the model's reasoning is summarised.",
             ),
-            both(FREE, "model_verbosity", Kind::words(Verbosity::WORDS), "the model's own", "How much the model says."),
+            both(
+                FREE,
+                "model_verbosity",
+                Kind::words(Verbosity::WORDS),
+                "the model's own",
+                "How long the model's answers are.",
+            ),
             top(
                 FREE,
                 "model_supports_reasoning_summaries",
                 Kind::Bool,
                 "the catalogue's",
-                "`true` asks for summaries even of a model that is not known to have them.",
+                "`true` requests reasoning summaries even from models that are not known to support them.",
             ),
             both(
                 FREE,
                 "personality",
                 Kind::words(Personality::WORDS),
                 "`pragmatic` while the feature `personality` is on",
-                "The model's tone.",
+                "The tone of the model's answers.",
             ),
             top(
                 FREE,
@@ -132,45 +138,39 @@ pub const SECTIONS: &[Section] = &[
                 "model_instructions_file",
                 Kind::Path,
                 "the pack's or the model's text",
-                "A file that takes the place of the base instructions. It must be readable and not blank.",
+                "A file that replaces the base instructions. It must be readable and not blank.",
             ),
-            top(FREE, "developer_instructions", Kind::String, "", "A further message to the model from its developer."),
-            top(FREE, "instructions", Kind::String, "", "What the Codex CLI once took here.")
+            top(FREE, "developer_instructions", Kind::String, "", "A further message with the role `developer`."),
+            top(FREE, "instructions", Kind::String, "", "A key of earlier versions of the Codex CLI.")
                 .not_used("the Codex CLI does not use it either"),
             top(
                 FREE,
                 "compact_prompt",
                 Kind::String,
                 "the pack's text",
-                "How the model is asked for a summary; blank for the default.",
+                "The prompt that asks the model for a summary; blank for the default.",
             ),
             both(
                 ACCEPTED,
                 "experimental_compact_prompt_file",
                 Kind::Path,
                 "",
-                "A file with the text of `compact_prompt`, which is stronger. It must be readable and not blank.",
+                "A file with the prompt for summaries; `compact_prompt` is stronger. It must be readable and not blank.",
             ),
             top(
                 FREE,
                 "compaction.auto",
                 Kind::Bool,
                 "`true`",
-                "`false` never summarises a history unless you ask for it, not even one that does not fit.",
+                "`false` summarises the history only when you ask for it, even if it does not fit into the window.",
             ),
-            top(
-                FREE,
-                "compaction.model",
-                Kind::String,
-                "the session's model",
-                "The model that is asked for summaries.",
-            ),
+            top(FREE, "compaction.model", Kind::String, "the session's model", "The model that writes summaries."),
             top(
                 FREE,
                 "compaction.fallback",
                 Kind::words(SummaryFallback::WORDS),
                 "the pack's, else `none`",
-                "What happens when no summary comes: the turn ends, or one is made from the history by rule.",
+                "What happens when a model cannot write a summary: the turn ends, or a summary is made from the history by rule.",
             ),
             top(
                 FREE,
@@ -184,113 +184,119 @@ pub const SECTIONS: &[Section] = &[
                 "compaction.saving_min",
                 Kind::Integer(Bounds { min: 0, max: 99, name: "u8" }),
                 "the pack's",
-                "By how many percent a summary must make a history smaller; less ends the turn after one attempt.",
+                "By how many percent a summary must shrink the history; if it does not, the turn ends after one attempt.",
             ),
             top(
                 FREE,
                 "compaction.overflow_calls_max",
                 Kind::Integer(Bounds { min: 1, max: i64::MAX, name: "usize" }),
                 "the pack's, else as many as there are items",
-                "How often a summary is asked for that does not fit; each time half of the history is left out.",
+                "How often a summary request that exceeds the window is retried, each time with half of the history.",
             ),
             top(
                 FREE,
                 "compaction.input",
                 Kind::words(SummaryInput::WORDS),
                 "the pack's, else `all`",
-                "What the summarising model is shown: all, or the conversation without standing instructions.",
+                "What the summarising model reads: everything, or the conversation without standing instructions.",
             ),
             top(
                 FREE,
                 "compaction.requests",
                 Kind::words(SummaryRequests::WORDS),
                 "the pack's, else `free`",
-                "`marked` refuses a summary that does not name every completed request of yours as completed.",
+                "`marked` refuses a summary that does not list each of your completed requests as completed.",
             ),
             top(
                 FREE,
                 "reinject_turns",
                 Kind::Map(&Kind::COUNT),
                 "the pack's, else `{}`",
-                "After how many turns the message of a slot is said again, by the slot's name; 0 for never.",
+                "After how many turns the message of a slot is sent again, by the slot's name; 0 for never.",
             ),
             top(
                 FREE,
                 "resume_context",
                 Kind::words(ResumeContext::WORDS),
                 "`again`",
-                "What of the first context is said when a session goes on: all, or what changed.",
+                "What of the first context is sent when a session is resumed: all of it, or what changed.",
             ),
             both(
                 FREE,
                 "experimental_instructions_file",
                 Kind::Path,
                 "",
-                "Gone: ignored with a notice. Use `model_instructions_file`.",
+                "Removed: ignored with a notice. Use `model_instructions_file`.",
             ),
             top(
                 FREE,
                 "commit_attribution",
                 Kind::String,
                 "the pack's",
-                "Whose name goes into commit messages, with the feature `codex_git_commit`; blank for nobody's.",
+                "The name that commit messages are attributed to, with the feature `codex_git_commit`; blank for none.",
             ),
             top(
                 FREE,
                 "phase",
                 Kind::String,
                 "",
-                "The phase of work whose prompt goes before your input, in packs that have some.",
+                "The phase of work whose prompt is put before your input, in packs that have phases.",
             ),
-            top(FREE, "project_doc_max_bytes", Kind::COUNT, "32768", "How many bytes of `AGENTS.md` files are used."),
+            top(
+                FREE,
+                "project_doc_max_bytes",
+                Kind::COUNT,
+                "32768",
+                "How many bytes of `AGENTS.md` files are used in all.",
+            ),
             top(
                 FREE,
                 "project_doc_fallback_filenames",
                 Kind::STRINGS,
                 "`[]`",
-                "Files that are looked for in a folder without `AGENTS.md`, in this order.",
+                "File names that are tried, in this order, in a folder without `AGENTS.md`.",
             ),
             top(
                 FREE,
                 "project_root_markers",
                 Kind::STRINGS,
                 "`[\".git\"]`",
-                "What a project's top folder has in it; an empty list makes the working folder the top.",
+                "The entries by which a project's top folder is recognised; with an empty list, the working directory is the top folder.",
             ),
             top(
                 FREE,
                 "project_docs.allocation",
                 Kind::words(Allocation::WORDS),
                 "the pack's, else `root-first`",
-                "Which `AGENTS.md` files the budget goes to first. See `docs/instruction-files.md` for these keys.",
+                "Which `AGENTS.md` files get the budget first. See `docs/instruction-files.md` for these keys.",
             ),
             top(
                 FREE,
                 "project_docs.cut",
                 Kind::words(Cut::WORDS),
                 "the pack's, else `bytes`",
-                "Where a file that is too long is cut; `lines` also says in the text what is missing.",
+                "Where a file that is too long is cut; `lines` adds a note that says what is missing.",
             ),
             top(
                 FREE,
                 "project_docs.imports",
                 Kind::COUNT,
                 "the pack's, else 0",
-                "How many steps `@path` imports of `AGENTS.md` files are followed.",
+                "How many levels of `@path` imports of `AGENTS.md` files are followed.",
             ),
             top(
                 FREE,
                 "project_docs.nested",
                 Kind::Bool,
                 "the pack's, else `false`",
-                "Adds the `AGENTS.md` of a folder below when a tool first goes there.",
+                "Adds the `AGENTS.md` of a subfolder when a tool first works there.",
             ),
             top(
                 FREE,
                 "project_docs.on_change",
                 Kind::words(OnChange::WORDS),
                 "the pack's, else `ignore`",
-                "Whether the model is told, with the next turn, of `AGENTS.md` files that changed.",
+                "Whether the next turn informs the model of `AGENTS.md` files that changed.",
             ),
         ],
     },
@@ -302,7 +308,7 @@ pub const SECTIONS: &[Section] = &[
                 "assistant.session_key",
                 Kind::String,
                 "",
-                "The session's key; sub-agents and jobs have one of their own form.",
+                "The key of the chat session; keys of sub-agents and jobs have another form.",
             ),
             top(
                 FREE,
@@ -330,7 +336,7 @@ pub const SECTIONS: &[Section] = &[
                 "assistant.extra_system_prompt",
                 Kind::String,
                 "",
-                "A further text: of a group chat, or of the agent that this one works for.",
+                "A text that is added to the system prompt: from a group chat, or from the agent that this one works for.",
             ),
             top(
                 FREE,
@@ -344,19 +350,25 @@ pub const SECTIONS: &[Section] = &[
                 "assistant.owner_numbers",
                 Kind::STRINGS,
                 "`[]`",
-                "Numbers of those who may command the assistant.",
+                "The phone numbers whose owners may command the assistant.",
             ),
-            top(FREE, "assistant.heartbeat_prompt", Kind::String, "", "What a heartbeat says."),
-            top(FREE, "assistant.docs_path", Kind::Path, "", "Where the documentation lies."),
-            top(FREE, "assistant.channel", Kind::String, "", "The channel that is answered on, such as `telegram`."),
+            top(FREE, "assistant.heartbeat_prompt", Kind::String, "", "The prompt of a heartbeat."),
+            top(FREE, "assistant.docs_path", Kind::Path, "", "The folder with the documentation."),
+            top(
+                FREE,
+                "assistant.channel",
+                Kind::String,
+                "",
+                "The chat channel that answers go to, such as `telegram`.",
+            ),
             top(
                 FREE,
                 "assistant.capabilities",
                 Kind::STRINGS,
                 "`[]`",
-                "What that channel can do, such as `inlineButtons`.",
+                "The capabilities of that channel, such as `inlineButtons`.",
             ),
-            top(FREE, "assistant.voice_hint", Kind::String, "", "How to speak when an answer is read out."),
+            top(FREE, "assistant.voice_hint", Kind::String, "", "How to write an answer that is read aloud."),
         ],
     },
     elsewhere::PROVIDERS,
@@ -364,12 +376,13 @@ pub const SECTIONS: &[Section] = &[
         title: "Permissions",
         keys: &[
             both(
-                // With full access in the user's own file, a project that has nobody asked would run unconfined.
+                // If the user's file gives full access, a project that switches approval off would run commands
+                // unconfined.
                 unless(&["untrusted", "on-failure", "on-request"]),
                 "approval_policy",
                 Kind::words(ApprovalPolicy::WORDS),
                 "`on-request`; `untrusted` in an untrusted project",
-                "When a person is asked before a command runs.",
+                "When a command needs your approval.",
             ),
             both(
                 unless(&["read-only", "workspace-write"]),
@@ -383,14 +396,14 @@ pub const SECTIONS: &[Section] = &[
                 "sandbox_workspace_write.writable_roots",
                 Kind::PATHS,
                 "`[]`",
-                "Further folders to write in, under `workspace-write`.",
+                "Further folders that commands may write in, under `workspace-write`.",
             ),
             top(
                 unless(&["false"]),
                 "sandbox_workspace_write.network_access",
                 Kind::Bool,
                 "`false`",
-                "Whether commands reach the network, under `workspace-write`.",
+                "Whether commands may use the network, under `workspace-write`.",
             ),
             top(
                 unless(&["true"]),
@@ -418,14 +431,14 @@ pub const SECTIONS: &[Section] = &[
                 "sandbox_backend",
                 Kind::words(SandboxBackend::WORDS),
                 "`auto`, the strongest that works; `bubblewrap` with the feature `use_linux_sandbox_bwrap`",
-                "What confines commands on Linux. One that is named is never replaced by another.",
+                "The mechanism that confines commands on Linux. If it is named, no other is used instead.",
             ),
             top(
                 NEVER,
                 "projects.<path>.trust_level",
                 Kind::words(TrustLevel::WORDS),
                 "",
-                "Whether a project's own configuration applies.",
+                "Whether the project's configuration applies.",
             ),
             both(
                 ACCEPTED,
@@ -445,7 +458,7 @@ pub const SECTIONS: &[Section] = &[
                 "shell_environment_policy.inherit",
                 Kind::words(Inherit::WORDS),
                 "`all`",
-                "Which variables a command starts with. Keys of ours are never among them (login.md).",
+                "Which variables a command starts with. Pellucid's keys are never among them (login.md).",
             ),
             top(
                 unless(&["false"]),
@@ -486,10 +499,11 @@ pub const SECTIONS: &[Section] = &[
                 "web_search",
                 Kind::words(WebSearchMode::WORDS),
                 "`cached`",
-                "Whether the hosted web search is offered.",
+                "Whether the provider's web search is offered to the model.",
             ),
-            top(FREE, "tools.web_search", Kind::Bool, "", "Gone: use `web_search`.").aliases(&["web_search_request"]),
-            top(FREE, "tools.view_image", Kind::Bool, "", "What the Codex CLI once took here.")
+            top(FREE, "tools.web_search", Kind::Bool, "", "Removed: use `web_search`.")
+                .aliases(&["web_search_request"]),
+            top(FREE, "tools.view_image", Kind::Bool, "", "A key of earlier versions of the Codex CLI.")
                 .not_used("the Codex CLI does not use it either"),
             both(
                 ACCEPTED,
@@ -498,9 +512,15 @@ pub const SECTIONS: &[Section] = &[
                 "the first `node` in `PATH`",
                 "The Node program for the JavaScript tool.",
             ),
-            top(FREE, "agents.max_threads", Kind::COUNT, "6", "How many further agents may be open, at least 1."),
+            top(
+                FREE,
+                "agents.max_threads",
+                Kind::COUNT,
+                "6",
+                "How many further agents may be open at once, at least 1.",
+            ),
             top(FREE, "agents.<role>.description", Kind::String, "", "What a role is for, as the model reads it."),
-            top(ACCEPTED, "agents.<role>.config_file", Kind::Path, "", "Configuration of agents in a role."),
+            top(ACCEPTED, "agents.<role>.config_file", Kind::Path, "", "The configuration file of agents in a role."),
             top(
                 FREE,
                 "skills.config[].path",
@@ -512,7 +532,7 @@ pub const SECTIONS: &[Section] = &[
             top(FREE, "skills.config[].enabled", Kind::Bool, "", "Whether that skill is offered.").required(),
             top(unless(&["false"]), "apps.<id>.enabled", Kind::Bool, "`true`", "Whether an app is offered.")
                 .not_used("it belongs to a service behind a ChatGPT login"),
-            top(FREE, "apps.<id>.disabled_reason", Kind::words(&["unknown", "user"]), "", "Why it is not.")
+            top(FREE, "apps.<id>.disabled_reason", Kind::words(&["unknown", "user"]), "", "Why an app is not offered.")
                 .not_used("it belongs to a service behind a ChatGPT login"),
         ],
     },
@@ -526,19 +546,19 @@ pub const SECTIONS: &[Section] = &[
                 "suppress_unstable_features_warning",
                 Kind::Bool,
                 "`false`",
-                "Says nothing about features under development that are on.",
+                "Suppresses the warning about features under development that are on.",
             ),
-            both(FREE, "experimental_use_unified_exec_tool", Kind::Bool, "", "Gone: use `features.unified_exec`."),
+            both(FREE, "experimental_use_unified_exec_tool", Kind::Bool, "", "Removed: use `features.unified_exec`."),
             both(
                 FREE,
                 "experimental_use_freeform_apply_patch",
                 Kind::Bool,
                 "",
-                "Gone: use `features.apply_patch_freeform`.",
+                "Removed: use `features.apply_patch_freeform`.",
             ),
-            profile("include_apply_patch_tool", "Gone: use `features.apply_patch_freeform`."),
-            profile("tools_web_search", "Gone: use `web_search`."),
-            profile("tools_view_image", "What the Codex CLI once took here.")
+            profile("include_apply_patch_tool", "Removed: use `features.apply_patch_freeform`."),
+            profile("tools_web_search", "Removed: use `web_search`."),
+            profile("tools_view_image", "A key of earlier versions of the Codex CLI.")
                 .not_used("the Codex CLI does not use it either"),
         ],
     },
@@ -557,8 +577,8 @@ pub const SECTIONS: &[Section] = &[
     Section {
         title: "Display",
         keys: &[
-            top(FREE, "hide_agent_reasoning", Kind::Bool, "`false`", "Hides summaries of the model's thoughts."),
-            top(FREE, "show_raw_agent_reasoning", Kind::Bool, "`false`", "Shows the model's thoughts as they are."),
+            top(FREE, "hide_agent_reasoning", Kind::Bool, "`false`", "Hides summaries of the model's reasoning."),
+            top(FREE, "show_raw_agent_reasoning", Kind::Bool, "`false`", "Shows the model's raw reasoning."),
             top(
                 FREE,
                 "file_opener",
@@ -567,7 +587,7 @@ pub const SECTIONS: &[Section] = &[
                 "The editor that file names link to.",
             )
             .not_used(TERMINAL),
-            top(FREE, "disable_paste_burst", Kind::Bool, "`false`", "Takes fast typing for typing, not for a paste.")
+            top(FREE, "disable_paste_burst", Kind::Bool, "`false`", "Treats fast typing as typing, not as a paste.")
                 .not_used(TERMINAL),
             top(
                 FREE,
@@ -585,7 +605,8 @@ pub const SECTIONS: &[Section] = &[
                 "How the terminal notifies.",
             )
             .not_used(TERMINAL),
-            top(FREE, "tui.animations", Kind::Bool, "`true`", "Whether the terminal moves.").not_used(TERMINAL),
+            top(FREE, "tui.animations", Kind::Bool, "`true`", "Whether the terminal shows animations.")
+                .not_used(TERMINAL),
             top(FREE, "tui.show_tooltips", Kind::Bool, "`true`", "Whether the terminal gives hints.")
                 .not_used(TERMINAL),
             top(
@@ -632,21 +653,21 @@ pub const SECTIONS: &[Section] = &[
                 "memories.max_rollout_age_days",
                 Kind::INT,
                 "30",
-                "How old a session may be to be remembered, 0 to 90 days.",
+                "How old a session may be, 0 to 90 days; older ones are not read.",
             ),
             top(
                 FREE,
                 "memories.max_rollouts_per_startup",
                 Kind::COUNT,
                 "8",
-                "How many sessions are looked at per start, at most 128.",
+                "How many sessions are read per start, at most 128.",
             ),
             top(
                 FREE,
                 "memories.min_rollout_idle_hours",
                 Kind::INT,
                 "12",
-                "How long a session must rest before, 1 to 48 hours.",
+                "How many hours a session must be idle before it is read, 1 to 48.",
             ),
             top(
                 FREE,
@@ -672,7 +693,13 @@ pub const SECTIONS: &[Section] = &[
                 "From how many files untracked folders are left out; 0 for never.",
             )
             .aliases(&["large_untracked_dir_warning_threshold"]),
-            top(FREE, "ghost_snapshot.disable_warnings", Kind::Bool, "`false`", "Says nothing about what is left out."),
+            top(
+                FREE,
+                "ghost_snapshot.disable_warnings",
+                Kind::Bool,
+                "`false`",
+                "Suppresses the warnings about what is left out.",
+            ),
         ],
     },
 ];
@@ -681,12 +708,12 @@ pub(super) const FREE: InProject = InProject::Free;
 pub(super) const ACCEPTED: InProject = InProject::Accepted;
 pub(super) const NEVER: InProject = InProject::Never;
 
-/// Widens something unless it has one of these values.
+/// The value needs acceptance unless it is one of these, which widen nothing.
 pub(super) const fn unless(narrow: &'static [&'static str]) -> InProject {
     InProject::AcceptedUnless(narrow)
 }
 
-/// A key at the top.
+/// A key that may not be in profiles.
 pub(super) const fn top(
     in_project: InProject,
     path: &'static str,
@@ -697,7 +724,7 @@ pub(super) const fn top(
     Key::new(in_project, path, kind, default, doc)
 }
 
-/// A key at the top and in profiles.
+/// A key that may be in profiles too.
 pub(super) const fn both(
     in_project: InProject,
     path: &'static str,
@@ -708,7 +735,7 @@ pub(super) const fn both(
     Key::new(in_project, path, kind, default, doc).scope(Scope::Profile)
 }
 
-/// A switch in profiles only. Profiles of a project count when they were accepted.
+/// A switch in profiles only. A project's profiles apply once they are accepted.
 const fn profile(path: &'static str, doc: &'static str) -> Key {
     Key::new(ACCEPTED, path, Kind::Bool, "", doc).scope(Scope::ProfileOnly)
 }

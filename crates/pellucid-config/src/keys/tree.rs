@@ -10,25 +10,25 @@ use super::Scope;
 use super::all;
 use crate::value::segments;
 
-/// What may stand at a place in a document.
+/// The keys that may be at a place in a document.
 #[derive(Debug, Default)]
 pub(crate) struct Node {
-    /// What the place itself takes, if it is more than a table.
+    /// The key of the place itself, unless the place is only a table.
     pub key: Option<&'static Key>,
-    /// What may stand in a table at the place.
+    /// The named entries of a table at the place.
     pub children: Vec<(&'static str, Self)>,
-    /// What may stand under any other name: what the name stands for, and the place.
+    /// The entries under any other name: the placeholder, and the place.
     pub any: Option<(&'static str, Box<Self>)>,
-    /// What a list at the place consists of.
+    /// The elements of a list at the place.
     pub item: Option<Box<Self>>,
     /// The names that a table at the place must have.
     pub required: Vec<&'static str>,
-    /// Whether all that stands here counts in the file of a project only once it was accepted.
+    /// Whether all values here apply in a project's file only once they are accepted.
     pub is_guarded: bool,
 }
 
 impl Node {
-    /// What may stand under a name.
+    /// The place under a name.
     pub(crate) fn child(&self, name: &str) -> Option<&Self> {
         self.children
             .iter()
@@ -37,12 +37,12 @@ impl Node {
             .or_else(|| self.any.as_ref().map(|(_, child)| &**child))
     }
 
-    /// Whether a table may stand here.
+    /// Whether a table may be here.
     pub(crate) fn is_table(&self) -> bool {
         !self.children.is_empty() || self.any.is_some()
     }
 
-    /// Whether anything that may stand here or below is not free for a project.
+    /// Whether any value here or below is not free for a project.
     pub(crate) fn has_guarded(&self) -> bool {
         self.is_guarded
             || self.key.is_some_and(|key| key.in_project != InProject::Free)

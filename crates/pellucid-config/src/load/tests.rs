@@ -1,7 +1,7 @@
-//! Loads small worlds of files and shows what comes out.
+//! Loads small trees of files and shows the resulting configuration.
 //!
-//! A world has a home (`$R/home`), a project (`$R/work`, which is the working directory unless a
-//! case says otherwise) and a machine (`$R/etc`).
+//! A world has a home (`$R/home`), a project (`$R/work`, which is the working directory unless a case says otherwise)
+//! and a machine (`$R/etc`).
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -19,7 +19,7 @@ mod layers;
 mod permissions;
 mod settings;
 
-/// Files and options that a configuration is loaded from.
+/// Files and options from which a configuration is loaded.
 struct World {
     folder: tempfile::TempDir,
     root: PathBuf,
@@ -51,7 +51,7 @@ impl World {
         std::fs::write(path, text.replace("$R", self.root.to_str().unwrap())).unwrap();
     }
 
-    /// With all that its project's files say accepted.
+    /// Accepts all guarded values of the project's files.
     fn accepted(self) -> Self {
         let layers = load_layers(&self.options).unwrap();
         let guarded: Vec<_> = layers.iter().filter_map(Layer::guarded).collect();

@@ -219,14 +219,14 @@ mod tests {
         check_warnings(&files, &[], &expect![[r#"
             [
               {
-                "summary": "These configuration files of the project are not used; its skills and rules are:\n    1. $R/work/.codex/config.toml\n       nobody has decided whether to trust $R/work; set `trust_level = \"trusted\"` under `[projects.\"$R/work\"]` in $R/home/config.toml to use this file\n",
+                "summary": "These configuration files of the project are not used; its skills and rules are:\n    1. $R/work/.codex/config.toml\n       $R/work has no trust level; set `trust_level = \"trusted\"` under `[projects.\"$R/work\"]` in $R/home/config.toml to use this file\n",
                 "details": null
               }
             ]"#]]).await;
     }
 
     #[tokio::test]
-    async fn values_of_a_project_that_nobody_accepted() {
+    async fn values_of_a_project_that_are_not_accepted() {
         let files = [
             ("home/config.toml", "[projects.\"$R/work\"]\ntrust_level = \"trusted\"\n"),
             ("work/.git/HEAD", ""),
@@ -236,7 +236,7 @@ mod tests {
             [
               {
                 "summary": "A part of the project's configuration is not applied until you accept it.",
-                "details": "$R/work/.codex/config.toml:2: not applied, as nobody has accepted them: notify, mcp_servers.a; `pellucid trust accept $R/work` shows and accepts them",
+                "details": "$R/work/.codex/config.toml:2: not applied, because they are not accepted yet: notify, mcp_servers.a; `pellucid trust accept $R/work` shows and accepts them",
                 "path": "$R/work/.codex/config.toml"
               }
             ]"#]]).await;

@@ -57,7 +57,7 @@ fn a_program_of_the_project_runs_once_it_was_accepted_and_until_it_changes() {
     let world = world("trusted", FILE);
     let mut notified = Notified::listen(&world);
     let said = turn(&world);
-    let warning = "warning: ROOT/work/.codex/config.toml:2: not applied, as nobody has accepted them: notify; \
+    let warning = "warning: ROOT/work/.codex/config.toml:2: not applied, because they are not accepted yet: notify; \
                    `pellucid trust accept ROOT/work` shows and accepts them";
     assert!(said.contains(warning), "{said}");
     assert!(said.contains("reasoning effort: high"), "{said}");

@@ -9,7 +9,7 @@ use crate::keys::Key;
 use crate::keys::Kind;
 use crate::keys::Scope;
 
-/// What a configuration says, without the layers that it came from.
+/// All values of a configuration, without the layers that they came from.
 fn meaning(config: &Config) -> String {
     let Config {
         folders,
@@ -53,7 +53,7 @@ fn meaning(config: &Config) -> String {
     )
 }
 
-/// Values of a kind that are not all alike.
+/// Different values of a kind.
 fn values(kind: &Kind) -> Vec<String> {
     match kind {
         Kind::String => vec!["'some text'".to_owned()],
@@ -70,7 +70,7 @@ fn values(kind: &Kind) -> Vec<String> {
     }
 }
 
-/// What else must be written for a key to count, by the beginning of its path.
+/// What else a file must contain for a key to have an effect, by the beginning of the key's path.
 fn company(path: &str) -> &'static str {
     const COMPANY: &[(&str, &str)] = &[
         ("model_providers.<id>.name", ""),
@@ -119,7 +119,7 @@ fn written(key: &Key, value: &str) -> String {
 /// What comes of these values of a key, and of the file without it. `None` for a value that is refused.
 fn meanings(key: &Key, values: &[String]) -> (String, Vec<Option<String>>) {
     let of = |text: &str| {
-        // The folder that is worked in lies below one that has a marker.
+        // The working directory is below a folder with a marker.
         let files = [("home/config.toml", text), ("home/some.md", "text"), ("work/some text", "")];
         let world = world(&files).cwd(if key.path == "project_root_markers" { "work/below" } else { "work" });
         let meaning = load(&world.options).ok().map(|config| meaning(&config));
@@ -135,7 +135,7 @@ fn meanings(key: &Key, values: &[String]) -> (String, Vec<Option<String>>) {
 
 #[test]
 fn keys_have_the_effect_that_the_table_says() {
-    /// Keys whose every value is refused: with a message about what to write instead.
+    /// Keys whose every value is refused, with a message that says what to write instead.
     const REFUSED: &[&str] = &["mcp_servers.<name>.bearer_token"];
     let mut problems = Vec::new();
     for key in keys::all() {

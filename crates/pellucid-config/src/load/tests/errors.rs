@@ -1,4 +1,4 @@
-//! What is wrong, and how a person is told.
+//! Errors, and how they are reported to a person.
 
 use super::*;
 
@@ -115,10 +115,10 @@ fn a_trusted_project_that_is_not_toml() {
 #[test]
 fn names_that_are_not_there() {
     check_error(
-        "profile = 'nobody'\n",
+        "profile = 'unknown'\n",
         &[],
         &expect![
-            "config profile `nobody` not found; write it as [profiles.nobody] in config.toml, or choose another one"
+            "config profile `unknown` not found; write it as [profiles.unknown] in config.toml, or choose another one"
         ],
     );
     check_error(

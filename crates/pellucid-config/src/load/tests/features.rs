@@ -1,4 +1,4 @@
-//! Features, old spellings, and keys that nobody reads.
+//! Features, old spellings, and unknown keys.
 
 use super::*;
 
@@ -120,7 +120,7 @@ fn features_under_development_are_told() {
             +js_repl_tools_only
             +sqlite
             +apps
-            Features under development are on: js_repl, js_repl_tools_only, sqlite. They are unfinished and may do what nobody expects. To hide this warning, write `suppress_unstable_features_warning = true` in $R/home/config.toml.
+            Features under development are on: js_repl, js_repl_tools_only, sqlite. They are unfinished and may behave unexpectedly. To hide this warning, write `suppress_unstable_features_warning = true` in $R/home/config.toml.
         "#]],
     );
     check_user(

@@ -148,9 +148,9 @@ fn layers_of_other_projects_are_kept_but_off() {
             System $R/etc/config.toml {}
             User $R/home/config.toml {}
             Project $R/work/.codex/config.toml {"model":"root","modle":1}
-              off: nobody has decided whether to trust $R/work; set `trust_level = "trusted"` under `[projects."$R/work"]` in $R/home/config.toml to use this file
+              off: $R/work has no trust level; set `trust_level = "trusted"` under `[projects."$R/work"]` in $R/home/config.toml to use this file
             Project $R/work/a/.codex/config.toml {}
-              off: nobody has decided whether to trust $R/work; set `trust_level = "trusted"` under `[projects."$R/work"]` in $R/home/config.toml to use this file
+              off: $R/work has no trust level; set `trust_level = "trusted"` under `[projects."$R/work"]` in $R/home/config.toml to use this file
             Flags  {}
             Managed $R/etc/managed_config.toml {}
         "#]],

@@ -222,7 +222,7 @@ async fn a_project_that_is_not_trusted_is_listed_and_does_not_count() {
           "config": {
             "model": "project"
           },
-          "disabledReason": "nobody has decided whether to trust $R/work; set `trust_level = \"trusted\"` under `[projects.\"$R/work\"]` in $R/home/config.toml to use this file"
+          "disabledReason": "$R/work has no trust level; set `trust_level = \"trusted\"` under `[projects.\"$R/work\"]` in $R/home/config.toml to use this file"
         }"#]].assert_eq(&serde_json::to_string_pretty(&answer["layers"][0]).unwrap());
 }
 

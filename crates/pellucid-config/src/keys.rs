@@ -81,7 +81,7 @@ pub enum InProject {
 /// The kind of value that a key accepts.
 #[derive(Debug, Clone, Copy)]
 pub enum Kind {
-    /// Any text.
+    /// A text without further rules.
     String,
     /// The path of a file or folder; a relative one starts at the folder of the file that sets the key.
     Path,

@@ -73,7 +73,7 @@ pub(super) const PROVIDERS: Section = Section {
             "model_providers.<id>.cache_seconds",
             Kind::COUNT,
             "300 on `responses` and `messages`; not known on `chat`",
-            "How many seconds the provider's cache keeps a request. A prefix that was not read from the cache counts as `expired` after that time, and as `missed` before.",
+            "How many seconds the provider's cache keeps a request. An unread prefix counts as `expired` after that time, and as `missed` before.",
         ),
         top(
             ACCEPTED,

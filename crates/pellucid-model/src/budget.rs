@@ -1,11 +1,10 @@
-//! How much a session may ask for: limits that a person sets, and what is spent of them.
+//! Limits that a user sets for a session, and what is spent of them.
 //!
-//! A request is let out by [`Budget::admit`] and counts from then on with the least that it costs;
-//! the server's figure takes its place when the reply is complete. A request that was refused costs
-//! no tokens. Clones share what is spent, so that agents, reviews and summaries of a session count
-//! for it.
+//! [`Budget::admit`] admits a request, which counts from then on with the least that it can cost; the provider's figure
+//! replaces that when the reply is complete. A request that was refused costs no tokens. Clones share what is spent, so
+//! that agents, reviews and summaries count for their session.
 //!
-//! Not here: how the least is counted (`pellucid-agent`).
+//! Not here: how the least cost is counted (`pellucid-agent`).
 
 use std::sync::Arc;
 use std::sync::Mutex;
@@ -16,12 +15,12 @@ use pellucid_protocol::reply::ReplyError;
 use pellucid_protocol::reply::ReplyErrorKind;
 use pellucid_protocol::usage::TokenUsage;
 
-/// The most that may be spent; absent is without limit.
+/// The most that may be spent; an absent limit does not apply.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Limits {
-    /// Tokens of requests and replies.
+    /// How many tokens requests and replies may have in all.
     pub max_tokens: Option<u64>,
-    /// Requests, those that are sent again included.
+    /// How many requests may be sent, retries included.
     pub max_requests: Option<u64>,
 }
 
@@ -44,16 +43,16 @@ impl Budget {
         Self { limits, spent: Arc::default() }
     }
 
-    /// Whether tokens are limited, so that the least of a request has to be counted.
+    /// Whether tokens are limited, so that the least cost of a request must be counted.
     pub fn counts_tokens(&self) -> bool {
         self.limits.max_tokens.is_some()
     }
 
-    /// Lets a request out that costs at least so many tokens. Every request costs one.
+    /// Admits a request that costs at least `least` tokens. Every request costs at least one.
     ///
     /// # Errors
     ///
-    /// When that would be more than is allowed.
+    /// When the request would exceed a limit.
     pub fn admit(&self, least: u64) -> Result<Ticket, ReplyError> {
         let least = least.max(1);
         self.count_request()?;
@@ -96,28 +95,28 @@ impl Budget {
     }
 }
 
-/// A request that was let out.
+/// An admitted request.
 #[derive(Debug)]
 pub struct Ticket {
     budget: Budget,
-    /// The tokens that count for it until the server says how many it were.
+    /// The tokens that count for the request until the provider reports its usage.
     held: u64,
 }
 
 impl Ticket {
-    /// Lets the same request out once more, after it was refused.
+    /// Admits the same request once more, after it was refused.
     pub(crate) fn again(&self) -> Result<(), ReplyError> {
         self.budget.count_request()
     }
 
-    /// Counts what the server says that it cost.
+    /// Replaces the estimate by the provider's figure.
     pub(crate) fn settle(&mut self, usage: &TokenUsage) {
         let parts = usage.input_tokens.saturating_add(usage.output_tokens);
         let cost = u64::try_from(usage.total_tokens.max(parts)).unwrap_or(0);
         self.replace(cost);
     }
 
-    /// Counts no tokens for it, because no reply began.
+    /// Counts no tokens for the request, because no reply began.
     pub(crate) fn refund(&mut self) {
         self.replace(0);
     }

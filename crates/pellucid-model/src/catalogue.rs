@@ -1,7 +1,7 @@
-//! The models that are known, and what is known of them.
+//! The known models and their properties.
 //!
-//! A table that is built in, which a models cache may extend ([`crate::models_cache`]). A name that
-//! begins with a known one behaves like it; any other name gets cautious defaults.
+//! A built-in table, which a models cache may extend ([`crate::models_cache`]). A name that begins with a known one
+//! behaves like it; any other name gets cautious defaults.
 //!
 //! Not here: instructions. Entries of the built-in table have none, the pack supplies them.
 
@@ -11,7 +11,7 @@ use pellucid_protocol::model::ShellType;
 use pellucid_protocol::settings::TruncationMode;
 use pellucid_protocol::settings::TruncationPolicy;
 
-/// The models that are known.
+/// The known models.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Catalogue {
     models: Vec<ModelInfo>,
@@ -20,27 +20,27 @@ pub struct Catalogue {
 /// Whether a name was found in the catalogue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Match {
-    /// An entry's name begins it.
+    /// An entry's slug is the name or its beginning.
     Known,
-    /// Nothing is known of it; the figures are defaults.
+    /// The model is unknown; its properties are defaults.
     Fallback,
 }
 
-/// What the configuration says about a model, whichever it is.
+/// Settings of the configuration that apply to any model.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Overrides {
     /// `model_supports_reasoning_summaries`; only `true` has an effect.
     pub supports_reasoning_summaries: bool,
-    /// `model_context_window`.
+    /// The key `model_context_window`, in tokens.
     pub context_window: Option<i64>,
-    /// `model_auto_compact_token_limit`.
+    /// The key `model_auto_compact_token_limit`, in tokens.
     pub auto_compact_token_limit: Option<i64>,
-    /// `tool_output_token_limit`.
+    /// The key `tool_output_token_limit`, in tokens.
     pub tool_output_token_limit: Option<i64>,
 }
 
 impl Catalogue {
-    /// The table that is built in.
+    /// The built-in table.
     pub fn builtin() -> Self {
         let models = serde_json::from_str(include_str!("catalogue.json")).expect("a test reads the built-in table");
         Self { models }
@@ -51,7 +51,7 @@ impl Catalogue {
         &self.models
     }
 
-    /// Puts entries over the table: an equal slug replaces, others are appended.
+    /// Adds entries to the table: one with an equal slug is replaced, others are appended.
     pub fn extend(&mut self, entries: Vec<ModelInfo>) {
         for entry in entries {
             match self.models.iter_mut().find(|model| model.slug == entry.slug) {
@@ -61,8 +61,8 @@ impl Catalogue {
         }
     }
 
-    /// What is known of the model of this name: the entry whose slug is the longest beginning of
-    /// it. The name itself stays the slug.
+    /// The properties of the model of this name: those of the entry whose slug is the longest beginning of the name.
+    /// The slug of the result is the name itself.
     ///
     /// ```
     /// use pellucid_model::catalogue::{Catalogue, Match};
@@ -81,7 +81,7 @@ impl Catalogue {
         }
     }
 
-    /// The model for those who name none: the first that pickers show and an API key can use.
+    /// The model that is used if none is configured: the first that pickers show and an API key can use.
     pub fn default_model(&self) -> &str {
         let least = |wanted: &dyn Fn(&ModelInfo) -> bool| {
             self.models.iter().filter(|model| wanted(model)).min_by_key(|model| model.priority)
@@ -92,7 +92,7 @@ impl Catalogue {
     }
 }
 
-/// Lets the configuration have its word, in the order that decides.
+/// Applies the settings of the configuration, in the order that decides.
 pub fn apply_overrides(model: &mut ModelInfo, overrides: &Overrides) {
     if overrides.supports_reasoning_summaries {
         model.supports_reasoning_summaries = true;
@@ -106,7 +106,7 @@ pub fn apply_overrides(model: &mut ModelInfo, overrides: &Overrides) {
     if let Some(tokens) = overrides.tool_output_token_limit {
         model.truncation_policy.limit = match model.truncation_policy.mode {
             TruncationMode::Tokens => tokens,
-            // A token is taken for four bytes.
+            // A token is estimated as four bytes.
             TruncationMode::Bytes => tokens.saturating_mul(4),
         };
     }

@@ -1,11 +1,10 @@
-//! The Chat Completions wire: what the data of one streamed event means.
+//! The Chat Completions wire: decodes the data of one streamed event.
 //!
-//! The stream is bare pieces: of thoughts, of the answer, of calls by their index. Items are put
-//! together here. Calls are whole only when the server says why it stopped, so they come then.
-//! What cannot be parsed is skipped; values of an unexpected kind count as absent.
+//! The stream consists of pieces: of reasoning, of the answer, of calls by their index. This module joins them to
+//! items. A call is complete only when the server says why it stopped, so calls are emitted then. What cannot be parsed
+//! is skipped; values of an unexpected kind count as absent.
 //!
-//! Not here: bytes and waiting ([`crate::sse`], [`crate::model`]); errors before a stream begins
-//! ([`crate::failure`]).
+//! Not here: bytes and waiting ([`crate::sse`], [`crate::model`]); errors before a stream begins ([`crate::failure`]).
 
 use std::collections::BTreeMap;
 
@@ -35,8 +34,8 @@ pub struct Decoder {
     said: Said,
     calls: Calls,
     usage: Option<TokenUsage>,
-    /// Whether these figures say how much came from a cache.
-    tells_cache: bool,
+    /// Whether the usage figures say how much came from a cache.
+    reports_cache: bool,
     held: Held,
 }
 
@@ -64,8 +63,7 @@ struct Call {
 }
 
 impl Decoder {
-    /// Appends the events of one payload to `events`. After [`ReplyEvent::Completed`] nothing that
-    /// follows counts.
+    /// Appends the events of one payload to `events`. Payloads after [`ReplyEvent::Completed`] are ignored.
     ///
     /// # Errors
     ///
@@ -105,7 +103,7 @@ impl Decoder {
             }
         }
         if let Some(usage) = chunk.usage {
-            self.tells_cache = usage.prompt_tokens_details.as_ref().is_some_and(|it| it.cached_tokens.is_some());
+            self.reports_cache = usage.prompt_tokens_details.as_ref().is_some_and(|it| it.cached_tokens.is_some());
             self.usage = Some(usage.into());
             if self.state == Progress::Stopped {
                 self.complete(events);
@@ -114,12 +112,11 @@ impl Decoder {
         Ok(())
     }
 
-    /// What it means that the stream ended: a reply is complete once the server said why it
-    /// stopped.
+    /// Handles the end of the stream: a reply is complete once the server said why it stopped.
     ///
     /// # Errors
     ///
-    /// When it did not.
+    /// When the server did not say so.
     pub fn finish(&mut self, events: &mut impl Extend<ReplyEvent>) -> Result<(), ReplyError> {
         if self.state.at_end("finish_reason")? {
             self.complete(events);
@@ -202,7 +199,7 @@ impl Decoder {
     fn complete(&mut self, events: &mut impl Extend<ReplyEvent>) {
         self.state = Progress::Completed;
         let response_id = std::mem::take(&mut self.response_id);
-        events.extend((self.usage.is_some() && !self.tells_cache).then_some(ReplyEvent::CacheReadUnknown));
+        events.extend((self.usage.is_some() && !self.reports_cache).then_some(ReplyEvent::CacheReadUnknown));
         events.extend([ReplyEvent::Completed { response_id, usage: self.usage }]);
     }
 }
@@ -225,7 +222,7 @@ impl Calls {
         self.last = Some(index);
         let call = self.calls.entry(index).or_default();
         call.id = call.id.take().or(id);
-        // Servers that repeat the name with every piece mean it once.
+        // Some servers repeat the name with every piece.
         if call.name != name {
             call.name.push_str(&name);
         }
@@ -348,7 +345,7 @@ impl From<Usage> for TokenUsage {
 }
 
 impl Chunk {
-    /// An error in place of a piece. Servers put it into the chunk or are the chunk.
+    /// The error that is in the chunk or is the chunk.
     fn error(&self) -> Option<ReplyError> {
         let is_error = self.object.as_deref() == Some("error");
         let error = match &self.error {
@@ -359,7 +356,7 @@ impl Chunk {
         let text = |key: &str| error.get(key).and_then(Value::as_str);
         let message = text("message").or(error.as_str()).or(self.message.as_deref()).unwrap_or_default();
         let code = text("code").or(text("type"));
-        if overflow::is_told(message) || code.is_some_and(overflow::is_told) {
+        if overflow::is_overflow(message) || code.is_some_and(overflow::is_overflow) {
             let message = Some(message.to_owned());
             return Some(responses::said(failure::context_window_exceeded(), message, failure::OVERFLOW_ADVICE));
         }
@@ -367,7 +364,7 @@ impl Chunk {
     }
 }
 
-/// A value of another kind than expected counts as absent, and takes nothing else with it.
+/// Reads a value of an unexpected kind as absent, so that the rest is still read.
 fn lenient<'de, D: Deserializer<'de>, T: DeserializeOwned>(deserializer: D) -> Result<Option<T>, D::Error> {
     let value = Value::deserialize(deserializer)?;
     Ok(serde_json::from_value(value).ok())

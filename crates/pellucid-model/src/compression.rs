@@ -1,8 +1,7 @@
-//! Compressed request bodies: who takes them, and how they are made.
+//! Compressed request bodies: which providers accept them, and how they are made.
 //!
-//! The segments of a body are fed to the encoder one after the other and never copied together.
-//! What comes out is held as a whole, a fraction of what went in: so its length is known, and a
-//! request that is sent again is not compressed again.
+//! The segments of a body are fed to the encoder one after the other and never copied together. The compressed body is
+//! held as a whole: its length is then known, and a retry does not compress it again.
 
 use std::io;
 use std::io::Write;
@@ -14,7 +13,7 @@ use pellucid_protocol::provider::Provider;
 
 use crate::credentials::Login;
 
-/// The provider whose servers take compressed bodies.
+/// The provider whose servers accept compressed bodies.
 const TAKER: &str = "OpenAI";
 
 /// The level that servers expect clients to use.
@@ -23,15 +22,15 @@ const LEVEL: i32 = 3;
 /// How the body of a request is sent.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Compression {
-    /// As it is.
+    /// The body is sent uncompressed.
     #[default]
     None,
-    /// As one Zstandard frame.
+    /// The body is sent as one Zstandard frame.
     Zstd,
 }
 
 impl Compression {
-    /// What a provider takes from somebody who is logged in like this.
+    /// The compression that a provider accepts for this kind of login.
     pub fn of(provider: &Provider, login: Login, features: &Features) -> Self {
         let is_on = features.is_on(Feature::EnableRequestCompression);
         if is_on && login == Login::ChatGpt && provider.name == TAKER { Self::Zstd } else { Self::None }

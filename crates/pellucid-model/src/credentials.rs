@@ -1,8 +1,8 @@
-//! The session's own key: from the environment, else from the home folder.
+//! The session's key: from the environment, else from the home folder.
 //!
-//! A provider's settings come before it, see [`crate::endpoint`].
+//! A provider's settings are stronger, see [`crate::endpoint`].
 //!
-//! Not here: flows that end with tokens, tokens that expire, the system's keyring.
+//! Not here: login flows, tokens that expire, the system's keyring.
 
 mod auth_file;
 
@@ -18,10 +18,10 @@ pub use auth_file::Stored;
 pub use auth_file::TokenKeeper;
 pub use auth_file::masked;
 
-/// The variable that comes before the stored key.
+/// The variable that is stronger than the stored key.
 pub const KEY_VARIABLE: &str = pellucid_protocol::environment::API_KEY;
 
-/// How somebody is known to a provider.
+/// How requests to a provider are authenticated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Login {
     /// By a key, or not at all.
@@ -30,15 +30,15 @@ pub enum Login {
     ChatGpt,
 }
 
-/// Finds the session's API key: `CODEX_API_KEY` unless blank, else the one in `auth.json` unless
-/// that file says that another kind of login is in use.
+/// Finds the session's API key: `CODEX_API_KEY` unless blank, else the one in `auth.json` unless that file says that
+/// another kind of login is in use.
 ///
-/// A file that cannot be read counts as none, with a warning in the log.
+/// A file that cannot be read is ignored, with a warning in the log.
 pub fn api_key(home: &Path, env: &dyn Fn(&str) -> Option<String>) -> Option<Secret> {
     variable_key(env).or_else(|| stored_key(home))
 }
 
-/// The key of the variable, unless blank.
+/// The key in the variable, unless blank.
 pub fn variable_key(env: &dyn Fn(&str) -> Option<String>) -> Option<Secret> {
     let key = env(KEY_VARIABLE)?;
     let key = key.trim();

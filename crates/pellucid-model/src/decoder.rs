@@ -1,7 +1,6 @@
 //! The decoder of a reply, whichever wire it comes over.
 //!
-//! Not here: what the data of a wire means ([`crate::responses`], [`crate::chat`],
-//! [`crate::messages`]).
+//! Not here: the formats of the wires ([`crate::responses`], [`crate::chat`], [`crate::messages`]).
 
 use std::collections::VecDeque;
 
@@ -43,8 +42,7 @@ impl Decoder {
         }
     }
 
-    /// What it means that the stream ended: the last events of a reply that was complete, or why
-    /// it is not.
+    /// Handles the end of the stream: emits the last events of a complete reply, or returns why it is incomplete.
     pub fn finish(&mut self, events: &mut VecDeque<ReplyEvent>) -> Result<(), ReplyError> {
         match self {
             Self::Responses(decoder) => Err(decoder.finish()),

@@ -1,11 +1,11 @@
-//! Vectors of texts, as servers of OpenAI's wires give them: the body of a request, and its answer.
+//! Embedding vectors of texts: the body of a request to OpenAI's `/embeddings`, and its response.
 
 use bytes::Bytes;
 use serde::Deserialize;
 use serde_json::Value;
 use serde_json::json;
 
-/// How much of an answer that is none is shown.
+/// How many bytes of an unreadable response an error shows.
 const SHOWN_MAX: usize = 200;
 
 /// The body of a request.
@@ -24,15 +24,15 @@ struct Row {
     index: Option<usize>,
 }
 
-/// The vectors of an answer, in the order of the texts.
+/// The vectors in a response, in the order of the texts.
 pub(crate) fn vectors(body: &[u8], n_texts: usize) -> Result<Vec<Vec<f32>>, String> {
     let odd = || {
         let shown: String = String::from_utf8_lossy(body).chars().take(SHOWN_MAX).collect();
-        format!("the server answered something else than {n_texts} vectors: {shown}")
+        format!("the server did not return {n_texts} vectors: {shown}")
     };
     let mut rows = match serde_json::from_slice::<Answer>(body) {
         Ok(answer) => answer.data,
-        // Some servers give the bare list.
+        // Some servers return the list without an object around it.
         Err(_) => {
             let rows: Vec<Value> = serde_json::from_slice(body).map_err(|_| odd())?;
             let row = |row: Value| Some(Row { embedding: serde_json::from_value(row).ok()?, index: None });
@@ -60,7 +60,7 @@ mod tests {
     #[test]
     fn an_answer_that_is_none_is_shown() {
         let error = vectors(br#"{"error":"no such model"}"#, 1).unwrap_err();
-        assert_eq!(error, r#"the server answered something else than 1 vectors: {"error":"no such model"}"#);
+        assert_eq!(error, r#"the server did not return 1 vectors: {"error":"no such model"}"#);
         assert!(vectors(br#"{"data":[]}"#, 1).is_err());
     }
 }

@@ -1,10 +1,9 @@
-//! Where requests of a provider go: address, headers and key, found out once.
+//! The address, headers and key of requests to a provider, resolved once.
 //!
-//! Precedence of the key: the provider's variable, its written token, the session's own key, none.
-//! The session's key is for servers of OpenAI's wires; one of the Messages wire never gets it.
+//! Precedence of the key: the provider's variable, its configured token, the session's key, none. The session's key is
+//! only for servers of OpenAI's wires; a server of the Messages wire never gets it.
 //!
-//! Not here: sending ([`crate::transport`]) and the provider's retry settings, which stay in
-//! [`Provider`].
+//! Not here: sending ([`crate::transport`]) and the provider's retry settings, which stay in [`Provider`].
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -44,9 +43,9 @@ pub struct Endpoint {
     headers: HeaderMap,
     token: Option<Secret>,
     key_origin: KeyOrigin,
-    /// Why nothing can be sent, if that is certain before it is tried.
+    /// Why no request can succeed, if that is certain beforehand.
     hindrance: Option<ReplyError>,
-    /// Knows what nobody should see: the key, and values of headers and parameters that may be one.
+    /// Blanks the key, and values of headers and parameters that may be keys.
     redactor: Arc<Redactor>,
     /// The header that carries the key.
     token_header: HeaderName,
@@ -56,11 +55,11 @@ pub struct Endpoint {
 }
 
 impl Endpoint {
-    /// Works a provider's settings out.
+    /// Resolves a provider's settings.
     ///
     /// # Errors
     ///
-    /// When the variable for the key is not set, or the address is none.
+    /// When the variable for the key is not set, or the address is invalid.
     pub fn resolve(
         provider: &Provider,
         session_key: Option<Secret>,
@@ -96,21 +95,21 @@ impl Endpoint {
         })
     }
 
-    /// The address of the wire, query included, as it was configured.
+    /// The address of requests, query included, as configured.
     pub fn address(&self) -> &str {
         &self.address
     }
 
-    /// Whether something may be sent.
+    /// The endpoint, if a request may succeed.
     ///
     /// # Errors
     ///
-    /// When it is certain that the provider would refuse it.
+    /// When it is certain that the provider would refuse a request.
     pub(crate) fn ready(&self) -> Result<&Self, ReplyError> {
         self.hindrance.as_ref().map_or(Ok(self), |error| Err(error.clone()))
     }
 
-    /// Where the key is from.
+    /// Where the key comes from.
     pub(crate) fn key_origin(&self) -> &KeyOrigin {
         &self.key_origin
     }
@@ -137,10 +136,10 @@ impl Endpoint {
         self.idle_timeout
     }
 
-    /// The headers of one request: the provider's own, what the caller gives, what the wire needs.
+    /// The headers of one request: the provider's, the caller's, and those that the wire needs.
     ///
-    /// A provider may replace who we say we are and the content type; it cannot replace what
-    /// identifies the session, what we accept, or a key that is set otherwise.
+    /// A provider may replace the user agent and the content type; it cannot replace the headers that identify the
+    /// session, `Accept`, or a key that is set otherwise.
     pub(crate) fn request_headers(&self, given: &[(String, String)]) -> HeaderMap {
         let mut headers = self.headers.clone();
         for (name, value) in given {
@@ -167,7 +166,7 @@ impl Endpoint {
         headers
     }
 
-    /// The headers that open a WebSocket: those of a request without what is said of its body.
+    /// The headers that open a WebSocket: those of a request without the ones about its body.
     pub(crate) fn handshake_headers(&self, given: &[(String, String)]) -> HeaderMap {
         let mut headers = self.request_headers(given);
         for name in [header::ACCEPT, header::CONTENT_TYPE, header::USER_AGENT] {
@@ -186,12 +185,12 @@ impl Endpoint {
         self.token.as_ref().is_some_and(|token| token.reveal() == value)
     }
 
-    /// What blanks the key and other secrets in what is written down or shown.
+    /// Blanks the key and other secrets in texts that are written or shown.
     pub(crate) fn redactor(&self) -> &Arc<Redactor> {
         &self.redactor
     }
 
-    /// The same provider's own summaries.
+    /// The endpoint of the same provider that summarises histories.
     pub(crate) fn for_compaction(&self) -> Result<Self, ReplyError> {
         let (path, query) = self.address.split_once('?').map_or((self.address.as_str(), None), |(a, b)| (a, Some(b)));
         let mut address = format!("{path}/compact");
@@ -203,7 +202,7 @@ impl Endpoint {
         Ok(Self { address, url, ..self.clone() })
     }
 
-    /// The same provider's vectors: beside its wire's own path.
+    /// The endpoint of the same provider for embedding vectors, beside the wire's path.
     pub(crate) fn for_embeddings(&self) -> Result<Self, ReplyError> {
         let (path, query) = self.address.split_once('?').map_or((self.address.as_str(), None), |(a, b)| (a, Some(b)));
         let wire = match self.wire {
@@ -224,7 +223,7 @@ impl Endpoint {
         self.redactor.error(ReplyError::new(ReplyErrorKind::Local, format!("`{address}` is not valid: {why}")))
     }
 
-    /// What to tell a person when nothing listens at the address: only for servers of this machine.
+    /// The hint for a person if no server listens at the address; only for servers of this machine.
     pub(crate) fn refused_hint(&self) -> Option<String> {
         let host = self.url.host_str()?;
         if !matches!(host, "localhost" | "127.0.0.1" | "[::1]") {
@@ -269,7 +268,7 @@ fn headers(provider: &Provider, env: &dyn Fn(&str) -> Option<String>) -> HeaderM
     headers
 }
 
-/// Values of headers that come from variables, and of headers and parameters whose name tells what they are, also as
+/// The values of headers that come from variables, and of headers and parameters whose names suggest a secret, also as
 /// an address spells them.
 fn secrets(provider: &Provider, env: &dyn Fn(&str) -> Option<String>) -> Vec<Secret> {
     const MARKS: [&str; 8] = ["auth", "key", "token", "secret", "cookie", "password", "credential", "sig"];
@@ -280,7 +279,7 @@ fn secrets(provider: &Provider, env: &dyn Fn(&str) -> Option<String>) -> Vec<Sec
     let from_env = provider.env_http_headers.iter().flatten().filter_map(|(_, variable)| non_blank(env(variable)));
     let written = provider.http_headers.iter().flatten().filter(|(name, _)| is_marked(name));
     let written = written.map(|(_, value)| value.trim_start_matches("Bearer ").to_owned());
-    // Whatever is put into an address by hand may be a key; only the version of an interface is known to be none.
+    // Any parameter may be a key; only the version of an API is known not to be one.
     let asked = provider.query_params.iter().flatten().filter(|(name, _)| *name != "api-version");
     let asked = asked.flat_map(|(_, value)| [value.clone(), in_address(value)]);
     from_env.chain(written).chain(asked).map(Secret::new).collect()
@@ -324,7 +323,7 @@ fn token(
     Ok(session_key.filter(|_| provider.wire_api != WireApi::Messages))
 }
 
-/// Where the key that [`token`] gives is from.
+/// Where the key that [`token`] returns comes from.
 fn key_origin(
     provider: &Provider,
     session_key: Option<&Secret>,
@@ -347,7 +346,7 @@ fn key_origin(
     }
 }
 
-/// A public provider answers no request without a key. A server at a configured address may.
+/// A public provider refuses requests without a key. A server at a configured address may accept them.
 fn hindrance(provider: &Provider, key_origin: &KeyOrigin) -> Option<ReplyError> {
     let is_public = non_blank(provider.base_url.clone()).is_none();
     let is_without = matches!(key_origin, KeyOrigin::Nowhere(_));
@@ -358,7 +357,7 @@ fn hindrance(provider: &Provider, key_origin: &KeyOrigin) -> Option<ReplyError> 
     })
 }
 
-/// The header that carries the key: a written bearer token is one on every wire.
+/// The header that carries the key: a configured bearer token is one on every wire.
 fn token_header(provider: &Provider) -> HeaderName {
     let is_bearer = provider.env_key.is_none() && provider.experimental_bearer_token.is_some();
     if provider.wire_api == WireApi::Messages && !is_bearer { API_KEY } else { header::AUTHORIZATION }

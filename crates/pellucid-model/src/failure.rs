@@ -1,11 +1,10 @@
-//! Why there is no reply: the kinds of trouble and the words for them.
+//! Why there is no reply: the kinds of errors and their texts.
 //!
-//! A table from statuses and codes to kinds. The words of the fixed sentences are here and nowhere
-//! else. The message of an error has the words that programs know from the Codex CLI; beside it is
-//! what a person reads, with the server's own words and what to do.
+//! A table from statuses and codes to kinds. The fixed sentences are here and nowhere else. The message of an error has
+//! the words that programs know from the Codex CLI; beside it is the text for people, with the server's words and what
+//! to do.
 //!
-//! Not here: whether to ask again (the kind says it) and errors inside a stream
-//! ([`crate::responses`]).
+//! Not here: whether to retry (the kind decides) and errors inside a stream ([`crate::responses`]).
 
 use http::HeaderMap;
 use http::StatusCode;
@@ -27,27 +26,27 @@ const BODY_BYTES_SHOWN: usize = 1000;
 /// The text in place of a body without a message.
 const UNKNOWN: &str = "Unknown error";
 
-/// The phrase by which a server says that a picture is none.
+/// The phrase by which a server rejects an image.
 const INVALID_IMAGE_PHRASE: &str = "The image data you provided does not represent a valid image";
 
-/// A response that is no reply.
+/// An HTTP response that is not a reply.
 #[derive(Debug, Clone, Copy)]
 pub struct Refusal<'a> {
-    /// Its status.
+    /// The status of the response.
     pub status: StatusCode,
-    /// Where it came from, if that helps a reader.
+    /// The address of the request, if that helps a reader.
     pub address: Option<&'a str>,
-    /// Its headers.
+    /// The headers of the response.
     pub headers: &'a HeaderMap,
-    /// Its body.
+    /// The body of the response.
     pub body: &'a str,
     /// The time here, for sentences about "when".
     pub now: &'a Zoned,
-    /// Where the key of the request is from, if that is known.
+    /// Where the key of the request comes from, if that is known.
     pub key: Option<&'a KeyOrigin>,
 }
 
-/// What a response that is no reply means.
+/// The error that a response which is not a reply means.
 pub fn refused(refusal: &Refusal<'_>) -> ReplyError {
     let json: Option<Value> = serde_json::from_str(refusal.body).ok();
     let error = meaning(refusal, json.as_ref());
@@ -77,7 +76,7 @@ fn meaning(refusal: &Refusal<'_>, json: Option<&Value>) -> ReplyError {
     }
 }
 
-/// The code that programs get: statuses and codes are finer than the kinds.
+/// The code for programs: statuses and codes are finer than the kinds.
 fn code(refusal: &Refusal<'_>, json: Option<&Value>, error: &ReplyError) -> FailureCode {
     let says = |phrases: &[&str]| {
         let body = refusal.body.to_ascii_lowercase();
@@ -90,22 +89,24 @@ fn code(refusal: &Refusal<'_>, json: Option<&Value>, error: &ReplyError) -> Fail
         status if status.is_client_error() && is_quota(json) => FailureCode::Quota,
         StatusCode::TOO_MANY_REQUESTS if says(&["exceeded your current quota"]) => FailureCode::Quota,
         StatusCode::BAD_REQUEST if says(&["credit balance is too low"]) => FailureCode::Quota,
-        status if status.is_client_error() && is_refusal && overflow::is_told(refusal.body) => FailureCode::Overflow,
+        status if status.is_client_error() && is_refusal && overflow::is_overflow(refusal.body) => {
+            FailureCode::Overflow
+        }
         StatusCode::REQUEST_TIMEOUT => FailureCode::Provider,
         status if status.is_client_error() && is_refusal => FailureCode::Other,
         _ => error.failure.code,
     }
 }
 
-/// Whether a body says by its code that the account has nothing left, as OpenAI, Anthropic and those that follow them
-/// do.
+/// Whether the code in a body says that the account's quota is used up, as OpenAI, Anthropic and compatible servers
+/// write it.
 fn is_quota(json: Option<&Value>) -> bool {
     const CODES: [&str; 3] = ["insufficient_quota", "billing_hard_limit_reached", "billing_error"];
     let error = |key: &str| json.and_then(|json| json.get("error")?.get(key)?.as_str());
     ["code", "type"].into_iter().filter_map(error).any(|code| CODES.contains(&code))
 }
 
-/// What a person reads: what happened, in the server's own words, and what to do. Nothing where the message is that.
+/// The text for people: what happened, in the server's words, and what to do. `None` if the message says that.
 fn plain(refusal: &Refusal<'_>, json: Option<&Value>, error: &ReplyError) -> Option<String> {
     let Refusal { status, headers, .. } = *refusal;
     let key = || refusal.key.map(KeyOrigin::advice).unwrap_or_default();
@@ -121,20 +122,22 @@ fn plain(refusal: &Refusal<'_>, json: Option<&Value>, error: &ReplyError) -> Opt
             "the account's quota is used up",
             "check the plan and the billing details of the account that the key belongs to".to_owned(),
         ),
-        (_, FailureCode::Overflow) => ("the prompt is longer than the model's window", OVERFLOW_ADVICE.to_owned()),
+        (_, FailureCode::Overflow) => {
+            ("the request does not fit into the model's context window", OVERFLOW_ADVICE.to_owned())
+        }
         (ReplyErrorKind::InvalidImage, _) => ("the provider refused an image", "remove it and try again".to_owned()),
         (ReplyErrorKind::RetryLimit { .. }, _) => {
-            ("the provider limits how often it is asked", wait_advice(text(headers, "retry-after").as_deref()))
+            ("the provider's rate limit is reached", wait_advice(text(headers, "retry-after").as_deref()))
         }
         (ReplyErrorKind::InternalServer, _) => ("the provider's server failed", String::new()),
         (_, _) if status == StatusCode::NOT_FOUND => (
-            "the provider has nothing there",
+            "the provider does not know the address or the model",
             "check the model's name, and base_url and wire_api of the provider".to_owned(),
         ),
         (_, _) if status.is_client_error() => ("the provider refused the request", String::new()),
         (_, _) if status.is_redirection() => (
-            "the provider sends the request elsewhere, which is not followed",
-            "write the address where it answers as base_url".to_owned(),
+            "the provider redirects the request, and redirects are not followed",
+            "write the new address as base_url".to_owned(),
         ),
         (_, _) => ("the provider's server failed", String::new()),
     };
@@ -146,7 +149,7 @@ fn plain(refusal: &Refusal<'_>, json: Option<&Value>, error: &ReplyError) -> Opt
     Some(text)
 }
 
-/// What to do about a prompt that is too long.
+/// What to do about a request that does not fit into the context window.
 pub const OVERFLOW_ADVICE: &str =
     "start a new session, or make this one shorter with `pellucid compact` or a smaller prompt";
 
@@ -157,7 +160,7 @@ fn wait_advice(retry_after: Option<&str>) -> String {
     }
 }
 
-/// The server's own words: the message in its JSON, or its text.
+/// The server's words: the message in its JSON, or its text.
 fn server_words(body: &str, json: Option<&Value>) -> String {
     let inner = |json: &Value| -> Option<String> {
         let error = json.get("error").unwrap_or(json);
@@ -175,12 +178,12 @@ fn server_words(body: &str, json: Option<&Value>) -> String {
     }
 }
 
-/// 500.
+/// The error of the HTTP status 500.
 fn internal_server() -> ReplyError {
     ReplyError::new(ReplyErrorKind::InternalServer, "The provider's server failed; trying again may help.")
 }
 
-/// A picture was refused.
+/// The provider rejected an image.
 fn invalid_image() -> ReplyError {
     ReplyError::new(
         ReplyErrorKind::InvalidImage,
@@ -188,7 +191,7 @@ fn invalid_image() -> ReplyError {
     )
 }
 
-/// The prompt is too long.
+/// The request does not fit into the context window.
 pub(crate) fn context_window_exceeded() -> ReplyError {
     ReplyError::new(
         ReplyErrorKind::ContextWindowExceeded,
@@ -196,15 +199,15 @@ pub(crate) fn context_window_exceeded() -> ReplyError {
     )
 }
 
-/// The plan has no usage.
+/// The plan does not include any usage.
 pub(crate) fn usage_not_included() -> ReplyError {
     ReplyError::new(
         ReplyErrorKind::UsageNotIncluded,
-        "This plan does not include the model's use. Upgrade the plan to go on.",
+        "This plan does not include the model's use. Upgrade the plan to continue.",
     )
 }
 
-/// The account has no money left.
+/// The account's quota is used up.
 pub(crate) fn quota_exceeded() -> ReplyError {
     ReplyError::new(
         ReplyErrorKind::QuotaExceeded,
@@ -212,7 +215,7 @@ pub(crate) fn quota_exceeded() -> ReplyError {
     )
 }
 
-/// The model is overloaded.
+/// The provider is overloaded.
 pub(crate) fn server_overloaded() -> ReplyError {
     ReplyError::new(
         ReplyErrorKind::ServerOverloaded,
@@ -258,7 +261,7 @@ fn is_blocked(refusal: &Refusal<'_>) -> bool {
     status == StatusCode::FORBIDDEN && body.contains("Cloudflare") && body.contains("blocked")
 }
 
-/// Where it came from and by what the provider finds it again, as far as that is known.
+/// The address and the ids by which the provider finds the request, as far as they are known.
 fn facts(refusal: &Refusal<'_>) -> String {
     let facts = [
         ("url", refusal.address.map(str::to_owned)),

@@ -1,8 +1,8 @@
-//! What a decoder holds of a reply until its items are whole.
+//! What a decoder holds of a reply until its items are complete.
 //!
-//! Wires that stream bare pieces leave it to the reader to put items together. Texts are announced
-//! with their first word, so that nobody sees an answer of blanks before a call. What is held is
-//! bounded: a server that never stops must not fill the memory.
+//! Some wires stream pieces and leave joining them to the client. A text is announced with its first visible character,
+//! so that no client shows a blank answer before a call. The held bytes are bounded, because a server that never stops
+//! must not fill the memory.
 
 use pellucid_protocol::item::ContentPart;
 use pellucid_protocol::item::Item;
@@ -12,17 +12,17 @@ use pellucid_protocol::reply::ReplyEvent;
 /// How many bytes of one reply are held.
 const BYTES_MAX: usize = 64 << 20;
 
-/// What each piece costs besides its text, so that empty ones do not come for free.
+/// What each piece costs besides its text, so that empty ones count too.
 const PIECE_BYTES: usize = 64;
 
-/// How much of a reply is held.
+/// How many bytes of a reply are held.
 #[derive(Debug, Default)]
 pub(crate) struct Held {
     n_bytes: usize,
 }
 
 impl Held {
-    /// Takes a piece into account.
+    /// Counts a piece.
     pub fn take(&mut self, piece: &str) -> Result<(), ReplyError> {
         self.n_bytes = self.n_bytes.saturating_add(piece.len()).saturating_add(PIECE_BYTES);
         if self.n_bytes > BYTES_MAX {
@@ -40,7 +40,7 @@ pub(crate) struct Answer {
 }
 
 impl Answer {
-    /// Adds a piece; announces the answer when there is something to see.
+    /// Adds a piece; announces the answer with its first visible character.
     pub fn push(&mut self, piece: &str, events: &mut impl Extend<ReplyEvent>) {
         self.text.push_str(piece);
         if self.is_announced {
@@ -54,7 +54,7 @@ impl Answer {
         }
     }
 
-    /// Ends it. Nothing becomes of blanks.
+    /// Ends the answer. A blank answer is dropped.
     pub fn end(self, events: &mut impl Extend<ReplyEvent>) {
         if self.is_announced {
             let content = vec![ContentPart::OutputText { text: self.text }];

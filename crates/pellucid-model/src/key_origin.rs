@@ -1,8 +1,8 @@
-//! Where the key of a request is from, and what to do when it is refused or missing.
+//! Where the key of a request comes from, and what to do when it is rejected or missing.
 
 use pellucid_protocol::provider::WireApi;
 
-/// Where the key of a request is from.
+/// Where the key of a request comes from.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum KeyOrigin {
     /// An environment variable, by its name.
@@ -11,17 +11,17 @@ pub enum KeyOrigin {
     Written,
     /// The login in the home folder.
     Login,
-    /// The headers or parameters of the provider's settings, by the look of their names.
+    /// The headers or parameters of the provider's settings, judging by their names.
     Settings,
-    /// Nowhere: a request has none.
+    /// Nowhere: the request has no key.
     Nowhere(WireApi),
 }
 
 impl KeyOrigin {
-    /// What to do when the key does not work.
+    /// What to do when the key is rejected.
     pub fn advice(&self) -> String {
         match self {
-            Self::Variable(name) => format!("the key is from the variable `{name}`: set it to one that is valid there"),
+            Self::Variable(name) => format!("the key comes from the variable `{name}`: set it to a valid key"),
             Self::Written => "the key is the provider's `experimental_bearer_token` in config.toml: write a valid one \
                               there"
                 .to_owned(),

@@ -1,11 +1,11 @@
-//! The way to a model: which models there are, where they are reached, and how a reply is read.
+//! Access to models: which models there are, how providers are reached, and how replies are decoded.
 //!
-//! [`Model::ask`] takes the bytes of a request and gives a [`Reply`], a stream of
-//! [`ReplyEvent`](pellucid_protocol::reply::ReplyEvent)s that is the same for a server and for the
-//! embedded scripted model. Retries before a stream begins happen here.
+//! [`Model::ask`] takes the bytes of a request and returns a [`Reply`], a stream of
+//! [`ReplyEvent`](pellucid_protocol::reply::ReplyEvent)s that is the same for a server and for the embedded scripted
+//! model. Retries before a stream begins happen here.
 //!
-//! Not here: what a request says (`pellucid-engine`), when to ask again after a broken stream and
-//! what a reply leads to (`pellucid-agent`), reading the configuration (`pellucid-config`).
+//! Not here: what a request contains (`pellucid-engine`), when to retry after an interrupted stream and what a reply
+//! leads to (`pellucid-agent`), reading the configuration (`pellucid-config`).
 
 #![warn(missing_docs)]
 #![cfg_attr(test, allow(clippy::needless_pass_by_value, reason = "check helpers take what they expect by value"))]

@@ -1,7 +1,7 @@
-//! Model servers of this machine: whether they are there, recent enough, and have the model.
+//! Model servers on this machine: whether they run, are recent enough, and have the model.
 //!
-//! Asked before a turn, so that a person hears what to start or to fetch instead of a connection
-//! that was refused. Ollama fetches a model that is missing; for LM Studio its own program does.
+//! They are asked before a turn, so that the user learns what to start or to download instead of seeing a refused
+//! connection. Ollama downloads a missing model itself; for LM Studio its command-line program does.
 //!
 //! Not here: the requests of a turn ([`crate::model`]) and which server is meant (the caller).
 
@@ -17,29 +17,29 @@ use tokio::time::timeout;
 
 use crate::transport::Transport;
 
-/// How long a server of this machine may take to answer a question about itself.
+/// How long a server on this machine may take to answer a question about itself.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// How much of an answer is read.
+/// How many bytes of an answer are read.
 const ANSWER_BYTES_MAX: usize = 8 << 20;
 
-/// The first version of Ollama that speaks the Responses wire.
+/// The first version of Ollama with the Responses API.
 const OLLAMA_VERSION_MIN: Version = Version { numbers: [0, 13, 4], is_release: true };
 
-/// A kind of model server.
+/// A kind of local model server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LocalServer {
-    /// Ollama.
+    /// An Ollama server.
     Ollama,
-    /// LM Studio.
+    /// An LM Studio server.
     LmStudio,
 }
 
 impl LocalServer {
-    /// Both, in the order of documentation.
+    /// Both kinds, in the order of the documentation.
     pub const ALL: [Self; 2] = [Self::LmStudio, Self::Ollama];
 
-    /// The provider's id.
+    /// The id of the provider.
     pub const fn id(self) -> &'static str {
         match self {
             Self::Ollama => "ollama",
@@ -52,7 +52,7 @@ impl LocalServer {
         Self::ALL.into_iter().find(|server| server.id() == id)
     }
 
-    /// The model that is used when nobody says.
+    /// The model that is used if none is configured.
     pub const fn default_model(self) -> &'static str {
         match self {
             Self::Ollama => "gpt-oss:20b",
@@ -86,57 +86,57 @@ impl LocalServer {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum LocalError {
-    /// Nobody answers.
+    /// No server answers at the address.
     #[error(
         "no {} server answers at {address} ({cause})\nhint: start it with `{}` (to be had at {}), \
          or set CODEX_OSS_BASE_URL to where it is", server.name(), server.start_command(), server.download_page()
     )]
     NotThere {
-        /// Which.
+        /// The kind of server.
         server: LocalServer,
-        /// Where it should be.
+        /// The address of the provider.
         address: String,
-        /// What happened instead.
+        /// The error of the request.
         cause: String,
     },
-    /// It is too old.
+    /// The server is too old.
     #[error("Ollama {found} is too old: {needed} or newer is needed\nhint: update it from https://ollama.com/download")]
     TooOld {
         /// The version that runs.
         found: String,
-        /// The version that would do.
+        /// The first version that is recent enough.
         needed: String,
     },
-    /// It does not have the model.
+    /// The server does not have the model.
     #[error("LM Studio does not have the model {model}\nhint: fetch it with `lms get {model}`")]
     NoModel {
-        /// Which.
+        /// The name of the model.
         model: String,
     },
-    /// It could not fetch the model.
+    /// The server could not download the model.
     #[error("Ollama could not fetch the model {model}: {cause}\nhint: try `ollama pull {model}`")]
     NotFetched {
-        /// Which.
+        /// The name of the model.
         model: String,
-        /// What happened.
+        /// The server's error, or the connection's.
         cause: String,
     },
 }
 
-/// How far a model has come that is being fetched.
+/// The progress of a download.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Fetching {
-    /// What the server is at, in its own words.
+    /// The current step, in the server's words.
     pub status: String,
-    /// Bytes that are there and bytes in all, of the part that is being fetched.
+    /// The received and the total bytes of the current part.
     pub bytes: Option<(u64, u64)>,
 }
 
-/// Makes sure that a server is there and has a model.
+/// Checks that a server runs and has a model, and downloads the model if it is missing.
 ///
 /// # Errors
 ///
-/// When it is not or has not; the message says what to do.
+/// When the server does not run or does not have the model; the message says what to do.
 pub async fn make_ready(
     server: LocalServer,
     provider: &Provider,
@@ -157,7 +157,7 @@ pub async fn make_ready(
     }
 }
 
-/// What a server says of its models.
+/// A server's list of models.
 #[derive(Deserialize)]
 struct Models {
     #[serde(default)]
@@ -178,7 +178,7 @@ impl Models {
 
 struct Local {
     transport: Transport,
-    /// The address without the wire's part.
+    /// The address without the path of the API.
     root: String,
 }
 
@@ -188,7 +188,7 @@ impl Local {
         struct Answer {
             version: String,
         }
-        // A server that does not tell its version may still do.
+        // A server that does not report its version may still be recent enough.
         let Ok(Answer { version }) = self.get(&format!("{}/api/version", self.root)).await else {
             return Ok(());
         };
@@ -227,7 +227,7 @@ impl Local {
         let mut response = self.send(Method::POST, &address, Some(body)).await.map_err(failed)?;
         let mut rest = Vec::new();
         loop {
-            // A download may rest for a while; the person who waits can end it.
+            // A download may pause for a while; the user can interrupt it.
             let chunk = response.chunk().await.map_err(|error| failed(error.to_string()))?;
             let is_over = chunk.is_none();
             rest.extend_from_slice(&chunk.unwrap_or_default());
@@ -271,12 +271,12 @@ impl Local {
     }
 }
 
-/// Whether two names of models of Ollama mean the same: no tag means `latest`.
+/// Whether two names of Ollama models mean the same: no tag means `latest`.
 fn is_same(listed: &str, wanted: &str) -> bool {
     listed == wanted || (!wanted.contains(':') && listed.strip_suffix(":latest") == Some(wanted))
 }
 
-/// A line of an answer that tells how a model is fetched.
+/// A line of the response that reports the progress of a download.
 #[derive(Debug, PartialEq, Eq)]
 enum Pulled {
     Going(Fetching),
@@ -310,7 +310,7 @@ impl Pulled {
     }
 }
 
-/// A version; what is not yet a release comes before it.
+/// A version; a pre-release comes before its release.
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Version {
     numbers: [u64; 3],

@@ -1,11 +1,10 @@
-//! The Messages wire of Anthropic: what the data of one streamed event means.
+//! The Messages wire of Anthropic: decodes the data of one streamed event.
 //!
-//! A reply is a list of blocks, each begun, added to and ended by its index. Answers and thoughts
-//! come when their block ends, calls when the server says why it stopped: a call that was cut is
-//! none. What cannot be parsed is skipped, and so are blocks and events that are not known.
+//! A reply is a list of blocks, each begun, extended and ended by its index. Answers and reasoning are emitted when
+//! their block ends, calls when the server says why it stopped, because a truncated call must not run. What cannot be
+//! parsed is skipped, and so are unknown blocks and events.
 //!
-//! Not here: bytes and waiting ([`crate::sse`], [`crate::model`]); errors before a stream begins
-//! ([`crate::failure`]).
+//! Not here: bytes and waiting ([`crate::sse`], [`crate::model`]); errors before a stream begins ([`crate::failure`]).
 
 use std::collections::BTreeMap;
 
@@ -33,7 +32,7 @@ pub struct Decoder {
     state: Progress,
     response_id: String,
     blocks: BTreeMap<u64, Block>,
-    /// Whole calls that wait for the end.
+    /// Complete calls that wait for the end.
     calls: Vec<Item>,
     usage: Figures,
     held: Held,
@@ -49,8 +48,7 @@ enum Block {
 }
 
 impl Decoder {
-    /// Appends the events of one payload to `events`. After [`ReplyEvent::Completed`] nothing that
-    /// follows counts.
+    /// Appends the events of one payload to `events`. Payloads after [`ReplyEvent::Completed`] are ignored.
     ///
     /// # Errors
     ///
@@ -100,12 +98,11 @@ impl Decoder {
         Ok(())
     }
 
-    /// What it means that the stream ended: a reply is complete once the server said why it
-    /// stopped.
+    /// Handles the end of the stream: a reply is complete once the server said why it stopped.
     ///
     /// # Errors
     ///
-    /// When it did not.
+    /// When the server did not say so.
     pub fn finish(&mut self, events: &mut impl Extend<ReplyEvent>) -> Result<(), ReplyError> {
         if self.state.at_end("message_stop")? {
             self.complete(events);
@@ -223,11 +220,11 @@ impl Decoder {
     }
 }
 
-/// The answer is longer than we allowed. Asking again would only pay for the same once more.
+/// The answer exceeds the output limit. A retry would only cost the same again.
 fn cut() -> ReplyError {
     ReplyError::new(
         ReplyErrorKind::Local,
-        "The answer was cut at the most tokens it may have. Raise max_output_tokens of the provider.",
+        "The answer reached the maximum output tokens. Raise max_output_tokens of the provider.",
     )
 }
 
@@ -342,7 +339,7 @@ struct OutputDetails {
     thinking_tokens: Option<i64>,
 }
 
-/// The newest figures; later ones include earlier ones.
+/// The newest usage figures; later ones include earlier ones.
 #[derive(Debug, Default)]
 struct Figures {
     uncached: Option<i64>,
@@ -364,7 +361,7 @@ impl Figures {
         self.thinking = usage.output_tokens_details.and_then(|it| it.thinking_tokens).or(self.thinking);
     }
 
-    /// All input counts as input here, what went into the cache and what came from it included.
+    /// All input tokens, including those written to the cache and read from it.
     fn total(&self) -> Option<TokenUsage> {
         let uncached = self.uncached?;
         let count = |figure: Option<i64>| figure.unwrap_or(0);
@@ -391,7 +388,7 @@ impl Fault {
     fn meaning(self) -> ReplyError {
         let message = self.message.unwrap_or_default();
         match self.kind.as_deref() {
-            _ if overflow::is_told(&message) => {
+            _ if overflow::is_overflow(&message) => {
                 said(failure::context_window_exceeded(), Some(message), failure::OVERFLOW_ADVICE)
             }
             Some("billing_error") => {
@@ -403,7 +400,7 @@ impl Fault {
             Some("invalid_request_error" | "not_found_error") => {
                 ReplyError::new(ReplyErrorKind::InvalidRequest, message)
             }
-            // Overload and limits of rate pass, and so does what is not known.
+            // Overload and rate limits are temporary; unknown errors are treated the same.
             _ => ReplyError::stream(message),
         }
     }

@@ -1,7 +1,7 @@
-//! A model that can be asked: behind a server, or embedded and scripted.
+//! A model behind a provider, or the embedded scripted one.
 //!
-//! Both give the same [`Reply`]: first what the response's headers say, then what its stream says,
-//! up to [`ReplyEvent::Completed`] or the first error. A dropped reply cancels its request.
+//! Both return the same [`Reply`]: first the events of the response's headers, then those of its stream, up to
+//! [`ReplyEvent::Completed`] or the first error. A dropped reply cancels its request.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -54,10 +54,10 @@ use crate::transport::Transport;
 use crate::transport::with_causes;
 use pellucid_protocol::secret::Secret;
 
-/// The explanation for a person when a web page came in place of a reply.
+/// The explanation for people when the response is a web page.
 const PAGE: &str = "the server answered with a web page in place of a reply; check the provider's base_url";
 
-/// How long a provider's summary may be.
+/// The size limit of a provider's summary in bytes.
 const SUMMARY_BYTES_MAX: usize = 64 << 20;
 
 /// A model that can be asked. Clones are the same model.
@@ -72,7 +72,7 @@ pub struct Model {
 enum Kind {
     Http {
         transport: Transport,
-        /// Settings that do not work are told when somebody asks, not before.
+        /// Invalid settings are reported by the first request, not before.
         endpoint: Arc<Result<Endpoint, ReplyError>>,
         compression: Compression,
         sockets: Sockets,
@@ -86,29 +86,29 @@ enum Kind {
 /// A history that the provider summarised.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ProviderSummary {
-    /// The items that take its place.
+    /// The items that replace the history.
     pub items: Vec<Item>,
-    /// What it cost, if the provider says.
+    /// The token usage, if the provider reports it.
     pub usage: Option<TokenUsage>,
 }
 
-/// One request.
+/// A request to the model.
 #[derive(Debug, Default)]
 pub struct Ask {
     /// The body in shared segments.
     pub body: Vec<Bytes>,
     /// Headers beyond those of the provider and of the wire.
     pub headers: Vec<(String, String)>,
-    /// How it may go over a WebSocket, if it may.
+    /// How the request may go over a WebSocket, if it may.
     pub socket: Option<SocketAsk>,
-    /// What [`Model::admit`] gave for it; without one it is let out when it is asked.
+    /// The ticket that [`Model::admit`] returned; without one the request is admitted when it is sent.
     pub ticket: Option<Ticket>,
-    /// Where the attempts to send it are noted.
+    /// Where the attempts to send the request are noted.
     pub attempts: Attempts,
 }
 
 impl Model {
-    /// The model behind a provider. `session_key` is used where the provider brings no key.
+    /// A model behind a provider. `session_key` is used if the provider's settings have no key.
     pub fn http(
         transport: Transport,
         provider: &Provider,
@@ -127,22 +127,22 @@ impl Model {
         Self { kind, recorder: None, budget: Budget::default() }
     }
 
-    /// The same model, with requests only as far as a budget goes.
+    /// The same model, limited by a budget.
     #[must_use]
     pub fn within(self, budget: Budget) -> Self {
         Self { budget, ..self }
     }
 
-    /// How much may be asked for. Clones of a model share what is spent.
+    /// The budget of the model. Clones of a model share what is spent.
     pub fn budget(&self) -> &Budget {
         &self.budget
     }
 
-    /// Lets a request out that costs at least so many tokens.
+    /// Admits a request that costs at least `least` tokens.
     ///
     /// # Errors
     ///
-    /// When it cannot go out: the settings do not work, there is no key, or a limit is reached.
+    /// When the request cannot be sent: the settings are invalid, there is no key, or a limit is reached.
     pub fn admit(&self, least: u64) -> Result<Ticket, ReplyError> {
         if let Kind::Http { endpoint, .. } = &self.kind {
             usable(endpoint)?;
@@ -150,7 +150,7 @@ impl Model {
         self.budget.admit(least)
     }
 
-    /// The same model, with the bodies of requests compressed like this.
+    /// The same model, with this compression of request bodies.
     #[must_use]
     pub fn compressing(mut self, how: Compression) -> Self {
         if let Kind::Http { compression, .. } = &mut self.kind {
@@ -159,13 +159,13 @@ impl Model {
         self
     }
 
-    /// The same model, with its replies written onto a tape.
+    /// The same model, with its replies recorded on a tape.
     #[must_use]
     pub fn recorded(self, tape: &Tape) -> Self {
         Self { recorder: Some(Recorder::new(tape.clone(), self.redactor())), ..self }
     }
 
-    /// The same model with connections of its own, for a session that runs beside another.
+    /// The same model with separate connections, for a session that runs concurrently.
     #[must_use]
     pub fn beside(&self) -> Self {
         let mut model = self.clone();
@@ -182,15 +182,15 @@ impl Model {
         }
     }
 
-    /// Lets go of what is kept for further requests of a turn.
+    /// Closes the connection that is kept for further requests of a turn.
     pub fn end_turn(&self) {
         if let Kind::Http { sockets, .. } = &self.kind {
             sockets.rest();
         }
     }
 
-    /// What blanks the provider's secrets. Whatever a server or a connection says goes through it before anybody sees
-    /// it: servers repeat keys that they refuse.
+    /// Blanks the provider's secrets. All texts of servers and connections pass through it before they are shown,
+    /// because servers repeat keys that they refuse.
     fn redactor(&self) -> Arc<Redactor> {
         match &self.kind {
             Kind::Http { endpoint, .. } => {
@@ -200,7 +200,7 @@ impl Model {
         }
     }
 
-    /// Whether a value is the key that requests are sent with.
+    /// Whether a value is the key of the requests.
     pub fn is_key(&self, value: &str) -> bool {
         match &self.kind {
             Kind::Http { endpoint, .. } => Result::as_ref(endpoint).is_ok_and(|endpoint| endpoint.is_key(value)),
@@ -212,7 +212,7 @@ impl Model {
     ///
     /// # Errors
     ///
-    /// When none does: the settings do not work, the server refuses, the connection fails for good.
+    /// When no reply begins: the settings are invalid, the provider refuses, or the connection fails for good.
     pub async fn ask(&self, request: Ask) -> Result<Reply, ReplyError> {
         let redactor = self.redactor();
         let reply = self.begin(request).await;
@@ -280,11 +280,11 @@ impl Model {
 }
 
 impl Model {
-    /// Has the provider summarise a history, and gives the items that take its place.
+    /// Lets the provider summarise a history, and returns the items that replace it.
     ///
     /// # Errors
     ///
-    /// When the provider refuses or answers something else, and when a script has no summary here.
+    /// When the provider refuses or its response cannot be read, and when a script has no summary here.
     pub async fn compact(&self, request: Ask) -> Result<ProviderSummary, ReplyError> {
         let summary = self.summarise(request).await.map_err(|error| self.redactor().error(error));
         if let Some(recorder) = &self.recorder {
@@ -341,7 +341,7 @@ impl Model {
     ///
     /// # Errors
     ///
-    /// When the provider refuses or answers something else. The embedded model has no vectors.
+    /// When the provider refuses or its response cannot be read. The embedded model has no vectors.
     pub async fn embed(
         &self,
         model: &str,
@@ -380,12 +380,12 @@ impl Model {
     }
 }
 
-/// Where requests go, if any may.
+/// The endpoint, if its settings are valid and a request may succeed.
 fn usable(endpoint: &Result<Endpoint, ReplyError>) -> Result<&Endpoint, ReplyError> {
     endpoint.as_ref().map_err(ReplyError::clone)?.ready()
 }
 
-/// The answer of a provider that summarises.
+/// The response of a provider that summarises.
 #[derive(Deserialize)]
 struct Summary {
     output: Vec<Item>,
@@ -411,7 +411,7 @@ async fn read_whole(mut response: Response, idle_timeout: Duration) -> Result<Ve
 pub struct Reply {
     ready: VecDeque<ReplyEvent>,
     decoder: Decoder,
-    /// What the stream reported after all that is ready.
+    /// The error to report after all ready events.
     failed: Option<ReplyError>,
     source: Source,
     listener: Option<Listener>,
@@ -425,10 +425,10 @@ enum Source {
     Socket(Box<SocketStream>),
     Scripted {
         payloads: VecDeque<String>,
-        /// What ends it, unless an event does.
+        /// The error that ends the reply, unless an event ends it.
         error: Option<Box<ReplyError>>,
     },
-    /// Completed or broken off.
+    /// The reply is completed or interrupted.
     Over,
 }
 
@@ -438,10 +438,10 @@ struct HttpStream {
     response: Response,
     decoder: sse::Decoder,
     idle_timeout: Duration,
-    /// Whether the server says that it is a web page.
+    /// Whether the content type of the response is a web page's.
     is_page: bool,
-    /// When the stream counts as silent. Kept across calls, so that a caller who stops waiting and
-    /// comes back does not start the wait anew.
+    /// When the stream counts as silent. Kept across calls, so that a caller who stops waiting and comes back does not
+    /// restart the wait.
     silent_until: Option<Instant>,
 }
 
@@ -462,7 +462,7 @@ impl Reply {
         }
     }
 
-    /// The next event; nothing after [`ReplyEvent::Completed`] or an error.
+    /// The next event; `None` after [`ReplyEvent::Completed`] or an error.
     ///
     /// A call that is dropped while it waits loses nothing.
     pub async fn next(&mut self) -> Option<Result<ReplyEvent, ReplyError>> {
@@ -538,12 +538,11 @@ impl Reply {
 }
 
 impl HttpStream {
-    /// The data of the next event of the stream, or nothing at its end.
+    /// The data of the next event of the stream, or `None` at its end.
     async fn next_payload(&mut self) -> Result<Option<Vec<u8>>, ReplyError> {
         loop {
             if let Some(payload) = self.decoder.next() {
-                // Only events end a silence: a server that merely keeps the connection alive is
-                // not getting anywhere.
+                // Only events end a silence: keep-alive bytes of a server are not progress.
                 self.silent_until = None;
                 return payload.map(Some).map_err(ReplyError::stream);
             }

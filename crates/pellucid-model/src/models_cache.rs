@@ -1,10 +1,10 @@
 //! A list of models that a server gave earlier, kept as `models_cache.json` in the home folder.
 //!
-//! It counts for five minutes and only for the version that wrote it, because another version may
-//! understand other models. One entry that cannot be read spoils the whole list: a list with holes
-//! would change which model a name means.
+//! The list is valid for five minutes and only for the version that wrote it, because another version may understand
+//! other models. One unreadable entry invalidates the whole list, because a list with gaps would change which model a
+//! name means.
 //!
-//! Not here: fetching and writing the list.
+//! Not here: downloading and writing the list.
 
 use std::time::SystemTime;
 
@@ -17,32 +17,32 @@ use crate::catalogue::Catalogue;
 /// The file's name in the home folder.
 pub const FILE_NAME: &str = "models_cache.json";
 
-/// How long a list counts.
+/// How long a list is valid, in seconds.
 const FRESH_SECONDS: i64 = 300;
 
 /// Why a list was not used.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum NotUsed {
-    /// Not the JSON that was expected.
+    /// The text is not the expected JSON.
     #[error("the models cache is not valid: {0}")]
     Invalid(String),
-    /// Another version wrote it.
+    /// Another version wrote the list.
     #[error("the models cache was written by version {0}")]
     OtherVersion(String),
-    /// Too old.
+    /// The list is too old.
     #[error("the models cache is {age_seconds} seconds old")]
     Stale {
-        /// How old.
+        /// The age of the list.
         age_seconds: i64,
     },
 }
 
 impl Catalogue {
-    /// Puts the list in `text` over the table, if it still counts.
+    /// Adds the list in `text` to the table, if it is still valid.
     ///
     /// # Errors
     ///
-    /// When it does not; the catalogue is unchanged then.
+    /// When the list is not used; the catalogue is unchanged then.
     pub fn overlay(&mut self, text: &str, client_version: &str, now: SystemTime) -> Result<(), NotUsed> {
         let invalid = |error: &dyn std::fmt::Display| NotUsed::Invalid(error.to_string());
         let file: CacheFile = serde_json::from_str(text).map_err(|error| invalid(&error))?;
@@ -52,7 +52,7 @@ impl Catalogue {
         let fetched_at: Timestamp = file.fetched_at.parse().map_err(|error: jiff::Error| invalid(&error))?;
         let now = Timestamp::try_from(now).map_err(|error| invalid(&error))?;
         let age_seconds = now.as_second().saturating_sub(fetched_at.as_second());
-        // A time in the future means that a clock was put back; the list is new enough then.
+        // A time in the future means that the clock was set back; the list is new enough then.
         if age_seconds > FRESH_SECONDS {
             return Err(NotUsed::Stale { age_seconds });
         }

@@ -1,7 +1,7 @@
-//! Rate limits as response headers tell them.
+//! Rate limits in response headers.
 //!
-//! Headers come in families `x-{limit}-...`. The limit `codex` always yields a snapshot, even an
-//! empty one; further limits are found by their header `...-primary-used-percent`.
+//! Headers come in families `x-{limit}-...`. The limit `codex` always yields a snapshot, even an empty one; further
+//! limits are found by their header `...-primary-used-percent`.
 
 use std::collections::BTreeSet;
 
@@ -10,12 +10,12 @@ use pellucid_protocol::usage::Credits;
 use pellucid_protocol::usage::RateLimitSnapshot;
 use pellucid_protocol::usage::RateLimitWindow;
 
-/// The limit that is always there.
+/// The limit that always has a snapshot.
 pub const DEFAULT_LIMIT: &str = "codex";
 
 const USED_PERCENT: &str = "-primary-used-percent";
 
-/// Every snapshot that the headers hold: `codex` first, then others with data by id.
+/// Every snapshot in the headers: `codex` first, then others with data by id.
 pub fn snapshots(headers: &HeaderMap) -> Vec<RateLimitSnapshot> {
     let others: BTreeSet<String> = headers
         .keys()

@@ -1,8 +1,8 @@
-//! A model's replies, written down as a script that plays them back.
+//! Records a model's replies as a script that plays them back.
 //!
-//! Every event that came is kept, and every error, so that what went wrong once can be played
-//! again and again. A reply is written when it is over. What a recording never holds: headers,
-//! addresses, and the provider's key, which is blanked wherever a text repeats it.
+//! Every event and every error is kept, so that a failure can be played again and again. A reply is written when it is
+//! over. A recording never contains headers, addresses, or the provider's key, which is blanked wherever a text repeats
+//! it.
 //!
 //! - `tape`: the file
 //!
@@ -27,20 +27,20 @@ use crate::script::without_nulls;
 pub use tape::Tape;
 pub use tape::TapeError;
 
-/// What stands for the token of a turn, which a server gives in a header.
+/// The placeholder for the token of a turn, which a server sends in a header.
 const TURN_STATE: &str = "(not recorded)";
 
-/// How a reply was over.
+/// How a reply ended.
 #[derive(Debug, Clone, Copy)]
 enum End<'a> {
-    /// Its last event says it.
+    /// The last event completes the reply.
     Completed,
     Failed(&'a ReplyError),
-    /// Nobody wanted the rest.
+    /// The caller dropped the reply.
     Dropped,
 }
 
-/// A tape, and what must not get onto it.
+/// A tape, and the redactor of what is written to it.
 #[derive(Debug, Clone)]
 pub(crate) struct Recorder {
     tape: Tape,
@@ -52,17 +52,17 @@ impl Recorder {
         Self { tape, redactor }
     }
 
-    /// Listens to a reply that begins.
+    /// Records a reply that begins.
     pub(crate) fn listen(&self) -> Listener {
         Listener { recorder: self.clone(), events: Some(Vec::new()) }
     }
 
-    /// Writes that no reply began.
+    /// Records that no reply began.
     pub(crate) fn failed(&self, error: &ReplyError) {
         self.tape.write(&reply(Vec::new(), End::Failed(error), &self.redactor));
     }
 
-    /// Writes a provider's own summary, or why there is none.
+    /// Records a provider's summary, or why there is none.
     pub(crate) fn summarised(&self, summary: &Result<ProviderSummary, ReplyError>) {
         match summary {
             Ok(ProviderSummary { items, .. }) => {
@@ -74,11 +74,11 @@ impl Recorder {
     }
 }
 
-/// Listens to one reply and writes it when it is over.
+/// Collects the events of one reply and writes them when it is over.
 #[derive(Debug)]
 pub(crate) struct Listener {
     recorder: Recorder,
-    /// What came so far, until it is written.
+    /// The events so far; `None` once they are written.
     events: Option<Vec<ReplyEvent>>,
 }
 
@@ -111,7 +111,7 @@ impl Drop for Listener {
     }
 }
 
-/// A reply as a script has it.
+/// A reply in the format of scripts.
 fn reply(mut events: Vec<ReplyEvent>, end: End<'_>, redactor: &Redactor) -> Value {
     redactor.deltas(&mut events);
     let mut reply = Map::new();

@@ -1,7 +1,6 @@
-//! Blanks keys in texts that are written down or shown: recordings, and what a server says when it refuses.
+//! Blanks keys in texts that are written or shown: recordings, and a server's words when it refuses.
 //!
-//! A key may be split over the pieces in which a text arrives, so pieces that belong together are
-//! looked at together.
+//! A key may be split over the pieces in which a text arrives, so pieces that belong together are examined together.
 
 use pellucid_protocol::failure::Failure;
 use pellucid_protocol::reply::ReplyError;
@@ -9,14 +8,14 @@ use pellucid_protocol::reply::ReplyEvent;
 use pellucid_protocol::secret::Secret;
 use serde_json::Value;
 
-/// What stands where a key was.
+/// The text in place of a key.
 const BLANK: &str = "[secret]";
 
-/// The least length of what is taken for a key: servers of this machine are given words such as
-/// `none` or `ollama`, which are no secret and would be blanked in ordinary text.
+/// The minimal length of a key: servers of this machine are given words such as `none` or `ollama`, which are not
+/// secret and would be blanked in ordinary text.
 const KEY_CHARS_MIN: usize = 8;
 
-/// Knows what must not be written.
+/// The secrets that must not be written or shown.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Redactor {
     keys: Vec<Secret>,
@@ -26,7 +25,7 @@ impl Redactor {
     pub(crate) fn new(secrets: impl IntoIterator<Item = Secret>) -> Self {
         let mut keys: Vec<Secret> =
             secrets.into_iter().filter(|secret| secret.reveal().chars().count() >= KEY_CHARS_MIN).collect();
-        // The longest first: one key may begin with another.
+        // The longest first, because one key may begin with another.
         keys.sort_by_key(|key| std::cmp::Reverse(key.reveal().len()));
         Self { keys }
     }
@@ -41,8 +40,7 @@ impl Redactor {
         }
     }
 
-    /// Blanks keys that are split over pieces of a text. The number of pieces stays: the first
-    /// then has the whole text.
+    /// Blanks keys that are split over pieces of a text. The number of pieces stays: the first then has the whole text.
     pub(crate) fn deltas(&self, events: &mut [ReplyEvent]) {
         if self.keys.is_empty() {
             return;
@@ -83,7 +81,7 @@ impl Redactor {
         }
     }
 
-    /// Blanks keys in what a server or a connection said, and who logs in in every address there.
+    /// Blanks keys in the text of an error, and the logins in every address there.
     pub(crate) fn error(&self, error: ReplyError) -> ReplyError {
         let blanked = |text: String| without_logins(&self.text(text));
         let failure = Failure { plain: error.failure.plain.map(blanked), ..error.failure };
@@ -105,7 +103,7 @@ impl Redactor {
     }
 }
 
-/// A text whose addresses do not say who logs in: `scheme://user:password@host` becomes `scheme://[secret]@host`.
+/// A text whose addresses have no login: `scheme://user:password@host` becomes `scheme://[secret]@host`.
 pub(crate) fn without_logins(text: &str) -> String {
     const MARK: &str = "://";
     let mut pieces = text.split(MARK);

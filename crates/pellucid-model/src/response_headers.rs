@@ -1,4 +1,4 @@
-//! What the headers of a response say, as events that come before those of its body.
+//! The headers of a response, as events that come before those of its body.
 
 use http::HeaderMap;
 use pellucid_protocol::reply::ReplyEvent;

@@ -1,11 +1,9 @@
-//! The Responses wire: what the data of one streamed event means.
+//! The Responses wire: decodes the data of one streamed event.
 //!
-//! Data that cannot be parsed is skipped, and so are items of a shape that is not known. An error
-//! that the stream reports is remembered and only counts when the stream ends without a completed
-//! response.
+//! Data that cannot be parsed is skipped, and so are items of unknown form. An error that the stream reports is kept
+//! and only counts when the stream ends without a completed response.
 //!
-//! Not here: bytes and waiting ([`crate::sse`], [`crate::model`]); errors before a stream begins
-//! ([`crate::failure`]).
+//! Not here: bytes and waiting ([`crate::sse`], [`crate::model`]); errors before a stream begins ([`crate::failure`]).
 
 use std::borrow::Cow;
 use std::time::Duration;
@@ -35,8 +33,7 @@ impl Decoder {
         Self { server_model, failure: None, is_appendable: false }
     }
 
-    /// Appends the events of one payload to `events`. After [`ReplyEvent::Completed`] nothing that
-    /// follows counts.
+    /// Appends the events of one payload to `events`. Payloads after [`ReplyEvent::Completed`] are ignored.
     pub fn decode(&mut self, payload: &[u8], events: &mut impl Extend<ReplyEvent>) {
         let payload: Payload<'_> = match serde_json::from_slice(payload) {
             Ok(payload) => payload,
@@ -53,7 +50,7 @@ impl Decoder {
         }
         self.is_appendable = payload.kind == "response.done";
         match payload.event() {
-            Ok(told) => events.extend(told.into_iter().flatten()),
+            Ok(decoded) => events.extend(decoded.into_iter().flatten()),
             Err(error) => self.failure = Some(error),
         }
     }
@@ -63,12 +60,12 @@ impl Decoder {
         self.failure.take()
     }
 
-    /// Whether the last event says that the response can be added to.
+    /// Whether the last event says that the response can be extended.
     pub(crate) fn is_appendable(&self) -> bool {
         self.is_appendable
     }
 
-    /// What it means that the stream ended without a completed response.
+    /// The error of a stream that ended without a completed response.
     pub fn finish(&mut self) -> ReplyError {
         self.failure.take().unwrap_or_else(|| ReplyError::stream("stream closed before response.completed"))
     }
@@ -134,7 +131,7 @@ impl Payload<'_> {
             .ok()
     }
 
-    /// The model that answers, from the response's headers or the event's own.
+    /// The model that answers, from the response's headers or the event.
     fn server_model(&self) -> Option<String> {
         #[derive(Deserialize)]
         struct Response<'a> {
@@ -176,7 +173,7 @@ struct Done {
     usage: Option<Usage>,
 }
 
-/// What a response cost.
+/// The token usage of a response.
 #[derive(Deserialize)]
 pub(crate) struct Usage {
     input_tokens: i64,
@@ -200,7 +197,7 @@ struct OutputDetails {
     reasoning_tokens: i64,
 }
 
-/// The end of a reply, and before it what its figures do not say.
+/// The end of a reply, preceded by a note if its usage figures lack the cache.
 fn completed(response_id: String, usage: Option<Usage>) -> [Option<ReplyEvent>; 2] {
     let is_untold = usage.as_ref().is_some_and(|usage| usage.input_tokens_details.is_none());
     let usage = usage.map(Into::into);
@@ -249,7 +246,7 @@ fn failed(response: Option<&RawValue>) -> ReplyError {
     reported(code.as_deref(), message)
 }
 
-/// What an error that a stream reports means, by its code.
+/// The error that a stream reports, by its code.
 pub(crate) fn reported(code: Option<&str>, message: Option<String>) -> ReplyError {
     match code {
         Some("context_length_exceeded") => said(failure::context_window_exceeded(), message, failure::OVERFLOW_ADVICE),
@@ -269,7 +266,7 @@ pub(crate) fn reported(code: Option<&str>, message: Option<String>) -> ReplyErro
     }
 }
 
-/// An error whose fixed sentence a person reads in the server's own words, where there are any.
+/// Replaces an error's fixed sentence by the server's words in the text for people, if there are any.
 pub(crate) fn said(error: ReplyError, message: Option<String>, advice: &str) -> ReplyError {
     match message.filter(|message| !message.trim().is_empty()) {
         Some(message) => error.plainly(format!("{message}; {advice}")),

@@ -1,10 +1,10 @@
-//! How long to wait before asking again.
+//! How long to wait before a retry.
 
 use std::hash::BuildHasher;
 use std::hash::RandomState;
 use std::time::Duration;
 
-/// Delays that double, each a little off so that many clients do not come back at once.
+/// Delays that double, each randomised a little so that many clients do not retry at once.
 #[derive(Debug)]
 pub(crate) struct Backoff {
     base: Duration,
@@ -12,13 +12,13 @@ pub(crate) struct Backoff {
 }
 
 impl Backoff {
-    /// Delays from `base` on, with randomness of the process.
+    /// Delays that begin with `base`, randomised per process.
     pub(crate) fn new(base: Duration) -> Self {
         Self::seeded(base, RandomState::new().hash_one(0))
     }
 
     fn seeded(base: Duration, seed: u64) -> Self {
-        // The generator stays at zero once it is there.
+        // The generator would stay at zero.
         Self { base, state: seed | 1 }
     }
 

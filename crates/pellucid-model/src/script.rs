@@ -64,10 +64,10 @@ pub(crate) use event_form::WholeItem;
 pub(crate) use event_form::without_nulls;
 pub(crate) use provider_form::ProviderForm;
 
-/// How long a script may be: recordings of many replies are long.
+/// The size limit of a script: recordings of many replies are long.
 const SCRIPT_BYTES_MAX: u64 = 1 << 30;
 
-/// How long the pieces of a text are, in characters.
+/// How many characters a piece of a text has.
 const DELTA_CHARS: usize = 24;
 
 /// Replies to play, in order.
@@ -86,9 +86,9 @@ pub struct ScriptReply {
     items: Vec<Value>,
     /// The events of a recorded reply, instead of items.
     events: Option<Vec<ReplyEvent>>,
-    /// The items of a provider's own summary, instead of a reply.
+    /// The items of a provider's summary, instead of a reply.
     compact: Option<Vec<Item>>,
-    /// Usage as the wire has it.
+    /// The usage, in the format of the wire.
     usage: Option<Value>,
     ending: Ending,
     deltas: bool,
@@ -99,62 +99,61 @@ pub struct ScriptReply {
 #[derive(Debug, Clone, PartialEq)]
 enum Ending {
     Completed,
-    /// With an error that the stream reports.
+    /// The stream reports an error.
     Failed {
         code: Option<String>,
         message: Option<String>,
     },
     Incomplete(String),
-    /// In the middle.
+    /// The stream ends in the middle.
     Cut,
-    /// There is no stream.
+    /// There is no stream, only a status.
     Status {
         status: StatusCode,
         body: String,
     },
-    /// As it was recorded.
+    /// The error that was recorded.
     Error(ReplyError),
 }
 
-/// What answers one request.
+/// The reply to one request.
 #[derive(Debug, Default)]
 pub(crate) struct Played {
-    /// What comes first, and for a recorded reply everything.
+    /// The first events, and for a recorded reply all of them.
     pub events: Vec<ReplyEvent>,
-    /// What the stream's events say.
+    /// The data of the stream's events.
     pub payloads: Vec<String>,
-    /// How it ends, unless its last event says so.
+    /// The error that ends the reply, unless its last event ends it.
     pub error: Option<ReplyError>,
 }
 
 /// Why a script cannot be played.
+#[expect(missing_docs, reason = "the messages of the variants name the fields")]
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ScriptError {
     /// The file cannot be read.
     #[error("could not read the script {path}: {source}")]
     Read {
-        /// Which file.
         path: PathBuf,
-        /// Why.
         #[source]
         source: io::Error,
     },
     /// The text is not a script.
     #[error("{name}:{line}:{column}: {message}")]
     Invalid {
-        /// The script's name.
+        /// The script's name in messages.
         name: String,
-        /// Where, counted from 1.
+        /// The line of the error, counted from 1.
         line: usize,
-        /// Where in the line, counted from 1.
+        /// The column of the error, counted from 1.
         column: usize,
-        /// What is wrong and what would be right.
+        /// What is wrong, and what is allowed.
         message: String,
     },
 }
 
-/// How a script is written down.
+/// The format of a script.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Format {
     Toml,
@@ -173,8 +172,8 @@ impl Script {
         Self::parse(&path.display().to_string(), &text)
     }
 
-    /// Reads a script from a text. The name tells the format by its extension (`toml`, `jsonl`,
-    /// `json`), else the text does.
+    /// Reads a script from a text. The extension of the name decides the format (`toml`, `jsonl`, `json`), else the
+    /// text does.
     ///
     /// # Errors
     ///
@@ -187,21 +186,21 @@ impl Script {
         Ok(Self { name: name.to_owned(), provider, replies })
     }
 
-    /// The provider that it stands in for.
+    /// The provider that the script replaces.
     pub fn provider(&self) -> Provider {
         self.provider.provider()
     }
 
-    /// How many replies it has.
+    /// How many replies the script has.
     pub fn n_replies(&self) -> usize {
         self.replies.len()
     }
 
-    /// What answers request `number`, counted from 1.
+    /// The reply to request `number`, counted from 1.
     pub(crate) async fn play(&self, number: usize) -> Result<Played, ReplyError> {
         let reply = self.reply(number).await?;
         if reply.compact.is_some() {
-            return Err(self.mismatch(number, "is a summary by the provider, and a reply was asked for"));
+            return Err(self.mismatch(number, "is a provider's summary, but a reply was requested"));
         }
         let (events, payloads) = match &reply.events {
             Some(events) => (events.clone(), reply.ending_payload(&response_id(number)).into_iter().collect()),
@@ -218,13 +217,13 @@ impl Script {
         Ok(Played { events, payloads, error: reply.error() })
     }
 
-    /// The summary that answers request `number`, counted from 1.
+    /// The summary for request `number`, counted from 1.
     pub(crate) async fn play_summary(&self, number: usize) -> Result<Vec<Item>, ReplyError> {
         let reply = self.reply(number).await?;
         match (&reply.compact, reply.error()) {
             (Some(items), None) => Ok(items.clone()),
             (_, Some(error)) => Err(error),
-            (None, None) => Err(self.mismatch(number, "is no summary by the provider, and one was asked for")),
+            (None, None) => Err(self.mismatch(number, "is not a provider's summary, but one was requested")),
         }
     }
 
@@ -289,7 +288,7 @@ impl ScriptReply {
         payloads
     }
 
-    /// What the stream says of its trouble.
+    /// The event with which the stream reports its error.
     fn ending_payload(&self, id: &str) -> Option<Value> {
         match &self.ending {
             Ending::Failed { code, message } => {
@@ -326,7 +325,7 @@ fn with_ids(item: &Value, number: usize, index: usize) -> Value {
     item
 }
 
-/// The item as it looks before its text has come.
+/// The item as it is announced, before its text has come.
 fn announced(item: &Value) -> Value {
     let mut item = item.clone();
     match item["type"].as_str() {
@@ -421,7 +420,7 @@ fn parse_json_lines(name: &str, text: &str) -> Result<(ProviderForm, Vec<ScriptR
     Ok((provider, replies))
 }
 
-/// The first line of JSON Lines, if it is about the provider.
+/// The first line of JSON Lines, if it describes the provider.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Head {

@@ -1,11 +1,10 @@
 //! Requests over a WebSocket that stays open for a turn.
 //!
-//! The server remembers what it was asked and what it answered, so a request that only adds to the
-//! one before is sent as what it adds. The handshake is an ordinary request of the HTTP client:
-//! certificates, proxies and headers are the same. A server that refuses to upgrade is spoken to
-//! over HTTP, and so is one that the turn gave up on; both for good.
+//! The server remembers requests and responses, so a request that only extends the one before is sent as the added
+//! items. The handshake is an ordinary request of the HTTP client: certificates, proxies and headers are the same. If a
+//! server refuses to upgrade, or the turn gives up on the WebSocket, HTTP is used from then on.
 //!
-//! - `frame`: what a frame of the server means
+//! - `frame`: decodes a frame of the server
 //! - `message`: what is sent
 //!
 //! Not here: whether a session may use it (`pellucid-agent`), when to give up (the turn).
@@ -54,29 +53,29 @@ use crate::transport::with_causes;
 /// How a request may go over a WebSocket.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SocketAsk {
-    /// The way of speaking.
+    /// The version of the protocol.
     pub version: SocketVersion,
-    /// The turn: another one gets a connection of its own.
+    /// The turn: each turn gets a separate connection.
     pub turn: Arc<str>,
-    /// The request's number among those of the session, if others may add to it.
+    /// The request's number among those of the session, if later requests may extend it.
     pub number: Option<u64>,
-    /// What of it the server may know.
+    /// The part of the request that the server may know.
     pub known: Option<Known>,
-    /// Whether the server should tell how long things took.
+    /// Whether the server should send timing metrics.
     pub wants_timings: bool,
 }
 
-/// The ways of speaking over a WebSocket.
+/// The versions of the WebSocket protocol.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SocketVersion {
-    /// A response that ended as appendable is added to.
+    /// A response that ended as appendable is extended.
     V1,
-    /// A request names the response that it adds to.
+    /// A request names the response that it extends.
     V2,
 }
 
 impl SocketVersion {
-    /// What the handshake says.
+    /// The header that announces the version in the handshake.
     fn beta_header(self) -> HeaderValue {
         HeaderValue::from_static(match self {
             Self::V1 => "responses_websockets=2026-02-04",
@@ -85,18 +84,18 @@ impl SocketVersion {
     }
 }
 
-/// What of a request a server knows that was asked another one before.
+/// The part of a request that a server knows from an earlier request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Known {
-    /// The number of that request.
+    /// The number of the earlier request.
     pub number: u64,
-    /// How many bytes of the items it knows, if it returned as many items as `n_returned`.
+    /// How many bytes of the items the server knows, if it returned `n_returned` items.
     pub bytes: usize,
-    /// How many items it must have returned.
+    /// How many items the server must have returned.
     pub n_returned: usize,
 }
 
-/// Where a connection leads.
+/// The destination of a connection.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Way<'a> {
     pub transport: &'a Transport,
@@ -104,7 +103,7 @@ pub(crate) struct Way<'a> {
     pub headers: &'a [(String, String)],
 }
 
-/// The WebSockets of a session: at most one that waits for its next request. Clones share it.
+/// The WebSockets of a session: at most one waits for its next request. Clones share it.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Sockets {
     shared: Arc<Shared>,
@@ -116,13 +115,13 @@ struct Shared {
     idle: Mutex<Option<Box<Idle>>>,
 }
 
-/// An open connection whose last response is complete, or that was not asked yet.
+/// An open connection whose last response is complete, or that has not been used.
 #[derive(Debug)]
 struct Idle {
     socket: WebSocketStream<Upgraded>,
     version: SocketVersion,
     turn: Arc<str>,
-    /// What the handshake said.
+    /// The events of the handshake's headers.
     head_events: Vec<ReplyEvent>,
     last: Option<Answered>,
 }
@@ -141,18 +140,18 @@ impl Sockets {
         !self.shared.is_left.load(Ordering::Relaxed)
     }
 
-    /// Uses none from now on.
+    /// Uses no WebSocket from now on.
     pub(crate) fn leave(&self) {
         self.shared.is_left.store(true, Ordering::Relaxed);
         self.rest();
     }
 
-    /// Closes the connection that waits, if one does.
+    /// Closes the idle connection, if there is one.
     pub(crate) fn rest(&self) {
         drop(self.idle().take());
     }
 
-    /// Sends a request. Nothing comes back if the server takes no WebSockets.
+    /// Sends a request. Returns `None` if the server does not accept WebSockets.
     pub(crate) async fn ask(
         &self,
         way: &Way<'_>,
@@ -194,7 +193,7 @@ impl Sockets {
     }
 }
 
-/// Opens a connection, unless the server wants none.
+/// Opens a connection, unless the server refuses WebSockets.
 async fn connect(way: &Way<'_>, ask: &SocketAsk) -> Result<Option<Box<Idle>>, ReplyError> {
     let key = generate_key();
     let mut headers = way.endpoint.handshake_headers(way.headers);
@@ -213,7 +212,7 @@ async fn connect(way: &Way<'_>, ask: &SocketAsk) -> Result<Option<Box<Idle>>, Re
         return Err(ReplyError::stream("the server's answer is not that of a websocket"));
     }
     let head_events = response_headers::events(response.headers());
-    // Over a WebSocket limits are told by events.
+    // Over a WebSocket, events report the rate limits.
     let head_events = head_events.into_iter().filter(|event| !matches!(event, ReplyEvent::RateLimits(_))).collect();
     let upgraded = response.upgrade().await.map_err(|error| ReplyError::stream(with_causes(&error)))?;
     let limit = way.transport.stream_limits().event_bytes_max;
@@ -250,12 +249,12 @@ pub(crate) struct SocketStream {
 }
 
 impl SocketStream {
-    /// What the handshake said, which holds for every reply of the connection.
+    /// The events of the handshake's headers, which apply to every reply of the connection.
     pub(crate) fn head_events(&self) -> Vec<ReplyEvent> {
         self.connection.head_events.clone()
     }
 
-    /// Waits for a frame and appends its events. After an error the connection is of no use.
+    /// Waits for a frame and appends its events. After an error the connection is unusable.
     pub(crate) async fn advance(
         &mut self,
         decoder: &mut responses::Decoder,
@@ -267,7 +266,7 @@ impl SocketStream {
             Err(error) => Err(error),
         };
         if let Err(error) = frame {
-            // As far as it goes without waiting: the error must not be lost to a caller who stops.
+            // Closes as far as possible without waiting: if the caller stops waiting, the error must not be lost.
             drop(self.connection.socket.close(None).now_or_never());
             return Err(ReplyError { via: Via::WebSocket, ..error });
         }
@@ -300,7 +299,7 @@ impl SocketStream {
                 Ok(Some(Ok(Message::Close(_)))) => {
                     return Err(ReplyError::stream("websocket closed by server before response.completed"));
                 }
-                // Pings are answered by the protocol; neither ends a silence.
+                // The library answers pings; neither pings nor pongs end a silence.
                 Ok(Some(Ok(Message::Ping(_) | Message::Pong(_) | Message::Frame(_)))) => {}
                 Ok(Some(Err(error))) => return Err(ReplyError::stream(with_causes(&error))),
                 Ok(None) => return Err(ReplyError::stream("stream closed before response.completed")),

@@ -1,41 +1,41 @@
 //! Server-sent events: bytes in, the data of each event out.
 //!
-//! A decoder that may be fed in pieces of any size, cut anywhere. Lines end with LF, CR LF or CR;
-//! several `data` lines are joined with LF; comments and all other fields are skipped, an event
-//! without data is none, and an event that is not closed by an empty line never happened.
+//! The decoder accepts pieces of any size, cut anywhere. Lines end with LF, CR LF or CR; several `data` lines are
+//! joined with LF; comments and all other fields are skipped, and so are events without data and an event that is not
+//! closed by an empty line.
 //!
-//! Not here: what the data means ([`crate::responses`]), waiting, and text: data stays bytes,
-//! because only its parser knows what to do about broken UTF-8.
+//! Not here: what the data means ([`crate::responses`]), waiting, and text: data stays bytes, because only its parser
+//! knows how to treat broken UTF-8.
 
-/// How much a decoder holds before it gives up.
+/// How many bytes a decoder holds before it gives up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
-    /// Bytes of one line.
+    /// The limit of one line, in bytes.
     pub line_bytes_max: usize,
-    /// Bytes of the data of one event.
+    /// The limit of the data of one event, in bytes.
     pub event_bytes_max: usize,
 }
 
 impl Default for Limits {
     fn default() -> Self {
-        // The last event of a response repeats all of it, pictures included.
+        // The last event of a response repeats all of it, images included.
         Self { line_bytes_max: 64 << 20, event_bytes_max: 64 << 20 }
     }
 }
 
-/// Why a stream cannot be read on.
+/// Why a stream cannot be decoded further.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum SseError {
-    /// A line does not end.
+    /// A line exceeds the limit.
     #[error("a line of the stream is longer than {limit} bytes")]
     LineTooLong {
-        /// The limit.
+        /// The limit in bytes.
         limit: usize,
     },
-    /// An event does not end.
+    /// The data of an event exceeds the limit.
     #[error("an event of the stream is longer than {limit} bytes")]
     EventTooLong {
-        /// The limit.
+        /// The limit in bytes.
         limit: usize,
     },
 }
@@ -54,14 +54,14 @@ pub enum SseError {
 #[derive(Debug, Default)]
 pub struct Decoder {
     limits: Limits,
-    /// What came and is not yet read, from `start` on.
+    /// The bytes that came and are not yet read, from `start` on.
     buffer: Vec<u8>,
     start: usize,
-    /// Where the search for the end of the line goes on, so that no byte is looked at twice.
+    /// Where the search for the end of the line continues, so that no byte is examined twice.
     searched: usize,
-    /// The last line ended with CR, so that an LF next to it belongs to it.
+    /// The last line ended with CR, so that an LF directly after it belongs to it.
     after_cr: bool,
-    /// The stream's first line was seen, which may begin with a byte order mark.
+    /// The stream's first line, which may begin with a byte order mark, was seen.
     begun: bool,
     /// The data of the event that is being read.
     data: Option<Vec<u8>>,
@@ -74,7 +74,7 @@ impl Decoder {
         Self { limits, ..Self::default() }
     }
 
-    /// Takes more of the stream.
+    /// Adds more bytes of the stream.
     pub fn push(&mut self, bytes: &[u8]) {
         if self.start > 0 {
             self.buffer.drain(..self.start);
@@ -84,7 +84,7 @@ impl Decoder {
         self.buffer.extend_from_slice(bytes);
     }
 
-    /// The data of the next complete event. `None` asks for more bytes; an error stays.
+    /// The data of the next complete event. `None` means that more bytes are needed; an error stays.
     #[expect(clippy::should_implement_trait, reason = "`None` means not yet, not the end")]
     pub fn next(&mut self) -> Option<Result<Vec<u8>, SseError>> {
         if let Some(error) = self.broken {

@@ -1,13 +1,12 @@
-//! HTTP: one request out, the head of a response back.
+//! HTTP: sends one request, and receives the head of a response.
 //!
-//! Connections are kept. What TLS needs (a provider of cryptography, the system's certificates) is
-//! made ready once, and only when an address is `https`. A request is sent again after a server's
-//! error or a broken connection; a status that blames the request is final. So is a connection that
-//! cannot be made to a server that never answered this process: its address or certificate is wrong,
-//! or it does not run. One that answered before may be starting again.
+//! Connections are kept. What TLS needs (a cryptography provider, the system's certificates) is set up once, and only
+//! when an address is `https`. A request is retried after a server's error or an interrupted connection; a status that
+//! blames the request is final. A connection that cannot be made is final too if the server never answered this
+//! process: then its address or certificate is wrong, or it does not run. A server that answered before may be
+//! restarting.
 //!
-//! Not here: reading the stream of a response ([`crate::model`]), asking again once a stream has
-//! begun (the turn does).
+//! Not here: reading the stream of a response ([`crate::model`]), retries once a stream has begun (the turn does them).
 
 use std::collections::BTreeSet;
 use std::error::Error;
@@ -44,23 +43,23 @@ use crate::trouble;
 /// The delay before the first retry.
 pub const BACKOFF_BASE: Duration = Duration::from_millis(200);
 
-/// How much of a response that is no reply is read.
+/// How many bytes of a response that is not a reply are read.
 const REFUSAL_BYTES_MAX: usize = 1 << 20;
 
-/// How long the rest of a complete reply may take before its connection is given up.
+/// How long the rest of a complete reply may take before its connection is closed.
 const DRAIN_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// How long a request waits for the rest of the reply before it, to use the same connection.
-/// Opening another one takes about as long.
+/// How long a request waits for the rest of the reply before it, to use the same connection. Opening another one takes
+/// about as long.
 const DRAIN_PATIENCE: Duration = Duration::from_millis(50);
 
-/// How often a server may send a request elsewhere.
+/// How many redirects are followed.
 const REDIRECTS_MAX: usize = 10;
 
-/// How many turns the tasks that own a connection get to hand it back once its response is read.
+/// How often a task yields so that the tasks that own a connection can return it once its response is read.
 const HAND_BACK_TURNS: usize = 16;
 
-/// Connections to servers; a process needs one. Clones share them.
+/// Connections to servers; a process needs one value. Clones share them.
 #[derive(Debug, Clone)]
 pub struct Transport {
     shared: Arc<Shared>,
@@ -73,17 +72,17 @@ struct Shared {
     plain: OnceLock<Result<Client, String>>,
     tls: OnceLock<Result<Client, String>>,
     drains: Mutex<Vec<Drain>>,
-    /// The servers that answered.
+    /// The servers that have answered.
     answered: Mutex<BTreeSet<String>>,
 }
 
 /// A connection that is being made ready for its next use.
 #[derive(Debug)]
 struct Drain {
-    /// The server it leads to.
+    /// The server of the connection.
     origin: String,
     task: Task<()>,
-    /// Closed when the connection is ready or given up.
+    /// Closed when the connection is ready or was closed.
     over: watch::Receiver<()>,
 }
 
@@ -99,19 +98,19 @@ impl Transport {
         Self::with_limits(backoff_base, sse::Limits::default())
     }
 
-    /// A transport that also holds less, or more, of a stream before it gives up.
+    /// A transport with other limits for a stream.
     pub fn with_limits(backoff_base: Duration, stream_limits: sse::Limits) -> Self {
         let (plain, tls) = (OnceLock::new(), OnceLock::new());
         let (drains, answered) = (Mutex::default(), Mutex::default());
         Self { shared: Arc::new(Shared { backoff_base, stream_limits, plain, tls, drains, answered }) }
     }
 
-    /// How much of a stream is held.
+    /// The limits of a stream's decoder.
     pub(crate) fn stream_limits(&self) -> sse::Limits {
         self.shared.stream_limits
     }
 
-    /// Sends a request, again if that may help and `ticket` allows it, and waits for the head of the response.
+    /// Sends a request, retries it if that may help and `ticket` allows it, and waits for the head of the response.
     pub(crate) async fn send(
         &self,
         endpoint: &Endpoint,
@@ -155,8 +154,8 @@ impl Transport {
         let mut request = reqwest::Request::new(http::Method::POST, endpoint.url().clone());
         *request.headers_mut() = headers;
         *request.body_mut() = Some(reqwest::Body::wrap(body));
-        // A server that accepts a request and then says nothing is as silent as one in mid-stream, so
-        // the same limit holds, and the same rules for asking again.
+        // The same limit applies to the wait for a response as to silence within a stream, and the same rules for a
+        // retry.
         let sent = timeout(endpoint.idle_timeout(), client.execute(request)).await;
         attempts.note(sent.as_ref().ok().and_then(|sent| sent.as_ref().ok()).map(Response::status));
         let Ok(sent) = sent else {
@@ -175,7 +174,7 @@ impl Transport {
         Err(if status.is_server_error() { Failed::Passing(error) } else { Failed::Final(error) })
     }
 
-    /// Notes that a server answered, whatever it said.
+    /// Notes that a server answered, whatever the answer was.
     fn note_answer(&self, endpoint: &Endpoint) {
         let mut answered = self.shared.answered.lock().unwrap_or_else(PoisonError::into_inner);
         answered.insert(origin(endpoint.url()));
@@ -193,7 +192,7 @@ impl Transport {
         ReplyError { kind: ReplyErrorKind::Unreachable, ..error }
     }
 
-    /// Asks a server to go on as a WebSocket, once, and waits for the head of the response.
+    /// Asks a server once to upgrade to a WebSocket, and waits for the head of the response.
     pub(crate) async fn upgrade(&self, endpoint: &Endpoint, headers: HeaderMap) -> Result<Response, ReplyError> {
         let client = self.client(endpoint)?;
         self.drained(endpoint.url()).await;
@@ -215,7 +214,7 @@ impl Transport {
         let (is_draining, over) = watch::channel(());
         let task = Task::spawn("reading the end of a reply", async move {
             let rest = async { while let Ok(Some(_)) = response.chunk().await {} };
-            // A server that keeps talking loses its connection, nothing else.
+            // A server that keeps sending only loses its connection.
             drop(timeout(DRAIN_TIMEOUT, rest).await);
             hand_back(response).await;
             drop(is_draining);
@@ -225,7 +224,7 @@ impl Transport {
         drains.push(Drain { origin, task, over });
     }
 
-    /// Waits, not for long, until connections to a server are ready that are about to be.
+    /// Waits a short time for connections to a server that are almost ready.
     async fn drained(&self, url: &reqwest::Url) {
         let drains: Vec<watch::Receiver<()>> = {
             let drains = self.shared.drains.lock().unwrap_or_else(PoisonError::into_inner);
@@ -237,7 +236,7 @@ impl Transport {
         };
         let all = async {
             for mut over in drains {
-                // Nothing is ever sent: it changes by being closed.
+                // Nothing is ever sent: the channel changes by being closed.
                 drop(over.changed().await);
             }
         };
@@ -258,11 +257,10 @@ impl Transport {
         client.execute(request).await.map_err(|error| with_causes(&error))
     }
 
-    /// A client for requests of other kinds to an address. It follows a server that sends it to another of
-    /// its own places, and no other.
+    /// A client for other kinds of requests to an address. It follows redirects within the same server only.
     ///
     /// # Errors
-    /// If the address is none, or TLS cannot be set up.
+    /// If the address is invalid, or TLS cannot be set up.
     pub fn http_client(address: &str) -> Result<Client, String> {
         let url = reqwest::Url::parse(address).map_err(|error| format!("`{address}` is not valid: {error}"))?;
         let following = if url.scheme() == "https" { tls_builder() } else { plain_builder()? };
@@ -290,7 +288,7 @@ impl Transport {
     }
 }
 
-/// A client for `http` addresses: it trusts nobody, so that no certificate has to be read.
+/// A client for `http` addresses: it trusts no certificate, so that none has to be read.
 fn plain_client() -> Result<Client, String> {
     build(plain_builder()?)
 }
@@ -304,13 +302,13 @@ fn plain_builder() -> Result<reqwest::ClientBuilder, String> {
     Ok(builder().tls_backend_preconfigured(config))
 }
 
-/// A client for `https` addresses that trusts whom the system trusts.
+/// A client for `https` addresses that trusts the system's certificates.
 fn tls_client() -> Result<Client, String> {
     build(tls_builder())
 }
 
 fn tls_builder() -> reqwest::ClientBuilder {
-    // Fails only when one is installed already, which serves as well.
+    // Fails only if a provider is installed already, which is as good.
     drop(rustls::crypto::ring::default_provider().install_default());
     builder()
 }
@@ -318,7 +316,7 @@ fn tls_builder() -> reqwest::ClientBuilder {
 fn builder() -> reqwest::ClientBuilder {
     Client::builder()
         .tcp_nodelay(true)
-        // A body of segments cannot be sent twice, and a key must not travel to another server.
+        // A body of segments cannot be sent twice, and a key must not be sent to another server.
         .redirect(reqwest::redirect::Policy::none())
 }
 
@@ -326,14 +324,14 @@ fn build(builder: reqwest::ClientBuilder) -> Result<Client, String> {
     builder.build().map_err(|error| format!("could not set HTTP up: {}", with_causes(&error)))
 }
 
-/// The attempts to send a request: the status that each brought, in order. Clones are the same list.
+/// The attempts to send a request: the status of each, in order. Clones are the same list.
 #[derive(Debug, Clone, Default)]
 pub struct Attempts {
     statuses: Arc<Mutex<Vec<Option<u16>>>>,
 }
 
 impl Attempts {
-    /// The statuses so far; none for an attempt that brought no response.
+    /// The statuses so far; `None` for an attempt without a response.
     pub fn statuses(&self) -> Vec<Option<u16>> {
         self.statuses.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
@@ -346,13 +344,13 @@ impl Attempts {
 
 /// A request that brought no reply.
 enum Failed {
-    /// Sending it again would bring the same.
+    /// A retry would bring the same error.
     Final(ReplyError),
-    /// Sending it again may help.
+    /// A retry may help.
     Passing(ReplyError),
 }
 
-/// What a response that is no reply means.
+/// The error of a response that is not a reply.
 pub(crate) async fn refused(response: Response, endpoint: &Endpoint, address: &str) -> ReplyError {
     let (status, headers) = (response.status(), response.headers().clone());
     let body = refusal_text(response, endpoint.idle_timeout()).await;
@@ -360,7 +358,7 @@ pub(crate) async fn refused(response: Response, endpoint: &Endpoint, address: &s
     failure::refused(&Refusal { status, address, headers: &headers, body: &body, now: &Zoned::now(), key })
 }
 
-/// The body of a response that is no reply, as far as it comes and is of bearable size.
+/// The body of a response that is not a reply, up to the size limit and the idle timeout.
 async fn refusal_text(mut response: Response, idle_timeout: Duration) -> String {
     let mut body = Vec::new();
     while body.len() < REFUSAL_BYTES_MAX {
@@ -374,7 +372,7 @@ async fn refusal_text(mut response: Response, idle_timeout: Duration) -> String 
     String::from_utf8_lossy(&body).into_owned()
 }
 
-/// Lets go of a response and lets the tasks that own its connection see that.
+/// Drops a response and lets the tasks that own its connection notice that.
 async fn hand_back(response: Response) {
     drop(response);
     for _ in 0..HAND_BACK_TURNS {
@@ -400,10 +398,10 @@ pub(crate) fn with_causes(error: &dyn Error) -> String {
     text
 }
 
-/// What an error is due to, from the nearest cause on.
+/// The causes of an error, from the nearest on.
 pub(crate) fn causes(error: &dyn Error) -> impl Iterator<Item = &(dyn Error + 'static)> {
     std::iter::successors(error.source(), |error| {
-        // One of input and output that carries another names only what that one is due to.
+        // An IO error that wraps another error has only that error's causes.
         let carried = error.downcast_ref::<io::Error>().and_then(io::Error::get_ref);
         carried.map(|carried| carried as &(dyn Error + 'static)).or_else(|| (*error).source())
     })

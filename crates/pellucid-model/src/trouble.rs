@@ -1,4 +1,4 @@
-//! Why no connection could be made, in plain words.
+//! Why no connection could be made, as text for people.
 
 use std::error::Error;
 use std::io;
@@ -8,7 +8,7 @@ use rustls::CertificateError;
 use crate::endpoint::Endpoint;
 use crate::transport::causes;
 
-/// Why a request could not go out: nothing of it reached a server. Absent when that is not certain.
+/// Why a request could not be sent: nothing of it reached a server. `None` if that is not certain.
 pub(crate) fn unsent(endpoint: &Endpoint, error: &dyn Error) -> Option<String> {
     let host = endpoint.host();
     for cause in causes(error) {
@@ -38,7 +38,7 @@ fn connection(endpoint: &Endpoint, error: &io::Error) -> Option<String> {
             format!("{host} refuses connections; check the provider's base_url, and whether the server runs")
         })),
         io::ErrorKind::NetworkUnreachable | io::ErrorKind::HostUnreachable => {
-            Some(format!("there is no way to {host}; check the network connection"))
+            Some(format!("{host} is unreachable; check the network connection"))
         }
         _ => None,
     }
@@ -98,7 +98,7 @@ mod tests {
             (CertificateError::Other(OtherError(Arc::new(CaUsedAsEndEntity))), "is one of an authority"),
             (CertificateError::BadSignature, "cannot be verified"),
         ] {
-            // As it comes out of the layers below: an error of input and output in another one.
+            // The form in which it arrives from the layers below: an IO error that wraps another error.
             let error = io::Error::new(io::ErrorKind::InvalidData, rustls::Error::InvalidCertificate(error));
             let error = io::Error::other(error);
             let provider = Provider { base_url: Some("https://box:8443/v1".to_owned()), ..Provider::default() };

@@ -1,4 +1,4 @@
-//! The sentence about a plan's limit that is reached: what to do, and from when on it goes on.
+//! The sentence about a reached limit of a plan: what to do, and when the limit restarts.
 
 use jiff::Timestamp;
 use jiff::Zoned;
@@ -6,15 +6,15 @@ use jiff::Zoned;
 /// What is known when a plan's limit is reached.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Situation<'a> {
-    /// The limit's name, if the server says.
+    /// The limit's name, if the server sends it.
     pub limit_name: Option<&'a str>,
-    /// A text that the server wants to be shown.
+    /// A text that the server asks to be shown.
     pub promo: Option<&'a str>,
-    /// The plan.
+    /// The plan of the account.
     pub plan: Option<&'a str>,
-    /// When the limit starts anew, in seconds of Unix time.
+    /// When the limit restarts, in seconds of Unix time.
     pub resets_at: Option<i64>,
-    /// The time here.
+    /// The current local time.
     pub now: &'a Zoned,
 }
 
@@ -30,8 +30,8 @@ pub(crate) fn sentence(situation: &Situation<'_>) -> String {
     let advice = match situation.plan.map(str::to_ascii_lowercase).as_deref() {
         Some("plus") => "Upgrade the plan or buy credits",
         Some("team" | "business") => "Ask the administrator of your workspace for more",
-        Some("free" | "go") => "Upgrade the plan to go on",
-        Some("pro") => "Buy credits to go on",
+        Some("free" | "go") => "Upgrade the plan to continue",
+        Some("pro") => "Buy credits to continue",
         _ => return format!("{HIT}. Please try again {when}."),
     };
     format!("{HIT}. {advice}, or try again {when}.")
@@ -68,7 +68,7 @@ mod tests {
 
     use super::*;
 
-    /// 2027-01-15 08:00:00 UTC.
+    /// `NOW` is 2027-01-15 08:00:00 UTC.
     const NOW: i64 = 1_800_000_000;
 
     fn now() -> Zoned {
@@ -101,10 +101,13 @@ mod tests {
         );
         check_plan(
             Some("free"),
-            expect!["You've hit your usage limit. Upgrade the plan to go on, or try again later."],
+            expect!["You've hit your usage limit. Upgrade the plan to continue, or try again later."],
         );
-        check_plan(Some("go"), expect!["You've hit your usage limit. Upgrade the plan to go on, or try again later."]);
-        check_plan(Some("Pro"), expect!["You've hit your usage limit. Buy credits to go on, or try again later."]);
+        check_plan(
+            Some("go"),
+            expect!["You've hit your usage limit. Upgrade the plan to continue, or try again later."],
+        );
+        check_plan(Some("Pro"), expect!["You've hit your usage limit. Buy credits to continue, or try again later."]);
         check_plan(Some("enterprise"), expect!["You've hit your usage limit. Please try again later."]);
         check_plan(Some("edu"), expect!["You've hit your usage limit. Please try again later."]);
         check_plan(None, expect!["You've hit your usage limit. Please try again later."]);

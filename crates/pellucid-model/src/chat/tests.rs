@@ -4,7 +4,7 @@ use proptest::prelude::*;
 
 use super::*;
 
-/// What a stream of payloads, one on each line, comes to.
+/// The events of a stream of payloads, one on each line.
 fn stream(payloads: &str) -> String {
     let mut decoder = Decoder::default();
     let mut lines = String::new();
@@ -271,7 +271,7 @@ fn any_payload() -> impl Strategy<Value = String> {
 }
 
 proptest! {
-    /// Whatever comes, a reply ends once, and what was announced is ended before anything else is.
+    /// For any payloads, a reply ends once, and an announced item is complete before the next one.
     #[test]
     fn items_come_one_after_the_other(payloads in prop::collection::vec(any_payload(), 0..20)) {
         let mut decoder = Decoder::default();

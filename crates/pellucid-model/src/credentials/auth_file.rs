@@ -1,9 +1,9 @@
 //! `auth.json` of the home folder: the stored login, read, written and removed.
 //!
-//! The file is the Codex CLI's: same keys, same order. It is replaced as a whole and can be read by its
-//! owner only, from its first byte on. What an error says names places, never content.
+//! The format is the Codex CLI's: same keys, same order. The file is replaced as a whole, and from its first byte on
+//! only its owner can read it. Errors name places in the file, never content.
 //!
-//! Not here: which login is allowed (`pellucid-agent`'s `login`), flows that end with tokens, keyrings.
+//! Not here: which login is allowed (`pellucid-agent`'s `login`), login flows, keyrings.
 
 use std::fs;
 use std::io;
@@ -26,116 +26,95 @@ pub struct AuthFile {
     path: PathBuf,
 }
 
-/// A login that is stored.
+/// A stored login.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Stored {
-    /// A key of the API.
+    /// A login with an API key.
     ApiKey(Secret),
-    /// A ChatGPT account.
+    /// A login with a ChatGPT account.
     ChatGpt(ChatGptLogin),
 }
 
-/// What is known of a stored login by a ChatGPT account.
+/// What is known of a stored ChatGPT login.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ChatGptLogin {
-    /// Who takes care of its tokens.
+    /// Which program refreshes the tokens.
     pub keeper: TokenKeeper,
-    /// The account's mail address.
+    /// The account's email address.
     pub email: Option<String>,
     /// The account's plan, as the server writes it.
     pub plan: Option<String>,
-    /// The account or workspace.
+    /// The id of the account or workspace.
     pub account_id: Option<String>,
-    /// What requests are sent with.
+    /// The token for the `Authorization` header.
     pub access_token: Option<Secret>,
 }
 
-/// Who takes care that tokens do not run out.
+/// Which program refreshes the tokens of a login.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum TokenKeeper {
     /// The program that logged in.
     #[default]
     Program,
-    /// The client that gave them.
+    /// The client that gave the tokens.
     Client,
 }
 
-/// What came of a logout.
+/// The outcome of a logout.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Removed {
-    /// The file is gone.
+    /// The file was removed.
     Yes,
-    /// There was none.
+    /// There was no file.
     WasNotThere,
 }
 
 /// Why the stored login could not be used, written or removed.
+#[expect(missing_docs, reason = "the messages of the variants name the fields")]
 #[derive(Debug, Error)]
 pub enum CredentialError {
     /// The file could not be read.
     #[error("{}: cannot be read: {source}", path.display())]
-    Read {
-        /// The file.
-        path: PathBuf,
-        /// Why.
-        source: io::Error,
-    },
-    /// The file is not one of a login.
+    Read { path: PathBuf, source: io::Error },
+    /// The file does not contain a login.
     #[error("{}:{line}:{column}: this is not a stored login; `pellucid logout` removes it", path.display())]
     Invalid {
-        /// The file.
         path: PathBuf,
-        /// Where it stops making sense, from 1.
+        /// The line where the error is, counted from 1.
         line: usize,
-        /// The same.
+        /// The column where the error is, counted from 1.
         column: usize,
     },
-    /// The file says that there is a key, and there is none.
+    /// The file says that there is a key, but has none.
     #[error("{}: the stored login should have a key and has none; log in again", path.display())]
-    MissingKey {
-        /// The file.
-        path: PathBuf,
-    },
-    /// The token that tells whose the account is cannot be read.
+    MissingKey { path: PathBuf },
+    /// The token with the account's data cannot be read.
     #[error("{}: the stored id_token is not a token; log in again", path.display())]
-    BadIdToken {
-        /// The file.
-        path: PathBuf,
-    },
+    BadIdToken { path: PathBuf },
     /// The file could not be written.
     #[error("{}: cannot be written: {source}", path.display())]
-    Write {
-        /// The file.
-        path: PathBuf,
-        /// Why.
-        source: io::Error,
-    },
+    Write { path: PathBuf, source: io::Error },
     /// The file could not be removed.
     #[error("{}: cannot be removed: {source}", path.display())]
-    Remove {
-        /// The file.
-        path: PathBuf,
-        /// Why.
-        source: io::Error,
-    },
+    Remove { path: PathBuf, source: io::Error },
 }
 
 impl AuthFile {
-    /// That of a home folder.
+    /// The file in a home folder.
     pub fn in_home(home: &Path) -> Self {
         Self { path: home.join(FILE_NAME) }
     }
 
-    /// Where it is.
+    /// The path of the file.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// The stored login; absent if there is no file.
+    /// The stored login; `None` if there is no file.
     ///
     /// # Errors
     ///
-    /// When the file cannot be read, or is not one of a login.
+    /// When the file cannot be read, or does not contain a login.
     pub fn read(&self) -> Result<Option<Stored>, CredentialError> {
         let path = || self.path.clone();
         let text = match pellucid_files::read_text(&self.path, pellucid_files::TEXT_BYTES_MAX) {
@@ -171,11 +150,11 @@ impl AuthFile {
         })))
     }
 
-    /// Stores a key in place of whatever was stored, and makes the home folder if need be.
+    /// Stores a key in place of whatever was stored, and creates the home folder if it is missing.
     ///
     /// # Errors
     ///
-    /// When the file cannot be written; then the old one is as it was.
+    /// When the file cannot be written; then the old one is unchanged.
     pub fn write_api_key(&self, key: &Secret) -> Result<(), CredentialError> {
         let form =
             Form { auth_mode: Some(Mode::ApiKey), openai_api_key: Some(key.clone()), tokens: None, last_refresh: None };
@@ -188,7 +167,7 @@ impl AuthFile {
     ///
     /// # Errors
     ///
-    /// When it is there and stays.
+    /// When the file exists and cannot be removed.
     pub fn remove(&self) -> Result<Removed, CredentialError> {
         match fs::remove_file(&self.path) {
             Ok(()) => Ok(Removed::Yes),
@@ -198,11 +177,11 @@ impl AuthFile {
     }
 
     fn replace(&self, text: &[u8]) -> io::Result<()> {
-        // A link stays one: what it leads to is replaced.
+        // If the path is a link, the link stays and its target is replaced.
         let path = fs::canonicalize(&self.path).unwrap_or_else(|_| self.path.clone());
         let folder = path.parent().unwrap_or(Path::new("."));
         pellucid_files::make_private_folder(folder)?;
-        // Made for its owner only, before anything is in it.
+        // The permissions are set before anything is written.
         let mut file = tempfile::Builder::new().prefix(".auth-").suffix(".tmp").tempfile_in(folder)?;
         file.write_all(text)?;
         file.as_file().sync_all()?;
@@ -211,7 +190,7 @@ impl AuthFile {
     }
 }
 
-/// A key as it may be shown: both its ends if it is long enough, else nothing of it.
+/// A key as it may be shown: both its ends if it is long enough, else none of it.
 pub fn masked(key: &Secret) -> String {
     const HEAD: usize = 8;
     const TAIL: usize = 5;
@@ -277,7 +256,7 @@ struct Account {
     id: Option<String>,
 }
 
-/// What a token says of itself. Who wrote it is not checked: nothing is allowed because of it.
+/// The claims of a token. Its signature is not checked, because nothing is allowed on their account.
 fn claims(token: &Secret) -> Option<Claims> {
     let mut parts = token.reveal().split('.');
     let (_header, payload, _signature) = (parts.next()?, parts.next()?, parts.next()?);

@@ -3,8 +3,8 @@ use expect_test::expect;
 
 use super::*;
 
-/// A fixture is the provider as JSON, then `NAME=value` lines of the environment, where `session`
-/// is the session's own key and `> name: value` is a header that the caller gives.
+/// A fixture is the provider as JSON, then `NAME=value` lines of the environment, where `session` is the session's key
+/// and `> name: value` is a header that the caller gives.
 #[track_caller]
 fn check_endpoint(fixture: &str, expected: Expect) {
     let mut lines = fixture.trim().lines();

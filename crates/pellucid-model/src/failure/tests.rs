@@ -76,7 +76,7 @@ fn too_many_requests_has_three_meanings() {
     check_refusal(
         "429\n\n{\"error\":{\"type\":\"usage_limit_reached\",\"plan_type\":\"pro\",\"resets_at\":1800003600}}",
         expect![
-            "UsageLimitReached final [codex]: You've hit your usage limit. Buy credits to go on, or try again at 9:00 AM."
+            "UsageLimitReached final [codex]: You've hit your usage limit. Buy credits to continue, or try again at 9:00 AM."
         ],
     );
     check_refusal(
@@ -99,7 +99,7 @@ x-codex-promo-message: Visit the shop
     );
     check_refusal(
         "429\n\n{\"error\":{\"type\":\"usage_not_included\"}}",
-        expect!["UsageNotIncluded final: This plan does not include the model's use. Upgrade the plan to go on."],
+        expect!["UsageNotIncluded final: This plan does not include the model's use. Upgrade the plan to continue."],
     );
     check_refusal(
         "429\n\n{\"error\":{\"type\":\"rate_limit_exceeded\"}}",

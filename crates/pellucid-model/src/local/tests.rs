@@ -11,14 +11,14 @@ fn run<T>(future: impl Future<Output = T>) -> T {
     tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(future)
 }
 
-/// Makes a server ready that answers like this, and shows what was asked, told, and how it ended.
+/// Makes a server ready that answers like this, and shows the requests, the progress and the outcome.
 #[track_caller]
 fn check_ready(server: LocalServer, answers: &[(u16, &str)], expected: Expect) {
     let mock = MockServer::start(answers.iter().map(|(status, body)| MockReply::status(*status, body)));
     let provider = Provider { base_url: Some(mock.base_url()), ..Provider::default() };
     let mut lines = String::new();
-    let mut told = |fetching: &Fetching| lines.push_str(&format!("told {fetching:?}\n"));
-    let end = run(make_ready(server, &provider, server.default_model(), &mut told));
+    let mut report = |fetching: &Fetching| lines.push_str(&format!("reported {fetching:?}\n"));
+    let end = run(make_ready(server, &provider, server.default_model(), &mut report));
     for request in mock.requests() {
         let body = String::from_utf8(request.body).unwrap();
         lines.push_str(format!("{} {} {body}", request.method, request.path).trim_end());
@@ -102,8 +102,8 @@ fn ollama_fetches_a_model_that_it_lacks() {
         LocalServer::Ollama,
         &answers,
         expect![[r#"
-        told Fetching { status: "pulling manifest", bytes: None }
-        told Fetching { status: "pulling abc", bytes: Some((50, 100)) }
+        reported Fetching { status: "pulling manifest", bytes: None }
+        reported Fetching { status: "pulling abc", bytes: Some((50, 100)) }
         GET /v1/models
         GET /api/version
         GET /api/tags
@@ -129,7 +129,7 @@ fn ollama_fetches_a_model_that_it_lacks() {
         LocalServer::Ollama,
         &answers,
         expect![[r#"
-        told Fetching { status: "x", bytes: None }
+        reported Fetching { status: "x", bytes: None }
         GET /v1/models
         GET /api/version
         GET /api/tags
@@ -156,7 +156,7 @@ fn a_list_that_cannot_be_had_is_no_obstacle() {
 
 #[test]
 fn a_server_that_is_not_there_is_named_with_its_address() {
-    // A port that was free a moment ago and that nobody listens at.
+    // A port that was free a moment ago and at which no server listens.
     let address = TcpListener::bind(("127.0.0.1", 0)).unwrap().local_addr().unwrap();
     let provider = Provider { base_url: Some(format!("http://{address}/v1")), ..Provider::default() };
     let error = run(make_ready(LocalServer::Ollama, &provider, "m", &mut |_| {})).unwrap_err();

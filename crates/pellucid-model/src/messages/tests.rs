@@ -4,7 +4,7 @@ use proptest::prelude::*;
 
 use super::*;
 
-/// What a stream of payloads, one on each line, comes to.
+/// The events of a stream of payloads, one on each line.
 fn stream(payloads: &str) -> String {
     let mut decoder = Decoder::default();
     let mut events = Vec::new();
@@ -157,7 +157,7 @@ fn some_ends_are_errors() {
         (
             stop("max_tokens"),
             expect![[r#"
-            Local: The answer was cut at the most tokens it may have. Raise max_output_tokens of the provider.
+            Local: The answer reached the maximum output tokens. Raise max_output_tokens of the provider.
         "#]],
         ),
         (
@@ -219,7 +219,7 @@ fn a_cut_call_never_comes() {
 "#,
         expect![[r#"
             Created
-            Local: The answer was cut at the most tokens it may have. Raise max_output_tokens of the provider.
+            Local: The answer reached the maximum output tokens. Raise max_output_tokens of the provider.
         "#]],
     );
 }
@@ -275,7 +275,7 @@ fn any_payload() -> impl Strategy<Value = String> {
 }
 
 proptest! {
-    /// Whatever comes, a reply ends once, with everything that was announced before its end.
+    /// For any payloads, a reply ends once, after everything that was announced.
     #[test]
     fn a_reply_ends_once(payloads in prop::collection::vec(any_payload(), 0..24)) {
         let mut decoder = Decoder::default();

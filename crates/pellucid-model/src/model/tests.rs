@@ -249,7 +249,7 @@ fn a_stream_cut_at_any_byte_ends_with_an_error_and_a_beginning_of_the_events() {
 
 #[test]
 fn a_local_server_that_is_not_there_is_named() {
-    // A port that was free a moment ago and that nobody listens at.
+    // A port that was free a moment ago and at which no server listens.
     let address = TcpListener::bind(("127.0.0.1", 0)).unwrap().local_addr().unwrap();
     let (_, error) = run(collect(&model(&provider(format!("http://{address}/v1")))));
     let error = error.unwrap();

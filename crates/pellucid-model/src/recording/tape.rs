@@ -1,5 +1,5 @@
-//! The file of a recording. Each reply is written when it is over, so that a crash loses no more
-//! than the one that was coming in.
+//! The file of a recording. Each reply is written when it is over, so that a crash loses only the reply that was coming
+//! in.
 
 use std::fs::File;
 use std::io;
@@ -28,35 +28,29 @@ struct Shared {
     path: PathBuf,
     format: Format,
     n_replies: usize,
-    /// What went wrong first; nothing is written after it.
+    /// The first error; nothing is written after it.
     broken: Option<io::Error>,
 }
 
-/// Why a recording is not whole.
+/// Why a recording is incomplete.
+#[expect(missing_docs, reason = "the messages of the variants name the fields")]
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum TapeError {
-    /// The file cannot be made.
-    #[error("could not make {path}: {source}")]
-    Create {
-        /// Which file.
-        path: PathBuf,
-        /// Why.
-        source: io::Error,
-    },
-    /// A reply could not be written, and none was after it.
+    /// The file cannot be created.
+    #[error("could not create {path}: {source}")]
+    Create { path: PathBuf, source: io::Error },
+    /// A reply could not be written, and no later one was.
     #[error("{path} ends after {n_replies} replies: {source}")]
     Write {
-        /// Which file.
         path: PathBuf,
-        /// How many replies it has.
+        /// How many replies the file contains.
         n_replies: usize,
-        /// Why.
         source: io::Error,
     },
 }
 
-/// How a recording is written.
+/// The format of a recording.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Format {
     Toml,
@@ -64,12 +58,12 @@ pub(super) enum Format {
 }
 
 impl Tape {
-    /// Begins a recording in a new file, or in place of an old one. JSON Lines if its name ends in
-    /// `.jsonl`, else TOML. Only its owner can read it: what a model says may be private.
+    /// Begins a recording in a new file, or in place of an old one. The format is JSON Lines if the name ends in
+    /// `.jsonl`, else TOML. Only the owner can read the file, because a model's replies may be private.
     ///
     /// # Errors
     ///
-    /// When the file cannot be made.
+    /// When the file cannot be created.
     pub fn create(path: &Path, provider: &Provider) -> Result<Self, TapeError> {
         let failed = |source| TapeError::Create { path: path.to_owned(), source };
         let format = match path.extension() {
@@ -82,7 +76,7 @@ impl Tape {
         Ok(Self { shared: Arc::new(Mutex::new(shared)) })
     }
 
-    /// Adds a reply.
+    /// Writes a reply to the file.
     pub(super) fn write(&self, reply: &Value) {
         let mut shared = self.shared.lock().unwrap_or_else(PoisonError::into_inner);
         if shared.broken.is_some() {
@@ -95,7 +89,7 @@ impl Tape {
         }
     }
 
-    /// What went wrong, if the recording is not whole. Tells it once.
+    /// Reports, once, that the recording is incomplete.
     ///
     /// # Errors
     ///
@@ -147,12 +141,12 @@ impl Format {
     }
 }
 
-/// A value on one line.
+/// A value as TOML on one line.
 fn toml_text(value: &Value) -> String {
     toml_value(value).map(|value| value.to_string()).unwrap_or_default()
 }
 
-/// The TOML form of a value. Absent values have none, and numbers are cut to what TOML can say.
+/// The TOML form of a value. Absent values have none, and numbers are cut to the range of TOML.
 fn toml_value(value: &Value) -> Option<toml::Value> {
     Some(match value {
         Value::Null => return None,

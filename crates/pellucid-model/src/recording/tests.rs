@@ -58,7 +58,7 @@ fn limits() -> RateLimitSnapshot {
     }
 }
 
-/// Every kind of event, with what requests would leave out.
+/// Every kind of event, with fields that requests omit.
 fn every_event() -> Vec<ReplyEvent> {
     let reasoning = Item::Reasoning {
         id: Some("rs".to_owned()),
@@ -289,14 +289,14 @@ fn a_summary_by_the_provider_is_recorded_among_the_replies() {
     let name = path.display().to_string();
     assert_eq!(
         error.message.replace(&name, "FILE"),
-        "reply 1 of the script FILE is a summary by the provider, and a reply was asked for"
+        "reply 1 of the script FILE is a provider's summary, but a reply was requested"
     );
 }
 
 #[test]
 fn a_file_that_cannot_be_made_is_named() {
     let error = Tape::create(std::path::Path::new("/no/such/folder/r.toml"), &Provider::default()).unwrap_err();
-    assert!(error.to_string().starts_with("could not make /no/such/folder/r.toml: "), "{error}");
+    assert!(error.to_string().starts_with("could not create /no/such/folder/r.toml: "), "{error}");
 }
 
 #[cfg(unix)]

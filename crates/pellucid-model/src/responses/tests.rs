@@ -4,8 +4,8 @@ use serde_json::json;
 
 use super::*;
 
-/// Decodes one payload per line and prints what came of it; without a completed response also what
-/// the end of the stream means.
+/// Decodes one payload per line and prints the events; without a completed response also the error at the end of the
+/// stream.
 #[track_caller]
 fn check_stream(payloads: &str, expected: Expect) {
     let mut decoder = Decoder::default();
@@ -190,7 +190,7 @@ fn each_code_has_its_kind() {
         json!("usage_not_included"),
         json!("m"),
         expect![[r#"
-        UsageNotIncluded: This plan does not include the model's use. Upgrade the plan to go on.
+        UsageNotIncluded: This plan does not include the model's use. Upgrade the plan to continue.
     "#]],
     );
     check_failed(

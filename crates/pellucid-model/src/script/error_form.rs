@@ -1,4 +1,4 @@
-//! How a reply that fails is written: as a server would say it, or as it was recorded.
+//! How a failed reply is written in a script: in a server's format, or as it was recorded.
 
 use std::time::Duration;
 
@@ -114,7 +114,7 @@ fn status_ending(status: u16, body: Option<Value>) -> Result<Ending, String> {
     Ok(Ending::Status { status, body })
 }
 
-/// An error as a recording has it.
+/// An error in the format of recordings.
 #[derive(Debug, Serialize)]
 pub(crate) struct RecordedError {
     kind: KindForm,
@@ -127,7 +127,7 @@ pub(crate) struct RecordedError {
     rate_limits: Option<RateLimitSnapshot>,
     #[serde(skip_serializing_if = "ViaForm::is_http")]
     via: ViaForm,
-    /// Where the kind does not say it.
+    /// The code, if it differs from the kind's.
     #[serde(skip_serializing_if = "Option::is_none")]
     code: Option<FailureCode>,
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -1,7 +1,7 @@
 //! How the events of a recorded reply are written: one entry for each, in their order.
 //!
-//! A recording keeps events as they came out of the decoder, so that it is the same for every wire
-//! and plays back to the same. Reading and writing are one type, so they cannot part.
+//! A recording keeps events as the decoder emitted them, so it is the same for every wire and plays back to the same
+//! events. One type is both read and written, so the two cannot diverge.
 
 use pellucid_protocol::item::Item;
 use pellucid_protocol::reply::ReplyEvent;
@@ -44,7 +44,7 @@ pub(crate) enum EventForm {
     },
 }
 
-/// An item with everything that is known of it, also what requests leave out.
+/// An item with all its fields, also those that requests omit.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct WholeItem(pub Item);
 
@@ -68,7 +68,7 @@ impl<'de> Deserialize<'de> for WholeItem {
     }
 }
 
-/// Takes absent values out: TOML has no word for them, and all of them may be missing.
+/// Removes absent values: TOML has no `null`, and all of them may be missing.
 pub(crate) fn without_nulls(value: &mut Value) {
     match value {
         Value::Object(table) => {

@@ -1,4 +1,4 @@
-//! How a reply of a script is written, and what is wrong with one that is not.
+//! How a reply is written in a script, and the errors about one that is not.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -46,14 +46,16 @@ impl TryFrom<ReplyForm> for ScriptReply {
         items.extend(form.call.into_iter().flat_map(|calls| calls.0).map(|call| call.0));
         if let Some(listed) = form.items {
             if !items.is_empty() {
-                return Err("`items` stands alone: put `think`, `say` and `call` into it".to_owned());
+                return Err("`items` cannot be combined with `think`, `say` and `call`: put those into it".to_owned());
             }
             items = listed.into_iter().map(|item| item.0).collect();
         }
         let is_recorded = form.events.is_some() || form.compact.is_some();
         if form.events.is_some() && form.compact.is_some() || is_recorded && (!items.is_empty() || form.usage.is_some())
         {
-            return Err("`events` or `compact` stands alone: it holds everything that came".to_owned());
+            return Err(
+                "`events` and `compact` cannot be combined with other keys: they contain the whole reply".to_owned()
+            );
         }
         let ending = form.error.map_or(Ending::Completed, |error| error.0);
         if matches!(ending, Ending::Status { .. }) && !items.is_empty() {
@@ -130,7 +132,7 @@ impl TryFrom<CallFields> for CallForm {
     }
 }
 
-/// An item in short, or as the wire has it.
+/// An item in short form, or in the format of the wire.
 #[derive(Deserialize)]
 #[serde(try_from = "Map<String, Value>")]
 struct ItemForm(Value);
@@ -167,7 +169,7 @@ struct ItemFields {
 }
 
 fn wire_item(mut table: Map<String, Value>) -> Result<Value, String> {
-    // Calls get an id when they are played, so a missing one is no mistake here.
+    // Calls get an id when they are played, so a missing id is not an error here.
     let is_call = matches!(table["type"].as_str(), Some("function_call" | "custom_tool_call"));
     let lacks_id = is_call && !table.contains_key("call_id");
     if lacks_id {

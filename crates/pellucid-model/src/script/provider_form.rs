@@ -1,29 +1,29 @@
-//! What a script says of the provider that it stands in for: what decides what is sent and how
-//! often it is asked again. Addresses and keys are no part of it.
+//! A script's description of the provider that it replaces: the settings that decide what is sent and how often it is
+//! retried. Addresses and keys are not part of it.
 
 use pellucid_protocol::provider::Provider;
 use serde::Deserialize;
 use serde::Serialize;
 
-/// The name of a provider that a script does not describe.
+/// The name of the provider if the script does not describe it.
 const NAME: &str = "Scripted";
 
-/// An address by which an endpoint that stores responses is known. Nothing is ever sent there.
+/// An address by which an endpoint that stores responses is recognised. Nothing is ever sent there.
 const AZURE_ADDRESS: &str = "https://openai.azure.invalid";
 
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, expecting = "a table about the provider")]
 pub(crate) struct ProviderForm {
-    /// `OpenAI` exactly switches that service's own ways on.
+    /// The exact name `OpenAI` turns on that service's special behaviour.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     name: Option<String>,
-    /// How often a reply that broke off is asked for again.
+    /// How often an interrupted reply is retried.
     #[serde(default)]
     stream_max_retries: u64,
-    /// Whether it stores responses and wants the ids of items.
+    /// Whether the provider stores responses and requires item ids.
     #[serde(default, skip_serializing_if = "is_false")]
     azure: bool,
-    /// Whether requests may go over a WebSocket, which decides what is told of retries.
+    /// Whether requests may go over a WebSocket, which changes the events about retries.
     #[serde(default, skip_serializing_if = "is_false")]
     supports_websockets: bool,
 }

@@ -140,7 +140,7 @@ fn trouble_can_be_played() {
             # 1
             InternalServer: The provider's server failed; trying again may help.
             # 2
-            UsageNotIncluded: This plan does not include the model's use. Upgrade the plan to go on.
+            UsageNotIncluded: This plan does not include the model's use. Upgrade the plan to continue.
             # 3
             InvalidRequest: bad
             # 4
@@ -275,7 +275,7 @@ fn mistakes_in_toml_are_told_with_their_place() {
     check_refused(
         "s.toml",
         "[[reply]]\nsay = \"a\"\nitems = []\n",
-        expect!["s.toml:1:1: `items` stands alone: put `think`, `say` and `call` into it"],
+        expect!["s.toml:1:1: `items` cannot be combined with `think`, `say` and `call`: put those into it"],
     );
     check_refused(
         "s.toml",
@@ -338,7 +338,7 @@ fn mistakes_in_recordings_are_told() {
     check_refused(
         "s.toml",
         "[[reply]]\nsay = \"a\"\nevents = [\"created\"]\n",
-        expect!["s.toml:1:1: `events` or `compact` stands alone: it holds everything that came"],
+        expect!["s.toml:1:1: `events` and `compact` cannot be combined with other keys: they contain the whole reply"],
     );
     check_refused(
         "s.toml",

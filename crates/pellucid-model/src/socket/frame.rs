@@ -1,4 +1,4 @@
-//! What a frame of the server means: an event of the wire, a limit, or an error.
+//! Decodes a frame of the server: an event of the wire, a rate limit, or an error.
 
 use std::collections::VecDeque;
 
@@ -23,8 +23,8 @@ use crate::rate_limit::DEFAULT_LIMIT;
 use crate::rate_limit::limit_id;
 use crate::responses::Decoder;
 
-/// Appends the events of a frame. An error that it reports counts at once: unlike a stream, the
-/// connection would stay open.
+/// Appends the events of a frame. An error in it counts at once, because the connection, unlike a stream, would stay
+/// open.
 pub(super) fn read(frame: &[u8], decoder: &mut Decoder, events: &mut VecDeque<ReplyEvent>) -> Result<(), ReplyError> {
     match kind(frame).as_deref() {
         Some("error") => match serde_json::from_slice::<ErrorFrame>(frame).ok().and_then(ErrorFrame::refusal) {
@@ -64,7 +64,7 @@ struct ErrorFrame {
 }
 
 impl ErrorFrame {
-    /// What it means as the response that it stands for. One without a status means nothing.
+    /// The error that the frame represents. A frame without a status represents none.
     fn refusal(self) -> Option<ReplyError> {
         let status =
             StatusCode::from_u16(self.status.or(self.status_code)?).ok().filter(|status| !status.is_success())?;

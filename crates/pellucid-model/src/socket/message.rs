@@ -1,4 +1,4 @@
-//! What is sent over a WebSocket: the body of a request, or what it adds to the one before.
+//! What is sent over a WebSocket: the body of a request, or the items that it adds to the one before.
 
 use bytes::Bytes;
 use pellucid_protocol::reply::ReplyError;
@@ -9,14 +9,14 @@ use super::Answered;
 use super::SocketAsk;
 use super::SocketVersion;
 
-/// How the part of a body before its items ends.
+/// The end of the part of a body before its items.
 const ITEMS_BEGIN: &[u8] = b"\"input\":[";
 
 /// The text of a request's message.
 ///
 /// # Errors
 ///
-/// When the body is no text.
+/// When the body is not UTF-8.
 pub(super) fn text(body: &[Bytes], ask: &SocketAsk, last: Option<&Answered>) -> Result<Utf8Bytes, ReplyError> {
     let text = match (addition(body, ask, last), ask.version, last) {
         (Some(added), SocketVersion::V2, Some(last)) => {
@@ -39,10 +39,10 @@ pub(super) fn text(body: &[Bytes], ask: &SocketAsk, last: Option<&Answered>) -> 
         _ => whole(body),
     };
     Utf8Bytes::try_from(text)
-        .map_err(|error| ReplyError::new(ReplyErrorKind::Local, format!("the request is no text: {error}")))
+        .map_err(|error| ReplyError::new(ReplyErrorKind::Local, format!("the request is not UTF-8: {error}")))
 }
 
-/// All of a body, with the message's type before its first key.
+/// The whole body, with the message's type before its first key.
 fn whole(body: &[Bytes]) -> Vec<u8> {
     let mut text = b"{\"type\":\"response.create\",".to_vec();
     text.reserve(body.iter().map(Bytes::len).sum());
@@ -55,7 +55,7 @@ fn whole(body: &[Bytes]) -> Vec<u8> {
     text
 }
 
-/// A body in its three parts, with what the server knows of the items.
+/// A body in its three parts, and how many bytes of the items the server knows.
 struct Addition<'a> {
     head: &'a [u8],
     items: &'a [Bytes],
@@ -63,7 +63,7 @@ struct Addition<'a> {
     n_known: usize,
 }
 
-/// What a request adds to the last one, if it does and the server remembers that one.
+/// What a request adds to the last one, if it extends that and the server remembers it.
 fn addition<'a>(body: &'a [Bytes], ask: &SocketAsk, last: Option<&Answered>) -> Option<Addition<'a>> {
     let (known, last) = (ask.known?, last?);
     let is_next = known.number == last.number && known.n_returned == last.n_returned && !last.response_id.is_empty();
@@ -78,7 +78,7 @@ fn addition<'a>(body: &'a [Bytes], ask: &SocketAsk, last: Option<&Answered>) -> 
 impl Addition<'_> {
     /// Writes the items that the server does not know.
     fn write_items(&self, text: &mut Vec<u8>) {
-        // The comma that follows what it knows goes as well.
+        // The comma after the known items is skipped too.
         let mut skip = if self.n_known == 0 { 0 } else { self.n_known + 1 };
         for segment in self.items {
             let skipped = skip.min(segment.len());

@@ -35,7 +35,7 @@ fn model(server: &MockServer) -> Model {
     Model::http(Transport::with_backoff_base(Duration::ZERO), &provider(server), None, &|_| None)
 }
 
-/// Request `number` of a turn, of which the server may know the beginning.
+/// Request `number` of a turn, whose beginning the server may know.
 fn ask(turn: &str, number: u64, items: &str, known: Option<Known>) -> Ask {
     let segments = [HEAD, items, TAIL];
     Ask {
@@ -63,7 +63,7 @@ fn completed(id: &str) -> Value {
     json!({ "type": "response.completed", "response": { "id": id } })
 }
 
-/// A round that says a text and completes the response.
+/// A round that sends a text and completes the response.
 fn round(text: &str, id: &str) -> Vec<Say> {
     vec![Say::Json(say(text)), Say::Json(completed(id))]
 }
@@ -88,7 +88,7 @@ async fn outline(model: &Model, ask: Ask) -> String {
     lines
 }
 
-/// Asks once over a socket that answers like this, and shows what came of it.
+/// Asks once over a socket that answers like this, and shows the events.
 #[track_caller]
 fn check_round(round: Vec<Say>, expected: Expect) {
     let server = MockServer::with_sockets([], [MockSocket::open([round])]);
@@ -271,10 +271,10 @@ fn a_request_that_adds_to_the_last_one_is_sent_as_what_it_adds() {
         outline(&model, ask("t", 1, "10", None)).await;
         let known = Known { number: 1, bytes: 5, n_returned: 1 };
         outline(&model, ask("t", 2, "10,20,30", Some(known))).await;
-        // The server gave one item, not two.
+        // The server returned one item, not two.
         let known = Known { number: 2, bytes: 11, n_returned: 2 };
         outline(&model, ask("t", 3, "10,20,30,40,50", Some(known))).await;
-        // Another turn has a connection of its own, which remembers nothing.
+        // Another turn has a separate connection, which remembers nothing.
         let known = Known { number: 3, bytes: 2, n_returned: 1 };
         outline(&model, ask("u", 4, "10,20", Some(known))).await;
     });

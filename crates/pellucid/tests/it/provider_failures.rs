@@ -124,14 +124,16 @@ const ROWS: [Row; 12] = [
         reply: |_| error(400, "prompt is too long: 9 tokens > 8 maximum", "context_length_exceeded"),
         status: 12,
         word: "overflow",
-        told: &["the prompt is longer than the model's window (400 Bad Request): prompt is too long: 9 tokens"],
+        told: &[
+            "the request does not fit into the model's context window (400 Bad Request): prompt is too long: 9 tokens",
+        ],
     },
     Row {
         name: "rate limit",
         reply: |_| error(429, "Slow down, please", "rate_limit_error").header("retry-after", "7"),
         status: 16,
         word: "provider",
-        told: &["limits how often it is asked (429 Too Many Requests): Slow down, please", "asks to wait 7 s"],
+        told: &["rate limit is reached (429 Too Many Requests): Slow down, please", "asks to wait 7 s"],
     },
     Row {
         name: "500",

@@ -107,5 +107,5 @@ fn a_file_that_cannot_be_written_is_named_before_the_turn() {
     let world = World::new("//- work/x\n");
     let ran = world.run(&["exec", "--record", "no/such/r.toml", "go"]);
     assert_eq!((ran.status, ran.out()), (1, ""));
-    assert!(ran.stderr.starts_with("error: --record: could not make no/such/r.toml: "), "{}", ran.stderr);
+    assert!(ran.stderr.starts_with("error: --record: could not create no/such/r.toml: "), "{}", ran.stderr);
 }

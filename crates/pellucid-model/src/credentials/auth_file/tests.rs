@@ -9,7 +9,7 @@ fn token(payload: &str) -> String {
     format!("e30.{}.c2ln", URL_SAFE_NO_PAD.encode(payload))
 }
 
-/// Reads a file with this content and shows what is found, with the folder's path blanked.
+/// Reads a file with this content and shows the result, with the folder's path blanked.
 #[track_caller]
 fn check_read(text: &str, expected: &Expect) {
     let home = Workspace::empty();

@@ -1,5 +1,5 @@
-//! Servers that break in every way we could think of: the client never panics, never waits for
-//! ever, holds a bounded amount, and hands on everything that came whole.
+//! Servers that fail in every known way: the client never panics, never waits for ever, holds a bounded number of
+//! bytes, and passes on every complete item.
 
 use super::*;
 use crate::sse::Limits;
@@ -24,7 +24,7 @@ fn frame(payload: &serde_json::Value) -> Vec<u8> {
     format!("data: {payload}\n\n").into_bytes()
 }
 
-/// The texts of whole items and pieces, in order; then how it ended.
+/// The texts of complete items and pieces, in order; then the outcome.
 fn outline((events, error): (Vec<ReplyEvent>, Option<ReplyError>)) -> String {
     let mut lines = String::new();
     for event in events {
@@ -44,7 +44,7 @@ fn outline((events, error): (Vec<ReplyEvent>, Option<ReplyError>)) -> String {
     lines
 }
 
-/// Reads one reply and shows what came of it.
+/// Reads one reply and shows its events.
 #[track_caller]
 fn check_reply(reply: MockReply, expected: Expect) {
     let server = MockServer::start([reply]);
@@ -195,7 +195,7 @@ fn events_that_come_twice_are_told_twice_until_the_reply_is_complete() {
     );
 }
 
-/// Reads a stream with small limits and shows what came of it.
+/// Reads a stream with small limits and shows its events.
 #[track_caller]
 fn check_bounded(frames: Vec<Vec<u8>>, expected: Expect) {
     let server = MockServer::start([MockReply::frames(frames)]);

@@ -1,4 +1,4 @@
-//! A server that repeats what it was sent: nobody sees the key.
+//! A server that repeats what it was sent: no text shows the key.
 
 use super::*;
 
@@ -6,7 +6,7 @@ const KEY: &str = "sk-planted-0123456789";
 const HEADER: &str = "planted-header-value";
 const PARAMETER: &str = "planted parameter/value";
 
-/// Whatever repeats everything that is secret, and who logs in at a proxy.
+/// A text that repeats every secret, and the login of a proxy.
 fn echo() -> String {
     format!("no: {KEY} {HEADER} {PARAMETER} planted%20parameter/value http://ada:planted-login@proxy:1/")
 }

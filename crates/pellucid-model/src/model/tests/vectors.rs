@@ -1,4 +1,4 @@
-//! Vectors of texts, asked of a real socket.
+//! Embedding vectors of texts, requested over a real socket.
 
 use super::*;
 
@@ -30,5 +30,5 @@ fn vectors_are_asked_for_beside_the_wires_own_path() {
 fn an_answer_without_vectors_is_an_error() {
     let server = MockServer::start([MockReply::status(200, "{}")]);
     let error = embed(&model(&provider(server.base_url()))).unwrap_err();
-    assert_eq!(error.message, "the server answered something else than 2 vectors: {}");
+    assert_eq!(error.message, "the server did not return 2 vectors: {}");
 }

@@ -1,4 +1,4 @@
-//! The other wires: the same replies, whole, cut, silent and refused.
+//! The other wires: the same replies, complete, cut, silent and refused.
 
 use serde_json::Value;
 
@@ -18,7 +18,7 @@ fn reply(wire: WireApi, items: impl IntoIterator<Item = Value>) -> MockReply {
     }
 }
 
-/// A thought, an answer and two calls.
+/// Reasoning, an answer and two calls.
 fn items() -> Vec<Value> {
     let call =
         |id: &str| json!({ "type": "function_call", "name": "shell", "arguments": "{\"a\": \"é\"}", "call_id": id });
@@ -33,7 +33,7 @@ fn items() -> Vec<Value> {
     ]
 }
 
-/// The items of a reply, one on each line, and how it ended.
+/// The items of a reply, one on each line, and the outcome.
 fn shown(events: &[ReplyEvent], error: Option<&ReplyError>) -> String {
     let mut lines = String::new();
     for event in events {
@@ -180,7 +180,7 @@ fn a_stream_in_any_two_pieces_is_the_same_and_cut_anywhere_ends() {
                     assert!(all.starts_with(&events), "{wire} cut at {at}: {events:?}");
                     assert_eq!(error.kind, ReplyErrorKind::Stream, "{wire} cut at {at}");
                 }
-                // What is missing is figures and goodbyes.
+                // Only usage figures and end marks are missing.
                 None => assert_eq!(items_of(&events), items_of(&all), "{wire} cut at {at}"),
             }
         }

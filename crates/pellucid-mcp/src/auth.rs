@@ -1,4 +1,4 @@
-//! How a server knows who asks: by a token, by a login, or not at all.
+//! How requests to an MCP server are authenticated: by a token, by a login, or not at all.
 
 use std::time::Duration;
 
@@ -10,12 +10,13 @@ use crate::spec::HttpClients;
 use crate::spec::HttpReach;
 use crate::spec::Reach;
 
-/// How long a server may take to say whether it has logins.
+/// How long a server may take to answer whether it offers a login.
 const PATIENCE: Duration = Duration::from_secs(5);
 
 const WELL_KNOWN: &str = ".well-known/oauth-authorization-server";
 
-/// How a server knows who asks. One that is asked over HTTP without a token is asked whether it has logins.
+/// How requests to a server are authenticated. A server that is reached over HTTP without a token is asked whether it
+/// offers a login.
 pub async fn status(reach: &Result<Reach, String>, http: &HttpClients) -> McpAuthStatus {
     match reach {
         Ok(Reach::Http(reach)) if reach.has_authorization() => McpAuthStatus::BearerToken,
@@ -24,14 +25,14 @@ pub async fn status(reach: &Result<Reach, String>, http: &HttpClients) -> McpAut
     }
 }
 
-/// What a server says about logins. One that has some says both.
+/// A server's description of its login. A server that offers a login gives both addresses.
 #[derive(Deserialize)]
 struct Metadata {
     authorization_endpoint: Option<String>,
     token_endpoint: Option<String>,
 }
 
-/// Whether one can log in to a server.
+/// Whether a server offers a login.
 async fn has_login(reach: &HttpReach, http: &HttpClients) -> bool {
     let Ok(client) = http.get(&reach.url) else { return false };
     for url in places(&reach.url) {
@@ -51,7 +52,7 @@ async fn has_login(reach: &HttpReach, http: &HttpClients) -> bool {
     false
 }
 
-/// Where a server may say something about logins.
+/// The addresses at which a server may describe its login.
 fn places(url: &str) -> Vec<Url> {
     let Ok(base) = Url::parse(url) else { return Vec::new() };
     let path = base.path().trim_matches('/').to_owned();
@@ -80,7 +81,7 @@ pub(crate) mod tests {
     /// Clients for addresses of this computer.
     pub(crate) fn http_clients() -> HttpClients {
         HttpClients::new(|_| {
-            // Fails only when one is installed already, which serves as well.
+            // Fails only if a provider is installed already, which is as good.
             drop(rustls::crypto::ring::default_provider().install_default());
             reqwest::Client::builder().build().map_err(|error| error.to_string())
         })

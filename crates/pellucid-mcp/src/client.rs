@@ -1,7 +1,7 @@
-//! A connection to one server.
+//! A connection to one MCP server.
 //!
-//! The server says what tools it has once, when the connection is made. Everything is asked with a limit of
-//! time; a request that takes too long is called off at the server too.
+//! The server lists its tools once, when the connection is made. Every request has a time limit; a request that takes
+//! too long is cancelled at the server too.
 
 use std::collections::BTreeSet;
 use std::collections::HashMap;
@@ -58,11 +58,11 @@ use crate::stderr;
 /// How long a program may take to end by itself.
 const END_PATIENCE: Duration = Duration::from_secs(2);
 
-/// A connection.
+/// A connection to one MCP server.
 #[derive(Debug)]
 pub(crate) struct Client {
     running: RunningService<RoleClient, Us>,
-    /// The server's tools, those that are not offered included.
+    /// All tools of the server, also those that are not offered to the model.
     pub tools: Vec<McpTool>,
     tool_timeout: Duration,
     /// The server's program, if it has one.
@@ -72,15 +72,15 @@ pub(crate) struct Client {
 /// Why a server cannot be used.
 #[derive(Debug)]
 pub(crate) enum NoClient {
-    /// It did not answer in time.
+    /// The server did not answer in time.
     TimedOut,
-    /// It wants to know who asks.
+    /// The server requires a login.
     LoginRequired,
-    /// Anything else.
+    /// Any other error, as text for people.
     Failed(String),
 }
 
-/// What servers can ask of us.
+/// Our side of the connection, which answers requests of the server.
 #[derive(Debug)]
 pub(crate) struct Us {
     server: String,
@@ -96,19 +96,19 @@ impl ClientHandler for Us {
         ClientConfig::new(capabilities, us).with_protocol_version(ProtocolVersion::V_2025_06_18)
     }
 
-    /// Nobody is asked on behalf of a server: the answer is a polite no.
+    /// Declines every elicitation: no user is asked on behalf of a server.
     async fn create_elicitation(
         &self,
         _: ElicitRequestParams,
         _: RequestContext<RoleClient>,
     ) -> Result<ElicitResult, ErrorData> {
-        tracing::warn!(server = self.server, "an MCP server wants to ask the person something, which is declined");
+        tracing::warn!(server = self.server, "declined an elicitation of an MCP server");
         Ok(ElicitResult::new(ElicitationAction::Decline))
     }
 }
 
 impl Client {
-    /// Starts a server and asks for its tools.
+    /// Starts a server and lists its tools.
     pub(crate) async fn connect(spec: &ServerSpec, http: &HttpClients, name: &ClientName) -> Result<Self, NoClient> {
         let us = Us { server: spec.name.clone(), name: name.clone() };
         match spec.reach.as_ref().map_err(|error| NoClient::Failed(error.clone()))? {
@@ -119,7 +119,7 @@ impl Client {
                     NoClient::Failed(format!("the program `{program}` cannot be started: {error}"))
                 })?;
                 let Pipes { stdin, stdout, stderr } = pipes;
-                // It ends when the program does.
+                // The task ends when the program does.
                 Tasks::of_process()
                     .spawn("reading standard error of an MCP server", stderr::log(spec.name.clone(), stderr));
                 Self::over(spec, us, (stdout, stdin), Some(service)).await
@@ -133,7 +133,7 @@ impl Client {
         }
     }
 
-    /// Greets a server over a pair of pipes.
+    /// Initialises a server over a pair of pipes.
     async fn over(
         spec: &ServerSpec,
         us: Us,
@@ -149,7 +149,7 @@ impl Client {
         running: RunningService<RoleClient, Us>,
         program: Option<Service>,
     ) -> Result<Self, NoClient> {
-        // The first page is all there is, as in other clients of such servers.
+        // Only the first page of tools is read, as other clients of MCP servers do.
         let listed = timeout(spec.startup_timeout, running.list_tools(None)).await;
         let listed = listed.map_err(|_| NoClient::TimedOut)?;
         let listed = listed.map_err(|error| NoClient::Failed(format!("tools/list failed: {error}")))?;
@@ -158,7 +158,7 @@ impl Client {
         Ok(Self { running, tools, tool_timeout: spec.tool_timeout, program: Mutex::new(program) })
     }
 
-    /// Calls a tool.
+    /// Calls a tool of the server.
     pub(crate) async fn call(
         &self,
         tool: &str,
@@ -169,20 +169,20 @@ impl Client {
         let result = self.asked("tools/call", self.running.call_tool(params)).await?;
         let result: McpToolResult =
             plain(&result).map_err(|error| McpFailure::new(format!("tools/call failed: {error}")))?;
-        // An answer that says nothing is taken for none, as the reference takes it.
+        // A result without content counts as no result, as in the reference.
         if result.content.is_empty() && result.structured_content.is_none() {
             return Err(McpFailure::new("tools/call failed: Unexpected response type"));
         }
         Ok(result)
     }
 
-    /// A part of the list of resources.
+    /// A page of the server's resources.
     pub(crate) async fn resources(&self, cursor: Option<String>) -> Result<McpPage, McpFailure> {
         let listed = self.asked("resources/list", self.running.list_resources(page(cursor))).await?;
         Ok(McpPage { entries: entries(&listed.resources), next_cursor: listed.next_cursor })
     }
 
-    /// A part of the list of templates.
+    /// A page of the server's resource templates.
     pub(crate) async fn templates(&self, cursor: Option<String>) -> Result<McpPage, McpFailure> {
         let listed = self.running.list_resource_templates(page(cursor));
         let listed = self.asked("resources/templates/list", listed).await?;
@@ -219,7 +219,7 @@ impl Client {
     }
 }
 
-/// All of a list that comes in parts.
+/// Collects all pages of a list.
 pub(crate) async fn all_pages<F>(mut page: impl FnMut(Option<String>) -> F) -> Result<Vec<Value>, McpFailure>
 where
     F: Future<Output = Result<McpPage, McpFailure>>,
@@ -231,7 +231,7 @@ where
         entries.extend(more);
         let Some(next) = next_cursor else { return Ok(entries) };
         if !seen.insert(next.clone()) {
-            return Err(McpFailure::new(format!("the server gives the cursor `{next}` again")));
+            return Err(McpFailure::new(format!("the server returned the cursor `{next}` twice")));
         }
         cursor = Some(next);
     }
@@ -252,7 +252,7 @@ async fn within<T>(
 fn config(reach: &HttpReach) -> Result<StreamableHttpClientTransportConfig, NoClient> {
     let mut headers = HashMap::new();
     for (name, value) in &reach.headers {
-        let wrong = || NoClient::Failed(format!("the header `{name}` of its configuration is not a valid one"));
+        let wrong = || NoClient::Failed(format!("the header `{name}` of its configuration is not valid"));
         let key = HeaderName::try_from(name).map_err(|_| wrong())?;
         headers.insert(key, HeaderValue::try_from(value.reveal()).map_err(|_| wrong())?);
     }
@@ -267,12 +267,12 @@ fn page(cursor: Option<String>) -> Option<PaginatedRequestParams> {
     cursor.map(|cursor| PaginatedRequestParams::default().with_cursor(Some(cursor)))
 }
 
-/// The same as plain data.
+/// Converts a value of the SDK to plain data.
 fn plain<T: DeserializeOwned>(value: &impl Serialize) -> Result<T, serde_json::Error> {
     serde_json::from_value(number::as_doubles(serde_json::to_value(value)?))
 }
 
-/// What is listed, as the server describes it. What has no JSON does not come from one.
+/// The entries as the server describes them. An entry that has no JSON form did not come from JSON, and is left out.
 fn entries(listed: &[impl Serialize]) -> Vec<Value> {
     listed.iter().filter_map(|entry| serde_json::to_value(entry).ok()).collect()
 }

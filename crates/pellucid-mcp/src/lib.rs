@@ -1,15 +1,15 @@
 //! The client of MCP servers: programs and services that run tools for the model.
 //!
 //! - [`spec`]: what is known of a server before it is started
-//! - [`servers`]: the servers of a session, started side by side, asked by name
-//! - [`auth`]: how a server knows who asks
+//! - [`servers`]: the servers of a session, started concurrently, called by name
+//! - [`auth`]: how requests to a server are authenticated
 //! - `client`: a connection to one server, over pipes or HTTP
 //!
-//! The protocol itself is the official SDK's (`rmcp`); what it says is turned into plain data here, so that
-//! nothing else knows the SDK.
+//! The protocol itself is the official SDK's (`rmcp`); this crate converts its types to plain data, so that no other
+//! crate knows the SDK.
 //!
-//! Not here: which names the model calls tools by and what it sees of their answers (the engine's `mcp`),
-//! where the configuration comes from, who is told.
+//! Not here: the names by which the model calls tools and what it sees of their results (the engine's `mcp`), where the
+//! configuration comes from, and sending events to clients.
 
 #![warn(missing_docs)]
 

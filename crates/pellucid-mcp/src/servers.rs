@@ -1,4 +1,4 @@
-//! The servers of a session: started side by side in the background, then asked by name.
+//! The MCP servers of a session: started concurrently in the background, then called by name.
 
 #[cfg(test)]
 mod tests;
@@ -32,14 +32,14 @@ use crate::spec::ClientName;
 use crate::spec::HttpClients;
 use crate::spec::ServerSpec;
 
-/// The servers of a session. When they are dropped, their programs end.
+/// The MCP servers of a session. When the value is dropped, their programs end.
 #[derive(Debug)]
 pub struct Servers {
     servers: BTreeMap<String, Server>,
     http: HttpClients,
     /// Set when starts are to be interrupted.
     is_cancelled: watch::Sender<bool>,
-    /// What starts the servers, and reports when all have started or not.
+    /// The tasks that start the servers, and report when all starts are over.
     _tasks: Tasks,
 }
 
@@ -49,7 +49,7 @@ struct Server {
     state: watch::Receiver<State>,
 }
 
-/// How a server stands.
+/// The state of a server.
 #[derive(Debug, Clone)]
 enum State {
     Starting,
@@ -74,14 +74,13 @@ impl State {
 }
 
 impl Servers {
-    /// Begins to start servers. What becomes of that is told in events: two for each server, and one when all
-    /// have started or not.
+    /// Begins to start servers. Events report the outcome: two for each server, and one when all starts are over.
     pub fn start(
         specs: Vec<ServerSpec>,
         http: HttpClients,
         name: &ClientName,
     ) -> (Self, mpsc::UnboundedReceiver<EventMessage>) {
-        let (told, events) = mpsc::unbounded_channel();
+        let (reports, events) = mpsc::unbounded_channel();
         let is_cancelled = watch::Sender::new(false);
         let (mut servers, tasks) = (BTreeMap::new(), Tasks::default());
         for spec in specs {
@@ -91,38 +90,38 @@ impl Servers {
                 spec: spec.clone(),
                 http: http.clone(),
                 name: name.clone(),
-                told: told.clone(),
+                events: reports.clone(),
                 is_cancelled: is_cancelled.subscribe(),
             };
             tasks.spawn("starting an MCP server", starting.run(sender));
             servers.insert(spec.name.clone(), Server { spec, state });
         }
         let states = servers.iter().map(|(name, server)| (name.clone(), server.state.clone())).collect();
-        tasks.spawn("reporting the start of MCP servers", tell_completion(states, told));
+        tasks.spawn("reporting the start of MCP servers", report_completion(states, reports));
         (Self { servers, http, is_cancelled, _tasks: tasks }, events)
     }
 
-    /// Whether there are none.
+    /// Whether the session has no servers.
     pub fn is_empty(&self) -> bool {
         self.servers.is_empty()
     }
 
-    /// Whether all have started, or not.
+    /// Whether all starts are over.
     pub fn is_settled(&self) -> bool {
         self.servers.values().all(|server| server.state.borrow().is_settled())
     }
 
-    /// Waits until all have started, or not.
+    /// Waits until all starts are over.
     pub async fn settled(&self) {
         for server in self.servers.values() {
             server.settled().await;
         }
     }
 
-    /// Waits for the servers that a session cannot do without.
+    /// Waits for the required servers.
     ///
     /// # Errors
-    /// Which of them did not start, and why.
+    /// The required servers that did not start, and why.
     pub async fn required(&self) -> Result<(), String> {
         let mut failures = Vec::new();
         for (name, server) in self.servers.iter().filter(|(_, server)| server.spec.is_required) {
@@ -138,12 +137,12 @@ impl Servers {
         Err(format!("required MCP servers failed to initialize: {}", failures.join("; ")))
     }
 
-    /// Breaks off the starts that have not ended.
+    /// Interrupts the starts that are not over.
     pub fn cancel_starts(&self) {
         self.is_cancelled.send_replace(true);
     }
 
-    /// The tools that are offered, by server.
+    /// The tools that are offered to the model, by server.
     pub fn tools(&self) -> Vec<(String, Vec<McpTool>)> {
         let ready = self.servers.iter().filter_map(|(name, server)| Some((name, server, server.ready()?)));
         let offered = ready.map(|(name, server, client)| {
@@ -153,7 +152,7 @@ impl Servers {
         offered.collect()
     }
 
-    /// What each server that has started listed, before any of it is filtered out.
+    /// All tools that each started server listed, before any filter.
     pub fn listed(&self) -> Vec<(String, Vec<McpTool>)> {
         let ready = self.servers.iter().filter_map(|(name, server)| Some((name, server.ready()?)));
         ready.map(|(name, client)| (name.clone(), client.tools.clone())).collect()
@@ -172,7 +171,7 @@ impl Servers {
     /// Calls a tool.
     ///
     /// # Errors
-    /// If the server cannot be asked or does not answer.
+    /// If the server cannot be reached or does not answer.
     pub async fn call(
         &self,
         server: &str,
@@ -183,19 +182,19 @@ impl Servers {
         answer.map_err(|failure| self.blanked(server, failure))
     }
 
-    /// A part of a server's resources.
+    /// A page of a server's resources.
     ///
     /// # Errors
-    /// If the server cannot be asked or does not answer.
+    /// If the server cannot be reached or does not answer.
     pub async fn resources(&self, server: &str, cursor: Option<String>) -> Result<McpPage, McpFailure> {
         let page = self.client(server).await?.resources(cursor).await;
         page.map_err(|failure| self.blanked(server, failure).of(format!("resources/list failed for `{server}`")))
     }
 
-    /// A part of a server's templates of resources.
+    /// A page of a server's resource templates.
     ///
     /// # Errors
-    /// If the server cannot be asked or does not answer.
+    /// If the server cannot be reached or does not answer.
     pub async fn templates(&self, server: &str, cursor: Option<String>) -> Result<McpPage, McpFailure> {
         let page = self.client(server).await?.templates(cursor).await;
         page.map_err(|failure| {
@@ -206,7 +205,7 @@ impl Servers {
     /// The contents of a resource.
     ///
     /// # Errors
-    /// If the server cannot be asked or does not answer.
+    /// If the server cannot be reached or does not answer.
     pub async fn read(&self, server: &str, uri: &str) -> Result<Map<String, Value>, McpFailure> {
         let read = self.client(server).await?.read(uri).await;
         read.map_err(|failure| {
@@ -214,7 +213,7 @@ impl Servers {
         })
     }
 
-    /// All resources, by server. Servers that do not give theirs are left out.
+    /// All resources, by server. Servers whose list fails are left out.
     pub async fn all_resources(&self) -> Vec<(String, Vec<Value>)> {
         let mut all = Vec::new();
         for (name, client) in self.clients().await {
@@ -224,7 +223,7 @@ impl Servers {
         all
     }
 
-    /// All templates of resources, by server. Servers that do not give theirs are left out.
+    /// All resource templates, by server. Servers whose list fails are left out.
     pub async fn all_templates(&self) -> Vec<(String, Vec<Value>)> {
         let mut all = Vec::new();
         for (name, client) in self.clients().await {
@@ -234,7 +233,7 @@ impl Servers {
         all
     }
 
-    /// What each server has to offer, those that did not start included, by name.
+    /// What each server offers, by name, including those that did not start.
     pub async fn status(&self) -> Vec<McpServerStatus> {
         self.settled().await;
         let mut tools: BTreeMap<String, Vec<McpTool>> = self.tools().into_iter().collect();
@@ -254,7 +253,7 @@ impl Servers {
         all
     }
 
-    /// Ends all programs, and gives them a moment to do it by themselves.
+    /// Ends all programs, after a moment in which they may end by themselves.
     pub async fn shut_down(&self) {
         self.cancel_starts();
         self.settled().await;
@@ -270,13 +269,13 @@ impl Servers {
         }
     }
 
-    /// A failure without the secrets that its server is asked with.
+    /// A failure without the secrets of requests to its server.
     fn blanked(&self, server: &str, failure: McpFailure) -> McpFailure {
         let Some(Server { spec, .. }) = self.servers.get(server) else { return failure };
         McpFailure { causes: failure.causes.iter().map(|cause| spec.blanked(cause)).collect() }
     }
 
-    /// The servers that can be asked.
+    /// The servers that have started.
     async fn clients(&self) -> Vec<(String, Arc<Client>)> {
         self.settled().await;
         self.servers.iter().filter_map(|(name, server)| Some((name.clone(), server.ready()?))).collect()
@@ -298,7 +297,7 @@ impl Servers {
 impl Server {
     async fn settled(&self) -> State {
         let mut state = self.state.clone();
-        // Whoever starts it may be gone, and then it never started.
+        // If the starting task is gone, the server never started.
         state.wait_for(State::is_settled).await.map_or(State::Cancelled, |state| state.clone())
     }
 
@@ -315,13 +314,13 @@ struct Starting {
     spec: Arc<ServerSpec>,
     http: HttpClients,
     name: ClientName,
-    told: mpsc::UnboundedSender<EventMessage>,
+    events: mpsc::UnboundedSender<EventMessage>,
     is_cancelled: watch::Receiver<bool>,
 }
 
 impl Starting {
     async fn run(mut self, state: watch::Sender<State>) {
-        self.tell(McpStartupStatus::Starting);
+        self.report(McpStartupStatus::Starting);
         let settled = tokio::select! {
             biased;
             _ = self.is_cancelled.wait_for(|is_cancelled| *is_cancelled) => State::Cancelled,
@@ -335,14 +334,14 @@ impl Starting {
         if let McpStartupStatus::Failed { error } = &status {
             tracing::warn!(server = self.spec.name, %error, "an MCP server did not start");
         }
-        self.tell(status);
+        self.report(status);
         state.send_replace(settled);
     }
 
-    fn tell(&self, status: McpStartupStatus) {
+    fn report(&self, status: McpStartupStatus) {
         let server = self.spec.name.clone();
-        // Nobody may listen any more.
-        let _ = self.told.send(EventMessage::McpStartupUpdate { server, status });
+        // The session may have stopped listening.
+        let _ = self.events.send(EventMessage::McpStartupUpdate { server, status });
     }
 }
 
@@ -375,8 +374,8 @@ fn seconds(duration: Duration) -> String {
     duration.as_secs_f64().to_string()
 }
 
-/// Tells what became of all servers.
-async fn tell_completion(states: Vec<(String, watch::Receiver<State>)>, told: mpsc::UnboundedSender<EventMessage>) {
+/// Reports the outcome of all starts.
+async fn report_completion(states: Vec<(String, watch::Receiver<State>)>, events: mpsc::UnboundedSender<EventMessage>) {
     let (mut ready, mut failed, mut cancelled) = (Vec::new(), Vec::new(), Vec::new());
     for (server, mut state) in states {
         let settled = state.wait_for(State::is_settled).await.map_or(State::Cancelled, |state| state.clone());
@@ -386,11 +385,11 @@ async fn tell_completion(states: Vec<(String, watch::Receiver<State>)>, told: mp
             State::Starting | State::Cancelled => cancelled.push(server),
         }
     }
-    // Nobody may listen any more.
-    let _ = told.send(EventMessage::McpStartupComplete { ready, failed, cancelled });
+    // The session may have stopped listening.
+    let _ = events.send(EventMessage::McpStartupComplete { ready, failed, cancelled });
 }
 
-/// A list with its server, unless the server did not give it.
+/// The list of a server, unless the request for it failed, which is logged.
 fn listed_or_logged(
     server: String,
     what: &str,

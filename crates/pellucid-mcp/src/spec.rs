@@ -1,4 +1,4 @@
-//! What is known of a server before it is started.
+//! What is known of an MCP server before it is started.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -12,45 +12,45 @@ use pellucid_protocol::secret::Secret;
 /// A server to start.
 #[derive(Debug, Clone)]
 pub struct ServerSpec {
-    /// Its name.
+    /// The server's name in the configuration.
     pub name: String,
-    /// How it is reached; or why it cannot be.
+    /// How the server is reached, or why it cannot be.
     pub reach: Result<Reach, String>,
-    /// Whether a session fails without it.
+    /// Whether a session fails if the server does not start.
     pub is_required: bool,
-    /// How long it may take to answer at first.
+    /// How long the server may take to start.
     pub startup_timeout: Duration,
     /// How long a call may take.
     pub tool_timeout: Duration,
-    /// Which of its tools are offered.
+    /// The tools that are offered to the model.
     pub tools: ToolFilter,
 }
 
 /// How a server is reached.
 #[derive(Debug, Clone)]
 pub enum Reach {
-    /// Over the pipes of a program.
+    /// A program that is started, through its standard streams.
     Program(Command),
-    /// Over HTTP.
+    /// An address, over streamable HTTP.
     Http(HttpReach),
 }
 
 /// How a server is reached over HTTP.
 #[derive(Debug, Clone)]
 pub struct HttpReach {
-    /// The address.
+    /// The address of the server.
     pub url: String,
-    /// The token that says who asks.
+    /// The bearer token for the `Authorization` header.
     pub bearer: Option<Secret>,
     /// Further headers of every request.
     pub headers: BTreeMap<String, Secret>,
 }
 
-/// The least length of what is taken for a secret: shorter values are words.
+/// The minimal length of a secret: shorter values are ordinary words.
 const SECRET_CHARS_MIN: usize = 8;
 
 impl ServerSpec {
-    /// A text without the secrets that the server is asked with: servers repeat what they refuse.
+    /// A text with the secrets of the server's requests blanked, because servers repeat what they refuse.
     pub(crate) fn blanked(&self, text: &str) -> String {
         let Ok(Reach::Http(http)) = &self.reach else { return text.to_owned() };
         let secrets = http.bearer.iter().chain(http.headers.values());
@@ -64,13 +64,13 @@ impl ServerSpec {
 }
 
 impl HttpReach {
-    /// Whether requests say who asks.
+    /// Whether requests carry an `Authorization` header.
     pub fn has_authorization(&self) -> bool {
         self.bearer.is_some() || self.headers.keys().any(|name| name.eq_ignore_ascii_case("authorization"))
     }
 }
 
-/// Gives HTTP clients for addresses, so that there is one set-up of TLS in a process.
+/// Makes HTTP clients for addresses, so that TLS is set up once in a process.
 #[derive(Clone)]
 pub struct HttpClients(Arc<GiveClient>);
 
@@ -78,7 +78,7 @@ pub struct HttpClients(Arc<GiveClient>);
 type GiveClient = dyn Fn(&str) -> Result<reqwest::Client, String> + Send + Sync;
 
 impl HttpClients {
-    /// From a function that gives a client for an address.
+    /// Uses a function that returns a client for an address.
     pub fn new(give: impl Fn(&str) -> Result<reqwest::Client, String> + Send + Sync + 'static) -> Self {
         Self(Arc::new(give))
     }
@@ -94,13 +94,13 @@ impl fmt::Debug for HttpClients {
     }
 }
 
-/// How we introduce ourselves to servers.
+/// How this program introduces itself to servers.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ClientName {
-    /// For programs.
+    /// The name for programs.
     pub name: String,
-    /// For people.
+    /// The name for people.
     pub title: String,
-    /// The version.
+    /// The version of this program.
     pub version: String,
 }

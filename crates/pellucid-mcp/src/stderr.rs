@@ -1,15 +1,15 @@
-//! What a server complains of, as lines of the log.
+//! Logs what MCP servers write to standard error.
 
 use tokio::io::AsyncBufReadExt;
 use tokio::io::AsyncRead;
 use tokio::io::AsyncReadExt;
 use tokio::io::BufReader;
 
-/// So much of a line is logged.
+/// How many bytes of a line are logged at a time.
 const LINE_MAX: u64 = 4096;
 
-/// Logs what a server writes to standard error until it closes it. A line that is too long is logged in
-/// pieces, so that a server cannot make us hold what it says.
+/// Logs a server's standard error until the server closes it. A line that is too long is logged in pieces, so that a
+/// server cannot fill the memory.
 pub(crate) async fn log(server: String, stderr: impl AsyncRead + Unpin) {
     let mut reader = BufReader::new(stderr);
     let mut line = Vec::new();

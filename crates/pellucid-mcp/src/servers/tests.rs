@@ -38,7 +38,7 @@ fn start(specs: Vec<ServerSpec>) -> (Servers, mpsc::UnboundedReceiver<EventMessa
 }
 
 /// All events of a start, a line each, in the order of their texts.
-async fn told(mut events: mpsc::UnboundedReceiver<EventMessage>) -> String {
+async fn lines_of(mut events: mpsc::UnboundedReceiver<EventMessage>) -> String {
     let mut lines = Vec::new();
     while let Some(event) = events.recv().await {
         lines.push(format!("{}\n", serde_json::to_string(&event).unwrap()));
@@ -68,7 +68,7 @@ async fn servers_are_greeted_and_asked_for_their_tools() {
         {"type":"mcp_startup_update","server":"depot","status":{"state":"ready"}}
         {"type":"mcp_startup_update","server":"depot","status":{"state":"starting"}}
     "#]]
-    .assert_eq(&told(events).await);
+    .assert_eq(&lines_of(events).await);
     servers.shut_down().await;
 }
 
@@ -84,7 +84,7 @@ async fn check_call(set_up: impl FnOnce(&McpScript, &mut ServerSpec), expected: 
         &called
             .map_or_else(|failure| format!("{:?}", failure.causes), |result| serde_json::to_string(&result).unwrap()),
     );
-    // One that was given up may not have got that far.
+    // A request that was cancelled may not have reached the server.
     if let Some(asked) = script.asked().into_iter().find(|asked| asked["method"] == "tools/call") {
         assert_eq!(asked["params"]["arguments"].to_string(), r#"{"z":1,"a":"x"}"#);
     }
@@ -147,7 +147,7 @@ async fn resources_are_listed_page_by_page_and_read() {
     let (servers, _events) = start(vec![spec("library", program(&script))]);
     expect![[r#"[("library", [Object {"uri": String("book://1"), "name": String("One"), "mimeType": String("text/plain")}])]"#]]
         .assert_eq(&format!("{:?}", servers.all_resources().await));
-    // The cursor never ends, so that the server is left out.
+    // The cursor never ends, so the server is left out.
     assert_eq!(servers.all_templates().await, []);
     let page = servers.templates("library", None).await.unwrap();
     assert_eq!((page.entries.len(), page.next_cursor.as_deref()), (1, Some("again")));
@@ -179,9 +179,9 @@ async fn what_does_not_start_says_why() {
     expect!["required MCP servers failed to initialize: unusable: MCP client for `unusable` failed to start: MCP startup failed: no token"]
         .assert_eq(&failed);
     servers.settled().await;
-    let told = told(events).await;
-    let complete: Value = serde_json::from_str(told.lines().next().unwrap()).unwrap();
-    // How a server that has ended is noticed differs: by what is written to it, or by what is read from it.
+    let lines = lines_of(events).await;
+    let complete: Value = serde_json::from_str(lines.lines().next().unwrap()).unwrap();
+    // The end of a server is noticed by writing to it or by reading from it, and the message differs.
     let failed = complete["failed"].as_array().unwrap().iter().map(|failure| {
         let error = failure["error"].as_str().unwrap();
         format!("{}\n", error.split_once(": the handshake failed: ").map_or(error, |(known, _)| known))
@@ -204,10 +204,10 @@ async fn starts_can_be_broken_off() {
     let (servers, events) = start(vec![spec("slow", program(&script))]);
     servers.cancel_starts();
     servers.settled().await;
-    let told = told(events).await;
+    let lines = lines_of(events).await;
     assert!(
-        told.starts_with(r#"{"type":"mcp_startup_complete","ready":[],"failed":[],"cancelled":["slow"]}"#),
-        "{told}"
+        lines.starts_with(r#"{"type":"mcp_startup_complete","ready":[],"failed":[],"cancelled":["slow"]}"#),
+        "{lines}"
     );
 }
 

@@ -1,7 +1,7 @@
-//! Serves one reply on each wire, for decoders that are not ours (`interop/check.py`).
+//! Serves one reply on each wire, for decoders of other projects (`interop/check.py`).
 //!
-//! Prints its address and answers until standard input closes: the first request with a Chat
-//! Completions stream, the second with a Messages stream, and so on in turn.
+//! Prints its address and answers until standard input closes: the first request with a Chat Completions stream, the
+//! second with a Messages stream, and so on in turn.
 
 use std::io;
 use std::io::Read;
@@ -23,7 +23,7 @@ fn main() -> io::Result<()> {
     Ok(())
 }
 
-/// A thought, an answer and two calls.
+/// Reasoning, an answer and two calls.
 fn items() -> Vec<Value> {
     let call = |id: &str, arguments: &str| json!({ "type": "function_call", "call_id": id, "name": "shell", "arguments": arguments });
     vec![

@@ -17,10 +17,10 @@ pub struct Fixture {
 }
 
 impl Fixture {
-    /// Draws the entries.
+    /// Makes the entries.
     ///
     /// # Panics
-    /// When a line is no entry, or cannot be made.
+    /// When a line is not an entry, or cannot be made.
     pub fn new(entries: &str) -> Self {
         let folder = TempDir::new().expect("a fixture can be made");
         let root = folder.path().canonicalize().expect("a fixture can be made");
@@ -31,13 +31,13 @@ impl Fixture {
         fixture
     }
 
-    /// The root, canonical.
+    /// The canonical path of the folder.
     pub fn root(&self) -> &Path {
         debug_assert!(self.folder.path().exists());
         &self.root
     }
 
-    /// A path in it.
+    /// The path of an entry.
     pub fn path(&self, path: &str) -> PathBuf {
         self.root.join(path)
     }
@@ -45,7 +45,7 @@ impl Fixture {
     /// Writes a file together with the folders it needs.
     ///
     /// # Panics
-    /// When it cannot.
+    /// When the file cannot be written.
     pub fn write(&self, path: &str, bytes: &[u8]) {
         let path = self.path(path);
         fs::create_dir_all(path.parent().expect("a fixture can be made")).expect("a fixture can be made");
@@ -55,7 +55,7 @@ impl Fixture {
     /// A text with the root shown as `$`.
     ///
     /// # Panics
-    /// When the root is no text.
+    /// When the root's path is not UTF-8.
     pub fn shown(&self, text: impl AsRef<str>) -> String {
         text.as_ref().replace(self.root.to_str().expect("a fixture can be made"), "$")
     }

@@ -1,8 +1,8 @@
-//! Test support: things that stand in for the world and fail on cue.
+//! Test support: replacements for the outside world that fail on cue.
 //!
-//! A scripted model server on the loopback interface, a server of tools that is a shell script, a terminal,
-//! folders and workspaces built from a text, what is logged, and somebody who swaps folders for links. Used as a dev-dependency by every
-//! other crate, so it depends on none of them.
+//! A scripted model server on the loopback interface, an MCP server that is a shell script, a terminal, folders and
+//! workspaces built from a text, captured log lines, and a thread that swaps folders for links. Every other crate uses
+//! it as a dev-dependency, so it depends on none of them.
 //!
 //! Not here: the embedded scripted model, which is a feature of the product (`pellucid-model`).
 

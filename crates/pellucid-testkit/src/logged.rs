@@ -1,7 +1,8 @@
-//! What a piece of a test writes to the log.
+//! Captures what a piece of a test writes to the log.
 //!
-//! One subscriber serves the whole process and keeps lines for the thread that asked. A subscriber for each test would miss
-//! some: `tracing` remembers for each place in the code whether anybody listens, and asks only the thread that comes first.
+//! One subscriber serves the whole process and keeps lines for the thread that asked. A subscriber for each test would
+//! miss some: `tracing` caches for each place in the code whether a subscriber listens, and asks only the thread that
+//! comes first.
 
 use std::cell::RefCell;
 use std::fmt::Debug;
@@ -15,8 +16,8 @@ use tracing::field::Field;
 use tracing::field::Visit;
 use tracing::span;
 
-/// Does some work on this thread, and gives what was logged meanwhile at levels `warn` and `error`: a line each, with the
-/// level, the message and the fields.
+/// Does some work on this thread, and returns what was logged meanwhile at levels `warn` and `error`: a line each, with
+/// the level, the message and the fields.
 pub fn logged<T>(work: impl FnOnce() -> T) -> (T, Vec<String>) {
     static BEGIN: Once = Once::new();
     BEGIN.call_once(|| tracing::subscriber::set_global_default(Log).expect("tests have no other subscriber"));
@@ -27,7 +28,7 @@ pub fn logged<T>(work: impl FnOnce() -> T) -> (T, Vec<String>) {
 }
 
 thread_local! {
-    /// What this thread logged, if it wants to know.
+    /// The lines of this thread, while they are captured.
     static LINES: RefCell<Option<Vec<String>>> = const { RefCell::new(None) };
 }
 

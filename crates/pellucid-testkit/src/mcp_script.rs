@@ -1,8 +1,8 @@
-//! A server of tools that is a shell script: it answers MCP requests from files.
+//! An MCP server that is a shell script: it answers requests from files.
 //!
-//! What it answers to a method is in a file of that name with `/` as `_`; a call of a tool has the tool's name in its file's
-//! name too. A file holds the member of the response that is the answer: `"result":{…}` or `"error":{…}`. An empty
-//! file is silence. What it is asked is in the file `asked`, a line each.
+//! The answer to a method is in a file of that name with `/` as `_`; a call of a tool has the tool's name in its file's
+//! name too. A file contains the member of the response that is the answer: `"result":{…}` or `"error":{…}`. An empty
+//! file means no answer. The file `asked` contains the requests, a line each.
 
 use std::path::PathBuf;
 
@@ -11,17 +11,17 @@ use serde_json::json;
 
 use crate::Workspace;
 
-/// Reads a line, finds the answer, says it. Ids are numbers and come before anything else named so.
+/// Reads a line, finds the answer, sends it. Ids are numbers and come before any other member of that name.
 const SCRIPT: &str = include_str!("mcp_script.sh");
 
-/// Such a server; its files are gone when it is dropped.
+/// A running MCP server; its files are removed when it is dropped.
 #[derive(Debug)]
 pub struct McpScript {
     files: Workspace,
 }
 
 impl McpScript {
-    /// A server with these tools, which take anything.
+    /// A server with these tools, which accept any arguments.
     pub fn new(tools: &[&str]) -> Self {
         let this = Self { files: Workspace::empty() };
         this.files.write("server.sh", SCRIPT);
@@ -46,7 +46,7 @@ impl McpScript {
         self.files.write(method.replace('/', "_"), format!("\"error\":{error}"));
     }
 
-    /// From now on the server says nothing to this.
+    /// From now on the server does not answer this method.
     pub fn ignores(&self, method: &str) {
         self.files.write(method.replace('/', "_"), "");
     }
@@ -56,19 +56,19 @@ impl McpScript {
         self.files.write("exit", "");
     }
 
-    /// How it is started.
+    /// The command line that starts the server.
     pub fn argv(&self) -> Vec<String> {
         let shown = |path: PathBuf| path.to_string_lossy().into_owned();
         vec!["/bin/sh".to_owned(), shown(self.files.path("server.sh")), shown(self.files.path("."))]
     }
 
-    /// What a configuration says of it, after the header of its table.
+    /// The keys of a configuration for the server, after the header of its table.
     pub fn config(&self) -> String {
         let argv = self.argv();
         format!("command = {:?}\nargs = {:?}\n", argv[0], &argv[1..])
     }
 
-    /// What it was asked so far.
+    /// The requests so far.
     pub fn asked(&self) -> Vec<Value> {
         let asked = std::fs::read_to_string(self.files.path("asked")).unwrap_or_default();
         asked.lines().map(|line| serde_json::from_str(line).expect("clients speak JSON")).collect()

@@ -1,11 +1,11 @@
-//! A tiny HTTP/1.1 server that answers from a script and remembers what it was asked.
+//! A tiny HTTP/1.1 server that answers from a script and records its requests.
 //!
-//! It speaks just enough of the protocol for a model client: requests with a known length, replies
-//! with a status or as a stream of server-sent events, connections that stay open. It can also
-//! break: cut a reply anywhere, hang up, or fall silent.
+//! It implements just enough of the protocol for a model client: requests with a known length, replies with a status or
+//! as a stream of server-sent events, connections that stay open. It can also fail: cut a reply anywhere, hang up, or
+//! fall silent.
 //!
-//! Each request takes the next reply of the script that is for it, whatever its method and path; one
-//! beyond the end gets a 404 that says so.
+//! Each request takes the next reply of the script that is for it, whatever its method and path; one beyond the end
+//! gets a 404 that says so.
 //!
 //! Not here: async code. One thread per connection keeps it independent of the runtime under test.
 
@@ -41,15 +41,15 @@ pub struct MockServer {
 /// One request as it arrived.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RecordedRequest {
-    /// `POST`, mostly.
+    /// The method, usually `POST`.
     pub method: String,
-    /// Path and query.
+    /// The path with its query.
     pub path: String,
     /// Name and value, in the order of arrival.
     pub headers: Vec<(String, String)>,
-    /// The body's bytes.
+    /// The bytes of the body.
     pub body: Vec<u8>,
-    /// Which connection it came on, counted from 0.
+    /// The connection of the request, counted from 0.
     pub connection: usize,
 }
 
@@ -60,7 +60,7 @@ impl RecordedRequest {
     }
 }
 
-/// What the server answers to one request.
+/// The reply to one request.
 #[derive(Debug, Clone)]
 pub struct MockReply {
     status: u16,
@@ -72,12 +72,12 @@ pub struct MockReply {
     made_from: Option<fn(&RecordedRequest) -> MockReply>,
 }
 
-/// Which requests a reply is for.
+/// The requests that a reply is for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Condition {
-    /// Those with this text in their body.
+    /// Requests with this text in their body.
     With(String),
-    /// Those without it.
+    /// Requests without this text in their body.
     Without(String),
 }
 
@@ -95,15 +95,15 @@ impl Condition {
 enum Ending {
     /// The whole reply; the connection stays open.
     Whole,
-    /// So many bytes of the body, then an end that looks like a regular one.
+    /// This many bytes of the body, then an end that looks regular.
     Cut(usize),
-    /// So many bytes of the body, then an end that breaks the protocol.
+    /// This many bytes of the body, then an end that breaks the protocol.
     Break(usize),
-    /// So many bytes of the body, then silence.
+    /// This many bytes of the body, then silence.
     Hang(usize),
-    /// Not even a status.
+    /// Closes the connection without a status.
     HangUp,
-    /// Not even a status, and silence.
+    /// Keeps the connection open without a status.
     Silence,
 }
 
@@ -121,7 +121,7 @@ impl MockReply {
         }
     }
 
-    /// A reply that depends on the request, for what no script can know, such as ids.
+    /// A reply that depends on the request, for values that no script can know, such as ids.
     pub fn made_from(make: fn(&RecordedRequest) -> Self) -> Self {
         Self { made_from: Some(make), ..Self::frames::<Vec<u8>>([]) }
     }
@@ -177,14 +177,14 @@ impl MockReply {
         Self { ending: Ending::Silence, ..Self::frames::<Vec<u8>>([]) }
     }
 
-    /// Adds a header.
+    /// Adds a header to the reply.
     #[must_use]
     pub fn header(mut self, name: &str, value: &str) -> Self {
         self.headers.push((name.to_owned(), value.to_owned()));
         self
     }
 
-    /// Says that the body is of another type.
+    /// Replaces the content type of the body.
     #[must_use]
     pub fn content_type(mut self, content_type: &'static str) -> Self {
         self.content_type = content_type;
@@ -212,21 +212,21 @@ impl MockReply {
         self
     }
 
-    /// Is only for requests with this text in their body, where several clients ask at once.
+    /// Restricts the reply to requests with this text in their body, where several clients ask at once.
     #[must_use]
     pub fn to_body_with(mut self, text: &str) -> Self {
         self.only_for.push(Condition::With(text.to_owned()));
         self
     }
 
-    /// Is only for requests without this text in their body.
+    /// Restricts the reply to requests without this text in their body.
     #[must_use]
     pub fn to_body_without(mut self, text: &str) -> Self {
         self.only_for.push(Condition::Without(text.to_owned()));
         self
     }
 
-    /// The whole body.
+    /// The bytes of the whole body.
     pub fn body(&self) -> Vec<u8> {
         self.frames.concat()
     }
@@ -252,16 +252,16 @@ impl MockServer {
     ///
     /// # Panics
     ///
-    /// When the loopback interface has no port to give.
+    /// When the loopback interface has no free port.
     pub fn start(script: impl IntoIterator<Item = MockReply>) -> Self {
         Self::with_sockets(script, [])
     }
 
-    /// Starts a server that also takes WebSockets, each as the next of these says, then none.
+    /// Starts a server that also accepts WebSockets, one for each of these scripts.
     ///
     /// # Panics
     ///
-    /// When the loopback interface has no port to give.
+    /// When the loopback interface has no free port.
     pub fn with_sockets(
         script: impl IntoIterator<Item = MockReply>,
         sockets: impl IntoIterator<Item = MockSocket>,
@@ -283,17 +283,17 @@ impl MockServer {
         Self { address, shared, acceptor: Some(acceptor) }
     }
 
-    /// The address without the wire's own path, e.g. `http://127.0.0.1:4711/v1`.
+    /// The address without the path of the API, e.g. `http://127.0.0.1:4711/v1`.
     pub fn base_url(&self) -> String {
         format!("http://{}/v1", self.address)
     }
 
-    /// Adds to the script, where replies depend on what was asked before.
+    /// Adds replies to the script, where they depend on earlier requests.
     pub fn add(&self, replies: impl IntoIterator<Item = MockReply>) {
         lock(&self.shared).replies.extend(replies);
     }
 
-    /// What was asked so far, in the order of arrival.
+    /// The requests so far, in the order of arrival.
     pub fn requests(&self) -> Vec<RecordedRequest> {
         lock(&self.shared).requests.clone()
     }
@@ -336,7 +336,7 @@ fn accept(listener: &TcpListener, shared: &Arc<Mutex<Shared>>) {
         let Ok(kept) = stream.try_clone() else { return };
         let handler = thread::spawn({
             let shared = Arc::clone(shared);
-            // A client that goes away is part of many tests, so errors end the connection quietly.
+            // Many tests disconnect clients, so errors end the connection quietly.
             move || drop(serve(&stream, connection, &shared))
         });
         guard.connections.push((kept, handler));
@@ -379,7 +379,7 @@ fn converse(stream: &TcpStream, connection: usize, shared: &Mutex<Shared>) -> io
             Ending::Whole => {}
             Ending::Cut(_) | Ending::Break(_) | Ending::HangUp => return Ok(()),
             Ending::Hang(_) | Ending::Silence => {
-                // Reading ends when the client goes away or the server stops.
+                // Reading ends when the client disconnects or the server stops.
                 io::copy(&mut reader, &mut io::sink())?;
                 return Ok(());
             }
@@ -388,8 +388,7 @@ fn converse(stream: &TcpStream, connection: usize, shared: &Mutex<Shared>) -> io
     Ok(())
 }
 
-/// Opens a WebSocket and talks to its end, or does not and says so. A connection that was refused
-/// can be used for further requests.
+/// Opens a WebSocket and plays its script, or refuses it. A refused connection can be used for further requests.
 fn upgrade(mut stream: &TcpStream, request: RecordedRequest, shared: &Mutex<Shared>) -> io::Result<bool> {
     let key = request.header("sec-websocket-key").unwrap_or_default().to_owned();
     let socket = {
@@ -444,7 +443,7 @@ fn answer(mut stream: &TcpStream, reply: &MockReply) -> io::Result<()> {
         Ending::Cut(limit) | Ending::Break(limit) | Ending::Hang(limit) => limit,
         Ending::HangUp | Ending::Silence => return Ok(()),
     };
-    // A body that ends with its connection can be cut without the client seeing a broken protocol.
+    // A body that ends with its connection can be cut without a protocol error at the client.
     let chunked = !matches!(reply.ending, Ending::Cut(_));
     let mut head = format!("HTTP/1.1 {} \r\ncontent-type: {}\r\n", reply.status, reply.content_type);
     head.push_str(if chunked { "transfer-encoding: chunked\r\n" } else { "connection: close\r\n" });
@@ -468,7 +467,7 @@ fn answer(mut stream: &TcpStream, reply: &MockReply) -> io::Result<()> {
         });
     }
     if reply.ending == Ending::Whole {
-        // Together with the last part, so that a client who has read all that matters has the end, too.
+        // Sent together with the last part, so that a client that has read all that matters has the end, too.
         let end = b"0\r\n\r\n";
         match parts.last_mut() {
             Some(last) => last.extend_from_slice(end),
@@ -486,7 +485,7 @@ fn frame(payload: &Value) -> String {
     format!("event: {kind}\ndata: {payload}\n\n")
 }
 
-/// The item as it looks before its text has come.
+/// The item as it is announced, before its text has come.
 fn announced(item: &Value) -> Value {
     let mut item = item.clone();
     match item.get("type").and_then(Value::as_str) {

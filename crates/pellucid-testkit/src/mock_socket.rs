@@ -1,4 +1,4 @@
-//! The server's side of a WebSocket: takes messages, says what the script has, and breaks on cue.
+//! The server's side of a WebSocket: receives messages, sends what the script has, and fails on cue.
 
 use std::collections::VecDeque;
 use std::io;
@@ -17,20 +17,20 @@ pub struct MockSocket {
     rounds: VecDeque<Vec<Say>>,
 }
 
-/// One thing that a server does after a message.
+/// One action of a server after a message.
 #[derive(Debug, Clone)]
 pub enum Say {
     /// Sends a value as text.
     Json(Value),
-    /// Sends a text as it is.
+    /// Sends a text unchanged.
     Text(String),
-    /// Sends bytes.
+    /// Sends a binary message.
     Binary(Vec<u8>),
-    /// Asks whether the client is there, and waits for its answer.
+    /// Sends a ping, and waits for the client's pong.
     Ping,
-    /// Says goodbye.
+    /// Closes the WebSocket properly.
     Close,
-    /// Goes away without a word.
+    /// Drops the connection without closing it.
     Drop,
 }
 
@@ -40,19 +40,19 @@ impl MockSocket {
         Self { status: 101, headers: Vec::new(), rounds: rounds.into_iter().collect() }
     }
 
-    /// No connection, but this status.
+    /// Refuses the connection with this status.
     pub fn refused(status: u16) -> Self {
         Self { status, ..Self::open([]) }
     }
 
-    /// Adds a header to the handshake's answer.
+    /// Adds a header to the response of the handshake.
     #[must_use]
     pub fn header(mut self, name: &str, value: &str) -> Self {
         self.headers.push((name.to_owned(), value.to_owned()));
         self
     }
 
-    /// Talks until the script or the client ends it. `hear` is told every text that comes in.
+    /// Plays the script until it or the client ends. `hear` is called with every text that comes in.
     pub(crate) fn talk(mut self, stream: &TcpStream, mut hear: impl FnMut(String)) -> io::Result<()> {
         let mut socket = WebSocket::from_raw_socket(stream, Role::Server, None);
         while let Ok(message) = socket.read() {
@@ -79,7 +79,7 @@ impl MockSocket {
     }
 }
 
-/// The head of the answer that opens a connection.
+/// The head of the response that opens a connection.
 pub(crate) fn accepted(key: &str) -> String {
     let accept = tungstenite::handshake::derive_accept_key(key.as_bytes());
     format!(

@@ -1,7 +1,6 @@
-//! Replies of the mock server on the wires of Chat Completions and of Messages.
+//! Replies of the mock server on the Chat Completions and Messages wires.
 //!
-//! Both take items in the notation of the Responses wire and stream them in small pieces, as real
-//! servers do.
+//! Both take items in the notation of the Responses wire and stream them in small pieces, as real servers do.
 
 use serde_json::Value;
 use serde_json::json;
@@ -57,8 +56,7 @@ impl MockReply {
         Self::frames(frames.chain(["data: [DONE]\n\n".to_owned()]))
     }
 
-    /// A complete Messages response with these items. The sealed form of a thought is its
-    /// signature.
+    /// A complete Messages response with these items. The encrypted content of reasoning is its signature.
     pub fn messages(items: impl IntoIterator<Item = Value>) -> Self {
         let usage = json!({
             "input_tokens": 30, "cache_creation_input_tokens": 10, "cache_read_input_tokens": 60, "output_tokens": 1,
@@ -107,7 +105,7 @@ impl MockReply {
     }
 }
 
-/// The texts of a list of parts, put together.
+/// The texts of a list of parts, joined.
 fn text(parts: &Value) -> String {
     parts.as_array().into_iter().flatten().filter_map(|part| part["text"].as_str()).collect()
 }

@@ -7,7 +7,7 @@ use std::process::ExitCode;
 const BEGIN: &str = "<!-- table of attempts: begin -->\n";
 const END: &str = "<!-- table of attempts: end -->\n";
 
-/// Holds the table of attempts in a page of `docs/`, or writes it when `UPDATE_EXPECT=1`.
+/// Compares the table of attempts in a page of `docs/`, or writes it when `UPDATE_EXPECT=1`.
 pub fn keep_table_of_attempts(name: &str, table: &str) -> ExitCode {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs").join(name);
     let page = fs::read_to_string(&path).expect("the page is there");

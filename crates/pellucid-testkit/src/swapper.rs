@@ -1,8 +1,8 @@
-//! Somebody who swaps folders for links, as fast as it goes.
+//! Swaps folders for links, as fast as possible.
 //!
-//! Whoever writes into a folder that a command may change has to hold it: a path that was checked leads elsewhere a
-//! moment later. A race test runs its writer beside a [`Swapper`] and then looks at what the links led to: not one
-//! byte there may be another.
+//! Code that writes into a folder which a command may change must hold the folder open: a path that was checked leads
+//! elsewhere a moment later. A race test runs its writer beside a [`Swapper`] and then examines what the links led to:
+//! no byte there may have changed.
 
 use std::fs;
 use std::io;
@@ -17,16 +17,16 @@ use std::thread::JoinHandle;
 /// How often a race test runs its writer in the ordinary tests.
 const N_ROUNDS: usize = 20;
 
-/// How often a race test is to run its writer: a few times, or as often as `PELLUCID_RACE_ROUNDS` says.
+/// How often a race test runs its writer: a few times, or as often as `PELLUCID_RACE_ROUNDS` says.
 ///
 /// # Panics
-/// When that variable is no number.
+/// When that variable is not a number.
 pub fn n_race_rounds() -> usize {
     std::env::var("PELLUCID_RACE_ROUNDS")
         .map_or(N_ROUNDS, |rounds| rounds.parse().expect("PELLUCID_RACE_ROUNDS is a number"))
 }
 
-/// Swaps folders for links to another folder and back, in a thread of its own, until it is stopped.
+/// Swaps folders for links to another folder and back, in a separate thread, until it is stopped.
 #[derive(Debug)]
 pub struct Swapper {
     is_over: Arc<AtomicBool>,
@@ -35,7 +35,7 @@ pub struct Swapper {
 
 impl Swapper {
     /// Begins to swap `folders`, one after the other, for a link to `outside`: moved away and a link made in its place,
-    /// then both exchanged at one stroke where the system can. When this returns, it swaps.
+    /// then both exchanged atomically where the system can. When this returns, the swapping has begun.
     pub fn start(folders: &[PathBuf], outside: &Path) -> Self {
         let is_over = Arc::new(AtomicBool::new(false));
         let (begun, has_begun) = std::sync::mpsc::channel();
@@ -57,8 +57,8 @@ impl Swapper {
         Self { is_over, thread: Some(thread) }
     }
 
-    /// Stops, with every folder at its place again, and says how often one was swapped. A folder that somebody made
-    /// while there was none is beside it with `.made` behind its name.
+    /// Stops, with every folder at its place again, and returns how often one was swapped. A folder that the writer
+    /// made while there was none is moved beside it, with the suffix `.made`.
     ///
     /// # Panics
     /// When a folder could not be swapped, or not be put back.
@@ -78,7 +78,8 @@ impl Drop for Swapper {
     }
 }
 
-/// Lets others do something: mostly little, now and then so much that they have checked a path and not used it yet.
+/// Lets other threads run: usually for a moment, sometimes long enough that they have checked a path and not used it
+/// yet.
 fn rest(n_swaps: usize, is_over: &AtomicBool) {
     const RESTS: [u32; 7] = [0, 1000, 10, 300, 1, 600, 100];
     for _ in 0..RESTS[n_swaps % RESTS.len()] {
@@ -94,7 +95,7 @@ fn swap(n_swaps: usize, folder: &Path, outside: &Path, meanwhile: impl FnOnce())
     let beside = folder.with_extension("swapped");
     if n_swaps.is_multiple_of(2) {
         fs::rename(folder, &beside)?;
-        // Whoever finds nothing for a moment may make a folder there.
+        // A writer that finds nothing for a moment may make a folder there.
         let is_swapped = symlink(outside, folder).is_ok();
         meanwhile();
         if is_swapped {

@@ -1,4 +1,4 @@
-//! A program at a terminal of its own, as a person would see it.
+//! Runs a program at a separate terminal, as a person would see it.
 
 use std::fs::File;
 use std::io::Read;
@@ -10,11 +10,11 @@ use rustix::fs::OFlags;
 use rustix::pty::OpenptFlags;
 use rustix::termios::OptionalActions;
 
-/// Runs a command with a terminal as its standard input, output and error. Gives all bytes that it wrote there, in the
-/// order in which it wrote them and without any change by the terminal, and its exit code.
+/// Runs a command with a terminal as its standard input, output and error. Returns all bytes that it wrote there, in
+/// order and without any change by the terminal, and its exit code.
 ///
 /// # Panics
-/// If there is no terminal to be had, or the command cannot be started.
+/// If there is no terminal available, or the command cannot be started.
 pub fn run_at_terminal(mut command: Command, input: &[u8]) -> (Vec<u8>, i32) {
     use std::io::Write as _;
     let control = rustix::pty::openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).expect("a pseudo terminal");
@@ -30,12 +30,12 @@ pub fn run_at_terminal(mut command: Command, input: &[u8]) -> (Vec<u8>, i32) {
     control.write_all(input).expect("what a person types");
     let side = || Stdio::from(terminal.try_clone().expect("the terminal again"));
     let mut child = command.stdin(side()).stdout(side()).stderr(side()).spawn().expect("the program");
-    // Only the child's sides are left, so that reading ends with it.
+    // Only the child's ends are left open, so that reading ends with the child.
     drop(command);
     drop(terminal);
     let mut seen = Vec::new();
     let mut piece = [0; 4096];
-    // The end of a terminal is an error.
+    // Reading from a closed terminal is an error.
     while let Ok(n @ 1..) = control.read(&mut piece) {
         seen.extend_from_slice(&piece[..n]);
     }

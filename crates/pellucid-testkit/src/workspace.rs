@@ -57,18 +57,18 @@ impl Workspace {
         workspace
     }
 
-    /// A tree without anything in it.
+    /// A tree without any entries.
     #[track_caller]
     pub fn empty() -> Self {
         Self::new("")
     }
 
-    /// The folder itself.
+    /// The canonical path of the tree.
     pub fn root(&self) -> &Path {
         &self.root
     }
 
-    /// A path in it.
+    /// The path of an entry.
     pub fn path(&self, path: impl AsRef<Path>) -> PathBuf {
         self.root.join(path)
     }
@@ -97,7 +97,7 @@ impl Workspace {
         path
     }
 
-    /// Makes a symbolic link. A relative target is relative to the link, as the system has it.
+    /// Makes a symbolic link. A relative target is relative to the link, as on the system.
     #[cfg(unix)]
     #[track_caller]
     pub fn symlink(&self, link: impl AsRef<Path>, target: impl AsRef<Path>) -> PathBuf {

@@ -1,7 +1,7 @@
-//! `cargo xtask adopt DIR`: takes over `conformance/`, `bench/` and `golden/` from another folder.
+//! `cargo xtask adopt DIR`: copies `conformance/`, `bench/` and `golden/` from another folder.
 //!
-//! They are developed beside the project and shared with others; what is here is a copy. Files are
-//! compared by content, so a second run changes nothing.
+//! The originals are developed beside the project and shared with others. Files are compared by content, so a second
+//! run changes nothing.
 //!
 //! Not here: judging the changes. They are printed, and `git diff` shows the rest.
 
@@ -19,10 +19,10 @@ use crate::program;
 /// The folders that are copies.
 const FOLDERS: &[&str] = &["conformance", "bench", "golden"];
 
-/// Files in them that are ours and have no original.
+/// Files in them that belong to this project and have no original.
 const OURS: &[&str] = &["conformance/claimed.txt"];
 
-/// What happened to one file.
+/// A change of one file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Change {
     kind: Kind,
@@ -36,7 +36,7 @@ enum Kind {
     Removed,
 }
 
-/// `cargo xtask adopt`
+/// Runs `cargo xtask adopt`.
 pub fn run(mut args: Args) -> Result<Outcome> {
     let Some(source) = args.next() else {
         bail!("which folder? usage: cargo xtask adopt DIR");
@@ -117,7 +117,7 @@ fn same(a: &Path, b: &Path) -> Result<bool> {
     Ok(read(a)? == read(b)?)
 }
 
-/// Copies content and executable bit, but not that the original may be read-only.
+/// Copies content and executable bit, but not the write protection of the original.
 fn copy(from: &Path, to: &Path) -> Result<()> {
     if let Some(folder) = to.parent() {
         fs::create_dir_all(folder)?;

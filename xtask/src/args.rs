@@ -1,13 +1,12 @@
 //! The words after a command, taken one by one until none is left.
 //!
-//! A command asks for the flags and values it knows and then calls [`Args::finish`], which refuses
-//! what nobody asked for.
+//! A command takes the flags and values it knows and then calls [`Args::finish`], which refuses the rest.
 //!
 //! Not here: help texts (`main.rs`) and the arguments of the product.
 
 use anyhow::{Result, bail};
 
-/// Arguments that nobody has taken yet.
+/// Arguments that no command has taken yet.
 #[derive(Debug)]
 pub struct Args {
     words: Vec<String>,
@@ -18,7 +17,7 @@ impl Args {
         Self { words }
     }
 
-    /// Takes a flag; says whether it was there.
+    /// Takes a flag; returns whether it was there.
     pub fn flag(&mut self, name: &str) -> bool {
         let found = self.words.iter().position(|word| word == name);
         found.map(|at| self.words.remove(at)).is_some()
@@ -45,12 +44,12 @@ impl Args {
         (!self.words.is_empty()).then(|| self.words.remove(0))
     }
 
-    /// Takes all that is left, to be handed to another program.
+    /// Takes all remaining words, for another program.
     pub fn rest(self) -> Vec<String> {
         self.words
     }
 
-    /// Refuses what is left.
+    /// Refuses any remaining words.
     pub fn finish(self) -> Result<()> {
         match self.words.first() {
             Some(word) => bail!("unexpected argument {word}"),

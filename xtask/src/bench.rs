@@ -1,8 +1,8 @@
-//! `cargo xtask bench NAME ARGS`: a benchmark of `bench/`, with the release build as `ours`.
+//! `cargo xtask bench NAME ARGS`: runs a benchmark of `bench/`, with the release build as `ours`.
 //!
-//! Other binaries to compare with are given as the benchmark wants them, `--bin NAME=PATH`.
+//! Other binaries to compare with are given to the benchmark as `--bin NAME=PATH`.
 //!
-//! Not here: measuring. `bench/README.md` says what each one does and what was found.
+//! Not here: measuring. `bench/README.md` says what each benchmark does and what was found.
 
 use std::fs;
 use std::path::Path;
@@ -14,10 +14,10 @@ use crate::Outcome;
 use crate::args::Args;
 use crate::program;
 
-/// What a benchmark that drives a binary says in its source.
+/// The text in a benchmark's source that shows that it drives a binary.
 const TAKES_BINARY: &str = "\"--bin\"";
 
-/// `cargo xtask bench`
+/// Runs `cargo xtask bench`.
 pub fn run(mut args: Args) -> Result<Outcome> {
     let folder = program::root().join("bench");
     let names = names(&folder)?;
@@ -40,7 +40,7 @@ pub fn run(mut args: Args) -> Result<Outcome> {
     command
         .env("PYTHONDONTWRITEBYTECODE", "1")
         .arg(folder.join(format!("{name}.py")))
-        // First, because the ratios that come last are those of the first binary to the others.
+        // Our binary is the first, because the last ratios compare the first binary with the others.
         .arg("--bin")
         .arg(format!("ours={}", binary.display()))
         .args(args.rest());

@@ -1,9 +1,8 @@
-//! `cargo xtask callgrind`: how many instructions the next request of a session costs.
+//! `cargo xtask callgrind`: counts the instructions that the next request of a session costs.
 //!
-//! The benchmark `assembly` of the engine makes requests after histories of several lengths, and
-//! Callgrind counts the instructions of each. What a request costs must follow what is new in it
-//! and not what was there before, so the medians of the shortest and the longest history are
-//! compared. The median is taken because now and then a buffer doubles.
+//! The benchmark `assembly` of the engine makes requests after histories of several lengths, and Callgrind counts the
+//! instructions of each. The cost of a request must depend on its new items and not on the history, so the medians of
+//! the shortest and the longest history are compared. The median is used because now and then a buffer doubles.
 //!
 //! Not here: time. `cargo bench -p pellucid-engine` measures it.
 
@@ -21,7 +20,7 @@ use crate::scratch::Scratch;
 /// Items before the requests that are counted.
 const HISTORIES: [usize; 3] = [10, 1_000, 100_000];
 
-/// Whether the request before is still there when the next one is made.
+/// Whether the previous request is still alive when the next one is made.
 const HOLDS: [&str; 2] = ["let-go", "held"];
 
 /// The function whose instructions are counted. Callgrind wants one spelling for each option: two
@@ -32,7 +31,7 @@ const COUNTED_PATTERN: &str = "*counted_request*";
 /// By how many percent the longest history may cost more than the shortest.
 const GROWTH_PERCENT_MAX: u64 = 25;
 
-/// `cargo xtask callgrind`
+/// Runs `cargo xtask callgrind`.
 pub fn run(args: Args) -> Result<Outcome> {
     args.finish()?;
     if !program::is_installed("valgrind") {

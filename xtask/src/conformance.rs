@@ -1,9 +1,9 @@
-//! `cargo xtask conformance`: the release build against the recorded reference.
+//! `cargo xtask conformance`: compares the release build with the recorded reference.
 //!
-//! Builds, runs `conformance/run.py` and lets it compare with the goldens. With `--claimed`, holds
-//! what `conformance/claimed.txt` promises; with `--claim`, adds to it what has become equal.
+//! Builds, runs `conformance/run.py` and lets it compare with the goldens. With `--claimed`, checks what
+//! `conformance/claimed.txt` promises; with `--claim`, adds to it what has become equal.
 //!
-//! Not here: how runs are made comparable. The harness is Python and usable without us.
+//! Not here: how runs are made comparable. The harness is Python and can be used without this command.
 
 mod claims;
 
@@ -22,7 +22,7 @@ use claims::{Claims, PARTS};
 
 const CLAIMED: &str = "conformance/claimed.txt";
 
-/// Seconds for all scenarios; what is not done by then counts as not equal.
+/// Seconds for all scenarios; a scenario that is not done by then counts as not equal.
 const WITHIN_SECONDS: &str = "900";
 
 /// What to compare, and how.
@@ -42,14 +42,14 @@ struct Harness {
     folder: PathBuf,
 }
 
-/// `cargo xtask conformance`
+/// Runs `cargo xtask conformance`.
 pub fn run(mut args: Args) -> Result<Outcome> {
     let options = Options {
         pattern: args.value("--match")?,
         only: args.value("--only")?,
         exact: args.flag("--exact"),
         reference: args.flag("--reference"),
-        // Cargo runs us in the caller's folder and the harness runs in the root.
+        // Cargo runs this program in the caller's folder, and the harness runs in the root.
         binary: args.value("--bin")?.map(std::path::absolute).transpose()?,
         raw: args.value("--raw")?.map(std::path::absolute).transpose()?,
     };
@@ -92,7 +92,7 @@ fn compare_with_goldens(harness: &Harness, options: &Options) -> Result<Outcome>
     Ok(if ours == Outcome::Good { theirs } else { ours })
 }
 
-/// Runs the reference itself, to see that the goldens still say what it does.
+/// Runs the reference itself, to check that the goldens still match it.
 fn check_reference(harness: &Harness, options: &Options) -> Result<Outcome> {
     if std::env::var_os("CODEX_BIN").is_none() && !program::is_installed("npm") {
         println!(
@@ -181,13 +181,13 @@ fn add_claims(harness: &Harness, options: &Options) -> Result<Outcome> {
 impl Harness {
     fn command(&self, script: &str) -> Command {
         let mut command = Command::new(&self.python);
-        // Compiled files beside the sources would only be in the way.
+        // Compiled files beside the sources would be copied and compared.
         command.env("PYTHONDONTWRITEBYTECODE", "1");
         command.arg(self.folder.join(script));
         command
     }
 
-    /// `run.py` with what all uses have in common.
+    /// `run.py` with the arguments that all uses have in common.
     fn run_command(&self, options: &Options, captures: &Path) -> Result<Command> {
         let binary = match &options.binary {
             Some(binary) => binary.clone(),
@@ -227,7 +227,7 @@ impl Harness {
     }
 }
 
-/// What a comparison prints; that something differs is no error.
+/// The output of a comparison; a difference is not an error.
 fn said_by(command: &mut Command) -> Result<String> {
     let output = command.output().context("could not start the comparison")?;
     let said = String::from_utf8_lossy(&output.stderr);

@@ -1,5 +1,5 @@
-//! `cargo xtask crash-suite [--runs N]`: kills the program at many moments and looks whether
-//! everything that it told is there.
+//! `cargo xtask crash-suite [--runs N]`: kills the program at many moments and checks that nothing it has reported is
+//! lost.
 //!
 //! Not here: the checks. They are a test of the program, which makes a few runs by itself.
 
@@ -9,13 +9,13 @@ use crate::Outcome;
 use crate::args::Args;
 use crate::program;
 
-/// How many runs are made if nobody says.
+/// How many runs are made without `--runs`.
 const N_RUNS: u32 = 500;
 
 /// The test that makes the runs.
 const TEST: &str = "crashes::nothing_that_was_told_is_lost";
 
-/// `cargo xtask crash-suite`
+/// Runs `cargo xtask crash-suite`.
 pub fn run(mut args: Args) -> Result<Outcome> {
     let n_runs = match args.value("--runs")? {
         None => N_RUNS,

@@ -1,10 +1,10 @@
-//! `cargo xtask escape-suite`: attempts to get out of the sandbox, as tables.
+//! `cargo xtask escape-suite`: attempts to escape from the sandbox, as tables.
 //!
-//! A race test is one whose name contains `race_`. It makes `PELLUCID_RACE_ROUNDS` rounds, few unless it is told
-//! otherwise; `--long` makes it 1000. The tests are found by that name, so there is no list to forget.
+//! A race test is one whose name contains `race_`. It makes `PELLUCID_RACE_ROUNDS` rounds, by default few; `--long`
+//! makes it 1000. The tests are found by that name, so there is no list to forget.
 //!
-//! Not here: the attempts. They are tests of `pellucid-exec` (what a confined command does) and of `pellucid` (what
-//! the agent does around it), and run with the others, too.
+//! Not here: the attempts. They are tests of `pellucid-exec` (what a confined command does) and of `pellucid` (what the
+//! agent does around it), and run with the other tests too.
 
 use std::collections::BTreeSet;
 
@@ -15,19 +15,19 @@ use crate::args::Args;
 use crate::program;
 use crate::tree::Tree;
 
-/// What the name of a race test contains.
+/// The part of a name by which race tests are found.
 const RACES: &str = "race_";
 
-/// The variable that says how often a race is run.
+/// The variable with the number of rounds of a race test.
 const ROUNDS: &str = "PELLUCID_RACE_ROUNDS";
 
-/// How often it is when there is time.
+/// The number of rounds with `--long`.
 const N_ROUNDS_LONG: &str = "1000";
 
 /// The tests that print a table: package and name.
 const TABLES: [(&str, &str); 2] = [("pellucid-exec", "escape"), ("pellucid", "around")];
 
-/// `cargo xtask escape-suite`
+/// Runs `cargo xtask escape-suite`.
 pub fn run(mut args: Args) -> Result<Outcome> {
     let is_long = args.flag("--long");
     args.finish()?;

@@ -1,6 +1,6 @@
-//! `cargo xtask full`: every corpus whole, where CI takes a sample of it.
+//! `cargo xtask full`: runs every corpus whole, of which CI runs a sample.
 //!
-//! Not here: what is fuzzed (`fuzz/README.md`) and measured (`cargo xtask bench`), which have no end by themselves.
+//! Not here: what is fuzzed (`fuzz/README.md`) and measured (`cargo xtask bench`), because that never ends by itself.
 
 use anyhow::Result;
 
@@ -13,7 +13,7 @@ use crate::golden;
 use crate::pack_mutations;
 use crate::truth;
 
-/// A command: its name, its arguments, and what runs it.
+/// A command: its name, its arguments, and its function.
 type Part = (&'static str, &'static [&'static str], fn(Args) -> Result<Outcome>);
 
 const PARTS: [Part; 6] = [
@@ -25,14 +25,14 @@ const PARTS: [Part; 6] = [
     ("escape-suite", &["--long"], escape::run),
 ];
 
-/// `cargo xtask full`
+/// Runs `cargo xtask full`.
 pub fn run(args: Args) -> Result<Outcome> {
     args.finish()?;
     let mut failed = Vec::new();
     for (name, words, part) in PARTS {
         println!("full: {name} {}", words.join(" "));
         let words = words.iter().map(|word| (*word).to_owned()).collect();
-        // A part that cannot be run does not keep the others from it.
+        // A part that cannot be run does not stop the others.
         let outcome = part(Args::new(words)).unwrap_or_else(|error| {
             println!("full: {name}: {error:#}");
             Outcome::Bad

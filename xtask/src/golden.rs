@@ -1,11 +1,11 @@
 //! `cargo xtask golden [DIR]`: runs the golden vectors of the systems that packs imitate.
 //!
-//! A folder of vectors has one folder for each system, and that one JSON file for each suite. A
-//! suite is known by its file's name; it reads its file strictly (see `golden/cases.rs`), so that a
-//! suite, a field or an input nobody thought of is a failure and never passed over.
+//! A folder of vectors has one folder for each system, which has one JSON file for each suite. A suite is known by its
+//! file's name; it reads its file strictly (see `golden/cases.rs`), so that an unknown suite, field or input is a
+//! failure and is never skipped.
 //!
-//! Not here: what a suite compares (`golden/*.rs`, one file for each system), and the vectors
-//! themselves (`golden/` in the project's root, taken over with `cargo xtask adopt`).
+//! Not here: what a suite compares (`golden/*.rs`, one file for each system), and the vectors themselves (`golden/` in
+//! the project's root, copied by `cargo xtask adopt`).
 
 mod ads;
 mod agentcore;
@@ -33,7 +33,7 @@ struct System {
     suites: &'static [Suite],
 }
 
-/// A suite's name, which is its file's without the ending, and what runs it.
+/// A suite: its name, which is the file's without the extension, and its function.
 pub type Suite = (&'static str, fn(&Value) -> Vec<Verdict>);
 
 const SYSTEMS: &[System] = &[
@@ -43,17 +43,17 @@ const SYSTEMS: &[System] = &[
     System { name: "risuai", suites: risuai::SUITES },
 ];
 
-/// Where the vectors are when no folder is given: our copy, else the originals beside the project.
+/// Where the vectors are when no folder is given: the project's copy, else the originals beside the project.
 const FOLDERS: &[&str] = &["golden", "../shared/golden"];
 
-/// What came of one suite.
+/// The verdicts of one suite.
 #[derive(Debug)]
 struct Score {
     name: String,
     verdicts: Vec<Verdict>,
 }
 
-/// `cargo xtask golden`
+/// Runs `cargo xtask golden`.
 pub fn run(mut args: Args) -> Result<Outcome> {
     let folder = match args.next() {
         Some(folder) => PathBuf::from(folder),
@@ -110,7 +110,7 @@ struct Entry {
     path: PathBuf,
 }
 
-/// What is in a folder and not hidden, by name.
+/// The entries of a folder that are not hidden, by name.
 fn entries(folder: &Path) -> Result<Vec<Entry>> {
     let listing = fs::read_dir(folder).with_context(|| format!("could not list {}", folder.display()))?;
     let mut entries = Vec::new();
@@ -125,7 +125,7 @@ fn entries(folder: &Path) -> Result<Vec<Entry>> {
     Ok(entries)
 }
 
-/// A line for each suite, what failed in it below, and the sum last.
+/// A line for each suite, with its failures below it, and the sum last.
 fn rendered(scores: &[Score]) -> String {
     let mut text = String::new();
     for score in scores {

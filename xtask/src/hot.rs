@@ -1,7 +1,7 @@
-//! `cargo xtask hot`: code files that more than one commit in ten goes through.
+//! `cargo xtask hot`: lists code files that more than one commit in ten changes.
 //!
-//! Such a file has several reasons to change, and each of them deserves a file. With `--check` such a file is a failure;
-//! commits before [`SINCE`] do not count, because the hubs of that time were taken apart afterwards.
+//! Such a file has several reasons to change, and each of them deserves a file. With `--check` such a file is a
+//! failure; commits before [`SINCE`] do not count, because the hubs of that time were dissolved afterwards.
 //!
 //! Not here: size. `tidy` has a rule for that.
 
@@ -14,16 +14,16 @@ use crate::Outcome;
 use crate::args::Args;
 use crate::program;
 
-/// What opens a commit in git's answer; no path holds it.
+/// The mark that opens a commit in git's output; no path contains it.
 const COMMIT: &str = "\u{1}";
 
-/// The commit behind which the check counts.
+/// The check counts the commits after this one.
 const SINCE: &str = "8dfee52679a9bda0351d621895273b434aa0c94d";
 
 /// With fewer commits than this, every file looks hot.
 const N_COMMITS_MIN: usize = 40;
 
-/// `cargo xtask hot`
+/// Runs `cargo xtask hot`.
 pub fn run(mut args: Args) -> Result<Outcome> {
     let is_check = args.flag("--check");
     args.finish()?;
@@ -49,7 +49,7 @@ pub fn run(mut args: Args) -> Result<Outcome> {
     Ok(if is_check && !there.is_empty() { Outcome::Bad } else { Outcome::Good })
 }
 
-/// Whether the clone has a commit. A shallow one may not, and an export has none.
+/// Whether the clone has a commit. A shallow one may lack it, and an export has no history.
 fn is_known(commit: &str) -> Result<bool> {
     let mut command = Command::new("git");
     command.current_dir(program::root()).args(["cat-file", "-e", &format!("{commit}^{{commit}}")]);

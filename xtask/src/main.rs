@@ -1,11 +1,11 @@
 //! Automation for people who work on Pellucid: `cargo xtask COMMAND`.
 //!
-//! Each command is one file that wires existing programs together (cargo, git, the Python
-//! harnesses) or reads the sources. `tidy` holds the rules no compiler knows.
+//! Each command is one file that connects existing programs (cargo, git, the Python harnesses) or reads the sources.
+//! `tidy` contains the rules no compiler knows.
 //!
 //! `golden` uses the product's libraries, and is the only command that does.
 //!
-//! Not here: anything the product needs at run time. Nothing depends on this crate.
+//! Not here: anything the product needs at run time. No crate depends on this one.
 
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "talking to the terminal is all this program does")]
 
@@ -42,9 +42,9 @@ struct Command {
     run: fn(Args) -> Result<Outcome>,
 }
 
-/// Whether what a command looked at is as it should be.
+/// Whether a command found everything in order.
 ///
-/// An error means the command could not do its job; `Bad` means it did and found something.
+/// An error means that the command could not do its job; `Bad` means that it did and found something.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Outcome {
     Good,
@@ -104,7 +104,7 @@ const COMMANDS: &[Command] = &[
     Command {
         name: "crash-suite",
         usage: "[--runs N]",
-        about: "kill the program at many moments and look whether everything that it told is there",
+        about: "kill the program at many moments and check that nothing it reported is lost",
         run: crash_suite::run,
     },
     Command {

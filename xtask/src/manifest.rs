@@ -1,16 +1,16 @@
-//! Cargo manifests, as far as the rules need them: a package's name and what it depends on.
+//! Cargo manifests, as far as the rules need them: a package's name and its dependencies.
 //!
-//! Reads the layout our manifests have (tables, dotted keys, inline tables), line by line.
+//! Reads the layout of our manifests (tables, dotted keys, inline tables), line by line.
 //!
 //! Not here: a TOML parser. Versions and features are Cargo's business.
 
 use crate::tree::Tree;
 
-/// What one `Cargo.toml` says.
+/// The content of one `Cargo.toml`.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Manifest {
     pub path: String,
-    /// `None` for the root, which is no package.
+    /// `None` for the root, which is not a package.
     pub package: Option<String>,
     pub dependencies: Vec<Dependency>,
 }
@@ -46,7 +46,7 @@ pub fn all(tree: &Tree) -> Vec<Manifest> {
 fn parse(path: &str, text: &str) -> Manifest {
     let mut manifest = Manifest { path: path.to_string(), ..Manifest::default() };
     let mut table = String::new();
-    // Brackets that a value of several lines has open.
+    // The number of open brackets in a value of several lines.
     let mut n_open = 0usize;
     for (at, line) in text.lines().enumerate() {
         let line = line.split('#').next().unwrap_or_default().trim();
@@ -56,7 +56,7 @@ fn parse(path: &str, text: &str) -> Manifest {
         }
         if let Some(header) = line.strip_prefix('[') {
             table = header.trim_end_matches(']').trim().to_string();
-            // `[dependencies.name]` is a dependency of its own table.
+            // `[dependencies.name]` is the table of one dependency.
             if let Some((kind, name)) = table.rsplit_once('.').and_then(|(before, name)| Some((kind_of(before)?, name)))
             {
                 manifest.dependencies.push(dependency(name, kind, at));
@@ -93,7 +93,7 @@ fn kind_of(table: &str) -> Option<Kind> {
     }
 }
 
-/// The crate's real name where the manifest gives it another one.
+/// The crate's real name, if the manifest renames it.
 fn renamed(value: &str) -> Option<&str> {
     let (_, after) = value.split_once("package")?;
     after.trim_start().strip_prefix('=')?.trim_start().strip_prefix('"')?.split('"').next()

@@ -1,6 +1,8 @@
-//! `cargo xtask pack-mutations`: every key and every text of every pack, changed one at a time, has an effect or is refused.
+//! `cargo xtask pack-mutations`: changes every key and every text of every pack, one at a time; each change must have
+//! an effect or be refused.
 //!
-//! Not here: the changes and what shows them. They are tests of the engine and of the agent, which try a sample by themselves.
+//! Not here: the changes and the checks. They are tests of the engine and of the agent, which try a sample by
+//! themselves.
 
 use anyhow::Result;
 
@@ -11,10 +13,10 @@ use crate::program;
 /// The crates whose tests try changes.
 const PACKAGES: [&str; 2] = ["pellucid-engine", "pellucid-agent"];
 
-/// The variable that says how many are tried.
+/// The variable with the number of changes to try.
 const WHICH: &str = "PELLUCID_PACK_MUTATIONS";
 
-/// `cargo xtask pack-mutations`
+/// Runs `cargo xtask pack-mutations`.
 pub fn run(args: Args) -> Result<Outcome> {
     args.finish()?;
     let mut outcome = Outcome::Good;

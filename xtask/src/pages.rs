@@ -1,8 +1,7 @@
-//! `cargo xtask docs`: the generated pages of `docs/` are what the code says.
+//! `cargo xtask docs`: checks the generated pages of `docs/` against the code.
 //!
-//! A page is kept by a test whose name ends in `_is_up_to_date`: it compares the page with what is
-//! generated, and writes it when `UPDATE_EXPECT=1`. The tests are found by that name, so there is no
-//! list to forget.
+//! A test whose name ends in `_is_up_to_date` keeps a page: it compares the page with the generated text, and writes it
+//! when `UPDATE_EXPECT=1`. The tests are found by that name, so there is no list to forget.
 //!
 //! Not here: making a page. The crate that owns the facts owns the page.
 
@@ -15,10 +14,10 @@ use crate::args::Args;
 use crate::program;
 use crate::tree::Tree;
 
-/// How the name of a test ends that keeps a page.
+/// The end of the name of a test that keeps a page.
 const KEEPS_PAGE: &str = "_is_up_to_date";
 
-/// `cargo xtask docs`
+/// Runs `cargo xtask docs`.
 pub fn run(mut args: Args) -> Result<Outcome> {
     let bless = args.flag("--bless");
     args.finish()?;
@@ -42,7 +41,7 @@ pub fn run(mut args: Args) -> Result<Outcome> {
         }
     }
     if outcome == Outcome::Bad && !bless {
-        println!("hint: `cargo xtask docs --bless` writes the pages anew");
+        println!("hint: `cargo xtask docs --bless` writes the pages");
     }
     Ok(outcome)
 }

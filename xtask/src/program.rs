@@ -1,6 +1,6 @@
 //! Other programs: finding them, building the product, running them in the project's root.
 //!
-//! Not here: what they are run for.
+//! Not here: what the programs do.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -45,14 +45,14 @@ pub fn is_installed(name: &str) -> bool {
         .is_ok_and(|it| it.success())
 }
 
-/// A command of Cargo's, by the same Cargo that runs us.
+/// A command of the Cargo that runs this program.
 pub fn cargo() -> Command {
     let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
     command.current_dir(root());
     command
 }
 
-/// Builds the product as it is released and says where it is.
+/// Builds the product as it is released and returns its path.
 pub fn release_binary() -> Result<PathBuf> {
     println!("building the release binary");
     let output = cargo()
@@ -64,12 +64,12 @@ pub fn release_binary() -> Result<PathBuf> {
     if !output.status.success() {
         bail!("the release build failed");
     }
-    // Cargo is asked for the path because a target folder can be configured in several places.
+    // Cargo reports the path, because a target folder can be configured in several places.
     let messages = String::from_utf8_lossy(&output.stdout);
     executable_in(&messages).context("cargo built no binary named pellucid")
 }
 
-/// Builds a benchmark of one of our crates and says where it is.
+/// Builds a benchmark of one of our crates and returns its path.
 pub fn bench_binary(package: &str, name: &str) -> Result<PathBuf> {
     println!("building the benchmark {name}");
     let output = cargo()
@@ -91,14 +91,14 @@ fn executable_in(messages: &str) -> Option<PathBuf> {
     Some(PathBuf::from(path.replace("\\\\", "\\")))
 }
 
-/// Runs to the end with our output; a failing status is an outcome, not an error.
+/// Runs a command to its end with our output; a failing status is an outcome, not an error.
 pub fn outcome_of(command: &mut Command) -> Result<Outcome> {
     let name = command.get_program().to_string_lossy().into_owned();
     let status = command.status().with_context(|| format!("could not start {name}"))?;
     Ok(if status.success() { Outcome::Good } else { Outcome::Bad })
 }
 
-/// Runs to the end and returns what it wrote to standard output; a failing status is an error.
+/// Runs a command to its end and returns its standard output; a failing status is an error.
 pub fn text_of(command: &mut Command) -> Result<String> {
     let name = command.get_program().to_string_lossy().into_owned();
     let output = command.output().with_context(|| format!("could not start {name}"))?;

@@ -1,4 +1,4 @@
-//! A folder that is gone when its owner is.
+//! A temporary folder that is removed with its owner.
 //!
 //! Not here: `CONFORMANCE_TMP`, where the harness makes the folders of its runs.
 
@@ -39,7 +39,7 @@ impl Scratch {
 
 impl Drop for Scratch {
     fn drop(&mut self) {
-        // A folder that stays behind in the temporary directory harms nobody.
+        // A folder that stays in the temporary directory does no harm.
         let _ = fs::remove_dir_all(&self.path);
     }
 }

@@ -1,12 +1,13 @@
 //! The rules of the house that no compiler knows, as functions from a tree to its problems.
 //!
-//! Each rule is one file, with a test that it holds here and tests that it finds what it is for.
-//! So `cargo test` holds them all, and `cargo xtask tidy` prints the same with less around it.
+//! Each rule is one file, with a test that the project obeys it and tests that it finds what it is for. So `cargo test`
+//! checks them all, and `cargo xtask tidy` prints the same in short.
 //!
-//! Exceptions are lists keyed by path inside the rule. They may only shrink: an entry that is no
-//! longer needed is itself a problem.
+//! Exceptions are lists keyed by path inside the rule. They may only shrink: an entry that is no longer needed is
+//! itself a problem.
 
 mod blobs;
+mod comments;
 mod config_fields;
 mod dependencies;
 mod git_home;
@@ -32,18 +33,18 @@ use crate::args::Args;
 use crate::program;
 use crate::tree::Tree;
 
-/// A rule: what it asks for, and how it looks.
+/// A rule: what it asks for, and the function that checks it.
 struct Rule {
     name: &'static str,
     asks: &'static str,
     check: fn(&Tree) -> Vec<Problem>,
 }
 
-/// Something that is not as a rule asks, and where.
+/// A violation of a rule, and its place.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Problem {
     path: String,
-    /// One-based; `None` when the whole file is meant.
+    /// The line, counted from 1; `None` when the whole file is meant.
     line: Option<usize>,
     what: String,
 }
@@ -53,11 +54,11 @@ const RULES: &[Rule] = &[
     Rule { name: "module docs", asks: "every source file opens with what it is for", check: module_docs::check },
     Rule {
         name: "prompt homes",
-        asks: "what the model reads stands in a pack, not in a literal",
+        asks: "what the model reads is in a pack, not in a literal",
         check: prompt_homes::check,
     },
     Rule { name: "templates", asks: "every file of a pack is used, and no two are alike", check: templates::check },
-    Rule { name: "machine paths", asks: "no file names a folder of somebody's machine", check: machine_paths::check },
+    Rule { name: "machine paths", asks: "no file names a folder of one person's machine", check: machine_paths::check },
     Rule { name: "registry hosts", asks: "no file names the host of a package registry", check: registry_hosts::check },
     Rule { name: "unfinished", asks: "no marker of unfinished work", check: unfinished::check },
     Rule { name: "blobs", asks: "no file is too large for a clone", check: blobs::check },
@@ -68,7 +69,7 @@ const RULES: &[Rule] = &[
     },
     Rule {
         name: "raw reads",
-        asks: "files that somebody may have prepared are read by pellucid-files",
+        asks: "files that others may have prepared are read by pellucid-files",
         check: raw_reads::check,
     },
     Rule {
@@ -78,11 +79,16 @@ const RULES: &[Rule] = &[
     },
     Rule { name: "pure", asks: "the engine names no module that reaches the machine", check: pure::check },
     Rule { name: "git home", asks: "one file starts git", check: git_home::check },
+    Rule {
+        name: "comments",
+        asks: "doc comments are sentences, in the words of docs/wording.md",
+        check: comments::check,
+    },
     Rule { name: "paperwork", asks: "changelog and licence are there", check: paperwork::check },
     Rule { name: "length", asks: "a Rust file can be read in one sitting", check: length::check },
 ];
 
-/// `cargo xtask tidy`
+/// Runs `cargo xtask tidy`.
 pub fn run(args: Args) -> Result<Outcome> {
     args.finish()?;
     let tree = Tree::read(program::root())?;
@@ -122,7 +128,7 @@ impl fmt::Display for Problem {
     }
 }
 
-/// Leaves out the problems of excepted paths, and adds one for each exception without a problem.
+/// Removes the problems of excepted paths, and adds one for each exception without a problem.
 fn except(problems: Vec<Problem>, exceptions: &[&str]) -> Vec<Problem> {
     let mut kept = Vec::new();
     let mut needed = Vec::new();
@@ -138,7 +144,7 @@ fn except(problems: Vec<Problem>, exceptions: &[&str]) -> Vec<Problem> {
     kept
 }
 
-/// Places in `line` where `word` stands by itself, not inside a longer name.
+/// Places in `line` where `word` occurs by itself, not inside a longer name.
 fn standing_alone<'a>(line: &'a str, word: &'a str) -> impl Iterator<Item = usize> + 'a {
     let is_name = |c: char| c.is_alphanumeric() || c == '_';
     line.match_indices(word).map(|(at, _)| at).filter(move |at| {
@@ -154,7 +160,7 @@ mod testing {
 
     use super::*;
 
-    /// The rule finds nothing in the project as it is.
+    /// The rule finds no problem in the project itself.
     #[track_caller]
     pub fn check_holds_here(check: fn(&Tree) -> Vec<Problem>) {
         static HERE: OnceLock<Tree> = OnceLock::new();
@@ -189,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn a_word_stands_alone_or_not() {
+    fn a_word_is_by_itself_or_not() {
         let places = |line| standing_alone(line, "abc").collect::<Vec<_>>();
         assert_eq!(places("abc, xabc abc_d (abc)"), [0, 17]);
         assert_eq!(places("éabc"), [0; 0]);

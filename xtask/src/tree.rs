@@ -1,7 +1,7 @@
 //! The project's files as a value: paths, sizes, texts.
 //!
-//! Rules look at a [`Tree`] and never at the disk, so a test can give them a tree made of a few
-//! lines of text. What git ignores is left out.
+//! Rules examine a [`Tree`] and never the disk, so a test can give them a tree made of a few lines of text. Files that
+//! git ignores are left out.
 //!
 //! Not here: any opinion about the files.
 
@@ -24,7 +24,7 @@ pub struct Tree {
 pub struct File {
     pub path: String,
     pub n_bytes: usize,
-    /// `None` for what is not UTF-8.
+    /// The text of the file; `None` if it is not UTF-8.
     pub text: Option<String>,
 }
 
@@ -97,7 +97,7 @@ pub fn is_source(path: &str) -> bool {
     in_source && path.ends_with(".rs")
 }
 
-/// Whether `path` is a module of tests in a file of its own.
+/// Whether `path` is a module of tests in a separate file.
 pub fn is_test_module(path: &str) -> bool {
     path.ends_with("/tests.rs") || path.contains("/tests/")
 }

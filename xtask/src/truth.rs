@@ -1,5 +1,5 @@
-//! `cargo xtask truth-suite [--only TEXT | --bless]`: every pack, on every wire, in every situation; what is shown, sent, recorded and
-//! rebuilt must be the same bytes.
+//! `cargo xtask truth-suite [--only TEXT | --bless]`: plays every pack on every wire in every situation; what is shown,
+//! sent, recorded and rebuilt must be the same bytes.
 //!
 //! Not here: the plays and the checks. They are a test of the program, which plays a sample by itself.
 
@@ -12,10 +12,10 @@ use crate::program;
 /// The test that plays.
 const TEST: &str = "truth::every_request_is_what_it_is_said_to_be";
 
-/// The variable that says which cells it plays.
+/// The variable that selects the cells to play.
 const WHICH: &str = "PELLUCID_TRUTH";
 
-/// `cargo xtask truth-suite`
+/// Runs `cargo xtask truth-suite`.
 pub fn run(mut args: Args) -> Result<Outcome> {
     let only = args.value("--only")?;
     let bless = args.flag("--bless");

@@ -1,4 +1,4 @@
-//! What `conformance/claimed.txt` promises: scenarios and the parts of them that are equal.
+//! The promises of `conformance/claimed.txt`: scenarios and the parts of them that are equal.
 //!
 //! A line is `scenario part,part`; `#` opens a comment. The file is written and read here.
 //!
@@ -11,9 +11,9 @@ use anyhow::{Result, bail};
 /// The parts a comparison knows, in its own order.
 pub const PARTS: [&str; 7] = ["requests", "headers", "rollouts", "events", "stdout", "exit", "files"];
 
-/// Scenarios and their claimed parts, each a place in [`PARTS`].
+/// Scenarios and their claimed parts, each an index in [`PARTS`].
 ///
-/// Invariant: no scenario is here without a part.
+/// Invariant: every scenario has a part.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Claims {
     parts: BTreeMap<String, BTreeSet<usize>>,
@@ -47,7 +47,7 @@ impl Claims {
         Ok(claims)
     }
 
-    /// Adds a part of a scenario; says whether there is such a part.
+    /// Adds a part of a scenario; returns whether there is such a part.
     pub fn add(&mut self, name: &str, part: &str) -> bool {
         let Some(at) = PARTS.iter().position(|it| *it == part) else {
             return false;
@@ -83,9 +83,8 @@ impl Claims {
         groups
     }
 
-    /// Forgets what a program that does nothing gets right too: parts of a scenario whose requests
-    /// or exit codes differ, or, where `asks_model` says that there are no requests, whose other
-    /// parts do.
+    /// Drops what a program that does nothing gets right too: parts of a scenario whose requests or exit codes differ,
+    /// or, if `asks_model` says that there are no requests, whose other parts differ.
     pub fn keep_meaningful(&mut self, asks_model: impl Fn(&str) -> bool) {
         let place = |part: &str| PARTS.iter().position(|it| *it == part);
         let needed = [place("requests"), place("exit")];
@@ -95,7 +94,7 @@ impl Claims {
         });
     }
 
-    /// What is claimed of the scenarios `names` but not in `equal`.
+    /// The parts that are claimed of the scenarios `names` but are not in `equal`.
     pub fn lost_in(&self, equal: &Self, names: &[String]) -> Vec<(String, String)> {
         let none = BTreeSet::new();
         self.parts
@@ -109,7 +108,7 @@ impl Claims {
             .collect()
     }
 
-    /// Takes over what `other` has; returns how many parts are new.
+    /// Adds the claims of `other`; returns how many parts are new.
     pub fn merge(&mut self, other: &Self) -> usize {
         let mut n_new = 0;
         for (name, parts) in &other.parts {

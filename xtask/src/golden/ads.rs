@@ -1,7 +1,7 @@
-//! The suites of ads: standing texts before a person's input, in three variants.
+//! The suites of ads: standing texts before a user's input, in three variants.
 //!
-//! The two shipped variants read files, so their workspaces are made on disk. What our own words
-//! say is shown as the placeholder that stands for it in the vectors.
+//! The two shipped variants read files, so their workspaces are made on disk. Pellucid's texts are shown as the
+//! placeholders that the vectors have for them.
 
 mod design;
 mod envelope;

@@ -1,4 +1,4 @@
-//! The suites of AgentCore: items, their sources, how they are put together, and the budget loop.
+//! The suites of AgentCore: items, their sources, how items are assembled, and the budget loop.
 
 mod agent;
 mod sources;

@@ -1,10 +1,9 @@
 //! Reads the cases of a suite strictly and runs them one by one.
 //!
-//! A suite describes its cases as a type with `deny_unknown_fields`: a field it does not know, or a
-//! value that it cannot be, fails that case. A case that panics fails by itself.
+//! A suite describes its cases as a type with `deny_unknown_fields`: an unknown field or an invalid value fails that
+//! case. A case that panics fails alone.
 //!
-//! Not here: the files that are not laid out as `cases` (`openclaw.rs` reads its own tables with
-//! [`each`]).
+//! Not here: files that have no list `cases` (`openclaw.rs` reads its tables with [`each`]).
 
 use std::fmt::Debug;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -12,15 +11,15 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
-/// What came of one case.
+/// The outcome of one case.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Verdict {
     pub id: String,
-    /// Why it failed; `None` when it passed.
+    /// Why the case failed; `None` if it passed.
     pub problem: Option<String>,
 }
 
-/// Fields around the cases that say where they come from and are no input.
+/// Fields around the cases that describe their origin and are not input.
 const ABOUT: &[&str] = &["profile", "suite", "format", "origin", "about", "cases"];
 
 impl Verdict {
@@ -46,7 +45,7 @@ pub fn run<Case: DeserializeOwned>(file: &Value, check: impl Fn(Case) -> Result<
     verdicts
 }
 
-/// The same with the text values of each case made first.
+/// Runs such a file after expanding the text values of each case.
 pub fn run_expanded<Case: DeserializeOwned>(file: &Value, check: impl Fn(Case) -> Result<(), String>) -> Vec<Verdict> {
     run(&super::text::expanded(file), check)
 }
@@ -63,13 +62,13 @@ pub fn each<Case: DeserializeOwned>(
     rows.iter().enumerate().map(|(at, row)| Verdict::new(id_of(row, list, at), run_one(row, &check))).collect()
 }
 
-/// A failure for each of `fields` that is not known.
+/// A failure for each of `fields` that is not in `known`.
 pub fn unknown_fields(fields: &Map<String, Value>, known: &[&str]) -> Vec<Verdict> {
     let unknown = fields.keys().filter(|it| !known.contains(&it.as_str()));
     unknown.map(|it| Verdict::failed("the file", format!("unknown field {it}"))).collect()
 }
 
-/// Every case of a file nobody can run, as failed.
+/// Marks every case of a file that cannot be run as failed.
 pub fn all_failed(file: &Value, problem: &str) -> Vec<Verdict> {
     let rows = file.get("cases").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
     match rows {
@@ -78,7 +77,7 @@ pub fn all_failed(file: &Value, problem: &str) -> Vec<Verdict> {
     }
 }
 
-/// Compares what came out with what is expected.
+/// Compares a result with the expected one.
 pub fn same<T: PartialEq + Debug>(what: &str, found: &T, expected: &T) -> Result<(), String> {
     if found == expected {
         return Ok(());

@@ -1,7 +1,7 @@
 //! The suites of OpenClaw: cutting, bootstrap files, the sections of the system prompt, the report.
 //!
-//! What is fixed prose in the original is ours here and compared as the vectors say: headings, order,
-//! numbers of lines and the lines that are made of inputs.
+//! The fixed prose of the original is Pellucid's here and compared as the vectors say: headings, order, numbers of
+//! lines and the lines that are made of inputs.
 
 mod bootstrap;
 mod report;
@@ -13,7 +13,7 @@ use super::Suite;
 pub const SUITES: &[Suite] =
     &[("bootstrap", bootstrap::run), ("report", report::run), ("sections", sections::run), ("trim", bootstrap::trim)];
 
-/// Fields of a file that say where its vectors come from and how they are written.
+/// Fields of a file that describe the origin and notation of its vectors.
 const ABOUT: &[&str] = &[
     "format",
     "reference",

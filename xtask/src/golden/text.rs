@@ -67,11 +67,11 @@ enum LinesWord {
 }
 
 impl Text {
-    /// The bytes it stands for.
+    /// The bytes that the value represents.
     ///
     /// # Errors
     ///
-    /// When its base64 is none.
+    /// When its base64 is invalid.
     pub fn bytes(&self) -> Result<Vec<u8>, String> {
         match self {
             Self::Plain(text) => Ok(text.clone().into_bytes()),
@@ -89,7 +89,7 @@ impl Text {
         }
     }
 
-    /// The text it stands for.
+    /// The text that the value represents.
     ///
     /// # Errors
     ///
@@ -99,8 +99,7 @@ impl Text {
     }
 }
 
-/// A value with every text value in it made, and `$ROOT`-like marks left alone. Bytes that are no
-/// text become U+FFFD.
+/// Expands every text value in a value; marks like `$ROOT` stay. Bytes that are not UTF-8 become U+FFFD.
 pub fn expanded(value: &serde_json::Value) -> serde_json::Value {
     use serde_json::Value;
     match value {
@@ -116,7 +115,7 @@ pub fn expanded(value: &serde_json::Value) -> serde_json::Value {
     }
 }
 
-/// Compares a value with what is expected, where a digest stands for a long text.
+/// Compares a value with the expected one, in which a digest may represent a long text.
 pub fn same_or_digest(what: &str, found: &serde_json::Value, expected: &serde_json::Value) -> Result<(), String> {
     use serde_json::Value;
     match (found, expected) {
@@ -155,11 +154,11 @@ pub struct TextDigest {
 }
 
 impl Expected {
-    /// Compares a text with what is expected.
+    /// Compares a text with the expected one.
     ///
     /// # Errors
     ///
-    /// When they differ: where.
+    /// The place where they differ.
     pub fn check(&self, what: &str, found: &str) -> Result<(), String> {
         let digest = match self {
             Self::Plain(expected) => return super::cases::same(what, &found, &expected.as_str()),

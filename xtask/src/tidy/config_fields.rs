@@ -6,10 +6,10 @@
 use crate::tidy::Problem;
 use crate::tree::Tree;
 
-/// Where the fields are.
+/// The files with the fields.
 const FIELDS: &[&str] = &["crates/pellucid-config/src/config.rs", "crates/pellucid-config/src/mcp.rs"];
 
-/// What fills them in, which does not count as reading.
+/// The files that fill the fields in, which does not count as reading.
 const FILLED_IN: &[&str] = &[
     "crates/pellucid-config/src/load.rs",
     "crates/pellucid-config/src/mcp.rs",
@@ -48,7 +48,7 @@ fn field(line: &str) -> Option<&str> {
     name.chars().all(|it| it.is_ascii_alphanumeric() || it == '_').then_some(name)
 }
 
-/// Whether a text reads a field: behind a dot, or by taking a struct apart.
+/// Whether a text reads a field: after a dot, or by destructuring.
 fn reads(text: &str, name: &str) -> bool {
     let is_name = |it: char| it.is_ascii_alphanumeric() || it == '_';
     text.match_indices(name).any(|(at, _)| {

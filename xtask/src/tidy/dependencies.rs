@@ -1,5 +1,5 @@
-//! Dependencies: each direct one has one row in `docs/dependencies.md` that says why, and each row
-//! is about one we have.
+//! Dependencies: each direct one has a row in `docs/dependencies.md` that says why, and each row is about an existing
+//! one.
 //!
 //! Not here: which ones are good. That is what the row is for.
 
@@ -14,7 +14,7 @@ const PAGE: &str = "docs/dependencies.md";
 pub fn check(tree: &Tree) -> Vec<Problem> {
     let manifests = manifest::all(tree);
     let ours: Vec<_> = manifests.iter().filter_map(|it| it.package.as_deref()).collect();
-    // Where each is first named.
+    // The place where each dependency is first named.
     let mut used: BTreeMap<&str, (&str, usize)> = BTreeMap::new();
     for manifest in &manifests {
         for dependency in &manifest.dependencies {

@@ -1,12 +1,12 @@
-//! One home for git: no file of the product but `run.rs` of `pellucid-git` starts it. What that file holds (a sandbox,
-//! no program of the repository, limits) would be missing everywhere else.
+//! One home for git: no file of the product but `run.rs` of `pellucid-git` starts it. Only that file sets up the
+//! sandbox and the limits, and keeps programs of the repository from running.
 //!
-//! Tests run git as a person would, and may.
+//! Tests run git as a user would, and may.
 
 use crate::tidy::Problem;
 use crate::tree::Tree;
 
-/// How git is named as a program. In two halves, so that this file does not break its own rule.
+/// How git is named as a program. Written in two halves, so that this file does not break its own rule.
 const NAMED: &[&str] = &[concat!("Command::new(\"", "git\")"), concat!("vec![\"", "git\"")];
 
 pub fn check(tree: &Tree) -> Vec<Problem> {

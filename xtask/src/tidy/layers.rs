@@ -1,15 +1,15 @@
-//! Layers: who may depend on whom.
+//! Layers: which crate may depend on which.
 //!
-//! The table is the architecture. A crate without a row has no place yet, and a new entry is a
-//! change of the architecture: its own commit, with a line in `ARCHITECTURE.md`.
+//! The table is the architecture. A crate without a row has no place yet, and a new entry is a change of the
+//! architecture: a separate commit, with a line in `ARCHITECTURE.md`.
 //!
-//! Not here: what a crate does inside. The core's `clippy.toml` holds that it reads no clock.
+//! Not here: what a crate does inside. The core's `clippy.toml` ensures that it reads no clock.
 
 use crate::manifest::{self, Kind, Manifest};
 use crate::tidy::Problem;
 use crate::tree::Tree;
 
-/// Who may use whom.
+/// Each crate, with the crates that it may use.
 const MAY_USE: &[(&str, &[&str])] = &[
     ("pellucid-protocol", &[]),
     ("pellucid-files", &[]),
@@ -104,13 +104,13 @@ const MAY_USE: &[(&str, &[&str])] = &[
 const SOLE_USER: &[(&str, &str)] =
     &[("rmcp", "pellucid-mcp"), ("rusqlite", "pellucid-store"), ("starlark", "pellucid-rules")];
 
-/// What any crate may use in its tests.
+/// The crate that any crate may use in its tests.
 const TESTKIT: &str = "pellucid-testkit";
 
 /// Crates that are values in, values out.
 const PURE: &[&str] = &["pellucid-protocol", "pellucid-engine"];
 
-/// What a pure crate has no use for: runtimes, networks, disks, clocks, chance, the terminal.
+/// Crates that a pure crate must not use: runtimes, networks, disks, clocks, randomness, the terminal.
 const IMPURE: &[&str] = &[
     "async-std",
     "axum",
@@ -138,7 +138,7 @@ const IMPURE: &[&str] = &[
     "walkdir",
 ];
 
-/// Families of crates of the same sort.
+/// Prefixes of further crates of the same kinds.
 const IMPURE_FAMILIES: &[&str] = &["async-", "futures", "hyper", "tokio", "tracing"];
 
 pub fn check(tree: &Tree) -> Vec<Problem> {

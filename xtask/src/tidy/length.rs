@@ -1,6 +1,6 @@
 //! Length: a Rust file holds one idea, and one idea fits into [`N_LINES_MAX`] lines.
 //!
-//! Past the limit ask what else the file is about, and move that to a file of its own.
+//! Past the limit ask what else the file is about, and move that to another file.
 
 use crate::tidy::{Problem, except};
 use crate::tree::Tree;

@@ -1,15 +1,14 @@
-//! The string literals of a Rust file, as far as they are product: none of comments, attributes
-//! and tests.
+//! The string literals of a Rust file's product code: not those in comments, attributes and tests.
 //!
-//! A scanner, not a parser: it knows strings, characters, comments and brackets, which is all that
-//! is needed to find where a literal begins and whether it stands inside a `#[cfg(test)]` item.
+//! A scanner, not a parser: it knows strings, characters, comments and brackets, which is all that is needed to find
+//! where a literal begins and whether it is inside a `#[cfg(test)]` item.
 //!
 //! Not here: what a literal may say (`prompt_homes`).
 
 /// A literal with its escapes resolved; the parts of one `concat!` count as one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Literal {
-    /// One-based line where it begins.
+    /// The line where the literal begins, counted from 1.
     pub line: usize,
     pub text: String,
 }
@@ -27,14 +26,14 @@ struct Scanner<'a> {
     found: Vec<Literal>,
 }
 
-/// What stands at the scanner's place.
+/// The token at the scanner's place.
 enum Token {
     Literal(Literal),
     /// `#[…]` or `#![…]`, without its brackets.
     Attribute(String),
     /// `concat!` and the bracket that opens it.
     Concat,
-    /// Any other character.
+    /// Any other single character.
     Other(char),
 }
 
@@ -79,7 +78,7 @@ impl Scanner<'_> {
         let rest = &self.source[self.at..];
         let n_bytes = rest.find(|c: char| !c.is_alphanumeric() && c != '_').unwrap_or(rest.len());
         let (word, after) = rest.split_at(n_bytes);
-        // `b"…"` and `c"…"`: the prefix is left behind, the string comes next.
+        // `b"…"` and `c"…"`: the prefix is skipped, the string comes next.
         self.at += n_bytes;
         if word == "concat" && after.starts_with("!(") {
             self.at += "!(".len();
@@ -103,7 +102,7 @@ impl Scanner<'_> {
         Token::Attribute(self.source[start..self.at].to_string())
     }
 
-    /// Leaves out the item after an attribute: up to its `;` or the end of its braces.
+    /// Skips the item after an attribute: up to its `;` or the end of its braces.
     fn skip_item(&mut self) {
         let mut n_open = 0usize;
         while let Some(token) = self.next() {
@@ -175,7 +174,7 @@ impl Scanner<'_> {
                     break;
                 }
                 '\\' => match chars.next() {
-                    // A line that ends in a backslash goes on after the next line's indent.
+                    // A line that ends in a backslash continues after the next line's indent.
                     Some((_, '\n')) => {
                         let indent = chars.as_str();
                         let n = indent.len() - indent.trim_start().len();
@@ -218,7 +217,7 @@ fn raw_string_hashes(rest: &str) -> Option<usize> {
     after[n_hashes..].starts_with('"').then_some(n_hashes)
 }
 
-/// How long the character or lifetime is that begins here.
+/// The length of the character or lifetime that begins here.
 fn character_length(rest: &str) -> usize {
     let mut chars = rest.char_indices().skip(1);
     match chars.next() {

@@ -1,17 +1,17 @@
 //! Machine paths: no file names a folder that exists on one person's machine.
 //!
-//! Fixtures that need a home use `/home/ada`, who is nobody.
+//! Fixtures that need a home use `/home/ada`, which belongs to no real person.
 
 use crate::tidy::Problem;
 use crate::tree::Tree;
 
-/// Folders in which machines that build and test things keep them. Written in two halves, so that
-/// this file does not break its own rule.
+/// Folders in which build and test machines keep their files. Written in two halves, so that this file does not break
+/// its own rule.
 const FOLDERS: &[&str] = &[concat!("/", "work/"), concat!("/", "root/"), concat!("/", "Users/")];
 const HOMES: &str = concat!("/", "home/");
 
 /// The only user whose home may be named.
-const NOBODY: &str = "ada";
+const EXAMPLE: &str = "ada";
 
 pub fn check(tree: &Tree) -> Vec<Problem> {
     let mut problems = Vec::new();
@@ -32,7 +32,7 @@ fn machine_path(line: &str) -> Option<&str> {
     }
     line.match_indices(HOMES).filter(|(at, _)| is_root(line, *at)).find_map(|(at, _)| {
         let user = user_of(&line[at + HOMES.len()..])?;
-        (user != NOBODY).then(|| &line[at..at + HOMES.len() + user.len()])
+        (user != EXAMPLE).then(|| &line[at..at + HOMES.len() + user.len()])
     })
 }
 
@@ -51,7 +51,7 @@ fn first_root(line: &str, folder: &str) -> Option<usize> {
     line.match_indices(folder).map(|(at, _)| at).find(|at| is_root(line, *at))
 }
 
-/// Whether a path begins here, rather than going on from a folder or a variable before.
+/// Whether a path begins here, rather than continuing a folder or a variable before it.
 fn is_root(line: &str, at: usize) -> bool {
     !line[..at]
         .chars()

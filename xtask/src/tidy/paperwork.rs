@@ -1,4 +1,4 @@
-//! Paperwork: the licence is in the tree, and the changelog has a place for what comes next.
+//! Paperwork: the licence is in the tree, and the changelog has a section for the next release.
 
 use crate::tidy::Problem;
 use crate::tree::Tree;

@@ -1,8 +1,8 @@
-//! Prompt homes: what the model reads stands in a file of a pack, where it can be found, reviewed
-//! and replaced; so a crate's source holds no long prose.
+//! Prompt homes: what the model reads is in a file of a pack, where it can be found, reviewed and replaced; so a
+//! crate's source holds no long prose.
 //!
-//! Prose is told by its length: [`N_WORDS_MAX`] is more than an error message or a line of help
-//! needs, and less than an instruction has.
+//! Prose is recognised by its length: [`N_WORDS_MAX`] is more than an error message or a line of help needs, and less
+//! than an instruction has.
 //!
 //! Not covered: doc comments (the help of a command is one), attributes, tests.
 
@@ -13,10 +13,10 @@ use crate::tree::{self, Tree};
 /// The most words that one literal may have.
 const N_WORDS_MAX: usize = 24;
 
-/// Where people, not models, are given longer texts: the arguments' help and the generated pages.
+/// Files with longer texts for people, not models: the arguments' help and the generated pages.
 const FOR_PEOPLE: &[&str] = &["crates/pellucid/src/args", "crates/pellucid-config/src/reference"];
 
-/// Files that may hold long literals though they are no pack. May only shrink.
+/// Files outside of packs that may contain long literals. May only shrink.
 const EXCEPTIONS: &[&str] = &[];
 
 pub fn check(tree: &Tree) -> Vec<Problem> {

@@ -1,7 +1,7 @@
 //! The engine is pure: its sources name no module that reaches the machine.
 //!
-//! `clippy.toml` of the engine bans methods one by one, and a method that is missing there would pass. This rule bans the
-//! modules themselves. Methods of `Path` that ask the disk have no module, so they stay with clippy.
+//! `clippy.toml` of the engine bans methods one by one, and a method that is missing there would pass. This rule bans
+//! the modules themselves. Methods of `Path` that access the disk have no module, so clippy bans them.
 
 use crate::tidy::Problem;
 use crate::tidy::standing_alone;

@@ -1,5 +1,5 @@
-//! Raw reads: a file that somebody else may have prepared is read by `pellucid-files`, which takes regular files only and
-//! no more of them than a limit.
+//! Raw reads: a file that another person or program may have prepared is read by `pellucid-files`, which accepts
+//! regular files only, up to a size limit.
 //!
 //! A named pipe or a device in a project, in a home or beside a session would otherwise hang the program.
 
@@ -7,11 +7,11 @@ use crate::tidy::Problem;
 use crate::tidy::except;
 use crate::tree::Tree;
 
-/// What opens or reads a file whatever it is.
+/// Calls that open or read any kind of file.
 const RAW: [&str; 4] = ["fs::read(", "fs::read_to_string(", "File::open(", "from_path_iter("];
 
-/// Where it may be so: what is read is the system's own (`/proc`, `/dev`, `/etc`), a folder that is locked, a file of
-/// this repository, or looked at before it is opened.
+/// Files that may do so: they read the system's files (`/proc`, `/dev`, `/etc`), a locked folder, a file of this
+/// repository, or check the file before they open it.
 const EXCEPTIONS: &[&str] = &[
     "crates/pellucid-agent/src/prepare.rs",
     "crates/pellucid-config/src/user_file.rs",
@@ -43,7 +43,7 @@ fn is_product(path: &str) -> bool {
     is_source && !is_test && !is_helper
 }
 
-/// The lines, one-based, on which a file is read so. Tests are left out.
+/// The lines, counted from 1, with such a call. Tests are left out.
 fn raw_lines(text: &str) -> impl Iterator<Item = usize> {
     let product = text.split("\nmod tests {").next().unwrap_or_default();
     let is_raw = |line: &str| {

@@ -1,7 +1,7 @@
-//! Registry hosts: no file names the host that packages are fetched from, because where they come
-//! from is set up where the project is built and differs from place to place.
+//! Registry hosts: no file names the host that packages are downloaded from, because that is configured where the
+//! project is built and differs from place to place.
 //!
-//! The lock file's canonical source line, which Cargo writes everywhere alike, is no such setting.
+//! The lock file's canonical source line, which Cargo writes everywhere alike, is not such a setting.
 
 use crate::tidy::Problem;
 use crate::tree::Tree;

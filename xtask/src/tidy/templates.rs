@@ -1,12 +1,11 @@
-//! Templates: every file of a pack is named by something that uses it, and no two are the same.
+//! Templates: every file of a pack is used under its name, and no two are the same.
 //!
-//! A file `a/b.md` is used when its pack's `pack.toml`, another file of the pack or a literal of the
-//! product's source says `a/b` or `a/b.md`; a tool's file `tools/name.toml` when `pack.toml` has
-//! `"name"`.
+//! A file `a/b.md` is used when its pack's `pack.toml`, another file of the pack or a literal of the product's source
+//! says `a/b` or `a/b.md`; a tool's file `tools/name.toml` when `pack.toml` has `"name"`.
 //!
-//! The table of slots names them all, used or not, and so proves nothing.
+//! The table of slots names all files, used or not, so it does not count.
 //!
-//! Not here: whether the name is right. The engine refuses a pack that names what it lacks.
+//! Not here: whether the name is right. The engine refuses a pack that names a missing file.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -46,7 +45,7 @@ fn literals_of_product(tree: &Tree) -> BTreeSet<String> {
 
 fn is_used(tree: &Tree, said: &BTreeSet<String>, path: &str) -> bool {
     let Some((pack, file)) = path[PACKS.len()..].split_once('/') else {
-        // A file beside the packs speaks of all of them.
+        // A file beside the packs may name files of all of them.
         return true;
     };
     if file == "pack.toml" {
@@ -64,8 +63,8 @@ fn is_used(tree: &Tree, said: &BTreeSet<String>, path: &str) -> bool {
     said.contains(bare) || said.contains(file) || tree.texts(in_pack).any(|(_, text)| names(text, bare))
 }
 
-/// Whether `text` says `name` (with or without an ending such as `.md`), and not as a part of a
-/// longer path or name.
+/// Whether `text` contains `name` (with or without an extension such as `.md`), and not as a part of a longer path or
+/// name.
 fn names(text: &str, name: &str) -> bool {
     let goes_on = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-' | '/');
     text.match_indices(name).any(|(at, _)| {

@@ -1,14 +1,14 @@
 //! Unfinished work: what is not done is not in the tree.
 //!
-//! A marker in a file is seen by nobody; what remains to be done belongs to the issues.
+//! A marker in a file is overlooked; what remains to be done belongs to the issues.
 
 use crate::tidy::{Problem, standing_alone};
 use crate::tree::Tree;
 
-/// Markers people leave. Written in two halves, so that this file does not break its own rule.
+/// Markers of unfinished work in text. Written in two halves, so that this file does not break its own rule.
 const WORDS: &[&str] = &[concat!("TO", "DO"), concat!("FIX", "ME")];
 
-/// The same as code.
+/// Markers of unfinished work in code.
 const CODE: &[&str] =
     &[concat!("todo", "!("), concat!("dbg", "!("), concat!("unimplemented", "!("), concat!("#[ig", "nore")];
 

@@ -1,4 +1,4 @@
-//! The suite `design`: the variant that the others are measured by.
+//! The suite `design`: the variant that the others are compared with.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! The suite `envelope`: what reaches the back end in place of an input, in the shipped variants.
+//! The suite `envelope`: what the back end receives in place of an input, in the shipped variants.
 
 use pellucid_engine::fragment::{Fragment, concat};
 use pellucid_engine::reinject::envelope::{Beside, Said, Sent, Words, wrap, wrap_current};
@@ -46,7 +46,7 @@ struct Expect {
     results: Vec<Value>,
 }
 
-/// What happened to the back end and the manager.
+/// The calls of the back end and of the manager.
 #[derive(Default)]
 struct Seen {
     sent: Vec<Value>,

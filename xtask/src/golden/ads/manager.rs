@@ -37,7 +37,7 @@ struct Case {
     steps: Vec<Step>,
 }
 
-/// Tells a value that is null from one that is not there.
+/// Distinguishes `null` from an absent value.
 fn present<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Option<Option<String>>, D::Error> {
     Option::<String>::deserialize(deserializer).map(Some)
 }
@@ -250,7 +250,7 @@ impl World {
         same("log", &found, &expected.unwrap_or_default())
     }
 
-    /// A text with the names of the vectors for the folders.
+    /// A text with the names of the vectors in place of the folders.
     fn named(&self, text: &str) -> String {
         let mut text = text.to_string();
         for name in &self.names {

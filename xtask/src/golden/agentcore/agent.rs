@@ -1,4 +1,4 @@
-//! The whole way from settings to what the model receives, and settings that are refused.
+//! The whole path from settings to what the model receives, and settings that are refused.
 
 use std::collections::BTreeMap;
 
@@ -18,7 +18,7 @@ use super::window;
 use crate::golden::Verdict;
 use crate::golden::cases::{self, same};
 
-/// The mode that a context asks for; what is not known means everything.
+/// The mode that a context requests; an unknown one means everything.
 pub fn mode(value: Option<&Value>) -> PromptMode {
     match value.and_then(Value::as_str) {
         Some("minimal") => PromptMode::Minimal,
@@ -49,7 +49,7 @@ struct Deps {
 
 pub fn config_errors(file: &Value) -> Vec<Verdict> {
     cases::run(file, |case: ConfigCase| {
-        // A word stands for something that cannot do what is asked of it.
+        // A word represents an object that lacks the requested method.
         let lacking = |given: &Option<String>| match given.as_deref() {
             None | Some("heuristic" | "in_memory") => Interface::Usable,
             Some(_) => Interface::Lacking,
@@ -154,7 +154,7 @@ fn check(case: Case) -> Result<(), String> {
         settings.sources.iter().map(|source| injection_files::read(&source.wants(&inputs, mode))).collect();
     let items = collect(&settings.sources, &inputs, mode, &reads).items;
 
-    // A store that is given is asked, unless the message is blank.
+    // A store that is given is searched, unless the message is blank.
     let limit = settings.search_limit;
     let query = Query { query: input.message.clone(), limit };
     let queries: Vec<Query> =

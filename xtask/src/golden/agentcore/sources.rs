@@ -1,4 +1,4 @@
-//! Items, sources and how items are put together.
+//! Items, sources, and how items are assembled.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -18,7 +18,7 @@ use crate::golden::cases::{self, same};
 use crate::golden::text::{Text, expanded, same_or_digest};
 use crate::scratch::Scratch;
 
-/// What stands for the folder of a tree.
+/// The placeholder for the folder of a tree.
 const ROOT: &str = "$ROOT";
 
 #[derive(Deserialize)]
@@ -47,7 +47,7 @@ pub fn item(file: &Value) -> Vec<Verdict> {
             (Ok(item), Some(expected), None) => same_or_digest("item", &as_json(&item), &expected),
             (Err(error), None, Some(expected)) => {
                 let kind = if matches!(error, ItemError::Type(_)) { "type_error" } else { "invalid_argument" };
-                // A wrong type has no message of its own.
+                // A wrong type has no separate message.
                 let message = (kind != "type_error").then(|| error.to_string());
                 same("error", &ExpectedError { kind: kind.to_owned(), message }, &expected)
             }
@@ -67,7 +67,7 @@ struct SourceCase {
     spec: Value,
     #[serde(default)]
     context: Map<String, Value>,
-    /// Missing means none, as null does.
+    /// A missing store means none, as `null` does.
     store: Option<BTreeMap<String, Text>>,
     prompt_mode: Option<Value>,
     expect_source_built: Option<bool>,
@@ -150,7 +150,7 @@ struct AssemblyInput {
 #[derive(Deserialize)]
 #[serde(untagged)]
 enum Skills {
-    /// `error`: listing fails.
+    /// Listing the store fails with this error.
     Fail(String),
     Listed(Vec<Skill>),
 }
@@ -223,7 +223,7 @@ pub fn preamble_messages(items: &[Item], mode: PromptMode) -> Vec<Message> {
     preamble(items, mode).iter().map(message).collect()
 }
 
-/// Items of loosely typed fields, all of which must be good.
+/// Items made from loosely typed fields, all of which must be valid.
 fn items(fields: &[Map<String, Value>]) -> Result<Vec<Item>, String> {
     let item = |fields: &Map<String, Value>| {
         Item::from_fields(fields, Version::One, "items").map_err(|error| error.to_string())

@@ -1,4 +1,4 @@
-//! Cutting and counting.
+//! The suites about cutting and counting texts.
 
 use pellucid_engine::cut::ends;
 use pellucid_engine::injection::scalar;
@@ -10,7 +10,7 @@ use crate::golden::Verdict;
 use crate::golden::cases::{self, same};
 use crate::golden::text::Text;
 
-/// A text value, or anything else that is made a text.
+/// A text value, or any other value that is converted to text.
 #[derive(Deserialize)]
 #[serde(untagged)]
 enum Input {

@@ -1,4 +1,4 @@
-//! The budget loop.
+//! The suite of the budget loop.
 
 use pellucid_engine::window::count::Heuristic;
 use pellucid_engine::window::summary::{self, HistoryMessage};
@@ -195,7 +195,7 @@ fn check(case: Case) -> Result<(), String> {
     Ok(())
 }
 
-/// The messages as the recording's builder makes them.
+/// The messages as the builder of the recording makes them.
 fn built(parts: Parts<'_>) -> Vec<String> {
     let summary = parts.summary.map(|summary| format!("SUM:{summary}"));
     let memory = parts.memory.iter().map(|memory| format!("MEM:{memory}"));

@@ -1,4 +1,4 @@
-//! Cutting one file, and the way of all files from the disk into the prompt.
+//! Cutting one file, and all files from the disk into the prompt.
 
 use std::fs;
 use std::path::Path;
@@ -99,7 +99,7 @@ struct PureCase {
     expect: Expected,
 }
 
-/// A file that a case hands over.
+/// A file of a case.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct GivenFile {
@@ -212,7 +212,7 @@ enum HookCase {
     },
     Throw,
     Clear,
-    /// Takes the list away without giving another.
+    /// The hook replaces the list by something else.
     #[serde(alias = "not_a_list", alias = "not-a-list", alias = "drop")]
     NotAList,
     #[serde(rename = "two_appends")]
@@ -254,7 +254,7 @@ pub fn run(file: &Value) -> Vec<Verdict> {
     }));
     if fields.contains_key("config_numbers") {
         verdicts.extend(cases::each(file, "config_numbers", |case: NumberCase| {
-            // A word in parentheses stands for a value that JSON has not.
+            // A word in parentheses represents a value that JSON lacks.
             let value = match case.value.as_str() {
                 Some("(unset)" | "(NaN)" | "(Infinity)" | "(-Infinity)") => Value::Null,
                 _ => case.value,
@@ -277,7 +277,7 @@ pub fn run(file: &Value) -> Vec<Verdict> {
 
 fn pure(case: &PureCase) -> Result<(), String> {
     let files: Vec<BootstrapFile> = case.files.iter().map(GivenFile::read).collect::<Result<_, _>>()?;
-    // Below nothing counts as nothing.
+    // A negative limit counts as zero.
     let limit = |limit: Option<f64>| limit.map(|limit| limit.floor() as usize);
     let fitted = bootstrap::fit(&files, limit(case.bootstrap_max_chars), limit(case.bootstrap_total_max_chars));
     check(&files, fitted, &case.expect, false)
@@ -326,7 +326,7 @@ fn disk(case: &DiskCase) -> Result<(), String> {
     let filtered = for_session(loaded, key);
     let hooks = hooks(case.hook.as_ref(), &workspace, case.session_key.as_deref())?;
     let (files, _) = run_hooks(filtered, &hooks);
-    // Paths are compared with what stands for the folders, and no budget binds on such a text.
+    // Paths are compared with the placeholders of the folders, and no budget applies to such a text.
     let placed: Vec<BootstrapFile> =
         files.into_iter().map(|file| BootstrapFile { path: place(&file.path), ..file }).collect();
     let max = bootstrap::limit(&case.bootstrap_max_chars, MAX);

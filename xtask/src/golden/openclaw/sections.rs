@@ -1,4 +1,4 @@
-//! The sections of the system prompt, made by the pack from what the cases hand over.
+//! The sections of the system prompt, made by the pack from the inputs of the cases.
 
 use std::sync::LazyLock;
 
@@ -118,7 +118,7 @@ pub fn pack() -> &'static Pack {
     &PACK
 }
 
-/// The facts that parameters stand for.
+/// The facts that parameters represent.
 pub fn facts(params: Params) -> Result<Facts, String> {
     let model: ModelInfo = serde_json::from_value(json!({
         "slug": "m", "display_name": "m", "shell_type": "default", "visibility": "list",
@@ -131,7 +131,7 @@ pub fn facts(params: Params) -> Result<Facts, String> {
         None => PromptMode::Full,
         Some(word) => PromptMode::from_word(word).ok_or(format!("unknown mode {word}"))?,
     };
-    // A path that is no text makes no file.
+    // A path that is not a text gives no file.
     let file = |value: &Value| Some(ContextFile::new(value["path"].as_str()?, value["content"].as_str()?));
     let sandbox = params.sandbox_info.map(|it| Sandbox {
         enabled: it.enabled,
@@ -201,7 +201,7 @@ struct Case {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Expected {
-    // Length and hash of the whole are those of the original's own prose.
+    // Length and hash of the whole prompt belong to the prose of the original.
     #[serde(rename = "utf16_len")]
     _utf16_len: usize,
     #[serde(rename = "sha256_utf8")]
@@ -221,7 +221,7 @@ struct Section {
     data_lines: Vec<String>,
 }
 
-/// A text of the original's that ours stands in for.
+/// A text of the original that ours replaces.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Slot {
@@ -234,7 +234,7 @@ struct Slot {
     _sha256_utf8: String,
 }
 
-/// The file that has our words for a text.
+/// The file with our words for each text.
 const FILES: &[(&str, &str)] = &[
     ("identity", "sections/identity.md"),
     ("project_context_intro", "sections/project_context.md"),
@@ -275,7 +275,7 @@ pub fn run(file: &Value) -> Vec<Verdict> {
     }));
     if fields.contains_key("slots") {
         verdicts.extend(cases::each(file, "slots", |slot: Slot| {
-            let (_, ours) = FILES.iter().find(|(name, _)| *name == slot.slot).ok_or("nobody knows this slot")?;
+            let (_, ours) = FILES.iter().find(|(name, _)| *name == slot.slot).ok_or("unknown slot")?;
             same("our words", &pack().template(ours).written().trim().is_empty(), &false)
         }));
     }
@@ -302,7 +302,7 @@ fn check(found: &[&str], expected: &Section) -> Result<(), String> {
     Ok(())
 }
 
-/// Sections begin at headings; what comes before the first has none.
+/// Splits a prompt at its headings; the lines before the first are a section without one.
 fn split(prompt: &str) -> Vec<Vec<&str>> {
     let mut sections: Vec<Vec<&str>> = vec![Vec::new()];
     for line in prompt.split('\n') {
@@ -323,11 +323,11 @@ fn is_heading(line: &str) -> bool {
     ["# ", "## ", "### "].iter().any(|mark| line.starts_with(mark))
 }
 
-/// As many lines as the original has, with the headings at the same places.
+/// The prompt must have as many lines as the original, with the headings at the same places.
 fn line_table(file: &Value, rows: &Value, id: &str) -> Result<(), String> {
     let rows: Vec<Line> = serde_json::from_value(rows.clone()).map_err(|error| error.to_string())?;
     let cases = file["cases"].as_array().ok_or("no cases")?;
-    // The case that the table is about may be held back; then there is nothing to build it from.
+    // The table's case may be withheld; then there is nothing to build it from.
     let Some(case) = cases.iter().find(|case| case["id"] == id) else {
         return Ok(());
     };

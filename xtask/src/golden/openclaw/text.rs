@@ -46,7 +46,7 @@ pub struct WeavePart {
     seed: usize,
 }
 
-/// The text that parts make.
+/// The text that parts describe.
 pub fn made(parts: &[Part]) -> String {
     let part = |part: &Part| match part {
         Part::Text(it) => it.text.clone(),
@@ -73,7 +73,7 @@ pub struct Output {
 }
 
 impl Output {
-    /// Compares units. `shown` replaces what stands for a placeholder.
+    /// Compares units. `shown` replaces texts by their placeholders.
     pub fn check(&self, units: &[u16]) -> Result<(), String> {
         if let Some(text) = &self.text {
             same("text", &utf16::shown(units), text)?;

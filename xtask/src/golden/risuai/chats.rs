@@ -8,7 +8,7 @@ use sha2::{Digest, Sha256};
 
 use crate::golden::cases::same;
 
-/// Something that is said: a text, numbered words, or paragraphs.
+/// The content of an entry: a text, numbered words, or paragraphs.
 #[derive(Deserialize, Clone)]
 #[serde(untagged)]
 pub enum Content {
@@ -81,7 +81,7 @@ pub fn shown(entry: &Entry) -> Value {
     Value::Object(row)
 }
 
-/// Compares entries with those expected, where `in_range` stands for entries of the input.
+/// Compares entries with those expected, in which `in_range` represents entries of the input.
 pub fn compare(found: &[Entry], expected: &[Value], input: &[Entry]) -> Result<(), String> {
     let mut rows = Vec::new();
     for row in expected {

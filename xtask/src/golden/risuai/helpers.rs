@@ -1,4 +1,4 @@
-//! The suites of what strategies and people use: `ranking`, `rate_limiter`, `presets`, `cards`.
+//! The suites of helpers that strategies and users need: `ranking`, `rate_limiter`, `presets`, `cards`.
 
 use pellucid_engine::memory::Stop;
 use pellucid_engine::memory::ask::{Answers, Question};
@@ -16,7 +16,7 @@ use crate::golden::cases::{self, Verdict, same};
 /// The steps of the simulated clock.
 const STEP_MS: u64 = 50;
 
-/// After so long a simulation has gone wrong.
+/// After this time a simulation has failed to end.
 const END_MS: u64 = 60 * 60 * 1000;
 
 #[derive(Deserialize)]
@@ -119,7 +119,7 @@ pub fn ranking(file: &Value) -> Vec<Verdict> {
         let expect = case.expect;
         let way = if processor == Processor::V1 { Way::First } else { Way::Second };
         let known: Known = precached.iter().map(|text| (text.clone(), toy::vector(text, &vocab))).collect();
-        // The questions are watched one by one, because a text may be asked for twice.
+        // The questions are recorded one by one, because a text may be requested twice.
         let (mut given, mut asked) = (Vec::new(), Vec::new());
         let mut toy = Toy::new(vocab, Vec::new(), false, Cleans::No);
         let (results, fresh) = loop {
@@ -187,7 +187,7 @@ fn rounded(score: f64) -> f64 {
 #[serde(deny_unknown_fields)]
 struct LimiterInput {
     options: LimiterOptions,
-    /// None where the options are refused.
+    /// Empty if the options are refused.
     #[serde(default)]
     tasks: Vec<Task>,
 }
@@ -218,7 +218,7 @@ pub fn rate_limiter(file: &Value) -> Vec<Verdict> {
             tasks_at_once: options.max_concurrent_tasks.unwrap_or(usual.tasks_at_once),
             after_failure: if go_on { AfterFailure::GoOn } else { AfterFailure::Cancel },
         };
-        // A run always says what began when.
+        // The expectation of a run always says when each task began.
         let is_refusal = case.expect.get("starts").is_none();
         let Ok(limiter) = RateLimiter::new(options) else {
             return if is_refusal { Ok(()) } else { Err("the options are refused".into()) };

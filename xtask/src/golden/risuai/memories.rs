@@ -16,7 +16,7 @@ use super::toy::{Cleans, PROMPT, Toy, Words};
 use crate::golden::ads_number as number;
 use crate::golden::cases::{self, Verdict, same};
 
-/// Runs a strategy with all answers so far until it comes to an end.
+/// Runs a strategy with all answers so far until it ends.
 pub fn finish<T>(toy: &mut Toy, mut run: impl FnMut(&mut Answers<'_>) -> Result<T, Stop>) -> Result<T, Failure> {
     let mut given: Vec<Answer> = Vec::new();
     loop {
@@ -71,7 +71,7 @@ pub struct ExpectError {
 }
 
 impl Expect {
-    /// Compares how it ended: what was given, or why nothing was.
+    /// Compares the outcome: the result, or why there is none.
     fn compare<D>(&self, result: &Result<Outcome<D>, Failure>, input: &[Chat]) -> Result<(), String> {
         match result {
             Ok(outcome) => {
@@ -220,7 +220,7 @@ struct V3Input {
     settings: Value,
     max_context: f64,
     max_response: f64,
-    /// Told for the reader: `current_tokens_in` has it already.
+    /// For the reader: `current_tokens_in` contains it already.
     #[serde(rename = "other_tokens")]
     _other_tokens: Option<f64>,
     chats: Vec<Chat>,

@@ -4,7 +4,7 @@ use pellucid_engine::memory::ask::{Answer, Message, Question};
 use pellucid_engine::memory::request;
 use pellucid_engine::tokens::Counter;
 
-/// What stands for our own words.
+/// The placeholder for our words.
 pub const PROMPT: &str = "{{DEFAULT_PROMPT}}";
 
 /// A token is a run of characters that are not blank.
@@ -20,7 +20,7 @@ impl Counter for Words {
     }
 }
 
-/// Answers questions, and remembers what it was asked.
+/// Answers questions, and records them.
 pub struct Toy {
     vocab: Vec<String>,
     summaries: Vec<String>,
@@ -54,7 +54,7 @@ impl Toy {
                     let failed = answer.is_err() || (self.cleans == Cleans::Yes && is_blank());
                     answers.push(answer);
                     if failed {
-                        // What has not begun is canceled.
+                        // A summary that has not begun is cancelled.
                         break;
                     }
                 }

@@ -285,7 +285,7 @@ fn card(card: &TemplateCard) -> Result<Option<Card>, String> {
             let is_original = card.chat_as_original_on_system;
             CardKind::Chat { start: card.range_start.unwrap_or(0), end, is_original }
         }
-        // Both are switched off unless somebody switches them on.
+        // Both are off unless the settings switch them on.
         "jailbreak" | "cot" => return Ok(None),
         other => return Err(format!("unknown card {other}")),
     };

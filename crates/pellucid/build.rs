@@ -1,7 +1,7 @@
 //! How the program is linked: released for Linux, at a fixed address.
 //!
-//! A program that can stand anywhere is put right by the loader at every start, table by table: with tables as
-//! large as ours that was a third of a start, and of every command that goes through the sandbox's helper. Stack,
+//! The default position-independent program is relocated by the loader at every start, table by table: with tables as
+//! large as ours that took a third of a start, and of every command that runs through the sandbox's helper. Stack,
 //! heap and libraries are still placed at random.
 
 fn main() {

@@ -5,11 +5,12 @@ use clap::error::ContextValue;
 use clap::error::ErrorKind;
 use pellucid_engine::command_line::joined;
 
-/// What `exec` does in place of asking.
+/// Help for the approval options that `exec` does not have: `exec` never prompts.
 const NEVER_ASKS: &str =
     "`exec` never asks for approval: commands that need it are refused (`pellucid approvals explain COMMAND`)";
 
-/// One sentence for a person who typed something else than there is; absent where the message says all.
+/// One sentence of advice for a person who typed an option or command that does not exist; absent where clap's
+/// message says all.
 pub fn of(error: &clap::Error) -> Option<String> {
     let text = |kind| match error.get(kind) {
         Some(ContextValue::String(text)) => Some(text.as_str()),

@@ -108,7 +108,8 @@ async fn serve_websocket(ground: Ground, address: SocketAddr, token: Option<Stri
     Ok(())
 }
 
-/// Comes when somebody ends the server: at the keyboard, or as services are ended. Neither is missed from now on.
+/// A future that completes when the server is asked to end, by Ctrl-C or SIGTERM. The handlers are installed by this
+/// call, so a signal between now and the first poll is not missed.
 #[cfg(unix)]
 fn asked_to_end() -> std::io::Result<impl Future<Output = ()>> {
     let mut interrupt = signal(SignalKind::interrupt())?;

@@ -104,7 +104,7 @@ fn session_file(args: &ApplyArgs, cwd: &Path) -> Result<PathBuf, Failure> {
 struct Diff {
     text: String,
     list: String,
-    /// Below the place.
+    /// The changed files, relative to the repository.
     paths: BTreeSet<PathBuf>,
 }
 
@@ -116,7 +116,8 @@ impl Diff {
     }
 }
 
-/// What the last turn changed when it ran, if that can be known.
+/// The diff of the last turn against the files as that turn found them; absent if those files cannot be
+/// reconstructed.
 fn exact(
     loaded: &Loaded,
     place: &Place<'_>,
@@ -160,7 +161,7 @@ fn choose(
     }
 }
 
-/// What patches change in a tree; absent if nothing.
+/// The diff that patches make in a tree; absent if they change nothing.
 fn diff(tree: &mut impl Tree, turn: &[Applied], places: &Places) -> Result<Option<Diff>, String> {
     let mut diff = TurnDiff::default();
     let mut before = BTreeMap::new();
@@ -191,12 +192,12 @@ fn diff(tree: &mut impl Tree, turn: &[Applied], places: &Places) -> Result<Optio
     Ok(Some(Diff { text, list, paths: paths.into_iter().filter_map(below).collect() }))
 }
 
-/// Where the session's files are here.
+/// Maps paths of the session to paths in the repository that the diff is applied to.
 #[derive(Debug)]
 struct Places {
     /// The folder of the session: its repository, or where it began.
     from: PathBuf,
-    /// What is that folder here.
+    /// The folder of this repository that corresponds to `from`.
     to: PathBuf,
 }
 

@@ -1,8 +1,7 @@
 //! `pellucid apply-patch`, and the same program under its other names.
 //!
-//! A link named `apply_patch` or `applypatch` is how commands of a model reach it, and an option that
-//! nobody types is how a session runs it in a sandbox. Both are looked at before anything else is, so
-//! that no configuration is read for a patch.
+//! A link named `apply_patch` or `applypatch` is how commands of a model reach it, and a session runs it in a sandbox
+//! with a hidden option. Both are checked before anything else, so that no configuration is read for a patch.
 //!
 //! Not here: patches. They are in `pellucid-patch`.
 
@@ -52,7 +51,6 @@ pub fn run_if_asked() -> Option<ExitCode> {
         .then(|| run(&ApplyPatchArgs { patch: rest.into_iter().next() }))
 }
 
-/// `pellucid apply-patch`.
 pub fn run(args: &ApplyPatchArgs) -> ExitCode {
     from_argument_or_input(args.patch.clone(), "pellucid apply-patch")
 }
@@ -89,7 +87,7 @@ fn apply(patch: &str) -> ExitCode {
         Ok(cwd) => cwd,
         Err(error) => return refuse(&format!("Error: there is no working directory: {error}"), ExitCode::FAILURE),
     };
-    // Whoever wants less gives it a sandbox.
+    // A caller that wants to confine the patch runs this program in a sandbox.
     match pellucid_patch::run(patch, &cwd, &Writable::Everywhere) {
         Ok(summary) => {
             // The files are written; a reader who left changes nothing about that.

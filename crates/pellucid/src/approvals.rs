@@ -122,7 +122,7 @@ impl Explained {
         Self { argv, approval_policy, sandbox_mode, outcome, in_exec, ignored, unread, unusable }
     }
 
-    /// What `exec` does, if that is something else.
+    /// What `exec` does with the command, if that differs from the answer for other clients.
     fn exec_text(&self) -> Option<String> {
         let (here, in_exec) = (&self.outcome, &self.in_exec);
         let is_same = outcome_word(here) == outcome_word(in_exec);
@@ -190,7 +190,7 @@ fn matches_any(rule: &Rule, parts: &Parts) -> bool {
     parts.iter().any(|part| rule.matched(&part.words).is_some())
 }
 
-/// Where the programs of a command lie.
+/// Looks up the programs of a command, as a session in this folder would find them.
 fn programs(config: &Config, env: &Env, parts: &Parts) -> Programs {
     let roots = match &config.permissions.sandbox_policy {
         SandboxPolicy::WorkspaceWrite { writable_roots, .. } => writable_roots.as_slice(),

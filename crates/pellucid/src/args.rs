@@ -71,8 +71,8 @@ pub use trust::TrustCommand;
 
 /// A coding agent you can see through.
 ///
-/// Pellucid works like the Codex CLI: same config.toml, same AGENTS.md, same requests. And it shows
-/// what the model is told, where every byte of it comes from, and what was left out.
+/// Pellucid works like the Codex CLI: same config.toml, same AGENTS.md, same requests. It also shows what the model
+/// receives, where every byte of it comes from, and what was left out.
 ///
 /// New here? `pellucid demo` shows it in a minute, with no key and no network.
 #[derive(Debug, Parser)]
@@ -155,19 +155,18 @@ impl Interactive {
     }
 }
 
-/// Commands.
 #[derive(Debug, Subcommand)]
 pub enum Command {
     /// Run one turn without a terminal interface.
     #[command(visible_alias = "e")]
     Exec(ExecArgs),
-    /// Have changes reviewed; the same as `exec review`.
+    /// Review changes; the same as `exec review`.
     Review(ReviewCommandArgs),
-    /// Go on with an earlier session.
+    /// Continue an earlier session.
     Resume(ResumeCommandArgs),
     /// Copy a session, or the beginning of it, into a new one.
     Fork(ForkArgs),
-    /// List, show, name, put away, export and check sessions.
+    /// List, show, name, archive, export and check sessions.
     Sessions(SessionsArgs),
     /// Rebuild every request of a session and compare it with what was sent.
     Replay(ReplayArgs),
@@ -175,7 +174,7 @@ pub enum Command {
     Prompt(PromptArgs),
     /// Show what a request is made of, with bytes, tokens and origins.
     Context(ContextArgs),
-    /// Summarise the history of a stored session, or take that back.
+    /// Summarise the history of a stored session, or undo that.
     Compact(CompactArgs),
     /// Run a scripted turn in a throw-away folder and show what was sent.
     Demo(DemoArgs),
@@ -211,7 +210,7 @@ pub enum Command {
     Memory(MemoryArgs),
     /// List skills, with those that are switched off or cannot be used.
     Skills(SkillsArgs),
-    /// List custom prompts.
+    /// List custom prompts with their arguments.
     Prompts(PromptsArgs),
     /// Explain which commands run, which are asked about, and why.
     Approvals(ApprovalsArgs),
@@ -219,7 +218,7 @@ pub enum Command {
     Execpolicy(ExecpolicyArgs),
     /// Print a completion script for a shell.
     Completion {
-        /// The shell.
+        /// The shell that the script is for.
         #[arg(value_enum, default_value_t = Shell::Bash)]
         shell: Shell,
     },
@@ -240,14 +239,14 @@ fn number_from_one(text: &str) -> Result<usize, String> {
     number(text).ok().filter(|number| *number > 0).ok_or_else(|| "a whole number from 1 on is needed".to_owned())
 }
 
-/// What a turn is run with.
+/// Options of a turn: model, provider, sandbox, folder and attachments.
 #[derive(Debug, Clone, Default, ClapArgs)]
 pub struct TurnArgs {
-    /// Pictures to attach; several by commas or by repeating.
+    /// Images to attach; several by commas or by repeating.
     #[arg(short, long = "image", value_name = "FILE", value_delimiter = ',', num_args = 1..)]
     pub image: Vec<PathBuf>,
 
-    /// The model.
+    /// The model to use, instead of the configured one.
     #[arg(short, long, global = true)]
     pub model: Option<String>,
 
@@ -263,19 +262,19 @@ pub struct TurnArgs {
     #[arg(long)]
     pub oss: bool,
 
-    /// Which local model server.
+    /// The local model server that --oss uses.
     #[arg(long, value_enum)]
     pub local_provider: Option<LocalProvider>,
 
-    /// What commands may touch.
+    /// What commands may read and write.
     #[arg(short, long, value_enum)]
     pub sandbox: Option<Sandbox>,
 
-    /// The configuration profile.
+    /// The configuration profile to use.
     #[arg(short, long)]
     pub profile: Option<String>,
 
-    /// The working directory.
+    /// The working directory of the session.
     #[arg(short = 'C', long = "cd", value_name = "DIR")]
     pub cd: Option<PathBuf>,
 
@@ -304,7 +303,6 @@ pub struct TurnArgs {
     pub session_id: Option<String>,
 }
 
-/// `exec`.
 #[derive(Debug, ClapArgs)]
 #[command(after_help = "The answer is printed on standard output, everything else on standard error. \
 `-i` takes every word that follows it, so put `--` before the prompt: pellucid exec -i a.png -- PROMPT")]
@@ -312,7 +310,7 @@ pub struct ExecArgs {
     #[command(flatten)]
     pub options: ExecOptions,
 
-    /// What to do. `-` or nothing reads it from standard input.
+    /// The task for the model. `-` or no prompt reads it from standard input.
     pub prompt: Option<String>,
 
     #[command(subcommand)]
@@ -345,15 +343,15 @@ pub struct ExecOptions {
     #[arg(long, requires = "json", global = true)]
     pub context_events: bool,
 
-    /// Spend at most so many tokens; over it nothing is sent.
+    /// Spend at most N tokens; beyond that no request is sent.
     #[arg(long, value_name = "N", global = true, value_parser = limit)]
     pub max_tokens: Option<u64>,
 
-    /// Send at most so many requests.
+    /// Send at most N requests.
     #[arg(long, value_name = "N", global = true, value_parser = limit)]
     pub max_requests: Option<u64>,
 
-    /// Tell kinds of failure apart by the exit code (see docs/exec.md).
+    /// Use a separate exit code for each kind of failure (see docs/exec.md).
     #[arg(long, global = true)]
     pub typed_exit_codes: bool,
 
@@ -370,26 +368,24 @@ pub struct ExecOptions {
     pub record: Option<PathBuf>,
 }
 
-/// Commands of `exec`.
 #[derive(Debug, Subcommand)]
 pub enum ExecCommand {
-    /// Go on with an earlier session.
+    /// Continue an earlier session.
     Resume(ResumeArgs),
-    /// Have changes reviewed.
+    /// Review changes and print the findings.
     Review(ReviewArgs),
 }
 
-/// `exec resume`.
 #[derive(Debug, ClapArgs)]
 pub struct ResumeArgs {
     /// The session's id or name. An unknown one begins a new session, with a warning; with --typed-exit-codes or
     /// --strict-context it is an error.
     pub session_id: Option<String>,
 
-    /// What to do. `-` or nothing reads it from standard input.
+    /// The task for the model. `-` or no prompt reads it from standard input.
     pub prompt: Option<String>,
 
-    /// Go on with the session that was used last in this folder.
+    /// Continue the session that was used last in this folder.
     #[arg(long)]
     pub last: bool,
 
@@ -397,12 +393,12 @@ pub struct ResumeArgs {
     #[arg(long)]
     pub all: bool,
 
-    /// A picture to attach; may be repeated.
+    /// An image to attach; may be repeated.
     #[arg(short = 'i', long = "image", value_name = "FILE", value_delimiter = ',')]
     pub image: Vec<PathBuf>,
 }
 
-/// What is reviewed.
+/// The changes to review: uncommitted ones, those since a branch, those of a commit, or free instructions.
 #[derive(Debug, ClapArgs)]
 #[command(group = clap::ArgGroup::new("what").args(["uncommitted", "base", "commit", "instructions"]).multiple(false))]
 pub struct ReviewArgs {
@@ -422,12 +418,11 @@ pub struct ReviewArgs {
     #[arg(long, requires = "commit")]
     pub title: Option<String>,
 
-    /// What to review, in your own words. `-` reads it from standard input.
+    /// Instructions for the reviewer. `-` reads them from standard input.
     #[arg(value_name = "PROMPT")]
     pub instructions: Option<String>,
 }
 
-/// `review`.
 #[derive(Debug, ClapArgs)]
 pub struct ReviewCommandArgs {
     #[command(flatten)]
@@ -445,7 +440,7 @@ impl ExecOptions {
 }
 
 impl ExecArgs {
-    /// The session to go on with, if one is asked for.
+    /// The session to continue; absent for a new session.
     pub fn resume(&self) -> Option<Which> {
         let Some(ExecCommand::Resume(resume)) = &self.command else {
             return None;
@@ -456,7 +451,8 @@ impl ExecArgs {
         resume.session_id.clone().map(Which::Id)
     }
 
-    /// What to do: the subcommand's word first. With `--last` a single word is the prompt.
+    /// The prompt: that of the subcommand if it has one, else the one before it. With `--last` a single word is the
+    /// prompt.
     pub fn prompt(&self) -> Option<String> {
         let Some(ExecCommand::Resume(resume)) = &self.command else {
             return self.prompt.clone();
@@ -465,7 +461,7 @@ impl ExecArgs {
         own.clone().or_else(|| self.prompt.clone())
     }
 
-    /// The pictures of both.
+    /// The images given before and after the subcommand.
     pub fn images(&self) -> Vec<PathBuf> {
         let more = match &self.command {
             Some(ExecCommand::Resume(resume)) => resume.image.as_slice(),
@@ -475,7 +471,7 @@ impl ExecArgs {
     }
 }
 
-/// A session that is looked at without going on with it.
+/// A stored session to look at without continuing it.
 #[derive(Debug, Clone, Default, ClapArgs)]
 pub struct StoredArgs {
     /// Look at the next request of this session (id or name).
@@ -495,7 +491,6 @@ impl StoredArgs {
     }
 }
 
-/// `prompt`.
 #[derive(Debug, ClapArgs)]
 #[command(after_help = request::NAMES)]
 pub struct PromptArgs {
@@ -509,12 +504,11 @@ pub struct PromptArgs {
     #[arg(long, value_enum, default_value_t = PromptFormat::Text)]
     pub format: PromptFormat,
 
-    /// Print the instructions and, for every wire, the exact body with its SHA-256.
+    /// Print the instructions and, for every API format, the exact body with its SHA-256.
     #[arg(long, conflicts_with = "format")]
     pub full: bool,
 }
 
-/// `context`.
 #[derive(Debug, ClapArgs)]
 #[command(after_help = request::NAMES)]
 pub struct ContextArgs {
@@ -537,18 +531,17 @@ pub struct ContextArgs {
 
     /// Count tokens with the model's own encoding instead of estimating them from bytes.
     ///
-    /// Each row is counted on its own text, escapes undone, so a row's figure is what any other
-    /// program with that encoding says of the same text. Pictures are not counted.
+    /// Each row is counted on its own text, escapes undone, so a row's figure is what any other program with that
+    /// encoding says of the same text. Images are not counted.
     #[arg(long)]
     pub exact_tokens: bool,
 }
 
-/// `compact`.
 #[derive(Debug, ClapArgs)]
 #[command(after_help = "\
-Prints how many tokens the history has before and after, which items were replaced, the summary, and what of paths, \
-names, open tasks and demands does not occur any more. A session file is only added to: what was replaced is still in \
-it, and --undo brings it back, for this program and for the Codex CLI.")]
+Prints the tokens of the history before and after, the replaced items, the summary, and which paths, names, open \
+tasks and requirements are missing from the summary. The session file only grows: replaced items stay in it, and \
+--undo restores them, for this program and for the Codex CLI.")]
 pub struct CompactArgs {
     #[command(flatten)]
     pub turn: TurnArgs,
@@ -561,7 +554,7 @@ pub struct CompactArgs {
     #[arg(long)]
     pub last: bool,
 
-    /// Show what it would do and leave the session as it is. Without --summary the model is asked all the same, and that
+    /// Show what would change and leave the session unchanged. Without --summary the model is still asked, and that
     /// request is recorded.
     #[arg(long)]
     pub dry_run: bool,
@@ -574,7 +567,7 @@ pub struct CompactArgs {
     #[arg(long, conflicts_with = "undo")]
     pub edit: bool,
 
-    /// Take the last compaction back; once more takes the one before it back.
+    /// Undo the last compaction; repeat it to undo the one before.
     #[arg(long)]
     pub undo: bool,
 
@@ -591,7 +584,6 @@ impl CompactArgs {
     }
 }
 
-/// `demo`.
 #[derive(Debug, ClapArgs)]
 pub struct DemoArgs {
     /// Print the report as JSON.
@@ -599,10 +591,9 @@ pub struct DemoArgs {
     pub json: bool,
 }
 
-/// `apply`.
 #[derive(Debug, ClapArgs)]
 #[command(
-    after_help = "The diff is that of the last turn in which the model applied patches; what commands changed is not known. It is applied as a whole or not at all, in the repository of this folder, and nothing is staged. Exit codes: 0 applied or there already, 1 nothing was changed (with --3way: there are conflicts)."
+    after_help = "The diff is that of the last turn in which the model applied patches; changes made by commands are not part of it. It is applied as a whole or not at all, in the repository of this folder, and nothing is staged. Exit codes: 0 applied or already applied, 1 nothing was changed (with --3way: there are conflicts)."
 )]
 pub struct ApplyArgs {
     /// The session's id or name; without it the one that was used last in this folder.
@@ -620,32 +611,29 @@ pub struct ApplyArgs {
     #[arg(long, conflicts_with_all = ["check", "three_way"])]
     pub print: bool,
 
-    /// Where the diff does not fit, merge it with what is there: conflicts are marked in the files, as git does it.
+    /// Where the diff does not fit, merge it with the current files and mark conflicts in them, as git does.
     #[arg(long = "3way", short = '3', conflicts_with = "check")]
     pub three_way: bool,
 }
 
-/// `apply-patch`.
 #[derive(Debug, ClapArgs)]
 #[command(
     after_help = "The format is described in docs/apply-patch.md. Exit codes: 0 applied, 1 nothing was changed, 2 usage."
 )]
 pub struct ApplyPatchArgs {
-    /// The patch, from `*** Begin Patch` to `*** End Patch`. Nothing reads it from standard input.
+    /// The patch, from `*** Begin Patch` to `*** End Patch`. Without it the patch is read from standard input.
     pub patch: Option<OsString>,
 }
 
-/// `features`.
 #[derive(Debug, ClapArgs)]
 pub struct FeaturesArgs {
     #[command(subcommand)]
     pub command: FeaturesCommand,
 }
 
-/// Commands of `features`.
 #[derive(Debug, Subcommand)]
 pub enum FeaturesCommand {
-    /// Every feature with its stage and whether it is on.
+    /// List every feature with its stage and whether it is on.
     List,
     /// Switch a feature on in the user's `config.toml`.
     Enable {
@@ -661,31 +649,27 @@ pub enum FeaturesCommand {
     },
 }
 
-/// `skills`.
 #[derive(Debug, ClapArgs)]
 pub struct SkillsArgs {
     #[command(subcommand)]
     pub command: SkillsCommand,
 }
 
-/// Commands of `skills`.
 #[derive(Debug, Subcommand)]
 pub enum SkillsCommand {
-    /// Every skill with whose it is, whether it is used, and where it lies.
+    /// List every skill with its scope, whether it is used, and its path.
     List(ListArgs),
 }
 
-/// `prompts`.
 #[derive(Debug, ClapArgs)]
 pub struct PromptsArgs {
     #[command(subcommand)]
     pub command: PromptsCommand,
 }
 
-/// Commands of `prompts`.
 #[derive(Debug, Subcommand)]
 pub enum PromptsCommand {
-    /// Every custom prompt with its arguments and what it is for.
+    /// List every custom prompt with its arguments and description.
     List(ListArgs),
 }
 
@@ -696,7 +680,7 @@ pub struct ListArgs {
     #[arg(long)]
     pub json: bool,
 
-    /// The working directory.
+    /// The working directory whose skills and prompts count.
     #[arg(short = 'C', long = "cd", value_name = "DIR")]
     pub cd: Option<PathBuf>,
 }
@@ -727,7 +711,7 @@ pub enum Color {
     Auto,
 }
 
-/// Sandbox modes.
+/// The values of `--sandbox`, as the configuration has them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum Sandbox {
     ReadOnly,
@@ -735,7 +719,7 @@ pub enum Sandbox {
     DangerFullAccess,
 }
 
-/// Approval policies.
+/// The values of `--ask-for-approval`, as the configuration has them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum Approval {
     Untrusted,
@@ -744,7 +728,7 @@ pub enum Approval {
     Never,
 }
 
-/// Local model servers.
+/// The values of `--local-provider`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum LocalProvider {
     Lmstudio,

@@ -86,9 +86,9 @@ pub fn run(shared: &Shared, args: &CompactArgs) -> Result<ExitCode, Failure> {
     Ok(code)
 }
 
-/// What a person should know of a dry run.
+/// The note printed after a dry run: what was not written, and whether a request was recorded.
 fn dry_run_note(id: &str, has_asked: bool) -> String {
-    let what = "dry run: the history is as it was";
+    let what = "dry run: the history is unchanged";
     if has_asked {
         format!("{what}; the request for the summary is in the record (`pellucid replay {id}`)")
     } else {
@@ -96,8 +96,8 @@ fn dry_run_note(id: &str, has_asked: bool) -> String {
     }
 }
 
-/// A summary of the model's, with nothing written but the record of its request. Absent if there is none; the reason was
-/// printed.
+/// Asks the model for a summary and writes nothing but the record of that request. Absent if the model sent no
+/// summary; the reason was printed.
 fn asked_for(shared: &Shared, args: &CompactArgs, file: &SessionFile) -> Result<Option<String>, Failure> {
     let opening = Opening::Resumed { file: Box::new(file.clone()), keep: Keep::Requests };
     let session = Start::new(shared, &args.turn)?.session(opening)?;
@@ -107,7 +107,7 @@ fn asked_for(shared: &Shared, args: &CompactArgs, file: &SessionFile) -> Result<
     }
     let summary = session
         .last_summary()
-        .ok_or_else(|| Failure::new("--edit: the provider's summary is sealed; give one of your own with --summary"))?;
+        .ok_or_else(|| Failure::new("--edit: the provider's summary is sealed; pass another one with --summary"))?;
     Ok(Some(summary))
 }
 
@@ -121,7 +121,7 @@ fn summary_file(file: &Path) -> Result<String, Failure> {
     Ok(text.trim_end().to_owned())
 }
 
-/// What was done, or would be.
+/// The result of a compaction, or of a dry run.
 struct Outcome {
     tokens: (usize, usize),
     /// The items that went, with their places in the history, from one.
@@ -188,7 +188,7 @@ impl Outcome {
         let Loss { paths, identifiers, open_tasks, constraints } = &self.loss;
         let lists = [("Paths", paths), ("Names", identifiers), ("Open tasks", open_tasks), ("Demands", constraints)];
         for (title, list) in lists.into_iter().filter(|(_, list)| !list.is_empty()) {
-            text += &format!("\n{title} that do not occur any more:\n");
+            text += &format!("\n{title} missing from the summary:\n");
             text.extend(list.iter().map(|it| format!("  {it}\n")));
         }
         text

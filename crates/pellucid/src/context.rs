@@ -64,12 +64,16 @@ fn print_report(shared: &Shared, args: &ContextArgs) -> Result<(), Refusal> {
         },
         Shown::Sent(mut sent) => match args.form {
             Some(ContextForm::Map) => forms::map(&sent.rebuilt.report),
-            Some(_) => return Err(Refusal::unknown("that form is for a request to come; --form map is for any")),
+            Some(_) => {
+                return Err(Refusal::unknown(
+                    "--form list, detail and json are for a request that was not sent yet; --form map is for any request",
+                ));
+            }
             None => of_sent(&mut sent, args)?,
         },
         Shown::Saved(report) if args.json => format!("{report}\n"),
         Shown::Saved(report) if args.form.is_none() => saved::table(&report),
-        Shown::Saved(_) => return Err(Refusal::unknown("a saved report has no other form")),
+        Shown::Saved(_) => return Err(Refusal::unknown("a saved report cannot be shown with --form")),
     };
     let is_json = args.json || matches!(args.form, Some(ContextForm::Json));
     Ok(print::either(&text, Kind::of(is_json))?)
@@ -106,7 +110,7 @@ fn of_coming(coming: &mut Coming, args: &ContextArgs) -> String {
     text
 }
 
-/// What comes behind a request for a summary.
+/// The plan of the turn that follows a request for a summary.
 fn plan_json(plan: &Plan) -> Value {
     let (before, after) = (&plan.body[..plan.hole.start], &plan.body[plan.hole.end..]);
     let fixed = |bytes: &[u8]| json!({ "bytes": bytes.len(), "sha256": Digest::of([bytes]).to_string() });
@@ -179,7 +183,7 @@ fn count(report: &mut Report, body: &[u8], model: &str) -> Option<String> {
         Ok(exact) => {
             report.count(body, &exact);
             let pictures = report.picture_bytes;
-            (pictures > 0).then(|| format!("{} bytes of pictures are not counted as tokens", number(pictures)))
+            (pictures > 0).then(|| format!("{} bytes of images are not counted as tokens", number(pictures)))
         }
         Err(error) => Some(format!("{error}; tokens are estimated from bytes")),
     }
@@ -211,10 +215,10 @@ fn json(session: &Session, report: &Report, sandbox: &SandboxReport, note: Optio
     value
 }
 
-/// What a table says before its rows.
+/// The lines above the table of a report.
 #[derive(Debug, Default)]
 struct Head {
-    /// What comes first of all.
+    /// A line above all others: why this request is not an ordinary one.
     first: Option<String>,
     model: String,
     pack: Option<String>,
@@ -224,7 +228,7 @@ struct Head {
 }
 
 impl Head {
-    /// What is known of a session.
+    /// The lines for a stored session.
     fn of(session: &Session) -> Self {
         let (model, pack) = (session.facts().model.slug.clone(), Some(session.pack().name.clone()));
         Self { model, pack, usage: session.usage_split(), ..Self::default() }
@@ -300,7 +304,7 @@ fn counted_tokens(tokens: i64) -> String {
     format!("{} token{ending}", thousands(tokens))
 }
 
-/// What requests cost, for people.
+/// Token counts of requests as a line for people: input, cached, output.
 pub fn usage_text(usage: &UsageSplit) -> String {
     let read = format!("{} read from the cache", counted_tokens(usage.cached_read));
     let written = usage.cache_write.map_or_else(String::new, |it| format!(", {} written to it", thousands(it)));
@@ -328,19 +332,19 @@ fn continuity_line(continuity: &Continuity) -> String {
     text
 }
 
-/// A part that is not as it was, for people.
+/// Describes a part of the request that changed since the request before.
 pub fn change_text(change: &CacheChange) -> String {
     let source = if change.source.is_empty() { String::new() } else { format!(", from {}", change.source) };
     let unread = if change.is_read { "" } else { " (taken as not read by the model)" };
     format!("{}: {}{source}{unread}", change.how, change.part)
 }
 
-/// What was said again so far, and what that cost.
+/// The lines about instructions that were repeated, with their cost in bytes.
 fn said_again(report: &Report, paint: Paint) -> String {
     if report.said_again.is_empty() {
         return String::new();
     }
-    let mut text = format!("\n{}\n", paint.bold("said again so far"));
+    let mut text = format!("\n{}\n", paint.bold("instructions repeated so far"));
     for (part, said) in &report.said_again {
         let (times, tokens) = (said.count, said.tokens);
         text += &format!("  {part}: {times} times, about {tokens} tokens in all; {}, {}\n", said.reason, said.sha256);
@@ -361,7 +365,7 @@ fn changed_files(report: &Report, paint: Paint) -> String {
     text
 }
 
-/// What the model does not see, and every file that was looked for.
+/// The lines about omissions, and about every instruction file that was looked for.
 fn left_out(report: &Report, paint: Paint) -> String {
     let mut text = String::new();
     if !report.omissions.is_empty() {
@@ -398,7 +402,7 @@ fn file_text(report: &Report, file: &InstructionFile) -> String {
         if file.n_read < file.size { format!(", its first {} bytes", number_of(file.n_read)) } else { String::new() };
     let sent = match report.delivery(file) {
         (Status::Full, _) if file.is_in_history && !report.has_rows_of(file) => {
-            ", told earlier in this session".to_owned()
+            ", sent earlier in this session".to_owned()
         }
         (Status::Full, _) => String::new(),
         (_, 0) => ", nothing of it is in the request".to_owned(),
@@ -408,7 +412,7 @@ fn file_text(report: &Report, file: &InstructionFile) -> String {
     format!("{}{target}: read{read}{sent}, sha256 {}", name(&file.path), file.hash)
 }
 
-/// What a person does not see in instruction files.
+/// The lines about characters in instruction files that a terminal does not show.
 fn hidden_text(report: &Report, paint: Paint) -> String {
     let mut text = String::new();
     for file in report.files.iter().filter(|file| !file.hidden.is_empty()) {

@@ -1,6 +1,6 @@
 //! `doctor`: whether a turn could run here, and what is there for it.
 //!
-//! It looks and asks nobody: no request is sent, and no key is shown.
+//! Only local files and programs are looked at: no request is sent, and no key is shown.
 //!
 //! Not here: mending anything. What can be done is in the text.
 
@@ -18,14 +18,14 @@ use crate::print;
 use crate::screen::Kind;
 use crate::start::Failure;
 
-/// How something is.
+/// How serious a finding is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum State {
     /// As it should be.
     Good,
-    /// Worth knowing.
+    /// Worth knowing; turns can run.
     Note,
-    /// It keeps turns from running.
+    /// Turns cannot run until it is fixed.
     Bad,
 }
 
@@ -39,7 +39,7 @@ impl State {
     }
 }
 
-/// What was found about one thing.
+/// The findings about one subject, for example the sandbox.
 #[derive(Debug, Clone)]
 pub struct Section {
     name: &'static str,

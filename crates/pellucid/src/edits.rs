@@ -1,6 +1,6 @@
 //! Changes that commands make to the user's `config.toml`.
 //!
-//! A file that does not load is left as it is, and so is one that would not load afterwards.
+//! A file that does not load is not changed, and neither is one that would not load after the change.
 
 use std::path::Path;
 
@@ -14,7 +14,7 @@ use pellucid_config::verify;
 
 use crate::start::Failure;
 
-/// Why the user's file stays as it was.
+/// Why the user's file was not changed.
 #[derive(Debug, thiserror::Error)]
 enum ChangeError {
     #[error(transparent)]
@@ -25,7 +25,7 @@ enum ChangeError {
     Config(#[from] ConfigError),
 }
 
-/// Changes a file: `choose` sees what it says and gives the changes, none for a file that stays as it is.
+/// Changes a file: `choose` receives its values and returns the changes, none for a file that does not need any.
 pub fn change(file: &Path, choose: impl FnOnce(&Table) -> Vec<Edit>) -> Result<(), Failure> {
     let changed = user_file::rewrite(file, |text| {
         let edits = choose(&verify::verify(file, text)?);

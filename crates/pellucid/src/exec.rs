@@ -1,7 +1,7 @@
 //! `exec`: one turn without a terminal interface.
 //!
-//! Submits the prompt through the session's door and shows its events, as lines for people or as
-//! JSON. The status is 1 if any error was told.
+//! Submits the prompt through the session's door and shows its events, as lines for people or as JSON. The exit
+//! status is 1 if any error was reported.
 
 mod absent;
 mod collab;
@@ -62,7 +62,7 @@ pub fn run(shared: &Shared, args: &ExecArgs) -> Result<ExitCode, Failure> {
     run_job(shared, &args.options, Job { target, work, manner: Manner::Codex })
 }
 
-/// Has changes reviewed.
+/// Runs a review turn for `review` and `exec review`.
 pub fn run_review(
     shared: &Shared,
     options: &ExecOptions,
@@ -90,7 +90,7 @@ fn review_target(args: &ReviewArgs) -> Result<ReviewTarget, Failure> {
     }
 }
 
-/// What is done with which session.
+/// The work of one run, the session it is for, and how it behaves.
 #[derive(Debug)]
 pub struct Job {
     pub target: Target,
@@ -98,42 +98,43 @@ pub struct Job {
     pub manner: Manner,
 }
 
-/// Whose habits a command has.
+/// Which program's behaviour a command follows where the two differ.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Manner {
-    /// Those of the Codex CLI's `exec`: when a session, an image or a branch is not there, the turn runs all the same, and
-    /// a review is not on standard output.
+    /// The behaviour of the Codex CLI's `exec`: when a session, an image or a branch does not exist, the turn still
+    /// runs, and a review is not printed on standard output.
     Codex,
-    /// Those of our own commands: nothing is sent, and a review is on standard output.
+    /// The behaviour of our commands: a missing session, image or branch is an error before any request, and a review
+    /// is printed on standard output.
     Own,
 }
 
-/// What is done.
+/// The kind of turn that is run.
 #[derive(Debug)]
 pub enum Work {
     /// A prompt is answered; without one it is read from standard input.
     Answer { prompt: Option<String>, images: Vec<PathBuf> },
-    /// Changes are reviewed.
+    /// A reviewer looks at changes.
     Review(ReviewTarget),
 }
 
-/// Which session a turn is for.
+/// The session that a turn is run in.
 #[derive(Debug)]
 pub enum Target {
-    /// A new one.
+    /// A new session is started.
     New,
-    /// One that goes on.
+    /// A stored session that continues.
     Resumed { which: Which, otherwise: Otherwise },
     /// A copy of one, with so many messages of the person, or all.
     Forked { which: Which, at: Option<usize> },
 }
 
-/// What happens when there is no such session.
+/// What happens when the named session does not exist.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Otherwise {
     /// A new one begins.
     BeginNew,
-    /// Nothing.
+    /// The run fails before any request.
     Fail,
 }
 
@@ -178,16 +179,16 @@ pub fn run_job(shared: &Shared, options: &ExecOptions, job: Job) -> Result<ExitC
     };
     let (session, mut outcome) = run_operation_with(session, operation, &mut show, options.strict_context)?;
     if let Some(failure) = session.file_failure() {
-        style::line(&format!("warning: the session is not kept: {failure}"));
+        style::line(&format!("warning: the session is not saved: {failure}"));
     }
     if let Some(failure) = session.sent_failure() {
-        style::line(&format!("warning: what was sent is not kept: {failure}"));
+        style::line(&format!("warning: the record of requests is not saved: {failure}"));
     }
     let answer = outcome.last_message.as_deref();
     let written = last_message.map(|file| file.write(answer.or(outcome.review.as_deref())));
     show.finish(answer.or(outcome.review.as_deref().filter(|_| job.manner == Manner::Own)))?;
     if let Some(Err(error)) = tape.map(|tape| tape.finish()) {
-        style::line(&format!("warning: the recording is not whole: {error}"));
+        style::line(&format!("warning: the recording is incomplete: {error}"));
     }
     if session.is_kept() && (outcome.is_interrupted || outcome.is_cut_off) {
         style::line(&format!("to continue: pellucid exec resume {}", session.id()));
@@ -199,7 +200,7 @@ pub fn run_job(shared: &Shared, options: &ExecOptions, job: Job) -> Result<ExitC
     Ok(if has_typed_codes { outcome.typed_code() } else { outcome.code() })
 }
 
-/// What a session is asked to do, and how that is shown.
+/// The operation to submit, and the first line that is shown of it.
 fn operation(work: Work, options: &ExecOptions) -> Result<(String, Operation), Failure> {
     match work {
         Work::Answer { prompt, images } => {
@@ -279,8 +280,7 @@ fn tell_omissions(session: &Session, is_strict: bool) -> Result<(), Failure> {
     }
     if is_strict && !lost.is_empty() {
         return Err(Failure::new(
-            "--strict-context: the model would not see what the warnings above name, or not as it is, \
-             so nothing was sent",
+            "--strict-context: nothing was sent, because the warnings above name content that is changed, cut or left out",
         ));
     }
     Ok(())
@@ -302,10 +302,10 @@ fn tell_hidden(session: &Session) {
 #[derive(Debug, Default)]
 pub struct Outcome {
     pub last_message: Option<String>,
-    /// What a reviewer found.
+    /// The findings of a reviewer, as text.
     pub review: Option<String>,
     pub failure: Option<FailureCode>,
-    /// What was in the way of a call that was not done; the turn may have completed all the same.
+    /// Why a tool call was refused, if one was; the turn may still have completed.
     pub refusal: Option<FailureCode>,
     pub is_interrupted: bool,
     /// Whether the turn ended with a message that is not complete.
@@ -318,7 +318,7 @@ impl Outcome {
         if self.failure.is_some() { ExitCode::FAILURE } else { ExitCode::SUCCESS }
     }
 
-    /// The status that tells kinds of failure apart.
+    /// The exit status under `--typed-exit-codes`, one for each kind of failure.
     fn typed_code(&self) -> ExitCode {
         ExitCode::from(match self.failure.or(self.refusal.filter(|_| !self.is_interrupted)) {
             None if self.is_interrupted => INTERRUPTED,
@@ -340,7 +340,7 @@ impl Outcome {
 /// The status of a turn that was interrupted, as shells have it for Ctrl-C.
 const INTERRUPTED: u8 = 130;
 
-/// Where events go.
+/// Prints events, as lines for people or as JSON.
 #[derive(Debug)]
 pub enum Show {
     Human(Box<Human>),
@@ -412,7 +412,7 @@ fn run_operation_with(
     })
 }
 
-/// What everything that waits runs on.
+/// The single-threaded runtime that a command's futures run on.
 pub fn runtime() -> Result<tokio::runtime::Runtime, Failure> {
     tokio::runtime::Builder::new_current_thread()
         .enable_all()
@@ -420,7 +420,7 @@ pub fn runtime() -> Result<tokio::runtime::Runtime, Failure> {
         .map_err(|error| Failure::new(format!("the runtime cannot start: {error}")))
 }
 
-/// The face: submits, shows, and shuts the session down after the turn.
+/// Submits the operation, shows every event, and shuts the session down after the turn.
 async fn watch(mut door: Door, mut family: Family, operation: Operation, show: &mut Show) -> Result<Outcome, Failure> {
     let submit = |operation| Submission { id: new_turn_id(), operation };
     let mut outcome = Outcome::default();
@@ -432,7 +432,7 @@ async fn watch(mut door: Door, mut family: Family, operation: Operation, show: &
             biased;
             event = door.events.recv() => event,
             event = family.next() => {
-                // What its agents could not do is not what the session could not do, but the status tells it.
+                // A refusal or failure in an agent does not end the session's turn, but counts for the exit status.
                 outcome.note(&event);
                 show.event(&event)?;
                 continue;
@@ -476,7 +476,7 @@ pub fn human(paint: Paint, prompt: String, session: &Session) -> Human {
     Human::new(paint, false, prompt, session)
 }
 
-/// That a call of a tool failed, on one line.
+/// One line that reports a failed tool call.
 fn call_failed(paint: Paint, name: &str, why: &str) -> String {
     format!("{} a call of `{name}` failed; {why}", paint.red("error:"))
 }

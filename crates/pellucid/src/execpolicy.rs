@@ -13,7 +13,7 @@ use crate::args::ExecpolicyCommand;
 use crate::print;
 use crate::start::Failure;
 
-/// What is printed.
+/// The JSON that `execpolicy check` prints.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Checked<'a> {
@@ -60,7 +60,7 @@ fn matched<'a>(rule: &'a Rule, command: &'a [String]) -> Matched<'a> {
     }
 }
 
-/// What went wrong, then why.
+/// The failed step, then its cause.
 fn failure(error: &PolicyError) -> Failure {
     let (what, cause) = match error {
         PolicyError::File { path, source } => (format!("read policy at {}", path.display()), source.to_string()),

@@ -35,7 +35,6 @@ pub fn run(shared: &Shared, args: &LoginArgs) -> Result<ExitCode, Failure> {
     }
 }
 
-/// `logout`.
 pub fn log_out(shared: &Shared) -> Result<ExitCode, Failure> {
     let removed = login::log_out(&load(shared)?.config);
     style::line(match removed.map_err(|error| Failure::new(format!("could not log out: {error}")))? {
@@ -46,7 +45,7 @@ pub fn log_out(shared: &Shared) -> Result<ExitCode, Failure> {
 }
 
 fn with_api_key(shared: &Shared) -> Result<ExitCode, Failure> {
-    // Read before anything else is looked at, so that whoever pipes the key is not cut off.
+    // Read before anything else is checked, so that the program that pipes the key is not cut off.
     let key = key_from_stdin()?;
     let start = load(shared)?;
     match login::log_in(&start.config, &key).map_err(|error| Failure::new(format!("could not log in: {error}")))? {

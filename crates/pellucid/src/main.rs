@@ -3,7 +3,7 @@
 //! - `args`, `advice`: what can be typed, and what to type instead of what cannot
 //! - `app_server`: sessions for editors and other programs
 //! - `apply`: what a stored session's last turn changed, with `git apply`
-//! - `apply_patch`: patches from the command line, also under names of their own
+//! - `apply_patch`: patches from the command line, also when started as `apply_patch` or `applypatch`
 //! - `start`: from arguments to a session
 //! - `exec`: one turn without a terminal interface
 //! - `resume`, `sessions`, `replay`: sessions that are stored
@@ -94,20 +94,20 @@ fn main() -> ExitCode {
     }
 }
 
-/// What is shown when a panic ended the program: the place, as the message may quote private text.
+/// The message after a panic. It has the place only, because the panic's message may quote private text.
 fn broken() -> Failure {
     let place = hook::last_place().unwrap_or_else(|| "an unknown place".to_owned());
     Failure::new(format!("Pellucid failed at {place}\nhint: this is a bug; RUST_LOG=debug shows what the failure says"))
 }
 
-/// Help, the version, or what is wrong with the arguments. Arguments may be names of files that somebody else chose
-/// (`pellucid pack check *`), so what they hide is shown; texts of our own keep their colours.
+/// Prints help, the version, or the error in the arguments. Arguments may be names of files that another person chose
+/// (`pellucid pack check *`), so hidden characters in them are made visible; our texts keep their colours.
 fn unreadable(error: &clap::Error) -> ExitCode {
     let text = error.render().to_string();
     if error.use_stderr() && visible(&text) != text {
         style::part(&text);
     } else {
-        // Whoever left does not need it.
+        // A closed pipe needs no message.
         let _ = error.print();
     }
     if let Some(hint) = advice::of(error) {
@@ -119,7 +119,7 @@ fn unreadable(error: &clap::Error) -> ExitCode {
 fn run(args: Args) -> Result<ExitCode, Failure> {
     let Args { shared, interactive, command } = args;
     if interactive.is_given() {
-        style::note("options before the command do not apply to it; put them after it");
+        style::note("options before the command have no effect; put them after the command");
     }
     match command {
         Command::Exec(exec) => exec::run(&shared, &exec),

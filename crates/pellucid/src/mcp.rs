@@ -35,10 +35,10 @@ use crate::screen::Kind;
 use crate::start::Failure;
 use crate::start::Start;
 
-/// What stands in a table where there is nothing.
+/// Shown in a table cell without a value.
 const NOTHING: &str = "-";
 
-/// What stands in place of a value that may be a secret.
+/// Shown in place of a value that may be a secret.
 const MASK: &str = "*****";
 
 pub fn run(shared: &Shared, args: McpArgs) -> Result<ExitCode, Failure> {
@@ -178,7 +178,7 @@ fn remove(start: &Start, name: &str) -> Result<String, Failure> {
     })
 }
 
-/// What the user's file said of a server.
+/// The server's entry in the user's file before the change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Before {
     There,
@@ -200,7 +200,7 @@ fn change(start: &Start, name: &str, change: Change) -> Result<Before, Failure> 
     Ok(before)
 }
 
-/// Why nobody can log in to a server.
+/// Why `mcp login` and `mcp logout` do not work for a server.
 fn no_login(start: &Start, name: &str) -> Failure {
     let Some(server) = start.config.tools.mcp_servers.get(name) else { return unknown(name) };
     Failure::new(match server.transport {

@@ -86,7 +86,7 @@ pub fn run(shared: &Shared, args: &MemoryArgs) -> Result<ExitCode, Failure> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// A session's memory.
+/// A session's memory, opened from disk.
 struct Opened {
     id: String,
     model: String,
@@ -155,7 +155,7 @@ impl Opened {
     }
 }
 
-/// One card with everything about it.
+/// One card with all its fields.
 fn whole(card: &CardView) -> String {
     let pinned = if card.pinned { ", pinned" } else { "" };
     let used = if card.used.is_empty() { String::new() } else { format!(", used last as {}", card.used.join(", ")) };

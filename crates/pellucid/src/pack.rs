@@ -54,7 +54,7 @@ pub fn selected(config: &Config) -> Result<Pack, Failure> {
     Ok(pack)
 }
 
-/// A pack as somebody typed it: a path starts at the folder they are in.
+/// A pack argument: a relative path starts at the current folder.
 pub fn as_typed(pack: &str) -> String {
     if !pack_files::is_path(pack) || pack.starts_with('~') {
         return pack.to_owned();

@@ -92,7 +92,7 @@ fn every_wire(session: &Session, schema: Option<&Value>) -> Vec<u8> {
     let others = WireApi::ALL.iter().copied().filter(|wire| *wire != own);
     for wire in [own].into_iter().chain(others) {
         let body = session.body_on(wire, schema.cloned());
-        let used = if wire == own { ", this session's wire" } else { "" };
+        let used = if wire == own { ", used by this session" } else { "" };
         let digest = Digest::of([body.as_slice()]);
         text.extend(format!("\n── {wire}: {} bytes, SHA-256 {digest}{used} ──\n", body.len()).into_bytes());
         text.extend(body);
@@ -160,7 +160,7 @@ fn readable(body: &Value) -> String {
     text
 }
 
-/// A part without a text: a picture, or a call of a wire that has those among its parts.
+/// A part without text: an image, or a tool call in API formats that have calls among the parts.
 fn other_part(part: &Value) -> String {
     match part["type"].as_str() {
         Some("input_image" | "image_url" | "image") => "(a picture)".to_owned(),

@@ -24,7 +24,7 @@ use crate::sessions;
 use crate::start::Failure;
 use crate::style::counted;
 
-/// So many damages are shown; JSON has all.
+/// At most this many damages are printed; JSON has all.
 const N_DAMAGES_MAX: usize = 20;
 
 /// The status when nothing differs but not everything can be proved.
@@ -36,7 +36,7 @@ pub fn run(args: &ReplayArgs) -> Result<ExitCode, Failure> {
         Some(path) if Path::new(path).is_file() => {
             let path = Path::new(path).canonicalize().map_err(|error| failed(&error))?;
             let home = home_of(&path).ok_or_else(|| {
-                failed(&format!("{} lies in no home folder, so there is no record beside it", path.display()))
+                failed(&format!("{} is not in a home folder, so it has no record of requests", path.display()))
             })?;
             (home, path)
         }
@@ -91,7 +91,7 @@ fn table(replay: &Replay) -> String {
         text += &child_line(child);
     }
     for damage in replay.damages.iter().take(N_DAMAGES_MAX) {
-        text += &format!("not as it was written: {damage}\n");
+        text += &format!("changed since it was written: {damage}\n");
     }
     if let Some(n_more) = replay.damages.len().checked_sub(N_DAMAGES_MAX).filter(|n| *n > 0) {
         text += &format!("and {n_more} more; --json has all of them\n");
@@ -128,7 +128,7 @@ fn child_line(child: &Child) -> String {
     own + &replay.children.iter().map(child_line).collect::<String>()
 }
 
-/// Where a request differs from the one before, for people.
+/// Where a request diverges from the one before, for people.
 pub fn cache_break_text(broken: &CacheBreak) -> String {
     let CacheBreak { part, tokens_rebilled, source, cause, changes, .. } = broken;
     let how = changes.iter().find(|change| change.part == *part).map_or(CacheChangeKind::Changed, |change| change.how);
@@ -150,7 +150,7 @@ pub fn paid_again(tokens: usize) -> String {
     format!("about {} {are} paid for again", counted(tokens, "token"))
 }
 
-/// What came of the provider's cache, for people.
+/// The verdict about the provider's cache, for people.
 pub fn verdict_text(cache: &CacheVerdict) -> String {
     let cause = cache.cause.as_ref().map_or_else(String::new, |cause| format!(" ({cause})"));
     format!("{}{cause}", cache.verdict)

@@ -47,18 +47,18 @@ const SAVED_BYTES_MAX: u64 = 256 << 20;
 /// Why no request is shown, and the status to end with.
 #[derive(Debug)]
 pub struct Refusal {
-    /// One or more lines, without the word `error`.
+    /// One or more lines, without the prefix `error:`.
     text: String,
     code: u8,
 }
 
 impl Refusal {
-    /// It is asked for in a wrong way, or names nothing.
+    /// The REF is malformed or names nothing; exit status 2.
     fn usage(text: String) -> Self {
         Self { text, code: 2 }
     }
 
-    /// It is not known what the request is.
+    /// The request cannot be determined from what is stored.
     pub fn unknown(text: impl Into<String>) -> Self {
         Self { text: text.into(), code: 3 }
     }
@@ -79,9 +79,9 @@ impl From<Failure> for Refusal {
 /// A request to be shown.
 #[derive(Debug)]
 pub enum Shown {
-    /// One that would be sent.
+    /// A request that would be sent next.
     Coming(Box<Coming>),
-    /// One that was sent.
+    /// A request that was sent.
     Sent(Box<Sent>),
     /// A saved report of one.
     Saved(Value),
@@ -116,7 +116,8 @@ impl Sent {
     }
 }
 
-/// What is said first of a request that does not ask for an answer: why it comes first, with the figures that decide.
+/// The line about a request that does not ask for an answer, such as a compaction: why it comes first, with the
+/// figures that decide.
 pub fn first_line(next: &Next) -> Option<String> {
     let what = match next.purpose {
         NextPurpose::Answer => return None,
@@ -131,7 +132,7 @@ pub fn first_line(next: &Next) -> Option<String> {
     Some(format!("{what}{figures}"))
 }
 
-/// What is said of a request that is not known whole.
+/// The line about a request of which only a plan is known.
 pub fn plan_line(plan: &Plan) -> String {
     let (known, start) = (number(plan.body.len() - plan.hole.len()), number(plan.hole.start));
     let at_most =
@@ -183,11 +184,11 @@ pub fn shown(shared: &Shared, turn: &TurnArgs, args: &RequestArgs) -> Result<Sho
     }
 }
 
-/// Which session would send a request.
+/// The session that would send the request.
 enum Of<'a> {
     /// A new one, with the project's files of a git revision or those on disk.
     New { revision: Option<&'a str> },
-    /// One that is stored.
+    /// A session stored on disk.
     Stored(Which),
 }
 
@@ -279,7 +280,7 @@ fn refuse_losses(omissions: &[Omission], is_strict: bool) -> Result<(), Failure>
     for omission in lost {
         style::line(&format!("warning: {}: {}", name(&omission.what), name(&why_text(&omission.why))));
     }
-    Err(Failure::new("--strict-context: the model would not see what the warnings above name"))
+    Err(Failure::new("--strict-context: the warnings above name content that is cut or left out"))
 }
 
 /// A request that was sent, rebuilt from the session's files.

@@ -1,4 +1,4 @@
-//! `resume` and `fork`: earlier sessions go on, themselves or as a copy.
+//! `resume` and `fork`: continue earlier sessions, in place or as a copy.
 
 use std::process::ExitCode;
 
@@ -18,7 +18,7 @@ use crate::start::NoSession;
 use crate::start::Start;
 use crate::style;
 
-/// That no session is named.
+/// The failure for a command that needs a session and names none.
 pub fn which() -> Failure {
     NoSession::listing("say which session: its id, its name, or --last".to_owned()).failure()
 }
@@ -54,6 +54,6 @@ pub fn fork(shared: &Shared, args: &ForkArgs) -> Result<ExitCode, Failure> {
         return Err(Failure::new(format!("the new session cannot be written: {failure}")));
     }
     print::out(&format!("{}\n", session.id()))?;
-    style::note(&format!("go on with it: pellucid resume {} PROMPT", session.id()));
+    style::note(&format!("to continue: pellucid resume {} PROMPT", session.id()));
     Ok(ExitCode::SUCCESS)
 }

@@ -1,9 +1,9 @@
 //! The one place that writes to standard output and standard error.
 //!
 //! On a terminal, everything that a person would not see or that would command the terminal is written out
-//! (`pellucid_engine::visible`), whoever it comes from: files, models, tools, names. What we ourselves want a terminal to do
-//! is asked for by marks that no text can forge ([`painted`], [`line_start`]). In JSON the same characters are escaped as JSON
-//! does it, so that its value stays. Pipes and files get all of it as it is.
+//! (`pellucid_engine::visible`), whatever its source: files, models, tools, names. Our own terminal commands are
+//! written as marks that no text can forge ([`painted`], [`line_start`]). In JSON the same characters are escaped as
+//! JSON does it, so that the value is the same. Pipes and files get the text unchanged.
 //!
 //! `clippy.toml` of this crate keeps other files from writing past it.
 
@@ -35,12 +35,12 @@ impl Kind {
     }
 }
 
-/// Where it is written.
+/// The stream that text is written to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Side {
-    /// Standard output.
+    /// Standard output, for results.
     Out,
-    /// Standard error.
+    /// Standard error, for messages.
     Error,
 }
 
@@ -82,11 +82,12 @@ impl Side {
     }
 }
 
-/// What marks begin and end with: characters that Unicode keeps for use inside of programs.
+/// Marks begin with this character, which Unicode reserves for use inside of programs.
 const MARK_BEGIN: char = '\u{fdd0}';
 const MARK_END: char = '\u{fdd1}';
 
-/// What begins a mark of this process. A text that was written before it started cannot have it.
+/// The prefix of this process's marks. It has a random part, so a text that was written before the process started
+/// cannot contain it.
 static MARK: LazyLock<String> = LazyLock::new(|| {
     let secret = std::hash::RandomState::new().hash_one("mark");
     format!("{MARK_BEGIN}{secret:016x}:")
@@ -103,7 +104,7 @@ pub fn line_start() -> String {
     format!("{}<{MARK_END}", MARK.as_str())
 }
 
-/// A name that stands on a line with other words: on a terminal it does not begin another line.
+/// A name on a line with other words: on a terminal, line breaks in it are made visible.
 pub fn name(name: &str) -> Cow<'_, str> {
     let mark = MARK.as_str();
     if !name.contains(['\n', '\t']) {
@@ -150,7 +151,7 @@ pub struct Writer {
 }
 
 impl Writer {
-    /// To this side.
+    /// A writer for one stream.
     pub fn new(side: Side) -> Self {
         Self { side, is_terminal: side.is_terminal(), stream: visible::Stream::default() }
     }

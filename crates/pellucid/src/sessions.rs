@@ -58,13 +58,13 @@ pub fn run(command: SessionsCommand) -> Result<ExitCode, Failure> {
             let mut sessions = LocalSessions::new(&home);
             let id = resolve(&home, &session)?;
             let to = sessions.archive(&id).map_err(|error| failed(&error))?;
-            print(&format!("{id} is put away: {}\n", to.display()))
+            print(&format!("{id} is archived: {}\n", to.display()))
         }
         SessionsCommand::Unarchive { session } => {
             let mut sessions = LocalSessions::new(&home);
             let id = resolve(&home, &session)?;
             let to = sessions.unarchive(&id).map_err(|error| failed(&error))?;
-            print(&format!("{id} is in use again: {}\n", to.display()))
+            print(&format!("{id} is no longer archived: {}\n", to.display()))
         }
     }
 }
@@ -75,7 +75,7 @@ pub fn home() -> Result<PathBuf, Failure> {
         .map_err(|error| Failure::new(format!("the home folder cannot be found: {error}")))
 }
 
-/// The file of the session that a person means, in use or put away.
+/// The file of the session that a text names, archived or not.
 pub fn file(home: &Path, session: &str) -> Result<PathBuf, Failure> {
     stored::session(home, session).map(|(_, path)| path).map_err(|error| error.failure())
 }
@@ -106,7 +106,7 @@ fn print_json(text: &str) -> Result<ExitCode, Failure> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Tells of long work on standard error: a line that counts, or one line where nobody watches.
+/// Reports the progress of long work on standard error: a counting line on a terminal, one line elsewhere.
 fn progress(progress: Progress) {
     let Progress { done, total } = progress;
     let is_watched = Side::Error.is_terminal();
@@ -177,7 +177,7 @@ fn list_text(page: &Page) -> String {
         ]
     };
     let rows: Vec<Vec<String>> = page.sessions.iter().map(row).collect();
-    let mut text = table(&["ID", "UPDATED", "FACE", "TOKENS", "FOLDER", "SESSION"], &rows);
+    let mut text = table(&["ID", "UPDATED", "CLIENT", "TOKENS", "FOLDER", "SESSION"], &rows);
     if let Some(next) = &page.next {
         text += &format!("more: pellucid sessions list --cursor '{next}'\n");
     }
@@ -190,7 +190,7 @@ fn time(seconds: i64) -> String {
     time.to_zoned(jiff::tz::TimeZone::system()).strftime("%Y-%m-%d %H:%M").to_string()
 }
 
-/// What a session is called: its name, or what was said first.
+/// A session's title: its name, or the beginning of its first message.
 fn title(summary: &Summary) -> String {
     if let Some(name) = &summary.name {
         return name.clone();

@@ -36,7 +36,7 @@ pub fn run(shared: &Shared, args: SkillsArgs) -> Result<ExitCode, Failure> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Whether something that a skill needs is there; absent if that cannot be told.
+/// Whether a skill's dependency is available; absent if that cannot be known.
 type Has<'a> = &'a dyn Fn(&ToolDependency) -> Option<bool>;
 
 fn needs(skill: &Skill) -> &[ToolDependency] {
@@ -87,7 +87,7 @@ fn table(skills: &Skills, has: Has<'_>) -> String {
     text
 }
 
-/// Whether the model is told of a skill.
+/// Whether a skill is listed for the model, as one word.
 fn status(skill: &Skill) -> &'static str {
     match (skill.is_enabled(), skill.is_implicit()) {
         (true, true) => "listed",

@@ -8,7 +8,7 @@ use std::io::Read;
 use crate::start::Failure;
 use crate::style;
 
-/// The prompt: the argument, or standard input if there is none or it is `-`.
+/// The prompt: the argument, or standard input if the argument is `-` or missing.
 ///
 /// # Errors
 /// No prompt, or one that is not text.

@@ -18,14 +18,14 @@ const BEGINNING_CHARS_MIN: usize = 4;
 /// How many near names are listed.
 const NEAR_MAX: usize = 5;
 
-/// Which stored session a text means.
+/// The stored session that a text names.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Called {
-    /// Exactly this session.
+    /// Exactly one session matches.
     One { id: String },
     /// Several whose ids begin so.
     Several { ids: Vec<String> },
-    /// No stored session.
+    /// No stored session matches.
     Nothing,
 }
 

@@ -1,7 +1,7 @@
 //! Colours, and notes for a person on standard error.
 //!
-//! Where standard error cannot be written (a full disk, a reader who left), work goes on without notes:
-//! nothing that is done depends on them.
+//! Where standard error cannot be written (a full disk, a closed pipe), notes are dropped and the work continues:
+//! nothing depends on them.
 
 use std::fmt;
 
@@ -34,7 +34,7 @@ impl Paint {
         Self { is_on }
     }
 
-    /// No colours.
+    /// A painter that adds no colours.
     pub fn plain() -> Self {
         Self { is_on: false }
     }
@@ -77,7 +77,7 @@ fn wants_colours() -> bool {
         && std::env::var_os("TERM").is_none_or(|term| term != "dumb")
 }
 
-/// Tells a person something on standard error.
+/// Prints a line for people on standard error.
 pub fn note(text: &str) {
     part(&format!("note: {text}\n"));
 }

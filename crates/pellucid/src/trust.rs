@@ -37,7 +37,7 @@ const SECRET_NAMES: [&str; 7] = ["key", "token", "secret", "pass", "auth", "cred
 /// Parts of names whose values say what is run or read, however secret the rest of the name sounds (`GIT_ASKPASS`).
 const SHOWN_NAMES: [&str; 7] = ["askpass", "command", "cmd", "exec", "program", "file", "path"];
 
-/// Tables with names of anybody's choice, whose values may be secret.
+/// Tables whose keys the user chooses and whose values may be secret.
 const OPEN_TABLES: [&str; 5] = ["env", "http_headers", "headers", "query_params", "set"];
 
 pub fn run(shared: &Shared, args: &TrustArgs) -> Result<ExitCode, Failure> {
@@ -128,7 +128,7 @@ fn role_files(layers: &Layers) -> BTreeSet<PathBuf> {
     files
 }
 
-/// What a file says, for a person to decide about.
+/// The guarded values of a file as text, for the user to accept or refuse.
 fn shown(guarded: &Guarded, root: &Path) -> String {
     let state = match guarded.standing {
         Standing::New => "not accepted yet",
@@ -141,7 +141,7 @@ fn shown(guarded: &Guarded, root: &Path) -> String {
     }
     for file in named_files(guarded, root) {
         let file = file.to_string_lossy();
-        text += &format!("  note: {} lies in the project; whoever changes it changes what is used\n", name(&file));
+        text += &format!("  note: {} is in the project: a change of that file changes what is used\n", name(&file));
     }
     text + &format!("  SHA-256 {}\n\n", guarded.digest)
 }
@@ -187,7 +187,7 @@ fn collect_texts<'v>(value: &'v Value, texts: &mut Vec<&'v str>) {
     }
 }
 
-/// Asks whoever sits at the terminal.
+/// Asks at the terminal for a yes.
 fn ask() -> Result<bool, Failure> {
     if !std::io::stdin().is_terminal() {
         return Err(Failure::new(

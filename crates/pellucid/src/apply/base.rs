@@ -26,7 +26,7 @@ use super::turns::Applied;
 
 /// Files that change in memory alone.
 pub trait Tree: Files {
-    /// What is at a path.
+    /// The content and mode of the file at a path.
     fn snapshot(&self, path: &Path) -> Option<Snapshot>;
 
     /// Puts a text at a path, or nothing.
@@ -68,7 +68,7 @@ pub fn change(tree: &mut impl Tree, patches: &[Applied], places: &Places) -> Res
     Ok(())
 }
 
-/// What the paths of each hunk are here. Absent if one is outside.
+/// The paths of each hunk, relative to this repository. Absent if one is outside of it.
 fn names(patch: &Patch<'_>, applied: &Applied, places: &Places) -> Option<Vec<(String, Option<String>)>> {
     let here = |path: &str| places.here(&applied.cwd, path)?.to_str().map(str::to_owned);
     let both = |hunk: &Hunk<'_>| {
@@ -88,7 +88,7 @@ fn renamed<'a>(patch: Patch<'a>, names: &'a [(String, Option<String>)]) -> Patch
     Patch { hunks: patch.hunks.into_iter().zip(names).map(renamed).collect() }
 }
 
-/// What was put over files.
+/// Files that the patches changed so far, with their text; `None` for a deleted file.
 type Changed = BTreeMap<PathBuf, Option<String>>;
 
 fn found(text: &Option<String>) -> io::Result<Found> {

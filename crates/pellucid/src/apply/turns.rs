@@ -27,7 +27,7 @@ const TOOL: &str = "apply_patch";
 /// A patch that was applied.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Applied {
-    /// Where its paths begin.
+    /// The folder that relative paths of the patch start at.
     pub cwd: PathBuf,
     pub text: String,
 }

@@ -6,7 +6,6 @@ use clap::Args as ClapArgs;
 use clap::Subcommand;
 use pellucid_server::transport::listen::Listen;
 
-/// `app-server`.
 #[derive(Debug, ClapArgs)]
 #[command(args_conflicts_with_subcommands = true)]
 pub struct AppServerArgs {
@@ -25,7 +24,6 @@ pub struct AppServerArgs {
     pub command: Option<AppServerCommand>,
 }
 
-/// Commands of `app-server`.
 #[derive(Debug, Subcommand)]
 pub enum AppServerCommand {
     /// Write the protocol as JSON Schemas.
@@ -34,7 +32,6 @@ pub enum AppServerCommand {
     GenerateTs(GenerateArgs),
 }
 
-/// `app-server generate-...`.
 #[derive(Debug, ClapArgs)]
 pub struct GenerateArgs {
     /// The folder to write to; it is made if it is not there.

@@ -8,14 +8,12 @@ use clap::Subcommand;
 use crate::args::Approval;
 use crate::args::Sandbox;
 
-/// `approvals`.
 #[derive(Debug, ClapArgs)]
 pub struct ApprovalsArgs {
     #[command(subcommand)]
     pub command: ApprovalsCommand,
 }
 
-/// Commands of `approvals`.
 #[derive(Debug, Subcommand)]
 pub enum ApprovalsCommand {
     /// Say what would happen to a command, by which rule, and why.
@@ -25,14 +23,13 @@ pub enum ApprovalsCommand {
     Explain(ExplainArgs),
 }
 
-/// `approvals explain`.
 #[derive(Debug, ClapArgs)]
 pub struct ExplainArgs {
-    /// Print as JSON.
+    /// Print the explanation as JSON.
     #[arg(long)]
     pub json: bool,
 
-    /// What commands may touch, instead of what the configuration says.
+    /// The sandbox mode, instead of the configured one.
     #[arg(short, long, value_enum)]
     pub sandbox: Option<Sandbox>,
 
@@ -44,27 +41,25 @@ pub struct ExplainArgs {
     #[arg(long)]
     pub escalated: bool,
 
-    /// The configuration profile.
+    /// The configuration profile to use.
     #[arg(short, long)]
     pub profile: Option<String>,
 
-    /// The working directory.
+    /// The working directory of the command.
     #[arg(short = 'C', long = "cd", value_name = "DIR")]
     pub cd: Option<PathBuf>,
 
-    /// The command.
+    /// The command to explain, with its arguments.
     #[arg(required = true, trailing_var_arg = true, allow_hyphen_values = true)]
     pub command: Vec<String>,
 }
 
-/// `execpolicy`.
 #[derive(Debug, ClapArgs)]
 pub struct ExecpolicyArgs {
     #[command(subcommand)]
     pub command: ExecpolicyCommand,
 }
 
-/// Commands of `execpolicy`.
 #[derive(Debug, Subcommand)]
 pub enum ExecpolicyCommand {
     /// Print the rules of these files that a command matches, as JSON.
@@ -73,14 +68,13 @@ pub enum ExecpolicyCommand {
     Check(ExecpolicyCheckArgs),
 }
 
-/// `execpolicy check`.
 #[derive(Debug, ClapArgs)]
 pub struct ExecpolicyCheckArgs {
     /// A file with rules; may be repeated.
     #[arg(short, long = "rules", value_name = "PATH", required = true)]
     pub rules: Vec<PathBuf>,
 
-    /// Indent the JSON.
+    /// Indent the JSON output.
     #[arg(long)]
     pub pretty: bool,
 

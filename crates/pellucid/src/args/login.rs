@@ -3,7 +3,6 @@
 use clap::Args as ClapArgs;
 use clap::Subcommand;
 
-/// `login`.
 #[derive(Debug, ClapArgs)]
 #[command(
     after_help = "Example: printenv OPENAI_API_KEY | pellucid login --with-api-key\n\nThe key is kept in auth.json of the home folder, which the Codex CLI shares. It is never taken from the command line, where other programs could see it. ChatGPT accounts cannot be used."
@@ -25,9 +24,8 @@ pub struct LoginArgs {
     pub api_key: Option<String>,
 }
 
-/// Commands of `login`.
 #[derive(Debug, Clone, Copy, Subcommand)]
 pub enum LoginCommand {
-    /// Say who is logged in; ends with 1 if nobody is.
+    /// Print who is logged in; exits with 1 without a login.
     Status,
 }

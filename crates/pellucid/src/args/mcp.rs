@@ -4,14 +4,12 @@ use clap::ArgGroup;
 use clap::Args as ClapArgs;
 use clap::Subcommand;
 
-/// `mcp`.
 #[derive(Debug, ClapArgs)]
 pub struct McpArgs {
     #[command(subcommand)]
     pub command: McpCommand,
 }
 
-/// Commands of `mcp`.
 #[derive(Debug, Subcommand)]
 pub enum McpCommand {
     /// List all servers of the configuration.
@@ -24,48 +22,44 @@ pub enum McpCommand {
     Remove(McpNameArgs),
     /// Not available: servers are given tokens by `bearer_token_env_var`.
     Login(McpLoginArgs),
-    /// Not available, as nobody can log in.
+    /// Not available, because there is no login to MCP servers.
     Logout(McpNameArgs),
 }
 
-/// `mcp list`.
 #[derive(Debug, ClapArgs)]
 pub struct McpListArgs {
-    /// Print JSON.
+    /// Print the list as JSON.
     #[arg(long)]
     pub json: bool,
 }
 
-/// `mcp get`.
 #[derive(Debug, ClapArgs)]
 pub struct McpGetArgs {
-    /// The server's name.
+    /// The name of the server in the configuration.
     pub name: String,
 
-    /// Print JSON.
+    /// Print the server as JSON.
     #[arg(long)]
     pub json: bool,
 }
 
-/// A server's name.
+/// Names one configured server.
 #[derive(Debug, ClapArgs)]
 pub struct McpNameArgs {
-    /// The server's name.
+    /// The name of the server in the configuration.
     pub name: String,
 }
 
-/// `mcp login`.
 #[derive(Debug, ClapArgs)]
 pub struct McpLoginArgs {
-    /// The server's name.
+    /// The name of the server in the configuration.
     pub name: String,
 
-    /// What is asked for; several by commas.
+    /// The scopes to request; several by commas.
     #[arg(long, value_name = "SCOPE,SCOPE", value_delimiter = ',')]
     pub scopes: Vec<String>,
 }
 
-/// `mcp add`.
 #[derive(Debug, ClapArgs)]
 #[command(
     override_usage = "pellucid mcp add [OPTIONS] <NAME> (--url <URL> | -- <COMMAND>...)",

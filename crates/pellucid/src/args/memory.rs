@@ -8,65 +8,61 @@ use clap::Subcommand;
 use super::TurnArgs;
 use crate::start::Which;
 
-/// `memory`.
 #[derive(Debug, ClapArgs)]
 pub struct MemoryArgs {
     #[command(subcommand)]
     pub command: MemoryCommand,
 }
 
-/// Commands of `memory`.
 #[derive(Debug, Subcommand)]
 pub enum MemoryCommand {
     /// List every card with what it costs and why it was used last.
     List(OfSession),
     /// Show one card with its text and the messages it was made from.
     Show(CardArgs),
-    /// Put another text in place of a card's.
+    /// Replace the text of a card.
     Edit(EditArgs),
-    /// Pin a card, so that it comes back before all others.
+    /// Pin a card, so that it is recalled before all others.
     Pin(PinArgs),
-    /// Take cards away for good: `2`, `1,3` or `2-4`.
+    /// Delete cards for good: `2`, `1,3` or `2-4`.
     Forget(ForgetArgs),
     /// Write memories of past sessions now, and wait for the end.
     ///
     /// Needs the feature `memory_tool` (see docs/memories.md).
     Run(RunArgs),
-    /// What is kept of past sessions, and how far the work on it is.
+    /// Show the memories kept of past sessions, and unfinished jobs.
     Status(StatusArgs),
 }
 
-/// `memory run`.
 #[derive(Debug, ClapArgs)]
 pub struct RunArgs {
     #[command(flatten)]
     pub turn: TurnArgs,
 
-    /// Print JSON.
+    /// Print the outcome as JSON.
     #[arg(long)]
     pub json: bool,
 }
 
-/// `memory status`.
 #[derive(Debug, ClapArgs)]
 pub struct StatusArgs {
-    /// Print JSON.
+    /// Print the status as JSON.
     #[arg(long)]
     pub json: bool,
 }
 
-/// Whose memory, and how it is shown.
+/// The session whose memory is meant, and the output format.
 #[derive(Debug, Clone, Default, ClapArgs)]
 pub struct OfSession {
     /// The session's id. Without it, the session that was used last in this folder.
     #[arg(long, value_name = "ID")]
     pub session: Option<String>,
 
-    /// Print JSON.
+    /// Print the cards as JSON.
     #[arg(long)]
     pub json: bool,
 
-    /// The working directory.
+    /// The working directory, for --last.
     #[arg(short = 'C', long = "cd", value_name = "DIR")]
     pub cd: Option<PathBuf>,
 }
@@ -78,7 +74,7 @@ impl OfSession {
     }
 }
 
-/// A card.
+/// One card of a session.
 #[derive(Debug, ClapArgs)]
 pub struct CardArgs {
     /// The card's number in the list.
@@ -89,7 +85,6 @@ pub struct CardArgs {
     pub of: OfSession,
 }
 
-/// `memory edit`.
 #[derive(Debug, ClapArgs)]
 pub struct EditArgs {
     /// The card's number in the list.
@@ -103,7 +98,6 @@ pub struct EditArgs {
     pub of: OfSession,
 }
 
-/// `memory pin`.
 #[derive(Debug, ClapArgs)]
 pub struct PinArgs {
     /// The card's number in the list.
@@ -118,7 +112,6 @@ pub struct PinArgs {
     pub of: OfSession,
 }
 
-/// `memory forget`.
 #[derive(Debug, ClapArgs)]
 pub struct ForgetArgs {
     /// The cards' numbers in the list.

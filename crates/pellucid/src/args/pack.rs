@@ -6,19 +6,17 @@ use clap::Args as ClapArgs;
 use clap::Subcommand;
 use clap::ValueEnum;
 
-/// `pack`.
 #[derive(Debug, ClapArgs)]
 pub struct PackArgs {
     #[command(subcommand)]
     pub command: PackCommand,
 }
 
-/// Commands of `pack`.
 #[derive(Debug, Subcommand)]
 pub enum PackCommand {
     /// The packs there are, built in and yours, and which one is used.
     List {
-        /// Print as JSON.
+        /// Print the packs as JSON.
         #[arg(long)]
         json: bool,
     },
@@ -29,15 +27,15 @@ pub enum PackCommand {
     Show {
         /// The slot, such as `permissions/approval_never` or `tools/update_plan.plan.status`.
         slot: Option<String>,
-        /// Print as JSON.
+        /// Print the pack as JSON.
         #[arg(long)]
         json: bool,
     },
-    /// Make a pack of your own, as a copy of a built-in one.
+    /// Copy a built-in pack, to change it.
     ///
-    /// It is put into the folder `packs` of your home folder.
+    /// The copy is written into the folder `packs` of your home folder.
     New {
-        /// Its name: letters, digits, `-` and `_`.
+        /// The new pack's name: letters, digits, `-` and `_`.
         name: String,
         /// The built-in pack to copy.
         #[arg(long, value_name = "PACK", default_value = "codex")]
@@ -48,28 +46,27 @@ pub enum PackCommand {
         /// The pack, by its name or its folder.
         #[arg(value_name = "NAME_OR_DIR")]
         pack: String,
-        /// Print as JSON.
+        /// Print the findings as JSON.
         #[arg(long)]
         json: bool,
     },
     /// Make a pack with another agent's texts.
     ///
-    /// They are read from your own checkout of its sources.
+    /// The texts are read from your checkout of that agent's sources.
     Import(PackImportArgs),
 }
 
-/// `pack import`.
 #[derive(Debug, ClapArgs)]
 #[command(
     after_help = "Example: git clone --branch rust-v0.104.0 --depth 1 https://github.com/openai/codex codex-src\n         pellucid pack import codex codex-src && pellucid --pack codex-0.104.0 prompt hello"
 )]
 pub struct PackImportArgs {
-    /// Whose texts.
+    /// The agent whose texts are imported.
     #[arg(value_enum)]
     pub project: Project,
     /// The folder with the checkout of its sources; for Codex of the tag rust-v0.104.0.
     pub checkout: PathBuf,
-    /// Where the pack goes, instead of the folder `packs` of your home folder.
+    /// The folder to write the pack into, instead of the folder `packs` of your home folder.
     #[arg(long, value_name = "DIR")]
     pub to: Option<PathBuf>,
     /// Write the pack even if some texts are not found; those are then as in the built-in pack.

@@ -5,7 +5,7 @@ use clap::ValueEnum;
 
 use crate::args::StoredArgs;
 
-/// What is said below the help of both.
+/// The explanation of REF below the help of `prompt` and `context`.
 pub const NAMES: &str = "\
 REF is the name of a request:
   SESSION        the last request of a session: its id, the beginning of its id, or its name
@@ -22,14 +22,14 @@ pellucid prompt -- now. With --session or --last the word is always your message
 
 A note on standard error says why the bytes cannot be promised, if they cannot (in JSON: certain, reasons).";
 
-/// Which request is shown, and with which tools.
+/// Selects the request that `prompt` and `context` show, and the source of its MCP tools.
 #[derive(Debug, Clone, Default, ClapArgs)]
 pub struct RequestArgs {
     #[command(flatten)]
     pub stored: StoredArgs,
 
-    /// Where the tools of MCP servers come from: the list that each server gave last, the servers themselves, which are
-    /// started for it, or nowhere.
+    /// Source of the tools of MCP servers: the list that each server sent last, the servers themselves, which are
+    /// started for it, or none.
     #[arg(long, value_enum, value_name = "FROM", default_value_t = McpLists::Cached)]
     pub mcp: McpLists,
 
@@ -41,20 +41,20 @@ pub struct RequestArgs {
     #[arg(long)]
     pub with: bool,
 
-    /// The name of a request, or what you would say. Without a message the request stops before it.
+    /// The name of a request, or your message. Without a message the request stops before it.
     #[arg(value_name = "REF|MESSAGE")]
     pub word: Option<String>,
 
-    /// What you would say, after a REF.
+    /// Your message, after a REF.
     #[arg(value_name = "MESSAGE")]
     pub message: Option<String>,
 
-    /// What you would say, whatever it looks like.
+    /// Your message, after `--`, even if it looks like a REF.
     #[arg(last = true, value_name = "MESSAGE", conflicts_with = "message")]
     pub said: Option<String>,
 }
 
-/// Where the tools of MCP servers come from.
+/// Source of the tools of MCP servers.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
 pub enum McpLists {
     /// The list that each server gave last; none is started.
@@ -62,6 +62,6 @@ pub enum McpLists {
     Cached,
     /// The servers, which are started and asked.
     Connect,
-    /// They are left out.
+    /// The request has no tools of MCP servers.
     Off,
 }

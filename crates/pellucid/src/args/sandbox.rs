@@ -6,7 +6,6 @@ use std::path::PathBuf;
 use clap::Args as ClapArgs;
 use clap::Subcommand;
 
-/// `sandbox`.
 #[derive(Debug, ClapArgs)]
 #[command(after_help = "Example: pellucid sandbox linux --full-auto -- sh -c 'echo hello > file'")]
 pub struct SandboxArgs {
@@ -14,16 +13,15 @@ pub struct SandboxArgs {
     pub command: SandboxCommand,
 }
 
-/// Commands of `sandbox`.
 #[derive(Debug, Subcommand)]
 pub enum SandboxCommand {
     /// Use namespaces, bubblewrap or Landlock, the strongest that works.
     #[command(visible_alias = "landlock")]
     Linux(SandboxedArgs),
-    /// Use Seatbelt.
+    /// Use Seatbelt on macOS.
     #[command(visible_alias = "seatbelt")]
     Macos(SandboxedArgs),
-    /// There is none yet.
+    /// Not available: there is no sandbox for Windows yet.
     Windows(SandboxedArgs),
 }
 
@@ -39,15 +37,14 @@ pub struct SandboxedArgs {
     pub command: Vec<OsString>,
 }
 
-/// `doctor`.
 #[derive(Debug, ClapArgs)]
-#[command(after_help = "Ends with 1 if something is found that keeps a turn from running, else with 0.")]
+#[command(after_help = "Exits with 1 if something keeps a turn from running, else with 0.")]
 pub struct DoctorArgs {
     /// Print what is found as JSON.
     #[arg(long)]
     pub json: bool,
 
-    /// The working directory.
+    /// The working directory to check.
     #[arg(short = 'C', long = "cd", value_name = "DIR")]
     pub cd: Option<PathBuf>,
 }

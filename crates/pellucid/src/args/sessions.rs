@@ -21,10 +21,10 @@ pub struct ResumeCommandArgs {
     /// The session's id, or the name it was given.
     pub session: Option<String>,
 
-    /// What to do. `-` reads it from standard input.
+    /// The task for the model. `-` reads it from standard input.
     pub prompt: Option<String>,
 
-    /// Go on with the session that was used last in this folder.
+    /// Continue the session that was used last in this folder.
     #[arg(long)]
     pub last: bool,
 
@@ -42,8 +42,8 @@ impl ResumeCommandArgs {
 
 /// `fork`.
 ///
-/// The new session has everything of the old one, which stays as it is. With a prompt a turn is
-/// run in it; without one its id is printed.
+/// The new session has everything of the old one, which does not change. With a prompt a turn is run in it; without
+/// one its id is printed.
 #[derive(Debug, ClapArgs)]
 pub struct ForkArgs {
     #[command(flatten)]
@@ -52,14 +52,14 @@ pub struct ForkArgs {
     /// The session's id, or the name it was given.
     pub session: Option<String>,
 
-    /// What to do in the new session. `-` reads it from standard input.
+    /// The task for the model in the new session. `-` reads it from standard input.
     pub prompt: Option<String>,
 
     /// Copy the session that was used last, in any folder.
     #[arg(long)]
     pub last: bool,
 
-    /// Keep only the first N messages of yours, with what was answered to them.
+    /// Keep only your first N messages, with the answers to them.
     #[arg(long, value_name = "N", value_parser = super::number)]
     pub at: Option<usize>,
 }
@@ -84,14 +84,12 @@ fn wish(
     (session.cloned().map(Which::Id), prompt.cloned())
 }
 
-/// `sessions`.
 #[derive(Debug, ClapArgs)]
 pub struct SessionsArgs {
     #[command(subcommand)]
     pub command: SessionsCommand,
 }
 
-/// Commands of `sessions`.
 #[derive(Debug, Subcommand)]
 pub enum SessionsCommand {
     /// List sessions, the newest first.
@@ -102,20 +100,20 @@ pub enum SessionsCommand {
     Rename {
         /// The session's id, its beginning, or its name.
         session: String,
-        /// The new name.
+        /// The new name, to resume the session by.
         name: String,
     },
-    /// Put a session away: lists and --last pass over it.
+    /// Archive a session: lists and --last skip it.
     Archive {
         /// The session's id, its beginning, or its name.
         session: String,
     },
-    /// Take a session back into use.
+    /// Take a session out of the archive.
     Unarchive {
         /// The session's id, its beginning, or its name.
         session: String,
     },
-    /// List the calls of tools with their times, grounds and sandbox.
+    /// List tool calls with their times, reasons and sandbox.
     ///
     /// Each call also has its outcome. With the id of a call, everything about that call.
     Calls(CallsArgs),
@@ -128,15 +126,14 @@ pub enum SessionsCommand {
         /// The call's id. Without one, the outputs are listed.
         call: Option<String>,
     },
-    /// Write a session out, with secrets blanked.
+    /// Export a session, with secrets redacted.
     Export(ExportArgs),
     /// Check that session files, records, names and index are whole.
     ///
-    /// It says of a session what `replay` says, with the same status.
+    /// For a session the verdict and the exit status are those of `replay`.
     Fsck(FsckArgs),
 }
 
-/// `sessions list`.
 #[derive(Debug, Clone, ClapArgs)]
 pub struct SessionsListArgs {
     /// Print the list as JSON.
@@ -147,11 +144,11 @@ pub struct SessionsListArgs {
     #[arg(long, default_value_t = 25, value_name = "N", value_parser = super::number_from_one)]
     pub limit: usize,
 
-    /// Show the page behind this place (printed below each page that is not the last).
-    #[arg(long, value_name = "PLACE")]
+    /// Show the page after this cursor, which is printed below every page but the last.
+    #[arg(long, value_name = "CURSOR")]
     pub cursor: Option<String>,
 
-    /// What the order is by.
+    /// Sort by time of creation or of last use.
     #[arg(long, value_enum, default_value_t = SessionOrder::Updated)]
     pub sort: SessionOrder,
 
@@ -163,27 +160,26 @@ pub struct SessionsListArgs {
     #[arg(long, value_name = "ID")]
     pub provider: Vec<String>,
 
-    /// Only sessions of this face (cli, exec, vscode, mcp); may be repeated.
-    #[arg(long, value_name = "FACE")]
+    /// Only sessions of this client (cli, exec, vscode, mcp); may be repeated.
+    #[arg(long, value_name = "CLIENT")]
     pub source: Vec<String>,
 
     /// Only sessions whose first message or name has this text.
     #[arg(long, value_name = "TEXT")]
     pub search: Option<String>,
 
-    /// Show sessions that were put away.
+    /// Show archived sessions instead.
     #[arg(long)]
     pub archived: bool,
 }
 
-/// What the order of sessions is by.
+/// The keys that `sessions list` sorts by.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum SessionOrder {
     Created,
     Updated,
 }
 
-/// `sessions calls`.
 #[derive(Debug, Clone, ClapArgs)]
 pub struct CallsArgs {
     /// The session's id or name.
@@ -197,7 +193,6 @@ pub struct CallsArgs {
     pub json: bool,
 }
 
-/// `sessions show`.
 #[derive(Debug, Clone, ClapArgs)]
 pub struct ShowArgs {
     /// The session's id, its beginning, or its name.
@@ -221,12 +216,11 @@ pub struct ExportArgs {
     #[arg(long, value_name = "DIR")]
     pub to: Option<PathBuf>,
 
-    /// Blank nothing. What was sent may hold keys and passwords.
+    /// Redact nothing. The requests may contain keys and passwords.
     #[arg(long)]
     pub no_redact: bool,
 }
 
-/// `sessions fsck`.
 #[derive(Debug, Clone, ClapArgs)]
 pub struct FsckArgs {
     /// Only this session: its id, its beginning, or its name.
@@ -236,12 +230,11 @@ pub struct FsckArgs {
     #[arg(long)]
     pub json: bool,
 
-    /// Throw the index away and make it again from the files.
+    /// Delete the index and rebuild it from the files.
     #[arg(long)]
     pub rebuild_index: bool,
 }
 
-/// `replay`.
 #[derive(Debug, Clone, ClapArgs)]
 #[command(
     after_help = "Exit status: 0 when every request is equal, 1 when one differs or the record was changed, 3 when some cannot be proved."

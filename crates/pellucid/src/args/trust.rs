@@ -5,14 +5,12 @@ use std::path::PathBuf;
 use clap::Args as ClapArgs;
 use clap::Subcommand;
 
-/// `trust`.
 #[derive(Debug, ClapArgs)]
 pub struct TrustArgs {
     #[command(subcommand)]
     pub command: TrustCommand,
 }
 
-/// Commands of `trust`.
 #[derive(Debug, Subcommand)]
 pub enum TrustCommand {
     /// Show what a trusted project's config.toml may reach, and accept it.
@@ -20,13 +18,12 @@ pub enum TrustCommand {
     /// Values about programs, providers, addresses and permissions count once you have accepted them, for as long as
     /// they stay as they are. See docs/trust.md.
     Accept(TrustAcceptArgs),
-    /// List accepted files, and whether they are still as they were.
+    /// List accepted files, and whether they changed since.
     List,
     /// Take back what was accepted of a file, or of all files in a folder.
     Revoke(TrustRevokeArgs),
 }
 
-/// `trust accept`.
 #[derive(Debug, ClapArgs)]
 pub struct TrustAcceptArgs {
     /// The project: a folder of it, or its config.toml.
@@ -38,7 +35,6 @@ pub struct TrustAcceptArgs {
     pub yes: bool,
 }
 
-/// `trust revoke`.
 #[derive(Debug, ClapArgs)]
 pub struct TrustRevokeArgs {
     /// The project: a folder of it, or its config.toml.

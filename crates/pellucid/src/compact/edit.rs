@@ -12,10 +12,10 @@ use pellucid_exec::foreground;
 
 use crate::start::Failure;
 
-/// Where the editor's name stands; the first that is set counts.
+/// Environment variables with the editor's command; the first that is set counts.
 const EDITORS: [&str; 2] = ["VISUAL", "EDITOR"];
 
-/// The person's editor.
+/// The command of the user's editor.
 #[derive(Debug)]
 pub struct Editor {
     command: String,
@@ -25,13 +25,14 @@ impl Editor {
     /// The editor that the environment names.
     ///
     /// # Errors
-    /// It names none, or one that is not there: better said before a model is paid for a summary.
+    /// Fails if no editor is set or the program does not exist, so that the error comes before a model is paid for a
+    /// summary.
     pub fn find(env: &Env) -> Result<Self, Failure> {
         let command = EDITORS.iter().find_map(|name| env.text(name)).filter(|editor| !editor.trim().is_empty());
         let command = command.ok_or_else(|| Failure::new("--edit: set VISUAL or EDITOR to your editor"))?;
         if let Some(program) = plain_program(&command).filter(|program| !is_there(program, env)) {
             return Err(Failure::new(format!(
-                "--edit: the editor `{program}` is not there; set VISUAL or EDITOR to your editor"
+                "--edit: the editor `{program}` was not found; set VISUAL or EDITOR to your editor"
             )));
         }
         Ok(Self { command })
@@ -43,7 +44,7 @@ impl Editor {
     }
 }
 
-/// The program that a command starts; absent if only a shell can tell.
+/// The program that a command starts; absent if the command needs a shell to be understood.
 fn plain_program(command: &str) -> Option<&str> {
     let is_plain = |c: char| c.is_alphanumeric() || "/._-+".contains(c);
     command.split_whitespace().next().filter(|word| word.chars().all(is_plain))

@@ -112,12 +112,12 @@ fn injections(session: &Session, report: &Report) -> String {
     if lines.is_empty() { "nothing is injected\n".to_owned() } else { lines }
 }
 
-/// What a message has that neither a person nor a model nor a tool said.
+/// One message of the request whose text was injected by Pellucid: not said by the user, the model or a tool.
 struct InjectedMessage {
     part: String,
     item: usize,
     role: Option<String>,
-    /// Where it comes from, each once, and how many bytes.
+    /// Each origin of the message once, with its bytes.
     origins: Vec<(String, usize)>,
 }
 

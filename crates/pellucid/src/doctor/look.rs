@@ -31,7 +31,7 @@ use crate::screen::Side;
 use crate::start::Start;
 use crate::style;
 
-/// Everything.
+/// Runs every check, in the order in which the report shows them.
 pub fn look(shared: &Shared, cd: Option<&Path>) -> Vec<Section> {
     let mut sections = vec![program(), home()];
     let turn = TurnArgs { cd: cd.map(Path::to_owned), ..TurnArgs::default() };
@@ -72,20 +72,17 @@ fn home() -> Section {
     match home::find(&Env::process()) {
         Ok(path) => {
             let exists = path.is_dir();
-            let summary = if exists { "" } else { " (it will be made)" };
+            let summary = if exists { "" } else { " (it will be created)" };
             // A file without a name, which is gone at once.
             let unwritable = exists.then(|| tempfile::tempfile_in(&path).err()).flatten();
             let others = others_who_write(&path);
             let lines = unwritable.iter().map(|error| {
                 format!(
-                    "it cannot be written, so no session or login is kept: {error}; change its rights or PELLUCID_HOME"
+                    "it cannot be written, so no session or login is kept: {error}; change its permissions or set PELLUCID_HOME"
                 )
             });
             let lines = lines.chain(others.map(|who| {
-                format!(
-                    "{who} can write it, and so make this program run what they like; `chmod go-w {}` ends that",
-                    path.display()
-                )
+                format!("{who} can write it, and so run commands as you; `chmod go-w {}` prevents that", path.display())
             }));
             let lines: Vec<String> = lines.collect();
             Section {
@@ -111,13 +108,13 @@ fn home() -> Section {
     }
 }
 
-/// Who else can write a folder, if somebody can.
+/// Which other users can write to a folder; absent if none can.
 #[cfg(unix)]
 fn others_who_write(folder: &Path) -> Option<&'static str> {
     use std::os::unix::fs::PermissionsExt;
     let mode = folder.metadata().ok()?.permissions().mode();
     match (mode & 0o020 != 0, mode & 0o002 != 0) {
-        (_, true) => Some("everybody on this machine"),
+        (_, true) => Some("every user of this machine"),
         (true, false) => Some("its group"),
         (false, false) => None,
     }
@@ -185,7 +182,7 @@ fn model(config: &Config, env: &Env) -> Section {
     }
 }
 
-/// What to do about a missing key.
+/// The hint for a missing API key: the variable to set or the command to run.
 fn missing_key_hint(config: &Config) -> String {
     let advice = missing_key_advice(config.model.provider.wire_api);
     match login::stored(config) {
@@ -212,12 +209,12 @@ fn sandbox_section(config: &Config) -> Section {
         }
         Err(_) => (Vec::new(), None),
     };
-    lines.extend(gaps.iter().map(|gap| format!("to know: {}", gap.text)));
+    lines.extend(gaps.iter().map(|gap| format!("note: {}", gap.text)));
     lines.extend(remedy.map(|remedy| format!("for more: {remedy}")));
     let above_home = sandbox::root_above_home(config, &Env::process());
     lines.extend(above_home.as_ref().map(|root| {
         format!(
-            "warning: the home folder {} lies below the writable root {}; commands can read it and not change it, and \
+            "warning: the home folder {} is below the writable root {}; commands can read it but not change it, and \
              PELLUCID_HOME moves it",
             config.folders.home.display(),
             root.display()

@@ -10,7 +10,7 @@ use crate::start::Failure;
 use crate::start::Start;
 use crate::style;
 
-/// What happens when something that a person named is not there: a session, an image, a branch, a commit.
+/// A session, an image, a branch or a commit that was named and does not exist.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Absent {
     /// A warning, and the turn runs.

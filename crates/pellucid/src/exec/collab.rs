@@ -7,17 +7,17 @@ use pellucid_protocol::event::EventMessage;
 use pellucid_protocol::id::SessionId;
 use serde::Serialize;
 
-/// So much of a text is shown to people.
+/// Longer texts are cut to this many characters for people.
 const SHOWN_CHARS: usize = 160;
 
 /// A call that began or ended.
 #[derive(Debug)]
 pub struct CollabCall {
-    /// Which.
+    /// The id of the tool call.
     pub call_id: String,
     /// How far it is.
     pub phase: Phase,
-    /// What programs are told of it.
+    /// The item as the JSON stream shows it.
     pub item: CollabItem,
     /// Whether one agent is meant, or several.
     meant: Meant,

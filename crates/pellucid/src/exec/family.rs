@@ -1,4 +1,4 @@
-//! The agents that a session starts, for a face that shows what they do among what the session does.
+//! The agents that a session starts, for a client that shows what they do among what the session does.
 
 use std::future::poll_fn;
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use pellucid_protocol::event::EventMessage;
 use pellucid_protocol::id::SessionId;
 use tokio::sync::mpsc;
 
-/// Takes agents in.
+/// Receives the agents that a session starts.
 #[derive(Debug)]
 struct Intake {
     /// Whether it is shown what the requests of agents are made of.
@@ -27,7 +27,7 @@ impl Nursery for Intake {
         if self.has_context {
             child.context_events.join();
         }
-        // When nobody takes it, the run is over and the agent ends.
+        // A closed channel means that the run is over; the agent ends with it.
         let _run_is_over = self.sender.send(child);
     }
 }
@@ -53,7 +53,7 @@ impl Family {
         (Self { taken_in, open: Vec::new() }, Arc::new(Intake { has_context, sender }))
     }
 
-    /// The next event of an agent that people should see; never comes if there is none.
+    /// The next event of an agent that people should see; pends forever while there are no agents.
     pub async fn next(&mut self) -> EventMessage {
         poll_fn(|context| self.poll(context)).await
     }
@@ -81,8 +81,8 @@ impl Family {
     }
 }
 
-/// What an agent is like, what it used and that it is done are its own affair. Of one that was opened again only the
-/// requests are shown, as other programs of this kind show nothing.
+/// Whether an agent's event is shown. Settings, token counts and completion of an agent are not shown. Of an agent
+/// that was opened again only its requests to the model are shown, as the Codex CLI shows nothing of it.
 fn is_shown(opened: Opened, event: &EventMessage) -> bool {
     let is_private = matches!(
         event,

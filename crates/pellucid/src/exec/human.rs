@@ -37,7 +37,7 @@ use crate::style;
 use crate::style::Paint;
 use crate::style::thousands;
 
-/// So many lines of a command's output are shown.
+/// A command's output is cut to this many lines.
 const OUTPUT_LINES: usize = 20;
 
 /// Shows events to a person.
@@ -50,7 +50,7 @@ pub struct Human {
     effort: Option<ReasoningEffort>,
     summary: ReasoningSummary,
     usage: Option<TokenUsage>,
-    /// Patches that are being applied: call, whether nobody was asked, since when.
+    /// Patches that are being applied: call id, whether the patch was approved automatically, start time.
     patches: Vec<(String, bool, Instant)>,
 }
 
@@ -271,7 +271,7 @@ impl Human {
     }
 }
 
-/// That a reply is asked for again, and why.
+/// The line that reports a retry of the request, with the reason.
 pub fn retry_text(event: &EventMessage) -> String {
     let EventMessage::StreamError { message, additional_details, plain, .. } = event else {
         return String::new();
@@ -282,7 +282,7 @@ pub fn retry_text(event: &EventMessage) -> String {
     }
 }
 
-/// How the start of a server stands.
+/// One line about the start of an MCP server.
 fn server_start(server: &str, status: &McpStartupStatus) -> String {
     match status {
         McpStartupStatus::Starting => format!("mcp: {server} starting"),
@@ -292,7 +292,7 @@ fn server_start(server: &str, status: &McpStartupStatus) -> String {
     }
 }
 
-/// What became of all servers; nothing is said if there are none.
+/// One line about the start of all MCP servers; absent if none is configured.
 fn server_starts(ready: &[String], failed: &[McpStartupFailure], cancelled: &[String]) -> Option<String> {
     let failed: Vec<String> = failed.iter().map(|failure| failure.server.clone()).collect();
     let groups = [("ready", ready), ("failed", &failed), ("cancelled", cancelled)];
@@ -301,7 +301,7 @@ fn server_starts(ready: &[String], failed: &[McpStartupFailure], cancelled: &[St
     (!said.is_empty()).then(|| format!("mcp startup: {}", said.join("; ")))
 }
 
-/// What is called, and with what.
+/// A tool call as `server.tool(arguments)`.
 fn invocation(called: &McpInvocation) -> String {
     let arguments = called.arguments.as_ref().map(ToString::to_string).unwrap_or_default();
     format!("{}.{}({arguments})", called.server, called.tool)

@@ -61,7 +61,7 @@ impl Json {
         if text.is_empty() {
             return Ok(());
         }
-        // Whoever reads events has to get them all, so a reader who left is a failure here.
+        // A program that reads events needs all of them, so a closed pipe is a failure here.
         Side::Out.write(&text, Kind::Json).map_err(|error| Failure::new(format!("events cannot be printed: {error}")))
     }
 
@@ -350,7 +350,7 @@ enum Details {
     },
 }
 
-/// What a server's tool answered.
+/// The answer of an MCP server's tool, as the JSON stream shows it.
 #[derive(Serialize)]
 struct ServerAnswer<'a> {
     content: &'a [Value],

@@ -26,9 +26,9 @@ use crate::start::Opening;
 use crate::start::Start;
 use crate::style::counted;
 
-/// Said where memories are switched off.
-const OFF: &str = "memories are switched off; switch them on with `pellucid features enable memory_tool`, or for this \
-                   run with `-c features.memory_tool=true`";
+/// The advice where memories are switched off.
+const OFF: &str = "memories are off; switch them on with `pellucid features enable memory_tool`, or for this run with \
+                   `-c features.memory_tool=true`";
 
 pub fn run(shared: &Shared, args: &RunArgs) -> Result<ExitCode, Failure> {
     let start = Start::new(shared, &args.turn)?;
@@ -48,7 +48,7 @@ pub fn run(shared: &Shared, args: &RunArgs) -> Result<ExitCode, Failure> {
     Ok(if is_ok { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-/// What was done, for people.
+/// The result of `memory run` as text for people.
 fn described(outcome: &Outcome, folder: &str) -> String {
     let mut text = format!("{} read\n", counted(outcome.read.len(), "session"));
     for it in &outcome.read {
@@ -86,14 +86,14 @@ pub fn status(shared: &Shared, args: &StatusArgs) -> Result<ExitCode, Failure> {
     let text = if args.json {
         format!("{}\n", json!({ "is_on": is_on, "folder": folder, "extracts": extracts, "jobs": jobs }))
     } else {
-        let state = if is_on { "on".to_owned() } else { format!("off: {OFF}") };
-        format!("memories are {state}\nfolder: {}\n{}", folder.display(), table(&extracts, &jobs))
+        let state = if is_on { "memories are on" } else { OFF };
+        format!("{state}\nfolder: {}\n{}", folder.display(), table(&extracts, &jobs))
     };
     print::either(&text, Kind::of(args.json))?;
     Ok(ExitCode::SUCCESS)
 }
 
-/// What is kept, and what is not done.
+/// The memories that are kept, and the jobs that are not finished.
 fn table(extracts: &[Extract], jobs: &[Job]) -> String {
     let mut text = format!("{} kept\n", counted(extracts.len(), "session"));
     for it in extracts {

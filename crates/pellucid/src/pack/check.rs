@@ -43,7 +43,7 @@ impl Report {
             text += &format!("warning: {warning}\n");
         }
         if self.errors.is_empty() {
-            text += &format!("{}: good, {} of its own\n", self.name, style::counted(self.n_own, "text"));
+            text += &format!("{}: valid, {} defined by the pack\n", self.name, style::counted(self.n_own, "text"));
         }
         text
     }

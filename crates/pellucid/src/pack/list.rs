@@ -13,7 +13,7 @@ use crate::args::TurnArgs;
 use crate::start::Failure;
 use crate::start::Start;
 
-/// A pack as it is listed.
+/// One row of `pack list`.
 struct Listed {
     name: String,
     kind: &'static str,

@@ -1,4 +1,4 @@
-//! `pack new`: a pack of one's own, as a copy of a built-in one.
+//! `pack new`: copies a built-in pack into the user's `packs` folder.
 
 use std::io::Write;
 use std::path::Path;
@@ -22,10 +22,10 @@ pub fn run(home: &Path, name: &str, from: &str, out: &mut dyn Write) -> Result<E
         return Err(Failure::new(format!("`{name}` is the name of a built-in pack; choose another")));
     }
     if !is_name(name) {
-        return Err(Failure::new(format!("`{name}` is no name for a pack: use letters, digits, `-` and `_`")));
+        return Err(Failure::new(format!("`{name}` is not a valid pack name: use letters, digits, `-` and `_`")));
     }
     if folder.exists() {
-        return Err(Failure::new(format!("{} is there already", folder.display())));
+        return Err(Failure::new(format!("{} already exists", folder.display())));
     }
     let files = copy(name, from).ok_or_else(|| {
         let known = Pack::builtin_names().join(", ");

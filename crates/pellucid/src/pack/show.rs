@@ -38,18 +38,18 @@ fn one(pack: &Pack, name: &str, as_json: bool) -> Result<(), Failure> {
     }
     style::line(&about(&slot));
     let Some(text) = &slot.text else {
-        return Err(Failure::new(format!("The pack {} has no text for it.", pack.name)));
+        return Err(Failure::new(format!("the pack {} has no text for this slot", pack.name)));
     };
     super::print(text)
 }
 
-/// What is known of a slot besides its text.
+/// The line about a slot next to its text: file, size and state.
 fn about(slot: &SlotText) -> String {
     let mut lines = vec![format!("{}: {}", slot.name, slot.about)];
     if let Some(origin) = &slot.origin {
         lines.push(format!("from: {}{}", if slot.is_users { "" } else { "built in, " }, origin));
     }
-    lines.push(format!("to change it: {} in a pack of yours", slot.file));
+    lines.push(format!("to change it: {} in your pack", slot.file));
     if !slot.places.is_empty() {
         lines.push(format!("placeholders: {}", slot.places.join(" ")));
     }

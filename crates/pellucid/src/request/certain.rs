@@ -68,7 +68,7 @@ pub fn tell(reasons: &[Reason]) {
     }
 }
 
-/// What is said if the bytes cannot be promised.
+/// The note with the reasons why the bytes cannot be promised; absent if they can.
 pub fn line(reasons: &[Reason]) -> Option<String> {
     if reasons.is_empty() {
         return None;

@@ -11,12 +11,12 @@ use crate::args::RequestArgs;
 use crate::stored;
 use crate::stored::Called;
 
-/// What is asked for.
+/// A parsed request for a request: the REF and the message.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Asked {
     /// The request; absent if the options say which.
     pub name: Option<RequestName>,
-    /// What the person would say.
+    /// The user's message, if there is one.
     pub message: Option<String>,
 }
 

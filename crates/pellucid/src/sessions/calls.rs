@@ -67,7 +67,7 @@ fn list(calls: &[&RecordedCall]) -> String {
     table(&["CALL", "TOOL", "BEGAN", "TOOK", "OUTCOME", "SANDBOX", "GROUNDS"], &rows)
 }
 
-/// The tool of a call, or what stands in its place.
+/// The tool of a call, or a placeholder for a call without one.
 fn tool(call: &RecordedCall) -> String {
     match (call.tool.as_str(), &call.within) {
         ("", _) => "(typed by a person)".to_owned(),
@@ -88,7 +88,7 @@ fn answer_text(answer: &CallAnswer) -> String {
         (Answerer::Client, Some(client)) => format!("by the client {client}"),
         (Answerer::Client, None) => "by the client".to_owned(),
         (Answerer::SessionGrant, _) => "by an earlier answer for this session".to_owned(),
-        (Answerer::Nobody, _) => "as nobody answered".to_owned(),
+        (Answerer::Nobody, _) => "because no one answered".to_owned(),
     };
     let word = answer.answer.as_str().replace('_', " ");
     format!("{} {word} {by}", answer.to.as_str().replace('_', " "))

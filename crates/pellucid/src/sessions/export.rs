@@ -1,7 +1,7 @@
 //! `sessions export`: a session that may leave the machine.
 //!
-//! What looks like a secret is blanked unless the person says otherwise. An export into a folder is
-//! a home folder of its own, so everything that reads sessions reads it.
+//! Texts that look like secrets are blanked, except with `--no-redact`. An export into a folder is a complete home
+//! folder, so every command that reads sessions can read it.
 
 use std::collections::BTreeSet;
 use std::io;
@@ -47,7 +47,10 @@ pub fn run(home: &Path, args: &ExportArgs) -> Result<ExitCode, Failure> {
         }
     };
     if export.redactor.is_some() {
-        style::line(&format!("{} secrets blanked; what looks like any other word is not found", export.n_blanks));
+        style::line(&format!(
+            "{} secrets redacted. Only known patterns are detected: review the export before you share it",
+            export.n_blanks
+        ));
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -103,7 +106,7 @@ impl Export {
                 text
             }
         };
-        // What has no secret stays as it is to the byte.
+        // A line without a secret keeps its bytes.
         if self.n_blanks == n_before { line.to_owned() } else { blanked }
     }
 
@@ -152,7 +155,7 @@ fn parts_of(chain: &Chain) -> BTreeSet<String> {
     chain.pieces().into_iter().filter_map(kept).collect()
 }
 
-/// Writes a file that nobody else can read below the folder that was named: it is a whole conversation.
+/// Writes a private file (0600) below the folder of the export, because it holds a whole conversation.
 fn put(folder: &Folder, to: &Path, path: &Path, text: &str) -> Result<(), (PathBuf, io::Error)> {
     let below = path.strip_prefix(to).unwrap_or(path);
     folder.write_private(below, text.as_bytes()).map_err(|error| (path.to_owned(), error))

@@ -55,7 +55,7 @@ pub fn run(home: &Path, args: &ShowArgs) -> Result<ExitCode, Failure> {
     print(&text(&stored, &requests, cut_off))
 }
 
-/// A request that parts from the one before, with the turn that sent it.
+/// A request that diverges from the one before, with the turn that sent it.
 #[derive(Serialize)]
 struct CacheBreakJson<'a> {
     turn: &'a str,
@@ -63,7 +63,7 @@ struct CacheBreakJson<'a> {
     broken: &'a CacheBreak,
 }
 
-/// What came of the provider's cache for a request, with the turn that sent it.
+/// The cache verdict of a request, with the turn that sent it.
 #[derive(Serialize)]
 struct VerdictJson<'a> {
     turn: &'a str,
@@ -71,7 +71,7 @@ struct VerdictJson<'a> {
     cache: &'a CacheVerdict,
 }
 
-/// What came of the provider's cache, counted: `2 cold, 7 extended, 1 broken (tools)`.
+/// The cache verdicts of a session, counted: `2 cold, 7 extended, 1 broken (tools)`.
 fn verdicts_text(requests: &Chain) -> String {
     let mut counts: Vec<(String, usize)> = Vec::new();
     for (_, cache) in requests.verdicts() {
@@ -125,7 +125,7 @@ fn text(stored: &Stored, requests: &Chain, mut cut_off: Vec<CutOff>) -> String {
         row("cache", Some(format!("turn {} {}", request.turn, cache_break_text(broken))));
     }
     row("file", Some(summary.path.clone()));
-    row("state", summary.is_archived.then(|| "put away".to_owned()));
+    row("state", summary.is_archived.then(|| "archived".to_owned()));
     let n_set_aside = loaded.set_aside.len();
     row("damage", (n_set_aside > 0).then(|| format!("{} cannot be read", style::counted(n_set_aside, "line"))));
     for record in &loaded.records {
@@ -154,7 +154,7 @@ fn text(stored: &Stored, requests: &Chain, mut cut_off: Vec<CutOff>) -> String {
     text + &cut_off_text(cut_off)
 }
 
-/// What had arrived of messages that were interrupted.
+/// The texts of messages that were interrupted, as far as they arrived.
 fn cut_off_text(texts: Vec<CutOff>) -> String {
     texts.into_iter().map(|it| format!("\n── agent, interrupted ──\n{}\n", it.text)).collect()
 }

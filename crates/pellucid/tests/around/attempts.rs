@@ -48,7 +48,8 @@ pub enum Control {
     Free,
     /// Something that a person might do in the same place gets out.
     ByHand(Run),
-    /// It cannot be shown: the agent itself is what stands in the way. The program let it out once.
+    /// The attempt cannot be repeated: the agent itself prevents it. An earlier version of the program allowed it
+    /// once.
     Earlier,
 }
 
@@ -62,9 +63,9 @@ impl std::fmt::Debug for Control {
     }
 }
 
-/// A way out.
+/// One attempt to leave the sandbox or to reach a secret.
 pub struct Attempt {
-    /// Its name.
+    /// The name in the table and on the command line.
     pub name: String,
     /// What it does, for people.
     pub what: String,
@@ -76,7 +77,7 @@ pub struct Attempt {
     pub gaps: Vec<(Backend, &'static str)>,
     /// How it is seen to be real.
     pub control: Control,
-    /// Makes it.
+    /// The function that makes the attempt and says how it ended.
     pub run: Run,
 }
 
@@ -123,7 +124,7 @@ impl Attempt {
         self
     }
 
-    /// Another backend tells more, or takes less time.
+    /// Sets the backend of the quick run, for an attempt that shows more there or takes less time.
     pub fn quick_on(mut self, backend: Backend) -> Self {
         self.quick = backend;
         self
@@ -136,7 +137,7 @@ impl Attempt {
     }
 }
 
-/// Groups of attempts.
+/// All attempts, grouped by what they try to reach.
 pub fn groups() -> Vec<(&'static str, Vec<Attempt>)> {
     vec![
         ("Patches: folders and files swapped while they are written", patch_race::attempts()),

@@ -22,7 +22,7 @@ use crate::trial::User;
 use crate::trial::Way;
 use crate::turn::shell;
 
-/// What stands in the person's private files.
+/// The content of the user's private files.
 const SECRET: &str = "the-text-of-a-private-key-4711";
 
 /// What was decided about the project.
@@ -69,7 +69,7 @@ pub fn run(wanted: &Wanted) -> bool {
     problems.is_empty()
 }
 
-/// All commands in one variant. Each problem is told once for the command that showed it first.
+/// Runs all commands in one variant. Each problem is reported once, for the command that showed it first.
 fn one(entries: &[(String, archive::Entry)], trust: &str) -> (Vec<String>, usize) {
     let trial = Trial::new(Way::Confined(Backend::Namespaces), User::Ourselves);
     trial.write("user/.ssh/id_rsa", &format!("{SECRET}\nprivate = {SECRET}\n"));

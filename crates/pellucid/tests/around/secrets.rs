@@ -176,7 +176,7 @@ fn plant(trial: &Trial, model: &MockServer, tools: &MockServer) {
     trial.write("user/.bash_profile", &profile);
     trial.repository();
     let remote = token("a password in the remote's address");
-    // Not added by git with the file `.env` in it: what is committed is everybody's.
+    // Git must not have the file `.env`: committed content is not a secret.
     trial.by_hand(&format!(
         "git rm -q --cached .env; git commit -q --amend -m one; git reflog expire --expire=now --all; git gc -q --prune=now; \
          git remote add origin https://ada:{remote}@127.0.0.1:9/r.git"
@@ -310,7 +310,7 @@ fn given_to_commands(trial: &Trial) -> Vec<String> {
         let path = trial.write(&trial.fresh("env.jsonl"), &script);
         for policy in ["all", "core"] {
             let inherit = format!("shell_environment_policy.inherit={policy}");
-            // The script stands for the model; the provider with its key is still the one of the settings.
+            // The script replaces the model; the configured provider and its key are still used.
             let args = ["exec", "--full-auto", "-c", &inherit, "--script", path.to_str().unwrap(), "go"];
             let _ran = run_with(trial, &args);
             let bytes = fs::read(trial.path("work/given.txt")).unwrap_or_default();
@@ -348,12 +348,12 @@ fn found(bytes: &[u8], is_wanted: impl Fn(&Planted) -> bool) -> impl Iterator<It
     hits.into_iter()
 }
 
-/// A token as it is, in hexadecimal, and as it looks inside of a longer text in base64.
+/// The token in plain text, in hexadecimal, and as it looks inside of a longer text in base64.
 fn forms(token: &str) -> Vec<String> {
     let mut forms = vec![token.to_owned(), token.bytes().map(|byte| format!("{byte:02x}")).collect()];
     for n_before in 0..3 {
         let text = STANDARD_NO_PAD.encode(format!("{}{token}", "x".repeat(n_before)));
-        // The first and the last characters depend on what stands beside the token.
+        // The first and the last characters depend on the text next to the token.
         let from = (n_before * 4).div_ceil(3);
         forms.push(text[from..text.len() - 2].to_owned());
     }

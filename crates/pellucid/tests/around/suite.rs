@@ -30,7 +30,7 @@ const N_WORKERS: usize = 2;
 /// How many attempts there are at least, with those of `pellucid-exec`.
 const N_ATTEMPTS_MIN: usize = 120;
 
-/// What is run.
+/// The attempts to run, selected by the command line.
 #[derive(Debug)]
 pub struct Wanted {
     /// On every backend and as every user, with the control runs.

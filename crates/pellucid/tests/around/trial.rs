@@ -29,7 +29,7 @@ fn limit() -> Duration {
 /// How much memory the program may ask for.
 const MEMORY_MAX_KB: usize = 4 * 1024 * 1024;
 
-/// What confines commands.
+/// The mechanism that confines commands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Backend {
     Namespaces,
@@ -52,22 +52,22 @@ impl Backend {
 /// Under what an attempt is made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Way {
-    /// Commands are confined.
+    /// Commands run in the sandbox.
     Confined(Backend),
     /// They are not, to see that the attempt is real.
     Free,
 }
 
-/// Who makes it.
+/// The user who makes the attempt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum User {
-    /// Whoever runs the suite.
+    /// The user who runs the suite.
     Ourselves,
     /// A user without privileges, which only the superuser can become.
     Nobody,
 }
 
-/// The user and the group that stand for a user without privileges.
+/// The id of the user and the group without privileges.
 const NOBODY: u32 = 1000;
 
 /// A world. Below its folder are `home` (the program's), `user` (the person's), `work` (the project),
@@ -291,7 +291,7 @@ impl Trial {
         Ran { status: None, stdout, stderr, is_hung: true }
     }
 
-    /// The name of a new file that is nobody else's.
+    /// The path of a new file that no other attempt uses.
     pub fn fresh(&self, name: &str) -> String {
         let mut n_files = self.n_files.lock().unwrap();
         *n_files += 1;
@@ -315,7 +315,7 @@ impl Trial {
         Some(format!("outside/{path}"))
     }
 
-    /// Gives programs that nobody waits for the time to leave their mark.
+    /// Gives background programs the time to leave their mark.
     pub fn settle(&self) {
         let (_sender, nothing) = mpsc::channel::<()>();
         let _none = nothing.recv_timeout(Duration::from_millis(200));

@@ -1,4 +1,4 @@
-//! A turn of the real program with a model that says what it is told to say.
+//! A turn of the real program with a model that plays a given script.
 //!
 //! Not here: what becomes of it (`suite`).
 
@@ -21,7 +21,7 @@ pub enum Call {
     Terminal(String),
     /// A patch in its own format.
     Patch(String),
-    /// Any tool.
+    /// A call of any tool: name and arguments.
     Tool(String, Value),
 }
 
@@ -43,10 +43,10 @@ pub fn add(path: &str, text: &str) -> Call {
     patch(&format!("*** Add File: {path}\n{}", lines.join("\n")))
 }
 
-/// Who answers.
+/// The model that answers in the turn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Model {
-    /// The embedded model.
+    /// The embedded model with a script.
     Script,
     /// A server, as a real provider is.
     Server,
@@ -109,7 +109,7 @@ impl<'a> Turn<'a> {
         self
     }
 
-    /// With a server as the model, which is told of the repository.
+    /// Uses a mock server as the model, so that the test sees the requests with the repository's state.
     pub fn by_server(mut self) -> Self {
         self.model = Model::Server;
         self
@@ -154,7 +154,7 @@ impl<'a> Turn<'a> {
         let is_unified = calls.iter().any(|call| matches!(call, Call::Terminal(_)));
         let mut command = trial.product();
         command.args(&self.words);
-        // Options of a turn may stand before or behind `resume`; these are known to all commands.
+        // Options of a turn may be before or after `resume`; these are known to all commands.
         command.args(self.confinement()).args(["--skip-git-repo-check", "--json"]);
         command.args(if is_unified { ["--enable", "unified_exec"] } else { ["--disable", "unified_exec"] });
         command.args(&self.args);

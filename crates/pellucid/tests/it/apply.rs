@@ -311,7 +311,7 @@ fn without_the_commit_or_a_repository_patches_find_their_places() {
     assert_eq!(scene.apply(&["--check"]).status, 0);
     let work = scene.world.files.path("work");
     std::fs::remove_dir_all(work.join(".git")).unwrap();
-    // Outside of a repository the folder stands for the one that the session worked in.
+    // Outside of a repository the current folder takes the place of the folder that the session worked in.
     let ran = scene.apply(&[]);
     assert_eq!(ran.status, 1);
     assert!(ran.stderr.contains("the session changed files outside of"), "{}", ran.stderr);

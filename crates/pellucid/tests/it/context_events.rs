@@ -162,7 +162,7 @@ fn the_app_server_sends_what_exec_prints() {
     let (thread, of_server) = sent(&world, "first.toml", "thread/start", None, "go");
     assert_eq!(of_server, of_exec);
     let mut all = of_exec;
-    // The processes have ended, and what they sent is not as it was.
+    // The processes have ended, and a file that they sent changes before they are resumed.
     world.files.write("work/AGENTS.md", "y\n");
     for (script, text) in [("second.toml", "read on"), ("third.toml", "and on")] {
         let (_, of_exec) = printed(&world, script, &["resume", &session], text);

@@ -1,4 +1,4 @@
-//! `kill -9` at any moment: what was told is there, the file loads, the session goes on.
+//! `kill -9` at any moment: every line that was printed is stored, the file loads, and the session continues.
 
 use std::fs;
 use std::io::BufRead;

@@ -180,7 +180,7 @@ fn scripts_that_do_not_work_are_explained() {
 #[test]
 fn a_local_server_that_is_not_there_is_named_before_the_turn() {
     let world = World::new("//- home/config.toml\noss_provider = \"ollama\"\n//- home/.env\n");
-    // A port that was free a moment ago and that nobody listens at.
+    // A port that was free a moment ago and has no listener.
     let port = std::net::TcpListener::bind(("127.0.0.1", 0)).unwrap().local_addr().unwrap().port();
     let base_url = format!("http://127.0.0.1:{port}/v1");
     let ran = world.run_in(&["exec", "--oss", "hi"], &[("CODEX_OSS_BASE_URL", &base_url)]);
@@ -242,7 +242,7 @@ fn numbers_that_are_none_are_explained() {
     );
 }
 
-/// Where nothing can be written, work goes on and nothing falls over.
+/// A full standard error does not interrupt the turn.
 #[cfg(target_os = "linux")]
 #[test]
 fn a_full_standard_error_does_not_stop_a_turn() {

@@ -137,7 +137,7 @@ fn context_events_are_there_on_request_only() {
         let ran = world.run(&args);
         let lines = ran.out().lines().map(|line| serde_json::from_str::<serde_json::Value>(line).unwrap());
         let types = lines.map(|line| line["type"].as_str().unwrap().to_owned());
-        // A call begins beside the end of its reply; either may be told first.
+        // A call begins while its reply ends, so the order of the two events is not fixed.
         types.filter(|it| it != "item.started").collect::<Vec<_>>().join(" ")
     };
     assert!(!types(&[]).contains("context."));

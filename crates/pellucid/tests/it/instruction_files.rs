@@ -1,4 +1,4 @@
-//! What a person is told of instruction files: their hash, and characters that only the model sees.
+//! What the commands report about instruction files: their hash, and characters that only the model sees.
 
 use expect_test::expect;
 use serde_json::Value;

@@ -166,7 +166,7 @@ fn a_summary_that_is_only_tried_is_not_said_to_be_made() {
     assert_eq!(ran.status, 0, "{}", ran.stderr);
     assert!(!ran.stderr.contains("was summarised"), "{}", ran.stderr);
     let note = format!(
-        "note: dry run: the history is as it was; the request for the summary is in the record (`pellucid replay {ID}`)\n"
+        "note: dry run: the history is unchanged; the request for the summary is in the record (`pellucid replay {ID}`)\n"
     );
     assert!(ran.stderr.contains(&note), "{}", ran.stderr);
 }

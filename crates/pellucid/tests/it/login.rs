@@ -1,4 +1,4 @@
-//! `login` and `logout`: what is said, what is kept, and that no key is told.
+//! `login` and `logout`: what is printed, what is stored, and that no key is printed.
 
 use expect_test::Expect;
 use expect_test::expect;

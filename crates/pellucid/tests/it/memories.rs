@@ -351,7 +351,7 @@ fn nothing_is_done_without_the_feature() {
     old_session(&world, 1, &json!("cli"), 48);
     let ran = world.run(&["memory", "run", "-c", "features.memory_tool=false"]);
     expect![[r#"
-        error: memories are switched off; switch them on with `pellucid features enable memory_tool`, or for this run with `-c features.memory_tool=true`
+        error: memories are off; switch them on with `pellucid features enable memory_tool`, or for this run with `-c features.memory_tool=true`
     "#]]
     .assert_eq(&ran.stderr);
     let ran = world.run(&["exec", "-c", "features.memory_tool=false", "What now?"]);

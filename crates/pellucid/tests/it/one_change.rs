@@ -234,7 +234,7 @@ fn json_of(world: &World, args: &[&str]) -> Value {
     serde_json::from_slice(&ran.stdout).unwrap()
 }
 
-/// The event of a type that a run tells, if it does.
+/// The first event of a type in the output of a run.
 fn event(lines: &str, kind: &str) -> Option<Value> {
     let events = lines.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
     events.into_iter().find(|event| event["type"] == kind)

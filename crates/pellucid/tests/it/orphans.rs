@@ -18,8 +18,8 @@ use crate::World;
 /// How long is waited for something that must come. Reached only when the test fails.
 const LIMIT: Duration = Duration::from_secs(120);
 
-/// A tree of processes that all hold the pipe `alive`: a pipeline, a job in a group of its own, and one
-/// that does not listen. Any of them that is not ended says so.
+/// A tree of processes that all hold the pipe `alive`: a pipeline, a job in a separate process group, and one that
+/// ignores signals. Any of them that survives writes a line.
 const TREE: &str = "exec 9>alive; set -m; \
     (sleep 30; echo survived >&9) | (trap '' TERM HUP; sleep 30; echo survived >&9) & \
     nohup sh -c 'sleep 30; echo survived >&9' >/dev/null 2>&1 & \
@@ -46,11 +46,11 @@ impl Tool {
     }
 }
 
-/// What is read from a pipe, a line each, until nobody holds it any more.
+/// Reads lines from a pipe until the last writer has closed it.
 fn lines_of(path: PathBuf) -> Receiver<String> {
     let (sender, lines) = mpsc::channel();
     thread::spawn(move || {
-        // Waits until somebody writes.
+        // Waits for the first writer.
         let pipe = File::open(path).unwrap();
         for line in BufReader::new(pipe).lines() {
             let _gone = sender.send(line.unwrap());

@@ -64,7 +64,7 @@ fn file(world: &World) -> PathBuf {
 
 const PELLUCID: &str = env!("CARGO_BIN_EXE_pellucid");
 
-/// Begins a session with one program, goes on with the other, and again with the first.
+/// Begins a session with one program, continues it with the other, and again with the first.
 fn check_exchange(first: &str, second: &str) {
     let server = MockServer::start(["one", "two", "three"].map(MockReply::say));
     let world = world(&server);

@@ -92,8 +92,7 @@ fn prompt_shows_the_bytes_that_exec_sends() {
     check_same_bytes(&["--output-schema", "schema.json", "--enable", "child_agents_md"]);
 }
 
-/// A conversation with calls, on a wire of its own: the follow-ups, and where the list of items
-/// ends in them.
+/// A conversation with calls, in one API format: the follow-ups, and where the list of items ends in them.
 fn conversation(wire: &str, end: &str) -> Vec<String> {
     let plan = |id: &str| {
         json!({

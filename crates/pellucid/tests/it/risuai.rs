@@ -37,7 +37,7 @@ fn said(n: usize) -> String {
     format!("Message {n}, about {about}. {}", "word ".repeat(150).trim_end())
 }
 
-/// Says messages, each in a run of its own.
+/// Sends messages, each in a separate run.
 fn talk(world: &World, numbers: std::ops::RangeInclusive<usize>) {
     for n in numbers {
         let said = said(n);

@@ -1,4 +1,5 @@
-//! Keys stay where they belong: no command, no message and no file of a run holds one, and nobody else can look.
+//! Keys stay where they belong: no command, no message and no file of a run holds one, and no other user can read
+//! one.
 
 use std::fs;
 use std::io::BufRead;
@@ -158,7 +159,8 @@ fn check_private(path: &Path, n_seen: &mut usize) {
 fn the_doctor_tells_of_a_home_that_others_can_write() {
     let world = World::new("");
     let home = world.files.path("home");
-    for (mode, expected) in [(0o700, "null"), (0o770, "its group can write it"), (0o777, "everybody on this machine")] {
+    for (mode, expected) in [(0o700, "null"), (0o770, "its group can write it"), (0o777, "every user of this machine")]
+    {
         fs::set_permissions(&home, fs::Permissions::from_mode(mode)).unwrap();
         let ran = world.run(&["doctor"]);
         let told = ran.out().contains(expected) || ran.stderr.contains(expected);

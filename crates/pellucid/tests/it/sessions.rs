@@ -1,4 +1,4 @@
-//! Session files: when they appear, what they survive, how a session goes on.
+//! Session files: when they appear, what they survive, how a session continues.
 
 use std::fs;
 use std::path::PathBuf;
@@ -219,7 +219,7 @@ fn a_compaction_can_be_tried_done_and_undone() {
     assert_eq!(kinds, ["function_call", "function_call_output", "message"]);
 
     let done = compact(&["--summary", "summary.md"]);
-    assert!(done.contains("Open tasks that do not occur any more:\n  write notes_on_x\n"), "{done}");
+    assert!(done.contains("Open tasks missing from the summary:\n  write notes_on_x\n"), "{done}");
     let compacted = next_request(&world);
     assert!(!String::from_utf8_lossy(&compacted).contains("update_plan\",\"arguments"));
     compact(&["--undo"]);
@@ -229,7 +229,7 @@ fn a_compaction_can_be_tried_done_and_undone() {
     assert!(again.stderr.contains("the session has no compaction that could be undone"), "{}", again.stderr);
 }
 
-/// Every paid request for a summary is recorded and proved, on every wire, though the session file stays as it is.
+/// Every paid request for a summary is recorded and proved, on every wire, though the session file does not change.
 #[test]
 fn summaries_that_are_only_tried_are_recorded_and_replayed() {
     for wire in ["responses", "chat", "messages"] {
@@ -393,7 +393,7 @@ fn origins_stay_known_behind_a_compaction_without_a_request() {
     }
 }
 
-/// How often each part of the first context stands in a request.
+/// How often each part of the first context is in a request.
 fn context_counts(body: &[u8]) -> Vec<usize> {
     let body: Value = serde_json::from_slice(body).unwrap();
     let texts: Vec<String> =

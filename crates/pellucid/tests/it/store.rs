@@ -1,4 +1,4 @@
-//! Stored sessions: listed, looked at, named, put away, copied, exported, replayed, checked.
+//! Stored sessions: listed, looked at, named, archived, copied, exported, replayed, checked.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -204,7 +204,7 @@ fn an_export_has_no_secrets_and_says_so() {
     let id = exec(&world, "the key is sk-abcdefghij0123456789ABCD");
     let exported = world.run(&["sessions", "export", &id]);
     assert!(exported.out().contains("the key is [redacted:key]") && !exported.out().contains("sk-abc"));
-    assert!(exported.stderr.starts_with("2 secrets blanked"), "{}", exported.stderr);
+    assert!(exported.stderr.starts_with("2 secrets redacted"), "{}", exported.stderr);
     let raw = world.run(&["sessions", "export", "--no-redact", &id]);
     assert_eq!(raw.stdout, fs::read(file(&world, &id)).unwrap());
 
@@ -321,7 +321,7 @@ fn two_processes_do_not_write_to_one_session() {
     let world = world();
     let id = exec(&world, "hi");
     let path = file(&world, &id);
-    // A lock for which reading is enough keeps nobody from writing.
+    // A shared lock must not block a writer.
     let reader = fs::File::open(&path).unwrap();
     reader.lock().unwrap();
     let ran = world.run(&["resume", "--script", "script.toml", &id, "go"]);
@@ -332,7 +332,7 @@ fn two_processes_do_not_write_to_one_session() {
     assert!(ran.stderr.ends_with("another process is writing to this session\n"), "{}", ran.stderr);
 }
 
-/// A limit on the size of files stands for a full disk: a write fails in the middle.
+/// A limit on the size of files simulates a full disk: a write fails in the middle.
 #[cfg(unix)]
 #[test]
 fn a_full_disk_ends_neither_the_turn_nor_the_file() {
@@ -345,7 +345,7 @@ fn a_full_disk_ends_neither_the_turn_nor_the_file() {
         let output = world.command_of("/bin/sh", &["-c", &line]).stderr(std::process::Stdio::piped()).output().unwrap();
         let (said, warned) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
         assert_eq!((output.status.code(), &*said), (Some(0), "answer\n"), "{blocks}: {warned}");
-        let is_short = warned.contains("warning: the session is not kept: ");
+        let is_short = warned.contains("warning: the session is not saved: ");
         let sessions = world.files.path("home/sessions");
         let mut folder = sessions.clone();
         while folder.is_dir() {

@@ -24,7 +24,7 @@ fn turn(world: &World) -> String {
     ran.stderr
 }
 
-/// Where the project's program says that it ran: a named pipe, because nobody waits for that program.
+/// The named pipe that the project's program writes to when it runs. A pipe, because no code waits for that program.
 struct Notified(std::fs::File);
 
 impl Notified {
@@ -101,7 +101,7 @@ fn a_person_at_a_terminal_is_asked() {
     notified.has_not_run_again();
 }
 
-/// A program that dresses as a secret is no secret: nobody accepts what they did not see.
+/// A program whose name looks like a secret is still shown: a person must see what they accept.
 #[test]
 fn programs_are_shown_whatever_they_look_like() {
     let file = "notify = [\"sh\", \"-c\", \": '-----BEGIN PRIVATE KEY'; ran; : '-----END x-----'\"]\n\

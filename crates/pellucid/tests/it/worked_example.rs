@@ -1,6 +1,6 @@
 //! Worked examples of documentation: commands that are really run, with what they really say.
 //!
-//! A page has a place between two marks for them. With `UPDATE_EXPECT=1` it is written anew.
+//! A page has a place between two marks for them. With `UPDATE_EXPECT=1` the page is rewritten.
 
 use std::fs;
 use std::path::Path;
@@ -8,8 +8,8 @@ use std::path::Path;
 const OPEN: &str = "<!-- example: made by a test -->\n";
 const CLOSE: &str = "<!-- end of the example -->\n";
 
-/// The rows of one part of a report, its origins included, without the column of tokens: where nobody
-/// counts them, they depend on how long the names of folders are.
+/// The rows of one part of a report, its origins included, without the column of tokens: without an exact count, they
+/// depend on how long the names of folders are.
 pub fn rows_of(report: &str, part: &str) -> String {
     let mut rows = String::new();
     let mut is_part = false;

@@ -16,7 +16,7 @@ use crate::turn::shell;
 /// What the agent uses git for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Deed {
-    /// What is told about the repository with each request.
+    /// The agent asks git for the status that goes into each request.
     Status,
     /// The snapshot before a turn.
     Snapshot,
@@ -24,7 +24,7 @@ enum Deed {
     Review,
     /// A review of what differs from a branch.
     ReviewBase,
-    /// `pellucid apply --3way`.
+    /// The user runs `pellucid apply --3way`.
     Apply,
     /// The difference to the remote, which editors ask for.
     Diff,
@@ -290,7 +290,7 @@ fn repository(trial: &Trial, deed: Deed) {
     trial.by_hand("printf 'ONE\\ntwo\\n' > src/a.txt; touch -d 2021-01-01 src/a.txt");
 }
 
-/// A bare repository that says it is none, and names a program.
+/// A bare repository whose configuration says it is not bare and names a program.
 const BARE: &str = "git init -q --bare src/b; cd src/b; git config core.bare false; git config core.worktree .; \
                     git config core.fsmonitor 'touch $OUT/pwned; false'";
 

@@ -8,7 +8,7 @@ use crate::turn::Call;
 use crate::turn::shell;
 use crate::turn::terminal;
 
-/// A script in which an allowed command stands beside something else.
+/// Scripts in which an allowed command appears next to another command.
 const SCRIPTS: &[(&str, &str, &str)] = &[
     ("allow-and", "another command after `&&`", "echo ok && touch $OUT/pwned"),
     ("allow-or", "another command after `||`", "echo ok >/dev/full || touch $OUT/pwned"),

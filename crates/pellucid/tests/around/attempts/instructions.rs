@@ -6,7 +6,7 @@ use super::attempt;
 use crate::trial::Trial;
 use crate::turn::shell;
 
-/// What stands in a file outside that nobody may be sent.
+/// The content of a file outside of the project that must not be sent.
 const SECRET: &str = "the-text-of-a-private-key";
 
 pub fn attempts() -> Vec<Attempt> {

@@ -8,7 +8,7 @@ use crate::trial::Trial;
 use crate::turn::Call;
 use crate::turn::shell;
 
-/// What may stand where a file is expected.
+/// The kinds of file system nodes that may be where a file is expected.
 const KINDS: &[(&str, &str, &str)] =
     &[("pipe", "a pipe", "mkfifo"), ("device", "a link to an endless device", "ln -s /dev/zero")];
 

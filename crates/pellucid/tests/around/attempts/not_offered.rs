@@ -95,7 +95,7 @@ fn serve(trial: &Trial, setting: &str, call: Call) -> String {
     let server = McpScript::new(&["poke", "look"]);
     server.answers("tools/call_poke", &json!({ "content": [{ "type": "text", "text": "ouch" }] }));
     let argv: Vec<String> = server.argv();
-    // The server's files belong to whoever runs the suite; another user reads and writes them too.
+    // The server's files belong to the user who runs the suite; another user must be able to read and write them too.
     let folder = std::path::Path::new(&argv[1]).parent().unwrap();
     for entry in std::fs::read_dir(folder).unwrap().flatten() {
         open_to_all(&entry.path());

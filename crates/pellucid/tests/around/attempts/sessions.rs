@@ -65,7 +65,7 @@ fn held(name: &str, what: &str, lock: &'static str) -> Attempt {
     attempt(name, what, move |trial| {
         let Way::Confined(backend) = trial.way() else { return Tried::Skipped("nothing confines it".to_owned()) };
         trial.turn().run(&[shell("true")]);
-        // The lock is held until the pipe is written to, which says that the session went on or did not.
+        // The lock is held until the pipe is written to, which shows whether the session continued.
         let lock = trial.fill(&lock.replace("FILE", FILE));
         let (opened, taken) = lock
             .rsplit_once(" 9< ")

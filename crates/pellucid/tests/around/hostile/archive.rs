@@ -1,7 +1,7 @@
 //! The hostile repository: what is in it, as a list, and writing it.
 //!
 //! A list instead of an archive file, because pipes, devices, files of 5 GB without any text and three thousand
-//! skills belong to it. What cannot stand in the same place is a variant of its own.
+//! skills belong to it. Entries for the same path are in separate variants.
 
 use std::fs;
 use std::fs::File;
@@ -10,24 +10,24 @@ use std::process::Command;
 
 use crate::trial::Trial;
 
-/// What stands at a path.
+/// The file system node at a path of the hostile project.
 #[derive(Debug, Clone)]
 pub enum Entry {
     /// A file, with the places of the world filled in.
     Text(String),
-    /// A file as it is.
+    /// A regular file with these bytes.
     Bytes(Vec<u8>),
     /// A program that leaves a mark outside.
     Program,
-    /// A link.
+    /// A symbolic link to this target.
     Link(&'static str),
-    /// A pipe that nobody writes to.
+    /// A pipe without a writer.
     Pipe,
-    /// An endless device: a node of its own for the superuser, a link for others.
+    /// An endless device: a device node for the superuser, a link for other users.
     Device,
     /// A file of 5 GB that takes no place.
     Huge,
-    /// An empty folder.
+    /// A folder without entries.
     Folder,
     /// What git does in the folder, by hand.
     Git(&'static str),

@@ -36,7 +36,7 @@ pub fn check(outcome: impl Fn(Cell) -> Outcome) {
     );
 }
 
-/// Writes the table.
+/// Writes the truth table to its page.
 pub fn write(outcome: impl Fn(Cell) -> Outcome) {
     fs::write(path(), pages(&outcome).1).unwrap();
 }
@@ -45,7 +45,7 @@ fn path() -> std::path::PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/truth-table.md")
 }
 
-/// The page as it is, and as it should be.
+/// The current page, and the page with the expected table.
 fn pages(outcome: &dyn Fn(Cell) -> Outcome) -> (String, String) {
     let page = fs::read_to_string(path()).unwrap();
     let (before, rest) = page.split_once(BEGIN).expect("the page has a place for the table");

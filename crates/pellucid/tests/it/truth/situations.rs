@@ -37,7 +37,7 @@ pub struct Config {
     pub tables: String,
 }
 
-/// Every pack can.
+/// The situation exists for every pack.
 pub fn possible(_: Pack) -> Option<&'static str> {
     None
 }

@@ -125,7 +125,7 @@ pub struct Stage {
     pub server: MockServer,
     /// A server of tools, for plays that have one.
     pub tools: McpScript,
-    /// The current session.
+    /// The id of the current session, once a turn ran.
     pub session: Option<String>,
     /// The session of an agent.
     pub child: Option<String>,
@@ -173,7 +173,7 @@ impl Stage {
         self.problems.borrow().clone()
     }
 
-    /// Plays a step.
+    /// Plays one step of the situation.
     pub fn play(&mut self, step: Step) {
         self.play_step(step);
         let n_requests = self.server.requests().len();

@@ -41,7 +41,7 @@ pub const REINJECTION: Situation = Situation {
     happened: |stage| {
         let text = if stage.cell.pack == Pack::Ads { "Name tests after" } else { "Use \\\"tabs\\\", café." };
         let counts: Vec<usize> = stage.bodies().iter().map(|body| body.matches(text).count()).collect();
-        // With a memory the context comes before the conversation as it is now, and what was said again is said once.
+        // With a memory the context precedes the current conversation, and repeated instructions occur once.
         let expected = if matches!(stage.cell.pack, Pack::Ads | Pack::Risuai) { [1, 2, 2] } else { [1, 2, 3] };
         ensure(counts == expected, &format!("the text is {counts:?} times in the requests"))?;
         ensure(stage.n_events("context.reinjection") > 0, "nothing was said again")

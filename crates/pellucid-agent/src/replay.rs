@@ -226,7 +226,7 @@ pub enum ReplayError {
     /// The record of what it sent cannot be read.
     #[error("the record of what was sent cannot be read: {0}")]
     Chain(#[source] io::Error),
-    /// The record is of a later version of this program.
+    /// The record was written by a later version of this program.
     #[error("{0}")]
     Format(Broken),
     /// A line with this hash is not in the record.

@@ -18,7 +18,7 @@ use pellucid_store::query::Sort;
 use pellucid_store::sessions::LocalSessions;
 use pellucid_store::sessions::Sessions;
 
-/// How long a list may stay as it is for a reader that asks again.
+/// The index counts as current for this long after a look at the files.
 const AGE_MAX: Duration = Duration::from_secs(3600);
 
 /// How often everything is done; the least time counts.

@@ -1,7 +1,7 @@
 //! How much of what happens a session file keeps.
 //!
-//! Enough to go on and to show what was said, always. What tools did is kept beside it when somebody asks for it,
-//! without output that is already part of the conversation.
+//! The conversation is always kept, which is enough to resume a session and to show it. Events of tools are kept
+//! beside it on demand, without output that is already part of the conversation.
 
 use std::borrow::Cow;
 
@@ -14,14 +14,14 @@ use crate::record::event_name;
 /// How much a session file keeps.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Detail {
-    /// What was said.
+    /// The conversation only.
     #[default]
     Limited,
-    /// What was said and done.
+    /// The conversation and the events of tools.
     Extended,
 }
 
-/// So much of a command's output is kept.
+/// Longer output of a command is cut to this many bytes.
 const OUTPUT_BYTES_MAX: usize = 10_000;
 
 /// Events of either kind that another program may have written in a form that we cannot read.
@@ -40,7 +40,7 @@ const DONE: [&str; 11] = [
     "web_search_end",
 ];
 
-/// What is kept of an event; absent if nothing is.
+/// The event as it is written to the file, or `None` if it is not kept.
 pub(crate) fn kept(event: &EventMessage, detail: Detail) -> Option<Cow<'_, EventMessage>> {
     match event {
         EventMessage::ExecCommandEnd(end) if detail == Detail::Extended => {
@@ -122,7 +122,7 @@ mod tests {
 
     use super::*;
 
-    /// What is kept of these events in either case.
+    /// Checks what is kept of these events in either case.
     #[track_caller]
     fn check_kept(events: &[serde_json::Value], expected: &Expect) {
         let mut lines = String::new();

@@ -11,7 +11,7 @@ use crate::summary;
 use crate::walk;
 use crate::walk::Place;
 
-/// Which sessions are looked for.
+/// The conditions that a session has to fulfil.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Wanted<'a> {
     /// Only those that worked in this folder.

@@ -1,7 +1,7 @@
 //! Looks whether session files, names and index are whole. Changes nothing.
 //!
-//! Whether a session is as it was written is not decided here: the caller passes the function that `replay` uses, so
-//! that both find the same.
+//! The caller passes the function that verifies one session, which `replay` uses as well, so that both commands find
+//! the same.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -24,7 +24,7 @@ use crate::walk::Place;
 /// How much of the names of sessions is looked at.
 const NAMES_BYTES_MAX: u64 = 256 << 20;
 
-/// What was looked at and found.
+/// The number of files that were checked, and their problems.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct Findings {
     /// How many session files there are.
@@ -33,14 +33,14 @@ pub struct Findings {
     pub n_chains: usize,
     /// How many sessions have requests that cannot be proved, though nothing is known to be different.
     pub n_unproved: usize,
-    /// What is not as it should be.
+    /// Every problem, in the order of the files.
     pub problems: Vec<Finding>,
 }
 
-/// What there is to say of one session.
+/// The result of verifying one session.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Looked {
-    /// What is not as it should be.
+    /// Every problem of the session and its record.
     pub problems: Vec<Finding>,
     /// Whether not everything can be proved.
     pub is_unproved: bool,
@@ -51,13 +51,13 @@ pub struct Looked {
 pub struct Finding {
     /// The file, from the home folder.
     pub path: String,
-    /// What.
+    /// A sentence about the problem, without the path.
     pub what: String,
     /// Whether something is lost or was changed, and not only torn.
     pub is_serious: bool,
 }
 
-/// Looks at everything of a home folder, or at one session alone. `look` says whether a session is as it was written.
+/// Checks everything in a home folder, or one session alone. `look` verifies one session file against its record.
 pub fn check(home: &Path, only: Option<&str>, look: &mut dyn FnMut(&Path) -> Looked) -> Findings {
     let mut findings = Findings::default();
     let mut files = walk::walk(home, Place::Live);

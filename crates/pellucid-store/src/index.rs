@@ -71,16 +71,16 @@ pub struct Index {
     refreshed: Option<Instant>,
 }
 
-/// Where rows are.
+/// The source of the rows.
 #[derive(Debug)]
 enum Rows {
-    /// In the database.
+    /// The rows are in the index database.
     Database(Connection),
     /// In memory, because the database is of no use or cannot be written.
     Memory(Vec<Summary>),
 }
 
-/// Session files, and a number that tells their states apart.
+/// Session files, and a stamp that changes when one of them does.
 #[derive(Debug)]
 struct Files {
     /// In the order of paths.
@@ -94,7 +94,7 @@ impl Index {
         let mut warnings = Vec::new();
         let opened = open_database(home).or_else(|error| match error.sqlite_error_code() {
             Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase) => {
-                warnings.push(format!("the session index was broken and is made again: {error}"));
+                warnings.push(format!("the session index was corrupt and is rebuilt: {error}"));
                 remove(home);
                 open_database(home)
             }
@@ -104,7 +104,7 @@ impl Index {
             Ok(connection) => Rows::Database(connection),
             Err(error) => {
                 if home.exists() {
-                    warnings.push(format!("no session index, so all session files are read: {error}"));
+                    warnings.push(format!("no session index is available, so all session files are read: {error}"));
                 }
                 Rows::Memory(Vec::new())
             }
@@ -112,7 +112,7 @@ impl Index {
         Self { home: home.to_owned(), rows, warnings, refreshed: None }
     }
 
-    /// What a person should hear. Everything is told once.
+    /// Warnings for the user. Each warning is returned once.
     pub fn take_warnings(&mut self) -> Vec<String> {
         std::mem::take(&mut self.warnings)
     }
@@ -134,7 +134,7 @@ impl Index {
                     self.rows = Rows::Memory(rows);
                 }
                 Err(Trouble::Broken(error)) => {
-                    self.warnings.push(format!("the session index was broken and is made again: {error}"));
+                    self.warnings.push(format!("the session index was corrupt and is rebuilt: {error}"));
                     self.rows = Rows::Memory(Vec::new());
                     remove(&self.home);
                     if let Ok(mut connection) = open_database(&self.home)
@@ -172,7 +172,7 @@ impl Index {
         }
     }
 
-    /// Whether the database holds together; absent when there is none.
+    /// The result of the database's integrity check; absent without a database.
     pub fn check(&self) -> Option<Result<(), String>> {
         match &self.rows {
             Rows::Memory(_) => None,
@@ -202,11 +202,11 @@ fn open_database(home: &Path) -> rusqlite::Result<Connection> {
 /// Makes an empty file that only its owner may read: rows hold what people said. SQLite gives the
 /// files beside it the same rights.
 fn make_private(path: &Path) {
-    // One that is there already is left as it is; other trouble shows when it is opened.
+    // An existing file is not changed; other errors show when the database is opened.
     let _ = pellucid_files::create_private(path);
 }
 
-/// Every session file.
+/// All session files of a home folder.
 fn files(home: &Path) -> Files {
     let mut found = walk::walk(home, Place::Live);
     found.extend(walk::walk(home, Place::Archived));
@@ -215,7 +215,7 @@ fn files(home: &Path) -> Files {
     Files { found, stamp: stamp.cast_signed() }
 }
 
-/// A number that tells states of a file apart.
+/// A hash of path, time and size, which differs when the file changed.
 fn state_of(file: &Found) -> u64 {
     let mut state = 0xcbf2_9ce4_8422_2325_u64;
     let numbers = [file.modified.cast_unsigned(), file.size];
@@ -231,9 +231,9 @@ fn state_of(file: &Found) -> u64 {
 /// Why a database cannot be brought up to date.
 #[derive(Debug)]
 enum Trouble {
-    /// It can be read; these are its rows as they should be.
+    /// The database can be read but not written; `rows` are the current rows.
     Unwritable { error: rusqlite::Error, rows: Vec<Summary> },
-    /// It is of no use.
+    /// The database cannot be read.
     Broken(rusqlite::Error),
 }
 
@@ -296,7 +296,7 @@ fn compare(connection: &Connection, found: &mut [Found]) -> rusqlite::Result<(Ve
     Ok((changed, gone))
 }
 
-/// Tells states of the file of names apart.
+/// A stamp of the file of names, which differs when that file changed.
 fn names_stamp(home: &Path) -> i64 {
     let modified = fs::metadata(names::path(home)).and_then(|metadata| metadata.modified()).ok();
     let since = modified.and_then(|modified| modified.duration_since(UNIX_EPOCH).ok());

@@ -1,10 +1,9 @@
 //! Session files: recorded as they happen, found again, read back.
 //!
-//! The format is the Codex CLI's rollout, exactly, so that either program continues what the other
-//! began. A file appears with the first message of a person; every line is on its way to the disk
-//! before anybody hears of what it says.
+//! The format is the Codex CLI's rollout, exactly, so that either program continues what the other began. A file
+//! appears with the first message of a person; every line is written before its event is emitted.
 //!
-//! - [`sessions`]: everything that can be done with stored sessions; faces begin here
+//! - [`sessions`]: everything that can be done with stored sessions; clients begin here
 //! - [`record`], [`recorder`], [`sink`]: the lines, and writing them
 //! - `lock`: one writer for each file
 //! - [`detail`]: how much of what happens is kept

@@ -19,14 +19,14 @@ const CHUNK_BYTES_MAX: usize = 4 * 1024 * 1024;
 /// How much is read in one go from the start.
 const BUFFER_BYTES: usize = 256 * 1024;
 
-/// A line and where it stands.
+/// A line of a file with its position.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Line<'a> {
     /// The offset of its first byte.
     pub start: u64,
     /// The offset behind it and its newline.
     pub end: u64,
-    /// Its bytes, without the newline.
+    /// The line without its newline.
     pub bytes: &'a [u8],
     /// Whether a newline follows. A line without one is torn, or is still being written.
     pub is_whole: bool,
@@ -43,7 +43,7 @@ impl Line<'_> {
 #[derive(Debug)]
 pub struct Backwards<R> {
     file: R,
-    /// Where the first byte of `buffer` stands in the file.
+    /// The offset of the first byte of `buffer` in the file.
     base: u64,
     buffer: Vec<u8>,
     /// How much of `buffer` was not given out yet.
@@ -90,7 +90,7 @@ impl<R: Read + Seek> Backwards<R> {
         self.base
     }
 
-    /// Puts the bytes before in front of what is left. Tells whether there were any.
+    /// Reads the block before `buffer` and puts it in front. Returns whether there was one.
     fn read_more(&mut self) -> io::Result<bool> {
         if self.base == 0 {
             return Ok(false);

@@ -1,8 +1,7 @@
-//! One writer for a file, in a way that nobody who can only read the file gets between.
+//! One writer for a file. A process that can only read the file cannot block the writer.
 //!
 //! A command that is confined to reading can still open a session file, and some locks need no more than that. So the
-//! lock is one that takes a file open for writing, and of the locks that stand against it only those count which
-//! another writer holds.
+//! lock is one that takes a file open for writing, and of the conflicting locks only those of another writer count.
 //!
 //! Not here: which files need it.
 
@@ -11,8 +10,8 @@ use std::io;
 
 /// Whether this file has us as its only writer from now on, until it is closed.
 ///
-/// Where the file system knows no locks, and where somebody who can only read holds one against us, the rule of one
-/// writer is the user's to keep.
+/// Where the file system has no locks, or a process that can only read holds one, this returns true: then the user
+/// has to see to it that one process writes.
 #[cfg(target_os = "linux")]
 pub(crate) fn is_ours(file: &File) -> io::Result<bool> {
     use nix::errno::Errno;

@@ -41,8 +41,8 @@ const EXTRACT_COLUMNS: &str = "session, updated_at, made_at, cwd, raw_memory, ro
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum MemoriesError {
-    /// The database is of a later version of this program.
-    #[error("{file} is of a later version of this program")]
+    /// The database was written by a later version of this program.
+    #[error("{file} was written by a later version of this program")]
     Later {
         /// The name of the file.
         file: &'static str,
@@ -71,7 +71,7 @@ impl Memories {
     /// When it cannot be used.
     pub fn open(home: &Path) -> Result<Self, MemoriesError> {
         let path = home.join(FILE);
-        // One that is there already is left as it is; other trouble shows when it is opened.
+        // An existing file is not changed; other errors show when the database is opened.
         let _ = pellucid_files::create_private(&path);
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let mut connection = Connection::open_with_flags(path, flags | OpenFlags::SQLITE_OPEN_NOFOLLOW)?;
@@ -90,7 +90,7 @@ impl Memories {
         Ok(Self { connection })
     }
 
-    /// Those of a home folder that has some.
+    /// Opens the memories of a home folder; `None` if it has none.
     ///
     /// # Errors
     /// When the database cannot be used.
@@ -156,7 +156,7 @@ impl Change<'_> {
         Ok(usize::try_from(n).unwrap_or_default())
     }
 
-    /// Keeps a job as it is now.
+    /// Inserts or replaces a job.
     ///
     /// # Errors
     /// When the database cannot be written.

@@ -8,7 +8,7 @@ use jiff::civil::DateTime;
 /// The folder of session files in the home folder.
 pub const SESSIONS: &str = "sessions";
 
-/// The folder of session files that were put away.
+/// The folder of archived session files.
 pub const ARCHIVED: &str = "archived_sessions";
 
 /// The folder of what was sent.
@@ -16,7 +16,7 @@ pub const REQUESTS: &str = "requests";
 
 const STAMP: usize = "2026-11-15T07-25-24".len();
 
-/// Where the file of a session goes that began at this local time.
+/// The path of the file of a session that began at this local time.
 pub fn path(home: &Path, began: DateTime, id: &str) -> PathBuf {
     let folder = began.strftime("%Y/%m/%d").to_string();
     let stamp = began.strftime("%Y-%m-%dT%H-%M-%S");
@@ -48,7 +48,7 @@ pub fn day_folder(name: &str) -> Option<PathBuf> {
     Some(PathBuf::from(stamp(name)?.strftime("%Y/%m/%d").to_string()))
 }
 
-/// Where it is written what a session sent, by the name of the session's file.
+/// The path of the record of requests that belongs to a session file.
 pub fn requests_path(home: &Path, session_file: &str) -> Option<PathBuf> {
     let folder = day_folder(session_file)?;
     let rest = session_file.strip_prefix("rollout-")?;

@@ -1,7 +1,8 @@
 //! Names that people gave to sessions: `session_index.jsonl` of the home folder.
 //!
-//! Lines are only added. The last line that has an id says its name, the last that has a name says
-//! whose it is; so an old name stays good until somebody else is given it.
+//! Lines are only added. The last line with an id has the session's current name; the last line with a name has the
+//! session that the name belongs to. An old name therefore still finds its session until another session gets that
+//! name.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -26,7 +27,7 @@ struct Line {
     updated_at: String,
 }
 
-/// Where names are.
+/// The path of the file of names.
 pub fn path(home: &Path) -> PathBuf {
     home.join(FILE)
 }
@@ -65,15 +66,15 @@ pub fn all(home: &Path) -> BTreeMap<String, String> {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum NameError {
-    /// It is blank.
+    /// The name is blank.
     #[error("Thread name cannot be empty.")]
     Blank,
-    /// It cannot be written.
+    /// The file of names cannot be written.
     #[error("{path}: {source}")]
     Io {
-        /// Where.
+        /// The path of that file.
         path: PathBuf,
-        /// Why.
+        /// The error of the operating system.
         #[source]
         source: io::Error,
     },

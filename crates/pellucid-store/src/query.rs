@@ -1,6 +1,6 @@
 //! What is asked of a list of sessions: filters, order, pages.
 //!
-//! The same rules stand here in Rust and in the index in SQL; a test holds that they agree.
+//! The rules are here in Rust and in the index in SQL; a test compares the two.
 
 use std::path::PathBuf;
 
@@ -8,14 +8,14 @@ use serde::Serialize;
 
 use crate::summary::Summary;
 
-/// What is asked.
+/// The conditions, order and size of a page of sessions.
 #[derive(Debug, Clone, Default)]
 pub struct Query {
-    /// Those in use, or those that were put away.
+    /// Whether archived sessions are listed instead of the others.
     pub archived: bool,
-    /// Only those of these faces; all if there is none.
+    /// Only sessions of these clients; all if the list is empty.
     pub sources: Vec<String>,
-    /// Only those of these providers; all if there is none.
+    /// Only sessions of these providers; all if the list is empty.
     pub providers: Vec<String>,
     /// The provider of sessions that name none.
     pub default_provider: Option<String>,
@@ -34,7 +34,7 @@ pub struct Query {
 /// By what sessions are ordered.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Sort {
-    /// When they began.
+    /// By the time of creation.
     #[default]
     Created,
     /// When they were written last.
@@ -44,9 +44,9 @@ pub enum Sort {
 /// The last session of a page.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Cursor {
-    /// Its time, in seconds of Unix time.
+    /// The time of that session, in seconds of Unix time.
     pub seconds: i64,
-    /// Its id.
+    /// The id of that session.
     pub id: String,
 }
 
@@ -86,14 +86,14 @@ impl Serialize for Cursor {
 /// A page of a list.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Page {
-    /// The sessions.
+    /// The sessions of the page, in order.
     pub sessions: Vec<Summary>,
-    /// Where the next page begins, if there is one.
+    /// The cursor of the next page; absent on the last page.
     pub next: Option<Cursor>,
 }
 
 impl Sort {
-    /// What a session is ordered by.
+    /// The time that a session is ordered by, in seconds of Unix time.
     pub fn key(self, summary: &Summary) -> i64 {
         match self {
             Self::Created => summary.created_at,
@@ -146,7 +146,7 @@ impl Query {
     }
 }
 
-/// What two paths of one folder have in common: the real path, or the text if there is none.
+/// A key that is equal for two paths of one folder: the real path, or the text if the folder does not exist.
 pub(crate) fn folder_key(path: &str) -> String {
     std::fs::canonicalize(path).map_or_else(|_| path.to_owned(), |real| real.to_string_lossy().into_owned())
 }

@@ -1,8 +1,8 @@
 //! Reading a session file back, whatever state it is in.
 //!
-//! Lines that are torn or of an unknown kind are set aside and counted; the rest is used. A line
-//! is written with its keys in a fixed order, so its payload is found without parsing what stands
-//! around it; a line in another order is parsed.
+//! Lines that are torn or of an unknown kind are set aside and counted; the rest is used. A line is written with its
+//! keys in a fixed order, so its payload is found without parsing the rest of the line; a line in another order is
+//! parsed.
 
 use std::io;
 use std::path::Path;
@@ -25,27 +25,27 @@ use crate::record::is_known_event;
 /// A session file: where it is and what its session is.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SessionFile {
-    /// Where it is.
+    /// The path of the session file.
     pub path: PathBuf,
-    /// What the session is: the first such line.
+    /// The first `session_meta` line.
     pub meta: SessionMeta,
-    /// What of it the file's name and other lines had to say, because the first line cannot be trusted.
+    /// The problem with the first line, if there is one; the id is then the one in the file's name.
     pub doubt: Option<Doubt>,
 }
 
-/// What is wrong with the line that says which session a file is of. The id is then the one in the file's name.
+/// Why the `session_meta` line of a file cannot be trusted. The id is then the one in the file's name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Doubt {
-    /// It names another session.
+    /// The line names another session.
     OtherId,
-    /// There is none that can be read.
+    /// The file has no `session_meta` line that can be read.
     NoLine,
-    /// There is none: the file begins with another line.
+    /// The file begins with a line of another kind.
     NoHead,
 }
 
 impl SessionFile {
-    /// What a person should know of a file whose first line cannot be trusted.
+    /// A warning for the user about a file whose first line cannot be trusted.
     pub fn warning(&self) -> Option<String> {
         let path = self.path.display();
         let id = &self.meta.id;
@@ -66,9 +66,9 @@ impl SessionFile {
 /// A session file, read back whole.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Loaded {
-    /// Where it is.
+    /// The path of the session file.
     pub path: PathBuf,
-    /// What the session is: the first such line.
+    /// The first `session_meta` line.
     pub meta: SessionMeta,
     /// Every line that could be read, in order.
     pub records: Vec<Record>,
@@ -80,41 +80,41 @@ pub struct Loaded {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ReadError {
-    /// It cannot be read.
+    /// The file cannot be read.
     #[error("the session file {path} cannot be read: {source}")]
     Io {
         /// The path of the session file.
         path: PathBuf,
-        /// Why.
+        /// The error of the operating system.
         #[source]
         source: io::Error,
     },
-    /// It cannot be added to.
+    /// The file cannot be opened for writing.
     #[error("the session file {path} cannot be written: {source}")]
     Unwritable {
         /// The path of the session file.
         path: PathBuf,
-        /// Why.
+        /// The error of the operating system.
         #[source]
         source: io::Error,
     },
-    /// It has nothing in it.
+    /// The file has no bytes.
     #[error("the session file {path} is empty")]
     Empty {
         /// The path of the session file.
         path: PathBuf,
     },
-    /// Its first line is gone.
+    /// The file does not begin with a `session_meta` line.
     #[error(
-        "the session file {path} does not begin with the line that says which session it is of (session_meta): its \
-         beginning is missing; `pellucid sessions fsck` says what else is"
+        "the session file {path} has lost its beginning: its first line is not `session_meta`; `pellucid sessions fsck` \
+         shows what else is damaged"
     )]
     NoHead {
         /// The path of the session file.
         path: PathBuf,
     },
-    /// It does not say which session it is of.
-    #[error("the session file {path} has no line that says which session it is of")]
+    /// The file has no `session_meta` line.
+    #[error("{path} is not a valid session file: it has no `session_meta` line")]
     NoMeta {
         /// The path of the session file.
         path: PathBuf,
@@ -133,18 +133,18 @@ impl ReadError {
     }
 }
 
-/// What kind of line it is.
+/// The value of `type` in a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
-    /// What the session is.
+    /// The session's id, origin and instructions.
     SessionMeta,
-    /// An item.
+    /// An item of the conversation.
     ResponseItem,
-    /// A summary.
+    /// A summary that replaces the history before it.
     Compacted,
     /// Settings of a request.
     TurnContext,
-    /// An event.
+    /// An event that was shown to the user.
     EventMsg,
 }
 
@@ -160,7 +160,7 @@ impl Kind {
         })
     }
 
-    /// As it is written.
+    /// The value of `type` as it is written.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::SessionMeta => "session_meta",
@@ -172,11 +172,11 @@ impl Kind {
     }
 }
 
-/// What came of a line.
+/// The result of parsing one line.
 #[derive(Debug, Clone, PartialEq)]
 #[expect(clippy::large_enum_variant, reason = "it is taken apart at once, and most lines are records")]
 pub enum Reading {
-    /// A record.
+    /// A record of a known kind.
     Record(Record),
     /// An event of the format that means nothing to us.
     Passed,
@@ -209,7 +209,7 @@ pub fn read_line(line: &[u8]) -> Reading {
     {
         return reading;
     }
-    /// A line as anybody might write it.
+    /// A line with its keys in any order.
     #[derive(Deserialize)]
     struct AnyLine<'a> {
         #[serde(rename = "type")]
@@ -256,7 +256,7 @@ pub fn open(path: &Path) -> Result<SessionFile, ReadError> {
 /// The same for those who say what is wrong with a file: one that has lost its first line is opened, too.
 ///
 /// # Errors
-/// When the file cannot be read, is blank, or neither a line nor its name says which session it is of.
+/// If the file cannot be read, is blank, or neither a `session_meta` line nor the file's name has the session's id.
 pub fn open_damaged(path: &Path) -> Result<SessionFile, ReadError> {
     let failed = |source| ReadError::io(path, source);
     let named = path.file_name().and_then(|name| name.to_str()).and_then(name::session_id);
@@ -317,7 +317,7 @@ pub fn open_damaged(path: &Path) -> Result<SessionFile, ReadError> {
 /// Reads a session file whole.
 ///
 /// # Errors
-/// When the file cannot be read, is blank, or does not say which session it is of.
+/// If the file cannot be read, is blank, or has no `session_meta` line.
 pub fn read(path: &Path) -> Result<Loaded, ReadError> {
     let SessionFile { path, meta, .. } = open(path)?;
     let failed = |source| ReadError::io(&path, source);
@@ -342,7 +342,7 @@ fn sort(line: &Line<'_>, n: usize, records: &mut Vec<Record>, set_aside: &mut Ve
     }
 }
 
-/// The records of a text, and the numbers of the lines that are none.
+/// The records of a text, and the numbers of the lines that cannot be parsed.
 pub fn parse(bytes: &[u8]) -> (Vec<Record>, Vec<usize>) {
     let (mut records, mut set_aside) = (Vec::new(), Vec::new());
     for (n, bytes) in bytes.split(|byte| *byte == b'\n').enumerate() {
@@ -403,7 +403,7 @@ mod tests {
         );
     }
 
-    /// A session of four lines whose first one has a bit that is not as it was written.
+    /// A session of four lines with one flipped bit in the first line.
     #[test]
     fn a_flipped_bit_in_the_first_line_costs_no_more_than_that_line() {
         const ID: &str = "019a0000-0000-7000-8000-000000000001";

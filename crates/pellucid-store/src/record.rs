@@ -13,11 +13,11 @@ use serde::Deserialize;
 use serde::Serialize;
 use serde_json::Value;
 
-/// What a line says.
+/// The payload of a line, by kind.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "type", content = "payload", rename_all = "snake_case")]
 pub enum Record {
-    /// What the session is.
+    /// The session's id, origin and instructions.
     SessionMeta(Box<SessionMeta>),
     /// An item of the conversation.
     ResponseItem(Item),
@@ -25,33 +25,33 @@ pub enum Record {
     Compacted(Compacted),
     /// The settings of a request.
     TurnContext(Box<TurnContext>),
-    /// Something that people were told.
+    /// An event that was shown to the user.
     EventMsg(EventMessage),
 }
 
-/// What a session is.
+/// The first line of a session file: which session it is and how it began.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SessionMeta {
-    /// Its id.
+    /// The id of the session, a UUID.
     pub id: String,
     /// The session that it was forked from.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub forked_from_id: Option<String>,
     /// When it began, in UTC.
     pub timestamp: String,
-    /// Where it began.
+    /// The working directory at the beginning.
     pub cwd: String,
-    /// Which program began it.
+    /// The program that began the session, such as `codex_cli_rs`.
     pub originator: String,
-    /// In which version.
+    /// The version of that program.
     pub cli_version: String,
-    /// Through which face.
+    /// The client that began the session: a word such as `cli` or `exec`, or an object.
     #[serde(default)]
     pub source: Value,
-    /// With which provider.
+    /// The id of the model provider.
     #[serde(default)]
     pub model_provider: Option<String>,
-    /// Its base instructions.
+    /// The base instructions, absent in files of old versions.
     #[serde(default)]
     pub base_instructions: Option<BaseInstructions>,
     /// Tools that the program which drives the session runs itself.
@@ -65,20 +65,20 @@ pub struct SessionMeta {
 /// Base instructions of a session.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BaseInstructions {
-    /// The text.
+    /// The instructions as they are sent.
     pub text: String,
 }
 
-/// A repository.
+/// The state of the repository when the session began.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Git {
     /// The commit that was checked out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub commit_hash: Option<String>,
-    /// The branch.
+    /// The name of the checked-out branch.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub branch: Option<String>,
-    /// Where it came from.
+    /// The address of the remote `origin`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub repository_url: Option<String>,
 }
@@ -96,21 +96,21 @@ pub struct Compacted {
 /// The settings of a request.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct TurnContext {
-    /// The turn.
+    /// The id of the turn.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub turn_id: Option<String>,
-    /// The working directory.
+    /// The working directory of the turn.
     pub cwd: String,
     /// When a person is asked.
     pub approval_policy: ApprovalPolicy,
-    /// What commands may touch.
+    /// What commands may read and write.
     pub sandbox_policy: SandboxPolicy,
     /// Domains of managed requirements.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub network: Option<Network>,
-    /// The model.
+    /// The name of the model.
     pub model: String,
-    /// Its tone.
+    /// The tone of the model's answers.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub personality: Option<Personality>,
     /// The way of working together.
@@ -124,7 +124,7 @@ pub struct TurnContext {
     /// The user's and the project's instructions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub user_instructions: Option<String>,
-    /// The developer's instructions.
+    /// The instructions of the configuration key `developer_instructions`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub developer_instructions: Option<String>,
     /// The schema of the final answer.
@@ -138,9 +138,9 @@ pub struct TurnContext {
 /// Domains of managed requirements.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Network {
-    /// Reachable ones.
+    /// Domains that commands may reach.
     pub allowed_domains: Vec<String>,
-    /// Unreachable ones.
+    /// Domains that commands may not reach.
     pub denied_domains: Vec<String>,
 }
 
@@ -171,7 +171,7 @@ pub(crate) fn is_known_event(payload: &[u8]) -> bool {
     event_name(payload).is_some_and(|name| OTHER_EVENTS.contains(&name))
 }
 
-/// What an event is called.
+/// The value of `type` of an event.
 pub(crate) fn event_name(payload: &[u8]) -> Option<&str> {
     #[derive(Deserialize)]
     struct Named<'a> {

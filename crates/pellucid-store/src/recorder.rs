@@ -6,8 +6,8 @@
 //!
 //! Lines are hashed as they are written, so that the record of what is sent can seal them.
 //!
-//! A file that cannot be written does not stop the conversation. The first failure is kept for
-//! the face to tell, and nothing more is written.
+//! A file that cannot be written does not stop the conversation. The first failure is kept for the client to report,
+//! and nothing more is written.
 
 use std::io;
 use std::path::Path;
@@ -33,7 +33,7 @@ pub struct Recorder {
     state: State,
     failure: Option<String>,
     detail: Detail,
-    /// What was written and has no seal yet.
+    /// Digests of the lines that were written since the last seal.
     tally: Tally,
 }
 
@@ -43,9 +43,9 @@ enum State {
     Waiting(Vec<(Record, String)>),
     /// Every record is written at once.
     Open(Box<dyn Sink>),
-    /// The file is ours alone and stays as it is.
+    /// The file is locked by this process and does not change.
     Held(FileSink),
-    /// Writing failed, or nobody wants a file.
+    /// Writing failed, or the session keeps no file.
     Closed,
 }
 
@@ -55,7 +55,7 @@ impl Recorder {
         Self::with(path, State::Waiting(Vec::new()), 0)
     }
 
-    /// A recorder that goes on with a file.
+    /// A recorder that appends to an existing file.
     ///
     /// # Errors
     /// When it cannot be opened.
@@ -65,7 +65,7 @@ impl Recorder {
         Ok(Self::with(path, State::Open(Box::new(file)), len))
     }
 
-    /// A recorder that holds a file, so that no other process writes it, and leaves it as it is.
+    /// A recorder that locks a file, so that no other process writes it, and does not change the file.
     ///
     /// # Errors
     /// When the file cannot be opened.
@@ -75,12 +75,12 @@ impl Recorder {
         Ok(Self::with(path, State::Held(file), len))
     }
 
-    /// Whether the file is held and stays as it is.
+    /// Whether the file is locked without being changed.
     pub fn is_held(&self) -> bool {
         matches!(self.state, State::Held(_))
     }
 
-    /// A recorder that writes somewhere else than to a file of its own making.
+    /// A recorder that writes to a given sink instead of a file that it opens.
     pub fn into_sink(path: PathBuf, sink: Box<dyn Sink>) -> Self {
         let len = sink.len();
         Self::with(path, State::Open(sink), len)
@@ -105,7 +105,7 @@ impl Recorder {
         self.detail
     }
 
-    /// Where the file is, or will be.
+    /// The path of the file, which may not exist yet; absent if none is kept.
     pub fn path(&self) -> Option<&Path> {
         (!self.path.as_os_str().is_empty()).then_some(self.path.as_path())
     }
@@ -136,7 +136,7 @@ impl Recorder {
         }
     }
 
-    /// Records a line.
+    /// Appends a line to the file.
     pub fn record(&mut self, record: Record) {
         self.record_part(record, "");
     }
@@ -173,7 +173,7 @@ impl Recorder {
         self.tally.take()
     }
 
-    /// Records a payload that was written before, as it is.
+    /// Appends the payload of a line of another file, byte for byte.
     pub fn copy(&mut self, kind: crate::read::Kind, payload: &[u8]) {
         let head = format!("{{\"timestamp\":\"{}\",\"type\":\"{}\",\"payload\":", now(), kind.as_str());
         self.append(&[head.as_bytes(), payload, b"}\n"].concat(), "");
@@ -204,7 +204,7 @@ impl Recorder {
     }
 }
 
-/// A line as it is written.
+/// A line in the order of keys of the format.
 #[derive(Serialize)]
 struct Line<'a> {
     timestamp: String,

@@ -1,15 +1,15 @@
 //! Blanks what looks like a secret before a session leaves the machine.
 //!
-//! Found are keys by the marks that their makers give them, private keys, bearer tokens, passwords
-//! in addresses, values behind names such as `api_key=`, and texts that the caller knows to be
-//! secret. What is blanked says so ([`MARK`]), so that nobody takes it for what was there.
+//! Detected are keys by the prefixes that their makers give them, private keys, bearer tokens, passwords in
+//! addresses, values behind names such as `api_key=`, and texts that the caller knows to be secret. A redacted value
+//! begins with [`MARK`], so that a reader does not take it for the original.
 //!
 //! This is a sieve, not a proof: a password in plain prose looks like any other word.
 
 use memchr::memmem;
 use serde_json::Value;
 
-/// What stands at the beginning of a blank.
+/// The beginning of a redacted value.
 pub const MARK: &str = "[redacted:";
 
 /// The marks of keys, and how many characters follow at least.
@@ -39,10 +39,10 @@ const NAMES: [&str; 7] = ["api_key", "apikey", "api-key", "secret", "password", 
 /// The least length of a value behind such a name.
 const VALUE_CHARS_MIN: usize = 8;
 
-/// So many bytes before a value are looked at for its name.
+/// At most this many bytes before a value are searched for its name.
 const NAME_BYTES_MAX: usize = 64;
 
-/// So many characters of a value are looked at to see whether it is one, so that a long text takes no longer than it is.
+/// At most this many characters of a value are checked, so that the time for a long text stays linear.
 const VALUE_CHARS_SEEN: usize = 4096;
 
 /// The longest first piece of a token and the longest private key that are looked for.
@@ -52,7 +52,7 @@ const PRIVATE_KEY_BYTES_MAX: usize = 64 << 10;
 const KEY_BEGIN: &str = "-----BEGIN ";
 const KEY_END: &str = "-----END ";
 
-/// Blanks secrets.
+/// Replaces secrets in texts and counts the replacements.
 #[derive(Debug, Clone, Default)]
 pub struct Redactor {
     known: Vec<String>,

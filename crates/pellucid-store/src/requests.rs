@@ -1,10 +1,9 @@
-//! What was sent: one record for each request, in a file of its own beside the session's.
+//! The record of requests: one line for each request, in a separate file beside the session's.
 //!
-//! A session file is the Codex CLI's to the byte, so what only we record stands elsewhere: under
-//! `requests/` of the home folder, by the same date and id. Together the two files are enough to
-//! rebuild every request. The session file has the items; a record has the digest of the body,
-//! digests of its beginnings, and what surrounds the items ([`Frame`]). Long texts, such as
-//! instructions and tools, are kept once for all sessions ([`parts`]).
+//! A session file is the Codex CLI's to the byte, so our records are elsewhere: under `requests/` of the home folder,
+//! by the same date and id. Together the two files are enough to rebuild every request. The session file has the
+//! items; a record has the digest of the body, digests of its beginnings, and the bytes around the items ([`Frame`]).
+//! Long texts, such as instructions and tools, are kept once for all sessions ([`parts`]).
 //!
 //! Every line holds the hash of the line before, so that nothing can be changed or taken out
 //! without breaking the chain ([`chain`]). Seals do the same for the session file ([`seal`]), and the last hash of
@@ -16,7 +15,7 @@
 //! - [`seal`], [`verify`]: what the record says of the session file, and whether that still holds
 //! - `align`: which lines of a file stayed, and what happened to the others
 //! - [`anchors`]: the last hash of every session
-//! - [`damage`]: what is not as it was written
+//! - [`damage`]: which lines and files were changed
 //! - [`parts`]: the long texts
 //!
 //! Not here: what a request is made of, and rebuilding one (`pellucid-agent`).

@@ -1,7 +1,7 @@
 //! Everything that can be done with stored sessions, wherever they are stored.
 //!
-//! Faces use [`Sessions`] and nothing below it. On one machine the sessions are the files of a home
-//! folder ([`LocalSessions`]); a store for many machines would be another implementation.
+//! Clients use [`Sessions`] and nothing below it. On one machine the sessions are the files of a home folder
+//! ([`LocalSessions`]); a store for many machines would be another implementation.
 
 use std::fs;
 use std::io;
@@ -29,21 +29,21 @@ use crate::summary::Summary;
 use crate::walk;
 use crate::walk::Place;
 
-/// Stored sessions.
+/// The stored sessions of a home folder.
 pub trait Sessions {
     /// A page of sessions.
     fn list(&mut self, query: &Query) -> Page;
 
-    /// What lists say of a session, in use or put away.
+    /// The summary of a session, archived or not.
     ///
     /// # Errors
-    /// When there is none with this id.
+    /// If no session has this id.
     fn summary(&self, id: &str) -> Result<Summary, StoreError>;
 
     /// A session with everything that was recorded of it.
     ///
     /// # Errors
-    /// When there is none with this id, or it cannot be read.
+    /// If no session has this id, or its file cannot be read.
     fn read(&self, id: &str) -> Result<Stored, StoreError>;
 
     /// The id of the session that a person means: by id, or by the name it was given last.
@@ -52,31 +52,31 @@ pub trait Sessions {
     /// The session that was used last among those that are wanted.
     fn newest(&self, wanted: Wanted<'_>) -> Option<String>;
 
-    /// Gives a session a name; gives it back as it was taken.
+    /// Names a session; returns the name as it was stored, without surrounding white space.
     ///
     /// # Errors
-    /// When there is none with this id, or the name is blank or cannot be kept.
+    /// If no session has this id, or the name is blank or cannot be written.
     fn rename(&mut self, id: &str, name: &str) -> Result<String, StoreError>;
 
     /// Puts a session away; gives where it is now.
     ///
     /// # Errors
-    /// When there is none in use with this id, or it cannot be moved.
+    /// If no session with this id is in use, or its file cannot be moved.
     fn archive(&mut self, id: &str) -> Result<PathBuf, StoreError>;
 
     /// Takes a session back into use; gives where it is now.
     ///
     /// # Errors
-    /// When none with this id was put away, or it cannot be moved.
+    /// If no archived session has this id, or its file cannot be moved.
     fn unarchive(&mut self, id: &str) -> Result<PathBuf, StoreError>;
 }
 
 /// A session with everything that was recorded of it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Stored {
-    /// What lists say of it.
+    /// The entry of the session in lists.
     pub summary: Summary,
-    /// Its records.
+    /// The records of the session.
     pub loaded: Loaded,
 }
 
@@ -84,28 +84,28 @@ pub struct Stored {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum StoreError {
-    /// There is none.
+    /// No session has this id.
     #[error("no session with the id {id} {}", where_text(*place))]
     NotFound {
-        /// The id.
+        /// The id that was looked for.
         id: String,
-        /// Where it was looked for; absent for everywhere.
+        /// The folder that was searched; absent for both folders.
         place: Option<Place>,
     },
-    /// Its file cannot be read.
+    /// The session file cannot be read.
     #[error(transparent)]
     Read(#[from] ReadError),
-    /// Its name cannot be set.
+    /// The name cannot be set.
     #[error(transparent)]
     Name(#[from] NameError),
-    /// Its file cannot be moved.
+    /// The session file cannot be moved.
     #[error("{} cannot be moved to {}: {source}", from.display(), to.display())]
     Move {
-        /// From where.
+        /// The path before the move.
         from: PathBuf,
-        /// To where.
+        /// The path after the move.
         to: PathBuf,
-        /// Why.
+        /// The error of the operating system.
         #[source]
         source: io::Error,
     },
@@ -115,7 +115,7 @@ fn where_text(place: Option<Place>) -> &'static str {
     match place {
         None => "is stored",
         Some(Place::Live) => "is in use",
-        Some(Place::Archived) => "was put away",
+        Some(Place::Archived) => "is archived",
     }
 }
 
@@ -149,21 +149,21 @@ impl<'a> LocalSessions<'a> {
         Self { age_max, ..self }
     }
 
-    /// Tells of long work.
+    /// Calls `progress` during long work.
     #[must_use]
     pub fn with_progress(self, progress: impl FnMut(Progress) + 'a) -> Self {
         Self { progress: Box::new(progress), ..self }
     }
 
-    /// What a person should hear of the index. Everything is told once.
+    /// Warnings for the user about the index. Each warning is returned once.
     pub fn take_warnings(&mut self) -> Vec<String> {
         self.index.as_mut().map(Index::take_warnings).unwrap_or_default()
     }
 
-    /// The file of a session, in use or put away.
+    /// The file of a session, archived or not.
     ///
     /// # Errors
-    /// When there is none with this id.
+    /// If no session has this id.
     pub fn file(&self, id: &str) -> Result<(PathBuf, Place), StoreError> {
         let found = [Place::Live, Place::Archived]
             .into_iter()
@@ -240,7 +240,7 @@ impl Sessions for LocalSessions<'_> {
         let folder = name::day_folder(file_name).unwrap_or_default();
         let to = self.home.join(SESSIONS).join(folder).join(file_name);
         let to = Self::move_file(from, to)?;
-        // It was used just now. Without this it would be found where it stood before.
+        // The session was used just now. Without a new time it would be listed at its old place.
         let _ = fs::File::options().append(true).open(&to).and_then(|file| file.set_modified(SystemTime::now()));
         Ok(to)
     }

@@ -16,7 +16,7 @@ const BYTES_MAX: u64 = 256 << 20;
 /// The folder in the home folder.
 const FOLDER: &str = "session_state";
 
-/// What is known of a session.
+/// Small values that are kept beside a session.
 #[derive(Debug, Clone, Default)]
 pub struct Side {
     path: Option<PathBuf>,
@@ -24,7 +24,7 @@ pub struct Side {
 }
 
 impl Side {
-    /// What is known of the session with this id. A file that cannot be read is as if it were not there.
+    /// Reads the values of the session with this id. An unreadable file counts as a missing one.
     pub fn open(home: &Path, id: &str) -> Self {
         let path = home.join(FOLDER).join(format!("{id}.json"));
         let content = pellucid_files::read(&path, BYTES_MAX).ok().and_then(|bytes| serde_json::from_slice(&bytes).ok());
@@ -37,7 +37,7 @@ impl Side {
         Self { path: None, ..self }
     }
 
-    /// What is kept under a name.
+    /// The value under a name.
     pub fn get(&self, name: &str) -> Option<&Value> {
         self.content.get(name)
     }

@@ -1,7 +1,7 @@
 //! Where lines go: whole lines in, whole lines kept.
 //!
-//! A line that could only be written in part is taken back, so that a full disk leaves no half
-//! lines behind. What a crash tears stays as it is; the next line begins on a line of its own.
+//! A line that could only be written in part is taken back, so that a full disk leaves no half lines behind. A line
+//! that a crash left incomplete is kept; the next line begins after a line end.
 
 use std::fmt::Debug;
 use std::fs::File;
@@ -15,7 +15,7 @@ use std::path::Path;
 
 use crate::lock;
 
-/// Takes lines.
+/// A destination of lines.
 pub trait Sink: Debug + Send {
     /// Takes a line, which ends with a newline. When this returns it survives the end of the
     /// process.
@@ -43,9 +43,9 @@ pub struct FileSink {
 /// Whether a file has to be there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Existing {
-    /// It has to.
+    /// The file has to exist.
     Needed,
-    /// It is made if it is not there, with the folders above it.
+    /// The file is created if it does not exist, with the folders above it.
     Welcome,
 }
 

@@ -45,19 +45,19 @@ const N_LINES_MORE: usize = 200;
 /// Behind this mark an editor puts what the person typed.
 const REQUEST_MARK: &str = "## My request for Codex:";
 
-/// What is said of a first message that is only a picture.
+/// The title of a session whose first message is only an image.
 const IMAGE: &str = "[Image]";
 
-/// What a list says of a session.
+/// The entry of a session in lists.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Summary {
-    /// The session.
+    /// The id of the session.
     pub id: String,
-    /// What a person named it.
+    /// The name that the user gave.
     pub name: Option<String>,
-    /// Where its file is, from the home folder.
+    /// The path of the session file, relative to the home folder.
     pub path: String,
-    /// Whether it was put away.
+    /// Whether the session is archived.
     pub is_archived: bool,
     /// When it began, in seconds of Unix time.
     pub created_at: i64,
@@ -68,27 +68,27 @@ pub struct Summary {
     pub modified: i64,
     /// How many bytes its file has.
     pub size: u64,
-    /// Where it worked last.
+    /// The working directory of the last turn.
     pub cwd: String,
-    /// What the person said first.
+    /// The user's first message.
     pub first_message: String,
-    /// Through which face: a word, or JSON for those with more to say.
+    /// The client: a word, or JSON for clients with more fields.
     pub source: String,
-    /// With which provider.
+    /// The id of the model provider.
     pub model_provider: Option<String>,
     /// With which model, last.
     pub model: Option<String>,
-    /// What commands may touch, as JSON.
+    /// What commands may read and write, as JSON.
     pub sandbox_policy: Option<String>,
     /// When a person is asked.
     pub approval_policy: Option<String>,
-    /// Which program began it.
+    /// The program that began the session.
     pub originator: String,
-    /// In which version.
+    /// The version of that program.
     pub cli_version: String,
     /// The session that it was forked from.
     pub forked_from: Option<String>,
-    /// The repository.
+    /// The state of the repository when the session began.
     pub git: Option<Git>,
     /// All tokens so far.
     pub usage: TokenUsage,
@@ -100,42 +100,42 @@ pub struct Summary {
     pub is_listed: bool,
 }
 
-/// What the first line of a file says.
+/// The fields of the first line that lists need.
 #[derive(Debug, Clone, Default, Deserialize)]
 pub struct Head {
-    /// The session.
+    /// The id of the session.
     #[serde(default)]
     pub id: String,
     /// The session it was forked from.
     #[serde(default)]
     pub forked_from_id: Option<String>,
-    /// When it began.
+    /// The time at which the session began.
     #[serde(default)]
     pub timestamp: String,
-    /// Where it began.
+    /// The working directory at the beginning.
     #[serde(default)]
     pub cwd: String,
-    /// Which program began it.
+    /// The program that began the session.
     #[serde(default)]
     pub originator: String,
-    /// In which version.
+    /// The version of that program.
     #[serde(default)]
     pub cli_version: String,
-    /// Through which face.
+    /// The client that began the session.
     #[serde(default)]
     pub source: Value,
-    /// With which provider.
+    /// The id of the model provider.
     #[serde(default)]
     pub model_provider: Option<String>,
     /// Tools that the driving program runs itself.
     #[serde(default)]
     pub dynamic_tools: Option<Vec<Value>>,
-    /// The repository.
+    /// The state of the repository when the session began.
     #[serde(default)]
     pub git: Option<Git>,
 }
 
-/// What the first lines of a file say of its session.
+/// Reads the first lines of a session file.
 pub fn head(path: &Path) -> Option<Head> {
     let mut ends = Ends::open(path).ok()?;
     loop {
@@ -160,7 +160,7 @@ pub fn of_file(home: &Path, path: &Path, place: Place) -> io::Result<Summary> {
     Ok(summarise(home, &Found { relative, place, modified, size: metadata.len() }))
 }
 
-/// What a list says of the session of a file. A file that cannot be read is not listed.
+/// Reads the list entry of a session file. A file that cannot be read gives an entry that is not listed.
 pub fn summarise(home: &Path, found: &Found) -> Summary {
     let path = home.join(&found.relative);
     let (front, back) = Ends::open(&path).and_then(|ends| read_ends(ends, found.size)).unwrap_or_default();
@@ -281,7 +281,7 @@ struct Turn {
     sandbox_policy: Option<Value>,
 }
 
-/// What the first lines say.
+/// The values found in the first lines.
 #[derive(Debug, Default)]
 struct Front {
     head: Option<Head>,
@@ -387,7 +387,7 @@ fn quick_head(payload: &[u8]) -> Option<Head> {
     Some(head)
 }
 
-/// What the last lines say.
+/// The values found in the last lines.
 #[derive(Debug, Default)]
 struct Back {
     usage: Option<TokenUsage>,

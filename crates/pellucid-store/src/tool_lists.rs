@@ -1,8 +1,8 @@
 //! The tools that each MCP server listed last, so that a request can be shown without starting the server.
 //!
-//! A list is kept under the digest of the server's configuration. The file is private, and read as if anybody had
-//! written it: it is bounded, and one that is damaged is refused with the reason. The lists written last stay, older
-//! ones go.
+//! A list is kept under the digest of the server's configuration. The file is private, and its content is not
+//! trusted: reading is bounded, and a damaged file is refused with the reason. The newest lists are kept, older ones
+//! are deleted.
 
 use std::io;
 use std::path::Path;
@@ -33,7 +33,7 @@ pub struct ToolLists {
     folder: PathBuf,
 }
 
-/// What a file holds.
+/// The content of a file: its format and the tools.
 #[derive(Serialize, Deserialize)]
 struct KeptList {
     format: u32,
@@ -66,8 +66,8 @@ impl ToolLists {
         Ok(Some(list.tools))
     }
 
-    /// Keeps a list under a digest. A file that says the same already is left as it is; a list that is too long to be
-    /// kept takes the place of none, and the older list goes.
+    /// Stores a list under a digest. A file with the same content is not written again. A list that is too long is
+    /// not stored, and the older list is deleted.
     ///
     /// # Errors
     /// When it cannot be written, or is too long.

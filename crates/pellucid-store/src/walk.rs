@@ -23,21 +23,21 @@ const N_FOLDERS_MIN: usize = 16;
 /// The folders that lie in each other, down to the files.
 const LEVELS: [&str; 3] = ["year", "month", "day"];
 
-/// Where a session file lies.
+/// The folder in which a session file is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Place {
     /// Among those in use, by date.
     Live,
-    /// Among those that were put away.
+    /// The folder of archived sessions.
     Archived,
 }
 
-/// A session file.
+/// A session file that the walk found.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Found {
-    /// Where it is, from the home folder.
+    /// The path relative to the home folder.
     pub relative: String,
-    /// Where that is.
+    /// The folder it was found in.
     pub place: Place,
     /// When it was written last, in nanoseconds of Unix time.
     pub modified: i64,
@@ -46,7 +46,7 @@ pub struct Found {
 }
 
 impl Found {
-    /// Its name.
+    /// The name of the file.
     pub fn name(&self) -> &str {
         self.relative.rsplit('/').next().unwrap_or(&self.relative)
     }

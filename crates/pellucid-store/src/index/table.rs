@@ -58,7 +58,7 @@ fn make_tables(connection: &Connection) -> rusqlite::Result<()> {
     made
 }
 
-/// What a row knows of its file.
+/// The state of the session file that a row was made from.
 #[derive(Debug)]
 pub(super) struct State {
     pub path: String,
@@ -66,17 +66,17 @@ pub(super) struct State {
     pub size: u64,
 }
 
-/// What all rows know of their files, in the order of paths.
+/// The states of all session files that have a row, in the order of paths.
 pub(super) fn states(connection: &Connection) -> rusqlite::Result<Vec<State>> {
     let mut statement = connection.prepare("SELECT path, modified, size FROM sessions ORDER BY path")?;
     let state = |row: &Row<'_>| Ok(State { path: row.get(0)?, modified: row.get(1)?, size: unsigned(row.get(2)?) });
     statement.query_map([], state)?.collect()
 }
 
-/// Which files a stamp is of.
+/// The kind of files that a stamp covers.
 pub(super) type What = &'static str;
 
-/// Session files.
+/// The stamp that covers all session files.
 pub(super) const FILES: What = "files";
 
 /// The file of names.
@@ -89,7 +89,7 @@ pub(super) fn stamp(connection: &Connection, what: What) -> rusqlite::Result<i64
     rows.next()?.map_or(Ok(0), |row| row.get(0))
 }
 
-/// What is written in one go.
+/// Changes that are written in one transaction.
 #[derive(Debug)]
 pub(super) struct Update<'a> {
     /// New rows, or rows as they are now.
@@ -190,7 +190,7 @@ fn insert_tools(connection: &Connection, summary: &Summary) -> rusqlite::Result<
     Ok(())
 }
 
-/// Every row.
+/// All rows of the index.
 pub(super) fn all(connection: &Connection) -> rusqlite::Result<Vec<Summary>> {
     let sql = format!("SELECT {COLUMNS} FROM sessions s LEFT JOIN names n ON n.id = s.id");
     let mut statement = connection.prepare(&sql)?;

@@ -172,7 +172,7 @@ fn the_tools_that_were_kept_first_stay_until_the_session_file_is_gone() {
     fs::remove_file(&path).unwrap();
     session(&home, 5, "/a", "x", Place::Archived);
     drop(refreshed(&home));
-    assert_eq!(kept(), Some(tools("one").to_vec()), "a session that was put away keeps them");
+    assert_eq!(kept(), Some(tools("one").to_vec()), "an archived session keeps them");
     fs::remove_dir_all(home.path("archived_sessions")).unwrap();
     drop(refreshed(&home));
     assert_eq!(kept(), None);
@@ -238,7 +238,7 @@ fn without_a_database_lists_come_from_the_files() {
     home.folder(FILE);
     let mut index = refreshed(&home);
     assert_eq!(pages(&mut index, &all()), [id(1)]);
-    assert!(index.take_warnings()[0].starts_with("no session index, so all session files are read: "));
+    assert!(index.take_warnings()[0].starts_with("no session index is available, so all session files are read: "));
     assert_eq!(index.check(), None);
 }
 

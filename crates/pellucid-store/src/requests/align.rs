@@ -8,20 +8,20 @@ use std::collections::HashMap;
 use super::damage::Change;
 use super::seal::Mark;
 
-/// What became of one line.
+/// The difference between two lists at one line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Step {
-    /// It stayed: its places in both lists.
+    /// The line is unchanged: its places in both lists.
     Kept(usize, usize),
-    /// It was changed: its places in both lists.
+    /// The line was changed: its places in both lists.
     Changed(usize, usize),
-    /// It is missing: its place before, and where it would be now.
+    /// The line is missing: its place before, and where it would be now.
     Missing(usize, usize),
-    /// It is new or was elsewhere: where it would have been before, and its place now.
+    /// The line is new or was moved: where it would have been before, and its place now.
     New(usize, usize, Change),
 }
 
-/// What became of the lines of a list, in the order of the new one.
+/// The differences between two lists of lines, in the order of the new list.
 pub(super) fn align(before: &[Mark], now: &[Mark]) -> Vec<Step> {
     let mut steps = Vec::new();
     let (mut b, mut n) = (0, 0);
@@ -72,7 +72,7 @@ fn shared(before: &[Mark], now: &[Mark]) -> Vec<(usize, usize)> {
     kept
 }
 
-/// What lies between two lines that stayed: equal lines at both ends stayed as well.
+/// Compares the lines between two unchanged lines: equal lines at both ends are unchanged as well.
 fn gap(
     before: &[Mark],
     now: &[Mark],

@@ -25,7 +25,7 @@ use crate::lines::Forwards;
 /// The file, in the home folder.
 pub const FILE: &str = "anchors.jsonl";
 
-/// So much of the file is read, from its end: the last seals of about half a million turns.
+/// At most this many bytes are read, from the end of the file: the last seals of about half a million turns.
 const BYTES_MAX: u64 = 64 << 20;
 
 /// The hash of a session's last line at some time.
@@ -52,7 +52,7 @@ pub struct Anchors {
 }
 
 impl Anchors {
-    /// Reads the file of a home folder, for one session or for all. Without a file there are none.
+    /// Reads the file of a home folder, for one session or for all. Without a file the result is empty.
     pub fn read(home: &Path, only: Option<&str>) -> Self {
         let mut anchors = Self::default();
         if let Err(error) = anchors.add_all(home, only)
@@ -91,10 +91,10 @@ impl Anchors {
         self.all.get(session).map(Vec::as_slice).unwrap_or_default()
     }
 
-    /// What a person should know of the file itself.
+    /// A warning for the user about damage of the file itself.
     pub fn warning(&self) -> Option<String> {
         if let Some(failure) = &self.failure {
-            return Some(format!("{FILE} cannot be read, so a cut end would not show: {failure}"));
+            return Some(format!("{FILE} cannot be read, so a truncated record would not be detected: {failure}"));
         }
         (self.n_unreadable > 0).then(|| {
             let n = self.n_unreadable;
@@ -114,7 +114,7 @@ pub fn append(home: &Path, anchor: &Anchor) -> io::Result<()> {
     }
     let mut line = serde_json::to_vec(anchor)?;
     line.push(b'\n');
-    // A line that a crash left incomplete stays as it is, and the new one begins after a line end. A line that another
+    // A line that a crash left incomplete is kept, and the new one begins after a line end. A line that another
     // process is writing just now looks incomplete as well: then the file gets an empty line, which no reader counts.
     let len = file.seek(SeekFrom::End(0))?;
     if len > 0 {

@@ -30,18 +30,18 @@ pub struct Call {
     /// The call whose tool made this one, if a tool did. The session file does not have such calls.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub within: Option<String>,
-    /// When it began.
+    /// The time at which the call began.
     pub began_at: String,
-    /// When it ended.
+    /// The time at which the call ended.
     pub ended_at: String,
-    /// How it ended.
+    /// How the call ended: answered, refused, failed.
     pub outcome: CallOutcome,
     /// Why it was done, or not: the engine's `CallGrounds`.
     pub grounds: Described<Value>,
     /// The questions for approval that it led to, answered.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub answers: Vec<CallAnswer>,
-    /// What it ran, attempt by attempt.
+    /// The processes that the call ran, one for each attempt.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub runs: Vec<Run>,
 }
@@ -49,7 +49,7 @@ pub struct Call {
 /// An attempt to run something.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Run {
-    /// What confined it.
+    /// The sandbox that confined the process.
     pub sandbox: Described<HeldSandbox>,
     /// How its process ended, if that is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -107,9 +107,9 @@ impl<T: Clone + PartialEq> Descriptions<T> {
 pub struct DescribedCall<'a> {
     /// The number of its line.
     pub line: u64,
-    /// What the line says.
+    /// The call as its line has it.
     pub call: &'a Call,
-    /// Its grounds; absent if the line that describes them is gone.
+    /// The reasons for allowing or refusing the call; absent if the line that describes them is gone.
     pub grounds: Option<&'a Value>,
     /// The sandbox of each attempt; absent likewise.
     pub sandboxes: Vec<Option<&'a HeldSandbox>>,

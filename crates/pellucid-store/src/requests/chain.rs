@@ -37,7 +37,7 @@ pub fn sha256(bytes: &[u8]) -> String {
     hex(&Sha256::digest(bytes))
 }
 
-/// Bytes as text.
+/// Bytes in hexadecimal, lower case.
 pub(super) fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
@@ -45,7 +45,7 @@ pub(super) fn hex(bytes: &[u8]) -> String {
 /// A requests file, read back.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Chain {
-    /// Its lines.
+    /// The lines of the record, in order.
     pub links: Vec<Link>,
     /// The hashes of these lines.
     pub hashes: Vec<String>,
@@ -59,11 +59,11 @@ pub struct Chain {
     pub is_redacted: bool,
 }
 
-/// Where a chain is broken.
+/// The first place at which the chain of hashes is broken.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Broken {
-    /// Lines are not as they were written.
+    /// Lines were changed, removed, added or moved.
     #[error("{}", self.damage("").to_string().trim_start_matches(": "))]
     Lines {
         /// The number of the first, from one.
@@ -76,15 +76,15 @@ pub enum Broken {
         kind: String,
         /// The turn that it is of.
         turn: Option<String>,
-        /// What happened to the line.
+        /// The change of the first such line.
         change: Change,
     },
     /// The format is newer than this program.
     #[error("line {line} has the format {format}; this program reads up to {FORMAT}")]
     Format {
-        /// Its number, from one.
+        /// The number of the line, from one.
         line: usize,
-        /// The format.
+        /// The format that the line names.
         format: u32,
     },
 }
@@ -153,7 +153,7 @@ impl Chain {
         Ok(chain)
     }
 
-    /// What its requests cost together, by what is charged for.
+    /// The tokens of all requests together, by price class.
     pub fn usage(&self) -> UsageSplit {
         let mut usage = UsageSplit::default();
         for link in &self.links {
@@ -166,7 +166,7 @@ impl Chain {
         usage
     }
 
-    /// What came of the provider's cache for every request, in order: as its reply says, or unknown if none came.
+    /// The cache verdict of every request, in order: from its reply, or unknown if no reply came.
     pub fn verdicts(&self) -> Vec<(&Request, CacheVerdict)> {
         let replies = self.links.iter().filter_map(|link| match &link.entry {
             Entry::Reply(reply) => Some((reply.request, reply.cache.as_ref()?)),

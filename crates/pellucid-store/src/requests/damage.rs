@@ -1,10 +1,10 @@
-//! What is not as it was written, and where.
+//! Describes lines and files that were changed since they were written.
 
 use std::fmt;
 
 use serde::Serialize;
 
-/// Something that is not as it was written.
+/// A line or file that was changed since it was written.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Damage {
     /// The file, from the home folder.
@@ -24,26 +24,26 @@ pub struct Damage {
     /// The turn that wrote it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub turn: Option<String>,
-    /// What happened to it.
+    /// The kind of change.
     pub change: Change,
 }
 
-/// What happened to a line or a file.
+/// The ways in which a line or a file can change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Change {
-    /// Its bytes are others.
+    /// The bytes of the line differ.
     Changed,
-    /// It is gone.
+    /// The line is gone.
     Missing,
-    /// It was not there.
+    /// The line was added.
     New,
-    /// It was somewhere else.
+    /// The line is at another place.
     Moved,
 }
 
 impl Damage {
-    /// What happened, without the file.
+    /// A text about the change, without the file.
     pub fn what(&self) -> What<'_> {
         What(self)
     }
@@ -55,7 +55,7 @@ impl fmt::Display for Damage {
     }
 }
 
-/// What happened to a line, for people.
+/// Displays a change of a line for people.
 #[derive(Debug, Clone, Copy)]
 pub struct What<'a>(&'a Damage);
 

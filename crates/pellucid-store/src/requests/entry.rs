@@ -21,25 +21,25 @@ pub const FORMAT_WITH_SEALS: u32 = 2;
 /// A line with its place in the chain.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Link {
-    /// Its number, from zero.
+    /// The number of the line, from zero.
     pub n: u64,
     /// When it was written, in UTC.
     pub timestamp: String,
     /// The hash of the line before; absent in the first.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub previous: Option<String>,
-    /// What it says.
+    /// The content of the line.
     #[serde(flatten)]
     pub entry: Entry,
 }
 
-/// What a line says.
+/// The content of a line, by kind.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum Entry {
     /// A process began to work on the session.
     Opened(Opened),
-    /// What surrounds the items of the requests that follow.
+    /// The bytes around the items of the requests that follow.
     Frame(Frame),
     /// A request was sent.
     Request(Box<Request>),
@@ -49,13 +49,13 @@ pub enum Entry {
     Rebuilt(Rebuilt),
     /// An item that requests have and the session file does not.
     Noted(Noted),
-    /// Where the bytes of items came from, for those of which the bytes do not say it.
+    /// The origins of items whose bytes do not say it themselves.
     Origins(Origins),
     /// Requests show other items from here on, and the session file does not say so.
     Shown(Shown),
     /// Another session was started from this one.
     Child(Child),
-    /// Something that the model was told before is said again.
+    /// An instruction is repeated.
     SaidAgain(SaidAgain),
     /// A turn of the session file ended before it sent anything.
     NotSent(NotSent),
@@ -66,7 +66,7 @@ pub enum Entry {
 }
 
 impl Entry {
-    /// What it is called in the file.
+    /// The name of the kind in the file.
     pub fn kind(&self) -> &'static str {
         match self {
             Self::Opened(_) => "opened",
@@ -139,9 +139,9 @@ pub struct Opened {
     pub format: u32,
     /// The id of the session.
     pub session: String,
-    /// The program's version.
+    /// The version of the program.
     pub version: String,
-    /// Where its history comes from.
+    /// The origin of the session's history.
     pub how: How,
     /// How many bytes of the session file are that history.
     pub at: u64,
@@ -149,7 +149,7 @@ pub struct Opened {
     pub ids: Value,
     /// How output of tools is cut.
     pub truncation: TruncationPolicy,
-    /// What the history's summaries were restored with, if it has any that need it.
+    /// The texts around restored summaries, if the history has any that need them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub summaries: Option<SummaryContext>,
     /// From which byte of the session file on origins are kept. Records of the first format have none.
@@ -163,7 +163,7 @@ pub struct Opened {
     pub files: Option<Piece>,
 }
 
-/// What a session is a copy of.
+/// The session that another one was forked from.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Parent {
     /// The id of the session.
@@ -172,11 +172,11 @@ pub struct Parent {
     pub upto: u64,
 }
 
-/// Where a session's history comes from.
+/// The origin of a session's history.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum How {
-    /// There is none.
+    /// The session began without a history.
     New,
     /// The session's own file.
     Resumed,
@@ -184,32 +184,32 @@ pub enum How {
     Forked,
 }
 
-/// What is put around summaries when a history is restored.
+/// The texts around summaries in a restored history.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct SummaryContext {
-    /// What summaries begin with.
+    /// The text before each summary.
     pub prefix: Piece,
     /// The items of the context, as JSON.
     pub context: Vec<Piece>,
 }
 
-/// What surrounds items.
+/// The bytes of a request body before and after its items.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Frame {
-    /// Its digest: of the bytes before the items, those behind, and their origins.
+    /// The digest of the bytes before the items, those after them, and their origins.
     pub digest: String,
     /// How items are shown.
     pub view: Value,
-    /// What stands before the items.
+    /// The bytes before the items.
     pub head: Vec<Piece>,
-    /// What stands behind them.
+    /// The bytes after the items.
     pub tail: Vec<Piece>,
-    /// Where these bytes came from: two lists of spans. Records of the first format have none.
+    /// The origins of these bytes: two lists of spans. Records of the first format have none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub origins: Option<Piece>,
 }
 
-/// Where the bytes of items came from.
+/// The origins of the bytes of items.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Origins {
     /// From which byte of the session file on this holds.
@@ -228,7 +228,7 @@ pub struct Piece {
     /// The slot or part it belongs to, where that is known.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub part: String,
-    /// The text.
+    /// The text, or its digest if it is stored among the parts.
     #[serde(flatten)]
     pub text: Text,
 }
@@ -237,16 +237,16 @@ pub struct Piece {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum Text {
-    /// Among the parts.
+    /// The text is stored among the parts.
     Kept {
-        /// Its digest.
+        /// The SHA-256 of the text.
         sha256: String,
         /// How many bytes it has.
         bytes: u64,
     },
-    /// Here.
+    /// The text is in the line itself.
     Here {
-        /// The text.
+        /// The text, unchanged.
         text: String,
     },
 }
@@ -266,12 +266,12 @@ impl Text {
     }
 }
 
-/// A request.
+/// One request that was sent to the provider.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Request {
     /// The turn that sent it.
     pub turn: String,
-    /// What it asks for.
+    /// The purpose of the request.
     pub purpose: Purpose,
     /// How many bytes of the session file came before it.
     pub at: u64,
@@ -287,7 +287,7 @@ pub struct Request {
     /// SHA-256. Only for items that the request before does not have.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub marks: Vec<(u64, u64, String)>,
-    /// Where it differs from the request before, if it does.
+    /// Where the request diverges from the request before, if it does.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cache_break: Option<CacheBreak>,
     /// When it was sent.
@@ -298,11 +298,11 @@ pub struct Request {
     pub files: Option<Piece>,
 }
 
-/// What a request asks for.
+/// The purposes of a request.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Purpose {
-    /// An answer.
+    /// The model's next answer.
     Answer,
     /// The same answer once more, after a failure.
     AnswerAgain,
@@ -315,7 +315,7 @@ pub enum Purpose {
         /// The places of the items in the history, if not all of them were shown.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         shown: Option<Vec<u64>>,
-        /// Where the bytes of the item that asks came from: a list of spans.
+        /// The origins of the bytes of the item that asks: a list of spans.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         origins: Option<Piece>,
     },
@@ -323,9 +323,9 @@ pub enum Purpose {
     ProviderSummary,
     /// A summary for the memory of the session.
     MemorySummary {
-        /// Its items, as JSON.
+        /// The items of the request, as JSON.
         items: Vec<Piece>,
-        /// Where their bytes came from: a list of spans for each.
+        /// The origins of the items' bytes: a list of spans for each item.
         origins: Piece,
     },
     /// Vectors of texts, for the memory of the session. The frame is the whole body.
@@ -337,15 +337,15 @@ pub enum Purpose {
 pub struct Reply {
     /// The number of the request's line.
     pub request: u64,
-    /// What the server calls the reply.
+    /// The id that the server gave to the reply.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub response_id: Option<String>,
-    /// What it cost, if the server says.
+    /// The token counts, if the server reported them.
     pub usage: Option<TokenUsage>,
-    /// How many tokens went into the provider's cache, where the wire tells.
+    /// The number of tokens written to the provider's cache, if the API format has it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cache_write: Option<i64>,
-    /// What came of the provider's cache.
+    /// The verdict about the provider's cache.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cache: Option<CacheVerdict>,
     /// When the first event of the reply came.
@@ -358,19 +358,19 @@ pub struct Reply {
     /// over HTTP by itself.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub attempts: Vec<Option<u16>>,
-    /// Why there is no answer, in a word, if there is none.
+    /// Why there is no answer, in one word; absent after an answer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failure: Option<String>,
 }
 
 impl Reply {
-    /// What it cost, by what is charged for, if the server says.
+    /// The token counts by price class, if the server reported them.
     pub fn split(&self) -> Option<UsageSplit> {
         Some(UsageSplit::new(self.usage.as_ref()?, self.cache_write))
     }
 }
 
-/// A history was made anew.
+/// The history was replaced, for example by a summary.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Rebuilt {
     /// How many bytes the session file has up to the line that says so.
@@ -410,7 +410,7 @@ pub struct Child {
     pub at: u64,
     /// The id of the session.
     pub session: String,
-    /// What it is for.
+    /// The purpose of the agent.
     pub purpose: String,
 }
 
@@ -419,9 +419,9 @@ pub struct Child {
 pub struct SaidAgain {
     /// How many bytes the session file had before it.
     pub at: u64,
-    /// Its part.
+    /// The name of the repeated part.
     pub part: String,
-    /// Why.
+    /// The reason for the repetition.
     pub reason: String,
     /// The SHA-256 of its text.
     pub sha256: String,
@@ -432,7 +432,7 @@ pub struct SaidAgain {
 pub struct NotSent {
     /// How many bytes the session file had by then.
     pub at: u64,
-    /// The turn.
+    /// The id of the turn.
     pub turn: String,
     /// The reason, in a word.
     pub why: String,
@@ -465,8 +465,8 @@ pub struct Sealed {
     /// Whether the process that sealed it found it there and did not write it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub foreign: bool,
-    /// What its lines are called.
+    /// The kinds and parts of its lines, each once.
     pub names: Vec<Name>,
-    /// Its lines: for each the index of its name and a short digest (see `seal`).
+    /// The lines: for each the index of its name and a short digest (see `seal`).
     pub lines: String,
 }

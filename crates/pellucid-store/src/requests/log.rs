@@ -1,7 +1,7 @@
 //! Writing a requests file.
 //!
-//! The file appears with its first line. Like the session file it has one writer, and a failure
-//! does not stop the conversation: it is kept for the face to tell, and nothing more is written.
+//! The file appears with its first line. Like the session file it has one writer, and a failure does not stop the
+//! conversation: it is kept for the client to report, and nothing more is written.
 //!
 //! A seal begins where the last one ends. If the session file has lines in between which this process did not write,
 //! they are read and get a separate seal, marked as foreign: another program wrote them, or a process ended before
@@ -50,11 +50,11 @@ pub struct RequestLog {
 
 #[derive(Debug)]
 enum State {
-    /// Not opened yet.
+    /// The file is not opened yet.
     Waiting,
-    /// Lines are added.
+    /// The file is open and lines are appended.
     Open(Open),
-    /// Writing failed, or nobody wants a file.
+    /// Writing failed, or the session keeps no record.
     Closed,
 }
 
@@ -251,7 +251,7 @@ fn open(path: &Path) -> io::Result<Open> {
     Ok(open)
 }
 
-/// Whether a line can be a seal, or say that there is none. Other lines need not be parsed.
+/// Whether a line can be a seal, or end the search for one. Other lines need not be parsed.
 fn may_end_search(line: &[u8]) -> bool {
     /// So far behind the start a line names its kind: behind its number, time and the hash of the line before.
     const HEAD_BYTES: usize = 256;
@@ -265,7 +265,7 @@ fn foreign(session_file: &Path, last: Option<&LastSeal>, upto: u64) -> io::Resul
     if from >= upto {
         return Ok(Vec::new());
     }
-    // Where the file is not as it was when it was sealed, its bytes are elsewhere. What was sealed shows that already.
+    // If the file was changed since it was sealed, its offsets moved. The seals report that change already.
     if let Some(last) = last {
         let mut sealed = Backwards::new(pellucid_files::open(session_file)?, last.at);
         let mark = sealed.next_line()?.filter(|line| line.is_whole).map(|line| mark(line.bytes));

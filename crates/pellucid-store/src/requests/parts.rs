@@ -29,27 +29,27 @@ pub struct Parts {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum PartError {
-    /// It cannot be read.
+    /// The file of the part cannot be read.
     #[error("the part {sha256} cannot be read: {why}")]
     Unreadable {
         /// The digest that names the missing part.
         sha256: String,
-        /// Why.
+        /// The reason, for people.
         why: String,
     },
-    /// It is gone.
+    /// The file of the part does not exist.
     #[error("the part {sha256} is missing")]
     Missing {
         /// The digest that names the missing part.
         sha256: String,
     },
-    /// It was blanked when the session was exported.
-    #[error("the part {sha256} has secrets blanked out")]
+    /// The part was redacted when the session was exported.
+    #[error("the part {sha256} was redacted")]
     Redacted {
         /// The digest that names the missing part.
         sha256: String,
     },
-    /// It is not what its name says.
+    /// The content has another digest than the file's name.
     #[error("the part {sha256} was changed")]
     Changed {
         /// The digest that names the missing part.
@@ -58,12 +58,12 @@ pub enum PartError {
 }
 
 impl Parts {
-    /// Those of a home folder.
+    /// The parts of a home folder.
     pub fn new(home: &Path) -> Self {
         Self { folder: home.join(REQUESTS).join("parts") }
     }
 
-    /// Where a part is.
+    /// The path of a part.
     pub fn path(&self, sha256: &str) -> PathBuf {
         let folder = sha256.get(..2).unwrap_or("xx");
         self.folder.join(folder).join(sha256)

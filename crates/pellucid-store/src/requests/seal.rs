@@ -1,17 +1,18 @@
 //! Seals: what the record says of the lines of the session file.
 //!
-//! A session file belongs to another program's format, so nothing in it can prove that it is as it was written. The
-//! record can: behind every turn it gets a seal, which holds the SHA-256 of the bytes that the session file has since
-//! the seal before. Lines are hashed as they are written ([`Tally`]), so that a seal costs what is new and the file is
+//! A session file belongs to another program's format, so nothing in it can prove that it was not changed. The record
+//! can: behind every turn it gets a seal, which holds the SHA-256 of the bytes that the session file has since the
+//! seal before. Lines are hashed as they are written ([`Tally`]), so that a seal costs what is new and the file is
 //! not read again. Every seal has the hash of the seal before.
 //!
-//! One digest says that a piece was changed, but not where. Reading the piece again does not help, because what it was
-//! is gone. So a seal has seven characters for each line: one names its kind and part (an index into the list of names
-//! that the seal has), six are the line's CRC-32 and four bits of its length. Two lists of such marks can be aligned, which
-//! tells a changed line from a missing, a new and a moved one. The marks only locate, so a checksum is enough and costs a
-//! tenth of a second hash: whether anything was changed is decided by the whole digest alone. The seal has kind and part because a missing line cannot be read for them.
-//! Lines have several hundred bytes on average, so their marks are one or two in a hundred of that; a seal with its names
-//! and hashes has about a kilobyte.
+//! One digest says that a piece was changed, but not where. Reading the piece again does not help, because the
+//! original is gone. So a seal has seven characters for each line: one names its kind and part (an index into the
+//! list of names that the seal has), six are the line's CRC-32 and four bits of its length. Two lists of such marks
+//! can be aligned, which distinguishes changed, missing, new and moved lines. The marks only locate, so a checksum is
+//! enough and costs a tenth of a second hash: whether anything was changed is decided by the whole digest alone. The
+//! seal has kind and part because a missing line cannot be read for them. Lines have several hundred bytes on
+//! average, so their marks are one or two in a hundred of that; a seal with its names and hashes has about a
+//! kilobyte.
 //!
 //! Not here: comparing a file with its seals (`verify`), and when seals are due (`pellucid-agent`).
 
@@ -38,7 +39,7 @@ const LETTERS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxy
 /// The longest name of a kind within a kind that is kept.
 const WORD_CHARS_MAX: usize = 40;
 
-/// What a line is called.
+/// The kind of a line and the part of the request that it became.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Name {
     /// The kind of line, with the kind of item or event.
@@ -57,9 +58,9 @@ pub struct Piece {
     pub at: u64,
     /// The SHA-256 of its bytes.
     pub sha256: String,
-    /// What its lines are called.
+    /// The kinds and parts of its lines, each once.
     pub names: Vec<Name>,
-    /// Its lines: for each the index of its name and its mark.
+    /// The lines: for each the index of its name and its mark.
     pub lines: String,
 }
 
@@ -124,7 +125,7 @@ impl Tally {
     }
 }
 
-/// What locates a line.
+/// A short digest that locates a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Mark(u64);
 

@@ -1,7 +1,7 @@
 //! A session file against the seals of its record.
 //!
-//! First the digest of every sealed piece is compared; that is all for a file that is as it was. Only if one differs,
-//! the lines of the file are aligned with those of the seals, to say which line is not as it was.
+//! First the digest of every sealed piece is compared; that is all for an unchanged file. Only if one differs, the
+//! lines of the file are aligned with those of the seals, to find the changed lines.
 //!
 //! Lines behind the last seal are not damage: another program may have added them, or a process ended before it could
 //! seal them.
@@ -27,10 +27,10 @@ use super::seal::Mark;
 use crate::lines::Forwards;
 use crate::redact;
 
-/// What comparing a session file with its seals showed.
+/// The result of comparing a session file with its seals.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Verified {
-    /// Lines that are not as they were written.
+    /// Lines that were changed since they were written.
     pub damages: Vec<Damage>,
     /// Lines that no process of ours is known to have written.
     pub foreign: Vec<Foreign>,
@@ -44,7 +44,7 @@ pub struct Verified {
 pub struct Foreign {
     /// The first line, from one.
     pub line: u64,
-    /// How many lines.
+    /// The number of foreign lines.
     pub n_lines: u64,
     /// The offset of the first byte.
     pub from: u64,
@@ -68,8 +68,8 @@ impl fmt::Display for Foreign {
     }
 }
 
-/// Compares a session file with the seals of its record. Without seals nothing is said of it, and seals behind a line
-/// that is not as it was are not believed.
+/// Compares a session file with the seals of its record. Without seals the result is empty, and seals after a changed
+/// line of the record do not count.
 ///
 /// # Errors
 /// When the file cannot be read.
@@ -97,7 +97,7 @@ pub fn verify(home: &Path, path: &Path, chain: &Chain) -> io::Result<Verified> {
     Ok(verified)
 }
 
-/// What is to be said of a file in which every piece has its digest; absent if one has not.
+/// The result for a file in which every piece has its digest; absent if a piece was changed.
 fn as_it_was(path: &Path, seals: &[&Sealed]) -> io::Result<Option<Verified>> {
     let mut lines = Forwards::new(pellucid_files::open(path)?, 0, u64::MAX)?;
     let mut verified = Verified::default();

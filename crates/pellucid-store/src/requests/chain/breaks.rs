@@ -1,4 +1,4 @@
-//! What happened where a line of a record does not fit: the numbers and hashes of its neighbours tell.
+//! Decides what happened where a line of a record does not fit, from the numbers and hashes of its neighbours.
 //!
 //! A line that cannot be read is harmless only where a crash can have left it: it is the beginning of the line that was
 //! due, and behind it either the file ends or a process opened the session again.
@@ -17,13 +17,13 @@ use crate::requests::entry::FORMAT;
 /// A line of the file.
 #[derive(Debug)]
 pub(super) struct Raw {
-    /// Its number, from one.
+    /// The number of the line, from one.
     pub number: usize,
     /// The offset of its first byte.
     pub start: u64,
     /// The offset behind it.
     pub end: u64,
-    /// Its place among the links, if it can be read.
+    /// The index of the line among the links, if it can be parsed.
     pub link: Option<usize>,
     /// The number of the record that it is the beginning of, if it cannot be read because it was torn.
     pub torn_at: Option<Torn>,
@@ -36,11 +36,11 @@ pub(super) struct Raw {
 pub(super) enum Torn {
     /// The line has its whole number.
     Number(u64),
-    /// It was torn before its number was written.
+    /// The line ends before its number.
     Before,
 }
 
-/// What a torn line is the beginning of, if it is one.
+/// How much of an incomplete line was written; `None` if it is not the beginning of a line.
 pub(super) fn torn_at(bytes: &[u8]) -> Option<Torn> {
     const HEAD: &[u8] = b"{\"n\":";
     if !bytes.is_empty() && HEAD.starts_with(bytes) {
@@ -55,7 +55,7 @@ pub(super) fn torn_at(bytes: &[u8]) -> Option<Torn> {
     std::str::from_utf8(&rest[..digits]).ok()?.parse().ok().map(Torn::Number)
 }
 
-/// The first line that is not as it was written, and the lines that a crash tore.
+/// The first line that was changed since it was written, and the lines that a crash left incomplete.
 pub(super) fn find(chain: &Chain, raws: &[Raw], anchors: &[Anchor]) -> (Option<Broken>, Vec<usize>) {
     let mut finder = Finder { chain, raws, hashes: anchors.iter().map(|it| it.sha256.as_str()).collect() };
     let mut torn = Vec::new();
@@ -143,7 +143,7 @@ impl Finder<'_> {
         is_beginning && behind.is_none_or(|entry| matches!(entry, Entry::Opened(_)))
     }
 
-    /// What happened at a line that does not follow the one before, or has another number than is due.
+    /// Decides what happened at a line that does not follow the one before, or has another number than is due.
     fn diagnose(&self, before: Option<&Raw>, at: usize, due: u64, fits: bool) -> Broken {
         let raw = &self.raws[at];
         let mut behind = self.raws[at + 1..].iter().filter_map(|raw| raw.link);
@@ -180,7 +180,8 @@ impl Finder<'_> {
         }
     }
 
-    /// What is not right at the end, where no line follows that would show it: hashes that were kept elsewhere do.
+    /// Checks the end of the chain, where no line follows that would show a change, against hashes that were kept
+    /// elsewhere.
     fn end(&self, anchors: &[Anchor], torn: &mut Vec<usize>) -> Option<Broken> {
         let last = self.chain.links.last().map(|link| link.n);
         let due = last.map_or(0, |n| n.saturating_add(1));

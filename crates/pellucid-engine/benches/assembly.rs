@@ -71,7 +71,7 @@ fn news() -> News {
 enum Hold {
     /// It is gone before the next one is made.
     LetGo,
-    /// Somebody has it until the next one is there.
+    /// A holder keeps the request until the next one exists.
     Held,
 }
 
@@ -88,7 +88,7 @@ fn transcript(n_items: usize, frame: &Frame, hold: Hold) -> Transcript {
     transcript
 }
 
-/// What is measured.
+/// The step that is measured: the next request of a session.
 #[inline(never)]
 fn next_request(transcript: &mut Transcript, frame: &Frame, news: &News) -> Request {
     for (item, origin) in news {

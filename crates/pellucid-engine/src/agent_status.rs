@@ -1,4 +1,4 @@
-//! How far an agent is, as its events tell it.
+//! The status of an agent, derived from its events.
 //!
 //! Not here: who keeps that in mind, and who waits for it.
 

@@ -30,24 +30,24 @@ use crate::source::Kind;
 /// The first context of a session.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Context {
-    /// The base instructions.
+    /// The text of the base instructions, in fragments.
     pub instructions: Vec<Fragment>,
     /// The messages before the conversation, in order.
     pub messages: Vec<ContextMessage>,
-    /// What was left out.
+    /// The content that was cut or left out, with the reason.
     pub omissions: Vec<Omission>,
 }
 
 /// A message that the layout makes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ContextMessage {
-    /// Which slot.
+    /// The id of the slot that the message was made from.
     pub slot: Arc<str>,
     /// `developer`, `user` or `assistant`.
     pub role: &'static str,
-    /// Its text.
+    /// The text of the message, in fragments.
     pub fragments: Vec<Fragment>,
-    /// What its sources gave, before a template was put around it.
+    /// The text of the slot's sources, without the template around it.
     pub inside: Option<String>,
 }
 
@@ -88,7 +88,7 @@ pub fn assemble(pack: &Pack, facts: &Facts) -> Context {
 }
 
 impl Context {
-    /// What the slot with a role says, without its template.
+    /// The text of the slot with a role, without its template.
     pub fn inside(&self, layout: &Layout, role: SlotRole) -> Option<String> {
         let slot = layout.slot_with(role)?;
         let message = self.messages.iter().find(|message| message.slot == slot.id)?;
@@ -127,12 +127,12 @@ fn own_messages(slot: &Slot, ground: Ground<'_>, omissions: &mut Vec<Omission>) 
     messages
 }
 
-/// What slots are filled from.
+/// The values that slots are filled from.
 #[derive(Debug, Clone, Copy)]
 struct Ground<'a> {
     pack: &'a Pack,
     facts: &'a Facts,
-    /// What was true before, when a slot is sent again.
+    /// The facts at the time when the slot was sent before; absent for the first time.
     before: Option<&'a Facts>,
 }
 
@@ -166,8 +166,8 @@ pub(crate) fn again(pack: &Pack, before: &Facts, after: &Facts, role: SlotRole) 
     Some(ToldAgain { message: ContextMessage { slot: slot.id.clone(), role, fragments, inside }, omissions })
 }
 
-/// The text of a slot, and what stands inside its template; absent when its gates are closed, no source has anything to
-/// say, or the budget leaves nothing.
+/// The text of a slot, and the part of it inside the template. Absent when its gates are closed, no source has a
+/// text, or the budget leaves nothing.
 fn fill(slot: &Slot, ground: Ground<'_>, omissions: &mut Vec<Omission>) -> Option<(Vec<Fragment>, Option<String>)> {
     let Ground { pack, facts, .. } = ground;
     if !gate::all_open(&slot.gates, facts) {
@@ -199,7 +199,7 @@ fn fill(slot: &Slot, ground: Ground<'_>, omissions: &mut Vec<Omission>) -> Optio
     Some((pack.template(template).render(&[("{{ text }}", text), ("{{ directory }}", directory)]), inside))
 }
 
-/// What a budget leaves of a text; absent if it leaves nothing of one that says something.
+/// The part of a text that fits the budget; absent if nothing is left of a text that is not blank.
 fn kept(fragments: Vec<Fragment>, mut purse: Purse<'_>, omissions: &mut Vec<Omission>) -> Option<Vec<Fragment>> {
     let was_empty = fragments.iter().all(|fragment| fragment.text.is_empty());
     let fragments = purse.cut(fragments, omissions);

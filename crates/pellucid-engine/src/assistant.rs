@@ -13,36 +13,36 @@ use crate::bootstrap::BootstrapFile;
 use crate::bootstrap::ContextFile;
 use crate::utf16;
 
-/// What an assistant knows of its surroundings.
+/// The surroundings of an assistant: its folder, tools, channel and machine.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Assistant {
     /// The folder that it works in.
     pub workspace_dir: String,
-    /// Files of that folder, as they were read.
+    /// The bootstrap files of that folder, uncut.
     pub bootstrap: Vec<BootstrapFile>,
     /// The same, brought within their budgets.
     pub files: Vec<ContextFile>,
-    /// Those budgets, for one file and for all.
+    /// The budgets in UTF-16 units, for one file and for all files.
     pub limits: Option<(usize, usize)>,
-    /// The session's key.
+    /// The key of the session, which says whether it is a sub-agent's.
     pub session_key: Option<String>,
-    /// Its tools; absent when they are those that the layout offers.
+    /// The tools; absent when the layout decides which are offered.
     pub tools: Option<Vec<AssistantTool>>,
-    /// What the tools are for, by name, where the layout does not know.
+    /// Descriptions of tools by name, for tools that the layout does not describe.
     pub tool_summaries: Vec<(String, String)>,
     /// The list of skills; absent when it is made of the skills that were found.
     pub skills_prompt: Option<String>,
-    /// Whether answers name where a memory stands.
+    /// Whether answers cite the file and line of a memory.
     pub memory_citations: Citations,
     /// Short names of models, a line each.
     pub model_aliases: Vec<String>,
     /// The user's time zone.
     pub time_zone: Option<String>,
-    /// What else is to be said of the folder.
+    /// Further lines about the folder.
     pub workspace_notes: Vec<String>,
-    /// Where the documentation lies.
+    /// The folder of the documentation.
     pub docs_path: Option<String>,
-    /// The sandbox.
+    /// The container that commands run in, if there is one.
     pub sandbox: Option<Sandbox>,
     /// Numbers of those who may command it.
     pub owner_numbers: Vec<String>,
@@ -56,11 +56,11 @@ pub struct Assistant {
     pub extra_prompt: Option<String>,
     /// How messages are reacted to.
     pub reactions: Option<Reactions>,
-    /// Whether thoughts stand between tags.
+    /// Whether the model puts its reasoning between tags.
     pub reasoning_tags: bool,
-    /// What a heartbeat says.
+    /// The text of a heartbeat message.
     pub heartbeat_prompt: Option<String>,
-    /// What it runs on.
+    /// The machine, model and channel of the session.
     pub runtime: Runtime,
     /// How long it thinks.
     pub think_level: Option<String>,
@@ -71,17 +71,17 @@ pub struct Assistant {
 /// A tool of an assistant.
 #[derive(Debug, Clone, PartialEq)]
 pub struct AssistantTool {
-    /// Its name.
+    /// The name that the model calls.
     pub name: String,
 }
 
-/// Whether answers name where a memory stands.
+/// Whether answers cite the file and line of a memory.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Citations {
-    /// They do.
+    /// Answers cite file and line.
     #[default]
     On,
-    /// They do not.
+    /// Answers have no citations.
     Off,
 }
 
@@ -90,17 +90,17 @@ pub enum Citations {
 pub struct Sandbox {
     /// Whether it is used.
     pub enabled: bool,
-    /// The folder outside.
+    /// The agent's folder on the host.
     pub workspace_dir: Option<String>,
-    /// The folder inside.
+    /// The agent's folder in the container.
     pub container_dir: Option<String>,
-    /// What may be done with the folder of the agent: `none`, `ro` or `rw`.
+    /// Access to the agent's folder: `none`, `ro` or `rw`.
     pub workspace_access: Option<String>,
-    /// Where that folder is inside.
+    /// The path of that folder in the container.
     pub agent_mount: Option<String>,
-    /// Where its browser answers.
+    /// The address of the browser in the container.
     pub browser_url: Option<String>,
-    /// Where its browser can be watched.
+    /// The address at which a person can watch that browser.
     pub observer_url: Option<String>,
     /// Whether the browser outside may be used.
     pub host_browser_allowed: Option<bool>,
@@ -111,36 +111,36 @@ pub struct Sandbox {
 /// How messages are reacted to.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Reactions {
-    /// Whether seldom.
+    /// Whether the assistant should react seldom.
     pub is_minimal: bool,
-    /// On which channel.
+    /// The channel on which it reacts.
     pub channel: String,
 }
 
-/// What an assistant runs on.
+/// The machine, model and channel of a session, for the line about the runtime.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Runtime {
-    /// The agent.
+    /// The id of the agent.
     pub agent: Option<String>,
-    /// The machine.
+    /// The name of the machine.
     pub host: Option<String>,
     /// The top folder of the repository.
     pub repo: Option<String>,
-    /// The system.
+    /// The operating system and its version.
     pub os: Option<String>,
-    /// The processor.
+    /// The architecture of the processor.
     pub arch: Option<String>,
     /// The version of its runtime.
     pub node: Option<String>,
-    /// The model.
+    /// The model, with its provider.
     pub model: Option<String>,
     /// The model when nothing is said.
     pub default_model: Option<String>,
-    /// The shell.
+    /// The name of the shell.
     pub shell: Option<String>,
     /// The channel that it answers on.
     pub channel: Option<String>,
-    /// What that channel can do.
+    /// The features of that channel, such as `inlineButtons`.
     pub capabilities: Option<Vec<String>>,
 }
 
@@ -150,7 +150,7 @@ impl Runtime {
         self.channel.as_deref().map(|it| utf16::trim(it).to_lowercase()).filter(|it| !it.is_empty())
     }
 
-    /// What the channel can do, as it is written.
+    /// The features of the channel, trimmed and without blanks.
     pub fn capabilities(&self) -> Vec<&str> {
         let all = self.capabilities.iter().flatten().map(|it| utf16::trim(it));
         all.filter(|it| !it.is_empty()).collect()

@@ -13,7 +13,7 @@ const K1: f64 = 1.2;
 /// How much the length of a text matters.
 const B: f64 = 0.75;
 
-/// Words that tell nothing.
+/// Words that are too common to be searched for.
 const COMMON: [&str; 33] = [
     "a", "an", "and", "are", "as", "at", "be", "but", "by", "for", "if", "in", "into", "is", "it", "no", "not", "of",
     "on", "or", "such", "that", "the", "their", "then", "there", "these", "they", "this", "to", "was", "will", "with",
@@ -22,7 +22,7 @@ const COMMON: [&str; 33] = [
 /// A text that has something of the question.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Hit {
-    /// Which text, counted from zero.
+    /// The index of the text, from zero.
     pub index: usize,
     /// How well it fits; more is better.
     pub score: f64,

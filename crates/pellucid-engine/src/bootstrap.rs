@@ -4,7 +4,7 @@
 //! they exist. Sessions of sub-agents and scheduled jobs see two of them. Sizes are counted in
 //! UTF-16 units, and each file is brought within its own budget and one for all.
 //!
-//! Not here: reading them, and what stands around them in a prompt.
+//! Not here: reading the files, and the text around them in a prompt.
 
 pub mod hooks;
 
@@ -59,19 +59,19 @@ pub const PRESET: &str = "openclaw";
 /// A file of a workspace.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BootstrapFile {
-    /// Its base name.
+    /// The base name of the file.
     pub name: String,
-    /// Its absolute path.
+    /// The absolute path of the file.
     pub path: String,
-    /// Its text, as far as there is one.
+    /// The text of the file; absent if the file is missing.
     pub content: Option<String>,
     /// Whether it is missing.
     pub missing: bool,
     /// How many bytes the file has.
     pub size: u64,
-    /// Which of them its text is.
+    /// The bytes of the file that `content` was read from.
     pub chunks: FileChunks,
-    /// Which of them are not UTF-8.
+    /// The bytes that are not UTF-8, if there are any.
     pub not_utf8: Option<NotUtf8>,
     /// The hash of all of them, if it is there.
     pub sha256: Option<Digest>,
@@ -94,16 +94,16 @@ impl BootstrapFile {
     }
 }
 
-/// A file as it stands in a prompt.
+/// A bootstrap file within its budget.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ContextFile {
-    /// Its path.
+    /// The path in the heading above the file.
     pub path: String,
-    /// Its text.
+    /// The text, with a marker where the middle was cut.
     pub content: Vec<Fragment>,
     /// How many units it has, halves of characters included.
     pub n_units: usize,
-    /// Its units.
+    /// The text in UTF-16 units.
     pub units: Vec<u16>,
 }
 
@@ -116,12 +116,12 @@ impl ContextFile {
     }
 }
 
-/// The files as they stand in a prompt, and what a person should hear of it.
+/// The files within their budgets, and warnings for the user.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Fitted {
-    /// The files.
+    /// The files, in the order of the prompt.
     pub files: Vec<ContextFile>,
-    /// What was cut or left out.
+    /// A warning for each file that was cut or left out.
     pub warnings: Vec<String>,
     /// Files that were cut, with what is kept and what they had, in units.
     pub cut: Vec<(String, usize, usize)>,
@@ -220,7 +220,7 @@ pub fn for_session(mut files: Vec<BootstrapFile>, key: Option<&str>) -> Vec<Boot
 /// A key of a session that works for another.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SessionKey {
-    /// Of a sub-agent.
+    /// The key of a sub-agent's session.
     SubAgent,
     /// Of a scheduled job.
     Cron,

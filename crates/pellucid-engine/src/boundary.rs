@@ -38,14 +38,14 @@ fn is_runtime_part(part: &ContentPart) -> bool {
     marks.iter().any(|mark| text.get(..mark.len()).is_some_and(|start| start.eq_ignore_ascii_case(mark)))
 }
 
-/// Where a history is cut to take the last turns of the person away: before the `n`-th last
-/// beginning of a turn, or before the first if there are fewer. Nothing is cut for no turns.
+/// The index at which a history is cut to remove the last `n` turns of the user: before the `n`-th last beginning of
+/// a turn, or before the first if there are fewer. `None` for zero turns.
 pub fn cut_position(beginnings: &[usize], n_turns: usize) -> Option<usize> {
     let (first, before) = (beginnings.first()?, n_turns.checked_sub(1)?);
     Some(*beginnings.iter().rev().nth(before).unwrap_or(first))
 }
 
-/// What a person said in a message, without pictures and the tags around them.
+/// The text of a user's message, without images and the tags around them.
 pub fn said_by_person(item: &Item) -> Option<String> {
     let Item::Message { content, .. } = item else {
         return None;

@@ -7,7 +7,7 @@ use pellucid_protocol::cache::CacheWord;
 
 use crate::continuity::Continuity;
 
-/// What is known of a request and the one before it.
+/// A request and the one before it, as far as the cache verdict needs them.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Grounds<'a> {
     /// Whether the session sent something before.
@@ -25,7 +25,7 @@ pub struct Grounds<'a> {
 }
 
 impl Grounds<'_> {
-    /// What became of the cache in this request.
+    /// The verdict about the provider's cache for this request.
     pub fn verdict(&self) -> CacheVerdict {
         let broken = self.continuity.and_then(|it| it.broken.as_ref());
         let expected = self.continuity.zip(self.tokens_before).map(|(it, tokens)| share(it, tokens));

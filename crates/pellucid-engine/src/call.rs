@@ -10,14 +10,14 @@ use pellucid_protocol::item::ToolOutput;
 
 use crate::mcp;
 
-/// What an item means to whoever runs tools.
+/// The meaning of an item for the code that runs tools.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Reading {
     /// A call to run.
     Call(ToolCall),
-    /// A call that nobody can answer; this item says so.
+    /// A call that no tool can answer; this item is the answer.
     Unanswerable(Item),
-    /// Not a call.
+    /// The item is not a call.
     NoCall,
 }
 
@@ -66,7 +66,7 @@ pub fn answer(call: &ToolCall, output: impl Into<ToolOutput>) -> Item {
     }
 }
 
-/// What is answered when there is no such tool.
+/// The answer to a call of an unknown tool.
 pub fn unsupported(call: &ToolCall) -> String {
     match call.payload {
         Payload::Custom { .. } => format!("unsupported custom tool call: {}", call.name),
@@ -74,7 +74,7 @@ pub fn unsupported(call: &ToolCall) -> String {
     }
 }
 
-/// What is answered when a person broke the turn off after this time.
+/// The answer to a call that the user interrupted after this time.
 pub fn aborted(call: &ToolCall, after: Duration) -> String {
     let seconds = after.as_secs_f64().max(0.1);
     match call.name.as_str() {

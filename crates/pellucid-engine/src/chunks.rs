@@ -1,10 +1,9 @@
-//! Bytes that only grow, shared with everybody who was given a view of them.
+//! Bytes that are only appended, shared with every holder of a view of them.
 //!
-//! A view of everything so far costs a handful of reference counts however much there is. Chunks
-//! double in size, so there are few of them, and a chunk is added to in place while nobody else
-//! holds it. When somebody does, the next bytes go to a new chunk; should there be many chunks
-//! then, the last ones are copied into one, so rarely that a byte is copied once for every time
-//! that the whole doubles.
+//! A view of everything so far costs a handful of reference counts however much there is. Chunks double in size, so
+//! there are few of them, and a chunk is appended to in place while no view holds it. Otherwise the next bytes go to
+//! a new chunk; if there are many chunks then, the last ones are copied into one, so rarely that a byte is copied
+//! once for every time that the whole doubles.
 
 use std::ops::Range;
 use std::ops::RangeInclusive;
@@ -42,7 +41,7 @@ impl Chunks {
         self.len
     }
 
-    /// Whether there are none.
+    /// Whether there are no bytes.
     pub fn is_empty(&self) -> bool {
         self.len == 0
     }
@@ -162,7 +161,7 @@ mod tests {
         let chunks = |pieces: &[&[u8]]| {
             let mut chunks = Chunks::default();
             for piece in pieces {
-                // A view that is still held makes the next bytes a chunk of their own.
+                // While a view is held, the next bytes go to a new chunk.
                 let _view = chunks.view();
                 chunks.append(piece);
             }

@@ -1,6 +1,6 @@
 //! A command as one line that a shell would read in the same way.
 
-/// Program and arguments, quoted where needed. What no shell can be told is shown as it is.
+/// Program and arguments, quoted where needed. A command that no shell can express is shown unquoted.
 pub fn joined(command: &[String]) -> String {
     shlex::try_join(command.iter().map(String::as_str)).unwrap_or_else(|_| command.join(" "))
 }

@@ -76,7 +76,7 @@ pub const USER_TOKENS_MAX: usize = 20_000;
 /// Outputs were cut when they were recorded; the copy cuts nothing.
 const UNCUT: TruncationPolicy = TruncationPolicy { mode: TruncationMode::Bytes, limit: i64::MAX };
 
-/// What is said when there is no summary.
+/// The text in place of a missing summary.
 const NO_SUMMARY: &str = "(no summary available)";
 
 /// A compaction under way.
@@ -92,13 +92,13 @@ pub struct Compaction {
     n_dropped: usize,
     /// The places of the items in the history, if not all of them are summarised.
     shown: Option<Vec<usize>>,
-    /// What stays as it is.
+    /// The items after the summarised part, which are kept unchanged.
     tail: Vec<Copied>,
     /// How many items of the history come before that; absent if nothing stays.
     n_head: Option<usize>,
-    /// What the person asked for, if the summary has to account for it.
+    /// The user's requests, if the summary has to account for them.
     requests: Option<Vec<requests::Request>>,
-    /// What the window strategy does, if that is the layout's.
+    /// The plan of the window strategy, if the layout uses that strategy.
     by_window: Option<by_window::ByWindow>,
 }
 
@@ -113,7 +113,7 @@ fn copies(transcript: &Transcript) -> impl Iterator<Item = Copied> {
     transcript.items_with_origins().map(|(item, spans)| Copied { item, spans })
 }
 
-/// What came of dropping the oldest item.
+/// The result of dropping the oldest item.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Dropped {
     /// There is less to summarise now.
@@ -200,7 +200,7 @@ impl Compaction {
         self.shown.as_deref()
     }
 
-    /// Whether something stays as it is.
+    /// Whether the last turns are kept unchanged.
     pub fn keeps_turns(&self) -> bool {
         self.n_head.is_some()
     }
@@ -269,7 +269,7 @@ impl Compaction {
         self.prompt.item()
     }
 
-    /// Where the bytes of these words came from.
+    /// The origins of the bytes of the prompt for the summary.
     pub fn prompt_spans(&self) -> Vec<Span> {
         self.prompt.encode().spans
     }
@@ -319,13 +319,12 @@ impl Compaction {
     }
 }
 
-/// What summaries begin with; messages that begin so are not a person's.
+/// The prefix of summaries; messages that begin with it were not written by the user.
 pub fn summary_prefix(pack: &Pack) -> String {
     concat(&pack.template(SUMMARY_PREFIX).text())
 }
 
-/// The history that a recorded summary stands for: the context as it is now, what people said
-/// before, and the summary.
+/// The history after a recorded summary: the current context, the user's messages before it, and the summary.
 pub fn restored(items: &[Item], summary_prefix: &str, context: &[Item], summary: &str) -> Vec<Item> {
     let said = kept_messages(items, &format!("{summary_prefix}\n"));
     let summary = if summary.is_empty() { NO_SUMMARY } else { summary };
@@ -347,7 +346,7 @@ fn take_model_switch(items: &mut VecDeque<Copied>) -> Option<Copied> {
     items.remove(at)
 }
 
-/// Where the last note on a model switch stands, if no message of a person follows it.
+/// The index of the last note on a model switch, if no message of the user follows it.
 fn model_switch<'i>(items: impl Iterator<Item = &'i Item>) -> Option<usize> {
     let items: Vec<&Item> = items.collect();
     let last_turn = items.iter().rposition(|item| boundary::begins_user_turn(item)).map_or(0, |at| at + 1);
@@ -379,7 +378,7 @@ fn are_partners(a: &Item, b: &Item) -> bool {
     }
 }
 
-/// What people said, the newest first as far as it fits, in the order in which they said it.
+/// The user's messages, the newest as far as they fit, in their original order.
 fn kept_messages(items: &[Item], summary_start: &str) -> Vec<String> {
     let said = items.iter().filter_map(boundary::said_by_person).filter(|text| !text.starts_with(summary_start));
     let said: Vec<String> = said.collect();

@@ -1,9 +1,9 @@
 //! Whether a request extends the one before it, as the model reads them.
 //!
-//! Providers bill what a model has read before at a lower price, as long as it is the same from the first thing that
-//! the model reads. That is not the first byte: tools may follow the conversation in the body and be read before it. So two
-//! requests are compared part by part in the order of reading, and what was added, removed, changed or moved is named.
-//! How far the bytes agree is a second figure.
+//! Providers bill text that a model has read before at a lower price, as long as it is the same from the first thing
+//! that the model reads. That is not the first byte: tools may follow the conversation in the body and be read before
+//! it. So two requests are compared part by part in the order of reading, and every part that was added, removed,
+//! changed or moved is named. How far the bytes agree is a second figure.
 //!
 //! Not here: what parts there are (`reading`), and what the provider then says (`cache_verdict`).
 
@@ -38,13 +38,13 @@ pub struct Continuity {
     pub extends_bytes: usize,
     /// Whether turns were taken back, and everything that they left is kept.
     pub is_shortened: bool,
-    /// Where the two differ, if they do.
+    /// The first difference; absent if the request extends the one before.
     pub broken: Option<Break>,
-    /// What was added, removed, changed or moved, whether the model reads it or not.
+    /// Every part that was added, removed, changed or moved, whether the model reads it or not.
     pub changes: Vec<CacheChange>,
 }
 
-/// Where a request differs from the one before.
+/// The first difference between a request and the one before.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Break {
     /// The byte of the body that the difference begins at.
@@ -53,11 +53,11 @@ pub struct Break {
     pub part_bytes: usize,
     /// The first part that differs, by its own name.
     pub part: Arc<str>,
-    /// Where that part comes from; empty if that is not known.
+    /// The origin of that part; empty if it is not known.
     pub source: String,
     /// The tokens that are paid for again, estimated.
     pub tokens_rebilled: usize,
-    /// Why.
+    /// The cause of the difference.
     pub cause: Cause,
 }
 
@@ -66,9 +66,9 @@ pub struct Break {
 pub enum Cause {
     /// A summary took the place of the history.
     Compaction,
-    /// Turns were taken back, and what they left is not as it was.
+    /// Turns were removed, and the rest of the history changed with them.
     RollBack,
-    /// What is remembered was chosen again.
+    /// Another choice of memories was recalled.
     Memory,
     /// Another model is asked.
     Model,
@@ -85,7 +85,7 @@ pub enum Cause {
 }
 
 impl Cause {
-    /// Its word.
+    /// The word for the cause in reports.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Compaction => "compaction",
@@ -114,7 +114,7 @@ impl Cause {
 /// The request that follows.
 #[derive(Debug, Clone, Copy)]
 pub struct Next<'a> {
-    /// What surrounds its items.
+    /// The bytes around the items.
     pub frame: &'a Frame,
     /// The request as bytes.
     pub request: &'a Request,
@@ -124,14 +124,14 @@ pub struct Next<'a> {
     pub order: &'a [ReadSection],
     /// How many bytes of its items a roll-back left, if there was one.
     pub left: Option<usize>,
-    /// What became of the history since the request before, if something did.
+    /// The change of the history since the request before, if there was one.
     pub cause: Option<Cause>,
 }
 
-/// What a record tells of a request that another process sent.
+/// A request of another process, as its record describes it.
 #[derive(Debug, Clone)]
 pub struct Recorded {
-    /// What surrounded its items.
+    /// The bytes around the items.
     pub frame: Frame,
     /// Digests of its beginnings up to items: how many items, their end, and the digest, in order.
     pub marks: Vec<(usize, usize, String)>,
@@ -152,7 +152,7 @@ impl Recorded {
     }
 }
 
-/// What is remembered of a request: enough to tell how the next one continues it.
+/// A sent request, as far as a comparison with the next one needs it.
 #[derive(Debug, Clone)]
 pub struct Sent {
     frame: Frame,
@@ -161,7 +161,7 @@ pub struct Sent {
 }
 
 impl Sent {
-    /// Remembers a request.
+    /// Stores a request for the comparison.
     pub fn new(frame: &Frame, items_len: usize, n_items: usize) -> Self {
         Self { frame: frame.clone(), items_len, n_items }
     }
@@ -199,7 +199,7 @@ struct Items {
     same: usize,
 }
 
-/// Where the reading of a request differs from that of the one before.
+/// The first difference between two requests in the order of reading.
 struct Found {
     kept_bytes: usize,
     cause: Cause,
@@ -321,7 +321,7 @@ impl Comparison<'_> {
         origins.any(|(origin, _)| matches!(origin, Origin::Provided { place } if place.starts_with(MCP_SERVERS)))
     }
 
-    /// Everything that is not as it was.
+    /// Every part that changed.
     fn changes(&self, n_before: usize) -> Vec<CacheChange> {
         let mut changes = Vec::new();
         if let (Some(old), Some(new)) = (&self.old.model, &self.new.model)
@@ -351,7 +351,7 @@ impl Comparison<'_> {
         changes
     }
 
-    /// What became of the first item that differs.
+    /// The change of the first item that differs.
     fn item_change(&self, n_before: usize, is_read: bool) -> Option<CacheChange> {
         let (n, _) = self.item.filter(|(n, _)| *n < n_before)?;
         let row = self.next.items.get(n).filter(|_| self.next.left.is_none());
@@ -360,7 +360,7 @@ impl Comparison<'_> {
         Some(CacheChange { how, part: format!("{}/{n}", self.next.frame.list()), source, is_read })
     }
 
-    /// Where a part comes from: one that is there as it is now, one that is gone as it was.
+    /// The origin of a part: its current one, or the former one if the part is gone.
     fn source(&self, how: CacheChangeKind, old: Option<&ReadPart>, new: Option<&ReadPart>) -> String {
         match (how, old, new) {
             (CacheChangeKind::Changed, Some(old), Some(new)) => {

@@ -1,7 +1,7 @@
 //! Custom prompts: texts of the user's own, sent as `/prompts:NAME ARGS`.
 //!
-//! A prompt has named places (`$FILE`, filled by `FILE=path`) or positional ones (`$1` to `$9` and
-//! `$ARGUMENTS`). `$$` is kept as it is, so that a dollar sign can stand before a name.
+//! A prompt has named places (`$FILE`, filled by `FILE=path`) or positional ones (`$1` to `$9` and `$ARGUMENTS`).
+//! `$$` is kept unchanged, so that a dollar sign can precede a name.
 //!
 //! Not here: reading the files (`pellucid-workspace`), and showing them in a list to choose from.
 
@@ -13,40 +13,40 @@ use pellucid_protocol::input::TextElement;
 use self::arguments::Arguments;
 use self::arguments::Output;
 
-/// What a command for a custom prompt begins with, before its name.
+/// The prefix of the command for a custom prompt.
 const COMMAND: &str = "/prompts:";
 
 /// The place for all positional arguments.
 const ALL: &str = "ARGUMENTS";
 
-/// A custom prompt.
+/// A prompt file of the user, called by name.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CustomPrompt {
-    /// Its name.
+    /// The name, which is that of the file without `.md`.
     pub name: String,
-    /// Its file.
+    /// The path of the file.
     pub path: String,
-    /// What is sent, places not filled.
+    /// The text with its placeholders.
     pub content: String,
-    /// What it is for.
+    /// The description at the head of the file.
     pub description: Option<String>,
-    /// Which arguments it takes, for people.
+    /// A hint about its arguments, for people.
     pub argument_hint: Option<String>,
 }
 
-/// What choosing a prompt from a list does.
+/// The effect of choosing a prompt from a list.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Chosen {
-    /// Its command is put where one types, with the cursor at this byte.
+    /// The command is inserted into the input field.
     Insert {
-        /// The command.
+        /// The text of the command.
         text: String,
-        /// Where the cursor goes.
+        /// The byte offset of the cursor in `text`.
         cursor: usize,
     },
-    /// It is sent as it is.
+    /// The prompt is sent at once, because it has no placeholders.
     Submit {
-        /// What is sent.
+        /// The text that is sent.
         text: String,
     },
 }
@@ -54,9 +54,9 @@ pub enum Chosen {
 /// A prompt with its places filled.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Expansion {
-    /// The text.
+    /// The text with its placeholders filled.
     pub text: String,
-    /// Spans of it that stand for something else, as they stood in the arguments.
+    /// Spans of the text that represent a pasted text or an image, moved from the arguments to their new positions.
     pub elements: Vec<TextElement>,
 }
 
@@ -69,25 +69,25 @@ pub enum ExpandError {
         "Could not parse {command}: expected key=value but found '{token}'. Wrap values in double quotes if they contain spaces."
     )]
     NoAssignment {
-        /// The command.
+        /// The command as it was typed.
         command: String,
-        /// The argument.
+        /// The argument without `=`.
         token: String,
     },
     /// An argument has nothing before its `=`.
     #[error("Could not parse {command}: expected a name before '=' in '{token}'.")]
     NoKey {
-        /// The command.
+        /// The command as it was typed.
         command: String,
-        /// The argument.
+        /// The argument without a name before `=`.
         token: String,
     },
     /// Places are left without a value.
     #[error("Missing required args for {command}: {}. Provide as key=value (quote values with spaces).", .missing.join(", "))]
     Missing {
-        /// The command.
+        /// The command as it was typed.
         command: String,
-        /// The places.
+        /// The names of the placeholders without a value.
         missing: Vec<String>,
     },
 }
@@ -110,7 +110,7 @@ impl CustomPrompt {
         format!("{COMMAND}{}", self.name)
     }
 
-    /// Its named places, in order, each once.
+    /// The named placeholders, in order, each once.
     pub fn argument_names(&self) -> Vec<&str> {
         let mut names = Vec::new();
         for place in named_places(&self.content) {
@@ -121,7 +121,7 @@ impl CustomPrompt {
         names
     }
 
-    /// What choosing it from a list does.
+    /// The effect of choosing this prompt from a list.
     pub fn choose(&self) -> Chosen {
         let mut text = self.command();
         let names = self.argument_names();
@@ -233,11 +233,11 @@ fn unquoted(value: &str) -> &str {
 /// A place with a name.
 struct NamedPlace<'t> {
     name: &'t str,
-    /// Its bytes, with the `$`.
+    /// The bytes of the placeholder, with the `$`.
     range: ByteRange,
 }
 
-/// The places of the form `$NAME`, `$ARGUMENTS` among them. One that follows a `$` is none.
+/// The placeholders of the form `$NAME`, including `$ARGUMENTS`. A name after `$$` is not a placeholder.
 fn named_places(content: &str) -> impl Iterator<Item = NamedPlace<'_>> {
     let bytes = content.as_bytes();
     content.match_indices('$').filter_map(move |(start, _)| {
@@ -253,7 +253,7 @@ fn has_positions(content: &str) -> bool {
     content.contains("$ARGUMENTS") || content.as_bytes().windows(2).any(|it| it[0] == b'$' && position(it[1]).is_some())
 }
 
-/// Which argument a digit stands for.
+/// The index of the argument for a digit.
 fn position(byte: u8) -> Option<usize> {
     matches!(byte, b'1'..=b'9').then(|| usize::from(byte - b'1'))
 }

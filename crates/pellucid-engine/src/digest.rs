@@ -14,10 +14,10 @@ use crate::request::Frame;
 use crate::request::Request;
 use crate::transcript::Rendered;
 
-/// The most marks that one request adds. With more new items a mark stands for several.
+/// The most marks that one request adds. With more new items one mark covers several.
 const N_MARKS_MAX: usize = 256;
 
-/// A SHA-256 digest.
+/// A SHA-256 digest of bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Digest([u8; 32]);
 
@@ -36,12 +36,12 @@ impl Digest {
         Self::of(request.segments.iter().map(AsRef::as_ref))
     }
 
-    /// The first half as text: enough to tell whether bytes are the same.
+    /// The first half in hexadecimal, which is enough to compare texts.
     pub fn short(&self) -> String {
         self.hex(16)
     }
 
-    /// What 64 hexadecimal digits say.
+    /// Parses 64 hexadecimal digits.
     pub fn read(text: &str) -> Option<Self> {
         let mut bytes = [0; 32];
         if text.len() != 2 * bytes.len() {
@@ -90,7 +90,7 @@ pub fn agreeing<'a>(request: &Request, marks: impl IntoIterator<Item = (usize, &
     at
 }
 
-/// What is kept of a request.
+/// The digests that are kept of a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Account {
     /// How many bytes its body has.
@@ -108,9 +108,9 @@ pub struct Account {
 pub struct Mark {
     /// How many items there are up to here.
     pub n_items: usize,
-    /// How many bytes.
+    /// The length of the beginning, in bytes.
     pub end: usize,
-    /// Their digest.
+    /// The digest of these bytes.
     pub beginning: Digest,
 }
 
@@ -132,9 +132,9 @@ struct Known {
 /// Whether the items of a request begin with those of the request before.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Items {
-    /// They do.
+    /// The items extend those of the request before.
     Extended,
-    /// They do not.
+    /// The items differ from those of the request before.
     Changed,
 }
 

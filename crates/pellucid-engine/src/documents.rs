@@ -1,5 +1,5 @@
 //! Instruction files beyond what the Codex CLI does with them: how a budget is shared out, where a file is cut, what
-//! it imports, which files join later, and what is told when one changes.
+//! it imports, which files join later, and the message to the model when one changes.
 //!
 //! All of it is switched on by a pack (`[project_docs]` in `pack.toml`) or by the configuration. Without that, files
 //! are used as the Codex CLI uses them.
@@ -7,8 +7,8 @@
 //! - `imports`: which files a file names as `@path`
 //! - `place`: files as text, with notes of what is missing
 //! - `touched`: where a call of a tool goes
-//! - `known`: which files the model was told, by hash
-//! - `change`: what it is told of files that joined or changed
+//! - `known`: which files the model has received, by hash
+//! - `change`: the message about files that joined or changed
 //!
 //! Not here: reading files (`pellucid-workspace`), and when that is done (`pellucid-agent`).
 
@@ -22,19 +22,19 @@ use crate::template::Place;
 use crate::template::Shape;
 use crate::template::Trim;
 
-/// Where a file was cut.
+/// The line at the end of a file that was cut.
 const CUT: &str = "documents/cut.md";
 /// A file that another one imports.
 const IMPORTED: &str = "documents/imported.md";
 /// A file of a folder that a tool went to.
 const NESTED: &str = "documents/nested.md";
-/// Files that changed.
+/// The message about changed files.
 const CHANGED: &str = "documents/changed.md";
-/// One of them, with its text.
+/// A changed file in that message, with its text.
 const CHANGED_FILE: &str = "documents/changed_file.md";
-/// One of them, whose text was just said.
+/// A changed file in that message, whose text is in the context above.
 const CHANGED_ABOVE: &str = "documents/changed_above.md";
-/// One that is gone.
+/// A deleted file in that message.
 const REMOVED_FILE: &str = "documents/removed_file.md";
 
 const fn shape(places: &'static [Place]) -> Shape {

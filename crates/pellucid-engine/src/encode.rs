@@ -14,9 +14,9 @@ use crate::fragment::Origin;
 /// Encoded bytes and their origins.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Encoded {
-    /// The bytes.
+    /// The bytes of the request.
     pub bytes: Vec<u8>,
-    /// Who they came from, in order.
+    /// The origins of the bytes, in order.
     ///
     /// Invariant: the lengths add up to the number of bytes.
     pub spans: Vec<Span>,
@@ -27,7 +27,7 @@ pub struct Encoded {
 pub struct Span {
     /// The slot or part it belongs to.
     pub part: Arc<str>,
-    /// Where it came from.
+    /// The origin of the bytes.
     pub origin: Origin,
     /// How many encoded bytes.
     pub len: usize,
@@ -48,7 +48,7 @@ impl Encoder {
         Self { encoded: Encoded::default(), part: part.clone() }
     }
 
-    /// What follows belongs to another part.
+    /// Bytes that are written from now on belong to this part.
     pub fn set_part(&mut self, part: &Arc<str>) {
         self.part = part.clone();
     }
@@ -109,7 +109,7 @@ impl Encoder {
         }
     }
 
-    /// The result.
+    /// The bytes with their origins.
     pub fn finish(self) -> Encoded {
         debug_assert_eq!(self.encoded.bytes.len(), self.encoded.spans.iter().map(|span| span.len).sum::<usize>());
         self.encoded

@@ -1,4 +1,4 @@
-//! What the model is told of a command that ended: as JSON, or as a few lines.
+//! The answer to the model for a command that ended: as JSON, or as a few lines.
 //!
 //! Some tools answer with JSON. Models that were trained with the freeform patch tool get the
 //! same as a few lines.
@@ -14,11 +14,11 @@ use crate::cut::middle::truncate_middle;
 /// A command that ended.
 #[derive(Debug, Clone, Copy)]
 pub struct Ended<'a> {
-    /// Its exit code.
+    /// The exit code of the command.
     pub exit_code: i32,
     /// How long it ran.
     pub duration: Duration,
-    /// What it wrote.
+    /// The output of the command, both streams together.
     pub output: &'a str,
 }
 

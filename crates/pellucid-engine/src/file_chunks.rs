@@ -7,16 +7,16 @@ use crate::file_version::FileVersion;
 use crate::fragment::Fragment;
 use crate::fragment::Origin;
 
-/// Which bytes of a file a text was read from.
+/// Maps a text to the bytes of the file that it was read from.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct FileChunks(Vec<Chunk>);
 
 /// A run of a text that is a run of its file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Chunk {
-    /// Its first byte in the text.
+    /// The offset of the chunk in the text.
     text: usize,
-    /// Its first byte in the file.
+    /// The offset of the chunk in the file.
     file: u64,
     len: usize,
 }
@@ -46,7 +46,8 @@ impl FileChunks {
         Self(chunks)
     }
 
-    /// The place in the file behind the first so many bytes of the text; absent where that is none of the file's.
+    /// The offset in the file after the first `text_end` bytes of the text; absent where those bytes are not from the
+    /// file.
     pub fn end(&self, text_end: usize) -> Option<u64> {
         let chunk = self.0.iter().find(|chunk| chunk.text < text_end && text_end <= chunk.text + chunk.len)?;
         Some(chunk.file + (text_end - chunk.text) as u64)

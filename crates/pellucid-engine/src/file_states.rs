@@ -3,7 +3,7 @@
 //! A request that was sent stays what it is when such a file changes, and some layouts never say the new text in a
 //! session that has the old one. So the report of the next request names every change with both hashes.
 //!
-//! Not here: telling the model of changes (`documents::change`), which only some layouts do.
+//! Not here: the message to the model about changes (`documents::change`), which only some layouts do.
 
 use std::collections::BTreeMap;
 
@@ -19,14 +19,14 @@ use crate::injection::FileRead;
 use crate::instruction_file;
 use crate::pack::Pack;
 
-/// What a file is for.
+/// The purpose of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum FileKind {
-    /// Its text is for the model.
+    /// The text is sent to the model as instructions.
     Instructions,
-    /// Its text goes before what the person says, in packs that have such texts.
+    /// The text is sent before the user's input, in packs that have such texts.
     Standing,
-    /// It belongs to the pack.
+    /// The file belongs to the pack.
     Pack,
 }
 
@@ -50,9 +50,9 @@ pub struct FileStates {
 /// A file that is not what it was for the request before.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ChangedFile {
-    /// Where it lies.
+    /// The path of the file.
     pub path: String,
-    /// What it is for.
+    /// The purpose of the file.
     pub kind: FileKind,
     /// The hash of what was read for the request before; absent if it was not read then.
     pub old: Option<Digest>,
@@ -109,7 +109,7 @@ impl FileStates {
         }
     }
 
-    /// Which files are not what they were, compared with a later state.
+    /// The files that differ between this state and a later one.
     pub fn changed(&self, later: &Self) -> Vec<ChangedFile> {
         let gone = self.files.iter().filter(|(key, _)| !later.files.contains_key(*key));
         let gone = gone.map(|(key, old)| (key, Some(*old), None));

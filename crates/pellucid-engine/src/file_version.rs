@@ -1,4 +1,4 @@
-//! A file as it was when it was read: where it lies, and the hash of all of its bytes.
+//! A file at the time when it was read: its path, and the hash of all of its bytes.
 //!
 //! The path alone does not say which bytes the model was given, because the file may have changed since. So every
 //! origin that names a file carries the hash too, and the record keeps it.

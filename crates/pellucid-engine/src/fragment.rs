@@ -14,60 +14,60 @@ use crate::not_utf8::NotUtf8;
 /// A piece of text with its origin.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Fragment {
-    /// Where it came from.
+    /// The origin of the text.
     pub origin: Origin,
-    /// The exact text.
+    /// The text as it is sent.
     pub text: String,
 }
 
-/// Where bytes of a request came from. Every byte has exactly one.
+/// The origin of bytes of a request. Every byte has exactly one origin.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Origin {
     /// A file of the pack.
     Pack {
-        /// Which: relative to a pack inside of the program, else its path.
+        /// The file: relative to a built-in pack, else its path.
         file: FileVersion,
     },
     /// A file on the user's disk.
     File {
-        /// Where.
+        /// The path of the file, with its hash.
         path: FileVersion,
-        /// Which of its bytes.
+        /// The byte range in the file.
         range: Range<u64>,
         /// How many bytes it has in all, but for white space that is trimmed at its end.
         size: u64,
     },
-    /// What a skill says of itself at the head of its file, on one line.
+    /// The name and description at the head of a skill's file, on one line.
     Skill {
-        /// The file.
+        /// The path of the skill's file.
         path: Arc<str>,
     },
     /// A value that configuration, a flag or a caller gave.
     Provided {
-        /// Where it was given.
+        /// The configuration key or option that gave the text.
         place: Arc<str>,
     },
     /// Worked out from a fact, such as the working directory.
     Fact {
-        /// Which.
+        /// The name of the fact.
         name: Cow<'static, str>,
     },
     /// Put between or around fragments by the layout.
     Layout,
     /// The model catalogue, for models whose entry carries its own texts.
     Catalogue,
-    /// The person.
+    /// The input of the user.
     User,
-    /// The model.
+    /// The output of the model.
     Model,
-    /// A tool.
+    /// The answer of a tool.
     Tool {
-        /// Which.
+        /// The name of the tool.
         name: Arc<str>,
     },
     /// Read back from a session file.
     Recorded {
-        /// Which.
+        /// The path of the session file.
         path: Arc<str>,
     },
     /// Put in by the engine where the history has a hole.
@@ -82,7 +82,7 @@ impl Origin {
         Self::Fact { name: Cow::Borrowed(name) }
     }
 
-    /// One word for the kind, as reports show it.
+    /// The kind as one word, for reports.
     pub fn kind(&self) -> &'static str {
         match self {
             Self::Pack { .. } => "pack",
@@ -109,7 +109,7 @@ impl Origin {
         }
     }
 
-    /// What exactly, as reports show it; empty where the kind says all.
+    /// The path or name for reports; empty where the kind says all.
     pub fn detail(&self) -> &str {
         match self {
             Self::Pack { file } => file,
@@ -160,7 +160,7 @@ pub fn concat(fragments: &[Fragment]) -> String {
 pub struct Omission {
     /// The slot it would have been in.
     pub slot: Arc<str>,
-    /// What it is: a path or a name.
+    /// The path or name of the omitted content.
     pub what: String,
     /// Why, and how much.
     pub why: Why,
@@ -173,51 +173,51 @@ pub enum Why {
     Cut {
         /// Bytes that are seen.
         kept: u64,
-        /// Bytes it has.
+        /// The size of the content, in bytes.
         of: u64,
     },
     /// The budget was spent before it.
     OverBudget {
-        /// Bytes it has.
+        /// The size of the content, in bytes.
         of: u64,
     },
-    /// It left the window, for good or for a summary.
+    /// The items left the window, for good or in exchange for a summary.
     LeftWindow {
-        /// Bytes it has.
+        /// The size of the items, in bytes.
         of: u64,
-        /// What took its place; empty for nothing.
+        /// The name of the replacement; empty if there is none.
         kept_as: String,
     },
-    /// It is blank.
+    /// The content is blank.
     Blank,
-    /// It is not there.
+    /// The file does not exist.
     Missing,
-    /// It is there already.
+    /// The content is in the request already.
     Duplicate,
     /// The user has switched it off.
     SwitchedOff,
-    /// It is there for those who ask for it.
+    /// The content is sent only when the user mentions it.
     OnlyOnMention,
     /// Another of the same name comes first.
     Shadowed {
-        /// Which.
+        /// The path of the content that has priority.
         by: String,
     },
     /// Something else was given in its place.
     Replaced {
-        /// What.
+        /// The name of the replacement.
         by: String,
     },
-    /// It is a link of the project that leads out of it.
+    /// The file is a link in the project that leads out of the project.
     Outside {
-        /// Where it leads.
+        /// The path that the link leads to.
         target: String,
     },
     /// The user has said that its project is not to be trusted.
     Untrusted,
-    /// It could not be read, or not used.
+    /// The file could not be read or parsed.
     Unusable {
-        /// Why not.
+        /// The error, for people.
         error: String,
     },
     /// Some of its bytes are not UTF-8, and U+FFFD is seen in their place.
@@ -264,7 +264,7 @@ impl Why {
         }
     }
 
-    /// One word for the kind, as reports show it.
+    /// The kind as one word, for reports.
     pub fn kind(&self) -> &'static str {
         match self {
             Self::Cut { .. } => "cut",

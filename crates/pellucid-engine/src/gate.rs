@@ -34,7 +34,7 @@ pub enum Gate {
     AssistantTool(String),
     /// An assistant knows the user's time zone.
     TimeZone,
-    /// An assistant's thoughts stand between tags.
+    /// The model of an assistant puts its reasoning between tags.
     ReasoningTags,
 }
 
@@ -49,7 +49,7 @@ pub const ABOUT: &[(&str, &str)] = &[
     ("web_search:on", "the hosted web search is offered"),
     ("mode:full|minimal|none", "the prompt has one of these modes"),
     ("assistant_tool:NAME", "an assistant has this tool"),
-    ("assistant:time_zone|reasoning_tags", "an assistant knows the time zone; its thoughts stand between tags"),
+    ("assistant:time_zone|reasoning_tags", "an assistant knows the time zone; its reasoning is between tags"),
 ];
 
 impl Gate {

@@ -4,7 +4,7 @@
 //! What belongs to an emoji, to an ideograph's shape or to a script that joins its letters is left alone; everything
 //! else of these kinds has no honest use in an instruction file.
 //!
-//! Not here: what is done about them. They are told, never removed: the model gets the file as it is.
+//! Not here: what is done about them. They are reported and never removed: the model gets the file unchanged.
 
 use std::fmt;
 
@@ -13,25 +13,25 @@ use std::fmt;
 pub struct Hidden {
     /// The line of the first, from 1.
     pub line: usize,
-    /// Its place in the line in characters, from 1.
+    /// The position in the line in characters, from 1.
     pub column: usize,
-    /// What they do.
+    /// The effect of the characters.
     pub kind: HiddenKind,
-    /// The characters.
+    /// The characters, in order.
     pub characters: Vec<char>,
 }
 
-/// What a character does that a person does not see.
+/// The effect of a character that a person does not see.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum HiddenKind {
-    /// It shows nothing.
+    /// The character has no visible form.
     Invisible,
-    /// It changes the order in which others are shown.
+    /// The character changes the order in which others are shown.
     Bidirectional,
 }
 
 impl HiddenKind {
-    /// Its name.
+    /// The name for reports.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Invisible => "invisible",
@@ -87,7 +87,7 @@ pub fn find(bytes: &[u8]) -> Vec<Hidden> {
     found
 }
 
-/// Whether a person does not see a character where it stands.
+/// Whether a person does not see the character at this position.
 pub(crate) fn is_hidden(characters: &[char], at: usize) -> bool {
     kind(characters[at]).is_some() && !belongs(characters, at)
 }
@@ -126,14 +126,14 @@ fn kind(character: char) -> Option<HiddenKind> {
     }
 }
 
-/// Whether a character does what it is for where it stands.
+/// Whether a character has a legitimate use at this position.
 fn belongs(characters: &[char], at: usize) -> bool {
     let before = at.checked_sub(1).map(|n| characters[n]);
     let after = characters.get(at + 1).copied();
     match characters[at] {
         // Says how the file is encoded.
         '\u{FEFF}' => at == 0,
-        // Text or picture, once after what can be both.
+        // Selects the text or the emoji form, once after a character that has both.
         '\u{FE0E}' | '\u{FE0F}' => before.is_some_and(|it| is_emoji(it) || is_keycap(it)),
         '\u{E0100}'..='\u{E01EF}' | '\u{FE00}'..='\u{FE02}' => before.is_some_and(is_ideograph),
         '\u{200D}' if after.is_some_and(is_emoji) => before.is_some_and(|it| is_emoji(it) || it == '\u{FE0F}'),
@@ -225,7 +225,7 @@ mod tests {
             "# Rules\r\n\tBe brief.\n",
             "Größe, naïve, 日本語, עברית, العربية, हिन्दी",
             "\u{FEFF}with a mark of its encoding",
-            // A heart as a picture, a keycap, a family, a pirate's flag, a shrug with skin, Wales.
+            // A heart as an emoji, a keycap, a family, a pirate's flag, a shrug with skin, Wales.
             "❤️ 1️⃣ 👨‍👩‍👧 🏴‍☠️ 🤷🏽‍♀️ 🏴\u{E0067}\u{E0062}\u{E0077}\u{E006C}\u{E0073}\u{E007F}",
             // Persian and Sanskrit words that are spelt so, and a name's own shape.
             "می‌خواهم क्‍ष 葛\u{E0100}",

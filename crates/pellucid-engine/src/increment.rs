@@ -23,18 +23,18 @@ pub struct Increment {
 /// A request and the one before it.
 #[derive(Debug, Clone, Copy)]
 pub struct Step<'a> {
-    /// What was sent before.
+    /// The request that was sent before.
     pub sent: &'a Sent,
-    /// What surrounds the items now.
+    /// The current bytes around the items.
     pub frame: &'a Frame,
     /// How the request continues the one before.
     pub continuity: &'a Continuity,
-    /// The items now.
+    /// The current items, rendered.
     pub items: &'a [Rendered],
 }
 
 impl Increment {
-    /// What a request adds; nothing if it changes something, or has nothing new.
+    /// The items that a request adds; `None` if it changes something else, or adds nothing.
     pub fn of(step: &Step<'_>) -> Option<Self> {
         if !step.sent.is_begun_by(step.frame, step.continuity) {
             return None;

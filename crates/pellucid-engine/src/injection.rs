@@ -5,8 +5,8 @@
 //! `file_set`, `repo_docs`, `provided` and `text_store`. Their options are loosely typed, as
 //! people and programs write them; what cannot be used is left out and said in [`Outcome`].
 //!
-//! A source that needs files says which ([`Source::wants`]); whoever may look at a disk reads them
-//! into [`Read`], and [`collect`] makes the items. So the same files always make the same items.
+//! A source that needs files says which ([`Source::wants`]); the caller reads them from disk into [`Read`], and
+//! [`collect`] makes the items. So the same files always make the same items.
 //!
 //! - `item`: items and when they are there
 //! - `file_set`, `repo_docs`, `provided`, `text_store`: the sources, each in two versions

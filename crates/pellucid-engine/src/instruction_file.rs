@@ -1,7 +1,7 @@
 //! Instruction files as the report lists them: with a hash, so that a change is seen, and with what hides in them.
 //!
-//! Such files load before a project is trusted, as nothing in them runs. What they say is told to the model, so a
-//! person has to be able to see what that is.
+//! Such files load before a project is trusted, as nothing in them runs. Their text is sent to the model, so the user
+//! must be able to see all of it.
 //!
 //! Not here: which files count (`pellucid-workspace`), and what of them fits (`source`).
 
@@ -17,9 +17,9 @@ use crate::hidden::Hidden;
 /// An instruction file that was read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct InstructionFile {
-    /// Where it lies.
+    /// The path of the file.
     pub path: String,
-    /// Where its text lies, if that is a link.
+    /// The path that the file leads to, if it is a link.
     pub target: Option<String>,
     /// How many bytes it has.
     pub size: u64,
@@ -27,7 +27,7 @@ pub struct InstructionFile {
     pub n_read: u64,
     /// The SHA-256 of the whole file, or of what was read of one that is too long to be hashed.
     pub hash: Digest,
-    /// What a person does not see in them.
+    /// The characters in the sent text that a person does not see.
     pub hidden: Vec<Hidden>,
     /// The history has its text, word for word, from an earlier time that the session was open.
     pub is_in_history: bool,
@@ -69,7 +69,7 @@ pub fn with_hidden(facts: &Facts) -> impl Iterator<Item = (&str, Vec<Hidden>)> {
     read(facts).map(|file| (file.path, hidden::find(file.bytes))).filter(|(_, hidden)| !hidden.is_empty())
 }
 
-/// What was read of a file.
+/// The parts of a file that were read.
 struct Read<'f> {
     path: &'f str,
     size: u64,

@@ -169,7 +169,7 @@ mod tests {
 
     use super::*;
 
-    /// One token for each word.
+    /// Counts one token for each word.
     struct Words;
 
     impl Counter for Words {

@@ -4,7 +4,7 @@
 //! - [`pack`], [`template`], [`gate`], [`source`]: how model input is put together, as data
 //! - [`fragment`], [`encode`]: text with its origin, and bytes with theirs
 //! - [`assemble`]: the first context
-//! - [`update`], [`compaction`]: what is told of changes, and how a long history is summarised
+//! - [`update`], [`compaction`]: messages about changes, and how a long history is summarised
 //! - [`reinject`], [`memory`]: texts that are said again, and what is remembered of a long conversation
 //! - [`memories`]: what is kept of past sessions for sessions to come
 //! - [`skills`]: instructions on disk that are used on demand

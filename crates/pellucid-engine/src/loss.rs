@@ -1,4 +1,4 @@
-//! What a summary lost, without asking anybody.
+//! What a summary lost, found without asking a model.
 //!
 //! Compares the history that went with what is left: paths, names of code, steps of a plan that are
 //! not done, and sentences in which a person demanded something. What does not occur any more is
@@ -37,7 +37,7 @@ const DEMANDS: [&str; 14] = [
 /// How short a name of code may be.
 const NAME_CHARS_MIN: usize = 4;
 
-/// What does not occur any more.
+/// Texts of the history that are missing from the summary.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Loss {
     /// Paths and names of files.
@@ -46,7 +46,7 @@ pub struct Loss {
     pub identifiers: Vec<String>,
     /// Steps of the last plan that are not done.
     pub open_tasks: Vec<String>,
-    /// What a person demanded.
+    /// Sentences in which the user demanded something.
     pub constraints: Vec<String>,
 }
 
@@ -83,7 +83,7 @@ impl Loss {
     }
 }
 
-/// What was said and called, but not what came of calls.
+/// The texts of messages and calls, without the outputs of calls.
 pub(crate) fn texts(item: &Item) -> Vec<&str> {
     match item {
         Item::Message { content, .. } => content

@@ -20,34 +20,34 @@ use serde_json::json;
 use sha1::Digest;
 use sha1::Sha1;
 
-/// What the names of all these tools begin with.
+/// The prefix of the names of all these tools.
 pub const PREFIX: &str = "mcp__";
 
 /// The longest name that a model may call.
 const NAME_MAX: usize = 64;
 
-/// So much of a long name stays before its hash.
+/// The number of characters of a long name that are kept before its hash.
 const NAME_HEAD: usize = 24;
 
-/// What a model that sees no pictures is shown in place of one.
+/// The text in place of an image, for a model that cannot see images.
 const PICTURE_OMITTED: &str = "<image content omitted because you do not support image input>";
 
-/// A tool of a server, as it is offered.
+/// A tool of an MCP server that is offered to the model.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ServerTool {
-    /// Its name for the model.
+    /// The name for the model.
     pub name: String,
-    /// The server.
+    /// The name of the server.
     pub server: String,
-    /// Its name there.
+    /// The name of the tool on the server.
     pub tool: String,
-    /// What it is for.
+    /// The description for the model.
     pub description: String,
     /// A JSON schema of its arguments.
     pub input_schema: Value,
 }
 
-/// Which tools of a server are offered.
+/// The tools of a server that are offered.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ToolFilter {
     /// These alone, or all.
@@ -107,7 +107,7 @@ fn is_plain(it: char) -> bool {
     it.is_ascii_alphanumeric() || it == '_' || it == '-'
 }
 
-/// A schema of arguments says which there are, even if there are none.
+/// Adds an empty `properties` to a schema that has none.
 fn with_properties(schema: &Value) -> Value {
     let mut schema = schema.clone();
     if let Value::Object(table) = &mut schema
@@ -118,7 +118,7 @@ fn with_properties(schema: &Value) -> Value {
     schema
 }
 
-/// A result without pictures, for a model that sees none.
+/// A result without images, for a model that cannot see them.
 pub fn without_pictures(mut result: McpToolResult) -> McpToolResult {
     for part in &mut result.content {
         if is_picture(part) {
@@ -128,7 +128,7 @@ pub fn without_pictures(mut result: McpToolResult) -> McpToolResult {
     result
 }
 
-/// What the model sees of a result.
+/// The answer to the model for a result.
 pub fn output(result: &McpToolResult) -> ToolOutput {
     match &result.structured_content {
         Some(structured) if !structured.is_null() => ToolOutput::Text(structured.to_string()),
@@ -156,7 +156,7 @@ fn part(part: &Value) -> ContentPart {
     }
 }
 
-/// What people are told of a call that failed.
+/// The error message to the user for a failed call.
 pub fn call_failure(failure: &McpFailure) -> String {
     let mut text = "tool call error: ".to_owned();
     let Some((what, causes)) = failure.causes.split_first() else { return text };
@@ -174,7 +174,7 @@ pub fn call_failure(failure: &McpFailure) -> String {
     text
 }
 
-/// What the model sees of a call that failed.
+/// The answer to the model for a failed call.
 pub fn failure_output(message: &str) -> ToolOutput {
     ToolOutput::Text(format!("err: {message:?}"))
 }
@@ -182,7 +182,7 @@ pub fn failure_output(message: &str) -> ToolOutput {
 /// The arguments of a call, if it has any.
 ///
 /// # Errors
-/// What the model sees when they are no JSON.
+/// The arguments as JSON. `Err` has the answer to the model when they are not JSON.
 pub fn arguments(text: &str) -> Result<Option<Value>, ToolOutput> {
     if text.trim().is_empty() {
         return Ok(None);

@@ -6,16 +6,16 @@
 //! details), [`hypa_v3`] (summaries as cards, chosen by age, likeness and chance) and [`hanurai`]
 //! (the past itself, by likeness).
 //!
-//! Strategies are pure. When one needs a summary or vectors it ends with a [`Question`]; whoever
-//! runs it finds the answer and runs it again with all answers so far, until it comes to an end.
-//! So tokenizer, embedder, summariser, chance and clock are all values here.
+//! Strategies are pure. When one needs a summary or vectors it ends with a [`Question`]; the caller finds the answer
+//! and runs the strategy again with all answers so far, until it comes to an end. So tokenizer, embedder, summariser,
+//! chance and clock are all values here.
 //!
 //! - [`entry`], [`count`]: what strategies work on, and what it costs
 //! - [`ask`]: questions and answers
 //! - [`ranking`]: likeness, and vectors that are known already
 //! - [`data`], [`preset`], [`cards`]: what is remembered, how much, and how people see it
 //! - [`chat_markup`], [`request`]: how a summary is asked for
-//! - [`prompt`]: the whole list of messages, with what stands around the chat
+//! - [`prompt`]: the whole list of messages, with the texts around the chat
 //! - [`rate_limiter`]: how fast questions may be asked
 //! - [`lexical`]: likeness and summaries without a model
 //! - [`layout`]: `[memory]` of a pack
@@ -53,30 +53,30 @@ pub const NEW_CHAT_EXAMPLE: &str = "NewChatExample";
 pub const SUPA_MEMORY: &str = "supaMemory";
 /// The memo of fragments of the past.
 pub const HYPA_MEMORY: &str = "hypaMemory";
-/// What the entry that opens a chat says.
+/// The text of the entry that opens a chat.
 pub const START: &str = "[Start a new chat]";
 
 /// Why a strategy did not come to its end.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Stop {
-    /// It needs an answer first.
+    /// The strategy needs an answer before it can continue.
     Asks(Question),
-    /// It cannot.
+    /// The strategy failed with this error.
     Fails(Failure),
 }
 
 /// Why a chat cannot be made to fit.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Failure {
-    /// What is wrong, in one word.
+    /// The kind of failure, in one word.
     pub code: &'static str,
-    /// Its figures.
+    /// The figures for the message.
     pub numbers: Vec<f64>,
-    /// The tokens as they were counted by then.
+    /// The tokens counted before the failure.
     pub tokens: f64,
     /// Whether it is a mistake of the settings rather than of the chat: nothing is kept then.
     pub is_raised: bool,
-    /// What was said about it, where somebody said something.
+    /// The error text of a model or an embedder, if one of them failed; else empty.
     pub detail: String,
 }
 
@@ -140,11 +140,11 @@ impl From<Failure> for Stop {
 /// A chat, and what it has to fit.
 #[derive(Debug, Clone, Copy)]
 pub struct Chat<'a> {
-    /// Its entries, oldest first.
+    /// The entries of the chat, oldest first.
     pub entries: &'a [entry::Entry],
     /// Their tokens, with those of everything around them and of the answer.
     pub tokens: f64,
-    /// What it has to fit.
+    /// The limits in tokens that the chat has to fit.
     pub limits: Limits,
     /// How entries are counted.
     pub count: &'a count::Count<'a>,
@@ -152,42 +152,42 @@ pub struct Chat<'a> {
     pub known: &'a ranking::Known,
 }
 
-/// What a chat has to fit.
+/// The limits in tokens that a chat has to fit.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Limits {
-    /// The window.
+    /// The context window, in tokens.
     pub max: f64,
-    /// What the answer may take of it.
+    /// The part of the window that is reserved for the answer.
     pub response: f64,
 }
 
-/// What a strategy did to a chat.
+/// The result of applying a strategy to a chat.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Outcome<D> {
     /// The entries to send.
     pub entries: Vec<entry::Entry>,
     /// How many tokens that is, as the strategy counts.
     pub tokens: f64,
-    /// What is remembered now.
+    /// The memory after the run.
     pub data: D,
-    /// Which entries left the chat, and what became of them.
+    /// The entries that left the chat, in groups.
     pub batches: Vec<Batch>,
 }
 
 /// Entries that left the chat together.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Batch {
-    /// Their memos.
+    /// The memos of the entries, which are the ids of their messages.
     pub memos: Vec<Option<String>>,
     /// Whether a summary took their place.
     pub fate: BatchFate,
 }
 
-/// What became of entries that left the chat.
+/// Whether entries that left the chat were summarised.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum BatchFate {
     /// A summary took their place.
     Summarised,
-    /// They went without a trace.
+    /// The entries were dropped without a summary.
     PassedOver,
 }

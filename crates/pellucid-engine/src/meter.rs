@@ -13,7 +13,7 @@ pub struct Meter {
 }
 
 impl Meter {
-    /// A meter that goes on from these figures.
+    /// A meter that continues from these figures.
     pub fn resumed(info: Option<TokenUsageInfo>) -> Self {
         Self { info, limits: None }
     }
@@ -56,12 +56,12 @@ impl Meter {
         self.limits = Some(newer);
     }
 
-    /// The event that tells the figures.
+    /// The event that reports the figures.
     pub fn event(&self) -> EventMessage {
         EventMessage::TokenCount { info: self.info.clone(), rate_limits: self.limits.clone() }
     }
 
-    /// The figures.
+    /// The token counts; absent before the first reply.
     pub fn info(&self) -> Option<&TokenUsageInfo> {
         self.info.as_ref()
     }

@@ -1,7 +1,7 @@
 //! Bytes of a file that are not UTF-8.
 //!
-//! The model is given U+FFFD in their place, as the programs do whose layouts the packs follow. So the model does not see
-//! the file as it is, and that is an omission.
+//! The model is given U+FFFD in their place, as the programs whose layouts the packs follow do. The model therefore
+//! sees a changed file, which is an omission.
 //!
 //! Not here: decoding. Every source decodes where it makes its text.
 
@@ -18,10 +18,10 @@ use crate::injection::FileRead;
 use crate::injection::FileText;
 use crate::injection::REPO_DOCS;
 
-/// Which bytes of a file are not UTF-8.
+/// The bytes of a file that are not UTF-8.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct NotUtf8 {
-    /// Where the first of them is, from 0.
+    /// The offset of the first such byte, from 0.
     pub first: u64,
     /// How many there are.
     pub count: u64,
@@ -30,9 +30,9 @@ pub struct NotUtf8 {
 /// Whether a file continues behind the bytes that are looked at.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum End {
-    /// It ends there.
+    /// The text ends with the file.
     OfFile,
-    /// It was cut there, so a character that is not complete is no fault of the file.
+    /// The text was cut, so an incomplete character at its end is not a fault of the file.
     OfCut,
 }
 
@@ -54,7 +54,7 @@ impl NotUtf8 {
     }
 }
 
-/// What the files that these fragments are made of have that is not UTF-8.
+/// The omissions for bytes that are not UTF-8 in the files of these fragments.
 pub(crate) fn omissions<'a>(
     facts: &'a Facts,
     slot: &Arc<str>,
@@ -67,7 +67,7 @@ pub(crate) fn omissions<'a>(
     used_files(facts, fragments).into_iter().filter_map(omission).collect()
 }
 
-/// What a file has that is not UTF-8, of as much as was read of it.
+/// The omission for bytes that are not UTF-8 in a file, as far as it was read.
 pub fn omission(facts: &Facts, slot: &str, path: &str) -> Option<Omission> {
     let not_utf8 = in_file(facts, path, Used::All)?;
     Some(Omission { slot: slot.into(), what: path.to_owned(), why: Why::NotUtf8(not_utf8) })
@@ -78,7 +78,7 @@ pub fn omission(facts: &Facts, slot: &str, path: &str) -> Option<Omission> {
 enum Used {
     /// As much as was read.
     All,
-    /// Its first bytes.
+    /// The first bytes of the file, this many.
     First(u64),
 }
 

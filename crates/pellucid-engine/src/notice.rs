@@ -1,4 +1,4 @@
-//! What the model is told about how it uses its tools, as messages of their own.
+//! Messages to the model about its use of tools.
 
 use crate::fragment::Fragment;
 use crate::pack::Pack;
@@ -21,7 +21,7 @@ pub fn patch_through_shell(pack: &Pack, tool: &str) -> Draft {
     warning(pack.template(PATCH_THROUGH_SHELL).render(&[("{tool}", tool)]))
 }
 
-/// So many terminals are open, and this many should be the most.
+/// The warning that `n` terminals are open, of at most `max`.
 pub fn many_terminals(pack: &Pack, n: usize, max: usize) -> Draft {
     let count = vec![Fragment::fact("open terminals", n.to_string())];
     let max = vec![Fragment::fact("terminals at most", max.to_string())];

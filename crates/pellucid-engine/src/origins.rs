@@ -118,7 +118,7 @@ fn read_origin(value: &Value, files: &[Digest]) -> Option<Origin> {
     })
 }
 
-/// What an item is found again by.
+/// The key that identifies an item when a session is loaded again.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct ItemKey {
     /// How many bytes it has.
@@ -136,7 +136,7 @@ impl ItemKey {
     }
 }
 
-/// The origins of a session's items, as far as they were kept.
+/// The stored origins of a session's items.
 #[derive(Debug, Clone, Default)]
 pub struct Origins {
     /// By the number of bytes, so that most items are not hashed.

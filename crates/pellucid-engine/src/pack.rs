@@ -86,12 +86,12 @@ pub const LAYOUT: &str = "pack.toml";
 /// The pack beneath one that does not say what it comes from.
 pub const DEFAULT_BASE: &str = "codex";
 
-/// A loaded pack.
+/// A pack whose files were read and checked.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Pack {
-    /// Its name.
+    /// The name of the pack.
     pub name: String,
-    /// Its layout.
+    /// The layout that `pack.toml` describes.
     pub layout: Layout,
     templates: BTreeMap<String, Template>,
     tools: ToolFiles,
@@ -220,7 +220,7 @@ impl Pack {
             }
         }
         for (file, shape, home) in wanted_elsewhere(&layout) {
-            // Any layout may want these, so the words of the pack where they are at home stand in.
+            // Any layout may need these files, so the built-in pack that owns them is the fallback.
             let own = shelf.get(file).map(|file| (file.shown.clone(), file.text.clone()));
             let stand_in = || builtin::files(home)?.remove(file).map(|text| (file.into(), text.into()));
             let missing = || PackError::MissingFile { file: file.to_owned() };
@@ -238,7 +238,7 @@ impl Pack {
         Ok(Self { name: layout.name.clone(), layout, templates, tools, models, shelf })
     }
 
-    /// Its files that lie on disk, each with its hash.
+    /// The files of the pack on disk, each with its hash.
     pub fn files_on_disk(&self) -> impl Iterator<Item = &FileVersion> {
         self.shelf.users().map(|(_, file)| &file.shown)
     }
@@ -246,7 +246,7 @@ impl Pack {
     /// A template that a source or the layout named when the pack was loaded.
     ///
     /// # Panics
-    /// If nobody named it then.
+    /// If the file was not declared when the pack was loaded.
     pub fn template(&self, file: &str) -> &Template {
         self.templates.get(file).unwrap_or_else(|| panic!("template {file} is declared where it is used"))
     }
@@ -264,8 +264,7 @@ impl Pack {
         self.models.as_ref()?.named(slug)
     }
 
-    /// The texts of its own that the pack has for a model: those of the longest name that
-    /// begins the model's.
+    /// The texts that the pack has for a particular model: those of the longest name that begins the model's name.
     pub fn model_texts(&self, slug: &str) -> Option<OwnTexts<'_>> {
         let laid_out = self.layout.models.iter().max_by_key(|texts| texts.longest_prefix(slug));
         let laid_out = laid_out.filter(|texts| texts.longest_prefix(slug).is_some());
@@ -339,60 +338,60 @@ fn core_templates() -> impl Iterator<Item = (&'static str, &'static Shape)> {
     all.into_iter().flatten().map(|(file, shape)| (*file, shape))
 }
 
-/// What is wrong with a pack.
+/// Why a pack cannot be loaded.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum PackError {
     /// A file is named but not there.
     #[error("{file}: the pack has no such file")]
     MissingFile {
-        /// Which.
+        /// The name of the file.
         file: String,
     },
     /// A file does not parse, or has a key or value that means nothing.
     #[error("{file}:{line}:{column}: {message}")]
     Syntax {
-        /// Which.
+        /// The name of the file.
         file: String,
-        /// Where.
+        /// The line, from 1.
         line: usize,
-        /// Where in the line.
+        /// The column, from 1.
         column: usize,
-        /// What is wrong.
+        /// The error of the parser.
         message: String,
     },
     /// A name that nothing in the engine has.
     #[error("{file}:{line}: unknown {kind} `{name}`; known: {}", quoted(known))]
     UnknownName {
-        /// In which file.
+        /// The name of the file.
         file: String,
-        /// Where.
+        /// The line, from 1.
         line: usize,
-        /// Of what kind: source, gate, role.
+        /// The kind of the name: source, gate, role.
         kind: &'static str,
-        /// The name.
+        /// The name that is not known.
         name: String,
-        /// Names that exist.
+        /// The names of that kind that exist.
         known: Vec<String>,
     },
     /// A variable that a template cannot have.
     #[error("{file}:{line}: unknown variable `{place}`; known here: {}", quoted(known))]
     UnknownPlace {
-        /// In which file.
+        /// The name of the file.
         file: String,
-        /// Where.
+        /// The line, from 1.
         line: usize,
-        /// The variable.
+        /// The placeholder that is not known.
         place: String,
-        /// Those it can have.
+        /// The placeholders that the file may have.
         known: Vec<String>,
     },
     /// A variable that a template must have.
     #[error("{file}: variable `{place}` is missing, its content would be lost")]
     MissingPlace {
-        /// In which file.
+        /// The name of the file.
         file: String,
-        /// The variable.
+        /// The placeholder that the file lacks.
         place: String,
     },
 }

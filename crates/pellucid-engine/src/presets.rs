@@ -1,9 +1,9 @@
 //! Ways of working together that a person can choose by name.
 //!
-//! A preset is a mode with its instructions, which are texts of the pack, and an effort. Faces
-//! list them, and complete a mode that comes without instructions of its own.
+//! A preset is a mode with its instructions, which are texts of the pack, and an effort. Clients list them, and
+//! complete a mode that comes without instructions.
 //!
-//! Not here: what a mode does to a turn (`turn`), and how a change is told (`update`).
+//! Not here: what a mode does to a turn (`turn`), and the message about a change (`update`).
 
 use pellucid_protocol::settings::CollaborationMode;
 use pellucid_protocol::settings::CollaborationModeKind;
@@ -33,13 +33,13 @@ pub(crate) const TEMPLATES: &[(&str, Shape)] = &[
 /// A mode that can be chosen by name.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Preset {
-    /// Its name for people.
+    /// The name for people.
     pub name: &'static str,
-    /// The mode.
+    /// The collaboration mode of the preset.
     pub mode: CollaborationModeKind,
     /// How long the model may think in it, if the mode has a say in that.
     pub reasoning_effort: Option<ReasoningEffort>,
-    /// What the model is told.
+    /// The instructions for the model.
     pub instructions: Vec<Fragment>,
 }
 

@@ -19,12 +19,12 @@ use serde_json::value::RawValue;
 use crate::request::Frame;
 use crate::wire::messages::BREAKPOINT;
 
-/// What a frame is made of.
+/// The parts of a frame in the order in which the model reads them.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Reading {
     /// The model that reads it.
     pub model: Option<ReadPart>,
-    /// What it reads, section by section.
+    /// The parts, section by section.
     parts: Vec<ReadPart>,
 }
 
@@ -34,9 +34,9 @@ pub(crate) struct ReadPart {
     pub section: ReadSection,
     /// `base`, `tools/view_image`, `settings/effort` ...
     pub name: Arc<str>,
-    /// What is read.
+    /// The bytes of the part.
     pub text: Bytes,
-    /// Its place in the frame.
+    /// The position of the part in the frame.
     pub place: Place,
 }
 
@@ -65,7 +65,7 @@ impl Place {
         }
     }
 
-    /// Its place in a body of so many bytes that ends with a tail of so many.
+    /// The offset in a body of `body_len` bytes whose tail has `tail_len` bytes.
     pub fn in_body(self, body_len: usize, tail_len: usize) -> usize {
         match self {
             Self::Head(at) => at,
@@ -164,7 +164,7 @@ impl Taker<'_> {
     }
 }
 
-/// What a tool is called on any wire. Some have no name but their kind.
+/// The name of a tool in any API format. Some tools have only a kind.
 #[derive(Deserialize)]
 struct ToolName<'a> {
     #[serde(borrow, default)]

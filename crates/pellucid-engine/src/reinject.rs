@@ -4,9 +4,8 @@
 //! input, again when they changed, and again when so much was said since that the model may have
 //! lost them: after a number of turns, or when its window is filled to a threshold.
 //!
-//! Three ways of deciding are known: `design` is the default, `current` and `initial` do as two
-//! releases of the system that this comes from. Each is a file of its own; all change one
-//! [`State`], which a session keeps.
+//! Three ways of deciding are known: `design` is the default, `current` and `initial` do as two releases of the
+//! system that this comes from. Each is in a separate file; all change one [`State`], which a session stores.
 //!
 //! - [`again`]: messages of any layout that are said again after some turns
 //! - [`settings`]: how often, and what an environment may say about it
@@ -39,13 +38,13 @@ use self::settings::Variant;
 use crate::fragment::Fragment;
 use crate::fragment::concat;
 
-/// What a file that is not there hashes to.
+/// The hash of a file that does not exist.
 pub const MISSING: &str = "missing";
 
-/// So many failed reads in a row are told apart.
+/// After this many consecutive read failures a separate warning is logged.
 const FAILURES_TOLD: u32 = 3;
 
-/// What a session remembers of what was put before its inputs.
+/// What a session stores about the texts that were put before its inputs.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct State {
@@ -57,7 +56,7 @@ pub struct State {
     pub last_injection_turn: Option<u64>,
     /// The turn count at the last injection of any kind.
     pub last_rules_injection_turn: Option<u64>,
-    /// What the instructions hashed to when they were last said.
+    /// The hash of the instructions when they were sent last.
     pub last_instructions_hash: Option<String>,
     /// The same of the rules.
     pub last_rules_hash: Option<String>,
@@ -73,9 +72,9 @@ pub struct State {
     pub disarmed: BTreeSet<usize>,
     /// Failed reads in a row.
     pub failures: Failures,
-    /// What a person was warned of, and need not hear again.
+    /// The warnings that the user has seen.
     pub warned: Warned,
-    /// What happened so far.
+    /// The counters of all injections.
     pub figures: Figures,
 }
 
@@ -83,21 +82,21 @@ pub struct State {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Failures {
-    /// Of the instructions.
+    /// Consecutive failures to read the instructions.
     pub instructions: u32,
-    /// Of the rules.
+    /// Consecutive failures to read the rules.
     pub rules: u32,
 }
 
-/// What a person was warned of.
+/// The warnings that the user has seen.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Warned {
-    /// That there are no rules.
+    /// The rules are missing.
     pub rules: bool,
-    /// That the workspace has no instructions.
+    /// The workspace has no instructions.
     pub instructions: bool,
-    /// That the workspace is not initialised.
+    /// The workspace is not initialised.
     pub workspace: bool,
 }
 
@@ -105,54 +104,54 @@ pub struct Warned {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Figures {
-    /// First injections.
+    /// The number of first injections.
     pub n_initial: u64,
-    /// Later ones.
+    /// The number of later injections.
     pub n_reinjections: u64,
     /// Inputs that were held back.
     pub n_failures: u64,
 }
 
-/// What goes before an input.
+/// The texts that go before an input.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Injection {
     /// The texts, in order.
     pub parts: Vec<Part>,
-    /// Why now.
+    /// The reason for the injection, as one word.
     pub reason: String,
-    /// What the instructions hash to, or did when they were last said.
+    /// The hash of the instructions, now or when they were sent last.
     pub instructions_hash: String,
-    /// What the rules hash to.
+    /// The hash of the rules.
     pub rules_hash: String,
 }
 
 /// One of the texts that go before an input.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Part {
-    /// Which.
+    /// The kind of the text.
     pub kind: PartKind,
-    /// Its text.
+    /// The text in fragments.
     pub text: Vec<Fragment>,
 }
 
-/// Which text it is.
+/// The kinds of texts that go before an input.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PartKind {
-    /// That the workspace is not initialised.
+    /// The notice that the workspace is not initialised.
     Notice,
-    /// The instructions.
+    /// The instructions of the workspace.
     Instructions,
-    /// The rules.
+    /// The rules of the workspace.
     Rules,
     /// How skills are used.
     SkillSystem,
     /// Skills that were asked for.
     RequestedSkills,
-    /// The soul.
+    /// The agent's character, from `SOUL.md`.
     Soul,
 }
 
-/// Between two parts.
+/// The text between two parts.
 const GAP: &str = "\n\n\n";
 
 impl Injection {
@@ -177,31 +176,31 @@ impl Injection {
 /// A line for the log.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LogLine {
-    /// How loud.
+    /// The severity of the line.
     pub level: Level,
-    /// What happened, where it has a name.
+    /// The name of the event, if it has one.
     pub code: Option<&'static str>,
     /// The file it is about, where it is about one.
     pub file: Option<FileRole>,
-    /// The line.
+    /// The text of the line.
     pub text: String,
 }
 
 /// How loud a line is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Level {
-    /// Somebody must act.
+    /// The user has to act.
     Error,
     /// Something is less than it could be.
     Warn,
-    /// What happens anyway.
+    /// A line about normal operation.
     Info,
     /// For those who look for a fault.
     Debug,
 }
 
 impl Level {
-    /// Its name.
+    /// The word for the level in logs.
     pub fn word(self) -> &'static str {
         match self {
             Self::Error => "error",
@@ -221,11 +220,11 @@ impl LogLine {
 /// Why an input must not be sent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Blocked {
-    /// What is wrong, in one word.
+    /// The kind of problem, in one word.
     pub code: &'static str,
-    /// The file.
+    /// The path of the file.
     pub path: String,
-    /// What a person reads.
+    /// The message for the user.
     pub message: String,
 }
 
@@ -237,23 +236,23 @@ impl std::fmt::Display for Blocked {
 
 impl std::error::Error for Blocked {}
 
-/// What came of a look at an input.
+/// The decision about an input.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Decision {
-    /// What goes before it, if anything does, or why it is held back.
+    /// The texts that go before the input, `None` if there are none, or why the input is refused.
     pub injection: Result<Option<Injection>, Blocked>,
-    /// What the log says about it.
+    /// The lines for the log.
     pub log: Vec<LogLine>,
 }
 
 /// Texts of the pack that variants use.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Words {
-    /// That the workspace is not initialised.
+    /// The notice that the workspace is not initialised.
     pub workspace_notice: Vec<Fragment>,
     /// How skills are used, with a place for their number.
     pub skill_system: Vec<Fragment>,
-    /// The same when there are none.
+    /// The text about skills when there are none.
     pub skill_system_none: Vec<Fragment>,
 }
 
@@ -307,7 +306,7 @@ impl State {
         }
     }
 
-    /// Notes that the conversation begins anew.
+    /// Notes that the conversation begins again.
     pub fn reset(&mut self, settings: &Settings) {
         if settings.variant == Variant::Design {
             *self = Self { figures: self.figures, ..Self::default() };

@@ -1,15 +1,14 @@
 //! The report: what a request is made of, byte by byte.
 //!
-//! Rows cover the request from its first byte to its last without gap or overlap; what the model
-//! does not see stands beside them as omissions and candidates. The report is made from the same
-//! spans that were written with the bytes, so it cannot disagree with what is sent.
+//! Rows cover the request from its first byte to its last without gap or overlap; content that the model does not see
+//! is listed as omissions and candidates. The report is made from the same spans that were written with the bytes, so
+//! it cannot disagree with what is sent.
 //!
-//! Tokens are estimated unless somebody counts them ([`Report::count`]). An estimate is of the
-//! bytes as they are sent, and the rows add up to the estimate of the whole. A count is of each
-//! row's own text with its escapes undone: what any program that has the model's table says of
-//! that text alone. Every byte is counted once, but a token cannot span two rows then, so the sum
-//! is what the parts cost one by one; the parts of one text may cost a token less for each of
-//! their borders when they stand together.
+//! Tokens are estimated unless a caller counts them ([`Report::count`]). An estimate is of the bytes as they are
+//! sent, and the rows add up to the estimate of the whole. A count is of each row's own text with its escapes undone:
+//! what any program that has the model's table says of that text alone. Every byte is counted once, but a token
+//! cannot span two rows then, so the sum is what the parts cost one by one; the parts of one text may cost a token
+//! less for each of their borders when they are together.
 
 mod sources;
 mod texts;
@@ -43,12 +42,12 @@ use crate::tokens::Estimate;
 use crate::tokens::tokens_of_bytes;
 use crate::transcript::Rendered;
 
-/// What a request is made of.
+/// The parts of a request with their sizes and origins.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Report {
     /// The parts, in the order of their bytes.
     pub rows: Vec<Row>,
-    /// What was left out or cut.
+    /// The content that was left out or cut.
     pub omissions: Vec<Omission>,
     /// Every file that was looked for.
     pub candidates: Vec<Candidate>,
@@ -58,11 +57,11 @@ pub struct Report {
     pub changed_files: Vec<ChangedFile>,
     /// How it continues the request before; absent for the first.
     pub continuity: Option<Continuity>,
-    /// What was said again so far, by slot.
+    /// The instructions repeated so far, by slot.
     pub said_again: BTreeMap<String, SaidAgain>,
-    /// What the tokens were counted with.
+    /// The name of the encoding that counted the tokens.
     pub counted_by: Arc<str>,
-    /// How many bytes were not counted because they are pictures; an estimate counts them.
+    /// The bytes of images, which a count leaves out; an estimate includes them.
     pub picture_bytes: usize,
 }
 
@@ -71,15 +70,15 @@ pub struct Report {
 pub struct Row {
     /// The slot or part.
     pub part: Arc<str>,
-    /// Which item of the input, for those that are in it.
+    /// The index of the item in the input; absent for other rows.
     pub item: Option<usize>,
     /// The role of that item.
     pub role: Option<Arc<str>>,
-    /// Where it came from.
+    /// The origin of the bytes.
     pub origin: Origin,
-    /// Its first byte in the request.
+    /// The offset of the first byte in the request.
     pub start: usize,
-    /// How many bytes.
+    /// The number of bytes.
     pub bytes: usize,
     /// How many bytes its text has before it is escaped.
     pub raw_bytes: usize,
@@ -189,7 +188,7 @@ impl Report {
         }
     }
 
-    /// What has to be known of the report as a whole.
+    /// Notes about the report as a whole.
     pub fn notes(&self) -> Vec<&'static str> {
         let is_lost = |row: &Row| matches!(row.origin, Origin::Recorded { .. });
         let lost =
@@ -357,7 +356,7 @@ pub fn why_text(why: &Why) -> String {
         Why::LeftWindow { of, kept_as } => format!("{of} bytes left the window for {kept_as}"),
         Why::Blank => "blank".to_owned(),
         Why::Missing => "there is no such file".to_owned(),
-        Why::Duplicate => "it is there already".to_owned(),
+        Why::Duplicate => "it is in the context already".to_owned(),
         Why::SwitchedOff => "switched off in the configuration".to_owned(),
         Why::OnlyOnMention => "used only when it is mentioned".to_owned(),
         Why::Shadowed { by } => format!("{by} has the same name and comes first"),
@@ -374,7 +373,7 @@ pub fn why_text(why: &Why) -> String {
     }
 }
 
-/// What became of a file, in a few words.
+/// The fate of a file in a few words.
 pub fn fate_text(fate: &Fate) -> String {
     match fate {
         Fate::Read => "read".to_owned(),

@@ -36,17 +36,16 @@ use crate::wire::messages;
 use crate::wire::messages::Calls;
 use crate::wire::responses;
 
-/// What a wire needs to know besides facts.
+/// The settings of an API format besides the facts.
 #[derive(Debug, Clone)]
 pub struct WireSettings {
     /// The session; also the key of the provider's prompt cache.
     pub session_id: SessionId,
-    /// The notation.
+    /// The API format of the provider.
     pub wire: WireApi,
-    /// Who says our own messages on the Chat Completions wire.
+    /// The role of our messages in the Chat Completions format.
     pub developer: DeveloperRole,
-    /// How many tokens an answer may have, for wires that must be told; absent for a share of the
-    /// model's window.
+    /// The maximum tokens of an answer, for formats that require it; absent for a share of the model's window.
     pub output_tokens_max: Option<u64>,
     /// Whether the endpoint stores responses, and so wants ids.
     pub ids: ItemIds,
@@ -75,7 +74,7 @@ pub struct Frame {
     head: Shared,
     tail: Shared,
     omissions: Vec<Omission>,
-    /// Its parts as they are read, once they are asked for.
+    /// The parts in the order of reading, computed on first use.
     reading: Arc<OnceLock<Option<Reading>>>,
 }
 
@@ -134,7 +133,7 @@ impl Frame {
         Self::with(view(facts, wire, exec_outputs), head, tail, omissions)
     }
 
-    /// The same for asking for a summary: nothing to call, no schema, items as they were recorded.
+    /// The frame of a request for a summary: no tools, no schema, items as they were recorded.
     pub fn for_summary(pack: &Pack, facts: &Facts, instructions: &[Fragment], wire: &WireSettings) -> Self {
         let mut facts = wire::facts_on(wire.wire, facts).into_owned();
         facts.model.supports_parallel_tool_calls = false;
@@ -187,12 +186,12 @@ impl Frame {
         Request { segments }
     }
 
-    /// What cannot be offered on the wire.
+    /// The tools that the API format cannot offer.
     pub fn omissions(&self) -> &[Omission] {
         &self.omissions
     }
 
-    /// The name of the list that items stand in.
+    /// The name of the list with the items.
     pub fn list(&self) -> &'static str {
         match self.view.wire {
             WireApi::Responses => responses::LIST,
@@ -231,7 +230,7 @@ impl Frame {
         self.view == other.view && self.head.bytes == other.head.bytes && self.tail.bytes == other.tail.bytes
     }
 
-    /// Its parts as the model reads them; absent if its bytes are no request.
+    /// The parts as the model reads them; absent if the bytes are not a request.
     pub(crate) fn reading(&self) -> Option<&Reading> {
         self.reading.get_or_init(|| Reading::of(self)).as_ref()
     }

@@ -17,11 +17,11 @@ use std::fmt;
 /// The name of a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum RequestName {
-    /// One that a session sent.
+    /// A request that a session sent.
     Sent {
         /// The session, by its id, the beginning of its id, or its name.
         session: String,
-        /// Its number, from 1; the last one if absent.
+        /// The number of the request, from 1; absent for the last one.
         number: Option<u64>,
     },
     /// The one that a session would send next.
@@ -38,7 +38,7 @@ pub enum RequestName {
     Lock,
     /// The one of a saved report.
     File {
-        /// The path of the file, as it was typed.
+        /// The path of the file, as typed.
         path: String,
     },
 }
@@ -46,15 +46,15 @@ pub enum RequestName {
 /// Why a text is no name of a request.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum NameError {
-    /// Something is missing.
+    /// The name is incomplete.
     #[error("`{name}`: {missing} is missing")]
     Missing {
         /// The text that is no name of a request.
         name: String,
-        /// What is missing in it.
+        /// The part that is missing.
         missing: &'static str,
     },
-    /// What follows the session is neither a number nor `next`.
+    /// The text after the session is neither a number nor `next`.
     #[error("`{name}`: after `#` comes the number of a request, from 1, or `next`")]
     Number {
         /// The text that is no name of a request.
@@ -68,7 +68,7 @@ pub enum NameError {
     },
 }
 
-/// What a word on the command line may be, where a message is accepted too.
+/// The kinds of a word on the command line, where a message is accepted too.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Form {
     /// A name, whatever there is.
@@ -83,7 +83,7 @@ impl RequestName {
     /// Reads a name.
     ///
     /// # Errors
-    /// When the text is none.
+    /// If the text is not a name.
     pub fn parse(text: &str) -> Result<Self, NameError> {
         let missing = |missing| NameError::Missing { name: text.to_owned(), missing };
         match text {
@@ -126,8 +126,8 @@ impl RequestName {
         }
     }
 
-    /// What a word is where a message is accepted too. A word that can only be a name is one, whether what it names is
-    /// there or not; any other text without line ends is one if a session is called so.
+    /// The kind of a word where a message is accepted too. A word with the form of a name is a name, whether the
+    /// request exists or not; any other text without line ends is a name if a session has that name.
     pub fn form(text: &str) -> Form {
         let is_word = !text.is_empty() && !text.contains(char::is_whitespace);
         let has_kind = matches!(text, "now" | "lock") || text.starts_with("now@") || text.starts_with("file:");

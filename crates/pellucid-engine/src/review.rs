@@ -1,6 +1,6 @@
 //! A review: what the reviewer is asked, what is made of the answer, what the session keeps of it.
 //!
-//! Not here: running the reviewer, which is a session of its own.
+//! Not here: running the reviewer, which is a separate session.
 
 use pellucid_protocol::review::ReviewOutput;
 use pellucid_protocol::review::ReviewTarget;
@@ -20,10 +20,10 @@ const COMMIT_TITLED: &str = "review/target_commit_titled.md";
 const SUCCESS: &str = "review/exit_success.xml";
 const INTERRUPTED: &str = "review/exit_interrupted.xml";
 
-/// What people see when a reviewer said nothing.
+/// The message for the user when a reviewer said nothing.
 const SILENT: &str = "Reviewer failed to output a response.";
 
-/// What people see when a review was broken off.
+/// The message for the user when a review was interrupted.
 const BROKEN_OFF: &str = "The review was interrupted. Run it again to get its results.";
 
 /// The templates used here.
@@ -38,12 +38,12 @@ pub(crate) const TEMPLATES: &[(&str, Shape)] = &[
     (INTERRUPTED, Shape::VERBATIM),
 ];
 
-/// What the reviewer is told to be.
+/// The base instructions of the reviewer.
 pub fn rubric(pack: &Pack) -> Vec<Fragment> {
     pack.template(RUBRIC).text()
 }
 
-/// What the reviewer is asked. The merge base is where a branch parted from this one, if that is known.
+/// The prompt for the reviewer. The merge base is the commit at which the branches diverge, if it is known.
 pub fn prompt(pack: &Pack, target: &ReviewTarget, merge_base: Option<&str>) -> Vec<Fragment> {
     let fact = |name, text: &str| vec![Fragment::fact(name, text)];
     match (target, merge_base) {
@@ -64,7 +64,7 @@ pub fn prompt(pack: &Pack, target: &ReviewTarget, merge_base: Option<&str>) -> V
     }
 }
 
-/// What people see of it.
+/// A short description of the target, for people.
 pub fn hint(target: &ReviewTarget) -> String {
     let short = |sha: &str| sha.chars().take(7).collect::<String>();
     match target {
@@ -76,7 +76,7 @@ pub fn hint(target: &ReviewTarget) -> String {
     }
 }
 
-/// What a reviewer's answer says: JSON, JSON among other text, or only text.
+/// Parses a reviewer's answer: JSON, JSON among other text, or plain text.
 pub fn parse(answer: &str) -> ReviewOutput {
     let inner = || answer.get(answer.find('{')?..=answer.rfind('}')?);
     serde_json::from_str(answer)
@@ -85,7 +85,7 @@ pub fn parse(answer: &str) -> ReviewOutput {
         .unwrap_or_else(|| ReviewOutput { overall_explanation: answer.to_owned(), ..ReviewOutput::default() })
 }
 
-/// A review in words. Absent for one that was broken off.
+/// A review in words; `None` means an interrupted review.
 pub fn render(output: Option<&ReviewOutput>) -> String {
     let Some(output) = output else { return BROKEN_OFF.to_owned() };
     let explanation = output.overall_explanation.trim();
@@ -112,7 +112,7 @@ fn findings(output: &ReviewOutput) -> String {
     lines.join("\n")
 }
 
-/// What the session keeps as the person's doing.
+/// The user message that the session records for a review.
 pub fn record(pack: &Pack, output: Option<&ReviewOutput>) -> Draft {
     let text = match output {
         Some(output) => {

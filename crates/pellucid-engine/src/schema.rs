@@ -13,7 +13,7 @@ use serde_json::Value;
 /// Types that a model understands.
 const TYPES: [&str; 6] = ["object", "array", "string", "number", "integer", "boolean"];
 
-/// Keys that tell a type where none is given, the first that fits.
+/// Keys that imply a type where none is given; the first that fits counts.
 const TELLING: [(&str, &[&str]); 4] = [
     ("object", &["properties", "required", "additionalProperties"]),
     ("array", &["items", "prefixItems"]),
@@ -25,58 +25,58 @@ const TELLING: [(&str, &[&str]); 4] = [
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "lowercase")]
 pub enum Schema {
-    /// Yes or no.
+    /// A value that is true or false.
     Boolean {
-        /// What it is for.
+        /// The description for the model.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         description: Option<String>,
     },
-    /// A text.
+    /// A text (`string`) value.
     String {
-        /// What it is for.
+        /// The description for the model.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         description: Option<String>,
     },
-    /// A number.
+    /// A numeric (`number`) value.
     #[serde(alias = "integer")]
     Number {
-        /// What it is for.
+        /// The description for the model.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         description: Option<String>,
     },
-    /// A list.
+    /// A list of values.
     Array {
-        /// What is in it.
+        /// The schema of the elements.
         items: Box<Self>,
-        /// What it is for.
+        /// The description for the model.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         description: Option<String>,
     },
-    /// A table.
+    /// A table with named values.
     Object {
-        /// What it may hold, by name.
+        /// The schemas of the known properties, by name.
         properties: BTreeMap<String, Self>,
-        /// What it must hold.
+        /// The names of required properties.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         required: Option<Vec<String>>,
-        /// What else it may hold.
+        /// The rule for other properties.
         #[serde(rename = "additionalProperties", default, skip_serializing_if = "Option::is_none")]
         additional: Option<Additional>,
     },
 }
 
-/// What else a table may hold.
+/// The rule for properties that are not listed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum Additional {
-    /// Anything, or nothing.
+    /// Whether any other property is allowed.
     Any(bool),
-    /// What fits this.
+    /// Other properties have to match this schema.
     Schema(Box<Schema>),
 }
 
 impl Schema {
-    /// Reads a schema that somebody else wrote.
+    /// Reads a schema of a server or client.
     ///
     /// # Errors
     /// When it says something that has no such form.
@@ -150,7 +150,7 @@ fn of_type(kind: &str) -> Map<String, Value> {
     Map::from_iter([("type".to_owned(), kind.into())])
 }
 
-/// The type: the one that is given, the first of several that is understood, or what other keys tell.
+/// The type: the given one, the first known one of several, or the one that other keys imply.
 fn kind(table: &Map<String, Value>) -> &str {
     let given = match table.get("type") {
         Some(Value::String(kind)) => Some(kind.as_str()),

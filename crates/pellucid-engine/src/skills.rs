@@ -29,44 +29,44 @@ pub struct Skills {
     ///
     /// Invariant: in load order (scope, name, path), each path once. [`Skills::new`] sees to it.
     all: Arc<[Skill]>,
-    /// What could not be used.
+    /// The skills that could not be loaded.
     pub problems: Vec<SkillProblem>,
 }
 
 /// A skill that could be read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Skill {
-    /// Its name, on one line.
+    /// The name, on one line.
     pub name: String,
-    /// What it is for, on one line.
+    /// The description, on one line.
     pub description: String,
     /// The same in fewer words, for people.
     pub short_description: Option<String>,
     /// The canonical path of its `SKILL.md`.
     pub path: String,
-    /// Whose it is.
+    /// The owner of the skill.
     pub scope: SkillScope,
     /// Whether the user has switched it off.
     pub switch: Switch,
-    /// What the file beside it adds, if there is one.
+    /// The content of the metadata file beside it, if there is one.
     pub metadata: Option<Box<SkillMetadata>>,
 }
 
-/// Whose a skill is, in the order in which skills are listed.
+/// The owner of a skill, in the order in which skills are listed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum SkillScope {
-    /// The project's.
+    /// A skill of the project.
     Repo,
-    /// The user's.
+    /// A skill of the user.
     User,
-    /// The program's own.
+    /// A skill that Pellucid brings along.
     System,
-    /// The administrator's.
+    /// A skill of the administrator.
     Admin,
 }
 
 impl SkillScope {
-    /// Its word in lists.
+    /// The word for the scope in lists.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Repo => "repo",
@@ -80,7 +80,7 @@ impl SkillScope {
 /// Whether a skill may be used at all.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Switch {
-    /// It may.
+    /// The skill may be used.
     #[default]
     On,
     /// The configuration says no.
@@ -93,7 +93,7 @@ impl Skill {
         self.switch == Switch::On
     }
 
-    /// Whether the model may choose it without being told.
+    /// Whether the model may choose the skill without a mention.
     pub fn is_implicit(&self) -> bool {
         self.metadata.as_ref().and_then(|metadata| metadata.allow_implicit_invocation).unwrap_or(true)
     }
@@ -102,30 +102,30 @@ impl Skill {
 /// Something that was found where skills lie and could not be used.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SkillProblem {
-    /// Which file or folder.
+    /// The path of the file or folder.
     pub path: String,
-    /// What is wrong with it.
+    /// The problem with it.
     pub fault: SkillFault,
 }
 
-/// What is wrong with a file or folder of skills.
+/// The problems of files and folders of skills.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum SkillFault {
     /// This `SKILL.md` is no skill.
     Skill(SkillError),
     /// This file beside a skill says nothing that can be used; the skill itself is there.
     Metadata {
-        /// Why.
+        /// The error of the parser.
         error: String,
     },
     /// This folder cannot be listed.
     Folder {
-        /// Why.
+        /// The error of the operating system.
         error: String,
     },
     /// This folder has more folders in it than are searched.
     TooManyFolders {
-        /// How many are.
+        /// The maximum number of folders.
         max: usize,
     },
 }
@@ -157,7 +157,7 @@ impl Skills {
         &self.all
     }
 
-    /// Those that can be used, in load order.
+    /// The skills that can be used, in load order.
     pub fn enabled(&self) -> impl Iterator<Item = &Skill> {
         self.all.iter().filter(|skill| skill.is_enabled())
     }

@@ -44,13 +44,13 @@ use crate::template::Shape;
 /// Something that gives text to slots.
 #[derive(Debug)]
 pub struct Source {
-    /// Its name in layouts.
+    /// The name of the source in layouts.
     pub name: &'static str,
-    /// What it gives.
+    /// The kind of its result.
     pub kind: Kind,
     /// Templates it uses, with what they may contain.
     pub templates: &'static [(&'static str, Shape)],
-    /// Gives the text.
+    /// Computes the text of the slot.
     pub give: fn(&Ask<'_>) -> Given,
 }
 
@@ -60,7 +60,7 @@ impl PartialEq for Source {
     }
 }
 
-/// What a source gives, and who keeps its budget.
+/// The kind of a source's result, and which code applies its budget.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
     /// One text, which assembly cuts.
@@ -71,50 +71,50 @@ pub enum Kind {
     Messages,
 }
 
-/// What a source may look at.
+/// The input of a source.
 #[derive(Debug, Clone, Copy)]
 pub struct Ask<'a> {
-    /// What is true.
+    /// The facts of the turn.
     pub facts: &'a Facts,
-    /// Where the templates are.
+    /// The pack with the templates.
     pub pack: &'a Pack,
-    /// For which slot.
+    /// The id of the slot that is filled.
     pub slot: &'a Arc<str>,
     /// How much may be given. Only sources with entries look at it; the texts of others are cut afterwards.
     pub budget: Option<Budget>,
-    /// What was true before, when the slot is sent again because something changed.
+    /// The facts before, when the slot is sent again because something changed.
     pub before: Option<&'a Facts>,
     /// A file of the pack that the layout names here.
     pub file: Option<&'a str>,
 }
 
-/// What a source gave.
+/// The result of a source.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Given {
     /// The text; absent when there is nothing to say.
     pub fragments: Option<Vec<Fragment>>,
-    /// Messages of their own, for a slot of target `messages`.
+    /// Separate messages, for a slot of target `messages`.
     pub messages: Vec<GivenMessage>,
-    /// What was left out.
+    /// The content that was cut or left out.
     pub omissions: Vec<Omission>,
 }
 
 /// A message that a source gave.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct GivenMessage {
-    /// `user` or `assistant`.
+    /// The role: `user` or `assistant`.
     pub role: &'static str,
-    /// Its text.
+    /// The text of the message.
     pub fragments: Vec<Fragment>,
 }
 
 impl Given {
-    /// Nothing to say.
+    /// A result without any text.
     pub fn nothing() -> Self {
         Self::default()
     }
 
-    /// This text.
+    /// A result with this text only.
     pub fn text(fragments: Vec<Fragment>) -> Self {
         Self { fragments: Some(fragments), ..Self::default() }
     }
@@ -141,7 +141,7 @@ static SOURCES: &[Source] = &[
     injected::PREAMBLE,
 ];
 
-/// Those of an assistant that answers in chats.
+/// The sources for an assistant that answers in chats.
 static ASSISTANT_SOURCES: [Source; 16] = assistant::SOURCES;
 
 fn all() -> impl Iterator<Item = &'static Source> {

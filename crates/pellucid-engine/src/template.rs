@@ -1,9 +1,8 @@
 //! Templates: text files with named places.
 //!
-//! Each template declares its places, spelled as they stand in the file (`{root}`,
-//! `{{ text }}`). Loading is strict: a `{{ name }}` that is not declared, or a place that carries
-//! content and is missing, is an error with file and line. Rendering cannot fail, and every byte
-//! of the result keeps its origin.
+//! Each template declares its placeholders, spelled as in the file (`{root}`, `{{ text }}`). Loading is strict: a `{{
+//! name }}` that is not declared, or a missing placeholder that carries content, is an error with file and line.
+//! Rendering cannot fail, and every byte of the result keeps its origin.
 
 use crate::file_version::FileVersion;
 use crate::fragment::Fragment;
@@ -12,7 +11,7 @@ use crate::pack::PackError;
 /// A place in a template.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Place {
-    /// How it stands in the file.
+    /// The spelling in the file.
     pub mark: &'static str,
     /// Whether a file without it is refused, because content would be lost.
     pub need: Need,
@@ -33,34 +32,34 @@ impl Place {
 /// Whether a place must be in the file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Need {
-    /// It carries content.
+    /// The placeholder carries content, so it has to be in the file.
     Must,
     /// A text may do without.
     May,
 }
 
-/// What is done to the end of a file when it is loaded.
+/// How the end of a file is trimmed when it is loaded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Trim {
-    /// Nothing.
+    /// The end is kept.
     Keep,
     /// White space at the end is removed.
     End,
-    /// One newline at the end is removed.
+    /// One newline is removed.
     Newline,
 }
 
-/// What code expects of a template.
+/// The requirements of code on a template.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Shape {
-    /// What is done to its end.
+    /// How the end of the file is trimmed.
     pub trim: Trim,
-    /// Its places.
+    /// The placeholders that code fills.
     pub places: &'static [Place],
 }
 
 impl Shape {
-    /// A text used as it is: braces in it mean nothing.
+    /// A text without placeholders: braces in it mean nothing.
     pub const VERBATIM: Self = Self { trim: Trim::Keep, places: &[] };
 
     /// A text with these places, its end kept.
@@ -69,7 +68,7 @@ impl Shape {
     }
 }
 
-/// A loaded template.
+/// A template that was read and checked.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Template {
     file: FileVersion,

@@ -1,8 +1,8 @@
 //! Counting tokens: an estimate that needs nothing, or whatever the caller brings.
 //!
-//! The engine itself estimates, because every decision that depends on sizes must be the same for
-//! every model and every build. An exact count needs the model's table, which is large and belongs
-//! to a crate of its own; it arrives here as a [`Counter`] and changes only what is shown.
+//! The engine itself estimates, because every decision that depends on sizes must be the same for every model and
+//! every build. An exact count needs the model's table, which is large and is in a separate crate; it arrives here as
+//! a [`Counter`] and changes only what is shown.
 
 /// How many bytes stand for one token in estimates.
 pub const BYTES_PER_TOKEN: usize = 4;
@@ -14,7 +14,7 @@ pub fn tokens_of_bytes(bytes: usize) -> usize {
 
 /// Something that can say how many tokens a text has.
 pub trait Counter {
-    /// What it counts with, as reports show it.
+    /// The name of the encoding, for reports.
     fn name(&self) -> &str;
 
     /// How many tokens the text has.
@@ -26,7 +26,7 @@ pub trait Counter {
 pub struct Estimate;
 
 impl Estimate {
-    /// Its name, as reports show it.
+    /// The name of the estimate in reports.
     pub const NAME: &str = "estimate";
 }
 

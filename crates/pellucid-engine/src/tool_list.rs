@@ -47,9 +47,9 @@ pub(crate) const TEMPLATES: &[(&str, Shape)] = &[
 /// A tool that is offered.
 #[derive(Debug, Clone, Copy)]
 pub struct OfferedTool<'a> {
-    /// What the layout says of it.
+    /// The entry of the tool in the layout.
     pub slot: &'a ToolSlot,
-    /// Its schema.
+    /// The file that defines the tool.
     pub file: &'a ToolFile,
 }
 
@@ -61,7 +61,7 @@ pub fn offered<'a>(pack: &'a Pack, facts: &Facts) -> Vec<OfferedTool<'a>> {
     tools
 }
 
-/// What can be called after a request, and nothing else: what it offers, and what the tools that it offers can call.
+/// The tools that can be called after a request: those that it offers, and those that the offered tools can call.
 #[derive(Debug, Clone)]
 pub struct Callable<'a> {
     /// Tools of the pack.
@@ -72,7 +72,7 @@ pub struct Callable<'a> {
     pub only: Option<Vec<String>>,
 }
 
-/// What can be called after a request on this wire.
+/// The tools that can be called after a request in this API format.
 pub fn callable<'a>(pack: &'a Pack, facts: &Facts, wire: WireApi) -> Callable<'a> {
     let facts = &*wire::facts_on(wire, facts);
     let mut tools = called_for(pack, facts);
@@ -97,22 +97,22 @@ fn only<'a>(pack: &'a Pack, facts: &Facts) -> Option<&'a [Arc<str>]> {
     only.map(|only| only.tools.as_slice())
 }
 
-/// Where tools of clients come from.
+/// The origin of tools of clients.
 const CLIENTS: &str = "dynamic_tools";
 
-/// What the place of the tools of an MCP server begins with; its name follows.
+/// The prefix of the origin of an MCP server's tools; the server's name follows.
 pub(crate) const MCP_SERVERS: &str = "mcp_servers.";
 
-/// A tool that somebody else describes and runs.
+/// A tool that an MCP server or a client describes and runs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct GivenTool {
-    /// Its name.
+    /// The name for the model.
     pub name: String,
-    /// What it is for.
+    /// The description for the model.
     pub description: String,
-    /// What it takes.
+    /// The schema of the arguments.
     pub schema: Schema,
-    /// Who gave it.
+    /// The origin: the server's key or `dynamic_tools`.
     pub place: Arc<str>,
 }
 
@@ -170,13 +170,13 @@ fn usable(facts: &Facts) -> (Vec<GivenTool>, Vec<Omission>) {
 /// Tools, and what their descriptions are filled with.
 #[derive(Debug, Clone, Copy)]
 pub struct ToolList<'a> {
-    /// The tools.
+    /// The tools of the layout.
     pub tools: &'a [OfferedTool<'a>],
-    /// Those that others run; they come last.
+    /// The tools of servers and clients; they come last.
     pub given: &'a [GivenTool],
-    /// Where texts come from.
+    /// The pack with the texts.
     pub pack: &'a Pack,
-    /// What is true.
+    /// The facts of the turn.
     pub facts: &'a Facts,
 }
 
@@ -243,7 +243,7 @@ impl GivenTool {
     }
 }
 
-/// Writes one tool; all of it comes from its file but for what stands in places.
+/// Writes one tool. Its bytes come from its file, except the values of placeholders.
 struct Writer<'a> {
     encoder: &'a mut Encoder,
     origin: Origin,
@@ -382,7 +382,7 @@ impl Writer<'_> {
     }
 }
 
-/// What stands in a place of a description.
+/// The value of a placeholder in a description.
 type Value = (&'static str, Vec<Fragment>);
 
 fn places(path: &str, pack: &Pack, facts: &Facts) -> Vec<Value> {
@@ -396,8 +396,7 @@ fn places(path: &str, pack: &Pack, facts: &Facts) -> Vec<Value> {
     }
 }
 
-/// The roles for other agents, each with what it is for: the user's, then the pack's that the
-/// user did not define anew.
+/// The roles for other agents with their descriptions: the user's, then the pack's that the user did not redefine.
 fn roles(pack: &Pack, facts: &Facts) -> Vec<Fragment> {
     let mut fragments = Vec::new();
     let mut role = |name: &str, description: Option<Vec<Fragment>>| {

@@ -6,7 +6,7 @@
 //! there before, unless the way of showing items changes.
 //!
 //! - `entry`: what is known of an item
-//! - `rendering`: items as they stand in requests
+//! - `rendering`: items as requests have them
 //! - `draft`: messages that are still in fragments
 //! - `ready`: items that are recorded as they are
 //! - `origin`: the origins of items that come back
@@ -50,10 +50,10 @@ use crate::fragment::Origin;
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ItemIds {
-    /// They do not.
+    /// Items have no ids.
     #[default]
     Hidden,
-    /// They do, as the last key: for endpoints that store responses.
+    /// Items have their ids as the last key: for endpoints that store responses.
     Sent,
 }
 
@@ -68,7 +68,7 @@ pub struct Transcript {
     outputs: BTreeSet<CallId>,
     sums: Sums,
     rendering: Rendering,
-    /// What requests showed before the rendering had to begin anew.
+    /// The bytes that requests showed before the rendering began again.
     shown_before: Option<Chunks>,
     /// How many items were looked at for origins that have to be kept.
     n_looked_at: usize,
@@ -76,15 +76,15 @@ pub struct Transcript {
     left: Left,
 }
 
-/// What a roll-back left of the history.
+/// The rest of the history after a roll-back.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 enum Left {
     /// Nothing was taken back.
     #[default]
     All,
-    /// So many entries, which are not rendered yet.
+    /// The number of entries that are kept and not rendered yet.
     Entries(usize),
-    /// So many bytes of the items, as they are shown.
+    /// The number of bytes of the rendered items that are kept.
     Bytes(usize),
 }
 
@@ -106,7 +106,7 @@ struct Sums {
 }
 
 impl Transcript {
-    /// An empty transcript.
+    /// A transcript without items.
     pub fn new(ids: ItemIds, truncation: TruncationPolicy) -> Self {
         Self {
             ids,
@@ -164,8 +164,8 @@ impl Transcript {
         self.push(&item, encoder.finish());
     }
 
-    /// Records an item by its bytes if they are exactly what would be written of it; tells whether
-    /// they are. Those of others have to be parsed and recorded.
+    /// Records an item by its bytes if they are exactly those that we would write, and returns whether they are.
+    /// Other items have to be parsed and recorded.
     pub fn record_ready(&mut self, bytes: &[u8], part: &Arc<str>, origin: &Origin) -> bool {
         let Some(ready) = Ready::read(bytes, self.truncation) else {
             return false;
@@ -183,10 +183,10 @@ impl Transcript {
         }
     }
 
-    /// The items as they stand in a request, in the notation of its wire.
+    /// The items as a request has them, in its API format.
     ///
-    /// What was recorded since the last call is rendered now, when the earlier request is usually
-    /// no longer held and the bytes can be added in place.
+    /// Items that were recorded since the last call are rendered now, when the earlier request is usually no longer
+    /// held and the bytes can be appended in place.
     pub fn view(&mut self, view: View) -> Vec<Bytes> {
         if self.rendering.view != view {
             self.reset_rendering(view);
@@ -199,8 +199,8 @@ impl Transcript {
         self.rendering.bytes()
     }
 
-    /// How the items of the last view begin, compared with those of the view before. Tells the
-    /// first byte that differs only once.
+    /// Compares the items of the last view with those of the view before. The first byte that differs is returned
+    /// only once.
     pub fn take_divergence(&mut self) -> Option<Divergence> {
         let before = self.shown_before.take()?;
         let kept = self.rendering.chunks().common_prefix(&before);
@@ -220,12 +220,12 @@ impl Transcript {
         self.left = Left::All;
     }
 
-    /// What closes the list behind the items of the last view.
+    /// The bytes that close the list after the items of the last view.
     pub fn closing(&self) -> &'static str {
         self.rendering.closing()
     }
 
-    /// Which items of the last view have no place on its wire.
+    /// The items of the last view that the API format cannot express.
     pub fn omissions(&self) -> &[Omission] {
         self.rendering.omissions()
     }
@@ -260,8 +260,8 @@ impl Transcript {
         }
     }
 
-    /// Takes the last turns of the person away: everything from the `n`-th last message of a
-    /// person on, or from the first if there are fewer. Tells whether anything went.
+    /// Removes the last turns of the user: everything from the `n`-th last user message on, or from the first if
+    /// there are fewer. Returns whether anything was removed.
     pub fn roll_back(&mut self, n_turns: usize) -> bool {
         let boundaries: Vec<usize> =
             self.entries.iter().enumerate().filter(|(_, entry)| entry.is_user_turn).map(|(n, _)| n).collect();
@@ -328,21 +328,21 @@ impl Transcript {
     }
 }
 
-/// Where the items of a request part from those of the request before.
+/// The place at which the items of a request diverge from those of the request before.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Divergence {
     /// How many bytes are the same.
     pub kept: usize,
-    /// Of how many.
+    /// The number of bytes before.
     pub of: usize,
 }
 
-/// Who counts the tokens of earlier thoughts.
+/// Whether the server's figures include the tokens of earlier reasoning.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ReasoningCounted {
-    /// They are in the server's figures.
+    /// The server's figures include them.
     ByServer,
-    /// They are not.
+    /// The server's figures lack them, so we add an estimate.
     ByUs,
 }
 

@@ -38,7 +38,7 @@ pub fn visible(item: &Item, fresh_id: impl FnOnce() -> String) -> Option<TurnIte
     }
 }
 
-/// What the model said in a message, put together.
+/// The text of a message of the model, joined.
 pub fn said(item: &Item) -> Option<String> {
     match item {
         Item::Message { role, content, .. } if role == "assistant" => {
@@ -58,7 +58,7 @@ fn raw_text(part: &ReasoningContentPart) -> String {
     }
 }
 
-/// What a search looked for, in a few words.
+/// The subject of a search, in a few words.
 fn search_detail(action: &WebSearchAction) -> String {
     match action {
         WebSearchAction::Search { query: Some(query), .. } if !query.is_empty() => query.clone(),

@@ -1,4 +1,4 @@
-//! What is told when settings change between turns.
+//! Messages about settings that changed between turns.
 //!
 //! The layout says in which order. Each update is a named rule here: it compares the facts of the
 //! turn before with those of the coming turn, and only if its part changed it fills the slot that has its role again.
@@ -27,13 +27,13 @@ pub(crate) const TEMPLATES: &[(&str, Shape)] = &[
 /// A rule for one kind of change.
 #[derive(Debug)]
 pub struct Update {
-    /// Its name in layouts.
+    /// The name of the update in layouts.
     pub name: &'static str,
     /// The role of the slot that it sends again.
     pub role: SlotRole,
     /// Whether something changed that it is about.
     is_due: fn(&Change<'_>) -> bool,
-    /// Says what changed.
+    /// Computes the message about the change.
     tell: fn(&Change<'_>, SlotRole) -> Option<ToldAgain>,
 }
 
@@ -46,17 +46,17 @@ impl PartialEq for Update {
 /// The facts before and after.
 #[derive(Debug, Clone, Copy)]
 pub struct Change<'a> {
-    /// Where the texts are.
+    /// The pack with the texts.
     pub pack: &'a Pack,
-    /// Those of the last turn that began, or of the session's start.
+    /// The facts of the last turn that began, or of the session's start.
     pub before: &'a Facts,
-    /// Those of the coming turn.
+    /// The facts of the coming turn.
     pub after: &'a Facts,
     /// The model of the last task that ended, where there was one.
     pub previous_model: Option<&'a str>,
 }
 
-/// Every rule.
+/// All updates that a layout can name.
 static UPDATES: [Update; 5] = [
     Update { name: "environment", role: SlotRole::Environment, is_due: has_moved, tell: slot },
     Update { name: "permissions", role: SlotRole::Permissions, is_due: is_permitted_otherwise, tell: slot },
@@ -80,16 +80,16 @@ pub fn names() -> Vec<String> {
     UPDATES.iter().map(|update| update.name.to_owned()).collect()
 }
 
-/// What is sent about a change.
+/// The messages about a change.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Updates {
     /// The messages, in the layout's order.
     pub messages: Vec<ContextMessage>,
-    /// What budgets took from them.
+    /// The content that budgets cut from the messages.
     pub omissions: Vec<Omission>,
 }
 
-/// What is told of a change, in the layout's order.
+/// The messages about a change, in the layout's order.
 pub fn updates(change: &Change<'_>) -> Updates {
     let due = change.pack.layout.updates.iter().filter(|update| (update.is_due)(change));
     let mut told = Updates::default();

@@ -14,11 +14,11 @@ use crate::transcript::Draft;
 pub struct UserCommand<'a> {
     /// The command, as the person wrote it.
     pub command: &'a str,
-    /// Its exit code; -1 if it has none of its own.
+    /// The exit code; -1 for a command without one.
     pub exit_code: i32,
     /// How long it ran.
     pub duration: Duration,
-    /// What it wrote.
+    /// The output of the command.
     pub output: &'a str,
 }
 

@@ -1,7 +1,7 @@
 //! A person's input as one message.
 //!
-//! Texts stay texts. A picture stands between two tags; one that could not be loaded becomes a
-//! sentence that says so. Skills and mentions add nothing here.
+//! Texts stay texts. An image is between two tags; an image that could not be loaded becomes a sentence with the
+//! reason. Skills and mentions add nothing here.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -30,10 +30,10 @@ pub(crate) const TEMPLATES: &[(&str, Shape)] = &[
     (UNSUPPORTED, Shape::with(&[Place::must("{path}"), Place::must("{mime}")])),
 ];
 
-/// Pictures on disk, by the path that the input gives.
+/// Images on disk, by the path in the input.
 pub type Images = BTreeMap<PathBuf, LoadedImage>;
 
-/// Makes the message.
+/// Makes the user's message from its inputs.
 pub fn user_message(pack: &Pack, inputs: &[UserInput], images: &Images) -> Draft {
     let mut parts = Vec::new();
     let mut n_images = 0;
@@ -54,12 +54,12 @@ pub fn user_message(pack: &Pack, inputs: &[UserInput], images: &Images) -> Draft
     Draft { part: "user".into(), role: "user", parts }
 }
 
-/// A picture that a tool brings in, as a message of its own without tags.
+/// An image that a tool loads, as a separate message without tags.
 pub fn picture_message(pack: &Pack, path: &Path, image: &LoadedImage) -> Draft {
     Draft { part: "picture".into(), role: "user", parts: vec![picture(pack, path, image)] }
 }
 
-/// The picture, or why there is none.
+/// The image, or a sentence with the reason why it could not be loaded.
 fn picture(pack: &Pack, path: &Path, image: &LoadedImage) -> DraftPart {
     let (template, place, what) = match image {
         LoadedImage::Ready { data_url, sha256 } => {

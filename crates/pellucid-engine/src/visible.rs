@@ -11,7 +11,7 @@ use std::fmt::Write as _;
 
 use crate::hidden;
 
-/// So many bytes are held back at most while it is not known what they belong to.
+/// At most this many bytes are held back while it is not known what they belong to.
 const HELD_MAX: usize = 256;
 
 /// The text with everything written out that a person would not see.
@@ -38,7 +38,7 @@ pub fn visible(text: &str) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
-/// The same for a name that stands on one line with other words: newlines and tabs are written out too.
+/// Makes a name visible that is on one line with other words: newlines and tabs are written out too.
 pub fn visible_name(name: &str) -> Cow<'_, str> {
     match visible(name) {
         Cow::Borrowed(_) if !name.contains(['\n', '\t']) => Cow::Borrowed(name),
@@ -99,7 +99,7 @@ impl Stream {
         shown_bytes(&std::mem::replace(&mut self.held, rest))
     }
 
-    /// What was held back.
+    /// Returns the bytes that were held back.
     pub fn finish(&mut self) -> String {
         shown_bytes(&std::mem::take(&mut self.held))
     }

@@ -1,8 +1,8 @@
 //! The window strategy: a history is brought within a budget of tokens, turn by turn.
 //!
-//! What was remembered goes first, from its end; then the oldest turns, which may be summarised;
-//! last the summary itself. What a layout injects is never dropped. The loop is a value: it is told
-//! what a prompt would cost and says what to do next, so whoever may ask a model does the asking.
+//! Recalled memories are dropped first, from their end; then the oldest turns, which may be summarised; last the
+//! summary itself. Injected texts of a layout are never dropped. The loop is a value: it receives the cost of a
+//! prompt and returns the next step, so the caller asks the model.
 //!
 //! - `count`: how tokens are estimated
 //! - `summary`: what the model is asked for a summary with, and how the summary is shown
@@ -26,7 +26,7 @@ const LOOPS_MAX: usize = 200;
 /// With so many dropped messages a summary is made before it fits: twenty turns of eight.
 const FLUSH_AT: usize = 20 * 8;
 
-/// What is kept of a conversation between runs.
+/// The state of a conversation between runs.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct ConversationState {
@@ -49,22 +49,22 @@ impl ConversationState {
 pub struct Limits {
     /// The window in tokens. Without it nothing is dropped.
     pub window: Option<i64>,
-    /// What is kept free for the answer.
+    /// The tokens that are reserved for the answer.
     pub reserved: i64,
     /// Whether what is dropped is summarised.
     pub compacts: bool,
 }
 
-/// What a prompt would cost.
+/// The cost of a prompt, in tokens.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Cost {
-    /// Its messages, the system prompt among them.
+    /// The tokens of the messages, including the system prompt.
     pub messages: i64,
-    /// Its tools.
+    /// The tokens of the tools.
     pub tools: i64,
 }
 
-/// What a prompt is to be built from.
+/// The parts that a prompt is built from.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Parts<'a> {
     /// The summary of what came before.
@@ -73,11 +73,11 @@ pub struct Parts<'a> {
     pub history: &'a [HistoryMessage],
     /// How many messages come before that part.
     pub n_before: usize,
-    /// What was remembered.
+    /// The texts of recalled memories.
     pub memory: &'a [String],
 }
 
-/// What to do next.
+/// The next step of the loop.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Step {
     /// Build the prompt and say what it costs.
@@ -86,15 +86,15 @@ pub enum Step {
     Summarise {
         /// The summary so far.
         previous: Option<String>,
-        /// What was dropped.
+        /// The messages that were dropped.
         dropped: Vec<HistoryMessage>,
     },
-    /// The prompt fits.
+    /// The prompt fits the window.
     Fits {
-        /// The state, if it has to be kept anew.
+        /// The state to store, if it changed.
         changed: Option<ConversationState>,
     },
-    /// It cannot be made to fit.
+    /// The prompt cannot be made to fit.
     Failed(WindowExceeded),
 }
 
@@ -107,23 +107,23 @@ pub enum WindowExceeded {
         cost.messages, cost.tools
     )]
     Tokens {
-        /// What it would cost.
+        /// The cost of the prompt.
         cost: Cost,
-        /// In all.
+        /// The sum of that cost.
         estimated: i64,
-        /// What it may.
+        /// The limit for that sum.
         limit: i64,
-        /// The window.
+        /// The context window, in tokens.
         window: i64,
-        /// What is kept free.
+        /// The tokens that are reserved for the answer.
         reserved: i64,
     },
-    /// It was tried too often.
+    /// The loop reached its maximum number of steps.
     #[error("context management exceeded max_loops={LOOPS_MAX}")]
     Loops,
 }
 
-/// The loop.
+/// The loop that fits a prompt into the window.
 #[derive(Debug, Clone)]
 pub struct Window {
     limits: Limits,
@@ -135,7 +135,7 @@ pub struct Window {
     summary: Option<String>,
     cursor: usize,
     count: usize,
-    /// What the state was when the run began.
+    /// The state at the beginning of the run.
     loaded: ConversationState,
     /// How many of the dropped messages wait for a summary.
     n_waiting: usize,
@@ -181,7 +181,7 @@ impl Window {
         (window, is_stale)
     }
 
-    /// What the prompt is to be built from now.
+    /// The parts that the prompt is built from now.
     pub fn parts(&self) -> Parts<'_> {
         Parts {
             summary: self.summary.as_deref(),
@@ -191,12 +191,12 @@ impl Window {
         }
     }
 
-    /// What to do first.
+    /// The first step of the loop.
     pub fn begin(&mut self) -> Step {
         self.build()
     }
 
-    /// Goes on with what the prompt costs.
+    /// Continues with the cost of the prompt.
     pub fn built(&mut self, cost: Cost) -> Step {
         let Some(window) = self.limits.window else {
             return Step::Fits { changed: None };
@@ -234,7 +234,7 @@ impl Window {
         Step::Failed(WindowExceeded::Tokens { cost, estimated, limit, window, reserved })
     }
 
-    /// Goes on with what came of a summary. Without one, what was dropped is lost.
+    /// Continues with a summary. Without one the dropped messages are lost.
     pub fn summarised(&mut self, summary: Option<&str>) -> Step {
         if let Some(summary) = summary.map(scalar::strip).filter(|summary| !summary.is_empty()) {
             self.summary = Some(summary.to_owned());
@@ -258,7 +258,7 @@ impl Window {
         Step::Summarise { previous: self.summary.clone(), dropped }
     }
 
-    /// A turn begins with a message of the user; what comes before the first is a turn of its own.
+    /// A turn begins with a message of the user; messages before the first one are a separate turn.
     fn drop_oldest_turn(&mut self) {
         let rest = &self.history[self.start + 1..];
         let n = 1 + rest.iter().position(HistoryMessage::begins_turn).unwrap_or(rest.len());

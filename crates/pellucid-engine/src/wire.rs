@@ -37,8 +37,8 @@ use crate::tool_list::OfferedTool;
 const DEVELOPER_OPEN: &str = "<developer>\\n";
 const DEVELOPER_CLOSE: &str = "\\n</developer>";
 
-/// What is true on this wire: tools with a grammar exist on the Responses wire alone, so the patch
-/// tool takes its other form elsewhere.
+/// The facts for an API format: tools with a grammar exist in the Responses format alone, so the patch tool takes its
+/// other form elsewhere.
 pub(crate) fn facts_on(wire: WireApi, facts: &Facts) -> Cow<'_, Facts> {
     if wire == WireApi::Responses || gate::patch_type(facts) != Some(ApplyPatchType::Freeform) {
         return Cow::Borrowed(facts);
@@ -55,7 +55,7 @@ pub(crate) fn leave_out_tools(wire: WireApi, tools: &mut Vec<OfferedTool<'_>>) -
         tools.retain(|tool| {
             let is_kept = tool.file.kind == ToolKind::Function;
             if !is_kept {
-                let error = format!("the wire `{wire}` has no tools of this kind");
+                let error = format!("the API format `{wire}` has no tools of this kind");
                 let what = tool.file.name.clone();
                 omissions.push(Omission { slot: "tools".into(), what, why: Why::Unusable { error } });
             }

@@ -1,7 +1,7 @@
-//! What a list says of a session, from the first and the last lines of its file.
+//! The entry of a session in lists, from the first and the last lines of its file.
 //!
-//! A file is listed when its first lines say which session it is of and hold a message of a
-//! person. Long texts in between, instructions above all, are skipped and not parsed: the first
+//! A file is listed when its first lines hold a `session_meta` line and a message of the
+//! user. Long texts in between, instructions above all, are skipped and not parsed: the first
 //! use of a home folder with ten thousand sessions reads all of them.
 
 use std::fs;

@@ -14,15 +14,15 @@ const LARGEST_SHOWN: usize = 30;
 /// The form of a reply.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Form {
-    /// What can be asked for.
+    /// The list of forms.
     Help,
-    /// A short breakdown.
+    /// A short breakdown by part.
     List,
-    /// A long one.
+    /// A long breakdown by file, skill and tool.
     Detail,
-    /// Everything as JSON.
+    /// The whole report as JSON.
     Json,
-    /// What this is not a name of.
+    /// The word names no form.
     Unknown,
 }
 
@@ -42,16 +42,16 @@ impl Form {
     }
 }
 
-/// What is known of the session's tokens.
+/// The token counts of the session, as far as they are known.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct SessionTokens {
-    /// All.
+    /// All tokens of the session.
     pub total: Option<i64>,
-    /// Those of requests.
+    /// The tokens of requests.
     pub input: Option<i64>,
-    /// Those of answers.
+    /// The tokens of answers.
     pub output: Option<i64>,
-    /// The window.
+    /// The context window of the model.
     pub context: Option<i64>,
 }
 

@@ -23,27 +23,27 @@ const NEXT_HEADING: &str = "\n## Silent Replies\n";
 /// How many units a token has in estimates.
 const UNITS_PER_TOKEN: i64 = 4;
 
-/// What a prompt is made of.
+/// The sizes of the parts of a system prompt.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct PromptReport {
-    /// `run` or `estimate`.
+    /// `run` for a prompt that was sent, `estimate` for one that was not.
     pub source: String,
     /// When, in milliseconds since 1970.
     pub generated_at: i64,
-    /// The session.
+    /// The id of the session.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub session_id: Option<String>,
-    /// Its key.
+    /// The key of the session.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub session_key: Option<String>,
-    /// Who is asked.
+    /// The id of the model provider.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub provider: Option<String>,
-    /// Which model.
+    /// The name of the model.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub model: Option<String>,
-    /// The folder.
+    /// The folder that the assistant works in.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub workspace_dir: Option<String>,
     /// How much of one file.
@@ -52,20 +52,20 @@ pub struct PromptReport {
     /// How much of all files.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub bootstrap_total_max_chars: Option<usize>,
-    /// The sandbox.
+    /// The mode of the sandbox.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub sandbox: Option<SandboxReport>,
-    /// The whole prompt.
+    /// The sizes of the whole prompt.
     pub system_prompt: PromptSizes,
-    /// The files.
+    /// The bootstrap files, in order.
     pub injected_workspace_files: Vec<FileReport>,
-    /// The skills.
+    /// The list of skills and its size.
     pub skills: SkillsReport,
-    /// The tools.
+    /// The list of tools and its size.
     pub tools: ToolsReport,
 }
 
-/// What is known of the sandbox.
+/// The mode of the sandbox, and whether it is used.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SandboxReport {
@@ -81,21 +81,21 @@ pub struct SandboxReport {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct PromptSizes {
-    /// All of it.
+    /// The length of the whole prompt.
     pub chars: usize,
-    /// The files and what stands between them.
+    /// The length of the files and the text between them.
     pub project_context_chars: usize,
-    /// The rest.
+    /// The length of everything else.
     pub non_project_context_chars: usize,
 }
 
-/// What became of a file.
+/// A bootstrap file and how much of it is in the prompt.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct FileReport {
-    /// Its name.
+    /// The base name of the file.
     pub name: String,
-    /// Its path.
+    /// The path of the file.
     pub path: String,
     /// Whether it is missing.
     pub missing: bool,
@@ -111,7 +111,7 @@ pub struct FileReport {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct SkillsReport {
-    /// How long it is as it was handed over.
+    /// The length of the list as it was given.
     pub prompt_chars: usize,
     /// The skills in it.
     pub entries: Vec<SkillReport>,
@@ -121,13 +121,13 @@ pub struct SkillsReport {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct SkillReport {
-    /// Its name.
+    /// The name of the skill.
     pub name: String,
     /// How long its entry is.
     pub block_chars: usize,
 }
 
-/// The tools.
+/// The tools and the sizes of their list and schemas.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ToolsReport {
@@ -135,15 +135,15 @@ pub struct ToolsReport {
     pub list_chars: usize,
     /// How long their schemas are together.
     pub schema_chars: usize,
-    /// The tools.
+    /// One entry for each tool.
     pub entries: Vec<ToolReport>,
 }
 
-/// A tool.
+/// A tool and the sizes of its description and schema.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ToolReport {
-    /// Its name.
+    /// The name of the tool.
     pub name: String,
     /// How long the text on what it is for is.
     pub summary_chars: usize,
@@ -157,31 +157,31 @@ pub struct ToolReport {
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ToolFacts {
-    /// Its name.
+    /// The name of the tool.
     pub name: String,
-    /// What it is for.
+    /// The description for the model.
     #[serde(default)]
     pub description: Option<String>,
     /// The same in fewer words.
     #[serde(default)]
     pub label: Option<String>,
-    /// Its schema.
+    /// The JSON schema of the arguments.
     #[serde(default)]
     pub parameters: Option<Value>,
 }
 
-/// What a prompt is measured with.
+/// The texts that a report measures.
 #[derive(Debug, Clone, Copy)]
 pub struct Measured<'a> {
-    /// The finished text.
+    /// The finished system prompt.
     pub prompt: &'a str,
     /// The files before their budgets.
     pub files: &'a [BootstrapFile],
     /// The files in the prompt.
     pub injected: &'a [ContextFile],
-    /// The list of skills as it was handed over.
+    /// The list of skills as it was given.
     pub skills: &'a str,
-    /// The tools.
+    /// The tools that are offered.
     pub tools: &'a [ToolFacts],
     /// The lines around the list of tools.
     pub list_between: (&'a str, &'a str),

@@ -8,23 +8,23 @@ use std::fmt;
 
 use super::BootstrapFile;
 
-/// What a handler listens to.
+/// The events that a handler is called for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Listens {
     /// Every event of agents.
     ToAgents,
-    /// This one.
+    /// The handler is called for `agent:bootstrap`.
     ToBootstrap,
 }
 
-/// What a handler does with the list.
+/// A function that changes the list of bootstrap files.
 type Handler<'a> = dyn Fn(&mut Option<Vec<BootstrapFile>>) -> Result<(), String> + 'a;
 
-/// A handler.
+/// A handler of an event.
 pub struct Hook<'a> {
-    /// What it listens to.
+    /// The event that the handler is called for.
     pub listens: Listens,
-    /// Changes the list, or says why it cannot. Taking the list away leaves it as it was.
+    /// Changes the list, or returns an error. If the handler removes the list, the list from before is used.
     pub run: Box<Handler<'a>>,
 }
 

@@ -62,7 +62,7 @@ impl Compaction {
         frame.request(&mut self.items())
     }
 
-    /// What surrounds the items in the request to the provider's endpoint.
+    /// The bytes around the items in the request to the provider's endpoint.
     pub fn frame_for_provider(facts: &Facts, instructions: &[Fragment]) -> Frame {
         let mut head = Encoder::new(&"model".into());
         head.wire("{\"model\":");

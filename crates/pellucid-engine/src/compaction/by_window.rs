@@ -1,4 +1,4 @@
-//! Compaction by the window strategy: the oldest turns go, and a running summary stands for them.
+//! Compaction by the window strategy: the oldest turns are removed, and a running summary replaces them.
 //!
 //! What the layout puts before the history stays. What the model is asked, and what is dropped
 //! before it is, is worked out in `window`; here items become what that looks at, and back.
@@ -36,16 +36,16 @@ use crate::window::count::Heuristic;
 use crate::window::summary;
 use crate::window::summary::HistoryMessage;
 
-/// What a history has to fit into, and beside what.
+/// The window that a history has to fit, with everything else that takes room in it.
 #[derive(Debug, Clone, Copy)]
 pub struct Fit<'a> {
-    /// The layout.
+    /// The pack with the layout.
     pub pack: &'a Pack,
-    /// What is true.
+    /// The facts of the turn.
     pub facts: &'a Facts,
-    /// The instructions.
+    /// The base instructions of the request.
     pub instructions: &'a [Fragment],
-    /// What the person says next.
+    /// The user's next message, if it is known.
     pub input: Option<&'a str>,
     /// The running summary. Its message comes after those of the layout.
     pub summary: Option<&'a str>,
@@ -101,10 +101,10 @@ impl Fit<'_> {
     }
 }
 
-/// What is to be done with a history that does not fit.
+/// The plan for a history that does not fit.
 #[derive(Debug)]
 pub(super) struct ByWindow {
-    /// What the model is asked, if it is.
+    /// The prompt for the model, if a summary is needed.
     question: Option<String>,
     /// The summary so far, unless it had to go.
     summary: Option<String>,

@@ -14,20 +14,20 @@ pub enum CompactionError {
     Futile {
         /// The estimated tokens before.
         before: usize,
-        /// And after.
+        /// The estimated tokens after the summary.
         after: usize,
         /// By how many percent it must be smaller.
         percent: u8,
     },
     /// Two summaries in a row saved nothing.
     #[error(
-        "a summary did not make the history smaller ({before} tokens before, {after} after), so none is made again; \
+        "a summary did not make the history smaller ({before} tokens before, {after} after), so no further summary is made; \
          start a new session or raise model_auto_compact_token_limit"
     )]
     FutileAgain {
         /// The estimated tokens before.
         before: usize,
-        /// And after.
+        /// The estimated tokens after the summary.
         after: usize,
     },
     /// Nothing is left that could be left out of the question.
@@ -39,7 +39,7 @@ pub enum CompactionError {
          compaction.overflow_calls_max"
     )]
     StillDoesNotFit {
-        /// How often.
+        /// The number of attempts.
         calls: usize,
     },
     /// The summary does not account for what the person asked for.

@@ -1,5 +1,5 @@
-//! A summary without a model: what was answered last, the plan, files, commands and demands, as they
-//! stand in the history. The same history always gives the same text.
+//! A summary without a model: the last answer, the plan, files, commands and requirements, copied from the history.
+//! The same history always gives the same text.
 
 use pellucid_protocol::event::StepStatus;
 use pellucid_protocol::item::ContentPart;
@@ -20,7 +20,7 @@ use crate::template::Shape;
 
 pub(super) const LOCAL_SUMMARY: &str = "compact/local_summary.md";
 
-/// Its places.
+/// The placeholders of the template.
 pub(super) const SHAPE: Shape =
     Shape::with(&[Place::may(ANSWER), Place::may(PLAN), Place::may(FILES), Place::may(COMMANDS), Place::may(DEMANDS)]);
 
@@ -66,7 +66,7 @@ fn status(status: StepStatus) -> &'static str {
     }
 }
 
-/// The newest lines, each once and where it stands last.
+/// The newest lines, each once, at its last position.
 fn listed(lines: Vec<String>) -> String {
     let mut kept: Vec<String> = Vec::new();
     for line in lines.into_iter().rev() {

@@ -1,7 +1,7 @@
-//! Which part of a history a summary stands for, and which of it the model is shown.
+//! Which part of a history a summary replaces, and which items of it the model is shown.
 //!
-//! The last turns may stay as they are, and what the layout says in every session need not be
-//! shown: it is said anew after the summary, whatever that has of it.
+//! The last turns may be kept unchanged. The context of the layout need not be shown to the model, because it is sent
+//! again after the summary.
 
 use pellucid_protocol::item::ContentPart;
 use pellucid_protocol::item::Item;
@@ -13,14 +13,14 @@ use crate::boundary;
 const STANDING: [&str; 4] =
     ["# AGENTS.md instructions for ", "<user_instructions>", "<environment_context>", "<personality_spec>"];
 
-/// Which part of a history a summary stands for.
+/// The part of a history that a summary replaces.
 #[derive(Debug, Clone, Copy)]
 pub struct Region<'a> {
     /// How many of the last turns stay, as far as an earlier one is left to summarise.
     pub keep_turns: usize,
-    /// What the model is shown.
+    /// Which items the model is shown.
     pub input: SummaryInput,
-    /// What the layout says now, which no summary needs to know.
+    /// The current context of the layout, which the summary need not repeat.
     pub pinned: &'a [Item],
 }
 
@@ -52,8 +52,7 @@ impl Region<'_> {
     }
 }
 
-/// Whether an item is none of the conversation: a message of ours, or one of those that are said in
-/// every session.
+/// Whether an item is not part of the conversation: a developer message, or a message that is sent in every session.
 pub fn is_standing(item: &Item) -> bool {
     match item {
         Item::Message { role, .. } if role == "developer" => true,

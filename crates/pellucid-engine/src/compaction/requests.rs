@@ -1,8 +1,8 @@
 //! What a person asked for, as a summary has to account for it.
 //!
-//! Requests are numbered in the order in which they were made. One that was answered is completed.
-//! The list stands at the end of a summary in a form that the next compaction reads again, so a
-//! request stays completed when all that shows it is gone.
+//! Requests are numbered in the order in which they were made. A request that was answered is completed. The list is
+//! at the end of a summary in a form that the next compaction reads again, so a request stays completed when all that
+//! shows it is gone.
 
 use std::collections::BTreeMap;
 
@@ -18,18 +18,18 @@ const LABEL_CHARS_MAX: usize = 120;
 /// Something that a person asked for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Request {
-    /// Its beginning, on one line.
+    /// The beginning of the request, on one line.
     pub label: String,
-    /// How it stands.
+    /// Whether the request was answered.
     pub state: RequestState,
 }
 
-/// How a request stands.
+/// The state of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RequestState {
-    /// It was answered.
+    /// The request was answered.
     Completed,
-    /// It was not, or that was broken off.
+    /// The request was not answered, or the answer was interrupted.
     Open,
 }
 
@@ -69,7 +69,7 @@ pub fn requests(items: &[Item], summary_start: &str) -> Vec<Request> {
     earlier
 }
 
-/// The list as it stands in a summary.
+/// The list of requests in the notation of a summary.
 pub fn block(requests: &[Request]) -> String {
     let mut text = format!("{OPEN}\n");
     for (n, Request { label, state }) in requests.iter().enumerate() {
@@ -120,7 +120,7 @@ fn line(line: &str) -> Option<(usize, RequestState, String)> {
     Some((value("n")?.parse().ok()?, state, words.trim_end_matches("</request>").to_owned()))
 }
 
-/// How a request stands after an item that follows it.
+/// The state of a request after an item that follows it.
 fn state_after(item: &Item, state: RequestState) -> RequestState {
     match item {
         Item::Message { role, content, .. } if role == "assistant" && !is_blank(content) => RequestState::Completed,

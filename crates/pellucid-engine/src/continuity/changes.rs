@@ -8,16 +8,16 @@ use pellucid_protocol::cache::CacheChangeKind;
 use crate::reading::Place;
 use crate::reading::ReadPart;
 
-/// A change, with the part as it was and as it is.
+/// A change, with the part before and after it.
 pub(super) type Change<'a> = (CacheChangeKind, Option<&'a ReadPart>, Option<&'a ReadPart>);
 
 /// The first thing that differs.
 pub(super) enum Difference {
     /// An item of the conversation differs.
     Item {
-        /// Its number, from zero.
+        /// The index of the item, from zero.
         n: usize,
-        /// Its first byte, from the first byte of the items.
+        /// The offset of the item, from the first byte of the items.
         at: usize,
     },
     /// A part around the items.
@@ -27,7 +27,7 @@ pub(super) enum Difference {
         old: Option<ReadPart>,
         /// Absent if it was removed.
         new: Option<ReadPart>,
-        /// Where the difference begins, if there is a place for it.
+        /// The place of the first difference, if the part has one.
         place: Option<Place>,
         /// How many bytes what begins there has; none if something was removed there.
         n_bytes: usize,
@@ -78,7 +78,7 @@ impl Difference {
     }
 }
 
-/// What happened between two lists: what was removed in the order that it had, then all else in the order that it has.
+/// The differences of two lists: removed parts in their old order, then all others in their new order.
 pub(super) fn between<'a>(old: &[&'a ReadPart], new: &[&'a ReadPart]) -> Vec<Change<'a>> {
     let was: BTreeMap<&str, usize> = old.iter().enumerate().map(|(n, part)| (&*part.name, n)).collect();
     let is: BTreeMap<&str, &ReadPart> = new.iter().map(|part| (&*part.name, *part)).collect();

@@ -1,8 +1,7 @@
-//! The arguments of a command, split as a shell would, with the spans in them that stand for
-//! something else kept whole.
+//! The arguments of a command, split as a shell would, with the spans of pasted texts and images kept whole.
 //!
-//! Such a span (a pasted text, a picture) may have spaces and quotes in it. While the arguments are
-//! split, a mark without either stands in its place.
+//! Such a span may have spaces and quotes in it. While the arguments are split, a mark without either takes its
+//! place.
 
 use std::ops::Range;
 

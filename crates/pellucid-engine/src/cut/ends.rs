@@ -11,7 +11,7 @@ use crate::cut::last;
 use crate::fragment::Fragment;
 use crate::fragment::Origin;
 
-/// What stands for the part that was cut out.
+/// The text in place of the part that was cut out.
 pub const DEFAULT_MARKER: &str = "\n...\n";
 
 /// Bytes as text; every maximal run that is no UTF-8 becomes U+FFFD.
@@ -108,7 +108,7 @@ fn part_of(fragment: &Fragment, start: usize, end: usize) -> Option<Fragment> {
     Some(Fragment { origin, text: fragment.text[start..end].to_owned() })
 }
 
-/// What is kept of a text of so many bytes.
+/// The part of a text that is kept within a budget.
 enum Kept<'a> {
     All,
     Head(usize),

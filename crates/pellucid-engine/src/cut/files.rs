@@ -5,7 +5,7 @@
 //! file that is not there leaves a line. All of it can be counted in bytes, where no cut falls
 //! within a character, or in UTF-16 units, where the cuts of a file are blind.
 //!
-//! Not here: which files there are, and what stands around them in a prompt.
+//! Not here: which files exist, and the text around them in a prompt.
 
 use crate::cut;
 use crate::file_chunks::FileChunks;
@@ -13,19 +13,19 @@ use crate::file_version::FileVersion;
 use crate::fragment::Fragment;
 use crate::utf16;
 
-/// What a text is counted in.
+/// The unit in which a text is counted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Unit {
-    /// Bytes of UTF-8.
+    /// Bytes of the UTF-8 encoding.
     Bytes,
-    /// Units of UTF-16.
+    /// Units of the UTF-16 encoding.
     Utf16,
 }
 
 /// How budgets are spent.
 #[derive(Debug, Clone, PartialEq)]
 pub struct FileRules {
-    /// What is counted.
+    /// The unit of all limits.
     pub unit: Unit,
     /// How much of one file, if that is limited.
     pub per_file: Option<usize>,
@@ -37,7 +37,7 @@ pub struct FileRules {
     pub head_ratio: f64,
     /// The share that its end gets. A share of nothing is the whole text.
     pub tail_ratio: f64,
-    /// What stands between them. May name `{{path}}`, `{{name}}`, `{{kept_head}}`, `{{kept_tail}}`,
+    /// The text between head and tail. May contain `{{path}}`, `{{name}}`, `{{kept_head}}`, `{{kept_tail}}`,
     /// `{{total}}` and `{{max}}`.
     pub marker: String,
     /// Whether the marker comes out of the budget or on top of it.
@@ -51,26 +51,26 @@ pub struct FileRules {
 /// A file to be placed.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct FileEntry<'a> {
-    /// Its name in markers.
+    /// The name of the file in markers.
     pub name: &'a str,
-    /// Its path in the line for a missing one.
+    /// The path of the file in the line for a missing file.
     pub path: &'a str,
-    /// Its text; absent when it is not there.
+    /// The text of the file; absent when the file does not exist.
     pub content: Option<FileContent<'a>>,
-    /// A budget of its own, in place of the one that every file has.
+    /// A budget for this file, in place of the common one.
     pub max: Option<usize>,
 }
 
 /// The text of a file.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum FileContent<'a> {
-    /// All of it.
+    /// The whole text of the file.
     Whole(&'a str),
-    /// Its ends.
+    /// The beginning and the end of a long file.
     Ends {
-        /// Its beginning.
+        /// The beginning of the file.
         head: &'a str,
-        /// Its end.
+        /// The end of the file.
         tail: &'a str,
         /// How much it is in all.
         len: usize,
@@ -80,9 +80,9 @@ pub enum FileContent<'a> {
 /// A text that was placed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Placed {
-    /// Its units, halves of characters included.
+    /// The text in UTF-16 units, which may contain halves of characters.
     pub units: Vec<u16>,
-    /// Where they came from.
+    /// The origins of the units, in order.
     pub pieces: Vec<Piece>,
     /// Whether the file was too long.
     pub is_cut: bool,
@@ -101,26 +101,26 @@ pub struct Placed {
 pub struct Piece {
     /// How many UTF-16 units it has.
     pub n_units: usize,
-    /// Where it came from.
+    /// The origin of the run.
     pub from: PieceFrom,
 }
 
-/// Where a run came from.
+/// The origin of a run of units.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PieceFrom {
     /// The file, from this byte of its text.
     Text {
-        /// The byte.
+        /// The offset of the first byte.
         start: usize,
     },
     /// A marker or a line for a missing file.
     Layout,
 }
 
-/// What came of a file.
+/// The decision about a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Placing {
-    /// It goes in.
+    /// The file is in the prompt.
     Placed(Placed),
     /// There is nothing of it.
     Empty,
@@ -128,7 +128,7 @@ pub enum Placing {
     Spent,
     /// Too little is left for a file.
     TooLittle {
-        /// How much.
+        /// The rest of the budget.
         remaining: usize,
     },
 }
@@ -271,8 +271,8 @@ fn measured(units: &[u16], unit: Unit) -> usize {
 }
 
 impl Placed {
-    /// Its text in fragments. Those of the file name `path` and which of its bytes they are: `head` says that of the
-    /// text that it begins with, and `tail` of the one that it ends with. Halves of characters are left out.
+    /// The text in fragments. Fragments of the file name `path` and their byte range: `head` maps the text at the
+    /// beginning to bytes of the file, `tail` the text at the end. Halves of characters are left out.
     pub fn fragments(&self, path: &FileVersion, size: u64, head: &FileChunks, tail: &FileChunks) -> Vec<Fragment> {
         // White space at the end that was trimmed is not missing.
         let size = tail.end(self.text_end).unwrap_or(size);

@@ -56,7 +56,7 @@ fn cut(text: &str, policy: TruncationPolicy) -> Option<String> {
     (cut != text).then_some(cut)
 }
 
-/// One budget for all texts, in order; pictures stay and cost nothing.
+/// One budget for all texts, in order; images are kept and cost nothing.
 fn cut_parts(parts: &[ContentPart], policy: TruncationPolicy) -> Vec<ContentPart> {
     let mut left = policy.limit.max(0);
     let mut kept = Vec::new();

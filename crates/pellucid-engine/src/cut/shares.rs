@@ -12,18 +12,18 @@ const LINE_MIN: usize = 1024;
 /// A file that wants a share.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Want<'a> {
-    /// What was read of it.
+    /// The bytes that were read.
     pub bytes: &'a [u8],
     /// How many bytes it has.
     pub size: u64,
-    /// Which file of the chain it belongs to; imports have that of the file they come with.
+    /// The index of the file in the chain; an import has that of the file that imports it.
     pub group: usize,
 }
 
-/// What a file gets.
+/// The share of the budget that a file gets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Share {
-    /// So many of its first bytes.
+    /// The number of its first bytes that are kept.
     Kept(usize),
     /// Nothing, as there is nothing to see in what it would get.
     Blank,
@@ -63,7 +63,7 @@ fn share(want: &Want<'_>, limit: usize, cut: Cut) -> Share {
     if is_passed_over { Share::Blank } else { Share::Kept(kept) }
 }
 
-/// Where a file is cut that may have so many bytes.
+/// The offset at which a file is cut that may have at most `limit` bytes.
 fn cut_at(want: &Want<'_>, limit: usize, cut: Cut) -> usize {
     let n_read = want.bytes.len();
     if n_read <= limit && n_read as u64 >= want.size {
@@ -84,10 +84,10 @@ fn cut_at(want: &Want<'_>, limit: usize, cut: Cut) -> usize {
 fn char_boundary(bytes: &[u8], at: usize) -> usize {
     let is_inside = |at: usize| bytes.get(at).is_some_and(|byte| byte & 0xC0 == 0x80);
     if at < bytes.len() {
-        // A character has at most four bytes; what goes on for longer is not one.
+        // A character has at most four bytes; a longer run of continuation bytes is not a character.
         return (at.saturating_sub(3)..=at).rev().find(|at| !is_inside(*at)).unwrap_or(at);
     }
-    // The file goes on behind what was read of it.
+    // The rest of the file was not read.
     (at.saturating_sub(3)..at).find(|n| starts_unfinished(&bytes[*n..at])).unwrap_or(at)
 }
 

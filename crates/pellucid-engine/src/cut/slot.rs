@@ -16,7 +16,7 @@ use crate::fragment::Origin;
 use crate::fragment::Why;
 use crate::pack::Budget;
 
-/// What takes the place of bytes that were cut.
+/// The text in place of bytes that were cut.
 pub const MARK: &str = "…";
 
 /// How many bytes of a text are kept beside the mark: as many whole characters as the budget has room for.
@@ -40,7 +40,7 @@ impl<'a> Purse<'a> {
         Self { budget, slot, name, spent: 0 }
     }
 
-    /// What the budget leaves of a text. What it takes away joins the omissions, in place of what they say of a cut of the
+    /// The part of a text that fits the budget. The cut is added to the omissions and replaces an omission about the
     /// same file.
     pub(crate) fn cut(&mut self, fragments: Vec<Fragment>, omissions: &mut Vec<Omission>) -> Vec<Fragment> {
         let Some(budget) = self.budget else {
@@ -110,7 +110,7 @@ impl Tally<'_> {
     }
 }
 
-/// What a cut took something from.
+/// The origins that a cut took bytes from.
 fn losses<'a>(given: &'a [Fragment], kept: &[Fragment]) -> Vec<Tally<'a>> {
     let mut tallies: Vec<Tally<'_>> = Vec::new();
     for fragment in given {
@@ -126,7 +126,7 @@ fn losses<'a>(given: &'a [Fragment], kept: &[Fragment]) -> Vec<Tally<'a>> {
             tally.lost_words += fragment.text.len() as u64;
         }
     }
-    // The mark at the end is none of the given text.
+    // The mark at the end is not part of the given text.
     for fragment in kept.split_last().map_or(kept, |(_, kept)| kept) {
         let (path, _) = file(&fragment.origin);
         if let Some(tally) = tallies.iter_mut().find(|tally| tally.path == path) {

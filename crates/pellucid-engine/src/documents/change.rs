@@ -1,6 +1,6 @@
-//! What the model is told of instruction files that join a conversation or change during it.
+//! The messages about instruction files that join a conversation or change during it.
 //!
-//! Both are messages at the end: what was sent before stays as it is.
+//! Both are messages at the end: the items before them do not change.
 
 use super::CHANGED;
 use super::CHANGED_ABOVE;
@@ -14,13 +14,13 @@ use crate::fragment::Fragment;
 use crate::pack::Pack;
 use crate::transcript::Draft;
 
-/// What stands for the hash of a file that was not there.
+/// The hash that is shown for a file that did not exist.
 const NOTHING: &str = "none";
 
 /// A file that is not what it was.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Changed<'a> {
-    /// Where it lies.
+    /// The path of the file.
     pub path: &'a str,
     /// The SHA-256 of what it said; absent if it was not there.
     pub old: Option<&'a str>,
@@ -28,7 +28,7 @@ pub struct Changed<'a> {
     pub new: Option<&'a str>,
 }
 
-/// Where the new texts stand.
+/// The place of the new texts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum NewText {
     /// In the message itself.
@@ -37,7 +37,7 @@ pub enum NewText {
     Above,
 }
 
-/// What is told of a file whose folder a tool went to.
+/// The message about a file in a folder that a tool worked in.
 pub fn joined(pack: &Pack, facts: &Facts, document: &Document, sha256: &str) -> Draft {
     let folder = document.path.rsplit_once('/').map_or("", |(folder, _)| folder);
     let fragments = pack.template(NESTED).render(&[
@@ -49,7 +49,8 @@ pub fn joined(pack: &Pack, facts: &Facts, document: &Document, sha256: &str) -> 
     Draft::text("nested_instructions", "user", fragments)
 }
 
-/// What is told of files that changed, if any did. Files that joined are in no context, so their text is always here.
+/// The message about files that changed, if any did. Files that joined are not in the context, so their text is
+/// always in the message.
 pub fn changed(pack: &Pack, facts: &Facts, changes: &[Changed<'_>], text: NewText) -> Option<Draft> {
     if changes.is_empty() {
         return None;

@@ -6,7 +6,7 @@
 //!
 //! Following them ends: every file is used once, and only so many steps are taken. Whatever is not used is said.
 //!
-//! Not here: reading a file, and which files may be read (whoever gives `read`).
+//! Not here: reading a file, and which files may be read (the caller, which gives `read`).
 
 use crate::facts::Document;
 use crate::path;
@@ -17,9 +17,9 @@ const FILES_MAX: usize = 100;
 /// A place in a file that names another one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Reference {
-    /// The path as it is written.
+    /// The path as it is written in the file.
     pub written: String,
-    /// Its line, from one.
+    /// The line of the reference, from one.
     pub line: usize,
 }
 
@@ -30,30 +30,30 @@ pub struct Imported {
     pub root: String,
     /// The file that names it.
     pub by: String,
-    /// Where in that file, by line.
+    /// The line of the reference in that file.
     pub line: usize,
-    /// Where it lies.
+    /// The path of the imported file.
     pub path: String,
-    /// What became of it.
+    /// The imported document, or why it is not used.
     pub outcome: Result<Document, Fault>,
 }
 
 /// Why a file is not imported.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Fault {
-    /// It is not there.
+    /// The file does not exist.
     #[error("there is no such file")]
     Missing,
-    /// It is there already.
-    #[error("it is there already")]
+    /// The file is in the context already.
+    #[error("it is in the context already")]
     Duplicate,
-    /// It imports itself, by way of these.
+    /// The file imports itself through these files.
     #[error("it imports itself: {}", through.join(" -> "))]
     Cycle {
         /// The files, from it to it.
         through: Vec<String>,
     },
-    /// It is too many steps away.
+    /// The file is more import steps away than allowed.
     #[error("it is more than {max} imports away")]
     TooDeep {
         /// How many there may be.
@@ -65,13 +65,13 @@ pub enum Fault {
         /// How many there may be.
         max: usize,
     },
-    /// It may not be read.
+    /// The file is outside of the folders that may be read.
     #[error("it is outside of the project")]
     Outside,
-    /// It cannot be read.
+    /// The file cannot be read.
     #[error("{error}")]
     Unreadable {
-        /// Why not.
+        /// The error of the operating system.
         error: String,
     },
 }
@@ -122,7 +122,7 @@ fn without_spans(line: &str) -> String {
         bare.push_str(before);
         match closing(inside, ticks.len()) {
             Some(end) => {
-                // Something stands there: an `@` behind it does not begin a word.
+                // A character precedes it: an `@` after it does not begin a word.
                 bare.push('`');
                 rest = &inside[end..];
             }
@@ -152,7 +152,7 @@ fn closing(text: &str, n_ticks: usize) -> Option<usize> {
 /// How imports are followed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits<'a> {
-    /// How many steps.
+    /// The maximum number of import steps.
     pub depth: usize,
     /// The user's home folder.
     pub home: &'a str,
@@ -305,7 +305,7 @@ mod tests {
                 /p/sub/c.md:1 /p/sub/d.md: it is more than 2 imports away
                 /p/sub/c.md:1 /p/sub/b.md: it imports itself: /p/sub/b.md -> /p/sub/c.md -> /p/sub/b.md
                 /p/AGENTS.md:3 /p/no.md: there is no such file
-                /p/AGENTS.md:4 /p/a.md: it is there already
+                /p/AGENTS.md:4 /p/a.md: it is in the context already
                 /p/AGENTS.md:4 /home/ada/mine.md: read"#]],
         );
     }

@@ -1,14 +1,14 @@
-//! Which instruction files the model was told, by hash, and where in the conversation.
+//! Which instruction files the model has received, by hash, and where in the conversation.
 //!
-//! A session keeps it beside its file, so that one that goes on knows what changed while it rested. What leaves the
-//! conversation, because turns are taken back or summarised, is no longer known.
+//! A session stores this beside its file, so that a resumed session knows which files changed since. Files whose text
+//! leaves the conversation, because turns are removed or summarised, are no longer known.
 
 use std::collections::BTreeMap;
 
 use serde::Deserialize;
 use serde::Serialize;
 
-/// What the model was told.
+/// The instruction files that the model has received.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Known {
@@ -16,7 +16,7 @@ pub struct Known {
     pub files: BTreeMap<String, String>,
     /// Files that joined when a tool went to their folder, with their place in the conversation.
     pub joined: BTreeMap<String, Joined>,
-    /// What was known before each change that was told, with the place where it was.
+    /// The files that were known before each message about changes, with the index of that message.
     changes: Vec<(usize, BTreeMap<String, String>)>,
 }
 
@@ -50,7 +50,7 @@ impl Known {
         self.files.insert(path.to_owned(), sha256.to_owned());
     }
 
-    /// Notes that a conversation of so many items is told of changes.
+    /// Notes that the model received these files in an item at index `at`.
     pub fn tell(&mut self, files: BTreeMap<String, String>, at: usize) {
         self.joined.retain(|path, _| files.contains_key(path));
         for (path, joined) in &mut self.joined {
@@ -73,8 +73,8 @@ impl Known {
         }
     }
 
-    /// Notes that a summary took the place of the conversation. The context with the files of the chain is said anew
-    /// with it; files that joined are not, until a tool goes there again.
+    /// Notes that a summary replaced the conversation. The context with the files of the chain is sent again with it;
+    /// files that joined are not, until a tool works there again.
     pub fn compact(&mut self) {
         self.changes.clear();
         for path in std::mem::take(&mut self.joined).into_keys() {

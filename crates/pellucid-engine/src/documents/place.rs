@@ -21,7 +21,7 @@ use crate::fragment::Why;
 use crate::pack::Pack;
 use crate::source::PROJECT_DOCS;
 
-/// What holds for instruction files: what the configuration says, then what the pack says.
+/// The rules for instruction files: those of the configuration, then those of the pack.
 pub(crate) fn rules(pack: &Pack, facts: &Facts) -> ProjectDocs {
     facts.project_docs.over(pack.layout.project_docs)
 }
@@ -51,14 +51,14 @@ pub(crate) fn project(pack: &Pack, facts: &Facts, slot: &Arc<str>, budget: usize
     place(&entries, budget, pack, facts, slot)
 }
 
-/// What the user's own file imports. Each of these has the budget of the project's files for itself.
+/// The imports of the user's file. Each import has the whole budget of the project's files.
 pub(crate) fn home_imports(pack: &Pack, facts: &Facts, slot: &Arc<str>) -> (Vec<Placed>, Vec<Omission>) {
     let home = facts.home_document.iter();
     let entries: Vec<Entry<'_>> = home.flat_map(|home| imported_by(facts, &home.path, 0)).collect();
     place(&entries, usize::MAX, pack, facts, slot)
 }
 
-/// One file by itself, as much of it as was read.
+/// One file by itself, as far as it was read.
 pub(crate) fn alone(pack: &Pack, facts: &Facts, document: &Document) -> Vec<Fragment> {
     let entry = Entry { document, by: None, group: 0 };
     let (placed, _) = place(&[entry], usize::MAX, pack, facts, &"".into());

@@ -1,7 +1,7 @@
-//! Where a call of a tool goes: words of it that may be paths, before anybody looks whether they are.
+//! The paths in a tool call: words that may be paths, before any file is looked for.
 //!
-//! Patches name their files in lines of their own; everything else a tool is called with is taken apart at white space
-//! and at what shells put between words. It is better to look for a file that is not there than to miss one.
+//! Patches name their files in separate lines; all other arguments are split at white space and at shell operators.
+//! Looking for a file that does not exist is better than missing one.
 
 use pellucid_protocol::call::Payload;
 use pellucid_protocol::call::ToolCall;
@@ -16,7 +16,7 @@ const WORDS_MAX: usize = 64;
 /// How many letters of a text are looked at.
 const TEXT_MAX: usize = 16 * 1024;
 
-/// What a patch says before the name of a file.
+/// The prefixes of the lines in a patch that name a file.
 const PATCH_LINES: [&str; 4] = ["*** Add File: ", "*** Update File: ", "*** Delete File: ", "*** Move to: "];
 
 /// The paths that a call may go to, from a working directory.

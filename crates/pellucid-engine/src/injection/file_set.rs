@@ -1,7 +1,7 @@
 //! `file_set`: a list of files in one section.
 //!
-//! The second version counts in bytes or UTF-16 units, keeps shares of a budget, has markers and
-//! lines of its own, spends a budget over the files in order, and knows standard lists of files.
+//! The second version counts in bytes or UTF-16 units, keeps shares of a budget, has configurable markers and lines,
+//! spends a budget over the files in order, and knows standard lists of files.
 
 use pellucid_protocol::settings::PromptMode;
 use serde_json::Map;
@@ -39,7 +39,7 @@ use crate::path;
 
 const HEADER: &str = "Project Context";
 
-/// The source.
+/// A source that lists files.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct FileSet {
     files: Vec<Value>,
@@ -59,11 +59,11 @@ pub(super) struct FileSet {
 
 /// A file of the list that is there in a mode.
 struct Listed {
-    /// As it is written.
+    /// The path as it is written in the configuration.
     path: String,
-    /// What stands above it.
+    /// The heading above the file.
     title: String,
-    /// Where it lies; absent when it is outside of the root.
+    /// The resolved path; absent when it is outside of the root.
     place: Option<String>,
     max: Option<i64>,
     /// Whether it leaves no line when it is not there.

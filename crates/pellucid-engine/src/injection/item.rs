@@ -9,8 +9,8 @@ use crate::cut::ends;
 use crate::fragment::Fragment;
 use crate::fragment::concat;
 
-/// Which rules apply. The second version knows mode `none`, one file for each folder, ratios,
-/// markers of its own and insertion without escapes.
+/// The version of the rules. The second version has mode `none`, one file for each folder, ratios, configurable
+/// markers and insertion without escapes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Version {
     /// As the reference does it.
@@ -26,7 +26,7 @@ impl Version {
     }
 }
 
-/// Where an item goes.
+/// The part of the request that an item is inserted into.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Target {
     /// A section of the system prompt.
@@ -36,7 +36,7 @@ pub enum Target {
 }
 
 impl Target {
-    /// Its word.
+    /// The word for the target in configuration and reports.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::SystemSection => "system_section",
@@ -45,17 +45,17 @@ impl Target {
     }
 }
 
-/// Who says a message before the history.
+/// The role of a message before the history.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Role {
-    /// The user.
+    /// The message has role `user`.
     User,
-    /// The model.
+    /// The message has role `assistant`.
     Assistant,
 }
 
 impl Role {
-    /// Its word.
+    /// The word for the role in requests.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::User => "user",
@@ -67,21 +67,21 @@ impl Role {
 /// A text to inject.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Item {
-    /// Where it goes.
+    /// The part of the request that the item is inserted into.
     pub target: Target,
-    /// Who says it; only for messages, and always there.
+    /// The role of a message; absent for other targets.
     pub role: Option<Role>,
-    /// Its place among the others of its target.
+    /// The position among the items of the same target.
     pub order: i64,
     /// When it is there.
     pub modes: Vec<PromptMode>,
     /// Whether variables in it are filled; only for sections.
     pub fills_variables: bool,
-    /// The text.
+    /// The text of the item.
     pub content: Vec<Fragment>,
-    /// What the caller calls it.
+    /// The id that the caller gave.
     pub id: Option<Value>,
-    /// What the caller says of it.
+    /// The values that the caller attached.
     pub metadata: Map<String, Value>,
 }
 
@@ -91,10 +91,10 @@ pub enum ItemError {
     /// A target that does not exist.
     #[error("target must be one of [:system_section, :preamble_message] (got {0})")]
     UnknownTarget(String),
-    /// A message that nobody says.
+    /// A message without a role.
     #[error("preamble_message requires role")]
     NoRole,
-    /// A message that somebody else says.
+    /// A message with a role that is not allowed.
     #[error("role must be one of [:user, :assistant] (got {0})")]
     UnknownRole(String),
     /// A value of the wrong type.
@@ -156,7 +156,7 @@ impl Item {
         self.modes.contains(&mode)
     }
 
-    /// Its text.
+    /// The text without its origins.
     pub fn text(&self) -> String {
         concat(&self.content)
     }

@@ -63,7 +63,7 @@ const REPO_DOCS_2: &[&str] = &[
     "when_empty",
 ];
 
-/// Why a source of a layout cannot be used as it is written, if so.
+/// Checks the options of a source of a layout.
 pub(crate) fn check(spec: &Value) -> Result<(), String> {
     let Some(fields) = spec.as_object() else {
         return Err("a source is a table".to_owned());

@@ -9,10 +9,10 @@ use super::scalar;
 use super::source::Collecting;
 use super::source::Inputs;
 
-/// Where the items are when nothing else is said.
+/// The default key of the items in the call's context.
 const CONTEXT_KEY: &str = "prompt_injections";
 
-/// The source.
+/// A source of items that the caller provides.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Provided {
     context_key: String,

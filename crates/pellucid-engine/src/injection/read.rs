@@ -1,8 +1,7 @@
 //! What sources want to have read, and what was found.
 //!
-//! The engine names paths and does not follow them; whoever may look at a disk fills in [`Read`].
-//! A file of which only beginning and end can be used need not be read into memory whole: see
-//! [`FileText::Ends`].
+//! The engine names paths and reads no files; the caller fills in [`Read`]. A file of which only beginning and end
+//! can be used need not be read into memory whole: see [`FileText::Ends`].
 
 use std::collections::BTreeMap;
 
@@ -11,7 +10,7 @@ use crate::file_chunks::of_file;
 use crate::file_version::FileVersion;
 use crate::fragment::Fragment;
 
-/// What a source wants to have read.
+/// The files that a source needs.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Wants {
     /// Files, by their absolute paths.
@@ -23,7 +22,7 @@ pub struct Wants {
 /// A file that is wanted.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FileWanted {
-    /// Its absolute path.
+    /// The absolute path of the file.
     pub path: String,
     /// How much of it can be used.
     pub keep: Keep,
@@ -32,11 +31,11 @@ pub struct FileWanted {
 /// How much of a file can be used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Keep {
-    /// All of it.
+    /// The whole file is kept.
     Whole,
     /// If it is longer than this, only so many bytes at either end.
     Ends {
-        /// So many.
+        /// The number of bytes kept at each end.
         bytes: usize,
         /// Whether the length of the whole text has to be known.
         counts: Counts,
@@ -46,9 +45,9 @@ pub enum Keep {
 /// Whether the length of a file's text has to be known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Counts {
-    /// It has, so all of the file is looked at.
+    /// The limit has, so the whole file is counted.
     Text,
-    /// It has not.
+    /// The limit has not, so the file need not be counted.
     Nothing,
 }
 
@@ -57,7 +56,7 @@ pub enum Counts {
 pub struct RepoWanted {
     /// The folder to climb from, absolute.
     pub start: String,
-    /// What the top folder contains.
+    /// Names of entries that mark the top folder.
     pub markers: Vec<String>,
     /// File names to look for in each folder, in order.
     pub names: Vec<String>,
@@ -65,12 +64,12 @@ pub struct RepoWanted {
     pub first_only: bool,
 }
 
-/// What was found.
+/// The files that were read for a source.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Read {
     /// The files, by their absolute paths.
     pub files: BTreeMap<String, FileRead>,
-    /// The documents.
+    /// The documents of the repository.
     pub repo: RepoRead,
 }
 
@@ -81,37 +80,37 @@ pub struct RepoRead {
     pub documents: Vec<(String, FileRead)>,
 }
 
-/// What became of a file.
+/// The result of reading a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum FileRead {
-    /// It was read.
+    /// The file was read.
     Text(FileText),
     /// There is no such file.
     Missing,
-    /// It is there but cannot be read.
+    /// The file exists but cannot be read.
     Failed {
-        /// Why not.
+        /// The error of the operating system.
         error: String,
     },
 }
 
-/// A file's text.
+/// The content of a file, whole or its two ends.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum FileText {
-    /// All of it.
+    /// The whole content of the file.
     Whole {
-        /// Where it lies.
+        /// The path of the file, with its hash.
         path: FileVersion,
-        /// Its bytes.
+        /// The bytes of the file.
         bytes: Vec<u8>,
     },
-    /// Its ends.
+    /// The beginning and the end of a long file.
     Ends {
-        /// Where it lies.
+        /// The path of the file, with its hash.
         path: FileVersion,
-        /// Its first bytes.
+        /// The first bytes of the file.
         head: Vec<u8>,
-        /// Its last bytes, from where a character begins.
+        /// The last bytes of the file, from the beginning of a character.
         tail: Vec<u8>,
         /// How many bytes it has.
         size: u64,
@@ -144,7 +143,7 @@ impl FileText {
         }
     }
 
-    /// Its text; of a file whose middle was not read, the beginning.
+    /// The text in fragments; of a file whose middle was not read, the beginning.
     pub fn fragments(&self) -> Vec<Fragment> {
         match self {
             Self::Whole { path, bytes } => of_file(path, bytes, 0, bytes.len() as u64),

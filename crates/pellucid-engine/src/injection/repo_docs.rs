@@ -1,8 +1,8 @@
 //! `repo_docs`: the documents of a repository, layer by layer, in one message.
 //!
-//! The first version takes every name in every folder, under headings, and cuts the whole. The
-//! second takes one file for each folder, cuts document by document as a shared budget runs out,
-//! and can say what stands before, between, around and instead of them.
+//! The first version takes every name in every folder, under headings, and cuts the whole. The second takes one file
+//! for each folder, cuts document by document as a shared budget runs out, and can put texts before, between, around
+//! and instead of them.
 
 use pellucid_protocol::settings::PromptMode;
 use serde_json::Map;
@@ -29,13 +29,13 @@ use crate::fragment::Fragment;
 use crate::fragment::concat;
 use crate::path;
 
-/// Where documents come from whose text had to be escaped.
+/// The origin of documents whose text had to be escaped.
 pub(crate) const PLACE: &str = "repo_docs";
 
 const SLOT: &str = "{{content}}";
 const WRAPPER: &str = "<user_instructions>\n{{content}}\n</user_instructions>";
 
-/// The source.
+/// A source that reads the documents of a repository.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct RepoDocs {
     names: Vec<String>,
@@ -48,7 +48,7 @@ pub(super) struct RepoDocs {
     second: Option<Second>,
 }
 
-/// What only the second version has.
+/// The options that only the second version has.
 #[derive(Debug, Clone, PartialEq)]
 struct Second {
     separator: String,

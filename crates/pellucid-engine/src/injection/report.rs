@@ -9,27 +9,27 @@ use super::item::Item;
 use crate::fragment::Origin;
 use crate::tokens::tokens_of_bytes;
 
-/// What became of an item.
+/// The report about one item.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Injected {
     /// The kind of its source.
     pub source_type: &'static str,
-    /// Which of the sources it is.
+    /// The index of the source.
     pub source_index: usize,
-    /// What the caller calls it.
+    /// The id that the caller gave.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub item_id: Option<String>,
-    /// Where it goes.
+    /// The part of the request that the item is inserted into.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub target: Option<&'static str>,
-    /// Who says it.
+    /// The role of a message.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub role: Option<&'static str>,
-    /// Its order.
+    /// The position among the items of the same target.
     pub order: i64,
     /// The mode of the prompt.
     pub prompt_mode: &'static str,
-    /// Where its text comes from.
+    /// The origins of the text, with their sizes.
     pub origin: Vec<InjectedOrigin>,
     /// How many bytes it had.
     pub bytes_before: usize,
@@ -41,7 +41,7 @@ pub struct Injected {
     pub tokens_estimate: usize,
     /// Whether something of it was cut.
     pub truncated: bool,
-    /// What became of it.
+    /// Whether the item is in the prompt, or why not.
     pub outcome: Outcome,
     /// Why, if it is not there.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -57,26 +57,26 @@ pub struct InjectedOrigin {
     pub bytes: u64,
 }
 
-/// What became of an item.
+/// Whether an item is in the prompt, or why not.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Outcome {
-    /// It is in the prompt.
+    /// The item is in the prompt.
     Injected,
-    /// It is for another mode.
+    /// The item is for another mode.
     SkippedMode,
-    /// It is blank.
+    /// The item is blank.
     SkippedBlank,
-    /// Its source is switched off.
+    /// The source of the item is switched off.
     SkippedDisabled,
-    /// What it would be made of is not there.
+    /// The file of the item does not exist.
     Missing,
-    /// It cannot be used.
+    /// The item cannot be used.
     Error,
 }
 
 impl Outcome {
-    /// Its word.
+    /// The word for the outcome in reports.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Injected => "injected",

@@ -1,4 +1,4 @@
-//! Loosely typed values: what a number, a text or a flag is when anything may stand there.
+//! Loosely typed values: reads a number, a text or a flag from a value of any type.
 //!
 //! Nothing here reports an error: a value that is of no use counts as absent.
 
@@ -54,7 +54,7 @@ fn int_of_text(text: &str) -> Option<i64> {
     Some(if is_negative { -number } else { number })
 }
 
-/// A value as text: nothing for null, a text as it is, and any other as messages show it.
+/// A value as text: empty for null, a text unchanged, and any other as messages show it.
 pub fn text(value: &Value) -> Cow<'_, str> {
     match value {
         Value::Null => Cow::Borrowed(""),
@@ -99,7 +99,7 @@ pub fn is_blank(text: &str) -> bool {
     strip(text).is_empty()
 }
 
-/// A list, or the one value that stands for a list; nothing for null.
+/// The entries of a list, or a single value as a list of one; empty for null.
 pub fn list(value: &Value) -> Vec<&Value> {
     match value {
         Value::Null => Vec::new(),

@@ -1,7 +1,7 @@
 //! How items become a system prompt and messages before the history.
 //!
-//! Memory stands at order 200 and skills at 800; among equals memory comes before items and items
-//! come before skills. What is blank is left out, nothing is trimmed.
+//! Memory has order 200 and skills have order 800; among equals memory comes before items and items come before
+//! skills. Blank sections are left out, and no section is trimmed.
 
 use pellucid_protocol::settings::PromptMode;
 
@@ -13,23 +13,23 @@ use super::substitute;
 use crate::fragment::Fragment;
 use crate::fragment::concat;
 
-/// Where memory stands among sections.
+/// The order of memory among sections.
 const MEMORY_ORDER: i64 = 200;
 
-/// Where skills stand among sections.
+/// The order of skills among sections.
 const SKILLS_ORDER: i64 = 800;
 
-/// What stands between two sections.
+/// The text between two sections.
 const BETWEEN: &str = "\n\n";
 
-/// What a system prompt is made of.
+/// The sections of a system prompt.
 #[derive(Debug, Clone, Default)]
 pub struct SystemParts<'a> {
-    /// What stands first.
+    /// The text before all sections.
     pub base: Vec<Fragment>,
-    /// Names that texts may have in double braces, and what stands for them, in order.
+    /// Names that texts may have in double braces, with their values, in order.
     pub variables: &'a [(String, String)],
-    /// What was remembered.
+    /// The texts of recalled memories.
     pub memory: &'a [String],
     /// The items of all targets, in the order in which they were collected.
     pub items: &'a [Item],
@@ -40,22 +40,22 @@ pub struct SystemParts<'a> {
 /// A skill as its section lists it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct SectionSkill {
-    /// Its name.
+    /// The name of the skill.
     pub name: String,
-    /// What it is for.
+    /// The description for the model.
     pub description: String,
     /// The tools it may use.
     pub allowed_tools: Vec<String>,
-    /// Where it lies, if that is to be told.
+    /// The path of the skill, if the model should see it.
     pub location: Option<String>,
 }
 
 /// A message before the history.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PreambleMessage {
-    /// Who says it.
+    /// The role of the message.
     pub role: Role,
-    /// What.
+    /// The text of the message.
     pub content: Vec<Fragment>,
 }
 

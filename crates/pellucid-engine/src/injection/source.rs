@@ -34,7 +34,7 @@ enum Kind {
     RepoDocs(RepoDocs),
     Provided(Provided),
     TextStore(TextStore),
-    /// It is configured but cannot be used.
+    /// The source is configured but cannot be used.
     Unusable {
         name: &'static str,
         outcome: Outcome,
@@ -42,12 +42,12 @@ enum Kind {
     },
 }
 
-/// What a call brings.
+/// The values of one call: its context and attributes.
 #[derive(Debug, Clone, Copy)]
 pub struct Inputs<'a> {
     /// Data of the call, by name.
     pub attributes: &'a Map<String, Value>,
-    /// Where the entries of a list of attributes came from, for the report.
+    /// The origins of the entries of a list of attributes, for the report.
     pub places: &'a BTreeMap<String, Vec<String>>,
     /// Texts by name; absent without a store.
     pub store: Option<&'a BTreeMap<String, String>>,
@@ -62,7 +62,7 @@ pub struct Inputs<'a> {
 pub struct Collected {
     /// The items that are there in this mode, in the order of their sources.
     pub items: Vec<Item>,
-    /// What became of each item and source.
+    /// The report about each item and source.
     pub injected: Vec<Injected>,
 }
 
@@ -101,7 +101,7 @@ impl Source {
         Some(Self { kind })
     }
 
-    /// What it wants to have read.
+    /// The files that the source needs.
     pub fn wants(&self, inputs: &Inputs<'_>, mode: PromptMode) -> Wants {
         match &self.kind {
             Kind::FileSet(source) => source.wants(inputs, mode),
@@ -110,7 +110,7 @@ impl Source {
         }
     }
 
-    /// Its items, in all modes that they are for.
+    /// The items of the source, for all modes.
     pub fn items(&self, inputs: &Inputs<'_>, mode: PromptMode, read: &Read) -> Vec<Item> {
         self.collect(inputs, mode, read, 0).items
     }
@@ -135,7 +135,7 @@ impl Source {
     }
 }
 
-/// Whether a source can be used as it is written, or is switched off.
+/// Whether the options of a source are valid, or the source is switched off.
 pub(super) fn usable(spec: &Value) -> Result<(), String> {
     match Source::parse_any(spec).map(|source| source.kind) {
         Some(Kind::Unusable { outcome: Outcome::Error, reason, .. }) => Err(reason),
@@ -148,7 +148,7 @@ pub fn sources(list: &Value) -> Vec<Source> {
     list.as_array().into_iter().flatten().filter_map(Source::parse_any).collect()
 }
 
-/// Collects the items of all sources for a mode. `reads` stands beside `sources`.
+/// Collects the items of all sources for a mode. `reads` has one entry for each of `sources`.
 pub fn collect(sources: &[Source], inputs: &Inputs<'_>, mode: PromptMode, reads: &[Read]) -> Collected {
     let nothing = Read::default();
     let mut collected = Collected::default();
@@ -160,7 +160,7 @@ pub fn collect(sources: &[Source], inputs: &Inputs<'_>, mode: PromptMode, reads:
     collected
 }
 
-/// What a source has made so far.
+/// The items and reports of a source so far.
 #[derive(Debug)]
 pub(super) struct Collecting {
     name: &'static str,

@@ -1,9 +1,8 @@
 //! Slots in texts: every place of a slot gets the replacement.
 //!
-//! Two ways. [`literal`] inserts as it is. [`with_escapes`] reads backslashes in what it inserts, as
-//! the reference's pattern routine does: documents with backslashes change on the way, and one with
-//! `\k<` cannot be inserted at all. That is a defect of the reference which its users see, so both
-//! are here.
+//! Two ways. [`literal`] inserts the text unchanged. [`with_escapes`] interprets backslashes in the inserted text, as
+//! the reference's pattern routine does: documents with backslashes change on the way, and one with `\k<` cannot be
+//! inserted at all. That is a defect of the reference which its users see, so both are here.
 
 /// Text that cannot be inserted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -26,7 +25,7 @@ pub fn with_escapes(template: &str, slot: &str, replacement: &str) -> Result<Str
     Ok(result)
 }
 
-/// Puts `replacement` into every place of `slot`, as it is.
+/// Replaces every `slot` in a template with `replacement`, unchanged.
 pub fn literal(template: &str, slot: &str, replacement: &str) -> String {
     template.replace(slot, replacement)
 }

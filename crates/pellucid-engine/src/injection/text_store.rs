@@ -13,7 +13,7 @@ use crate::fragment::Fragment;
 
 const SLOT: &str = "{{content}}";
 
-/// The source.
+/// A source that looks texts up by key.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct TextStore {
     entries: Vec<Value>,

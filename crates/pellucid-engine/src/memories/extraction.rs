@@ -26,19 +26,19 @@ const TOKENS_MAX: i64 = 150_000;
 pub struct Session<'a> {
     /// The path of the session file.
     pub path: &'a str,
-    /// Where it worked.
+    /// The working directory of the session.
     pub cwd: &'a str,
-    /// Its items, in order.
+    /// The items of the session, in order.
     pub items: &'a [Item],
 }
 
-/// What a model says of a session.
+/// The model's answer about a session.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Answer {
-    /// What is worth keeping for other tasks.
+    /// Facts that are worth keeping for other tasks.
     pub raw_memory: String,
-    /// What happened in the session.
+    /// A summary of the session.
     pub rollout_summary: String,
     /// A few words for the name of a file.
     #[serde(default)]
@@ -50,7 +50,7 @@ pub fn instructions(pack: &Pack) -> Vec<Fragment> {
     pack.template(INSTRUCTIONS).text()
 }
 
-/// What the model is asked about a session: its items as JSON, cut in the middle to a share of the window.
+/// The prompt about a session: its items as JSON, cut in the middle to a share of the window.
 pub fn input(pack: &Pack, session: &Session<'_>, window: Option<i64>) -> Vec<Fragment> {
     let share = window.filter(|window| *window > 0).map(|window| (window * WINDOW_PERCENT / 100).max(1));
     let policy = TruncationPolicy { mode: TruncationMode::Tokens, limit: share.unwrap_or(TOKENS_MAX) };
@@ -98,7 +98,7 @@ pub fn schema() -> Value {
     })
 }
 
-/// What an answer says; absent where the model found nothing worth keeping.
+/// Parses an answer; `None` where the model found nothing worth keeping.
 ///
 /// # Errors
 /// When it has another form.

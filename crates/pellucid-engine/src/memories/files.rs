@@ -14,7 +14,7 @@ pub const RAW_MEMORIES: &str = "raw_memories.md";
 /// The folder with a file for each session.
 pub const SUMMARIES: &str = "rollout_summaries";
 
-/// What the agent makes of them. It goes when there are no extracts any more.
+/// The files that the agent writes. They are deleted when no extracts are left.
 pub const MERGED: [&str; 2] = ["MEMORY.md", "memory_summary.md"];
 
 /// A folder of the agent, which goes with them.
@@ -30,11 +30,11 @@ pub struct Shown<'a> {
     pub session: &'a str,
     /// When the session had last changed, in words.
     pub updated_at: &'a str,
-    /// Where it worked.
+    /// The working directory of the session.
     pub cwd: &'a str,
-    /// What is worth keeping for other tasks.
+    /// Facts that are worth keeping for other tasks.
     pub raw_memory: &'a str,
-    /// What happened in the session.
+    /// A summary of the session.
     pub rollout_summary: &'a str,
     /// A few words for the name of a file.
     pub rollout_slug: Option<&'a str>,
@@ -62,7 +62,7 @@ pub fn summaries(extracts: &[Shown<'_>]) -> BTreeMap<String, String> {
     extracts.iter().map(|it| (format!("{}.md", stem(it)), text(it))).collect()
 }
 
-/// Which of these names in the folder with summaries are of sessions that are no longer kept.
+/// The names in the folder of summaries that belong to sessions that are no longer kept.
 pub fn stale<'a>(names: &'a [String], kept: &BTreeMap<String, String>) -> BTreeSet<&'a str> {
     names.iter().map(String::as_str).filter(|name| name.ends_with(".md") && !kept.contains_key(*name)).collect()
 }
@@ -85,7 +85,7 @@ fn line(text: &str) -> String {
     text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
 }
 
-/// What the agent is asked that merges the extracts in a folder.
+/// The prompt for the agent that merges the extracts in a folder.
 pub fn prompt(pack: &Pack, folder: &str) -> Vec<Fragment> {
     pack.template(PROMPT).render(&[("{{ memory_root }}", vec![Fragment::fact("memory folder", folder)])])
 }

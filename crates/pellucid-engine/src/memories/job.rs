@@ -23,30 +23,30 @@ const RETRIES: i64 = 3;
 /// The key of the one job that merges.
 pub const ALL: &str = "all";
 
-/// Who takes a job.
+/// The process that claims a job.
 #[derive(Debug, Clone, Copy)]
 pub struct Holder<'a> {
     /// The session for which it is done.
     pub worker: &'a str,
-    /// What only this holder knows.
+    /// A random token that only this process knows.
     pub token: &'a str,
 }
 
 /// Whether a job can be taken.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Claim {
-    /// It is taken; this is to be kept.
+    /// The job is claimed; this state is to be stored.
     Taken(Box<Job>),
     /// There is nothing new to work on.
     UpToDate,
     /// Another process holds it.
     Held,
-    /// It failed, and is not tried again before this time.
+    /// The job failed, and is not tried again before this time.
     Waits {
         /// In seconds of Unix time.
         until: i64,
     },
-    /// It failed too often.
+    /// The job failed too often.
     GivenUp,
 }
 
@@ -147,7 +147,7 @@ pub fn renewed(job: &Job, token: &str, now: i64) -> Option<Job> {
     is_holders(job, token).then(|| Job { lease_until: Some(now + LEASE), ..job.clone() })
 }
 
-/// The job as it is done up to a watermark; absent if another process holds it.
+/// The job after success up to a watermark; absent if another process holds it.
 pub fn succeeded(job: &Job, token: &str, watermark: i64, now: i64) -> Option<Job> {
     is_holders(job, token).then(|| Job {
         status: JobStatus::Done,

@@ -13,7 +13,7 @@ pub enum Question {
     Summaries(Vec<Vec<Message>>),
     /// Vectors, one for each text.
     Vectors {
-        /// The texts.
+        /// The texts to make vectors of.
         texts: Vec<String>,
         /// Whether they are worth keeping.
         keep: Keep,
@@ -23,27 +23,27 @@ pub enum Question {
 /// Whether vectors are worth keeping.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Keep {
-    /// They are asked for again.
+    /// The vectors may be asked for again, so the caller stores them.
     Kept,
-    /// They are not.
+    /// The vectors are needed once.
     Once,
 }
 
 /// A message of a request for a summary.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Message {
-    /// Who says it.
+    /// The role of the message.
     pub role: super::entry::Role,
-    /// What.
+    /// The text of the message.
     pub content: String,
 }
 
-/// An answer.
+/// The answer to a question of a strategy.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Answer {
     /// Summaries in the order of the question.
     Summaries(Vec<Result<String, String>>),
-    /// Vectors in the order of the question, or why there are none.
+    /// The vectors in the order of the question, or the error.
     Vectors(Result<Vec<Vec<f32>>, String>),
 }
 
@@ -60,13 +60,13 @@ impl<'a> Answers<'a> {
         Self { given, next: 0 }
     }
 
-    /// One summary.
+    /// The answer to a question for one summary.
     pub(super) fn summary(&mut self, messages: Vec<Message>) -> Result<Result<String, String>, Stop> {
         let mut all = self.summaries(vec![messages])?;
         Ok(if all.is_empty() { Err("no answer".to_owned()) } else { all.swap_remove(0) })
     }
 
-    /// Several summaries.
+    /// The answers to a question for several summaries.
     pub(super) fn summaries(&mut self, requests: Vec<Vec<Message>>) -> Result<Vec<Result<String, String>>, Stop> {
         match self.given.get(self.next) {
             Some(Answer::Summaries(all)) => {

@@ -38,12 +38,12 @@ pub fn is_id_like(text: &str) -> bool {
     text.split(|c: char| !c.is_ascii_hexdigit()).any(|digits| digits.len() >= 4)
 }
 
-/// Which categories are shown.
+/// The categories whose cards are shown.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum CategoryFilter {
-    /// All.
+    /// Cards of all categories.
     All,
-    /// One; empty for what is not sorted.
+    /// Cards of one category; empty for cards without one.
     Only(String),
 }
 

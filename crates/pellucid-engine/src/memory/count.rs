@@ -9,7 +9,7 @@ use crate::tokens::Counter;
 #[derive(Clone, Copy)]
 pub struct Count<'a> {
     counter: &'a dyn Counter,
-    /// What every entry costs besides its text.
+    /// The tokens that every entry costs besides its text.
     overhead: f64,
     names: Names,
 }
@@ -61,7 +61,7 @@ impl<'a> Count<'a> {
         entries.iter().map(|entry| self.entry(entry)).sum()
     }
 
-    /// The tokens of a picture.
+    /// The tokens of an image.
     pub fn picture(&self, vision: Vision, width: u32, height: u32) -> f64 {
         match vision {
             Vision::None => self.overhead,
@@ -81,14 +81,14 @@ impl<'a> Count<'a> {
     }
 }
 
-/// How a model looks at pictures.
+/// The detail in which a model sees images.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Vision {
-    /// Not at all.
+    /// The model does not see images.
     None,
-    /// From afar.
+    /// The model sees images in low detail.
     Low,
-    /// Closely.
+    /// The model sees images in high detail.
     High,
 }
 

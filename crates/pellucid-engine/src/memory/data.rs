@@ -1,7 +1,7 @@
 //! What is remembered of a chat, in the reference's own notation.
 //!
-//! Keys and their meaning are those of its files, so that a chat's memory can be carried over.
-//! What is not known is kept as it is.
+//! Keys and their meaning are those of its files, so that a chat's memory can be carried over. Unknown keys are kept
+//! unchanged.
 
 use std::collections::BTreeSet;
 
@@ -12,23 +12,23 @@ use serde_json::Value;
 
 use super::entry::Entry;
 
-/// What [`super::hypa_v3`] remembers.
+/// The memory of [`super::hypa_v3`].
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct V3Data {
     /// The summaries, oldest first.
     #[serde(default)]
     pub summaries: Vec<Summary>,
-    /// What people sort them by.
+    /// The categories of the summaries, which people make.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub categories: Option<Vec<Category>>,
-    /// Which of them were used last.
+    /// The summaries that were used last.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub metrics: Option<Metrics>,
     /// An older form of `metrics`; it goes when it is read.
     #[serde(default, skip_serializing)]
     pub last_selected_summaries: Option<Value>,
-    /// What else is there.
+    /// Unknown keys, kept unchanged.
     #[serde(flatten)]
     pub rest: Map<String, Value>,
 }
@@ -37,7 +37,7 @@ pub struct V3Data {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Summary {
-    /// What it says.
+    /// The text of the summary.
     pub text: String,
     /// The messages it was made from; nothing is the first message, which has no id.
     #[serde(default)]
@@ -45,27 +45,27 @@ pub struct Summary {
     /// Whether it is pinned.
     #[serde(default)]
     pub is_important: bool,
-    /// What it is sorted under.
+    /// The id of the summary's category.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub category_id: Option<String>,
-    /// Words for it.
+    /// Tags that people gave to the summary.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tags: Option<Vec<String>>,
-    /// What else is there.
+    /// Unknown keys, kept unchanged.
     #[serde(flatten)]
     pub rest: Map<String, Value>,
 }
 
-/// What people sort summaries by.
+/// A category of summaries, which people make.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Category {
-    /// Its id; empty for what is not sorted.
+    /// The id of the category; empty for summaries without one.
     pub id: String,
-    /// Its name.
+    /// The name of the category.
     pub name: String,
 }
 
-/// Which summaries were used last, each list in the order of choice.
+/// The indices of the summaries that were used last, each list in the order of choice.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Metrics {
@@ -75,11 +75,11 @@ pub struct Metrics {
     pub last_recent_summaries: Vec<usize>,
     /// Because they are like what was said last.
     pub last_similar_summaries: Vec<usize>,
-    /// By chance.
+    /// Summaries that were chosen at random.
     pub last_random_summaries: Vec<usize>,
 }
 
-/// What [`super::hypa_v2`] remembers.
+/// The memory of [`super::hypa_v2`].
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct V2Data {
     /// The highest id that was given.
@@ -88,7 +88,7 @@ pub struct V2Data {
     /// The summaries, oldest first.
     #[serde(rename = "mainChunks", default)]
     pub main_chunks: Vec<MainChunk>,
-    /// Their paragraphs.
+    /// The paragraphs of all summaries.
     #[serde(default)]
     pub chunks: Vec<Chunk>,
 }
@@ -97,9 +97,9 @@ pub struct V2Data {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct MainChunk {
-    /// Its id.
+    /// The id of the summary.
     pub id: i64,
-    /// What it says.
+    /// The text of the summary.
     pub text: String,
     /// The messages it was made from.
     #[serde(default, deserialize_with = "list_or_empty")]
@@ -112,14 +112,14 @@ pub struct MainChunk {
 /// A paragraph of a summary.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Chunk {
-    /// Which summary.
+    /// The id of the summary that the paragraph belongs to.
     #[serde(rename = "mainChunkID")]
     pub main_chunk_id: i64,
-    /// What it says.
+    /// The text of the paragraph.
     pub text: String,
 }
 
-/// A list that is none is an empty one.
+/// Reads a value that is not a list as an empty list.
 fn list_or_empty<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Vec<Option<String>>, D::Error> {
     let value = Value::deserialize(deserializer)?;
     let Value::Array(items) = value else {

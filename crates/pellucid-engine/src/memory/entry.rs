@@ -3,39 +3,39 @@
 use serde::Deserialize;
 use serde::Serialize;
 
-/// One entry of a chat.
+/// One message of a chat.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Entry {
-    /// Who says it.
+    /// The role of the message.
     pub role: Role,
-    /// What is said.
+    /// The text of the message.
     pub content: String,
     /// The id of the message it was made from, or a word for what it is.
     pub memo: Option<String>,
-    /// Whose line it is, in examples.
+    /// The name of the speaker, in examples.
     pub name: Option<String>,
     /// Whether it may be left out when everything is counted once more.
     pub is_removable: bool,
-    /// Pictures that come with it, in tokens.
+    /// The tokens of each attached image.
     pub attachments: Vec<f64>,
 }
 
-/// Who says something.
+/// The role of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Role {
-    /// We.
+    /// The message has role `system`.
     System,
-    /// The person.
+    /// The message has role `user`.
     User,
-    /// The model.
+    /// The message has role `assistant`.
     Assistant,
-    /// A tool.
+    /// The message has role `function`.
     Function,
 }
 
 impl Role {
-    /// Its name.
+    /// The word for the role in requests.
     pub fn word(self) -> &'static str {
         match self {
             Self::System => "system",
@@ -74,7 +74,7 @@ impl Entry {
             || matches!(self.name.as_deref(), Some("example_user" | "example_assistant"))
     }
 
-    /// `role: content`.
+    /// The entry as `role: content`.
     pub(super) fn line(&self) -> String {
         format!("{}: {}", self.role.word(), self.content)
     }

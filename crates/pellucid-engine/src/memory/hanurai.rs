@@ -15,13 +15,13 @@ use crate::utf16;
 const DOCUMENT: &str = "search_document: ";
 const QUERY: &str = "search_query: ";
 
-/// So many characters of [`DOCUMENT`] are taken off again. One blank stays.
+/// The number of characters of [`DOCUMENT`] that are removed again. One blank is left.
 const TAKEN_OFF: usize = 16;
 
 /// How much room is made for the past, and in which pieces it comes.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Settings {
-    /// Tokens.
+    /// The tokens that recalled entries may take.
     pub tokens: f64,
     /// Whether paragraphs are looked at one by one.
     pub is_split: bool,

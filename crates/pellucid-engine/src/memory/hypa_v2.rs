@@ -29,7 +29,7 @@ const KEPT: usize = 4;
 /// After so many failures in a row nothing more is tried.
 const FAILURES_MAX: u32 = 3;
 
-/// How it works.
+/// The settings of the strategy.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Settings {
     /// The room for the memory, in tokens.
@@ -123,9 +123,9 @@ pub fn hypa_v2(
 struct Collected<'a> {
     batch: Vec<&'a Entry>,
     size: f64,
-    /// Where the next batch begins.
+    /// The index at which the next batch begins.
     end: usize,
-    /// What ended the batch, if it does not fit a batch of its own either.
+    /// The tokens of the entry that ended the batch, if it does not fit a separate batch either.
     too_large: Option<f64>,
 }
 

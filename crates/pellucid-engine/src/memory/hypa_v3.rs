@@ -43,7 +43,7 @@ pub enum Chance {
 /// Everything that a run looks at.
 #[derive(Debug, Clone, Copy)]
 pub struct Input<'a> {
-    /// The chat.
+    /// The chat and its limits.
     pub chat: Chat<'a>,
     /// How it is made to fit.
     pub settings: &'a Settings,
@@ -124,7 +124,7 @@ pub fn hypa_v3(input: &Input<'_>, data: &mut V3Data, answers: &mut Answers<'_>) 
     Ok(Outcome { entries, tokens, data: (), batches })
 }
 
-/// Where the chat goes on after the last summary.
+/// The index of the first entry after the last summary.
 fn start(entries: &[Entry], data: &V3Data) -> usize {
     let Some(last) = data.summaries.last() else {
         return 0;

@@ -13,24 +13,24 @@ const WORDS: Shape = Shape { trim: Trim::Newline, places: &[] };
 const SUMMARY: &str = "memory/summary.md";
 const CARD: &str = "memory/card.md";
 
-/// What asks for several summaries at once.
+/// The settings under which several summaries are asked for at once.
 const SEVERAL: &str = "`useExperimentalImpl = true` and `summaries = \"model\"`";
 
 /// `[memory]` of a layout.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct MemoryLayout {
-    /// Which strategy.
+    /// The strategy; absent for the default.
     pub strategy: Option<Strategy>,
     /// The window in tokens; the model's own where it is smaller.
     pub max_context: Option<f64>,
     /// Room for the answer, in tokens.
     pub max_response: Option<f64>,
-    /// Who summarises.
+    /// The source of summaries; absent for the default.
     pub summaries: Option<Summariser>,
     /// The model that does; the session's own when absent.
     pub summary_model: Option<String>,
-    /// Who makes vectors.
+    /// The source of vectors; absent for the default.
     pub vectors: Option<Embedder>,
     /// The provider's model that does.
     pub vector_model: Option<String>,
@@ -78,41 +78,41 @@ impl TryFrom<toml::Table> for PresetTable {
     }
 }
 
-/// A strategy.
+/// The strategies that keep a chat within its window.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Strategy {
     /// The oldest entries go.
     Window,
-    /// One running summary.
+    /// One running summary of the chat.
     Supa,
     /// The same with fragments of the past.
     HypaV1,
-    /// Summaries and details.
+    /// Summaries, and details that are recalled.
     HypaV2,
-    /// Summaries as cards.
+    /// Summaries as cards that are recalled.
     #[default]
     HypaV3,
     /// The past itself, by likeness.
     Hanurai,
 }
 
-/// Who summarises.
+/// The source of summaries.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Summariser {
     /// A model of the provider.
     #[default]
     Model,
-    /// Nobody: the first sentences are kept.
+    /// No model: the first sentences are kept.
     Lexical,
 }
 
-/// Who makes vectors.
+/// The source of vectors.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Embedder {
-    /// Nobody: words are counted.
+    /// No model: words are counted.
     #[default]
     Lexical,
     /// A model of the provider.
@@ -120,15 +120,15 @@ pub enum Embedder {
 }
 
 impl MemoryLayout {
-    /// The model that makes vectors when nobody says which.
+    /// The default model for vectors.
     pub const VECTOR_MODEL: &str = "text-embedding-3-small";
 
-    /// Which strategy.
+    /// The strategy, or the default one.
     pub fn strategy(&self) -> Strategy {
         self.strategy.unwrap_or_default()
     }
 
-    /// Settings of HypaV3.
+    /// The settings of HypaV3.
     pub fn preset(&self) -> preset::Settings {
         self.preset.clone().unwrap_or_default().settings
     }

@@ -27,7 +27,7 @@ pub fn vector(text: &str) -> Vec<f32> {
         let place = usize::try_from(hash % N_PLACES as u64).unwrap_or(0);
         vector[place] += 1.0;
     }
-    // A word that is said often is not that much more telling.
+    // The weight of a word grows slower than its count.
     for count in &mut vector {
         *count = count.ln_1p();
     }

@@ -5,15 +5,15 @@ use serde::Serialize;
 use serde_json::Map;
 use serde_json::Value;
 
-/// The name of a preset that nobody named.
+/// The name of a preset without a name.
 pub const NEW_NAME: &str = "New Preset";
 
 /// Settings with a name.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Preset {
-    /// Its name.
+    /// The name of the preset.
     pub name: String,
-    /// The settings.
+    /// The settings of the preset.
     pub settings: Settings,
 }
 
@@ -21,7 +21,7 @@ pub struct Preset {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default, deny_unknown_fields)]
 pub struct Settings {
-    /// Who summarises: `subModel` for a model that is asked, else a local one.
+    /// The source of summaries: `subModel` for a model that is asked, else a local one.
     pub summarization_model: String,
     /// How a summary is asked for; empty for the usual words.
     pub summarization_prompt: String,
@@ -118,12 +118,12 @@ impl Preset {
         Self { name: name.unwrap_or(NEW_NAME).to_owned(), settings: Settings::from_foreign(given) }
     }
 
-    /// What is written to be shared.
+    /// The preset as JSON, to be shared.
     pub fn exported(&self) -> Value {
         serde_json::json!({ "type": "risu", "ver": 1, "data": self })
     }
 
-    /// What somebody shared; absent if it is something else.
+    /// Reads a shared preset; `None` if the JSON is something else.
     pub fn imported(value: &Value) -> Option<Self> {
         if value.get("type")? != "risu" {
             return None;

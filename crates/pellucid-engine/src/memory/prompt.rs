@@ -1,4 +1,4 @@
-//! The whole list of messages: the chat, and what stands around it.
+//! The whole list of messages: the chat, and the texts around it.
 //!
 //! Prompt parts are counted before the chat, the chat is made to fit, then everything is laid out,
 //! by a template of cards or in the usual order, and counted once more. What is still too much is
@@ -26,82 +26,82 @@ use crate::utf16;
 /// Reserved beside the answer in the first count.
 pub const SPARE: f64 = 50.0;
 
-/// What stands around a memory that has no card of its own.
+/// The tags around a memory that has no separate card.
 pub const PREVIOUS: (&str, &str) = ("<Previous Conversation>", "</Previous Conversation>");
 
-/// What stands around a chat.
+/// The texts around a chat.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Prompt {
-    /// The model's id.
+    /// The id of the model.
     pub model: String,
     /// The main prompt, without a template.
     pub main: String,
     /// The jailbreak, without a template.
     pub jailbreak: Option<String>,
-    /// Who the model is.
+    /// The description of the character that the model plays.
     pub description: String,
-    /// Who the person is.
+    /// The description of the user.
     pub persona: Option<String>,
     /// The note at the end.
     pub global_note: String,
-    /// The author's note.
+    /// The author's note, which comes near the end.
     pub author_note: Option<String>,
-    /// Lore.
+    /// The active entries of the lore book.
     pub lore: Vec<Entry>,
     /// Lore with a place in the chat.
     pub deep_lore: Vec<Deep>,
-    /// What comes after everything.
+    /// The entries after all others.
     pub post_everything: Vec<Entry>,
-    /// What comes after that, with a template.
+    /// The text after those entries, with a template.
     pub post_end: String,
     /// The character's prompt with a place in the list.
     pub depth_prompt: Option<DepthPrompt>,
-    /// The template.
+    /// The cards of the template; absent for the usual order.
     pub template: Option<Vec<Card>>,
-    /// Whether the chat is shown as if we told of it, with a template.
+    /// Whether the chat is rewritten as system messages, with a template.
     pub chat_as_system: bool,
 }
 
 /// An entry with a place in the chat.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Deep {
-    /// The entry.
+    /// The entry to insert.
     pub entry: Entry,
-    /// How deep.
+    /// The number of messages between the entry and the end that `from` names.
     pub depth: usize,
-    /// Counted from where.
+    /// The end of the chat that the depth is counted from.
     pub from: From,
 }
 
-/// Where depth is counted from.
+/// The end of the chat that a depth is counted from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum From {
     /// From the start of the chat.
     Start,
-    /// From its end.
+    /// The depth is counted from the last message.
     End,
 }
 
 /// The character's prompt with a place in the list.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DepthPrompt {
-    /// So many messages from the end.
+    /// The number of messages after the prompt.
     pub depth: usize,
-    /// The prompt.
+    /// The text of the prompt.
     pub text: String,
 }
 
 /// The list of messages.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Laid {
-    /// The messages.
+    /// The messages, in order.
     pub messages: Vec<Entry>,
-    /// Their tokens.
+    /// The tokens of all messages.
     pub tokens: f64,
 }
 
 impl Prompt {
-    /// The tokens of what stands around the chat, as far as the first count knows it.
+    /// The tokens of the texts around the chat, as far as the first count knows them.
     pub fn tokens(&self, count: &Count<'_>) -> f64 {
         let parts = match &self.template {
             Some(_) => self.cards().iter().flat_map(|card| self.card_entries(card)).collect(),
@@ -180,7 +180,7 @@ impl Prompt {
         recheck(messages, max, count)
     }
 
-    /// The usual order.
+    /// Lays the messages out in the usual order.
     fn by_order(&self, chat: Vec<Entry>, last: Option<Entry>, list: &mut List) {
         let system = |text: &str| Entry::new(Role::System, text);
         list.push(system(&self.main));
@@ -275,7 +275,7 @@ fn recheck(mut messages: Vec<Entry>, max: f64, count: &Count<'_>) -> Result<Laid
         at += 1;
     }
     messages.retain(|message| !message.content.is_empty() || !message.attachments.is_empty());
-    // Names tell examples from the chat until everything is counted; none is sent.
+    // Names distinguish examples from the chat until everything is counted; no name is sent.
     for message in &mut messages {
         message.name = None;
     }

@@ -13,10 +13,10 @@ use super::ask::Keep;
 /// Vectors that are known, by their texts.
 pub type Known = BTreeMap<String, Vec<f32>>;
 
-/// Which way of comparing.
+/// The measure that compares vectors.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Way {
-    /// Dot product.
+    /// The dot product of the vectors.
     First,
     /// Cosine of the angle.
     Second,
@@ -33,7 +33,7 @@ pub struct Index<'a> {
 
 #[derive(Debug)]
 struct Document {
-    /// Which text, in the order in which they were given.
+    /// The index of the text in the given order.
     place: usize,
     text: String,
     vector: Vec<f32>,
@@ -42,11 +42,11 @@ struct Document {
 /// A text and how like it is.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Scored {
-    /// Which text, in the order in which they were given.
+    /// The index of the text in the given order.
     pub place: usize,
-    /// The text.
+    /// The text that was compared.
     pub text: String,
-    /// How like.
+    /// The similarity; higher is more similar.
     pub score: f64,
 }
 

@@ -1,6 +1,6 @@
 //! How fast questions may be asked: so many at once, so many a minute.
 //!
-//! A value that is told what happens and when, and says what may begin. The clock is the caller's.
+//! A value that receives events with their times and returns the tasks that may begin. The clock is the caller's.
 
 use std::collections::VecDeque;
 
@@ -10,23 +10,23 @@ const MINUTE_MS: u64 = 60_000;
 /// The shortest wait for room.
 const WAIT_MIN_MS: u64 = 100;
 
-/// How fast.
+/// The limits of the rate limiter.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Options {
     /// How many may begin within a minute.
     pub tasks_per_minute: f64,
     /// How many may run at once.
     pub tasks_at_once: f64,
-    /// What a failure does to those that wait.
+    /// The effect of a failure on waiting tasks.
     pub after_failure: AfterFailure,
 }
 
-/// What a failure does to those that wait.
+/// The effect of a failure on waiting tasks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AfterFailure {
-    /// They are canceled.
+    /// Waiting tasks are cancelled.
     Cancel,
-    /// They go on.
+    /// Waiting tasks begin in turn.
     GoOn,
 }
 
@@ -55,7 +55,7 @@ pub enum InvalidOptions {
     },
 }
 
-/// Who waits, who runs, and when the last ones began.
+/// The waiting and running tasks, and the times at which the last ones began.
 #[derive(Debug)]
 pub struct RateLimiter {
     options: Options,
@@ -67,19 +67,19 @@ pub struct RateLimiter {
     lengths: Vec<usize>,
 }
 
-/// What may happen now.
+/// The tasks that change state now.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Now {
-    /// These may begin.
+    /// Tasks that may begin.
     pub start: Vec<usize>,
-    /// These will not.
+    /// Tasks that are cancelled.
     pub cancel: Vec<usize>,
     /// Look again after so long, because too many began within the last minute.
     pub look_again_ms: Option<u64>,
 }
 
 impl RateLimiter {
-    /// A limiter that nobody waits for.
+    /// A limiter without waiting tasks.
     ///
     /// # Errors
     /// When nothing could ever run, or more would run at once than may begin within a minute.
@@ -114,7 +114,7 @@ impl RateLimiter {
         self.look(now_ms)
     }
 
-    /// A task ended.
+    /// Notes that a task ended.
     pub fn end(&mut self, end: End, now_ms: u64) -> Now {
         self.n_running = self.n_running.saturating_sub(1);
         if end == End::Failed && self.options.after_failure == AfterFailure::Cancel {
@@ -127,7 +127,7 @@ impl RateLimiter {
         self.look(now_ms)
     }
 
-    /// What may begin now.
+    /// The tasks that may begin at this time.
     pub fn look(&mut self, now_ms: u64) -> Now {
         let mut now = Now::default();
         while !self.waiting.is_empty() && (self.n_running as f64) < self.options.tasks_at_once {
@@ -158,9 +158,9 @@ impl RateLimiter {
 /// How a task ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum End {
-    /// Well.
+    /// The task ended with a result.
     Done,
-    /// Not well.
+    /// The task ended with an error.
     Failed,
 }
 

@@ -5,7 +5,7 @@ use super::chat_markup;
 use super::entry::Role;
 use crate::utf16;
 
-/// Where the text goes in a prompt that is chat markup.
+/// The placeholder for the text in a prompt that is chat markup.
 const SLOT: &str = "{{slot}}";
 
 /// The messages that ask for a summary of a text.

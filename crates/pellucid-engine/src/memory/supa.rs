@@ -24,13 +24,13 @@ use super::ranking::Way;
 use super::request;
 use crate::utf16;
 
-/// What v1 puts before what is stored.
+/// The prefix of values that v1 stored.
 const HYPA: &str = "hypa:";
 
 /// Added to the tokens before anything else, and to those of fragments of the past.
 const SPARE: f64 = 10.0;
 
-/// How it works.
+/// The settings of the strategy.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Settings {
     /// With or without fragments of the past.
@@ -41,15 +41,15 @@ pub struct Settings {
     pub removes_punctuation: bool,
     /// How a summary is asked for.
     pub prompt: String,
-    /// What the person is called.
+    /// The name of the user in the chat.
     pub user: String,
-    /// What the model is called.
+    /// The name of the character.
     pub character: String,
-    /// Who speaks for the model.
+    /// Whether one character or several speak.
     pub cast: Cast,
 }
 
-/// Who speaks for the model.
+/// Whether one character or several speak.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Cast {
     /// A conversation with one character.
@@ -62,16 +62,16 @@ pub enum Cast {
 /// With or without fragments of the past.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Mode {
-    /// The summary alone.
+    /// The running summary alone.
     Supa,
-    /// HypaMemory v1.
+    /// The running summary with recalled fragments (HypaMemory v1).
     HypaV1,
 }
 
-/// What is remembered now, if that changed.
+/// The memory to store after the run.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Stored {
-    /// What to store.
+    /// The value to store; absent if it did not change.
     pub memory: Option<String>,
     /// The first message that is not covered.
     pub last_id: Option<String>,
@@ -130,7 +130,7 @@ struct Run<'a> {
     summary: String,
     /// Fragments of the past.
     past: Vec<String>,
-    /// What v1 has stored already.
+    /// The fragments that v1 has stored.
     stored: Option<Vec<Value>>,
 }
 

@@ -7,16 +7,16 @@ use super::Failure;
 use super::count::Count;
 use super::entry::Entry;
 
-/// What is left of a chat.
+/// The chat after the oldest entries were dropped.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Window {
     /// The entries that stay.
     pub entries: Vec<Entry>,
-    /// The tokens now.
+    /// The tokens of the remaining entries.
     pub tokens: f64,
     /// The memo of the first that stays.
     pub last_memory: Option<String>,
-    /// How many went.
+    /// The number of dropped entries.
     pub n_dropped: usize,
 }
 

@@ -21,7 +21,7 @@ use crate::update::Update;
 /// How the first context is laid out, and which tools are offered.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Layout {
-    /// The pack's name.
+    /// The name of the pack.
     pub name: String,
     /// The slots, in order.
     pub slots: Vec<Slot>,
@@ -29,11 +29,11 @@ pub struct Layout {
     pub tools: Vec<ToolSlot>,
     /// When the list of tools shrinks to a few.
     pub tools_only: Option<ToolsOnly>,
-    /// What is told of changes between turns, in order.
+    /// The messages about changed settings between turns, in order.
     pub updates: Vec<&'static Update>,
-    /// What is done with skills.
+    /// The rules for skills.
     pub skills: SkillRules,
-    /// What is done with tools that others describe.
+    /// The rules for tools that MCP servers and clients describe.
     pub given_tools: GivenToolRules,
     /// Texts for particular models.
     pub models: Vec<ModelTexts>,
@@ -41,13 +41,13 @@ pub struct Layout {
     pub reinject: Option<ReinjectLayout>,
     /// How what does not fit the window is remembered.
     pub memory: Option<MemoryLayout>,
-    /// What stands between two slots of the instructions.
+    /// The text between two slots of the instructions.
     pub join: String,
     /// The files that an assistant begins with, if it does.
     pub bootstrap: Option<BootstrapBudget>,
     /// Sources of injected items, in order.
     pub injections: Vec<Value>,
-    /// What happens to a long history.
+    /// The rules for a long history.
     pub compaction: CompactionRules,
     /// How instruction files are used.
     pub project_docs: ProjectDocs,
@@ -57,13 +57,13 @@ pub struct Layout {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct BootstrapBudget {
-    /// Of one file.
+    /// The limit of one file, in characters.
     pub max_chars: usize,
-    /// Of all.
+    /// The limit of all files together, in characters.
     pub total_max_chars: usize,
 }
 
-/// What happens to a long history.
+/// The rules for a long history.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct CompactionRules {
     /// How it is made shorter.
@@ -72,7 +72,7 @@ pub struct CompactionRules {
     pub reserved_output_tokens: i64,
     /// How many tokens a summary of dropped turns has at most.
     pub summary_max_output_tokens: Option<i64>,
-    /// What happens when no summary comes; absent means that the turn ends.
+    /// The replacement when no summary comes; absent means that the turn ends.
     pub fallback: Option<SummaryFallback>,
     /// How many of the last turns stay word for word.
     pub keep_turns: usize,
@@ -80,7 +80,7 @@ pub struct CompactionRules {
     pub saving_min: Option<u8>,
     /// How often a summary is asked for that does not fit. Without it, one item less is shown each time.
     pub overflow_calls_max: Option<usize>,
-    /// What the summarising model is shown; absent means all.
+    /// Which items the summarising model is shown; absent means all.
     pub input: Option<SummaryInput>,
     /// How a summary accounts for requests; absent means as it likes.
     pub requests: Option<SummaryRequests>,
@@ -97,27 +97,27 @@ impl CompactionRules {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Strategy {
-    /// A summary and what people said stand for all of it.
+    /// A summary and the user's messages replace the history.
     #[default]
     Summarise,
-    /// The oldest turns go, and a running summary stands for them.
+    /// The oldest turns are removed, and a running summary replaces them.
     Window,
 }
 
 /// A place in the layout.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Slot {
-    /// Its name in reports.
+    /// The name of the slot in reports.
     pub id: Arc<str>,
-    /// What the program does with it, if anything.
+    /// The role by which the program finds the slot, if it needs to.
     pub role: Option<SlotRole>,
-    /// Where it goes.
+    /// The part of the request that the slot belongs to.
     pub target: Target,
     /// When it is there at all.
     pub gates: Vec<Gate>,
     /// A template around it.
     pub template: Option<String>,
-    /// What it is made of.
+    /// The parts that the slot is made of.
     pub parts: Vec<Part>,
     /// How much of its parts together is used, inside of the template.
     pub budget: Option<Budget>,
@@ -125,7 +125,7 @@ pub struct Slot {
     pub again_turns: Option<u64>,
 }
 
-/// Where a slot goes.
+/// The part of the request that a slot belongs to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Target {
@@ -135,18 +135,18 @@ pub enum Target {
     Developer,
     /// A message of role `user`.
     User,
-    /// Messages of their own, each with its role.
+    /// Separate messages, each with its role.
     Messages,
 }
 
-/// What a slot is made of.
+/// One source of a slot, with its conditions.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Part {
-    /// Who gives the text.
+    /// The source of the text.
     pub source: &'static source::Source,
-    /// When.
+    /// The conditions under which the part is used; all must hold.
     pub gates: Vec<Gate>,
-    /// What comes before it, if something stands there already.
+    /// The text before the part, if the slot has text already.
     pub before: String,
     /// How much of it is used.
     pub budget: Option<Budget>,
@@ -155,7 +155,7 @@ pub struct Part {
 }
 
 impl Part {
-    /// Its name in omissions.
+    /// The name of the part in omissions.
     pub(crate) fn name(&self) -> &str {
         self.file.as_deref().unwrap_or(self.source.name)
     }
@@ -165,9 +165,9 @@ impl Part {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Budget {
-    /// How many bytes.
+    /// The limit, in bytes.
     pub bytes: usize,
-    /// Which of them.
+    /// Which bytes are kept.
     pub keep: Keep,
 }
 
@@ -175,14 +175,14 @@ pub struct Budget {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Keep {
-    /// The first ones.
+    /// The first bytes are kept.
     Head,
 }
 
 /// A tool that is offered when its gates are open.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ToolSlot {
-    /// Its file in `tools/`, without the extension.
+    /// The name of the file in `tools/`, without the extension.
     pub file: Arc<str>,
     /// When it is offered.
     pub gates: Vec<Gate>,
@@ -193,13 +193,13 @@ pub struct ToolSlot {
 /// A gate that leaves only some tools.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ToolsOnly {
-    /// When.
+    /// The conditions; all must hold.
     pub gates: Vec<Gate>,
-    /// Which stay.
+    /// The names of the tools that are kept.
     pub tools: Vec<Arc<str>>,
 }
 
-/// What is done with tools that others describe: MCP servers and clients.
+/// The rules for tools that MCP servers and clients describe.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct GivenToolRules {
     /// How they are written.
@@ -210,21 +210,21 @@ pub struct GivenToolRules {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum GivenToolForm {
-    /// Those of servers by name, those of clients as they come; names that are required in the order given.
+    /// Tools of servers sorted by name, tools of clients in the given order; required names in the given order.
     #[default]
     AsGiven,
     /// All in an order that does not depend on who gives them.
     Canonical,
 }
 
-/// What is done with skills.
+/// The rules for skills.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct SkillRules {
-    /// What happens to skills of the same name.
+    /// The rule for skills of the same name.
     pub same_name: SameName,
 }
 
-/// What happens to skills of the same name.
+/// The rule for skills of the same name.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum SameName {
@@ -241,19 +241,18 @@ pub enum SameName {
 pub struct ModelTexts {
     /// The models, by the beginning of their names.
     pub slugs: Vec<String>,
-    /// Files joined by an empty line; `{{ personality }}` in them, or in place of a file, stands
-    /// for the tone.
+    /// Files joined by an empty line; `{{ personality }}` in them, or in place of a file, is replaced by the tone.
     pub template: Vec<String>,
-    /// The tone when nobody chose one.
+    /// The tone when the user chose none.
     pub default: String,
-    /// The warm tone.
+    /// The text of tone `friendly`.
     pub friendly: String,
     /// The tone that is to the point.
     pub pragmatic: String,
 }
 
 impl ModelTexts {
-    /// Where the tone goes. Other spacings are ordinary text.
+    /// The placeholder for the tone. Other spacings are ordinary text.
     pub const TONE: &str = "{{ personality }}";
 
     pub(super) fn files(&self) -> impl Iterator<Item = &str> {

@@ -86,7 +86,8 @@ fn check_same(n: usize, raw: &RawLayout, layout: &Layout, reader: &Reader<'_>) -
     }
 }
 
-/// Updates without a slot that they could tell, roles without an update, and instruction files without a role.
+/// Refuses updates without a slot that they could describe, roles without an update, and instruction files without a
+/// role.
 fn check_roles(raw: &RawLayout, layout: &Layout, reader: &Reader<'_>) -> Result<(), PackError> {
     let order = raw.updates.as_ref().map_or(&[][..], |updates| &updates.order);
     for (n, (name, update)) in order.iter().zip(&layout.updates).enumerate() {
@@ -96,7 +97,8 @@ fn check_roles(raw: &RawLayout, layout: &Layout, reader: &Reader<'_>) -> Result<
         if layout.slot_with(update.role).is_none() {
             let role = update.role.as_str();
             let meant = slot_of_source(layout, role).map_or_else(String::new, |id| format!(", perhaps in slot `{id}`"));
-            let message = format!("the update `{}` has no slot to tell: write `role = \"{role}\"`{meant}", update.name);
+            let message =
+                format!("the update `{}` has no slot to describe: write `role = \"{role}\"`{meant}", update.name);
             return Err(reader.refused(name, message));
         }
     }
@@ -200,7 +202,7 @@ fn check_tables(raw: &RawLayout, layout: &Layout, reader: &Reader<'_>) -> Result
     Ok(())
 }
 
-/// A place for what has none of its own: the beginning of the file.
+/// The beginning of the file, for an error without a more exact position.
 fn whole_file() -> Spanned<()> {
     Spanned::new(0..0, ())
 }

@@ -1,4 +1,4 @@
-//! `pack.toml` as it is written, and how it becomes a layout.
+//! The content of `pack.toml`, and its conversion to a layout.
 //!
 //! Everything that the file names (sources, gates, roles, updates) is looked up while it is read, so that a wrong name is
 //! found before anything is sent. What the file does not lay out comes from the layout beneath.
@@ -54,7 +54,7 @@ pub(super) fn base(file: &str, text: &str) -> Result<Option<(String, usize)>, Pa
     Ok(raw.from.map(|from| (from.get_ref().clone(), position(text, from.span().start).0)))
 }
 
-/// `pack.toml` as it is written.
+/// The content of `pack.toml`, before any check.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct RawLayout {

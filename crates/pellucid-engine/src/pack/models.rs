@@ -15,34 +15,34 @@ pub(super) struct ModelEntries {
     entries: Vec<ModelEntry>,
 }
 
-/// What a pack says to one model, or to all whose names begin so.
+/// The texts of a pack for one model, or for all models whose names begin with the entry's name.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub struct ModelEntry {
     /// The model, or the beginning of its name.
     pub slug: String,
-    /// Its base instructions.
+    /// The base instructions for the model.
     #[serde(default)]
     pub base_instructions: Option<String>,
-    /// Its base instructions with a place for the tone.
+    /// The base instructions with a placeholder for the tone.
     #[serde(default)]
     pub model_messages: Option<ModelMessages>,
-    /// What pickers say of it.
+    /// The description in model pickers.
     #[serde(default)]
     pub description: Option<String>,
-    /// What pickers say of the levels of thinking that it offers.
+    /// The descriptions of reasoning levels in model pickers.
     #[serde(default)]
     pub supported_reasoning_levels: Vec<LevelText>,
-    /// The file it stands in.
+    /// The file of the entry.
     #[serde(skip)]
     pub file: FileVersion,
 }
 
-/// What pickers say of a level of thinking.
+/// The description of a reasoning level in model pickers.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub struct LevelText {
     /// The level, by its name.
     pub effort: String,
-    /// One line about it.
+    /// The description, on one line.
     #[serde(default)]
     pub description: String,
 }
@@ -78,7 +78,7 @@ impl ModelEntries {
     }
 }
 
-/// The message without the place, which stands before it already.
+/// The parser's message without the position, which the error already has.
 fn message(error: &serde_json::Error) -> String {
     let whole = error.to_string();
     whole.split(" at line ").next().unwrap_or(&whole).to_owned()

@@ -3,16 +3,16 @@
 use crate::pack::Layout;
 use crate::pack::Slot;
 
-/// What a slot is for, where the program acts on it.
+/// The purpose of a slot, where the program acts on it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum SlotRole {
-    /// The base instructions.
+    /// The base instructions of the request.
     Base,
-    /// What commands may do, and who is asked.
+    /// The sandbox and approval rules.
     Permissions,
     /// The way of working together.
     Collaboration,
-    /// Where the model works.
+    /// The working directory, shell and date.
     Environment,
     /// The tone of the answers, which a person may choose.
     Personality,

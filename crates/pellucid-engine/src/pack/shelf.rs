@@ -19,7 +19,7 @@ pub struct PackFile {
     pub shown: FileVersion,
     /// Whether it is the user's.
     pub is_users: bool,
-    /// Its text.
+    /// The content of the file.
     pub text: Arc<str>,
 }
 

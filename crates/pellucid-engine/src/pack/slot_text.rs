@@ -11,17 +11,17 @@ use crate::template::Trim;
 /// A slot and its text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SlotText {
-    /// The slot's name.
+    /// The name of the slot.
     pub name: String,
-    /// Its file in a pack.
+    /// The file of the slot in a pack.
     pub file: String,
-    /// What it is for.
+    /// The purpose of the text.
     pub about: String,
-    /// What may stand in it for something else.
+    /// The placeholders that the text may have.
     pub places: Vec<String>,
-    /// What is done to the end of its file.
+    /// How the end of the file is trimmed.
     pub trim: Trim,
-    /// Where the same text stands upstream; empty if nowhere.
+    /// The place of the same text in the Codex CLI's sources; empty if the Codex CLI lacks it.
     pub upstream: String,
     /// The text, where the pack has one.
     pub text: Option<Arc<str>>,

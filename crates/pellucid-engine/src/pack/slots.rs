@@ -1,33 +1,33 @@
-//! Every slot of a pack, in one table: its file, what may stand in it, and where the same text
-//! stands in the sources of the Codex CLI.
+//! Every slot of a pack, in one table: its file, its placeholders, and the place of the same text in the sources of
+//! the Codex CLI.
 //!
 //! Checking, showing and importing all read this table. A slot may be listed before anything
 //! uses it, so that a pack made today is still right when something does.
 //!
-//! Not here: layouts, and tools' schemas. The descriptions of tools are slots too, but which there
-//! are is told by the tools' files; [`TOOLS`] only says where their texts stand upstream.
+//! Not here: layouts, and tools' schemas. The descriptions of tools are slots too, but the tools' files define them;
+//! [`TOOLS`] only has the places of their texts upstream.
 
 use crate::template::Trim;
 
 /// A place for a text in a pack.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct KnownSlot {
-    /// Its name: the file in the pack without its extension.
+    /// The name: the file in the pack without its extension.
     pub name: &'static str,
-    /// The file's extension.
+    /// The extension of the file.
     pub extension: &'static str,
-    /// What is done to the end of the file.
+    /// How the end of the file is trimmed.
     pub trim: Trim,
-    /// What may stand in the text for something else, as it is written.
+    /// The placeholders that the text may have, as they are written.
     pub places: &'static [&'static str],
-    /// What the text is for.
+    /// The purpose of the text, for people.
     pub about: &'static str,
-    /// Where the text stands upstream.
+    /// The place of the same text in the Codex CLI's sources.
     pub upstream: Upstream,
 }
 
 impl KnownSlot {
-    /// Its file in a pack.
+    /// The file of the slot in a pack.
     pub fn file(&self) -> String {
         format!("{}.{}", self.name, self.extension)
     }
@@ -57,26 +57,26 @@ impl KnownSlot {
     }
 }
 
-/// Where a text stands in the sources of the Codex CLI, from their root.
+/// The place of a text in the sources of the Codex CLI, relative to their root.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Upstream {
     /// Nowhere: it is a text or a wrapper of this program alone.
     Nowhere,
-    /// It is a whole file.
+    /// The text is a whole file.
     File(&'static str),
-    /// It is a string in a Rust file.
+    /// The text is a string in a Rust file.
     Literal(Literal),
-    /// It is the grammar of the tool that this function of a Rust file makes.
+    /// The text is the grammar of the tool that this function of a Rust file makes.
     Grammar {
-        /// The file.
+        /// The path of the Rust file.
         file: &'static str,
-        /// The function.
+        /// The name of the function.
         item: &'static str,
     },
 }
 
 impl Upstream {
-    /// Where, in a few words.
+    /// The place in a few words, for people.
     pub fn place(&self) -> String {
         match self {
             Self::Nowhere => String::new(),
@@ -90,18 +90,18 @@ impl Upstream {
 /// A string in a Rust file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Literal {
-    /// The file.
+    /// The path of the Rust file.
     pub file: &'static str,
     /// The items that lead to it, from the outside in: `impl X`, `mod x`, `fn x`, `const X`.
     pub items: &'static [&'static str],
-    /// Which of the strings there, or which part of one.
+    /// Which string of the item, or which part of one.
     pub pick: Pick,
-    /// What stands for the placeholders of a `format!`, in their order.
+    /// Our placeholders for those of a `format!`, in their order.
     pub renames: &'static [(&'static str, &'static str)],
 }
 
 impl Literal {
-    /// Where, in a few words.
+    /// The place in a few words, for people.
     pub fn place(&self) -> String {
         [&[self.file], self.items].concat().join(", ")
     }
@@ -125,11 +125,11 @@ pub enum Pick {
     /// The one with the number `outer` among those of `format!`, with the one with the number
     /// `inner` in this place of it.
     Nested {
-        /// What is around.
+        /// The index of the outer string.
         outer: usize,
-        /// Where the other goes.
+        /// The placeholder in the outer string.
         place: &'static str,
-        /// What is in it.
+        /// The index of the inner string.
         inner: usize,
     },
     /// All that are not inside an `if`, put together.
@@ -153,7 +153,7 @@ const REQUEST_USER_INPUT_RS: &str = "codex-rs/core/src/tools/handlers/request_us
 
 /// The catalogue with texts for particular models.
 pub const MODELS: &str = "models.json";
-/// Where a pack came from.
+/// The file that records where an imported pack came from.
 pub const MANIFEST: &str = "manifest.json";
 
 /// A constant of a Rust file.
@@ -176,7 +176,7 @@ const fn format(
     Literal { file, items, pick, renames }
 }
 
-/// Every slot with a text of its own, by name.
+/// Every slot with a separate file, by name.
 pub static SLOTS: &[KnownSlot] = &[
     KnownSlot::file_slot(
         "agents/hierarchical",
@@ -212,7 +212,7 @@ pub static SLOTS: &[KnownSlot] = &[
     KnownSlot::new("base/codex", "base instructions of models with a tone", Upstream::Nowhere)
         .with(&["{{ personality }}"]),
     KnownSlot::file_slot("base/default", "base instructions of all other models", "codex-rs/core/prompt.md"),
-    KnownSlot::new("collaboration", "the tags around the way of working together", Upstream::Nowhere)
+    KnownSlot::new("collaboration", "the tags around the collaboration mode", Upstream::Nowhere)
         .with(&["{{ text }}", "{{ directory }}"]),
     KnownSlot::file_slot(
         "collaboration/default",
@@ -261,7 +261,7 @@ pub static SLOTS: &[KnownSlot] = &[
     KnownSlot::new("documents/changed", "around instruction files that changed during a session", Upstream::Nowhere)
         .trimmed(Trim::Newline)
         .with(&["{{ text }}", "{{ directory }}"]),
-    KnownSlot::new("documents/changed_above", "a file that changed, whose text was just said", Upstream::Nowhere)
+    KnownSlot::new("documents/changed_above", "a file that changed, whose text is just above", Upstream::Nowhere)
         .trimmed(Trim::Newline)
         .with(&["{{ path }}", "{{ old }}", "{{ new }}"]),
     KnownSlot::new("documents/changed_file", "a file that changed, with its text", Upstream::Nowhere)
@@ -296,7 +296,7 @@ pub static SLOTS: &[KnownSlot] = &[
     .with(&["{trailer}"]),
     KnownSlot::literal(
         "images/invalid",
-        "in place of a picture that is broken",
+        "in place of an image that is damaged",
         format(
             MODELS_RS,
             &["fn invalid_image_error_placeholder"],
@@ -307,7 +307,7 @@ pub static SLOTS: &[KnownSlot] = &[
     .with(&["{path}", "{error}"]),
     KnownSlot::literal(
         "images/unreadable",
-        "in place of a picture that cannot be read",
+        "in place of an image that cannot be read",
         format(
             MODELS_RS,
             &["fn local_image_error_placeholder"],
@@ -318,7 +318,7 @@ pub static SLOTS: &[KnownSlot] = &[
     .with(&["{path}", "{error}"]),
     KnownSlot::literal(
         "images/unsupported",
-        "in place of a picture of a foreign format",
+        "in place of an image of an unsupported format",
         format(
             MODELS_RS,
             &["fn unsupported_image_error_placeholder"],
@@ -371,7 +371,7 @@ pub static SLOTS: &[KnownSlot] = &[
         .with(&["{{ intro }}", "{{ instructions }}"]),
     KnownSlot::literal(
         "model_switch/intro",
-        "that another model goes on",
+        "that another model continues",
         inside(MODELS_RS, &["fn model_switch_message"], Pick::Between("<model_switch>\n", "\n\n{model_instructions}")),
     ),
     KnownSlot::file_slot(
@@ -437,7 +437,7 @@ pub static SLOTS: &[KnownSlot] = &[
     )
     .with(&["{root}"]),
     KnownSlot::new("personality", "the tags around a tone", Upstream::Nowhere).with(&["{{ intro }}", "{{ message }}"]),
-    KnownSlot::new("personality/default", "the tone when nobody chose one", Upstream::Nowhere),
+    KnownSlot::new("personality/default", "the tone when the user chose none", Upstream::Nowhere),
     KnownSlot::literal(
         "personality/fallback_friendly",
         "the warm tone, in a sentence",
@@ -450,7 +450,7 @@ pub static SLOTS: &[KnownSlot] = &[
     ),
     KnownSlot::literal(
         "personality/fallback_pragmatic",
-        "the tone to the point, in a sentence",
+        "the concise tone, in a sentence",
         constant(MODEL_INFO_RS, &["const LOCAL_PRAGMATIC_TEMPLATE"]),
     ),
     KnownSlot::new("personality/friendly", "the warm tone", Upstream::Nowhere),
@@ -459,7 +459,7 @@ pub static SLOTS: &[KnownSlot] = &[
         "that the user asked for another tone",
         inside(MODELS_RS, &["fn personality_spec_message"], Pick::Between("<personality_spec> ", " \n{spec}")),
     ),
-    KnownSlot::new("personality/pragmatic", "the tone to the point", Upstream::Nowhere),
+    KnownSlot::new("personality/pragmatic", "the concise tone", Upstream::Nowhere),
     KnownSlot::new("reinject/alias", "who the agent is, before standing texts", Upstream::Nowhere)
         .trimmed(Trim::Newline),
     KnownSlot::new("reinject/separator", "that the user's input follows standing texts", Upstream::Nowhere)
@@ -473,7 +473,7 @@ pub static SLOTS: &[KnownSlot] = &[
         .trimmed(Trim::Newline),
     KnownSlot::file_slot(
         "review/exit_interrupted",
-        "a review that was broken off",
+        "an interrupted review",
         "codex-rs/core/templates/review/exit_interrupted.xml",
     )
     .extension("xml"),
@@ -550,14 +550,14 @@ pub static SLOTS: &[KnownSlot] = &[
     .extension("lark"),
     KnownSlot::literal(
         "turn/aborted",
-        "that the user broke the turn off",
+        "that the user interrupted the turn",
         constant("codex-rs/core/src/tasks/mod.rs", &["const TURN_ABORTED_INTERRUPTED_GUIDANCE"]),
     ),
     KnownSlot::new("user_instructions", "the tags around instruction files", Upstream::Nowhere)
         .with(&["{{ text }}", "{{ directory }}"]),
     KnownSlot::literal(
         "warnings/apply_patch_via_shell",
-        "that patches have a tool of their own",
+        "that patches have a separate tool",
         format(
             APPLY_PATCH_RS,
             &["fn intercept_apply_patch"],
@@ -597,22 +597,22 @@ pub fn find(name: &str) -> Option<&'static KnownSlot> {
     SLOTS.iter().find(|slot| slot.name == name)
 }
 
-/// Where the catalogue with texts for particular models stands upstream.
+/// The catalogue with texts for particular models, in the Codex CLI's sources.
 pub const MODELS_UPSTREAM: &str = "codex-rs/core/models.json";
 
-/// Where the skills that the program brings along stand upstream.
+/// The built-in skills, in the Codex CLI's sources.
 pub const SKILLS_UPSTREAM: &str = "codex-rs/core/src/skills/assets/samples";
 
-/// Where the descriptions of a tool stand upstream.
+/// The place of a tool's descriptions in the Codex CLI's sources.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ToolUpstream {
     /// The tool's file in a pack, without folder and extension.
     pub tool: &'static str,
-    /// The Rust file.
+    /// The path of the Rust file.
     pub file: &'static str,
     /// The function or constant that makes the tool.
     pub item: &'static str,
-    /// What stands for the placeholders of `format!` in it.
+    /// Our placeholders for those of `format!` in it.
     pub renames: &'static [(&'static str, &'static str)],
     /// Descriptions that the item takes from elsewhere, by their path; the tool's own has none.
     pub elsewhere: &'static [(&'static str, Upstream)],
@@ -683,7 +683,7 @@ pub static TOOLS: &[ToolUpstream] = &[
     tool("write_stdin", SPEC_RS, "fn create_write_stdin_tool"),
 ];
 
-/// What may stand in a description of a tool, by the description's slot.
+/// The placeholders that a description of a tool may have, by the description's slot.
 pub fn tool_places(slot: &str) -> &'static [&'static str] {
     match slot {
         "tools/request_user_input" => &["{modes}"],

@@ -3,8 +3,8 @@
 //! Schema and descriptions of one tool in one file. The subset of JSON Schema is what models are
 //! offered; the encoder writes it in canonical order.
 //!
-//! A description may also have a file of its own, which is stronger: `tools/NAME.md` for the tool,
-//! `tools/NAME.PARAMETER.md` for a parameter, with further dots for what is inside of it.
+//! A description may also be in a separate file, which takes precedence: `tools/NAME.md` for the tool,
+//! `tools/NAME.PARAMETER.md` for a parameter, with further dots for nested parameters.
 
 use serde::Deserialize;
 
@@ -18,24 +18,24 @@ use crate::file_version::FileVersion;
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ToolFile {
-    /// Its name; the file's name unless given.
+    /// The name for the model; the file's name unless given.
     #[serde(default)]
     pub name: String,
-    /// Its kind on the wire.
+    /// The kind of the tool in requests.
     pub kind: ToolKind,
-    /// What it is for.
+    /// The description for the model.
     #[serde(default)]
     pub description: Option<String>,
-    /// The file it stands in.
+    /// The file that defines the tool.
     #[serde(skip)]
     pub file: FileVersion,
-    /// The file of the description, where it has one of its own.
+    /// The separate file of the description, if there is one.
     #[serde(skip)]
     pub description_file: Option<FileVersion>,
     /// The file with the grammar of a custom tool.
     #[serde(default, rename = "grammar")]
     pub grammar_file: Option<String>,
-    /// The grammar itself.
+    /// The grammar, for tools that take free text.
     #[serde(skip)]
     pub grammar: Option<PackFile>,
     /// Parameters of a function, in the order in which required ones are listed.
@@ -61,9 +61,9 @@ pub enum ToolKind {
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Parameter {
-    /// Its name.
+    /// The name of the parameter.
     pub name: String,
-    /// Its type.
+    /// The type of the parameter.
     #[serde(rename = "type")]
     pub kind: ParameterType,
     /// The type of an array's elements, `string` unless given.
@@ -72,10 +72,10 @@ pub struct Parameter {
     /// Whether it must be given.
     #[serde(default)]
     pub required: bool,
-    /// What it means.
+    /// The description for the model.
     #[serde(default)]
     pub description: Option<String>,
-    /// The file of the description, where it has one of its own.
+    /// The separate file of the description, if there is one.
     #[serde(skip)]
     pub description_file: Option<FileVersion>,
     /// Properties of an object, or of an array's elements.
@@ -83,19 +83,19 @@ pub struct Parameter {
     pub properties: Vec<Self>,
 }
 
-/// Types of parameters.
+/// The JSON types of parameters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ParameterType {
-    /// Text.
+    /// A text (`string`) value.
     String,
-    /// A number.
+    /// A numeric (`number`) value.
     Number,
-    /// Yes or no.
+    /// A value that is true or false.
     Boolean,
-    /// Several.
+    /// A list of values.
     Array,
-    /// Properties.
+    /// A table with named values.
     Object,
 }
 

@@ -1,8 +1,8 @@
 //! The tools' files of a pack, each read when it is first wanted.
 //!
-//! Few of a pack's tools are offered at a time, and nothing may be sent before those are read. A
-//! built-in file is held right by tests, so it can wait; one that the user wrote is read when the
-//! pack is loaded, so that what is wrong with it is told then.
+//! Few of a pack's tools are offered at a time, and nothing may be sent before those are read. Tests check the
+//! built-in files, so they are parsed on demand. A file that the user wrote is parsed when the pack is loaded, so
+//! that its errors are reported then.
 
 use std::collections::BTreeMap;
 use std::sync::OnceLock;
@@ -17,7 +17,7 @@ pub(super) struct ToolFiles {
     files: BTreeMap<String, OnceLock<ToolFile>>,
 }
 
-/// Which are read is no difference: they say what the shelf says.
+/// Ignores which files are parsed already, because the parsed content follows from the shelf.
 impl PartialEq for ToolFiles {
     fn eq(&self, other: &Self) -> bool {
         self.files.keys().eq(other.files.keys())
@@ -46,7 +46,7 @@ impl ToolFiles {
         Ok(())
     }
 
-    /// A tool's file.
+    /// The parsed file of a tool.
     pub(super) fn get(&self, shelf: &Shelf, name: &str) -> Option<&ToolFile> {
         let file = self.files.get(name)?;
         Some(file.get_or_init(|| ToolFile::load(shelf, name).expect("built-in tools are read by a test")))

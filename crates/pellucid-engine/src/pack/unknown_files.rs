@@ -10,7 +10,7 @@ use crate::file_version::FileVersion;
 /// A file that nothing reads.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UnknownFile {
-    /// Its path.
+    /// The path of the file, with its hash.
     pub file: FileVersion,
     /// The name that was probably meant.
     pub nearest: Option<String>,
@@ -53,7 +53,7 @@ impl Pack {
     }
 }
 
-/// Files for people.
+/// Whether a file is for people and not for the program.
 fn is_paper(name: &str) -> bool {
     let upper = name.to_ascii_uppercase();
     ["README", "LICENSE", "NOTICE", "CHANGELOG"].iter().any(|paper| upper.starts_with(paper)) && !name.contains('/')

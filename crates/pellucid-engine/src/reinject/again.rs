@@ -32,7 +32,7 @@ pub fn unknown<'a>(layout: &Layout, given: &'a BTreeMap<String, u64>) -> Vec<&'a
     given.keys().map(String::as_str).filter(|name| !is_known(name)).collect()
 }
 
-/// What a session remembers of what it said again.
+/// What a session stores about repeated instructions.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct AgainState {
@@ -40,7 +40,7 @@ pub struct AgainState {
     pub turn_count: u64,
     /// The turn in which everything was said last, as in the first.
     pub all_said: u64,
-    /// What was said again, by slot.
+    /// The repetitions so far, by slot.
     pub slots: BTreeMap<String, SaidAgain>,
 }
 
@@ -50,11 +50,11 @@ pub struct AgainState {
 pub struct SaidAgain {
     /// In which turn last.
     pub turn: u64,
-    /// How often.
+    /// The number of repetitions.
     pub count: u64,
     /// The estimated tokens of all times together.
     pub tokens: u64,
-    /// Why last.
+    /// The reason for the last repetition.
     pub reason: String,
     /// The SHA-256 of the last text.
     pub sha256: String,
@@ -63,13 +63,13 @@ pub struct SaidAgain {
 /// A message that is said again now.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Again {
-    /// The slot.
+    /// The id of the slot.
     pub part: Arc<str>,
-    /// Why now.
+    /// The reason for the repetition.
     pub reason: String,
     /// The SHA-256 of the text.
     pub sha256: String,
-    /// Its estimated tokens.
+    /// The estimated tokens of the text.
     pub tokens: usize,
 }
 
@@ -86,7 +86,7 @@ impl AgainState {
             }
             let text = concat(&message.fragments);
             let tokens = tokens_of_bytes(text.len());
-            let reason = format!("{since} turns since it was said, every {turns}");
+            let reason = format!("{since} turns since it was sent, every {turns}");
             let sha256 = Digest::of([text.as_bytes()]).to_string();
             *said = SaidAgain {
                 turn: self.turn_count,
@@ -135,7 +135,7 @@ mod tests {
         }
         assert_eq!(said, [(2, 0, 2), (4, 0, 2), (7, 0, 2)]);
         let SaidAgain { count, tokens, reason, .. } = &state.slots["rules"];
-        assert_eq!((*count, *tokens, reason.as_str()), (3, 6, "2 turns since it was said, every 2"));
+        assert_eq!((*count, *tokens, reason.as_str()), (3, 6, "2 turns since it was sent, every 2"));
         assert_eq!(state.slots["rules"].sha256, Digest::of([b"Be kind.".as_slice()]).to_string());
     }
 }

@@ -138,7 +138,7 @@ fn failures(failures: &mut Failures, role: FileRole) -> &mut u32 {
     }
 }
 
-/// What is wrong with a file, and what to do about it.
+/// The message about a file that cannot be used, with the remedy.
 fn blocked(role: FileRole, found: &Found) -> Blocked {
     let (word, path) = (role.word(), found.path().to_owned());
     let (code, message) = match (role, found) {
@@ -150,7 +150,8 @@ fn blocked(role: FileRole, found: &Found) -> Blocked {
         (FileRole::Rules, Found::Corrupt { .. }) => ("rules_corrupt", corrupt(word, &path)),
         (role, found) => {
             let why = if let Found::Unreadable { error, .. } = found { error.as_str() } else { "unknown" };
-            let message = format!("the {word} cannot be read: {path}: {why}; mend its permissions; nothing was sent");
+            let message =
+                format!("the {word} cannot be read: {path}: {why}; correct its permissions; nothing was sent");
             let is_rules = role == FileRole::Rules;
             (if is_rules { "rules_unreadable" } else { "instructions_unreadable" }, message)
         }
@@ -159,5 +160,5 @@ fn blocked(role: FileRole, found: &Found) -> Blocked {
 }
 
 fn corrupt(word: &str, path: &str) -> String {
-    format!("the {word} are no UTF-8 text: write {path} anew; nothing was sent")
+    format!("the {word} are not valid UTF-8: save {path} as UTF-8 and try again; nothing was sent")
 }

@@ -1,7 +1,7 @@
 //! What is sent in place of an input: standing texts, the phase's prompt, the input.
 //!
-//! An input that is one text becomes one longer text. One of several items keeps them, with texts
-//! of their own in front.
+//! An input that is one text becomes one longer text. An input of several items keeps its items, and the texts are
+//! separate items in front of them.
 //!
 //! Not here: when there is something to put in front ([`super::State::decide`]).
 
@@ -12,47 +12,47 @@ use crate::fragment::Origin;
 use crate::fragment::concat;
 use crate::utf16;
 
-/// Between two texts.
+/// The text between two texts.
 const GAP: &str = "\n\n";
 
-/// What a person said.
+/// The input of the user.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Said<I> {
-    /// One text.
+    /// The input is one text.
     Text(Fragment),
     /// Several items, or one that is no text.
     Items(Vec<I>),
 }
 
-/// What is sent.
+/// The input with the injected texts.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Sent<I> {
-    /// One text.
+    /// One text with everything in it.
     Text(Vec<Fragment>),
-    /// Texts of ours, then the items as they were.
+    /// The injected texts, then the unchanged items.
     Items {
-        /// The texts.
+        /// The injected texts, one item each.
         texts: Vec<Vec<Fragment>>,
-        /// The items.
+        /// The items of the input.
         items: Vec<I>,
     },
 }
 
-/// Which of its parts an envelope has.
+/// The parts of an envelope.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Layer {
-    /// The instructions.
+    /// The instructions of the workspace.
     Instructions,
-    /// The rules.
+    /// The rules of the workspace.
     Rules,
-    /// The phase's prompt.
+    /// The prompt of the current phase.
     Phase,
-    /// The input.
+    /// The input of the user.
     User,
 }
 
 impl Layer {
-    /// Its name.
+    /// The word for the layer in logs.
     pub fn word(self) -> &'static str {
         match self {
             Self::Instructions => "instructions",
@@ -63,7 +63,7 @@ impl Layer {
     }
 }
 
-/// Puts texts before an input, each a paragraph of its own.
+/// Puts texts before an input, each as a separate paragraph.
 pub fn wrap<I>(injected: Option<Vec<Fragment>>, phase: Option<Vec<Fragment>>, said: Said<I>) -> Sent<I> {
     let texts = injected.into_iter().chain(phase);
     match said {
@@ -83,9 +83,9 @@ pub fn wrap<I>(injected: Option<Vec<Fragment>>, phase: Option<Vec<Fragment>>, sa
 /// Texts that the variant `current` puts around what it injects.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Words {
-    /// Who the agent is.
+    /// The text that says who the agent is.
     pub alias: Vec<Fragment>,
-    /// That the input follows.
+    /// The text that says that the input follows.
     pub separator: Vec<Fragment>,
 }
 
@@ -94,11 +94,11 @@ pub struct Words {
 pub enum Beside {
     /// The back end takes instructions of the developer.
     Developer,
-    /// It does not.
+    /// Nothing is sent beside the envelope.
     Nothing,
 }
 
-/// What the variant `current` sends.
+/// The input in the envelope of the variant `current`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Enveloped<I> {
     /// Instructions of the developer, if they change.
@@ -142,7 +142,7 @@ pub fn wrap_current<I>(injected: Option<Vec<Fragment>>, words: &Words, beside: B
     Enveloped { developer, sent }
 }
 
-/// Where a soul stands in a text.
+/// The position of a soul in a text.
 struct Soul {
     inside: Range<usize>,
     before: Range<usize>,

@@ -20,60 +20,60 @@ use crate::utf16;
 /// Everything that a decision looks at.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Files {
-    /// The instructions.
+    /// The file of instructions.
     pub instructions: Found,
-    /// Which file the instructions would be in, if the product's own stand in for it.
+    /// The path of the missing instruction file, if the built-in instructions replace it.
     pub instructions_wanted: Option<String>,
-    /// The rules.
+    /// The file of rules.
     pub rules: Found,
     /// The soul, where there is one.
     pub soul: Option<Text>,
-    /// The skills.
+    /// The skills of the workspace.
     pub skills: Vec<Skill>,
-    /// Where the workspace's state would be, if it is not initialised.
+    /// The path of the workspace's missing state file, if the workspace is not initialised.
     pub uninitialised: Option<String>,
     /// Skills that cannot be used, and why not.
     pub unusable_skills: Vec<(String, String)>,
 }
 
-/// What was found of one file.
+/// The result of reading one file.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub enum Found {
     /// The layout has no such file.
     #[default]
     NotWanted,
-    /// Its text.
+    /// The file was read.
     Text(Text),
-    /// It is not there.
+    /// The file does not exist.
     Missing {
-        /// Where it would be.
+        /// The path where the file was looked for.
         path: String,
     },
-    /// It is there and cannot be read.
+    /// The file exists and cannot be read.
     Unreadable {
-        /// Where it is.
+        /// The path of the file.
         path: String,
-        /// Why not.
+        /// The error of the operating system.
         error: String,
     },
-    /// It is not UTF-8.
+    /// The file is not UTF-8.
     Corrupt {
-        /// Where it is.
+        /// The path of the file.
         path: String,
     },
 }
 
-/// Which of the two files.
+/// The two files that go before an input.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FileRole {
-    /// The instructions.
+    /// The file of instructions.
     Instructions,
-    /// The rules.
+    /// The file of rules.
     Rules,
 }
 
 impl FileRole {
-    /// Its name.
+    /// The word for the file in messages.
     pub fn word(self) -> &'static str {
         match self {
             Self::Instructions => "instructions",
@@ -85,17 +85,17 @@ impl FileRole {
 /// A text with its hash. Clones share it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Text {
-    /// Where it came from.
+    /// The origin of the text.
     pub origin: TextOrigin,
-    /// The whole text.
+    /// The whole text of the file.
     pub text: Arc<str>,
-    /// Its SHA-1, in hexadecimal digits.
+    /// The SHA-1 of the text, in hexadecimal digits.
     pub hash: Arc<str>,
-    /// Which bytes of its file are not UTF-8; U+FFFD replaces them.
+    /// The bytes of the file that are not UTF-8; U+FFFD replaces them.
     pub not_utf8: Option<NotUtf8>,
 }
 
-/// Where a text came from.
+/// The origin of a text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum TextOrigin {
     /// A file of the pack.
@@ -107,13 +107,13 @@ pub enum TextOrigin {
 /// A skill that the model can ask for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Skill {
-    /// Its name.
+    /// The name of the skill.
     pub name: String,
-    /// What it is for.
+    /// The description of the skill.
     pub description: String,
-    /// Where it lies.
+    /// The path of the skill's file.
     pub source: String,
-    /// Its whole file.
+    /// The whole text of the file.
     pub text: Arc<str>,
 }
 
@@ -172,7 +172,7 @@ impl Files {
         })
     }
 
-    /// What the model does not see of files that are there, or not as it is.
+    /// The omissions for files that exist and that the model does not see, or sees changed.
     pub fn omissions(&self, slot: &str) -> Vec<Omission> {
         let unusable = |error: &str| Why::Unusable { error: error.to_owned() };
         let of_text = |text: &Text| match &text.origin {
@@ -202,12 +202,12 @@ impl Found {
         }
     }
 
-    /// What it hashes to.
+    /// The hash of the content, or [`MISSING`].
     pub fn hash(&self) -> &str {
         self.text().map_or(MISSING, |text| &text.hash)
     }
 
-    /// Where it is or would be.
+    /// The path of the file, whether it exists or not.
     pub fn path(&self) -> &str {
         match self {
             Self::NotWanted => "",

@@ -16,7 +16,7 @@ use crate::template::Place;
 use crate::template::Shape;
 use crate::template::Trim;
 
-/// Where the number of skills goes.
+/// The placeholder for the number of skills.
 pub(super) const COUNT: &str = "{{ count }}";
 
 const WORDS: Shape = Shape { trim: Trim::Newline, places: &[] };
@@ -39,7 +39,7 @@ const TEMPLATES: &[(&str, Shape)] = &[
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ReinjectLayout {
-    /// Which way of deciding.
+    /// The variant of the decision; absent for the default.
     pub variant: Option<Variant>,
     /// The instructions: a file of the pack, or of `assets_dir` where that is set.
     pub instructions: Option<String>,
@@ -53,7 +53,7 @@ pub struct ReinjectLayout {
     pub turns: Option<f64>,
     /// After how many turns the rules alone, in the variant `current`.
     pub rules_turns: Option<f64>,
-    /// What makes texts be said again.
+    /// The event that makes texts be repeated; absent for the default.
     pub trigger: Option<Trigger>,
     /// Shares of the window.
     pub thresholds: Option<Vec<f64>>,
@@ -63,7 +63,7 @@ pub struct ReinjectLayout {
 }
 
 impl ReinjectLayout {
-    /// Which way of deciding.
+    /// The variant of the decision, or the default one.
     pub fn variant(&self) -> Variant {
         self.variant.unwrap_or_default()
     }

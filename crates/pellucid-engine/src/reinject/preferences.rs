@@ -5,20 +5,20 @@
 
 use crate::utf16;
 
-/// What such a line begins with.
+/// The beginnings of lines that state a preference.
 const WORDS: [&str; 8] =
     ["记住偏好", "保存偏好", "写入偏好", "更新偏好", "记住喜好", "保存喜好", "写入喜好", "更新喜好"];
 
-/// A preference.
+/// A preference that the user stated.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Preference {
-    /// What it is about.
+    /// The subject of the preference.
     pub key: String,
-    /// What is preferred.
+    /// The value that the user prefers.
     pub value: String,
 }
 
-/// Takes the lines that ask for it out of a text. Without any, the text is as it was.
+/// Removes the lines that state a preference from a text. Without such lines the text is unchanged.
 pub fn take(text: &str) -> (Vec<Preference>, String) {
     let mut found = Vec::new();
     let mut rest = Vec::new();
@@ -61,7 +61,7 @@ pub fn remembered(soul: &str, preferences: &[Preference]) -> String {
     text
 }
 
-/// What the person hears.
+/// The confirmation for the user.
 pub fn note(preferences: &[Preference]) -> String {
     let saved = preferences.iter().map(|preference| format!("- {}: {}", preference.key, preference.value));
     format!("Saved preferences:\n{}", saved.collect::<Vec<_>>().join("\n"))

@@ -5,7 +5,7 @@ use serde::Deserialize;
 use crate::js_number;
 use crate::utf16;
 
-/// Which way of deciding.
+/// The variants of the decision.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Variant {
@@ -18,7 +18,7 @@ pub enum Variant {
     Initial,
 }
 
-/// What makes texts be said again.
+/// The events that make texts be repeated.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Trigger {
@@ -27,14 +27,14 @@ pub enum Trigger {
     Auto,
     /// The used share of the window.
     Occupancy,
-    /// Turns.
+    /// After a number of turns.
     Turns,
-    /// Either.
+    /// After turns or at a share of the window, whichever comes first.
     Both,
 }
 
 impl Trigger {
-    /// Its name.
+    /// The word for the trigger in settings.
     fn word(self) -> &'static str {
         match self {
             Self::Auto => "auto",
@@ -44,7 +44,7 @@ impl Trigger {
         }
     }
 
-    /// Reads its name.
+    /// Parses the word for a trigger.
     fn parse(word: &str) -> Option<Self> {
         [Self::Auto, Self::Occupancy, Self::Turns, Self::Both].into_iter().find(|trigger| trigger.word() == word)
     }
@@ -53,7 +53,7 @@ impl Trigger {
 /// How often standing texts are said again.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Settings {
-    /// Which way of deciding.
+    /// The variant of the decision.
     pub variant: Variant,
     /// Whether anything is said again that did not change.
     pub enabled: bool,
@@ -61,30 +61,30 @@ pub struct Settings {
     pub turns: f64,
     /// After how many turns the rules alone, in the variant `current`.
     pub rules_turns: f64,
-    /// What makes texts be said again, in the variant `design`.
+    /// The event that makes texts be repeated, in the variant `design`.
     pub trigger: Trigger,
     /// Shares of the window, in the variant `design`.
     pub thresholds: Vec<f64>,
 }
 
-/// What somebody says about it; the rest is as usual.
+/// Settings that were given; absent fields have their defaults.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Given {
-    /// See [`Settings::enabled`].
+    /// Replaces [`Settings::enabled`] if given.
     pub enabled: Option<bool>,
-    /// See [`Settings::turns`].
+    /// Replaces [`Settings::turns`] if given.
     pub turns: Option<f64>,
-    /// See [`Settings::rules_turns`].
+    /// Replaces [`Settings::rules_turns`] if given.
     pub rules_turns: Option<f64>,
-    /// See [`Settings::trigger`].
+    /// Replaces [`Settings::trigger`] if given.
     pub trigger: Option<Trigger>,
-    /// See [`Settings::thresholds`].
+    /// Replaces [`Settings::thresholds`] if given.
     pub thresholds: Option<Vec<f64>>,
 }
 
 impl Variant {
-    /// After how many turns, when nobody says otherwise.
+    /// The default number of turns between repetitions.
     fn turns(self) -> f64 {
         match self {
             Self::Design | Self::Initial => 15.0,
@@ -92,7 +92,7 @@ impl Variant {
         }
     }
 
-    /// What a number of turns below one means.
+    /// The number of turns that a value below one means.
     fn turns_below_one(self) -> f64 {
         match self {
             Self::Design | Self::Initial => 15.0,
@@ -102,7 +102,7 @@ impl Variant {
 }
 
 impl Settings {
-    /// What is given, and the rest as usual in the variant.
+    /// The given settings, with the variant's defaults for the rest.
     pub fn new(variant: Variant, given: &Given) -> Self {
         let turns = given.turns.unwrap_or_else(|| variant.turns());
         let rules_turns = given.rules_turns.unwrap_or(1.0);
@@ -116,7 +116,7 @@ impl Settings {
         }
     }
 
-    /// The line that tells what holds.
+    /// The line that reports the settings.
     pub fn line(&self) -> String {
         let Self { variant, enabled, turns, rules_turns, trigger, thresholds } = self;
         match variant {
@@ -132,8 +132,8 @@ impl Settings {
 }
 
 impl Given {
-    /// What an environment says: the variables of the channel first, then those for all channels.
-    /// A value that means nothing counts as none.
+    /// The settings of the environment: the variables of the channel first, then those for all channels. A value
+    /// without a meaning is ignored.
     pub fn from_env(channel: Option<&str>, env: &dyn Fn(&str) -> Option<String>) -> Self {
         let either = |name: &str, read: &dyn Fn(&str) -> Option<f64>| {
             let of = |prefix: &str| env(&format!("{prefix}_{name}")).as_deref().and_then(read);
@@ -150,7 +150,7 @@ impl Given {
         }
     }
 
-    /// What this says, and where it says nothing what the other says.
+    /// These settings, with those of `other` where a field is absent.
     #[must_use]
     pub fn or(self, other: &Self) -> Self {
         Self {

@@ -10,7 +10,7 @@ const GUESSED_MAX: usize = 2;
 /// A skill whose name is in the input.
 const NAMED: u32 = 1000;
 
-/// Below this a guess is none.
+/// A lower score counts as no match.
 const SCORE_MIN: u32 = 2;
 
 /// How much of a run of characters without blanks is looked at.

@@ -18,7 +18,7 @@ use crate::fragment::Origin;
 use crate::fragment::Why;
 use crate::instruction_file::InstructionFile;
 
-/// What became of a source.
+/// Whether a source is in the request, and how.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Status {
     /// All of it is in the request.
@@ -29,16 +29,16 @@ pub enum Status {
     Truncated,
     /// Nothing of it is.
     Omitted,
-    /// It was looked for and is not there.
+    /// The file was looked for and does not exist.
     Missing,
     /// Another one takes its place.
     Shadowed,
-    /// It is in the request already.
+    /// The content is in the request already.
     Duplicate,
 }
 
 impl Status {
-    /// Its word.
+    /// The word for the status in reports.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Full => "full",
@@ -90,7 +90,7 @@ pub struct SourceRow {
     pub part: Option<String>,
     /// A path or a name.
     pub source: String,
-    /// What became of it.
+    /// Whether the source is in the request, and how.
     pub status: Status,
     /// How many of its bytes are in the request.
     pub bytes: u64,
@@ -172,13 +172,13 @@ impl Report {
         (status, bytes)
     }
 
-    /// What a file is of which all bytes are there.
+    /// The status of a file all of whose bytes are in the request.
     fn whole(&self, path: &str) -> Status {
         let is_altered = |it: &Omission| it.what == path && matches!(it.why, Why::NotUtf8(_));
         if self.omissions.iter().any(is_altered) { Status::Altered } else { Status::Full }
     }
 
-    /// What each row is: whole, altered, cut, or the bytes of a file that are there already.
+    /// The status of each row: whole, altered, cut, or a repetition of a file's bytes.
     pub fn statuses(&self) -> impl Iterator<Item = (&Row, Status)> {
         let mut seen: BTreeSet<(&str, u64, u64)> = BTreeSet::new();
         let starts: BTreeSet<(&str, u64)> = self

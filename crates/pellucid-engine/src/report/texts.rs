@@ -1,21 +1,20 @@
-//! The text that stands behind runs of a request's bytes.
+//! The text of runs of a request's bytes.
 //!
-//! A request is JSON, so the texts in it are escaped. Here a run of its bytes is read back: inside
-//! of strings the escapes are undone, outside of them the notation stays as it is. Every byte of
-//! the request is read once and belongs to one run.
+//! A request is JSON, so the texts in it are escaped. Here a run of its bytes is read back: inside of strings the
+//! escapes are undone, outside of them the notation is unchanged. Every byte of the request is read once and belongs
+//! to one run.
 //!
-//! Pictures travel as data URLs. No model reads those as text, so they are passed over and their
-//! bytes are said instead.
+//! Images travel as data URLs. No model reads those as text, so the text has their number of bytes instead.
 
-/// How a picture's address begins when it carries the picture itself.
+/// The beginning of a data URL of an image.
 const PICTURE: &[u8] = b"data:image/";
 
 /// A run of bytes, read back.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct RunText {
-    /// Its text.
+    /// The text with escapes undone.
     pub text: String,
-    /// How many of its bytes are pictures.
+    /// The number of bytes of images.
     pub picture_bytes: usize,
 }
 
@@ -26,7 +25,7 @@ pub struct Texts<'a> {
     place: Place,
 }
 
-/// Where in the notation the next byte is.
+/// The state of the JSON scanner at the next byte.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Place {
     Notation,

@@ -14,12 +14,12 @@ pub const DESCRIPTION_CHARS_MAX: usize = 1024;
 
 const DELIMITER: &str = "---";
 
-/// What a skill says of itself.
+/// The head of a skill's file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FrontMatter {
-    /// Its name, on one line.
+    /// The name, on one line.
     pub name: String,
-    /// What it is for, on one line.
+    /// The description, on one line.
     pub description: String,
     /// The same in fewer words.
     pub short_description: Option<String>,
@@ -29,31 +29,31 @@ pub struct FrontMatter {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum SkillError {
-    /// It cannot be read, or is not UTF-8.
+    /// The file cannot be read, or is not UTF-8.
     #[error("failed to read file: {error}")]
     Unreadable {
-        /// Why.
+        /// The error of the operating system.
         error: String,
     },
-    /// It does not begin with a head.
+    /// The file does not begin with a head.
     #[error("missing YAML frontmatter delimited by ---")]
     NoFrontMatter,
     /// The head is not YAML, or lacks a key.
     #[error("invalid YAML: {error}")]
     InvalidYaml {
-        /// Why.
+        /// The error of the parser.
         error: String,
     },
     /// A field is there and blank.
     #[error("missing field `{field}`")]
     MissingField {
-        /// Which.
+        /// The name of the field.
         field: &'static str,
     },
     /// A field says too much.
     #[error("invalid {field}: exceeds maximum length of {max} characters")]
     TooLong {
-        /// Which.
+        /// The name of the field.
         field: &'static str,
         /// How many characters it may have.
         max: usize,
@@ -197,7 +197,7 @@ fn plain_value(value: &str) -> Option<&str> {
     is_plain.then_some(value)
 }
 
-/// Whether a character can stand in YAML on one line and means nothing by itself.
+/// Whether a character may be in YAML on one line and has no special meaning.
 fn is_printable(c: char) -> bool {
     matches!(c, ' '..='~')
         || (c >= '\u{a0}' && !matches!(c, '\u{2028}' | '\u{2029}' | '\u{feff}' | '\u{fffe}' | '\u{ffff}'))

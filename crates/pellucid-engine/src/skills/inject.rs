@@ -7,7 +7,7 @@ use crate::fragment::Origin;
 use crate::transcript::Draft;
 use crate::transcript::DraftPart;
 
-/// The message that brings a skill into the conversation. `text` is its `SKILL.md` as it is now.
+/// The message that brings a skill into the conversation. `text` is its `SKILL.md` with its current content.
 pub fn message(skill: &Skill, text: String) -> Draft {
     let size = text.len() as u64;
     let body = Origin::File { path: FileVersion::of(&skill.path, text.as_bytes()), range: 0..size, size };

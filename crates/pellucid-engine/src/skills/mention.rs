@@ -1,7 +1,7 @@
 //! Mentions in what a person says: `$name`, and `[$name](path)` for one skill among namesakes.
 //!
-//! A name ends at the first character that cannot be in one; what stands before the `$` does not
-//! matter. Names of common environment variables are not mentions.
+//! A name ends at the first character that cannot be in one; the character before the `$` does not matter. Names of
+//! common environment variables are not mentions.
 
 use std::ops::Range;
 
@@ -9,30 +9,30 @@ use std::ops::Range;
 const VARIABLES: [&str; 11] =
     ["PATH", "HOME", "USER", "SHELL", "PWD", "TMPDIR", "TEMP", "TMP", "LANG", "TERM", "XDG_CONFIG_HOME"];
 
-/// A mention.
+/// A mention of a skill or connector in a text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Mention<'t> {
     /// The name, without `$`.
     pub name: &'t str,
-    /// What it points to, if it is a link.
+    /// The target, if the mention is a link.
     pub link: Option<Link<'t>>,
-    /// Its bytes in the text.
+    /// The bytes of the mention in the text.
     pub span: Range<usize>,
 }
 
-/// What a mention points to.
+/// The target of a linked mention.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Link<'t> {
-    /// The path as it was written, trimmed.
+    /// The path as written, trimmed.
     pub path: &'t str,
-    /// What kind of thing that is.
+    /// The kind of the target.
     pub kind: LinkKind,
 }
 
-/// What kind of thing a link points to.
+/// The kinds of targets of a link.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LinkKind {
-    /// `app://...`: a connector.
+    /// `app://...`, the address of a connector.
     App,
     /// `mcp://...`: an MCP server.
     Mcp,

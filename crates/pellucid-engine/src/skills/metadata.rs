@@ -9,65 +9,65 @@ use super::front_matter::DESCRIPTION_CHARS_MAX;
 use super::front_matter::NAME_CHARS_MAX;
 use super::front_matter::one_line;
 
-/// The folder with pictures, within that of the skill.
+/// The folder of images, within that of the skill.
 const ASSETS: &str = "assets";
 
-/// What the file says.
+/// The content of the metadata file.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct SkillMetadata {
     /// How it is shown, if anything is said of that.
     pub interface: Option<SkillInterface>,
-    /// Which tools it needs.
+    /// The tools that the skill needs.
     pub tools: Vec<ToolDependency>,
-    /// Whether the model may choose it without being told; yes if nothing is said.
+    /// Whether the model may choose the skill without a mention; absent means yes.
     pub allow_implicit_invocation: Option<bool>,
-    /// What its scripts ask for, if anything.
+    /// The permissions that its scripts ask for, if any.
     pub permissions: Option<SkillPermissions>,
 }
 
 /// How a skill is shown to people.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct SkillInterface {
-    /// Its name.
+    /// The name for people.
     pub display_name: Option<String>,
-    /// What it is for.
+    /// The description for people.
     pub short_description: Option<String>,
-    /// A small picture, relative to the skill's folder.
+    /// A small image, relative to the skill's folder.
     pub icon_small: Option<String>,
-    /// A large one.
+    /// A large image, relative to the skill's folder.
     pub icon_large: Option<String>,
-    /// Its colour, `#RRGGBB`.
+    /// The colour as `#RRGGBB`.
     pub brand_color: Option<String>,
-    /// What a person might say to start it.
+    /// An example of a message that starts the skill.
     pub default_prompt: Option<String>,
 }
 
 /// A tool that a skill needs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ToolDependency {
-    /// What kind: `env_var`, `mcp` ...
+    /// The kind of dependency: `env_var`, `mcp` ...
     pub kind: String,
-    /// Which.
+    /// The name of the variable or server.
     pub value: String,
-    /// What it is.
+    /// The description for people.
     pub description: Option<String>,
     /// How it is reached.
     pub transport: Option<String>,
-    /// What starts it.
+    /// The command that starts the server.
     pub command: Option<String>,
-    /// Where it is.
+    /// The address of the server.
     pub url: Option<String>,
 }
 
-/// What a skill's scripts ask for. The model does not see it.
+/// The permissions that a skill's scripts ask for. The model does not see them.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(default)]
 pub struct SkillPermissions {
-    /// The network.
+    /// Access to the network.
     pub network: bool,
-    /// Files.
+    /// Access to files and folders.
     pub file_system: FilePermissions,
-    /// What macOS guards.
+    /// Permissions that macOS guards.
     pub macos: MacPermissions,
 }
 
@@ -75,13 +75,13 @@ pub struct SkillPermissions {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(default)]
 pub struct FilePermissions {
-    /// To read.
+    /// Paths that may be read.
     pub read: Vec<String>,
-    /// To write.
+    /// Paths that may be written.
     pub write: Vec<String>,
 }
 
-/// What macOS guards.
+/// Permissions that macOS guards.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(default)]
 pub struct MacPermissions {
@@ -89,21 +89,21 @@ pub struct MacPermissions {
     pub preferences: Option<String>,
     /// Programs that may be steered: one word for all or none, or their names.
     pub automations: Option<Automations>,
-    /// Steering the screen.
+    /// Control of the screen.
     pub accessibility: bool,
-    /// Appointments.
+    /// Access to the user's appointments.
     pub calendar: bool,
 }
 
-/// Which programs may be steered.
+/// The programs that may be controlled.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(untagged)]
 pub enum Automations {
-    /// All or none.
+    /// All programs, or none.
     Any(bool),
-    /// A word.
+    /// The programs that a word such as `all` names.
     Word(String),
-    /// These.
+    /// The programs with these ids.
     Programs(Vec<String>),
 }
 
@@ -149,7 +149,7 @@ fn line(text: Option<String>, max: usize) -> Option<String> {
     (!line.is_empty() && line.chars().count() <= max).then_some(line)
 }
 
-/// A path within the folder of pictures, without needless steps.
+/// A path within the folder of images, normalised.
 fn asset(path: &str) -> Option<String> {
     let is_rooted = path.starts_with(['/', '\\']) || path.as_bytes().get(1) == Some(&b':');
     let steps: Vec<&str> = path.split('/').filter(|step| !matches!(*step, "" | ".")).collect();

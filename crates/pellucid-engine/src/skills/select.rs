@@ -15,10 +15,10 @@ use super::mention::Mention;
 use super::mention::mentions;
 use crate::pack::SameName;
 
-/// What decides besides the input.
+/// The skills and settings that decide besides the input.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Selecting<'a> {
-    /// What a name means that several skills have.
+    /// The meaning of a name that several skills have.
     pub same_name: SameName,
     /// The slugs of available connectors: a plain name that is one of them means the connector.
     pub connectors: &'a [String],
@@ -40,7 +40,7 @@ pub fn select<'s>(skills: &'s Skills, inputs: &[UserInput], selecting: &Selectin
     selection.selected
 }
 
-/// Whether an input may ask for skills at all; if not, nobody need look for them.
+/// Whether an input may mention skills at all; if not, skills need not be loaded.
 pub fn may_select(inputs: &[UserInput]) -> bool {
     inputs.iter().any(|input| match input {
         UserInput::Skill { .. } => true,
@@ -78,7 +78,7 @@ impl<'s, 'a> Selection<'s, 'a> {
         }
     }
 
-    /// What one text mentions: links first.
+    /// Selects the skills that one text mentions: links first.
     fn mention(&mut self, mentions: &[Mention<'_>]) {
         if mentions.is_empty() {
             return;

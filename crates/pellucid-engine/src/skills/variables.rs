@@ -32,17 +32,17 @@ const KIND: &str = "env_var";
 /// A word above the question.
 const HEADER: &str = "Variable of a skill";
 
-/// What an answer in a person's own words begins with.
+/// The prefix of an answer in the user's words.
 const NOTE: &str = "user_note: ";
 
 /// A variable that a skill needs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NeededVariable {
-    /// Its name.
+    /// The name of the variable.
     pub name: String,
-    /// The skill.
+    /// The name of the skill that needs it.
     pub skill: String,
-    /// What it is.
+    /// The description for people.
     pub description: Option<String>,
 }
 
@@ -80,7 +80,7 @@ pub fn question(pack: &Pack, turn_id: &TurnId, needed: &[NeededVariable]) -> Req
     RequestUserInput { call_id: format!("skill-deps-{turn_id}"), turn_id: turn_id.clone(), questions }
 }
 
-/// The values that a person gave. Only words of their own count, the last of them.
+/// The values that the user gave. Only free text counts, and of it the last.
 pub fn given(answers: &UserAnswers) -> Vec<(String, String)> {
     let value = |said: &[String]| {
         let mut notes = said.iter().filter_map(|said| said.strip_prefix(NOTE)).map(str::trim);

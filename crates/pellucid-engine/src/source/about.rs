@@ -1,13 +1,13 @@
 //! What each source gives, in a line, for the reference page of packs.
 
-/// What a source gives; empty for one that nobody described.
+/// The description of a source, for the reference page; empty if it has none.
 pub fn about(name: &str) -> &'static str {
     match name {
         "apps" => "how connected apps are mentioned",
         "base_instructions" => "the base instructions: configured ones, else those of the model, in its tone",
         "skills_list" => "the skills that the model may use, and how",
         "child_agents" => "a note that instruction files may lie below the working directory",
-        "collaboration" => "the instructions of the way of working together",
+        "collaboration" => "the instructions of the collaboration mode",
         "commit_trailer" => "how commit messages name the agent",
         "developer_instructions" => "the configuration's `developer_instructions`, as they are",
         "environment" => "working directory, shell and network rules",

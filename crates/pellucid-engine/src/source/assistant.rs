@@ -79,7 +79,7 @@ impl Lines {
     }
 }
 
-/// What an assistant knows; a source has nothing to say to anybody else.
+/// Calls `give` with the assistant's surroundings; without an assistant the result is empty.
 fn with_assistant(ask: &Ask<'_>, give: impl Fn(&Assistant) -> Given) -> Given {
     ask.facts.assistant.as_deref().map_or_else(Given::nothing, give)
 }

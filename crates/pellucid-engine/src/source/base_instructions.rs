@@ -55,7 +55,7 @@ fn give(ask: &Ask<'_>) -> Given {
     Given { omissions, ..Given::text(text) }
 }
 
-/// Instructions that somebody gave: now, or when the session began.
+/// Instructions that were given: now, or when the session began.
 fn given(facts: &Facts) -> Option<&Provided> {
     facts.base_instructions.as_ref().or(facts.recorded_instructions.as_ref())
 }
@@ -99,7 +99,7 @@ pub fn lacks_tones(facts: &Facts, pack: &Pack) -> bool {
     is_wanted && facts.base_instructions.is_none() && Messages::of_model(&facts.model, pack).is_none()
 }
 
-/// A template with tones, from whoever has one.
+/// A template with tones, from the model catalogue or the pack.
 struct Messages {
     template: Option<Vec<Fragment>>,
     tones: Tones,

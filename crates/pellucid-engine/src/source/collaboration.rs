@@ -14,7 +14,7 @@ fn give(ask: &Ask<'_>) -> Given {
     let mode = &ask.facts.collaboration_mode;
     match mode.settings.developer_instructions.as_deref() {
         Some(text) if !text.is_empty() => {
-            // Words of the pack are told from somebody's own, whoever hands them over.
+            // Texts of the pack keep their origin, even when a client sends them back.
             let preset = presets::instructions(ask.pack, mode.mode);
             let is_preset = concat(&preset) == text;
             Given::text(if is_preset { preset } else { vec![Fragment::provided("collaboration mode", text)] })

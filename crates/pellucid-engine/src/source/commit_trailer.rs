@@ -10,7 +10,7 @@ use crate::template::Shape;
 
 const TRAILER: &str = "git/commit_trailer.md";
 
-/// Whose name is used when the configuration names nobody.
+/// The name that is used when the configuration has none.
 const ATTRIBUTION: &str = "Pellucid <noreply@pellucid.dev>";
 
 pub(super) const SOURCE: Source = Source {

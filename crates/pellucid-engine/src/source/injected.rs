@@ -57,7 +57,7 @@ fn collected(ask: &Ask<'_>) -> Collected {
     ask.facts.injection.collect(ask.facts.prompt_mode)
 }
 
-/// What a person should hear of items that are cut or not there.
+/// The omissions for items that are cut or missing.
 fn omissions(ask: &Ask<'_>, collected: &Collected) -> Vec<Omission> {
     let omission = |injected: &Injected| {
         let reason = || injected.reason.clone().unwrap_or_default();

@@ -1,7 +1,7 @@
 //! What the model may do: sandbox, approvals, writable roots.
 //!
-//! Composed from one template for the sandbox, one for the approval policy and one for the roots.
-//! Pieces are joined by a newline unless one stands there already.
+//! Composed from one template for the sandbox, one for the approval policy and one for the roots. Pieces are joined
+//! by a newline unless the piece before ends with one.
 
 use pellucid_protocol::settings::ApprovalPolicy;
 use pellucid_protocol::settings::NetworkAccess;

@@ -14,12 +14,12 @@ use super::Source;
 use crate::documents::place;
 use crate::fragment::Fragment;
 
-/// Its name in layouts.
+/// The name of the source in layouts.
 pub(crate) const NAME: &str = "project_docs";
 
 pub(super) const SOURCE: Source = Source { name: NAME, kind: Kind::Entries, templates: &[], give };
 
-/// What stands between two files.
+/// The text between two files.
 pub(super) const BETWEEN: &str = "\n\n";
 
 fn give(ask: &Ask<'_>) -> Given {

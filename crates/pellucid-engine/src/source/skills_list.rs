@@ -80,12 +80,12 @@ fn barred(skill: &Skill, first: Option<&BTreeMap<&str, &Skill>>) -> Option<Why> 
     (winner.path != skill.path).then(|| Why::Shadowed { by: winner.path.clone() })
 }
 
-/// What the budget leaves.
+/// The rest of the budget.
 struct Room {
     left: usize,
 }
 
-/// What the model sees of a skill.
+/// The line of a skill that the model sees.
 struct Seen {
     line: Option<Fragment>,
     why: Option<Why>,

@@ -16,18 +16,18 @@ use crate::fragment::concat;
 pub struct Draft {
     /// The slot or part it belongs to.
     pub part: Arc<str>,
-    /// Who says it.
+    /// The role of the message.
     pub role: &'static str,
-    /// Its parts.
+    /// The parts of the message.
     pub parts: Vec<DraftPart>,
 }
 
 /// A part of a message that is still in fragments.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum DraftPart {
-    /// Text.
+    /// A text in fragments.
     Text(Vec<Fragment>),
-    /// A picture's address.
+    /// The address of an image.
     Image(Fragment),
 }
 

@@ -20,20 +20,20 @@ use crate::encode::Span;
 use crate::encode::to_json;
 use crate::tokens::tokens_of_bytes;
 
-/// A recorded item.
+/// A recorded item with its size.
 #[derive(Debug, Clone)]
 pub(super) struct Entry {
-    /// `message`, `function_call` ...
+    /// The type: `message`, `function_call` ...
     pub kind: &'static str,
     /// The role, for messages.
     pub role: Option<Arc<str>>,
-    /// What pairs calls and outputs.
+    /// The id that pairs calls and outputs.
     pub call_id: Option<CallId>,
     /// The tool that a call is for.
     pub tool: Option<Arc<str>>,
     /// Whether the output of this call may be structured and is shown as text on request.
     pub is_exec_call: bool,
-    /// Whether it holds pictures.
+    /// Whether the item has images.
     pub has_pictures: bool,
     /// Whether a turn of the person begins here.
     pub is_user_turn: bool,
@@ -43,17 +43,17 @@ pub(super) struct Entry {
     pub is_sealed_reasoning: bool,
     /// Whether it is thoughts that the Messages wire signed, which no other server takes.
     pub is_signed_thought: bool,
-    /// Its estimated tokens.
+    /// The estimated tokens of the item.
     pub tokens: usize,
     /// The origins of its bytes.
     pub spans: Arc<[Span]>,
     pub bytes: Stored,
 }
 
-/// Where an item's own bytes are.
+/// The place of an item's bytes.
 #[derive(Debug, Clone)]
 pub(super) enum Stored {
-    /// By themselves.
+    /// The item's separate allocation.
     Own(Box<[u8]>),
     /// Rendered as they are, in the chunks.
     Rendered(Range<usize>),
@@ -105,7 +105,7 @@ impl Entry {
         matches!(self.kind, "function_call_output" | "custom_tool_call_output")
     }
 
-    /// Its bytes, as recorded.
+    /// The bytes of the item, as recorded.
     pub fn recorded<'a>(&'a self, chunks: &'a Chunks) -> &'a [u8] {
         match &self.bytes {
             Stored::Own(bytes) => bytes,
@@ -138,7 +138,7 @@ fn estimated_bytes(item: &Item, encoded: &Encoded) -> usize {
     }
 }
 
-/// What a sealed text of this length probably holds.
+/// The estimated size of the content of an encrypted text of this length.
 pub(super) fn sealed_bytes(len: usize) -> usize {
     (len * 3 / 4).saturating_sub(650)
 }

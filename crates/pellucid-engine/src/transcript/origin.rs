@@ -18,7 +18,7 @@ use crate::origins::Origins;
 /// An item with the origins of its bytes.
 #[derive(Debug, Clone)]
 pub struct Attributed {
-    /// What it is found again by.
+    /// The key that identifies the item when the session is loaded again.
     pub key: ItemKey,
     /// The spans of its bytes, each with an origin.
     pub spans: Arc<[Span]>,

@@ -1,10 +1,9 @@
 //! Items whose bytes are ready to be sent.
 //!
-//! A session file holds items as they stand in requests, so most of a long history need not be
-//! parsed to go on with it: it is enough to see that the bytes are exactly those that we would
-//! write. That is looked for in the kinds that make up the bulk. Everything else, or anything odd,
-//! such as another order of keys, a key that we do not know or another way of escaping, is left to
-//! the parser.
+//! A session file holds items in the form of requests, so most of a long history need not be parsed to resume it: it
+//! is enough to check that the bytes are exactly those that we would write. The kinds that make up the bulk are
+//! checked. Everything else, or anything odd, such as another order of keys, a key that we do not know or another way
+//! of escaping, is left to the parser.
 
 use std::sync::Arc;
 
@@ -14,7 +13,7 @@ use pellucid_protocol::settings::TruncationPolicy;
 use super::CallId;
 use crate::cut::output;
 
-/// What is known of an item whose bytes are ready.
+/// The facts about an item whose bytes can be used unchanged.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Ready {
     pub kind: &'static str,
@@ -58,7 +57,7 @@ impl Ready {
     }
 }
 
-/// What a scan found.
+/// The result of a scan.
 #[derive(Default)]
 struct Found {
     kind: &'static str,
@@ -70,7 +69,7 @@ struct Found {
     estimated_bytes: Option<usize>,
 }
 
-/// What is left of an item.
+/// The unread bytes of an item.
 struct Scan<'a> {
     rest: &'a str,
 }

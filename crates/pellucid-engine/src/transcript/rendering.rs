@@ -1,9 +1,9 @@
-//! Items as they stand in requests.
+//! Renders items for requests.
 //!
-//! Before they are shown, calls without an output get one, outputs without a call go, snapshots
-//! go, pictures become a sentence for models that cannot see, and structured command output
-//! becomes text for models that were trained on that. Then they are put into the notation of the
-//! wire. All of it happens once for each item, in order; nothing is written back.
+//! Before they are shown, calls without an output get one, outputs without a call and snapshots are removed, images
+//! become a sentence for models that cannot see, and structured command output becomes text for models that were
+//! trained on that. Then they are put into the notation of the wire. All of it happens once for each item, in order;
+//! nothing is written back.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -33,30 +33,30 @@ use crate::wire::messages;
 use crate::wire::piece::Piece;
 use crate::wire::written::Written;
 
-/// What is said of a call that was never answered.
+/// The output of a call that was never answered.
 const ABORTED: &str = "aborted";
 
-/// What is said in place of a picture.
+/// The text in place of an image.
 pub(crate) const NO_PICTURE: &str = "image content omitted because you do not support image input";
 
 /// How items are shown.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct View {
-    /// Pictures.
+    /// How images are shown.
     pub pictures: Pictures,
     /// Structured output of commands.
     pub exec_outputs: ExecOutputs,
-    /// The notation.
+    /// The API format of the request.
     pub wire: WireApi,
-    /// Who says our own messages, on wires where that varies.
+    /// The role of our messages, in formats where it varies.
     pub developer: DeveloperRole,
 }
 
-/// How pictures are shown.
+/// How images are shown.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Pictures {
-    /// As they are.
+    /// Images are sent unchanged.
     #[default]
     Shown,
     /// As a sentence, for models that cannot see.
@@ -67,21 +67,21 @@ pub enum Pictures {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ExecOutputs {
-    /// As it was recorded.
+    /// The output is sent as it was recorded.
     #[default]
     AsRecorded,
-    /// As text.
+    /// The output is converted to text.
     AsText,
 }
 
 /// An item of a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Rendered {
-    /// `message`, `function_call` ...
+    /// The type: `message`, `function_call` ...
     pub kind: &'static str,
     /// The role, for messages.
     pub role: Option<Arc<str>>,
-    /// How many bytes of notation stand before it.
+    /// The number of bytes of notation before the item.
     pub lead: usize,
     /// The origins of its bytes.
     pub spans: Arc<[Span]>,
@@ -101,7 +101,7 @@ impl Rendered {
     }
 }
 
-/// Items as they stand in requests of one view.
+/// The rendered items of one view.
 #[derive(Debug, Clone)]
 pub(super) struct Rendering {
     pub view: View,
@@ -115,7 +115,7 @@ pub(super) struct Rendering {
     repaired: BTreeSet<CallId>,
     left_out: BTreeSet<CallId>,
     notation: Notation,
-    /// What has no place on the wire.
+    /// The items that the API format cannot express.
     omissions: Vec<Omission>,
 }
 
@@ -167,7 +167,7 @@ impl Rendering {
         self.chunks.view()
     }
 
-    /// What closes the list behind the last item.
+    /// The bytes that close the list after the last item.
     pub fn closing(&self) -> &'static str {
         match &self.notation {
             Notation::Responses | Notation::Chat(_) => "",
@@ -192,7 +192,7 @@ impl Rendering {
         self.chunks.append(&bytes);
     }
 
-    /// Puts items one after the other, as they were recorded.
+    /// Renders items one after the other, in recorded order.
     fn render(&mut self, entries: &mut [Entry], known: Pairs<'_>) -> Vec<u8> {
         let mut fresh = Vec::new();
         let base = self.chunks.len();
@@ -275,7 +275,7 @@ impl Rendering {
             return None;
         }
         if entry.is_signed_thought && self.view.wire != WireApi::Messages {
-            let error = "only the wire that signed it can read it".to_owned();
+            let error = "only the API format that signed it can read it".to_owned();
             let what = entry.kind.to_owned();
             self.omissions.push(Omission { slot: "model".into(), what, why: Why::Unusable { error } });
             return None;
@@ -306,7 +306,7 @@ impl Rendering {
         Some(changed.map_or(Shown::AsRecorded, Shown::Changed))
     }
 
-    /// The id of a call that nobody answered.
+    /// The id of the call if it has no output.
     fn lacks_output<'a>(&mut self, entry: &'a Entry, known: Pairs<'_>) -> Option<&'a CallId> {
         let call_id = entry.call_id.as_ref()?;
         let lacks = !entry.is_output() && !known.outputs.contains(call_id);
@@ -316,7 +316,7 @@ impl Rendering {
         lacks.then_some(call_id)
     }
 
-    /// Separates an item from the one before; tells how many bytes that took.
+    /// Writes the separator before an item; returns its number of bytes.
     fn comma(&self, fresh: &mut Vec<u8>) -> usize {
         if self.rows.is_empty() {
             return 0;
@@ -335,9 +335,9 @@ struct Pairs<'a> {
 
 /// How an item is shown.
 enum Shown {
-    /// As it was recorded.
+    /// The item is shown as it was recorded.
     AsRecorded,
-    /// In another form.
+    /// The item is shown in another form.
     Changed(Item),
 }
 

@@ -14,7 +14,7 @@ const SEARCH_LIMIT: i64 = 5;
 /// The settings of an agent.
 #[derive(Debug, Clone, PartialEq)]
 pub struct AgentSettings {
-    /// What the system prompt begins with, if that is said.
+    /// The beginning of the system prompt, if it is set.
     pub system_prompt: Option<String>,
     /// How much may be said.
     pub limits: Limits,
@@ -26,10 +26,10 @@ pub struct AgentSettings {
     pub sources: Vec<injection::Source>,
 }
 
-/// What an agent is given besides its settings.
+/// The parts of an agent besides its settings.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Given {
-    /// Whether there is somebody to ask.
+    /// Whether there is a model provider.
     pub provider: bool,
     /// Whether the counter, if there is one, can count messages and tools.
     pub counter: Interface,
@@ -40,25 +40,25 @@ pub struct Given {
 /// Whether something that is given can be used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Interface {
-    /// It can, or is not given.
+    /// The part can be used, or is not given.
     Usable,
-    /// It cannot.
+    /// The part lacks a needed method.
     Lacking,
 }
 
-/// What is wrong with settings.
+/// Why settings are refused.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum SettingsError {
-    /// Another version.
+    /// The version is not supported.
     #[error("config version must be 1 (got {0})")]
     Version(String),
-    /// Nobody to ask.
+    /// No model provider is given.
     #[error("provider is required")]
     NoProvider,
-    /// No window.
+    /// The context window is missing or invalid.
     #[error("context_window must be a positive Integer (got {0})")]
     Window(String),
-    /// No reserve.
+    /// The reserve is missing or invalid.
     #[error("reserved_output_tokens must be a non-negative Integer (got {0})")]
     Reserved(String),
     /// A reserve that leaves nothing.
@@ -66,15 +66,15 @@ pub enum SettingsError {
         "reserved_output_tokens must be less than context_window (got reserved_output_tokens={reserved}, context_window={window})"
     )]
     ReservedTooLarge {
-        /// The reserve.
+        /// The reserve, in tokens.
         reserved: i64,
-        /// The window.
+        /// The window, in tokens.
         window: i64,
     },
     /// A counter that cannot count.
     #[error("token_counter must respond to #count_messages and #count_tools")]
     Counter,
-    /// A number that is none.
+    /// The named value is not a positive number.
     #[error("{0} must be a positive Integer")]
     NotPositive(&'static str),
     /// A store that cannot be asked.

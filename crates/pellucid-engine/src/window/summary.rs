@@ -23,7 +23,7 @@ pub const OUTPUT_TOKENS: i64 = 512;
 pub struct HistoryMessage {
     /// `user`, `assistant`, `system` or `tool_result`.
     pub role: String,
-    /// What it says.
+    /// The text of the message.
     pub text: String,
     /// The tools that it calls, by name.
     pub tool_calls: Vec<String>,
@@ -43,7 +43,7 @@ impl HistoryMessage {
         self.role == "user"
     }
 
-    /// Its line in a transcript.
+    /// The line of the message in a transcript.
     fn line(&self) -> Option<String> {
         let line = match self.role.as_str() {
             "system" => return None,
@@ -68,7 +68,7 @@ impl HistoryMessage {
     }
 }
 
-/// What the model is given to summarise.
+/// The prompt for a summary.
 pub fn question(previous: Option<&str>, dropped: &[HistoryMessage]) -> String {
     let lines: Vec<String> = dropped.iter().filter_map(HistoryMessage::line).collect();
     let transcript = lines.join("\n");
@@ -77,7 +77,7 @@ pub fn question(previous: Option<&str>, dropped: &[HistoryMessage]) -> String {
     format!("{previous}<new_transcript>\n{}\n</new_transcript>\n", scalar::strip(&transcript))
 }
 
-/// How a summary stands before the history, in a message of role `assistant`.
+/// The summary as a message of role `assistant` before the history.
 pub fn shown(summary: &str) -> String {
     let text = ends::head(scalar::strip(summary), Some(SUMMARY_MAX));
     format!("<conversation_summary>\n{text}\n</conversation_summary>")

@@ -1,9 +1,8 @@
 //! The Chat Completions wire: what surrounds the items, and how items become messages.
 //!
-//! Every item becomes a message of its own, but calls that stand together share one. Thoughts that
-//! the server told in plain words go back with the answer or the calls they led to, and stay there.
-//! Calls of freeform tools and of the built-in shell become calls of functions, the only kind that
-//! all servers of this wire read.
+//! Every item becomes a separate message, but adjacent calls share one. Reasoning that the server sent as plain text
+//! goes back with the answer or the calls that followed it. Calls of freeform tools and of the built-in shell become
+//! calls of functions, the only kind that all servers of this wire read.
 
 use pellucid_protocol::provider::DeveloperRole;
 use pellucid_protocol::provider::WireApi;
@@ -28,10 +27,10 @@ use crate::tool_list;
 use crate::tool_list::ToolList;
 use crate::transcript::CallId;
 
-/// The list that items stand in.
+/// The name of the list with the items.
 pub(crate) const LIST: &str = "messages";
 
-/// What stands before the items.
+/// The bytes before the items.
 pub(crate) fn head(facts: &Facts, instructions: &[Fragment]) -> Encoded {
     let mut encoder = Encoder::new(&"model".into());
     encoder.wire("{\"model\":");
@@ -46,8 +45,8 @@ pub(crate) fn head(facts: &Facts, instructions: &[Fragment]) -> Encoded {
     encoder.finish()
 }
 
-/// What stands behind them. Keys that say what is true anyway are left out: servers of this wire
-/// are many, and some refuse what they do not know.
+/// The bytes after the items. Keys with default values are left out: many servers use this format, and some refuse
+/// unknown keys.
 pub(crate) fn tail(tools: ToolList<'_>, facts: &Facts, wire: &WireSettings) -> Encoded {
     let mut encoder = Encoder::new(&LIST.into());
     encoder.wire("]");
@@ -111,7 +110,7 @@ impl Translator {
                     self.drop_thoughts(written);
                     message(&piece, self.developer, written);
                 }
-                Step::Item(piece) => written.leave_out(&piece, "the wire `chat` has no place for it"),
+                Step::Item(piece) => written.leave_out(&piece, "the API format `chat` cannot express it"),
                 Step::Calls { calls, outputs } => self.calls(&calls, &outputs, written),
                 Step::Orphan(piece) => written.leave_out(&piece, "it answers no call"),
             }
@@ -190,9 +189,9 @@ impl Translator {
 }
 
 /// Why a thought is not sent.
-const NO_WORDS: &str = "the wire `chat` has no place for thoughts without plain words";
+const NO_WORDS: &str = "the API format `chat` cannot express reasoning without plain text";
 
-/// A message of anybody but the model.
+/// A message of any role but the model's.
 fn message(piece: &Piece, developer: DeveloperRole, written: &mut Written) {
     let role = piece.role.as_deref().unwrap_or("user");
     let role = if role == "developer" { developer.as_str() } else { role };

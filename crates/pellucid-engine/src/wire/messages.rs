@@ -1,9 +1,9 @@
 //! The Messages wire of Anthropic: what surrounds the items, and how items become blocks.
 //!
-//! Messages of this wire alternate between user and assistant, so items that follow each other in
-//! one role share a message. The last block is left open: what closes it belongs to the end of the
-//! request, and with it the mark up to where the server may cache. So a request that goes on adds
-//! blocks to the message and moves the mark without touching a byte that was sent before.
+//! Messages of this wire alternate between user and assistant, so items that follow each other in one role share a
+//! message. The last block is left open: its closing bytes are part of the request's tail, and so is the mark up to
+//! which the server may cache. The next request therefore adds blocks to the message and moves the mark without
+//! changing a byte that was sent before.
 //!
 //! Tools and instructions come before the messages because the server caches in this order. They
 //! carry a mark each, so that another conversation with the same tools finds them.
@@ -37,34 +37,34 @@ use crate::tool_list::ToolList;
 use crate::transcript::CallId;
 use crate::transcript::NO_PICTURE;
 
-/// The list that items stand in.
+/// The name of the list with the items.
 pub(crate) const LIST: &str = "messages";
 
 /// Ends what the server may cache; a further key of a block or tool.
 pub(crate) const BREAKPOINT: &str = ",\"cache_control\":{\"type\":\"ephemeral\"}";
 
-/// What closes the last block and its message, with the mark and without.
+/// The bytes that close the last block and its message, with the mark and without.
 const CLOSING_MARKED: &str = ",\"cache_control\":{\"type\":\"ephemeral\"}}]}";
 const CLOSING: &str = "}]}";
 
-/// The kinds of pictures that the wire takes.
+/// The image types that the format accepts.
 const PICTURES: [&str; 4] = ["image/jpeg", "image/png", "image/gif", "image/webp"];
 
-/// The least and the most tokens of an answer when nobody says how many.
+/// The least and the most tokens of an answer when the configuration sets none.
 const OUTPUT_TOKENS_MIN: i64 = 4_096;
 const OUTPUT_TOKENS_MAX: i64 = 32_000;
 
 /// Whether the model may call its tools.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Calls {
-    /// As it likes.
+    /// The model decides whether to call tools.
     Allowed,
     /// Not now. The tools are named all the same: the wire wants those of earlier calls, and what
     /// is cached begins with them.
     Forbidden,
 }
 
-/// What stands before the items.
+/// The bytes before the items.
 pub(crate) fn head(
     facts: &Facts,
     instructions: &[Fragment],
@@ -103,7 +103,7 @@ pub(crate) fn head(
     encoder.finish()
 }
 
-/// What stands behind them.
+/// The bytes after the items.
 pub(crate) fn tail() -> Encoded {
     let mut encoder = Encoder::new(&LIST.into());
     encoder.wire("]}");
@@ -150,7 +150,7 @@ fn thinking(encoder: &mut Encoder, facts: &Facts, schema: Option<&Value>) {
     encoder.wire("}");
 }
 
-/// Who speaks.
+/// The role of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Role {
     User,
@@ -195,7 +195,7 @@ impl Translator {
         }
     }
 
-    /// What closes the list as it stands now.
+    /// The bytes that close the list in its current state.
     pub fn closing(&self) -> &'static str {
         match self.open {
             Some((_, Mark::Possible)) => CLOSING_MARKED,
@@ -211,7 +211,7 @@ impl Translator {
                 self.block(role, piece, written, |blocks| blocks.message(piece));
             }
             "reasoning" => self.block(Role::Assistant, piece, written, |blocks| blocks.thought(piece)),
-            _ => written.leave_out(piece, "the wire `messages` has no place for it"),
+            _ => written.leave_out(piece, "the API format `messages` cannot express it"),
         }
     }
 
@@ -227,8 +227,10 @@ impl Translator {
         let result = write(&mut blocks);
         if blocks.n_lost_pictures > 0 {
             let n_pictures = blocks.n_lost_pictures;
-            written
-                .leave_out(piece, format!("pictures of a kind that the wire `messages` does not take: {n_pictures}"));
+            written.leave_out(
+                piece,
+                format!("images of a type that the API format `messages` does not accept: {n_pictures}"),
+            );
         }
         if blocks.n == 0 {
             written.leave_out(piece, result.err().unwrap_or("it is blank"));
@@ -325,7 +327,7 @@ impl Blocks {
                 self.next("{\"type\":\"redacted_thinking\",\"data\":\"");
                 piece.copy_text_from(&mut self.encoder, sealed, text.len() - data.len());
             }
-            _ => return Err("the wire `messages` takes only thoughts that it signed"),
+            _ => return Err("the API format `messages` accepts only reasoning that it signed"),
         }
         self.encoder.wire("\"");
         self.mark = Mark::Impossible;
@@ -351,7 +353,7 @@ impl Blocks {
         Ok(())
     }
 
-    /// Writes arguments as the object that they should be; what is none goes into one.
+    /// Writes arguments as an object; arguments of another type are wrapped in one.
     fn arguments(&mut self, piece: &Piece, arguments: &RawValue) {
         let text = piece::text(arguments);
         if text.trim().is_empty() {
@@ -415,10 +417,10 @@ impl Blocks {
     }
 }
 
-/// A picture by its address.
+/// The form of an image's address.
 #[derive(Debug, PartialEq, Eq)]
 enum Picture {
-    /// It is the address; its data begin at this byte.
+    /// A data URL; the data begin at this byte.
     Data { kind: &'static str, start: usize },
     /// The server fetches it.
     Address,

@@ -1,8 +1,8 @@
 //! Calls and outputs, brought together.
 //!
-//! The Responses wire pairs them by id wherever they stand. The others want the outputs of a
-//! message's calls directly behind it: what stood between moves behind the outputs, calls without
-//! one get one, and outputs without a call are left out.
+//! The Responses format pairs them by id wherever they are. The other formats want the outputs of a message's calls
+//! directly after it: items in between move after the outputs, calls without an output get one, and outputs without a
+//! call are left out.
 //!
 //! Pairs are looked for among the items that came between two requests. A call is never without
 //! its output when a request is made, so nothing that was sent has to move later.
@@ -13,24 +13,24 @@ use std::collections::VecDeque;
 use super::piece::Piece;
 use crate::transcript::CallId;
 
-/// What follows what.
+/// The next item or group of calls.
 #[derive(Debug)]
 pub(crate) enum Step {
-    /// Something by itself.
+    /// An item that is neither call nor output.
     Item(Piece),
     /// Calls of one message, then their outputs in the order of the calls.
     Calls {
         /// The calls, and what the model said between them that belongs to the same message.
         calls: Vec<Piece>,
-        /// The outputs.
+        /// The outputs, in the order of the calls.
         outputs: Vec<Piece>,
     },
     /// An output that answers no call.
     Orphan(Piece),
 }
 
-/// Brings calls and outputs together. `joins` tells what may stand between two calls of one
-/// message, `missing` makes an output for a call that has none.
+/// Brings calls and outputs together. `joins` returns whether an item may be between two calls of one message,
+/// `missing` makes an output for a call that has none.
 pub(crate) fn pair(pieces: Vec<Piece>, joins: fn(&Piece) -> bool, missing: impl FnMut(&CallId) -> Piece) -> Vec<Step> {
     let (pieces, mut answers) = with_all_outputs(pieces, missing);
     let mut steps = Vec::new();
@@ -55,8 +55,7 @@ pub(crate) fn pair(pieces: Vec<Piece>, joins: fn(&Piece) -> bool, missing: impl 
     steps
 }
 
-/// Puts an output directly behind every call that has none, and tells which output answers which
-/// call.
+/// Inserts an output after every call that has none, and returns which output answers which call.
 fn with_all_outputs(
     pieces: Vec<Piece>,
     mut missing: impl FnMut(&CallId) -> Piece,
@@ -80,7 +79,7 @@ fn with_all_outputs(
     (whole, answers)
 }
 
-/// Which output answers which call: the first one behind it with its id that answers no other.
+/// Which output answers which call: the first one after it with its id that answers no other.
 fn answers(pieces: &[Piece]) -> BTreeMap<usize, usize> {
     let mut open: BTreeMap<&CallId, VecDeque<usize>> = BTreeMap::new();
     let mut answers = BTreeMap::new();

@@ -21,19 +21,19 @@ const NAME_CHARS_MAX: usize = 64;
 /// An item on its way to a wire.
 #[derive(Debug, Clone)]
 pub(crate) struct Piece {
-    /// `message`, `function_call` ...
+    /// The type: `message`, `function_call` ...
     pub kind: &'static str,
     /// The role, for messages.
     pub role: Option<Arc<str>>,
-    /// What pairs calls and outputs.
+    /// The id that pairs calls and outputs.
     pub call_id: Option<CallId>,
-    /// Its bytes, as the Responses wire has them.
+    /// The bytes of the item in the Responses format.
     pub bytes: Vec<u8>,
-    /// Their origins.
+    /// The origins of the bytes.
     pub spans: Arc<[Span]>,
 }
 
-/// The values of an item, where they stand in its bytes.
+/// The values of an item, borrowed from its bytes.
 #[derive(Debug, Default, Deserialize)]
 pub(crate) struct Values<'a> {
     #[serde(default, borrow)]
@@ -56,7 +56,7 @@ pub(crate) struct Values<'a> {
     pub output: Option<&'a RawValue>,
 }
 
-/// A part of a list of texts and pictures.
+/// A part of a list of texts and images.
 #[derive(Debug, Deserialize)]
 pub(crate) struct Part<'a> {
     #[serde(default, borrow)]
@@ -65,7 +65,7 @@ pub(crate) struct Part<'a> {
     pub image_url: Option<&'a RawValue>,
 }
 
-/// The parts of a list; none if it is none.
+/// The parts of a list; empty if the value is not a list.
 pub(crate) fn parts(list: Option<&RawValue>) -> Vec<Part<'_>> {
     list.and_then(|list| serde_json::from_str(list.get()).ok()).unwrap_or_default()
 }
@@ -79,7 +79,7 @@ pub(crate) fn is_blank(string: &RawValue) -> bool {
 }
 
 impl Piece {
-    /// Its values.
+    /// Parses the values of the item.
     pub fn values(&self) -> Values<'_> {
         serde_json::from_slice(&self.bytes).unwrap_or_default()
     }
@@ -110,13 +110,13 @@ impl Piece {
         Encoder::new(&self.part())
     }
 
-    /// Who made it: the origin of most of its bytes.
+    /// The origin of most of the item's bytes.
     pub fn author(&self) -> Origin {
         let most = self.spans.iter().max_by_key(|span| span.len);
         most.map_or(Origin::Wire, |span| span.origin.clone())
     }
 
-    /// Copies a value as it stands, quotes included.
+    /// Copies a value unchanged, quotes included.
     pub fn copy(&self, encoder: &mut Encoder, value: &RawValue) {
         encoder.copy(&self.bytes, &self.spans, self.place(value));
     }
@@ -153,7 +153,7 @@ impl Piece {
     }
 }
 
-/// The inside of a JSON string, escaped as it is.
+/// The inside of a JSON string, with its escapes.
 pub(crate) fn inside(string: &RawValue) -> &str {
     string.get().trim_matches('"')
 }

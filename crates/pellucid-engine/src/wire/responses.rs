@@ -14,10 +14,10 @@ use crate::tool_list;
 use crate::tool_list::ToolList;
 use crate::transcript::ItemIds;
 
-/// The list that items stand in.
+/// The name of the list with the items.
 pub(crate) const LIST: &str = "input";
 
-/// What stands before the items.
+/// The bytes before the items.
 pub(crate) fn head(facts: &Facts, instructions: &[Fragment]) -> Encoded {
     let (model, base, input) = ("model".into(), "base".into(), "input".into());
     let mut encoder = Encoder::new(&model);
@@ -33,7 +33,7 @@ pub(crate) fn head(facts: &Facts, instructions: &[Fragment]) -> Encoded {
     encoder.finish()
 }
 
-/// What stands behind them. Without a list of tools the brackets are empty.
+/// The bytes after the items. Without a list of tools the brackets are empty.
 pub(crate) fn tail(tools: Option<ToolList<'_>>, facts: &Facts, wire: &WireSettings) -> Encoded {
     let mut encoder = Encoder::new(&"input".into());
     encoder.wire("],");

@@ -8,13 +8,13 @@ use crate::fragment::Omission;
 use crate::fragment::Why;
 use crate::transcript::Rendered;
 
-/// What was written since the last request.
+/// The bytes that were written since the last request.
 #[derive(Debug, Default)]
 pub(crate) struct Written {
     pub bytes: Vec<u8>,
     pub rows: Vec<Rendered>,
     pub omissions: Vec<Omission>,
-    /// Notation that stands before the next row.
+    /// The number of bytes of notation before the next row.
     lead: usize,
 }
 

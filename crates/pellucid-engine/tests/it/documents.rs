@@ -44,7 +44,7 @@ fn chain(budget: usize, texts: &[(&str, &str)]) -> Facts {
     facts
 }
 
-/// Checks what stands between the tags, and what is left out.
+/// Checks the text between the tags, and the omissions.
 #[track_caller]
 fn check_text(layout: &str, facts: &Facts, expected: &Expect) {
     let context = assemble(&pack_with(layout), facts);
@@ -256,7 +256,7 @@ fn what_is_loaded_is_what_the_request_has() {
             truncated /p/style.md 2 cut after 2 of 6 bytes, the budget is spent
             missing /p/AGENTS.override.md 0 not there
             shadowed /p/TEAM.md 0 /p/AGENTS.md comes first
-            duplicate /p/AGENTS.md (imported in /p/AGENTS.md:1) 0 it is there already"#]],
+            duplicate /p/AGENTS.md (imported in /p/AGENTS.md:1) 0 it is in the context already"#]],
     );
 }
 

@@ -48,7 +48,7 @@ fn talkative() -> Facts {
     facts
 }
 
-/// What a source says in a slot of its own.
+/// The text of a source in a separate slot.
 fn said(source: &str, budget: Option<usize>) -> (String, Context) {
     let target = if source == "injected_preamble" { "messages" } else { "developer" };
     let budget = budget.map(|bytes| format!("budget = {{ bytes = {bytes}, keep = \"head\" }}\n")).unwrap_or_default();

@@ -1,4 +1,4 @@
-//! Tests of the engine through its public face.
+//! Tests of the engine through its public API.
 
 #![allow(clippy::unwrap_used, reason = "a test that panics says where")]
 

@@ -235,7 +235,7 @@ pub fn any_text() -> impl Strategy<Value = String> {
     prop_oneof![Just(String::new()), Just(" \n".to_owned()), "[ -~\n\t\"\\\\é日]{0,80}"]
 }
 
-/// Any wire.
+/// Any of the API formats.
 pub fn any_api() -> impl Strategy<Value = WireApi> {
     (0..WireApi::ALL.len()).prop_map(|n| WireApi::ALL[n])
 }

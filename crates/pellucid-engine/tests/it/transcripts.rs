@@ -60,7 +60,7 @@ pub fn item(line: &str) -> Item {
 pub fn shown(transcript: &mut Transcript, view: View) -> Vec<serde_json::Value> {
     let mut bytes = transcript.view(view).concat();
     bytes.extend_from_slice(transcript.closing().as_bytes());
-    // Before the messages of Chat Completions stands the system's.
+    // The system message comes before the messages of Chat Completions.
     let open = if view.wire == WireApi::Chat { "[0" } else { "[" };
     let whole = [open.as_bytes(), &bytes, b"]"].concat();
     let len = |row: &Rendered| row.lead + row.spans.iter().map(|span| span.len).sum::<usize>() + row.trail;

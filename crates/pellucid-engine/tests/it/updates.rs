@@ -1,4 +1,4 @@
-//! What is told when settings change between turns.
+//! Messages about settings that changed between turns.
 
 use expect_test::Expect;
 use expect_test::expect;

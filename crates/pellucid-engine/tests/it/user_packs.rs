@@ -237,7 +237,7 @@ fn models_json_follows_tone_and_feature() {
         from /packs/mine/models.json
         permissions environment"#]],
     );
-    // Without a template the tone becomes a message of its own.
+    // Without a template the tone becomes a separate message.
     check_instructions(
         MODELS,
         |facts| facts.model = model("half"),

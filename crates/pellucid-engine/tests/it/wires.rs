@@ -203,7 +203,7 @@ fn every_kind_of_call_becomes_a_function() {
         {"role":"tool","tool_call_id":"c3","content":"x"}
         {"role":"tool","tool_call_id":"c4","content":""}
         {"role":"tool","tool_call_id":"c5","content":"y"}
-        without local_shell_call: the wire `chat` has no place for it
+        without local_shell_call: the API format `chat` cannot express it
     "#]],
     );
     check_messages(
@@ -218,7 +218,7 @@ fn every_kind_of_call_becomes_a_function() {
         {"role":"user","content":[{"type":"tool_result","tool_use_id":"a_b","content":"fine"}]}
         {"role":"assistant","content":[{"type":"tool_use","id":"c3","name":"f","input":{"arguments":"not json"}},{"type":"tool_use","id":"c4","name":"f","input":{}},{"type":"tool_use","id":"c5","name":"f","input":{"arguments":"[1]"}}]}
         {"role":"user","content":[{"type":"tool_result","tool_use_id":"c3","content":"x"},{"type":"tool_result","tool_use_id":"c4","content":""},{"type":"tool_result","tool_use_id":"c5","content":"y","cache_control":{"type":"ephemeral"}}]}
-        without local_shell_call: the wire `messages` has no place for it
+        without local_shell_call: the API format `messages` cannot express it
     "#]],
     );
 }
@@ -302,10 +302,10 @@ fn thoughts_go_where_the_wire_takes_them() {
             {"role":"tool","tool_call_id":"c2","content":"two"}
             {"role":"assistant","content":"Done."}
             {"role":"user","content":"Thanks."}
-            without reasoning: only the wire that signed it can read it
-            without reasoning: only the wire that signed it can read it
-            without reasoning: the wire `chat` has no place for thoughts without plain words
-            without web_search_call: the wire `chat` has no place for it
+            without reasoning: only the API format that signed it can read it
+            without reasoning: only the API format that signed it can read it
+            without reasoning: the API format `chat` cannot express reasoning without plain text
+            without web_search_call: the API format `chat` cannot express it
             without reasoning: it led to no answer and no call
         "#]],
     );
@@ -317,18 +317,18 @@ fn thoughts_go_where_the_wire_takes_them() {
         {"role":"user","content":[{"type":"tool_result","tool_use_id":"c1","content":"one"},{"type":"tool_result","tool_use_id":"c2","content":"two"}]}
         {"role":"assistant","content":[{"type":"thinking","thinking":"Claude's thought.","signature":"SIG"},{"type":"redacted_thinking","data":"DATA"},{"type":"text","text":"Done."}]}
         {"role":"user","content":[{"type":"text","text":"Thanks.","cache_control":{"type":"ephemeral"}}]}
-        without reasoning: the wire `messages` takes only thoughts that it signed
-        without reasoning: the wire `messages` takes only thoughts that it signed
-        without reasoning: the wire `messages` takes only thoughts that it signed
-        without reasoning: the wire `messages` takes only thoughts that it signed
-        without reasoning: the wire `messages` takes only thoughts that it signed
-        without reasoning: the wire `messages` takes only thoughts that it signed
-        without web_search_call: the wire `messages` has no place for it
+        without reasoning: the API format `messages` accepts only reasoning that it signed
+        without reasoning: the API format `messages` accepts only reasoning that it signed
+        without reasoning: the API format `messages` accepts only reasoning that it signed
+        without reasoning: the API format `messages` accepts only reasoning that it signed
+        without reasoning: the API format `messages` accepts only reasoning that it signed
+        without reasoning: the API format `messages` accepts only reasoning that it signed
+        without web_search_call: the API format `messages` cannot express it
     "#]],
     );
     let (_, report) = translated(&on(WireApi::Responses), THOUGHTS);
     let left_out: Vec<String> = report.omissions.iter().map(|omission| why_text(&omission.why)).collect();
-    assert_eq!(left_out, ["only the wire that signed it can read it"; 2]);
+    assert_eq!(left_out, ["only the API format that signed it can read it"; 2]);
 }
 
 const PICTURES: &str = r"
@@ -358,7 +358,7 @@ fn pictures_are_shown_in_the_wires_own_way() {
             {"role":"user","content":[{"type":"text","text":"<image>"},{"type":"image","source":{"type":"base64","media_type":"image/png","data":"AAAA"}},{"type":"text","text":"<image>"},{"type":"image","source":{"type":"url","url":"https://box/a.png"}},{"type":"text","text":"<image>"},{"type":"text","text":"image content omitted because you do not support image input"}]}
             {"role":"assistant","content":[{"type":"tool_use","id":"c1","name":"view","input":{}}]}
             {"role":"user","content":[{"type":"tool_result","tool_use_id":"c1","content":[{"type":"text","text":"one"},{"type":"image","source":{"type":"base64","media_type":"image/webp","data":"BBBB"}}],"cache_control":{"type":"ephemeral"}}]}
-            without message: pictures of a kind that the wire `messages` does not take: 1
+            without message: images of a type that the API format `messages` does not accept: 1
         "#]],
     );
 }
@@ -447,7 +447,7 @@ fn settings_of_a_chat_request() {
         |_, _| {},
         &expect![[r#"
             {"model":"gpt-5.2-codex","messages":4,"stream":true,"stream_options":{"include_usage":true},"tools":"exec_command write_stdin update_plan request_user_input apply_patch view_image","parallel_tool_calls":true,"reasoning_effort":"medium"}
-            without tools web_search: the wire `chat` has no tools of this kind
+            without tools web_search: the API format `chat` has no tools of this kind
         "#]],
     );
     check_settings(
@@ -462,9 +462,9 @@ fn settings_of_a_chat_request() {
         },
         &expect![[r#"
             {"model":"gpt-5.2-codex","messages":5,"stream":true,"stream_options":{"include_usage":true},"tools":"update_plan js_repl_reset request_user_input apply_patch view_image","reasoning_effort":"low","response_format":{"type":"json_schema","json_schema":{"name":"codex_output_schema","strict":true,"schema":{"type":"object","b":1,"a":2}}}}
-            without tools local_shell: the wire `chat` has no tools of this kind
-            without tools js_repl: the wire `chat` has no tools of this kind
-            without tools web_search: the wire `chat` has no tools of this kind
+            without tools local_shell: the API format `chat` has no tools of this kind
+            without tools js_repl: the API format `chat` has no tools of this kind
+            without tools web_search: the API format `chat` has no tools of this kind
         "#]],
     );
 }
@@ -479,7 +479,7 @@ fn settings_of_a_messages_request() {
         },
         &expect![[r#"
             {"model":"claude-sonnet-4-5","max_tokens":32000,"stream":true,"tools":"exec_command write_stdin update_plan request_user_input apply_patch view_image","system":[{"type":"text","text":"…","cache_control":{"type":"ephemeral"}}],"messages":1}
-            without tools web_search: the wire `messages` has no tools of this kind
+            without tools web_search: the API format `messages` has no tools of this kind
         "#]],
     );
     check_settings(
@@ -492,7 +492,7 @@ fn settings_of_a_messages_request() {
         },
         &expect![[r#"
             {"model":"gpt-5.2-codex","max_tokens":9000,"stream":true,"thinking":{"type":"adaptive","display":"omitted"},"output_config":{"effort":"low","format":{"type":"json_schema","schema":{"type":"object"}}},"tools":"exec_command write_stdin update_plan request_user_input apply_patch view_image","system":[{"type":"text","text":"…","cache_control":{"type":"ephemeral"}}],"messages":1}
-            without tools web_search: the wire `messages` has no tools of this kind
+            without tools web_search: the API format `messages` has no tools of this kind
         "#]],
     );
     check_settings(
@@ -503,7 +503,7 @@ fn settings_of_a_messages_request() {
         },
         &expect![[r#"
             {"model":"gpt-5.2-codex","max_tokens":4096,"stream":true,"thinking":{"type":"disabled"},"tools":"exec_command write_stdin update_plan request_user_input apply_patch view_image","system":[{"type":"text","text":"…","cache_control":{"type":"ephemeral"}}],"messages":1}
-            without tools web_search: the wire `messages` has no tools of this kind
+            without tools web_search: the API format `messages` has no tools of this kind
         "#]],
     );
 }

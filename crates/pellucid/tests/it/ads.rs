@@ -80,7 +80,7 @@ fn rules_that_cannot_be_read_hold_the_input_back() {
         let ran = begin(&world, "one");
         assert_eq!(ran.status, 1);
         assert!(
-            ran.stderr.contains("the rules are no UTF-8 text: write ROOT/work/.ads/rules.md anew"),
+            ran.stderr.contains("the rules are not valid UTF-8: save ROOT/work/.ads/rules.md as UTF-8"),
             "{}",
             ran.stderr
         );

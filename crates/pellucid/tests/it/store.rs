@@ -309,7 +309,7 @@ fn replay_and_fsck_name_the_same_line_and_end_with_the_same_status() {
     fs::write(&path, without(0)).unwrap();
     let ran = world.run(&["resume", "--script", "script.toml", &id, "on"]);
     assert_eq!(ran.status, 1, "{}", ran.out());
-    assert!(ran.stderr.contains("does not begin with the line that says which session it is of"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("has lost its beginning"), "{}", ran.stderr);
     let listed = listed(&world, &[]);
     assert_eq!(listed.len(), 1, "a session without its first line is still listed");
     let mode = fs::metadata(world.files.path("home/anchors.jsonl")).unwrap().permissions().mode();

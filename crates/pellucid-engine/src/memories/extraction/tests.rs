@@ -4,7 +4,7 @@ use expect_test::expect;
 use super::*;
 use crate::fragment::concat;
 
-/// What a model is asked about a session with these lines, with its window in tokens.
+/// Checks the prompt for a session with these lines; `window` is in tokens.
 #[track_caller]
 fn check_input(items: &str, window: Option<i64>, expected: &Expect) {
     let items: Vec<Item> = items

@@ -10,7 +10,7 @@ use crate::memory::ask::Answers;
 use crate::memory::data::Metrics;
 use crate::memory::data::V3Data;
 
-/// The chosen cards.
+/// The chosen cards, by reason.
 pub(super) struct Choice {
     pub metrics: Metrics,
 }

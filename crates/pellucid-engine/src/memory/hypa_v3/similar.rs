@@ -17,7 +17,7 @@ use crate::utf16;
 /// How many of the newest entries are compared with.
 const N_NEWEST: usize = 3;
 
-/// What keeps the first ranks from counting too much.
+/// An offset that lowers the weight of the first ranks.
 const RANK_OFFSET: f64 = 60.0;
 
 /// These cards, the most like first; none without anything to compare with.
@@ -78,7 +78,7 @@ fn correction(
     Ok(Some(answer.and_then(|answer| request::cleaned(&answer)).map_err(failed)?))
 }
 
-/// What is compared with, each with its weight: the newer, the more.
+/// The texts that cards are compared with, each with its weight: newer texts weigh more.
 fn queries(input: &Input<'_>, newest: &[&Entry], correction: Option<String>) -> Vec<(String, f64)> {
     let weight = |n: usize, of: usize| (n + 1) as f64 / ((of * (of + 1)) as f64 / 2.0);
     if !input.is_experimental() {

@@ -5,7 +5,7 @@ use crate::memory::entry::Entry;
 use crate::memory::entry::Role;
 use crate::utf16;
 
-/// Where a card's content goes in its own text.
+/// The placeholder in a card's text for its content.
 const SLOT: &str = "{{slot}}";
 
 /// A start that means everything.
@@ -14,57 +14,57 @@ const EVERYTHING: i64 = -1000;
 /// A card of a template.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Card {
-    /// What it shows.
+    /// The content of the card.
     pub kind: CardKind,
     /// A text around what it shows.
     pub inner: Option<String>,
 }
 
-/// What a card shows.
+/// The content of a card.
 #[derive(Debug, Clone, PartialEq)]
 pub enum CardKind {
-    /// A text of its own.
+    /// A text that the card itself carries.
     Plain {
-        /// Who says it.
+        /// The role of the message.
         role: Role,
-        /// The text.
+        /// The text of the message.
         text: String,
     },
     /// A text that is a list of messages.
     ChatMarkup {
-        /// The text.
+        /// The list of messages in chat markup.
         text: String,
     },
-    /// Who the person is.
+    /// The description of the user.
     Persona,
-    /// Who the model is.
+    /// The description of the character.
     Description,
-    /// The author's note.
+    /// The note of the author.
     AuthorNote {
-        /// What stands for it when there is none.
+        /// The text in place of an empty note.
         default: String,
     },
-    /// Lore.
+    /// The entries of the lore book.
     Lorebook,
-    /// What comes after everything.
+    /// The entries after all others.
     PostEverything,
-    /// What is remembered.
+    /// The memory that was recalled.
     Memory,
     /// A range of the chat.
     Chat {
-        /// Its start; from the end when negative.
+        /// The index of the first message; from the end when negative.
         start: i64,
-        /// Its end.
+        /// The index after the last message.
         end: RangeEnd,
-        /// Whether it stays as it is even where the chat is told of.
+        /// Whether the messages keep their roles even when the chat is rewritten as system messages.
         is_original: bool,
     },
 }
 
-/// Where a range ends.
+/// The end of a range of the chat.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RangeEnd {
-    /// Where the chat does.
+    /// The end of the chat.
     End,
     /// Here; from the end when negative.
     At(i64),
@@ -76,7 +76,7 @@ impl Card {
         Self { kind, inner: None }
     }
 
-    /// What it shows, in its text.
+    /// The card's text with the content inserted.
     pub(super) fn filled(&self, content: &str) -> String {
         match self.inner.as_deref().filter(|inner| !inner.is_empty()) {
             Some(inner) => inner.replace(SLOT, content),
@@ -84,7 +84,7 @@ impl Card {
         }
     }
 
-    /// Its range of the chat.
+    /// The messages of the card's range of the chat.
     pub(super) fn chat(&self, chat: &[Entry], chat_as_system: bool) -> Vec<Entry> {
         let CardKind::Chat { start, end, is_original } = self.kind else {
             return Vec::new();
@@ -103,7 +103,7 @@ impl Card {
 }
 
 impl Prompt {
-    /// What a card shows besides chat and memory.
+    /// The entries of a card that shows neither chat nor memory.
     pub(super) fn card_entries(&self, card: &Card) -> Vec<Entry> {
         let system = |text: String| vec![Entry::new(Role::System, text)];
         match &card.kind {
@@ -138,7 +138,7 @@ impl Prompt {
     }
 }
 
-/// An entry as if we told of it.
+/// An entry rewritten as a system message.
 fn told(entry: Entry) -> Entry {
     if !matches!(entry.role, Role::User | Role::Assistant) {
         return entry;

@@ -9,23 +9,23 @@ use crate::memory::entry::Role;
 /// Something that was said.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Message {
-    /// Who said it.
+    /// The role of the message.
     pub role: Role,
-    /// What.
+    /// The text of the message.
     pub content: String,
-    /// Its id.
+    /// The id of the message.
     pub id: String,
-    /// Whether it counts.
+    /// Whether the message is sent.
     pub state: MessageState,
 }
 
 /// Whether a message counts.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum MessageState {
-    /// It does.
+    /// The message is sent.
     #[default]
     Used,
-    /// It does not.
+    /// The message is left out.
     Disabled,
     /// Neither it nor anything before it does.
     AllBefore,

@@ -18,7 +18,7 @@ const NO_BUTTONS: &str = "sections/message_tool_no_buttons.md";
 const CHANNELS: &str = "{{ channels }}";
 const CHANNEL: &str = "{{ channel }}";
 
-/// What a channel is said to be able to do.
+/// The feature of a channel that shows buttons.
 const INLINE_BUTTONS: &str = "inlinebuttons";
 
 const STANDARD_CHANNELS: [&str; 8] =

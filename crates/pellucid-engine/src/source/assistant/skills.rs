@@ -50,7 +50,7 @@ fn give(ask: &Ask<'_>) -> Given {
     })
 }
 
-/// The list of skills as it is handed over: the given one, else one of the skills that were found.
+/// The list of skills: the given one, else a list of the skills that were found.
 pub fn skills_text(pack: &Pack, facts: &Facts) -> Vec<Fragment> {
     if let Some(given) = facts.assistant.as_deref().and_then(|it| it.skills_prompt.as_ref()) {
         return vec![Fragment::provided("skills", given.as_str())];

@@ -71,7 +71,7 @@ const KNOWN: [&str; 24] = [
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct ToolNames {
     names: Vec<String>,
-    /// What tools of the layout are for, by name.
+    /// Descriptions of the layout's tools, by name.
     summaries: Vec<(String, String)>,
 }
 
@@ -164,7 +164,7 @@ fn offered(pack: &Pack, facts: &Facts) -> (Vec<String>, Vec<(String, String)>) {
     (tools.iter().map(|tool| tool.file.name.clone()).collect(), tools.iter().filter_map(summary).collect())
 }
 
-/// The lines that stand before and after the list in the section.
+/// The lines before and after the list in the section.
 pub(crate) fn delimiters(pack: &Pack) -> (String, String) {
     let written = pack.template(SECTION).written();
     let (before, after) = written.split_once(LIST).unwrap_or((&written, ""));

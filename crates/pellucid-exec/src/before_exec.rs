@@ -14,23 +14,23 @@ use std::process::Command;
 
 use rustix::process;
 
-/// What the child is attached to.
+/// The terminal that the child is attached to, if any.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Attachment {
-    /// No terminal.
+    /// The child has no terminal.
     Nothing,
     /// The terminal on its standard input.
     Terminal,
 }
 
-/// Makes the child of this command the leader of a session of its own that ends with this process.
-/// `told` hears of the child before its program begins.
+/// Makes the child of this command the leader of a new session that ends with this process. The child writes its id
+/// to `told` before its program begins.
 pub(crate) fn set_up(command: &mut Command, attachment: Attachment, told: Option<BorrowedFd<'static>>) {
     let parent = process::getpid();
     let set_up = move || {
         process::setsid()?;
         if let Some(told) = told {
-            // If nobody listens, the child still ends with us; only its own children may not.
+            // If the guard does not read, the child still ends with us; only its descendants may survive.
             let _ = rustix::io::write(told, &process::getpid().as_raw_nonzero().get().to_ne_bytes());
         }
         if attachment == Attachment::Terminal {
@@ -46,8 +46,8 @@ pub(crate) fn set_up(command: &mut Command, attachment: Attachment, told: Option
     unsafe { command.pre_exec(set_up) };
 }
 
-/// Lets the keys of a terminal work, even if whoever started us had these signals ignored: that is
-/// inherited.
+/// Restores the default handling of a terminal's keys, which may be inherited as ignored from the process that
+/// started us.
 pub(crate) fn heed_keys() {
     for signal in [libc::SIGHUP, libc::SIGINT, libc::SIGQUIT, libc::SIGTERM, libc::SIGALRM, libc::SIGCHLD] {
         // SAFETY: A system call that may be made here, with signals and a disposition that exist.
@@ -60,7 +60,7 @@ pub(crate) fn heed_keys() {
 #[cfg(target_os = "linux")]
 fn die_with(parent: process::Pid) -> rustix::io::Result<()> {
     process::set_parent_process_death_signal(Some(process::Signal::TERM))?;
-    // The parent may have died before we asked; then nobody will tell us.
+    // The parent may have died before the call above; then no signal comes.
     if process::getppid() == Some(parent) { Ok(()) } else { Err(rustix::io::Errno::SRCH) }
 }
 

@@ -2,12 +2,12 @@
 //!
 //! A confined command is an argument list that begins with our helper. Starting that program for each command takes
 //! longer than most commands do, and so does arranging its files. So for each set of limits there is one helper, the
-//! keeper, which arranges the files once and makes cells: one is always ready, and a command is told to it. The
-//! argument list is the order all the same, and where there is no cell for it, it is started as it is.
+//! keeper, which arranges the files once and makes cells: one is always ready, and a command is sent to it. The
+//! argument list still describes the command, and where no cell is available, that list is started directly.
 //!
-//! A keeper shows the files as they were mounted when it began, so it goes when mounts change: for the next command,
-//! and because a disk that was unmounted stays in use for as long as somebody shows it. What is protected is part of the
-//! limits, and each cell looks whether that is still the same.
+//! A keeper shows the mounts of the time when it began, so it is ended when mounts change: for the next command, and
+//! because an unmounted disk stays in use for as long as a namespace shows it. The protected paths are part of the
+//! limits, and each cell checks that they are still the same.
 //!
 //! Not here: what cells are made of (`sandbox/helper/keeper.rs`, `sandbox/helper/cell.rs`).
 
@@ -68,8 +68,8 @@ static IS_HOPELESS: AtomicBool = AtomicBool::new(false);
 /// Whether a cell was ever made. A keeper that cannot is then about its own limits, such as a root that was replaced.
 static HAS_WORKED: AtomicBool = AtomicBool::new(false);
 
-/// How long a keeper may take to come up with a cell, and that to answer. One that takes longer, say because a disk does
-/// not answer, is not waited for: a command has a limit of its own, which counts from its start.
+/// How long a keeper may take to provide a cell, and a cell to answer. A slower one, say because a disk does not
+/// answer, is not waited for: a command has a separate time limit, which counts from its start.
 const PATIENCE: Duration = Duration::from_secs(5);
 
 /// How long is waited for the end of a keeper. One with a command that was left running continues until we have ended.
@@ -94,10 +94,10 @@ impl Drop for Inmate {
     }
 }
 
-/// Starts a command in a cell. Nothing if it is not one for cells, or there is none for it.
+/// Starts a command in a cell. `None` if the command is not for cells, or no cell is available.
 ///
 /// # Errors
-/// Its folder cannot be entered, or nobody knows whether it has begun.
+/// Fails if the command's folder cannot be entered, or it is unknown whether the command has begun.
 pub(crate) async fn start(
     command: &Command,
     attachment: Attachment,
@@ -175,7 +175,7 @@ fn keeper_for(helper: &str, limits: &Order) -> io::Result<Arc<Keeper>> {
 pub(crate) async fn let_go() {
     let ending: Vec<_> = std::mem::take(&mut *keepers());
     for keeper in ending {
-        // One that somebody is about to use ends later.
+        // A keeper that another task is about to use ends later.
         let Ok(mut keeper) = Arc::try_unwrap(keeper) else { continue };
         let Some(mut process) = keeper.process.take() else { continue };
         drop(keeper);
@@ -193,7 +193,7 @@ struct Keeper {
     helper: String,
     limits: Order,
     socket: OwnedFd,
-    /// A list of mounts, which tells that it has changed.
+    /// An open list of mounts, which becomes readable when mounts change.
     mounts: File,
     demand: Mutex<Demand>,
     has_made_one: AtomicBool,
@@ -214,15 +214,15 @@ async fn watch_mounts(mounts: pipe::Receiver) {
 struct Demand {
     /// Cells that were asked for and have not come.
     n_asked: usize,
-    /// Those who wait for one.
+    /// The number of tasks that wait for a cell.
     n_waiting: usize,
 }
 
 impl Keeper {
     fn start(helper: &str, limits: &Order) -> io::Result<Self> {
         let open_mounts = || File::open("/proc/self/mountinfo");
-        // Each file tells of a change once, so those who look and those who wait have their own. What is not checked is
-        // whether it is a pipe.
+        // Each file reports a change once, so the check and the wait need separate files. `from_file_unchecked` skips
+        // the check that the file is a pipe.
         let (mounts, watched) = (open_mounts()?, pipe::Receiver::from_file_unchecked(open_mounts()?)?);
         let flags = SocketFlags::CLOEXEC;
         let (socket, theirs) = rustix::net::socketpair(AddressFamily::UNIX, SocketType::SEQPACKET, flags, None)?;
@@ -230,8 +230,9 @@ impl Keeper {
         let mut command = tokio::process::Command::new(helper);
         command.args(Stage::Keep(limits.clone()).to_args());
         command.stdin(theirs).stdout(Stdio::null()).stderr(Stdio::null());
-        // No folder is to be kept busy, and a group of its own keeps the keys of our terminal from it.
-        // It ends when our end of the socket is gone, and is not killed: it may have placeholders to remove.
+        // The working folder `/` keeps no other folder busy, and a separate group keeps the keys of our terminal from
+        // the keeper. It ends when our end of the socket is gone, and is not killed: it may have placeholders to
+        // remove.
         command.current_dir("/").env_clear().process_group(0);
         let process = command.spawn()?;
         let (helper, limits) = (helper.to_owned(), limits.clone());
@@ -275,7 +276,7 @@ impl Keeper {
         if let Some(cell) = self.taken(cell::receive(&self.socket))? {
             return Ok(cell);
         }
-        // Several may wait; each needs a file of its own to be woken.
+        // Several tasks may wait; each needs a separate file to be woken.
         let socket = as_stream(self.socket.try_clone()?)?;
         loop {
             socket.readable().await?;
@@ -312,7 +313,7 @@ fn as_stream(socket: OwnedFd) -> io::Result<UnixStream> {
     UnixStream::from_std(socket)
 }
 
-/// Somebody who waits for a cell.
+/// Counts a task that waits for a cell.
 struct Waiting<'a>(&'a Keeper);
 
 impl<'a> Waiting<'a> {
@@ -342,10 +343,11 @@ struct Cell {
 }
 
 impl Cell {
-    /// Tells the command to the cell, and waits for the answer. Nothing if it has surely not begun there, and will not.
+    /// Sends the command to the cell, and waits for the answer. `None` if the command has surely not begun there, and
+    /// will not.
     ///
     /// # Errors
-    /// It has begun or may yet begin, although the cell did not say so in time.
+    /// Fails if the command has begun or may yet begin, although the cell did not answer in time.
     async fn begin(
         self,
         words: &[u8],
@@ -367,7 +369,7 @@ impl Cell {
                 timeout(PATIENCE, inmate.over()).await.map_err(io::Error::from)??;
                 match inmate.hear().await {
                     Ok(Some(Said::Begins)) => return Err(io::ErrorKind::TimedOut.into()),
-                    // It was not even told.
+                    // The cell ended before it read the command.
                     Err(error) if error.kind() == io::ErrorKind::ConnectionReset => None,
                     said => said?,
                 }
@@ -389,7 +391,7 @@ impl Inmate {
         self.status.is_none().then_some(self.id)
     }
 
-    /// Where all processes of the cell come from.
+    /// The ancestor of all processes of the cell.
     pub(crate) fn root(&self) -> io::Result<Root> {
         Ok(Root { handle: self.first.try_clone()?, id: self.id.cast_signed(), kind: Kind::First })
     }
@@ -429,7 +431,7 @@ impl Inmate {
         first.readable().await
     }
 
-    /// The command is over, and what it left running may go on.
+    /// The command has ended, and processes that it left running may continue.
     pub(crate) fn leave_alone(&mut self) {
         self.is_left_alone = true;
     }

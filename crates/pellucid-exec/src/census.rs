@@ -5,7 +5,7 @@
 use std::collections::BTreeSet;
 use std::io;
 
-/// What `/proc` says of a process.
+/// A process as `/proc` describes it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Process {
     pub id: i32,
@@ -13,20 +13,20 @@ pub(crate) struct Process {
     pub group: i32,
     pub session: i32,
     pub state: State,
-    /// When it began, which tells it from a later one with the same number.
+    /// The start time, which distinguishes it from a later process with the same id.
     pub began: u64,
 }
 
-/// What a process does. Of several threads, the one that comes first here counts.
+/// The state of a process. Of several threads, the state that comes first here counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum State {
-    /// It runs, or waits for something that a signal interrupts.
+    /// The process runs, or waits for something that a signal interrupts.
     Runs,
-    /// It waits in the kernel, and no signal but one that ends it is heard.
+    /// The process waits in the kernel, where only a fatal signal has an effect.
     Waits,
-    /// It is stopped.
+    /// The process is stopped.
     Stopped,
-    /// It has ended, and nobody took note of that yet.
+    /// The process has ended and was not waited for yet (a zombie).
     Dead,
 }
 
@@ -52,7 +52,7 @@ pub(crate) fn look(id: i32) -> Option<Process> {
     }
 }
 
-/// What a process does, all its threads considered. One that is not there is dead.
+/// The state of a process, over all its threads. A process that does not exist is dead.
 pub(crate) fn state(id: i32) -> State {
     let folder = format!("/proc/{id}/task");
     let threads = numbers(&folder).unwrap_or_default().into_iter();
@@ -74,7 +74,7 @@ pub(crate) fn sees_our_mounts(id: i32) -> bool {
     mounts(&id.to_string()).is_ok_and(|theirs| mounts("self").is_ok_and(|ours| ours == theirs))
 }
 
-/// Those that are meant, and all that descend from them.
+/// The selected processes and all their descendants.
 pub(crate) fn with_descendants(processes: &[Process], is_meant: impl Fn(&Process) -> bool) -> BTreeSet<i32> {
     let mut found: BTreeSet<i32> = processes.iter().filter(|it| is_meant(it)).map(|it| it.id).collect();
     loop {

@@ -20,16 +20,17 @@ pub type Variables = BTreeMap<OsString, OsString>;
 pub struct Command {
     /// The program and its arguments. A program without a slash is looked up in the `PATH` of `env`.
     pub argv: Vec<String>,
-    /// What the program is told to be called, if that is not the first of `argv`.
+    /// The name passed as `argv[0]`, if it is not the first of `argv`.
     pub arg0: Option<String>,
-    /// Its working folder.
+    /// The working folder of the process.
     pub cwd: PathBuf,
-    /// Its variables.
+    /// The environment variables of the process.
     pub env: Variables,
 }
 
 impl Command {
-    /// Who ends it when we are gone. Our own sandbox knows more of its processes than anybody else.
+    /// What ends the command when this process is gone. Our sandbox knows more of the command's processes than the
+    /// guard does.
     pub(crate) fn guarding(&self) -> Guarding {
         match self.argv.get(1) {
             Some(first) if first == HELPER => Guarding::Itself,
@@ -37,7 +38,7 @@ impl Command {
         }
     }
 
-    /// What our sandbox is asked to do, if it stands before the command.
+    /// The order to our sandbox, if the command begins with the helper.
     #[cfg(target_os = "linux")]
     pub(crate) fn order(&self) -> Option<Order> {
         let (helper, args) = self.argv.get(1..)?.split_first()?;
@@ -66,7 +67,7 @@ impl Command {
 
 /// Why a command did not start.
 ///
-/// Its `Debug` is what the model is shown, so the variants have the names that it knows.
+/// The model is shown its `Debug` form, so the variants have the names that the model knows.
 #[derive(Debug, thiserror::Error)]
 pub enum SpawnError {
     /// The system refused, or there is no such program or folder.
@@ -75,7 +76,7 @@ pub enum SpawnError {
 }
 
 impl SpawnError {
-    /// What the model is told in place of an output.
+    /// The text for the model in place of an output.
     pub fn failure_text(&self) -> String {
         format!("execution error: {self:?}")
     }

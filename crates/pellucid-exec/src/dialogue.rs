@@ -49,7 +49,7 @@ pub struct Dialogue {
     child: Child,
     input: ChildStdin,
     output: BufReader<ChildStdout>,
-    /// What is said and not written yet.
+    /// Bytes that were sent and are not written yet.
     unwritten: VecDeque<u8>,
     /// The beginning of a line whose end has not come yet.
     line: Vec<u8>,
@@ -60,21 +60,21 @@ pub struct Dialogue {
 /// Why nothing more is heard.
 #[derive(Debug, thiserror::Error)]
 pub enum Silence {
-    /// It does not read any more.
+    /// The process does not read any more.
     #[error("{0}")]
     Deaf(io::Error),
-    /// It closed its standard output.
+    /// The process closed its standard output.
     #[error("its output has ended")]
     Ended,
-    /// Its standard output cannot be read.
+    /// The standard output of the process cannot be read.
     #[error("{0}")]
     Unreadable(io::Error),
 }
 
-/// What is known of a process that fell silent.
+/// The state and last output of a process that fell silent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Remains {
-    /// Its id, if it runs.
+    /// The id of the process, if it runs.
     pub id: Option<u32>,
     /// How it ended, or that it runs.
     pub status: Status,
@@ -85,9 +85,9 @@ pub struct Remains {
 /// Whether a process runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Status {
-    /// It does.
+    /// The process still runs.
     Running,
-    /// It ended with this code.
+    /// The process ended with this code.
     Exited(i32),
     /// A signal ended it.
     Signalled(i32),
@@ -111,7 +111,7 @@ impl Dialogue {
         Ok(Self { child, input, output: BufReader::new(output), unwritten, line, tail, tailing })
     }
 
-    /// Its id, as long as it runs.
+    /// The id of the process, as long as it runs.
     pub fn id(&self) -> Option<u32> {
         self.child.id()
     }
@@ -159,7 +159,7 @@ impl Dialogue {
         }
     }
 
-    /// What is left of a process that fell silent. Waits a little for its end, and ends it then.
+    /// The state of a process that fell silent. Waits a little for its end, then ends it.
     pub async fn remains(mut self) -> Remains {
         let id = self.child.id();
         let ended = timeout(GRACE, self.child.wait()).await;
@@ -196,7 +196,7 @@ impl Status {
 struct Tail {
     lines: VecDeque<String>,
     n_bytes: usize,
-    /// The beginning of a line whose end has not come yet, as far as it is kept.
+    /// The beginning of an incomplete line, as far as it is kept.
     partial: Vec<u8>,
 }
 
@@ -271,7 +271,7 @@ mod tests {
 
     #[tokio::test]
     async fn neither_side_waits_for_the_other() {
-        // `cat` stops to read when nobody takes what it wrote.
+        // `cat` stops reading while its output is not read.
         let mut dialogue = Dialogue::start(&shell("cat")).await.unwrap();
         let long = "x".repeat(1_000_000);
         dialogue.say(&long);

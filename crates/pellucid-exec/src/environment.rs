@@ -14,13 +14,13 @@ use pellucid_protocol::environment::ShellEnvironmentPolicy;
 
 use crate::command::Variables;
 
-/// What every program needs.
+/// Variables that every program needs.
 const CORE: [&str; 9] = ["HOME", "LOGNAME", "PATH", "SHELL", "USER", "USERNAME", "TMPDIR", "TEMP", "TMP"];
 
 /// Names that sound like secrets.
 const SECRETS: [&str; 3] = ["*KEY*", "*SECRET*", "*TOKEN*"];
 
-/// What a program in a terminal of ours finds: no colours, no pagers, one language.
+/// The variables in our terminals: no colours, no pagers, one language.
 pub const TERMINAL: [(&str, &str); 10] = [
     ("NO_COLOR", "1"),
     ("TERM", "dumb"),
@@ -37,9 +37,9 @@ pub const TERMINAL: [(&str, &str); 10] = [
 /// Whether the sandbox policy lets commands reach everything on the network.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Network {
-    /// It does.
+    /// Commands may use the network.
     Full,
-    /// It does not, whether or not a sandbox enforces it this time.
+    /// Commands may not use the network, whether or not a sandbox enforces it this time.
     Limited,
 }
 
@@ -75,7 +75,7 @@ pub fn variables(
 const THREAD_ID: &str = "CODEX_THREAD_ID";
 const NETWORK_DISABLED: &str = "CODEX_SANDBOX_NETWORK_DISABLED";
 
-/// What is set by us for each turn. That it was there once says nothing of the turns after.
+/// Variables that we set for each turn. A value from an earlier turn is not valid for later turns.
 pub const OF_A_TURN: [&str; 2] = [THREAD_ID, NETWORK_DISABLED];
 
 /// Adds what programs find whose output goes to a model and that may run long: see `terminal`.
@@ -100,10 +100,10 @@ fn folded(text: &str) -> Vec<char> {
     text.chars().flat_map(char::to_lowercase).collect()
 }
 
-/// `*` stands for anything, `?` for one character.
+/// Matches a pattern in which `*` is any text and `?` is one character.
 fn matches(name: &[char], pattern: &[char]) -> bool {
     let (mut at, mut at_pattern) = (0, 0);
-    // Where the last star was, and how much of the name it stands for.
+    // The position of the last star, and how many characters of the name it matches.
     let mut star: Option<(usize, usize)> = None;
     while at < name.len() {
         match pattern.get(at_pattern) {

@@ -1,10 +1,10 @@
 //! The guard: a process that outlives us for a moment and ends what we were running.
 //!
-//! We end our commands ourselves, unless we are killed. Then the kernel ends the first process of
-//! each, and what that had started would go on. So the first command starts a guard as well, which
-//! is this program again. It reads a pipe that nobody else holds: each child writes its id there
-//! before its program begins, and we say which sessions are not to be ended any more. When we are
-//! gone, however that came, the pipe ends, and the guard ends every session that is left.
+//! We end our commands ourselves, unless we are killed. Then the kernel ends the first process of each, and its
+//! descendants would continue. So the first command starts a guard as well, which is this program again. It reads a
+//! pipe that no other process reads: each child writes its id there before its program begins, and we write which
+//! sessions are not to be ended any more. When we are gone, for whatever reason, the pipe ends, and the guard ends
+//! every session that is left.
 //!
 //! What leaves its session on purpose, as a daemon does, is beyond it once its parent has ended.
 //!
@@ -27,15 +27,15 @@ use crate::sandbox::order::Stage;
 /// Our end of the pipe, if there is a guard.
 static PIPE: OnceLock<Option<PipeWriter>> = OnceLock::new();
 
-/// Where children say that they are there. The first question starts the guard; there is none where
-/// this program does not play one, as in tests.
+/// The pipe on which children report their ids. The first call starts the guard; `None` where this program does not
+/// act as a guard, as in tests.
 pub(crate) fn listener() -> Option<BorrowedFd<'static>> {
     // Without a guard commands run all the same: it is the second net.
     let pipe = PIPE.get_or_init(|| start().ok().flatten());
     pipe.as_ref().map(AsFd::as_fd)
 }
 
-/// Says that a session is over, or may go on without us.
+/// Reports that a session has ended, or may continue without us.
 pub(crate) fn forget(session: Pid) {
     if let Some(Some(pipe)) = PIPE.get() {
         let _ = rustix::io::write(pipe, &(-session.as_raw_nonzero().get()).to_ne_bytes());
@@ -50,9 +50,9 @@ fn start() -> io::Result<Option<PipeWriter>> {
     };
     // A guard that does not read must not hold us up.
     rustix::fs::fcntl_setfl(&ours, rustix::fs::fcntl_getfl(&ours)? | OFlags::NONBLOCK)?;
-    // A group of its own keeps the keys of our terminal from it.
+    // A separate group keeps the keys of our terminal from the guard.
     guard.stdin(theirs).stdout(Stdio::null()).stderr(Stdio::null()).env_clear().process_group(0);
-    // Nobody waits for it: it ends after us.
+    // The guard is not waited for: it ends after us.
     let _guard = guard.spawn()?;
     Ok(Some(ours))
 }

@@ -1,9 +1,9 @@
 //! Pausing what confined commands left running, while something runs that is not confined.
 //!
-//! A person who allows `./build.sh` has looked at it. A confined command that still runs could change the file between
-//! the look and the start, and so write what runs outside of its confinement. So whoever asks a person, and whoever
-//! runs something unconfined, first has a [`Pause`]: every confined process that can write where it matters is stopped,
-//! and no other is started, until the pause is dropped, however that comes.
+//! A person who allows `./build.sh` has looked at it. A confined command that still runs could change the file
+//! between the look and the start, and so write what runs outside of its confinement. So code that asks the user, and
+//! code that runs something unconfined, first takes a [`Pause`]: every confined process that can write where it
+//! matters is stopped, and no other is started, until the pause is dropped, for whatever reason.
 //!
 //! What cannot be stopped is ended, and if even that fails there is no pause.
 //!
@@ -33,10 +33,10 @@ mod tree;
 #[path = "pause/no_tree.rs"]
 mod tree;
 
-/// What is known of confined commands and of pauses.
+/// All confined commands and all pauses of this process.
 static YARD: Mutex<Yard> = Mutex::new(Yard::new());
 
-/// Tells that a pause is over, or a command has begun.
+/// Notified when a pause has ended or a command has begun.
 static CHANGED: Notify = Notify::const_new();
 
 /// Held while processes are stopped or continued, so that no two do it at once.
@@ -47,9 +47,9 @@ struct Yard {
     n_given: u64,
     /// Commands that run, or left something running.
     trees: BTreeMap<u64, Arc<Tree>>,
-    /// Where commands may write that are being started.
+    /// The writable folders of commands that are being started.
     starting: BTreeMap<u64, Vec<PathBuf>>,
-    /// What is not to be changed now.
+    /// The folders that must not change now.
     pauses: BTreeMap<u64, Vec<PathBuf>>,
 }
 
@@ -67,7 +67,7 @@ impl Yard {
         self.pauses.values().any(|it| reach::can_change(writable, it))
     }
 
-    /// Those that can change something there, without those that are over.
+    /// The commands that can write there, without those that have ended.
     fn trees_at(&mut self, places: &[PathBuf]) -> Vec<Arc<Tree>> {
         self.trees.retain(|_, tree| !tree.is_over());
         self.trees.values().filter(|it| reach::can_change(&it.writable, places)).cloned().collect()
@@ -111,7 +111,7 @@ impl Start {
         .await
     }
 
-    /// It was started, and this is the root of its processes.
+    /// The command was started, and this is the root of its processes.
     pub(crate) fn done(self, root: Root) -> Arc<Tree> {
         let mut yard = yard();
         yard.trees.retain(|_, tree| !tree.is_over());
@@ -147,7 +147,7 @@ pub struct Pause {
 /// Why there is no pause.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum PauseError {
-    /// Something continues.
+    /// A process could not be stopped.
     #[error(
         "a confined command that was left running can be neither paused nor ended, and could change what is about to \
          run; end it and try again"
@@ -175,7 +175,7 @@ impl Pause {
         if trees.is_empty() {
             return Ok(pause);
         }
-        // Should nobody wait any more, what this gives is dropped, and with it the pause.
+        // If the caller is gone, the result is dropped, and with it the pause.
         let stopped = Task::blocking("pausing commands", move || pause.stop(&trees)).await;
         stopped.unwrap_or(Err(PauseError::GoesOn))
     }

@@ -4,7 +4,7 @@
 //! command writes, only so much is kept. A command whose future is dropped is ended, and so is
 //! every process of its group.
 //!
-//! Not here: commands that go on after a call ([`terminal`](crate::terminal)), and who may run what.
+//! Not here: commands that continue after a call ([`terminal`](crate::terminal)), and which commands are allowed.
 
 use std::os::unix::process::ExitStatusExt;
 use std::pin::pin;
@@ -35,7 +35,7 @@ pub use self::capture::Stream;
 
 mod capture;
 
-/// How long a command may take if nobody says otherwise.
+/// The default time limit of a command.
 pub const DEFAULT_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// The exit code of a command that took too long.
@@ -47,14 +47,14 @@ const DRAIN: Duration = Duration::from_secs(2);
 /// How long is waited at least until the time of a command is looked at again.
 const LEAST_WAIT: Duration = Duration::from_millis(10);
 
-/// What became of a command that was started.
+/// The result of a command that was started.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Finished {
-    /// How it ended.
+    /// How the command ended.
     pub end: End,
-    /// What it wrote to standard output.
+    /// The captured standard output.
     pub stdout: Captured,
-    /// What it wrote to standard error.
+    /// The captured standard error.
     pub stderr: Captured,
     /// From start to end, the reading of what it left included.
     pub duration: Duration,
@@ -81,12 +81,12 @@ impl Finished {
         }
     }
 
-    /// What it wrote, first standard output and then standard error, within the limit for both.
+    /// Standard output followed by standard error, within the limit for both.
     pub fn aggregated(&self) -> String {
         text::decode(capture::aggregate(&self.stdout.bytes, &self.stderr.bytes, KEPT_BYTES))
     }
 
-    /// What the model is shown of it: what it wrote, after a line about the time if that ran out.
+    /// The text for the model: the output, after a line about the time limit if it was exceeded.
     pub fn shown(&self) -> String {
         let aggregated = self.aggregated();
         match self.end {
@@ -97,8 +97,7 @@ impl Finished {
         }
     }
 
-    /// What the model is told in place of an output, for a command that was ended by a signal of
-    /// others.
+    /// The text for the model in place of an output, for a command that another process ended with a signal.
     pub fn failure_text(&self) -> Option<String> {
         match self.end {
             End::Signalled(signal) => Some(format!("execution error: Sandbox(Signal({signal}))")),
@@ -109,12 +108,11 @@ impl Finished {
 
 /// Runs a command until it ends or `limit` is over, whichever comes first.
 ///
-/// What it writes goes to `deltas` as it comes. A receiver that lags slows the command down and
-/// may miss what comes last; one that is gone is no reason to stop.
+/// Output is sent to `deltas` as it comes. A slow receiver slows the command down and may miss the last output; a
+/// closed receiver does not stop the command.
 ///
-/// Dropping the future ends the command and every process of its group. After an end of its own,
-/// processes that it left behind go on, but pipes that they hold open are read for two seconds
-/// only.
+/// Dropping the future ends the command and every process of its group. After the command has ended by itself,
+/// processes that it left behind continue, but the pipes that they hold open are read for two seconds only.
 ///
 /// # Errors
 /// When it cannot be started.
@@ -198,7 +196,7 @@ impl End {
         match (status.code(), status.signal()) {
             (Some(code), _) => Self::Exited(code),
             (None, Some(signal)) => Self::Signalled(signal),
-            // Neither is a process that was stopped, for which nobody asks.
+            // The remaining case is a stopped process, for which `wait` was not asked.
             (None, None) => Self::Exited(-1),
         }
     }

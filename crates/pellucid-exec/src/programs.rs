@@ -13,22 +13,22 @@ use pellucid_engine::approval::program::Place;
 use pellucid_engine::approval::program::Program;
 use pellucid_engine::approval::program::Programs;
 
-/// Where a system keeps its programs.
+/// The folders of a system's programs.
 const SYSTEM_FOLDERS: &[&str] =
     &["/bin", "/sbin", "/usr/bin", "/usr/sbin", "/usr/local/bin", "/usr/local/sbin", "/run/current-system/sw/bin"];
-/// Where links in those may lead.
+/// The folders that links in those may lead to.
 const SYSTEM_TREES: &[&str] = &["/usr", "/nix/store"];
-/// Where anybody may write.
+/// Folders in which every user may write.
 const COMMON_FOLDERS: &[&str] = &["/tmp", "/var/tmp", "/dev/shm"];
 
-/// What a command would find.
+/// The surroundings in which a command looks for programs.
 #[derive(Debug, Clone)]
 pub struct Ground<'a> {
-    /// Where it runs.
+    /// The working folder of the command.
     pub cwd: &'a Path,
     /// The `PATH` that it is given.
     pub search_path: Option<&'a OsStr>,
-    /// Where commands may write, now or in another turn.
+    /// The folders in which commands may write, in this or another turn.
     pub writable: Vec<PathBuf>,
     /// The person's own shell.
     pub shell: &'a Path,
@@ -195,7 +195,7 @@ mod tests {
     fn a_link_from_elsewhere_into_the_project_is_the_projects() {
         let (project, other) = (tempfile::tempdir_in("/dev/shm"), tempfile::tempdir_in("/var/lib"));
         let (Ok(project), Ok(other)) = (project, other) else {
-            return eprintln!("skipped: needs a folder outside of those where anybody may write");
+            return eprintln!("skipped: needs a folder outside of those that every user may write");
         };
         program(&project.path().join("tool"));
         symlink(project.path().join("tool"), other.path().join("tool")).unwrap();

@@ -1,6 +1,6 @@
 //! Variables that keep `git` from running programs which a repository names.
 //!
-//! For commands of the model that run unasked because they only read. The command itself stays as it is: its
+//! For commands of the model that run unasked because they only read. The command itself is not changed: its
 //! arguments are shown and recorded. Filters and text conversions that a repository's attributes name cannot be
 //! switched off like this, so such a command also runs in a sandbox.
 

@@ -4,15 +4,16 @@
 //! program, which plays the helper: it confines itself and then starts the command, so there is
 //! nothing to install. On macOS it begins with the system's own tool.
 //!
-//! - `confinement`: the public face: policy and command in, argument list out
+//! - `confinement`: the public API: policy and command in, argument list out
 //! - `probe`: which mechanisms work on this machine, and which one is chosen
 //! - `gaps`: what a mechanism cannot do, said openly
 //! - `order`: what the helper is asked to do, as arguments
 //! - `helper`: the helper itself
 //! - `cell`: what the agent says to namespaces that were made before the command came
-//! - `roots`: writable folders, as they were when a person decided on them
+//! - `roots`: writable folders, in the state in which the user allowed them
 //! - `protected`: what stays read-only under a writable root
-//! - `aside`: what a backend could not keep from being made is put aside before anybody reads it
+//! - `aside`: moves files that a backend could not prevent out of the way before they are read
+//! - `denial`: whether a failure looks like a denial
 //! - `seatbelt`: the profile for macOS
 //!
 //! Not here: where commands may write (the workspace says), and asking people for more.
@@ -45,8 +46,8 @@ pub use protected::Protection;
 pub use roots::Root;
 pub use roots::Roots;
 
-/// Plays the helper if the arguments ask for it, and says what to end with. Otherwise there is nothing
-/// to play and the program goes on. To be called first in `main`, before any thread is started.
+/// Acts as the helper if the arguments ask for it, and returns the exit code. Otherwise returns `None` and the
+/// program continues. Must be called first in `main`, before any thread is started.
 pub fn take_over() -> Option<ExitCode> {
     #[cfg(target_os = "linux")]
     let played = helper::take_over();
@@ -79,7 +80,7 @@ impl Backend {
     /// All, the strongest first.
     pub const ALL: [Self; 4] = [Self::Namespaces, Self::Bubblewrap, Self::Landlock, Self::Seatbelt];
 
-    /// Those of this system, the strongest first.
+    /// The backends of this system, the strongest first.
     pub fn of_this_system() -> &'static [Self] {
         if cfg!(target_os = "linux") {
             &Self::ALL[..3]
@@ -90,7 +91,7 @@ impl Backend {
         }
     }
 
-    /// Its name.
+    /// The name of the backend in configuration and messages.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Namespaces => "namespaces",

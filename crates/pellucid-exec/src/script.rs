@@ -1,9 +1,8 @@
-//! What a shell script consists of, as far as that can be told for sure.
+//! Splits a shell script into its commands, as far as that is certain.
 //!
-//! A script is taken apart only if every piece of it is known: then each command can be judged for
-//! itself. Whatever could hide something else (substitutions, variables, control flow) leaves the
-//! script whole. Beside that stands every command that can be seen somewhere in it, so that what is to be
-//! stopped is found wherever it stands.
+//! A script is taken apart only if every piece of it is known: then each command can be judged for itself. Whatever
+//! could hide something else (substitutions, variables, control flow) leaves the script whole. In addition, every
+//! command that occurs anywhere in the script is listed, so that a forbidden command is found wherever it is.
 //!
 //! Everything here is a function of its argument, answers for any text, and works in proportion to its length.
 //!
@@ -324,7 +323,7 @@ mod tests {
         }
     }
 
-    /// What a person allowed once is not asked for again, however it is wrapped; what differs is.
+    /// A command that the user allowed once is not asked about again, however it is wrapped; a different command is.
     #[test]
     fn the_same_command_is_the_same_grant() {
         let key = |words: &[&str]| {
@@ -416,7 +415,7 @@ mod tests {
     }
 
     proptest! {
-        /// Any text has an answer, and a plain one consists of what stands in the text.
+        /// Any text has an answer, and a plain answer consists of words of the text.
         #[test]
         fn any_script_has_an_answer(script in any_piece(), flag in prop::sample::select(vec!["-c", "-lc"])) {
             let argv = argv(&["bash", flag, &script]);
@@ -431,7 +430,7 @@ mod tests {
             let _ = patch_in(&argv, |_| true);
         }
 
-        /// Words that need no quoting come back as they were.
+        /// Words that need no quoting come back unchanged.
         #[test]
         fn quoted_words_come_back(words in prop::collection::vec("[a-z][a-zA-Z0-9 ./_-]{0,6}[a-z]", 1..5)) {
             prop_assume!(!words[0].contains(' '));

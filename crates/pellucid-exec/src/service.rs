@@ -1,7 +1,7 @@
-//! A program that is spoken to over its pipes, for as long as somebody needs it.
+//! A program that this process talks to over pipes, for as long as it is needed.
 //!
-//! It leads a group of its own, like every child. It is asked to end, and made to if it does not; one
-//! that is dropped is ended at once.
+//! It leads a separate process group, like every child. It is asked to end, and killed if it does not; when the value
+//! is dropped, the program is killed at once.
 
 use std::time::Duration;
 
@@ -26,11 +26,11 @@ pub struct Service {
 /// How it is spoken to.
 #[derive(Debug)]
 pub struct Pipes {
-    /// What it reads.
+    /// The standard input of the program.
     pub stdin: ChildStdin,
-    /// What it says.
+    /// The standard output of the program.
     pub stdout: ChildStdout,
-    /// What it complains of.
+    /// The standard error of the program.
     pub stderr: ChildStderr,
 }
 
@@ -82,7 +82,7 @@ mod tests {
         (service, pipes, line.trim().to_owned())
     }
 
-    /// Waits until a group is gone: its processes become nobody's before the system forgets them.
+    /// Waits until a group is gone: init adopts its processes before the system forgets them.
     async fn is_gone(group: &str) -> bool {
         let group = Pid::from_raw(group.parse().unwrap()).unwrap();
         let gone = async {

@@ -1,8 +1,8 @@
 //! What a login shell sets up, found out once and given to every command.
 //!
-//! Starting a login shell can take long. So it is started once, what it has set is written down as a
-//! script, and commands that ask for a login shell read that script instead. A command is a shell of its own, to which
-//! only variables come through; so where these can be listed, they are given to it, and nothing is read.
+//! Starting a login shell can take long. So it is started once, its settings are saved as a script, and commands that
+//! ask for a login shell read that script instead. A command runs in a new shell, which inherits only variables; so
+//! where these can be listed, they are passed to it, and the script is not read.
 //!
 //! The script holds the values of variables, secrets among them, though none of ours: only its owner may read it. It is
 //! removed as soon as its variables are listed, else with its session, and by the next session if its process was killed.
@@ -28,7 +28,7 @@ use crate::command::Variables;
 use crate::process;
 use crate::process::End;
 
-/// What the script begins with. Whatever a shell says before it is noise.
+/// The first line of the script. Output of a shell before it is noise.
 const MARKER: &str = "# Snapshot file";
 
 /// How every script forgets the marker.
@@ -37,13 +37,13 @@ const FORGET_MARKER: &str = "unset PELLUCID_MARKER";
 /// How long a shell may take to set itself up.
 const LIMIT: Duration = Duration::from_secs(10);
 
-/// For how long the snapshot of a session that nobody uses is kept.
+/// How long the snapshot of an unused session is kept.
 const RETENTION: Duration = Duration::from_secs(3 * 24 * 60 * 60);
 
-/// Where snapshots are, below the home folder of the agent.
+/// The folder of snapshots, below the home folder of the agent.
 const FOLDER: &str = "shell_snapshots";
 
-/// What a shell sets for itself, whatever it is given.
+/// Variables that a shell sets itself, whatever it inherits.
 const OWN: [&str; 4] = ["_", "SHLVL", "PWD", "OLDPWD"];
 
 /// A script that sets up a shell as its login does. The file is removed when this is dropped.
@@ -68,9 +68,9 @@ pub enum SnapshotError {
     /// The shell did not come to an end, or not to a good one.
     #[error("the shell ended with {end:?}: {said}")]
     Failed {
-        /// How it ended.
+        /// How the shell ended.
         end: End,
-        /// What it said about it.
+        /// The error output of the shell.
         said: String,
     },
     /// The shell wrote no snapshot, or one that is too long.
@@ -79,9 +79,9 @@ pub enum SnapshotError {
     /// The file could not be written.
     #[error("{path}: {error}")]
     File {
-        /// Which.
+        /// The path of the file.
         path: PathBuf,
-        /// Why.
+        /// The error of the operating system.
         error: io::Error,
     },
 }
@@ -148,7 +148,7 @@ impl Snapshot {
         &self.path
     }
 
-    /// What a login sets a variable to, where variables can be listed.
+    /// The value that a login shell gives to a variable, where variables can be listed.
     pub fn variable(&self, name: &str) -> Option<&OsStr> {
         self.variables.as_ref()?.get(OsStr::new(name)).map(OsString::as_os_str)
     }
@@ -207,7 +207,7 @@ pub fn without(argv: &[String], withheld: &[String]) -> Vec<String> {
     }
 }
 
-/// What makes a shell forget variables; nothing for shells whose language is not known.
+/// Commands that make a shell unset variables; empty for shells whose language is not known.
 fn forgetting(shell: &Path, withheld: &[String]) -> String {
     let names: Vec<&str> = plain_names(withheld).collect();
     if names.is_empty() {
@@ -259,7 +259,7 @@ pub fn clean(
     paths.filter(|path| is_stale(path) && fs::remove_file(path).is_ok()).collect()
 }
 
-/// What makes a shell of this kind write down what it has set.
+/// The script that makes a shell of this kind print its settings.
 fn script_of(shell: &Path) -> Option<&'static str> {
     match shell.file_stem()?.to_str()? {
         "bash" => Some(include_str!("snapshot/bash.sh")),

@@ -1,8 +1,8 @@
 //! Starting children, and making sure that none is forgotten.
 //!
-//! Linux ends a child with its parent *thread*, not with its parent process. So all children are
-//! made by one thread that lives as long as the process, whatever threads come and go above it.
-//! A confined command for which namespaces are ready needs none of this: it is told to them.
+//! Linux ends a child with its parent *thread*, not with its parent process. So all children are made by one thread
+//! that lives as long as the process, whatever threads come and go above it. A confined command for which namespaces
+//! are ready needs none of this: it is sent to them.
 
 #[cfg(target_os = "linux")]
 use std::fs::File;
@@ -79,14 +79,14 @@ enum Process {
     Inmate(Inmate),
 }
 
-/// What one of the three files of a child is.
+/// One of the three standard files of a child.
 #[derive(Debug)]
 pub(crate) enum Plug {
-    /// Nothing to read, or nobody who reads.
+    /// An empty input, or a discarded output.
     Nothing,
     /// A pipe to us.
     Pipe,
-    /// This file.
+    /// An open file.
     File(OwnedFd),
 }
 
@@ -101,7 +101,7 @@ impl From<Plug> for Stdio {
 }
 
 impl Child {
-    /// Its id, until its end was noticed.
+    /// The id of the child, until its end was noticed.
     pub(crate) fn id(&self) -> Option<u32> {
         match &self.process {
             Process::Own { inner, .. } => inner.id(),
@@ -165,7 +165,7 @@ impl Child {
         }
     }
 
-    /// The command is over, and what it left running in its group may go on.
+    /// The command has ended, and processes that it left running in its group may continue.
     pub(crate) fn leave_alone(&mut self) {
         match &mut self.process {
             Process::Own { is_left_alone, .. } => *is_left_alone = true,
@@ -204,7 +204,7 @@ impl Drop for Child {
     }
 }
 
-/// Starts a command as the leader of a session of its own. `plugs` are what it reads from, writes to and complains to.
+/// Starts a command as the leader of a new session. `plugs` are its standard input, output and error.
 pub(crate) async fn spawn(command: &Command, plugs: [Plug; 3], attachment: Attachment) -> io::Result<Child> {
     #[cfg(target_os = "linux")]
     if let Some(order) = command.order() {
@@ -266,7 +266,7 @@ fn not_started() -> io::Error {
     io::Error::other("the thread that starts processes could not start this one")
 }
 
-/// Starts a command in a cell. Gives the plugs back if there is none for it.
+/// Starts a command in a cell. Returns the plugs if no cell is available.
 #[cfg(target_os = "linux")]
 async fn in_cell(command: &Command, plugs: [Plug; 3], attachment: Attachment) -> io::Result<Result<Child, [Plug; 3]>> {
     if command.guarding() != Guarding::Itself {
@@ -300,17 +300,17 @@ async fn in_cell(command: &Command, plugs: [Plug; 3], attachment: Attachment) ->
     Ok(Ok(child))
 }
 
-/// Who ends the session of a child when we are gone.
+/// What ends the session of a child when we are gone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Guarding {
-    /// Our guard.
+    /// Our guard process ends it.
     Guard,
     /// The child, because it is a sandbox that watches us.
     Itself,
 }
 
 impl Guarding {
-    /// Who hears of the child before its program begins.
+    /// The pipe that the child writes its id to before its program begins.
     fn listener(self) -> Option<BorrowedFd<'static>> {
         match self {
             #[cfg(target_os = "linux")]
@@ -336,8 +336,8 @@ impl Order {
         let told = guarding.listener();
         before_exec::set_up(command.as_std_mut(), attachment, told);
         let child = start(&mut command, told.is_some());
-        // The command holds our copies of what the child reads and writes. They must be closed
-        // before anybody waits for the end of these streams.
+        // The command holds our copies of what the child reads and writes. They must be closed before a task waits
+        // for the end of these streams.
         drop(command);
         // Who gave the order may have gone; the child is dropped then, and with it its group.
         let _ = reply.send(child);

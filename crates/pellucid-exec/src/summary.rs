@@ -10,13 +10,13 @@ use pellucid_protocol::parsed_command::ParsedCommand;
 mod split;
 mod tools;
 
-/// What joins commands.
+/// The operators that join commands.
 const CONNECTORS: [&str; 4] = ["&&", "||", "|", ";"];
 
 /// Longer scripts are shown whole.
 const SCRIPT_BYTES_MAX: usize = 16 << 10;
 
-/// What a command is about, part by part.
+/// Describes a command, part by part.
 pub fn summary(argv: &[String]) -> Vec<ParsedCommand> {
     let mut parts = match script_of(argv) {
         Some(Script::Posix(script)) => of_script(script),
@@ -76,7 +76,7 @@ fn of_script(script: &str) -> Vec<ParsedCommand> {
     parts
 }
 
-/// A command without a shell. Connectors in it are mistakes of whoever wrote it, and easy to read.
+/// A command without a shell. Connectors in it are mistakes of the model, and easy to read.
 fn of_words(argv: &[String]) -> Vec<ParsedCommand> {
     let argv = match argv {
         [answer, pipe, rest @ ..] if pipe == "|" && ["yes", "y", "no", "n"].contains(&answer.as_str()) => rest,

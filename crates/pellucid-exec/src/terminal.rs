@@ -1,8 +1,8 @@
 //! Processes that outlive a call and can be written to.
 //!
-//! A call starts a [`Terminal`], collects what it writes for a while and, if it still runs, keeps it
-//! in [`Terminals`] under a number. Later calls write to it and collect more. Watchers are told of
-//! output and of the end, whenever that is ([`Report`]).
+//! A call starts a [`Terminal`], collects what it writes for a while and, if it still runs, keeps it in [`Terminals`]
+//! under a number. Later calls write to it and collect more. Watchers receive output and the end, whenever it comes
+//! ([`Report`]).
 //!
 //! ```text
 //! reserve ─► start ─► ended_early? ─► watch ─► collect ─┬─ ended: drop both
@@ -11,7 +11,7 @@
 //!
 //! Dropping a terminal ends its process and everything in its group, and so does its end.
 //!
-//! Not here: events and messages, which whoever calls makes from these values.
+//! Not here: events and messages, which the caller makes from these values.
 
 use std::sync::Arc;
 use std::sync::Mutex;
@@ -60,7 +60,7 @@ const PAUSE_AFTER_WRITE: Duration = Duration::from_millis(100);
 
 const READ_BYTES: usize = 64 * 1024;
 
-/// What a process reads from and writes to.
+/// The kind of a process's input and output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
     /// A terminal of 24 lines and 80 columns.
@@ -69,10 +69,10 @@ pub enum Kind {
     Pipes,
 }
 
-/// What came out of a terminal since the last time.
+/// The output of a terminal since the last call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Chunk {
-    /// The output.
+    /// The output, cut in the middle if it is long.
     pub output: Kept,
     /// The exit code, if the process has ended.
     pub exit_code: Option<i32>,
@@ -87,7 +87,7 @@ impl Chunk {
     }
 }
 
-/// A process that can go on after the call that started it.
+/// A process that can continue after the call that started it.
 #[derive(Debug)]
 pub struct Terminal {
     state: Arc<State>,
@@ -187,7 +187,7 @@ pub struct Reservation {
 }
 
 impl Reservation {
-    /// The number.
+    /// The reserved number.
     pub fn number(&self) -> u32 {
         self.number
     }
@@ -199,7 +199,7 @@ impl Drop for Reservation {
     }
 }
 
-/// What keeping a terminal led to.
+/// The result of keeping a terminal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Keeping {
     /// Another one that was ended, because there were too many.
@@ -215,19 +215,19 @@ impl Keeping {
     }
 }
 
-/// What writing to a terminal led to.
+/// The result of writing to a terminal.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Written {
-    /// What came out. With an exit code, the terminal is gone.
+    /// The output. With an exit code, the terminal is gone.
     pub chunk: Chunk,
     /// The call that started the command.
     pub call_id: String,
 }
 
-/// Why a terminal cannot be written to. The text is what the model is told.
+/// Why a terminal cannot be written to. The text is sent to the model.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum WriteError {
-    /// There is none with this number.
+    /// No terminal has this number.
     #[error("write_stdin failed: Unknown process id {0}")]
     Unknown(u32),
     /// The process has pipes, and nothing to read.

@@ -18,7 +18,7 @@ use crate::spawner::Guarding;
 pub struct Waited {
     /// The program and its arguments.
     pub argv: Vec<OsString>,
-    /// Its working folder.
+    /// The working folder of the command.
     pub cwd: PathBuf,
     /// The variables that the program gets.
     pub env: Variables,

@@ -47,7 +47,7 @@ mod tests {
         let path = folder.path().join(".codex");
         assert!(!is_placeholder(&path));
         fs::create_dir(&path).unwrap();
-        assert!(!is_placeholder(&path), "somebody made an empty folder");
+        assert!(!is_placeholder(&path), "another process made an empty folder");
         fs::set_permissions(&path, fs::Permissions::from_mode(PLACEHOLDER_MODE)).unwrap();
         assert!(is_placeholder(&path));
         fs::set_permissions(&path, fs::Permissions::from_mode(PLACEHOLDER_MODE | 0o2000)).unwrap();
@@ -55,6 +55,6 @@ mod tests {
         std::os::unix::fs::symlink(&path, folder.path().join("link")).unwrap();
         assert!(!is_placeholder(&folder.path().join("link")));
         fs::write(path.join("config.toml"), "").unwrap();
-        assert!(!is_placeholder(&path), "somebody made use of it");
+        assert!(!is_placeholder(&path), "it was used");
     }
 }

@@ -13,12 +13,12 @@ use pellucid_engine::approval::amendment;
 
 const FILE: &str = "default.rules";
 
-/// What became of a rule.
+/// Whether a rule was written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Saved {
-    /// It was written.
+    /// The rule was written.
     Written,
-    /// It was there already.
+    /// The file has the rule already.
     Present,
 }
 
@@ -32,17 +32,17 @@ pub enum AmendError {
     /// The folder cannot be made.
     #[error("failed to create the rules folder {path}: {source}", path = .path.display())]
     Folder {
-        /// The folder.
+        /// The path of the folder.
         path: PathBuf,
-        /// Why.
+        /// The error of the operating system.
         source: io::Error,
     },
     /// The file cannot be written.
     #[error("failed to update the rules file {path}: {source}", path = .path.display())]
     File {
-        /// The file.
+        /// The path of the file.
         path: PathBuf,
-        /// Why.
+        /// The error of the operating system.
         source: io::Error,
     },
 }

@@ -31,20 +31,20 @@ const HEAP_BYTES_MAX: usize = 16 << 20;
 /// Brackets in brackets. The interpreter goes down as deep.
 const DEPTH_MAX: usize = 50;
 
-/// What is wrong in a rules file.
+/// A fault in a rules file, with its line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Fault {
     /// The line, from 1.
     pub line: usize,
     /// The lines and columns from which and up to which it is wrong, from 1, if they are known.
     pub range: Option<[(usize, usize); 2]>,
-    /// What is wrong, on one line.
+    /// The message, on one line.
     pub message: String,
     /// The same at length, with the way there.
     pub detail: String,
 }
 
-/// What is wrong with a rule.
+/// The faults that a rule can have.
 #[derive(Debug, thiserror::Error)]
 enum RuleError {
     #[error("invalid decision: {0}")]
@@ -136,7 +136,7 @@ fn builtins(builder: &mut GlobalsBuilder) {
     }
 }
 
-/// A rule as it is written.
+/// The arguments of `prefix_rule` in a file.
 struct Written<'a, 'v> {
     pattern: &'a [Value<'v>],
     decision: Option<&'a str>,
@@ -147,7 +147,7 @@ struct Written<'a, 'v> {
 }
 
 impl Written<'_, '_> {
-    /// One rule for each first word.
+    /// One rule for each alternative first word.
     fn rules(&self) -> Result<Vec<Rule>, RuleError> {
         let decision = match self.decision {
             Some(word) => RuleDecision::from_word(word).ok_or_else(|| RuleError::Decision(word.to_owned()))?,

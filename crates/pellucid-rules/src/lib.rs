@@ -50,23 +50,23 @@ pub struct RulesFolder {
 /// Which rules of a folder count.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Standing {
-    /// All.
+    /// All rules count.
     Trusted,
-    /// Those that ask or forbid.
+    /// Only rules that ask or forbid count.
     Untrusted,
 }
 
-/// Rules as they were read.
+/// The rules of all folders, after reading.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Policy {
-    /// Those that count.
+    /// The rules that count.
     pub rules: Rules,
-    /// Those that would allow something in a project that is not trusted.
+    /// Rules of an untrusted project that would allow something.
     pub ignored: Vec<Rule>,
     /// Files of such a project that are more than a list of rules.
     pub unread: Vec<PathBuf>,
-    /// What of such a project cannot be used, and why, with its file: it must not keep anybody from working, and what it
-    /// would have forbidden is not forbidden.
+    /// Files of an untrusted project that cannot be used, with the reason: they must not keep the user from working,
+    /// and what they would have forbidden is not forbidden.
     pub unusable: Vec<String>,
 }
 
@@ -77,25 +77,25 @@ pub enum PolicyError {
     /// A folder cannot be listed.
     #[error("failed to read rules files from {path}: {source}", path = .path.display())]
     Folder {
-        /// The folder.
+        /// The path of the folder.
         path: PathBuf,
-        /// Why.
+        /// The error of the operating system.
         source: io::Error,
     },
     /// A file cannot be read.
     #[error("failed to read rules file {path}: {source}", path = .path.display())]
     File {
-        /// The file.
+        /// The path of the file.
         path: PathBuf,
-        /// Why.
+        /// The error of the operating system.
         source: io::Error,
     },
     /// A file is wrong.
     #[error("{path}:{line}: {message} (problem is on or around line {line})", path = .path.display(), line = .fault.line, message = .fault.message)]
     Fault {
-        /// The file.
+        /// The path of the file.
         path: PathBuf,
-        /// What is wrong.
+        /// The fault, with its line.
         fault: Fault,
     },
     /// The administrator's rules are wrong.

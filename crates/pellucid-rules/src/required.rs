@@ -7,19 +7,19 @@ use pellucid_protocol::approval::RuleDecision;
 use serde::Deserialize;
 use serde_json::Value;
 
-/// What is wrong with the administrator's rules.
+/// Why the administrator's rules cannot be used.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum RequiredError {
-    /// They do not have the form of rules.
+    /// The value does not have the form of rules.
     #[error("requirements.toml: `rules` cannot be read: {0}")]
     Malformed(serde_json::Error),
-    /// One of them is wrong.
+    /// One of the rules is invalid.
     #[error("requirements.toml: rule {number} of `rules.prefix_rules`: {what}")]
     Rule {
-        /// Which, from 1.
+        /// The number of the rule, from 1.
         number: usize,
-        /// What is wrong.
+        /// The problem with the rule.
         what: &'static str,
     },
 }

@@ -3,11 +3,11 @@
 //! A file that only lists rules calls `prefix_rule` with texts and lists. It can neither loop nor compute,
 //! so a stranger's file of this kind costs no more than its length.
 
-/// What a rules file may name when it only lists rules.
+/// The names that a rules file may use when it only lists rules.
 const NAMES: &[&str] = &["prefix_rule", "pattern", "decision", "match", "not_match", "justification"];
 const SIGNS: &str = "()[],=";
 
-/// What a rules file looks like.
+/// The syntax that a rules file uses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Shape {
     /// How many brackets are open at once.

@@ -19,7 +19,7 @@ pub struct Receiver<T>(mpsc::Receiver<Box<T>>);
 
 /// Nobody takes messages any more.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("nobody listens any more")]
+#[error("no receiver is left")]
 pub struct Closed;
 
 /// A queue in which so many messages may wait.

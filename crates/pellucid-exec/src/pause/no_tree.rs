@@ -1,4 +1,4 @@
-//! The processes of a confined command, on systems that do not tell which these are.
+//! The processes of a confined command, on systems that do not list them.
 
 use std::path::PathBuf;
 use std::time::Duration;

@@ -1,10 +1,10 @@
 //! The processes of a confined command: stopped, continued, ended.
 //!
 //! They are found by their parents. Whatever a confined process does, its descendants stay below the helper that
-//! confines it: that is the first process of their namespace, or takes in those that lost their parent. A process that
-//! is stopped cannot start another, so when all that are found are stopped and no new one shows up, all are stopped.
-//! The helper itself continues: it watches the agent, and ends the command with it. So does the process that removes
-//! placeholders: it is no part of the command, and nobody would be left to let it continue.
+//! confines it: that is the first process of their namespace, or takes in those that lost their parent. A process
+//! that is stopped cannot start another, so when all that are found are stopped and no new one shows up, all are
+//! stopped. The helper itself continues: it watches the agent, and ends the command with it. So does the process that
+//! removes placeholders: it is no part of the command, and no process would be left to continue it.
 //!
 //! Rounds are counted, not timed, and where they do not suffice the caller ends what it could not stop.
 //!
@@ -53,19 +53,19 @@ const ROUNDS_TO_RELEASE: usize = 8;
 const CHASED: usize = 200;
 const NUMBERS_AHEAD: i32 = 40;
 
-/// How often in a row nobody new may show up.
+/// The number of consecutive looks without a new process that is required.
 const LOOKS: usize = 8;
 
 /// The process above all of a command's.
 #[derive(Debug)]
 pub(crate) struct Root {
-    /// A handle, which tells that it has ended.
+    /// A handle that becomes readable when the process has ended.
     pub handle: OwnedFd,
     pub id: i32,
     pub kind: Kind,
 }
 
-/// What kind of process that is.
+/// The kind of that process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
     /// The first of a namespace, and no command.
@@ -85,7 +85,7 @@ impl Root {
         is_over(&self.handle, Duration::ZERO)
     }
 
-    /// All below it.
+    /// All descendants of the process.
     fn members(&self, processes: &[Process]) -> BTreeSet<i32> {
         let is_helper = matches!(self.kind, Kind::Helper(_));
         let is_meant = |it: &Process| it.id == self.id || (is_helper && it.session == self.id);
@@ -131,7 +131,7 @@ fn is_over(handle: &OwnedFd, patience: Duration) -> bool {
 /// A confined command and all that it started.
 #[derive(Debug)]
 pub(crate) struct Tree {
-    /// Where it may write.
+    /// The folders that the command may write in.
     pub writable: Vec<PathBuf>,
     root: Root,
     stopped: Mutex<Stopped>,
@@ -139,7 +139,7 @@ pub(crate) struct Tree {
 
 #[derive(Debug, Default)]
 struct Stopped {
-    /// Which ones were stopped by us, with when they began.
+    /// The processes that we stopped, with their start times.
     processes: BTreeMap<i32, u64>,
     since: Option<Instant>,
     total: Duration,
@@ -278,7 +278,7 @@ impl Tree {
                     }
                 }
             }
-            // Nobody is left standing for ever; to one that was not stopped this signal says nothing.
+            // No process may stay stopped for ever; for a process that was not stopped this signal has no effect.
             Err(_) => {
                 for id in ours.into_keys().filter_map(Pid::from_raw) {
                     let _ = rustix::process::kill_process(id, Signal::CONT);
@@ -339,7 +339,8 @@ impl Tree {
         self.root.kind == Kind::Helper(Backend::Landlock) && !self.is_over()
     }
 
-    /// What the helper left behind when it ended, if something can be left: a namespace with its first process.
+    /// The processes that the helper left behind when it ended, if that is possible: a namespace with its first
+    /// process.
     pub(crate) fn remains(&self) -> Option<Root> {
         if self.root.kind != Kind::Helper(Backend::Namespaces) || !self.is_over() {
             return None;

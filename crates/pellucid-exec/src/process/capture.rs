@@ -18,40 +18,40 @@ pub const DELTA_BYTES: usize = 8192;
 /// How many deltas of a stream are passed on.
 pub const DELTAS_MAX: usize = 10_000;
 
-/// What a pipe holds at most, so that one read empties it.
+/// The capacity of a pipe, so that one read empties it.
 const READ_BYTES: usize = 64 * 1024;
 
 /// A stream of a command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Stream {
-    /// Standard output.
+    /// The standard output of the command.
     Stdout,
-    /// Standard error.
+    /// The standard error of the command.
     Stderr,
 }
 
 /// Something that a command wrote.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Delta {
-    /// Where.
+    /// The stream that the bytes were written to.
     pub stream: Stream,
-    /// What: at most [`DELTA_BYTES`], cut anywhere.
+    /// The bytes: at most [`DELTA_BYTES`], cut anywhere.
     pub bytes: Vec<u8>,
 }
 
-/// What is kept of a stream.
+/// The captured part of a stream.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Captured {
-    /// Its beginning, or nothing if the stream stayed open.
+    /// The beginning of the stream, or nothing if the stream stayed open.
     pub bytes: Vec<u8>,
     /// How many bytes are not kept.
     pub n_dropped: u64,
-    /// Whether somebody still held the stream open when we stopped to read it.
+    /// Whether a process still held the stream open when reading stopped.
     pub is_left_open: bool,
 }
 
 impl Captured {
-    /// What is kept, as text.
+    /// The captured bytes as text.
     pub fn text(&self) -> String {
         text::decode(self.bytes.clone())
     }
@@ -130,7 +130,7 @@ impl<R: AsyncRead + Unpin> Reader<R> {
         }
     }
 
-    /// What is kept. A stream that was not read to its end counts as empty.
+    /// The captured bytes. A stream that was not read to its end counts as empty.
     pub(super) fn finish(self) -> Captured {
         let Captured { bytes, n_dropped, .. } = self.captured;
         match self.pipe {

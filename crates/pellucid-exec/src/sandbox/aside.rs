@@ -1,13 +1,13 @@
-//! What a backend could not keep from being made or replaced is put aside before anybody reads it.
+//! Moves files that a backend could not prevent from being made or replaced out of the way before they are read.
 //!
-//! Landlock cannot deny a name that is not there, and a mount cannot keep a link in its place. Nor does a mount keep a
-//! placeholder in its place: whoever removes that outside, such as a person who tidies up, takes the mount with it. So
-//! what is at such a name after a command, and was not before, is moved into a private folder below the home folder,
-//! where nothing is read, and the person is told. Should this process die before that, a file there says what was missing
-//! when its commands ran, and the next one to start looks after it.
+//! Landlock cannot deny a name that does not exist, and a mount cannot keep a link in its place. Nor does a mount
+//! keep a placeholder in its place: a process outside that removes it, such as a user who tidies up, removes the
+//! mount with it. So a file that is at such a name after a command, and was not before, is moved into a private
+//! folder below the home folder, where nothing is read, and the user gets a message. If this process dies before
+//! that, a file there records which names were missing when its commands ran, and the next process handles it.
 //!
-//! What the person puts into a placeholder is theirs: commands see something else there. Anything else that the person
-//! makes meanwhile cannot be told from a command's. It is moved as well, and not lost.
+//! Files that the user puts into a placeholder are the user's: commands see something else there. Any other file that
+//! the user makes meanwhile cannot be distinguished from a command's. It is moved as well, and not lost.
 //!
 //! Not here: what must not be made (`protected`), and when is looked.
 
@@ -40,15 +40,15 @@ const FOLDER: &str = "put-aside";
 /// How the files begin that say what a process has to look after.
 const PENDING: &str = "pending-";
 
-/// They hold a few paths.
+/// The file holds a few paths; a longer file is not read.
 const PENDING_BYTES_MAX: u64 = 1 << 20;
 
 /// Something that was put aside.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Aside {
-    /// Where it was.
+    /// The original path of the file.
     pub was: PathBuf,
-    /// Where it is now, or why it is still there.
+    /// The new path, or why the file could not be moved.
     pub now: Result<PathBuf, String>,
 }
 
@@ -60,13 +60,13 @@ impl std::fmt::Display for Aside {
         match &self.now {
             Ok(now) => write!(f, "{was} {WHY}; it is now {}, and you can move it back if it is yours", now.display()),
             Err(why) => {
-                write!(f, "{was} {WHY}; it could not be moved away ({why}): look at it before you go on")
+                write!(f, "{was} {WHY}; it could not be moved away ({why}): look at it before you continue")
             }
         }
     }
 }
 
-/// What was at a name before commands ran.
+/// The state of a name before commands ran.
 #[derive(Debug)]
 enum Before {
     Nothing,
@@ -99,7 +99,7 @@ impl Watch {
         Self { home: home.to_owned(), names: Mutex::default(), file: home.join(FOLDER).join(name) }
     }
 
-    /// Notes what is there before a command runs. What was noted before stays as it was.
+    /// Notes the state of names before a command runs. An earlier note about a name is kept.
     pub fn note(&self, missing: &[PathBuf], links: &[PathBuf]) {
         if missing.is_empty() && links.is_empty() {
             return;
@@ -143,7 +143,8 @@ impl Watch {
             if is_known && fs::symlink_metadata(path).is_ok() {
                 continue;
             }
-            // One that was removed since is made again. One that somebody else has just made stays suspect.
+            // A placeholder that was removed since is made again. One that another process has just made stays
+            // suspect.
             if let Ok(Made::Held(held)) = missing::hold(path)
                 && (held.is_new || !is_known)
             {
@@ -277,7 +278,7 @@ fn is_running(owner: &str) -> bool {
     id.bytes().all(|byte| byte.is_ascii_digit()) && began(id).is_some_and(|it| it == time)
 }
 
-/// When a process began, as the system counts; nothing if there is none.
+/// The start time of a process, in the unit of the system; `None` if it does not exist.
 fn began(id: &str) -> Option<String> {
     let stat = pellucid_files::read_text(Path::new(&format!("/proc/{id}/stat")), 4096).ok()?;
     // The name before may hold anything, so fields are counted from its closing bracket.

@@ -44,21 +44,21 @@ pub const ANOTHER: &[u8] = b"+";
 /// Goes with the command, whose words are in the first file.
 pub const BEGIN: &[u8] = b"!";
 
-/// What a cell says.
+/// The message of a cell about its command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Said {
-    /// The command begins.
+    /// The command begins now.
     Begins,
-    /// Its folder cannot be entered, for this reason.
+    /// The command's folder cannot be entered, for this reason (an error number).
     NotEntered(i32),
-    /// What this cell protects is not what is there any more.
+    /// The paths that this cell protects have changed.
     OutOfDate,
     /// The command has ended with this status, as the system gives it.
     Ended(i32),
 }
 
 impl Said {
-    /// As a message.
+    /// Encodes it as a message.
     pub fn to_bytes(self) -> [u8; 5] {
         let (kind, number) = match self {
             Self::Begins => (b'b', 0),
@@ -70,7 +70,7 @@ impl Said {
         [kind, a, b, c, d]
     }
 
-    /// From a message.
+    /// Decodes it from a message.
     pub fn from_bytes(bytes: &[u8]) -> Option<Self> {
         let &[kind, a, b, c, d] = bytes else { return None };
         let number = i32::from_ne_bytes([a, b, c, d]);
@@ -84,16 +84,16 @@ impl Said {
     }
 }
 
-/// A command, as it is told to a cell.
+/// A command in the form in which it is sent to a cell.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Told {
-    /// What it is attached to.
+    /// The terminal that the command is attached to, if any.
     pub attachment: Attachment,
     /// The folder it starts in.
     pub cwd: PathBuf,
     /// The program and its arguments.
     pub argv: Vec<OsString>,
-    /// Its variables.
+    /// The environment variables of the command.
     pub env: Vec<(OsString, OsString)>,
 }
 
@@ -120,7 +120,7 @@ impl Told {
         is_sound.then_some(bytes)
     }
 
-    /// From bytes.
+    /// Decodes the command from a message.
     pub fn from_bytes(bytes: &[u8]) -> Option<Self> {
         let mut words = bytes.strip_suffix(&[0])?.split(|byte| *byte == 0);
         let attachment = match words.next()? {

@@ -35,7 +35,7 @@ pub enum SandboxError {
     /// There is no command.
     #[error("there is no command to confine")]
     NoCommand,
-    /// Nothing works here.
+    /// No backend works on this system.
     #[error(
         "no sandbox works on this system, so the command was not run ({reasons}); `pellucid doctor` says more, \
          and only where something else confines the agent is --sandbox danger-full-access an answer"
@@ -51,8 +51,8 @@ pub enum SandboxError {
 
 /// The sandbox of this process: what was asked for, and what was found to work.
 ///
-/// Making one costs nothing. Mechanisms are tried when the first command is to be confined, or when
-/// somebody asks, and then never again.
+/// Making a `Sandbox` costs nothing. Mechanisms are tried when the first command is to be confined, or on request,
+/// and then never again.
 #[derive(Debug)]
 pub struct Sandbox {
     helper: PathBuf,
@@ -74,12 +74,12 @@ impl Sandbox {
         Self { helper: helper.into(), wanted, findings: OnceLock::new(), chosen: OnceLock::new() }
     }
 
-    /// What works, tried as far as is needed to choose.
+    /// Which mechanisms work, tried as far as is needed to choose.
     pub fn findings(&self) -> &Findings {
         self.findings.get_or_init(|| probe::probe(&self.helper, self.wanted))
     }
 
-    /// What works, with everything tried. Not kept.
+    /// Tries every mechanism. The result is not kept.
     pub fn examine(&self) -> Findings {
         probe::examine(&self.helper)
     }
@@ -89,8 +89,8 @@ impl Sandbox {
         self.chosen.get_or_init(|| self.findings().choose(self.wanted)).clone()
     }
 
-    /// What confines commands under a policy. `roots` are the folders that the policy lets commands
-    /// write in, temporary ones included; `ground` says what is protected there.
+    /// The confinement of commands under a policy. `roots` are the folders that the policy lets commands write in,
+    /// temporary ones included; `ground` decides which paths are protected there.
     ///
     /// # Errors
     ///
@@ -125,7 +125,7 @@ impl Sandbox {
     }
 }
 
-/// What confines a command: nothing, or a backend with its limits.
+/// The confinement of a command: none, or a backend with its limits.
 #[derive(Debug, Clone)]
 pub struct Confinement {
     confined: Option<Confined>,
@@ -160,7 +160,8 @@ impl Confined {
 
     /// The folder in which fences alone refuse to write: the working directory, if nothing at all may be written.
     ///
-    /// Where something may, the filter lets permissions and times of files be changed, which fences do not see.
+    /// The folder that fences are needed for. Where commands may write, the filter lets them change permissions and
+    /// times of files, which fences do not see.
     fn fenced(&self, cwd: &Path) -> Option<PathBuf> {
         if !self.has_mounts() || !self.has_high_fences || !self.roots.is_empty() {
             return None;
@@ -170,7 +171,7 @@ impl Confined {
 }
 
 impl Confinement {
-    /// No confinement, for commands that somebody allowed to run without.
+    /// No confinement, for commands that the user allowed to run without.
     pub fn none() -> Self {
         Self { confined: None }
     }
@@ -180,13 +181,13 @@ impl Confinement {
         self.confined.as_ref().map(|it| it.backend)
     }
 
-    /// What this confinement cannot hold.
+    /// The gaps of this confinement on this machine.
     pub fn gaps(&self, findings: &Findings) -> Vec<Gap> {
         let Some(confined) = &self.confined else { return Vec::new() };
         gaps::of(confined.backend, findings, confined.ground.protection)
     }
 
-    /// What is protected now. Nothing where nothing is confined.
+    /// The protected paths now. Empty without confinement.
     pub fn protected(&self) -> Protected {
         self.confined.as_ref().map(Confined::protected).unwrap_or_default()
     }

@@ -59,7 +59,7 @@ const TRUNCATION: Gap = gap("truncation", "files can be emptied where they canno
 const DEVICES: Gap = gap("devices", "devices that the user may write can be written (Landlock is missing)");
 const OLD_PROC: Gap = gap("proc", "`/proc` lists processes outside, which cannot be touched");
 
-/// What is to be known of a backend on this machine.
+/// The gaps of a backend on this machine.
 pub fn of(backend: Backend, findings: &Findings, protection: Protection) -> Vec<Gap> {
     let abi = findings.landlock_abi;
     let is_older = |version| abi.is_some_and(|abi| abi < version);
@@ -88,7 +88,7 @@ pub fn of(backend: Backend, findings: &Findings, protection: Protection) -> Vec<
     .collect()
 }
 
-/// What a person can do to get a stronger backend than this one.
+/// A remedy for the user to get a stronger backend than this one.
 pub fn remedy(backend: Backend, findings: &Findings) -> Option<&'static str> {
     if backend != Backend::Landlock {
         return None;

@@ -125,8 +125,8 @@ fn abort_on_panic() {
     }));
 }
 
-/// Says why there is no command. The two are told apart: nobody should look for a broken sandbox when a program is
-/// missing.
+/// Prints why the command was not run. A missing program and a failed sandbox have different messages, so that the
+/// user does not look for the wrong cause.
 fn tell(error: &HelperError) {
     let text = match error {
         HelperError::Command { .. } => format!("pellucid: {error}\n"),
@@ -177,7 +177,7 @@ fn confine(order: &Order) -> Result<(), HelperError> {
 /// Whether fences of this version of the interface are enough for an order.
 fn hold(order: &Order, fences: Option<u32>) -> Result<(), HelperError> {
     if order.fenced.is_some() && (!order.writable.is_empty() || fences.is_none_or(|abi| abi < FENCES_THAT_HOLD)) {
-        return Err(HelperError::Landlock("its fences are not high enough to stand alone".to_owned()));
+        return Err(HelperError::Landlock("its fences are not strong enough without another backend".to_owned()));
     }
     if fences.is_none() && needs_fences(order.backend) {
         return Err(HelperError::Landlock("the kernel lacks it or has it switched off".to_owned()));

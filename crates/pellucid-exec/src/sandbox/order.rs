@@ -34,7 +34,7 @@ pub enum Stage {
     Guard,
     /// Try the mechanisms and say what works.
     Probe {
-        /// Where bubblewrap is, if it is to be tried.
+        /// The path of bubblewrap, if it is to be tried.
         bubblewrap: Option<PathBuf>,
         /// Whether bubblewrap is tried even if it is not needed.
         everything: bool,
@@ -44,7 +44,7 @@ pub enum Stage {
 /// A command and what it may do.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Order {
-    /// What confines it.
+    /// The backend that confines the command.
     pub backend: Backend,
     /// The process whose end is the command's end.
     pub agent: Option<u32>,
@@ -52,27 +52,27 @@ pub struct Order {
     pub network: bool,
     /// Whether a fresh `/proc` is mounted by bubblewrap.
     pub fresh_proc: bool,
-    /// The folder it starts in, for a backend that has to be told.
+    /// The folder the command starts in, for a backend that needs it.
     pub cwd: Option<PathBuf>,
-    /// Where bubblewrap is.
+    /// The path of bubblewrap.
     pub bubblewrap: Option<PathBuf>,
-    /// Where it may write. A path that leads to another folder than the one that is meant is refused.
+    /// The folders it may write in. A path that leads to another folder than the intended one is refused.
     pub writable: Vec<Root>,
-    /// What it may not change even there.
+    /// The paths that it may not change even there.
     pub protected: Vec<PathBuf>,
     /// Folders that are not there and that it may not make. A backend that cannot hold this leaves it.
     pub missing: Vec<PathBuf>,
     /// A folder in which the fences alone refuse to write, so that a refusal reads as one. It must not be the root
     /// of all files, and the filter must refuse what fences do not see: nothing may be writable.
     pub fenced: Option<PathBuf>,
-    /// The command.
+    /// The command to run, with its arguments.
     pub command: Vec<OsString>,
 }
 
 /// Why arguments are no order.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
 pub enum OrderError {
-    /// An argument that nobody knows.
+    /// An unknown argument.
     #[error("unknown argument {0:?}")]
     Unknown(OsString),
     /// An argument without its value.
@@ -81,7 +81,7 @@ pub enum OrderError {
     /// A value that means nothing.
     #[error("{0}: {1:?} means nothing")]
     Value(&'static str, OsString),
-    /// No command.
+    /// The command is missing.
     #[error("no command is given after --")]
     NoCommand,
 }
@@ -158,8 +158,8 @@ impl Order {
         }
     }
 
-    /// The folders that have to be mounts so that nobody can rename or remove them, outer ones first:
-    /// writable roots, the fenced folder, and what lies between a root and a root or something protected further down.
+    /// The folders that have to be mounts so that no process can rename or remove them, outer ones first: writable
+    /// roots, the fenced folder, and the folders between a root and a nested root or protected path.
     pub fn solid(&self) -> Vec<PathBuf> {
         let mut paths: Vec<PathBuf> = self.roots().chain(self.fenced.as_deref()).map(Path::to_owned).collect();
         let closed = self.protected.iter().chain(&self.missing).map(PathBuf::as_path);

@@ -1,7 +1,7 @@
 //! Which mechanisms work on this machine, found by trying them, and which one is chosen.
 //!
-//! Trying needs a process of its own, because nobody can leave a sandbox: the helper tries and
-//! prints a line for each.
+//! A trial needs a separate process, because a process cannot leave a sandbox: the helper tries and prints a line for
+//! each.
 //!
 //! Not here: when it is done. The sandbox does it once, for the first command.
 
@@ -14,7 +14,7 @@ use super::Backend;
 use super::SandboxError;
 use super::order::Stage;
 
-/// Which backend is asked for.
+/// The backend that the configuration asks for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Wanted {
     /// The strongest that works.
@@ -24,32 +24,32 @@ pub enum Wanted {
     Only(Backend),
 }
 
-/// What is known of one mechanism.
+/// Whether one mechanism works.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Finding {
-    /// It works; and how.
+    /// The mechanism works; the text says how.
     Works(String),
-    /// It does not; and why.
+    /// The mechanism does not work; the text says why.
     Fails(String),
-    /// It was not tried, because a stronger one works.
+    /// The mechanism was not tried, because a stronger one works.
     Untried,
 }
 
-/// What is known of this machine.
+/// The mechanisms that work on this machine.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Findings {
     /// Each mechanism of this system.
     pub backends: Vec<(Backend, Finding)>,
     /// The version of Landlock's interface; none if it is missing.
     pub landlock_abi: Option<u32>,
-    /// Whether namespaces get a `/proc` of their own.
+    /// Whether namespaces get a new `/proc`.
     pub has_fresh_proc: bool,
-    /// Where bubblewrap is.
+    /// The path of bubblewrap, if it is installed.
     pub bubblewrap_path: Option<PathBuf>,
 }
 
 impl Findings {
-    /// What is known of a mechanism.
+    /// The finding about a mechanism.
     pub fn of(&self, backend: Backend) -> &Finding {
         let found = self.backends.iter().find(|(it, _)| *it == backend);
         found.map_or(&Finding::Untried, |(_, finding)| finding)
@@ -70,7 +70,7 @@ impl Findings {
             _ => format!("{backend}: not for this system"),
         };
         let reasons = candidates.iter().map(reason).collect::<Vec<_>>().join("; ");
-        let reasons = if reasons.is_empty() { "there is none for this system".to_owned() } else { reasons };
+        let reasons = if reasons.is_empty() { "there is no backend for this system".to_owned() } else { reasons };
         Err(SandboxError::Unavailable { reasons })
     }
 
@@ -126,7 +126,7 @@ pub(super) fn probe(helper: &Path, wanted: Wanted) -> Findings {
     }
 }
 
-/// Tries everything.
+/// Tries every mechanism.
 pub(super) fn examine(helper: &Path) -> Findings {
     run(helper, true)
 }

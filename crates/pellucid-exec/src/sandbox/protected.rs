@@ -20,14 +20,14 @@ use pellucid_protocol::protected::GIT;
 /// Whether `.git` and the folders of agents stay read-only under writable roots.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Protection {
-    /// They do, whatever it takes.
+    /// The names are protected, at any cost.
     #[default]
     On,
-    /// They are like any other folder.
+    /// The names are not protected.
     Off,
 }
 
-/// Whom commands work for: what is not theirs to change follows from it.
+/// The agent's folders and the user, from which the protected paths follow.
 #[derive(Debug, Clone, Default)]
 pub struct Ground {
     /// Whether folders of the project are protected.
@@ -40,10 +40,10 @@ pub struct Ground {
     pub homes: Vec<PathBuf>,
 }
 
-/// What is protected below writable roots. All paths are without links but for their last name.
+/// The protected paths below writable roots. No component of a path is a link, except the last.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Protected {
-    /// What is there.
+    /// The protected paths that exist.
     pub there: Vec<PathBuf>,
     /// Folders that are not there and must not be made.
     pub missing: Vec<PathBuf>,
@@ -57,11 +57,11 @@ impl Protected {
         [&self.there, &self.missing, &self.links].into_iter().flatten().cloned().collect()
     }
 
-    /// Looks at a name that is to stay as it is.
+    /// Adds a name that must not change.
     fn add(&mut self, path: &Path) {
         match std::fs::symlink_metadata(path) {
             Err(error) if is_missing(&error) => self.missing.push(path.to_owned()),
-            // What nobody can look at nobody can change either.
+            // A path that this user cannot inspect cannot be changed by a command either.
             Err(_) => {}
             Ok(_) if is_placeholder(path) => self.missing.push(path.to_owned()),
             Ok(metadata) if metadata.is_symlink() => {
@@ -123,13 +123,13 @@ fn is_missing(error: &io::Error) -> bool {
 /// How far repositories below the top one are protected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Nested {
-    /// Those that are known keep configuration and hooks.
+    /// Configuration and hooks of known nested repositories are protected.
     Known,
     /// Not at all: around what Landlock spares no file can be made, which would end all work in them.
     Not,
 }
 
-/// What is protected below these roots, whose paths have no links.
+/// The protected paths below these roots, whose paths have no links.
 pub fn find(roots: &[PathBuf], ground: &Ground, nested: Nested) -> Protected {
     let mut found = Protected::default();
     for home in &ground.homes {
@@ -140,7 +140,7 @@ pub fn find(roots: &[PathBuf], ground: &Ground, nested: Nested) -> Protected {
     }
     for root in roots {
         repositories::add(root, &mut found);
-        // One with a repository is a project, in which somebody may start this program as well.
+        // A root with a repository is a project, in which a user may start this program as well.
         let is_project = root.join(GIT).symlink_metadata().is_ok();
         for name in AGENT_FOLDERS {
             if is_project {

@@ -1,4 +1,4 @@
-//! The folders in which commands may write, as they were when a person decided on them.
+//! The folders in which commands may write, in the state in which the user allowed them.
 //!
 //! A command can replace what lies in a place where it may write: a root of the next command that was a folder, or was
 //! not there, becomes a link to somewhere else. So names are resolved once, and from then on a root is that very folder.
@@ -19,14 +19,14 @@ use pellucid_files::Identity;
 /// A folder in which commands may write.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Root {
-    /// Its path, without links.
+    /// The path of the folder, without links.
     pub path: PathBuf,
-    /// Which folder it is.
+    /// The device and inode of the folder.
     pub identity: Identity,
 }
 
 impl Root {
-    /// What a name leads to now. Links are followed.
+    /// The folder that a name leads to now. Links are followed.
     ///
     /// # Errors
     /// As the system says, above all that there is nothing.
@@ -60,9 +60,9 @@ const ADVICE: &str =
     name.display(), what(now.as_deref())
 )]
 pub struct RootChanged {
-    /// The root's name.
+    /// The name of the root.
     pub name: PathBuf,
-    /// Where the name leads to now, if that is another path.
+    /// The path that the name leads to now, if it is another one.
     pub now: Option<PathBuf>,
 }
 
@@ -70,11 +70,11 @@ fn what(now: Option<&Path>) -> String {
     now.map_or_else(|| "another is in its place".to_owned(), |now| format!("it leads to {} now", now.display()))
 }
 
-/// What a name was when it was first seen.
+/// The state of a name when it was first seen.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Pin {
     There(Root),
-    /// It was missing, or was a link that a command may have made.
+    /// The name was missing, or was a link that a command may have made.
     NoRights,
 }
 
@@ -111,7 +111,7 @@ impl Roots {
     /// Takes a folder in that this process has just made.
     ///
     /// # Errors
-    /// It is not there, or something else is.
+    /// Fails if the folder does not exist, or something else is there.
     pub fn made(&self, name: &Path) -> io::Result<()> {
         let root = Root::made(name)?;
         self.pins().insert(name.to_owned(), Pin::There(root));
@@ -121,7 +121,7 @@ impl Roots {
     /// The roots behind names, each once. Those that are gone, or never were there, are left out.
     ///
     /// # Errors
-    /// One is another than it was.
+    /// Fails if a root leads to another folder than before.
     pub fn hold(&self, names: &[PathBuf]) -> Result<Vec<Root>, RootChanged> {
         self.pin(names);
         let pins = self.pins();
@@ -167,7 +167,7 @@ mod tests {
 
     use super::*;
 
-    /// What roots are held after something happened, below a folder with `work` (a root), `outside` and what else is made.
+    /// Checks which roots are held after a change, below a folder with `work` (a root), `outside` and further files.
     #[track_caller]
     fn check(names: &[&str], before: impl Fn(&Path), after: impl Fn(&Path), expected: Result<&[&str], &str>) {
         let folder = tempfile::tempdir().unwrap();

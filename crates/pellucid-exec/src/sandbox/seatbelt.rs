@@ -12,10 +12,10 @@ use std::path::PathBuf;
 /// The system's tool. By its full name: a project could put another one on the `PATH`.
 pub const TOOL: &str = "/usr/bin/sandbox-exec";
 
-/// What any program needs to run at all.
+/// The rules that every program needs to run at all.
 const BASE: &str = include_str!("seatbelt/base.sbpl");
 
-/// What network access means: connections, and the services that find names and check certificates.
+/// The rules for network access: connections, and the services that resolve names and check certificates.
 const NETWORK: &str = include_str!("seatbelt/network.sbpl");
 
 /// The profile. Paths are not in it: it names parameters, so no path has to be quoted.

@@ -1,6 +1,6 @@
 //! Words as a program is given them: without quotes and backslashes.
 //!
-//! What a shell replaces (`$x`, `$(…)`) stays as it is written; nobody knows what it becomes.
+//! Expressions that a shell replaces (`$x`, `$(…)`) are kept as written, because their value is unknown.
 
 /// A word without its quotes.
 #[derive(Debug, PartialEq, Eq)]
@@ -39,7 +39,7 @@ pub(super) fn given(word: &str) -> Given {
     given
 }
 
-/// What `$'…'` stands for, up to its end.
+/// Decodes `$'…'` up to its end.
 fn escaped(chars: &mut std::iter::Peekable<std::str::Chars<'_>>, text: &mut String) {
     while let Some(char) = chars.next() {
         match char {

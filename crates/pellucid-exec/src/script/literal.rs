@@ -75,7 +75,7 @@ struct Reader {
     words: Vec<String>,
     /// The word that is being read, if one is.
     word: Option<String>,
-    /// What was found in the words of the command so far.
+    /// The first reason in the words of the command why it is not literal.
     mark: Option<Mark>,
     /// Whether the command's name has quotes.
     is_name_quoted: bool,
@@ -152,7 +152,7 @@ impl Reader {
     }
 }
 
-/// `A=1`, `A+=1`, `A[1]=1`.
+/// Whether a word is an assignment: `A=1`, `A+=1`, `A[1]=1`.
 fn is_assignment(word: &str) -> bool {
     word.split_once('=').is_some_and(|(name, _)| name.starts_with(|it: char| it == '_' || it.is_alphabetic()))
 }

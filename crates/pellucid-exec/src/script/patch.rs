@@ -10,28 +10,28 @@ use super::shell;
 use super::tree;
 
 const NAMES: &[&str] = &["apply_patch", "applypatch"];
-/// What stands before a document is a few words.
+/// The text before a document is a few words; a longer one is not searched.
 const HEAD_BYTES_MAX: usize = 4096;
 
-/// What a command has to do with patches.
+/// How a command involves a patch.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum PatchIn {
-    /// It applies one.
+    /// The command applies a patch.
     Call(PatchCall),
-    /// It is one, with no word on what to do with it.
+    /// The command is a patch itself, without a word on what to do with it.
     Bare,
 }
 
 /// A patch that a command would apply.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PatchCall {
-    /// The folder that the script goes to before, as it is written.
+    /// The folder that the script changes to before, as written.
     pub cd: Option<String>,
-    /// The patch.
+    /// The text of the patch.
     pub body: String,
 }
 
-/// What a command has to do with patches. `is_patch` says whether a text is one.
+/// How a command involves a patch. `is_patch` decides whether a text is one.
 pub fn patch_in(argv: &[String], is_patch: impl Fn(&str) -> bool) -> Option<PatchIn> {
     let script = shell::patch_script(argv);
     let bare = match argv {
@@ -94,7 +94,7 @@ fn applies_patch(command: Node<'_>, script: &str) -> bool {
     }
 }
 
-/// Where `cd FOLDER && apply_patch` goes.
+/// The folder of `cd FOLDER && apply_patch`.
 fn folder(list: Node<'_>, script: &str) -> Option<String> {
     let children: Vec<_> = list.children(&mut list.walk()).collect();
     let [go, and, apply] = children[..] else {

@@ -45,7 +45,7 @@ fn words(command: Node<'_>, script: &str) -> Option<Vec<String>> {
 
 fn argument(node: Node<'_>, script: &str) -> Option<String> {
     match node.kind() {
-        // The program's name stands bare: quotes there are a disguise more often than a need.
+        // The program's name must be unquoted: quotes there are a disguise more often than a need.
         "command_name" => {
             let name = node.named_child(0).filter(|name| name.kind() == "word")?;
             tree::text(name, script).map(str::to_owned)

@@ -1,4 +1,4 @@
-//! Words of a text that nobody can read for sure: too long, broken, or put together from pieces.
+//! Words of a text that cannot be parsed reliably: too long, broken, or put together from pieces.
 //!
 //! Quotes and backslashes are dropped and every word may begin a command, so neither length nor a broken
 //! bracket hides one. One pass.

@@ -18,10 +18,10 @@ use super::tree;
 /// Scripts in scripts, and wrappers in wrappers. Deeper ones are scanned word by word.
 const SCRIPTS_MAX: usize = 6;
 const WRAPPERS_MAX: usize = 8;
-/// What makes a line continue.
+/// The mark that continues a line.
 const CONTINUED: &str = "\\\n";
 
-/// What stands beside the words of a command.
+/// Nodes beside the words of a command.
 const ATTACHMENTS: &[&str] =
     &["variable_assignment", "file_redirect", "heredoc_redirect", "herestring_redirect", "comment"];
 
@@ -112,7 +112,7 @@ fn words(command: Node<'_>, script: &str) -> (Vec<String>, Begins) {
     (words, begins)
 }
 
-/// `{a,b}` as the words that it stands for; any other word is itself.
+/// The words that `{a,b}` expands to; any other word is returned unchanged.
 fn braced(text: &str) -> Vec<&str> {
     let inside = text.strip_prefix('{').and_then(|it| it.strip_suffix('}')).filter(|it| it.contains(','));
     match inside {

@@ -1,14 +1,14 @@
 //! Scripts with a single command that has more than words: redirections, assignments, a here-document.
 //!
-//! The command's words are told, what is attached to it is passed over. Such a command can be matched by
-//! rules, but it is never known to be safe.
+//! The command's words are returned, and its attachments are ignored. Such a command can be matched by rules, but it
+//! is never known to be safe.
 
 use tree_sitter::Node;
 use tree_sitter::Tree;
 
 use super::tree;
 
-/// What may stand beside the words.
+/// Nodes that may be beside the words.
 const ATTACHMENTS: &[&str] = &[
     "variable_assignment",
     "comment",

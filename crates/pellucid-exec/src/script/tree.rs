@@ -46,8 +46,8 @@ fn counted(script: &str) -> (Option<Tree>, usize) {
     let options = ParseOptions::new().progress_callback(&mut go_on);
     let mut read = |at: usize, _| {
         n_pieces.set(n_pieces.get() + 1);
-        // Until it asks whether to continue it may read any number of pieces, so the script ends for it here.
-        // No piece ends within a character: the parser would ask for the rest of it, and crash if there is none.
+        // Until it asks whether to continue it may read any number of pieces, so the script ends for it here. No
+        // piece ends within a character: the parser would ask for the rest of the character, and crash without it.
         let end = if n_pieces.get() > budget { at } else { script.ceil_char_boundary(at + PIECE_BYTES) };
         script.as_bytes().get(at..end).unwrap_or_default()
     };
@@ -95,7 +95,7 @@ pub(super) fn walk(root: Node<'_>) -> impl Iterator<Item = Node<'_>> {
 mod tests {
     use super::*;
 
-    /// What makes the parser go back: other marks in each, so that none is forgotten.
+    /// Inputs that make the parser backtrack: different marks in each, so that none is forgotten.
     const PIECES: &[&str] = &[
         "(",
         "((($(`{[<&|;",

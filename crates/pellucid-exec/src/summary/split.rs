@@ -75,7 +75,7 @@ fn words_of(command: Vec<Word>) -> Option<Vec<String>> {
     Some(command.into_iter().map(|word| word.text).collect())
 }
 
-/// A line that is continued goes on as if there was a blank.
+/// Skips blanks; a continued line counts as a blank.
 fn skip_blanks(mut text: &str) -> &str {
     loop {
         text = text.trim_start_matches([' ', '\t', '\r']);
@@ -125,7 +125,7 @@ impl Word {
     }
 }
 
-/// What stands before the closing quote, if nothing in it is replaced by a shell.
+/// The text before the closing quote, if a shell replaces nothing in it.
 fn double_quoted(text: &str) -> Option<&str> {
     let mut chars = text.char_indices();
     while let Some((at, char)) = chars.next() {

@@ -36,11 +36,11 @@ const LESS: &[&str] =
 const NL: &[&str] = &["-s", "-w", "-v", "-i", "-b"];
 const SED: &[&str] = &["-e", "-f", "--expression", "--file"];
 
-/// What in a Python program walks through folders.
+/// Calls in a Python program that walk through folders.
 const PYTHON_WALKS: [&str; 7] =
     ["os.walk", "os.listdir", "os.scandir", "glob.glob", "glob.iglob", "pathlib.Path", ".rglob("];
 
-/// What one command is about.
+/// Describes one command.
 pub(super) fn summary(words: &[String]) -> ParsedCommand {
     let cmd = join(words);
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
@@ -222,7 +222,7 @@ fn awk_file<'a>(arguments: &[&'a str]) -> Option<&'a str> {
     operands.get(if has_program_file { 0 } else { 1 }).copied()
 }
 
-/// The file of `sed -n 'N,Mp'`; of any other use there is none.
+/// The file of `sed -n 'N,Mp'`; `None` for any other use.
 fn sed_file<'a>(arguments: &[&'a str]) -> Option<&'a str> {
     if !arguments.contains(&"-n") || !arguments.iter().any(|it| is_line_range(it)) {
         return None;

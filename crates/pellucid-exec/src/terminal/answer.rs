@@ -1,4 +1,4 @@
-//! What the model is told about a terminal, and for how long it may wait.
+//! The model's view of a terminal, and how long a call may wait.
 
 use std::time::Duration;
 
@@ -34,7 +34,7 @@ pub fn yield_write(milliseconds: Option<u64>, characters: &str) -> Duration {
     Duration::from_millis(milliseconds.unwrap_or(DEFAULT_YIELD_WRITE).clamp(min, YIELD_MAX))
 }
 
-/// Six hexadecimal digits to tell chunks apart by.
+/// Six hexadecimal digits that distinguish chunks.
 pub fn chunk_id() -> String {
     format!("{:06x}", super::chance() & 0xff_ffff)
 }

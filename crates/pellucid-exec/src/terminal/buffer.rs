@@ -12,7 +12,7 @@ pub(super) struct HeadTail {
     n_omitted: u64,
 }
 
-/// What was kept.
+/// The kept part of the output.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Kept {
     /// The beginning and the end.
@@ -43,7 +43,7 @@ impl HeadTail {
         Kept { bytes: [&self.head, tail, more].concat(), n_omitted: self.n_omitted }
     }
 
-    /// Takes what was kept and begins anew.
+    /// Takes the kept output and begins again.
     pub(super) fn take(&mut self) -> Kept {
         let kept = self.kept();
         *self = Self::new(self.head_room + self.tail_room);

@@ -17,9 +17,9 @@ const SIZE: Winsize = Winsize { ws_row: 24, ws_col: 80, ws_xpixel: 0, ws_ypixel:
 /// The side that we hold.
 #[derive(Debug)]
 pub(super) struct Pty {
-    /// What the process writes. Reading fails when nobody holds the other side any more.
+    /// The output of the process. Reading fails when no process holds the other side any more.
     pub(super) output: pipe::Receiver,
-    /// What the process reads, as if it were typed.
+    /// The input of the process, as if typed.
     pub(super) input: pipe::Sender,
 }
 

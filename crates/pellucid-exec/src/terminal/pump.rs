@@ -29,7 +29,7 @@ const SIGNALLED_PIPED: i32 = -1;
 /// The same in a terminal.
 const SIGNALLED_IN_TERMINAL: i32 = 1;
 
-/// Where a process writes to, and reads from.
+/// The input and output of a process.
 #[derive(Debug)]
 pub(super) enum Streams {
     Pipes(Option<ChildStdout>, Option<ChildStderr>),

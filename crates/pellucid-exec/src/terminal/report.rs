@@ -1,4 +1,4 @@
-//! What a terminal tells those who watch it: output as it comes, and the end.
+//! The reports of a terminal to its watchers: output as it comes, and the end.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,14 +15,14 @@ use crate::process::DELTAS_MAX;
 /// Something that happened in a terminal.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Report {
-    /// Output: at most [`DELTA_BYTES`], with whole characters as far as it is text.
+    /// At most [`DELTA_BYTES`] of output, with whole characters as far as it is text.
     Output {
-        /// What was written.
+        /// The bytes that were written.
         bytes: Vec<u8>,
     },
     /// The end. Nothing comes after it.
     Ended {
-        /// The exit code.
+        /// The exit code of the process.
         exit_code: i32,
         /// Everything that was written, from the beginning on.
         output: Kept,
@@ -33,7 +33,7 @@ pub enum Report {
     },
 }
 
-/// Tells it all to `reports`, as long as somebody listens.
+/// Sends everything to `reports`, as long as there is a receiver.
 pub(super) async fn report(state: Arc<State>, started: Instant, reports: mpsc::Sender<Report>) {
     let mut cutter = Cutter::default();
     let mut n_sent = 0;
@@ -90,7 +90,7 @@ impl Cutter {
     }
 }
 
-/// How many bytes at the end begin a character that could go on.
+/// The number of bytes at the end that begin an incomplete character.
 fn len_of_begun(bytes: &[u8]) -> usize {
     let last = &bytes[bytes.len().saturating_sub(3)..];
     let begin = last.iter().rposition(|byte| *byte >= 0xc0);

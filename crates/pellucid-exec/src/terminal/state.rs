@@ -37,11 +37,11 @@ pub(super) struct State {
 
 #[derive(Debug)]
 pub(super) struct Inner {
-    /// What no call has seen yet.
+    /// Output that no call has returned yet.
     unread: HeadTail,
     /// Everything, for the report of the end.
     transcript: HeadTail,
-    /// What the reports have not told yet, if there are reports.
+    /// Output that was not reported yet, if there are reports.
     unsent: Option<VecDeque<u8>>,
     n_unsent_dropped: u64,
     input: VecDeque<u8>,
@@ -51,7 +51,7 @@ pub(super) struct Inner {
     is_terminated: bool,
 }
 
-/// What a report is made from.
+/// The content of the next report.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum News {
     Output(Vec<u8>),
@@ -126,7 +126,7 @@ impl State {
         self.change(|inner| inner.exit_code = Some(code));
     }
 
-    /// Nothing more will come. A process that nobody could wait for has ended too.
+    /// No output follows. A process that could not be waited for counts as ended too.
     pub(super) fn over(&self) {
         self.change(|inner| {
             inner.exit_code.get_or_insert(-1);
@@ -179,7 +179,7 @@ impl State {
         Some(code)
     }
 
-    /// What was written and not seen by a call yet.
+    /// Output that no call has returned yet.
     pub(super) fn unread(&self) -> Kept {
         self.lock().unread.kept()
     }

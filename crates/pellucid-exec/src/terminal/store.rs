@@ -1,6 +1,6 @@
 //! Which terminals are open, by number, and which one must go when there are too many.
 //!
-//! Pure: numbers come from whoever asks, and time is the order of uses.
+//! Pure: the caller provides numbers, and time is the order of uses.
 
 use std::collections::BTreeMap;
 use std::collections::BTreeSet;
@@ -14,7 +14,7 @@ pub const TERMINALS_WARN: usize = 60;
 /// How many of those that were used last never have to go.
 const PROTECTED: usize = 8;
 
-/// Numbers of terminals.
+/// The range of terminal numbers.
 pub(super) const NUMBERS: std::ops::Range<u32> = 1_000..100_000;
 
 #[derive(Debug)]
@@ -37,7 +37,7 @@ impl<T> Default for Store<T> {
 }
 
 impl<T> Store<T> {
-    /// Reserves the first of these numbers that nobody has.
+    /// Reserves the first of these numbers that is free.
     pub(super) fn reserve(&mut self, mut numbers: impl FnMut() -> u32) -> u32 {
         loop {
             let number = numbers();

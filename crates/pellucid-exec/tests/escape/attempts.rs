@@ -18,12 +18,12 @@ use rustix::io::Errno;
 
 use crate::world::World;
 
-/// A way out.
+/// One attempt to leave the sandbox.
 #[derive(Debug, Clone, Copy)]
 pub struct Attempt {
-    /// Its name.
+    /// The name in the table and on the command line.
     pub name: &'static str,
-    /// What it does, for people.
+    /// A description for people.
     pub what: &'static str,
     /// The gap of a backend, by its id, through which it may go if the backend says so openly.
     pub gap: Option<&'static str>,
@@ -37,20 +37,20 @@ pub struct Attempt {
 /// Backends with a gap.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Leaks {
-    /// Landlock alone.
+    /// Landlock alone has the gap.
     Landlock,
-    /// Those with mounts.
+    /// Backends with mounts have the gap.
     Mounts,
-    /// All.
+    /// All backends have the gap.
     All,
 }
 
 /// Policies under which an attempt means something.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Under {
-    /// Any.
+    /// Under any policy.
     Any,
-    /// Where something may be written.
+    /// Under policies that allow writing somewhere.
     Writing,
 }
 
@@ -60,11 +60,11 @@ pub type Tried = Result<(), Failure>;
 /// Why it did not succeed.
 #[derive(Debug)]
 pub enum Failure {
-    /// It failed; whether it was denied is in the error.
+    /// The attempt failed; the error shows whether it was denied.
     Failed(io::Error),
-    /// It was denied, as far as can be seen.
+    /// The attempt was denied, as far as can be seen.
     Denied(String),
-    /// It cannot be tried here.
+    /// The attempt cannot be made on this machine.
     Skipped(String),
 }
 
@@ -95,7 +95,7 @@ impl Attempt {
     }
 }
 
-/// Groups of attempts.
+/// The attempts, grouped by subject.
 pub const GROUPS: &[(&str, &[Attempt])] = &[
     ("Files outside of writable roots", files::ATTEMPTS),
     ("What is protected inside of them", protected::ATTEMPTS),
@@ -106,21 +106,21 @@ pub const GROUPS: &[(&str, &[Attempt])] = &[
     ("The kernel", kernel::ATTEMPTS),
 ];
 
-/// All of them.
+/// All attempts of all groups.
 pub fn all() -> impl Iterator<Item = &'static Attempt> {
     GROUPS.iter().flat_map(|(_, attempts)| attempts.iter())
 }
 
-/// What became of an attempt, in words that are passed between processes.
+/// The result of an attempt, in words that are passed between processes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Outcome {
-    /// It got out.
+    /// The attempt got out.
     Out,
-    /// It was denied.
+    /// The attempt was denied.
     Denied,
-    /// It failed in a way that says nothing.
+    /// The attempt failed for an unrelated reason.
     Odd,
-    /// It cannot be tried here.
+    /// The attempt cannot be made on this machine.
     Skipped,
 }
 
@@ -160,7 +160,7 @@ pub fn run_one(name: &str) -> ExitCode {
     ExitCode::SUCCESS
 }
 
-/// Makes attempts one after the other, each in a process of its own.
+/// Makes attempts one after the other, each in a separate process.
 pub fn run_each(names: &[&str]) -> ExitCode {
     let ourselves = std::env::current_exe().unwrap();
     for name in names {

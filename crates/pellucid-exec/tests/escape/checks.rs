@@ -148,7 +148,8 @@ fn read_only(backend: Backend, way: Way) -> Checked {
     script((backend, way), &SandboxPolicy::ReadOnly, Protection::On, text, "before")
 }
 
-/// Fences refuse in other words than mounts do, and stand alone in the working directory if they are high enough.
+/// The error of a refusal by fences differs from that by mounts, and fences alone confine the working directory if
+/// they suffice.
 fn refusal(backend: Backend, way: Way) -> Checked {
     let abi = sandbox(Wanted::Only(backend)).findings().landlock_abi;
     let expected = if abi.is_some_and(|abi| abi >= 3) { "Permission denied" } else { "Read-only file system" };
@@ -189,7 +190,7 @@ pub fn be_agent(backend: &str, way: &str, command: &[&str]) -> ExitCode {
         Command::new(&confined[0]).args(&confined[1..]).stdin(Stdio::null()).status().unwrap()
     };
     println!("{status}");
-    // Until somebody ends it.
+    // Runs until the parent ends it.
     loop {
         std::thread::park();
     }
@@ -250,7 +251,7 @@ impl Line {
         let path = world.root.join("src/line");
         let mode = rustix::fs::Mode::RUSR | rustix::fs::Mode::WUSR;
         rustix::fs::mknodat(rustix::fs::CWD, &path, rustix::fs::FileType::Fifo, mode, 0).unwrap();
-        // Without this flag, opening would wait for somebody who writes.
+        // Without this flag, opening would wait for a writer.
         let flags = rustix::fs::OFlags::NONBLOCK.bits().cast_signed();
         Self(File::options().read(true).custom_flags(flags).open(&path).unwrap())
     }
@@ -360,7 +361,7 @@ fn out_of_date() -> Checked {
         repository(&root.join(".git"));
     });
     try_it("after another root came", "again\n1")?;
-    // The empty folder that keeps the name may be there; with something in it, it is somebody's.
+    // The empty folder that keeps the name may be there; with something in it, it is a user's.
     fs::create_dir_all(world.root.join(".codex")).unwrap();
     fs::write(world.root.join(".codex/config.toml"), "").unwrap();
     let said = by_agent(&world, &policy, "mkdir .codex/skills 2> /dev/null || echo no");
@@ -458,7 +459,7 @@ pub fn be_unmounting() -> ExitCode {
         println!("may not mount");
         return ExitCode::SUCCESS;
     }
-    // It is told when the disk is really gone.
+    // inotify reports when the disk is really gone.
     let gone = rustix::fs::inotify::init(rustix::fs::inotify::CreateFlags::CLOEXEC).unwrap();
     rustix::fs::inotify::add_watch(&gone, disk, rustix::fs::inotify::WatchFlags::CREATE).unwrap();
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
@@ -483,7 +484,7 @@ fn without_namespaces() -> Checked {
     )
 }
 
-/// Plays an agent on a machine that lets nobody make namespaces.
+/// Plays an agent on a machine on which namespaces cannot be made.
 pub fn be_without_namespaces() -> ExitCode {
     let flag = |flag: i32| {
         let flag = u64::from(flag.unsigned_abs());

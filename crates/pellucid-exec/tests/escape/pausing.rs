@@ -1,4 +1,4 @@
-//! What is confined stands still while something unconfined is decided or runs, and continues afterwards.
+//! Confined processes are stopped while something unconfined is decided or runs, and continue afterwards.
 //!
 //! Each check leaves confined processes running that change files as fast as they can, pauses them, and has an
 //! unconfined process look at the files again and again: what it sees must not change. Then they continue.
@@ -100,7 +100,7 @@ async fn until(what: &str, is_so: impl Fn() -> bool) -> Checked {
     Err(format!("it does not come about: {what}"))
 }
 
-/// Whether nothing changes, however often somebody looks.
+/// Whether nothing changes over several looks.
 fn stands_still(world: &World) -> Checked {
     let before = seen(world);
     for _ in 0..LOOKS {
@@ -189,7 +189,7 @@ fn without_end(backend: Backend) -> Checked {
     starts_others(backend, "hop() { echo $1 > src/n; hop $(($1+1)) & }; hop 1; hop 1000000; sleep 100000")
 }
 
-/// The same, with each process in a group and a session of its own.
+/// The same, with each process in a separate group and session.
 fn without_end_apart(backend: Backend) -> Checked {
     let hop = "echo $2 > src/n; setsid sh -c \"$1\" sh \"$1\" $(($2+1)) & ";
     starts_others(backend, &format!("hop='{hop}'; setsid sh -c \"$hop\" sh \"$hop\" 1; sleep 100000"))
@@ -200,7 +200,7 @@ fn starts_others(backend: Backend, text: &str) -> Checked {
     runtime().block_on(async {
         let _terminal = start(backend, &world, text).await;
         until("it begins", || world.root.join("src/n").exists()).await?;
-        // Either is good: all of it stands still, or it is ended.
+        // Both are correct: all processes are stopped, or ended.
         let _pause = paused(&world).await;
         stands_still(&world)
     })
@@ -264,7 +264,7 @@ pub fn be_paused_agent(backend: &str) -> ExitCode {
         until("it begins", || world.root.join("src/n").exists()).await.unwrap();
         let _pause = paused(&world).await;
         println!("paused");
-        // Until somebody ends it.
+        // Runs until the parent ends it.
         loop {
             std::thread::park();
         }
@@ -287,7 +287,7 @@ fn killed_agent(backend: Backend) -> Checked {
     runtime().block_on(until("nothing is left behind", || fs::read_dir(&bare).unwrap().count() == 0))
 }
 
-/// Where a backend lets something continue after its command.
+/// Checks a backend that lets processes continue after their command.
 fn left_running(backend: Backend) -> Checked {
     let (world, _services) = Services::start();
     runtime().block_on(async {

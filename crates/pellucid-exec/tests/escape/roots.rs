@@ -1,4 +1,5 @@
-//! Roots and names that change between commands, between a decision and its use, and when nobody is left to tidy up.
+//! Roots and names that change between commands, between a decision and its use, and when no process is left to tidy
+//! up.
 
 use std::fs;
 use std::io::BufRead;
@@ -272,7 +273,7 @@ fn vanished(backend: Backend, way: Way) -> Checked {
     same("said", said(&way.output(&world, &command)).as_str(), "ran")?;
     let is_made = work.join(".codex/config.toml").exists();
     same("settings", &is_made, &false)?;
-    // Whatever is called `.git` in a folder that everybody may write, commands run.
+    // Whatever is called `.git` in a folder that every user may write, commands run.
     let mode = rustix::fs::Mode::RUSR | rustix::fs::Mode::WUSR;
     rustix::fs::mknodat(rustix::fs::CWD, work.join(".git"), rustix::fs::FileType::Fifo, mode, 0).unwrap();
     let command = confined(backend, &workspace_write(false), std::slice::from_ref(&work), &["echo", "ran"]);

@@ -39,24 +39,24 @@ use crate::world::World;
 /// How many attempts must be shown to be real and denied for the suite to mean anything.
 const ENOUGH: usize = 40;
 
-/// What is printed.
+/// The rows that are printed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Show {
-    /// Every row.
+    /// All rows are printed.
     Table,
-    /// Rows that fail.
+    /// Only rows that fail are printed.
     Failures,
 }
 
-/// What became of an attempt on a backend.
+/// The result of an attempt on a backend.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Verdict {
     Denied,
-    /// It got out through a gap that the backend admits.
+    /// The attempt got out through a gap that the backend documents.
     Gap(&'static str),
-    /// It got out.
+    /// The attempt got out.
     Out(String),
-    /// It failed in a way that says nothing.
+    /// The attempt failed for an unrelated reason.
     Odd(String),
     Skipped,
 }
@@ -76,7 +76,7 @@ impl Way {
         if backend == Backend::Namespaces { &[Self::ByHand, Self::ByAgent] } else { &[Self::ByHand] }
     }
 
-    /// Its name.
+    /// The name in the table.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::ByHand => "by hand",
@@ -129,7 +129,7 @@ pub fn by_agent(command: &[OsString], cwd: PathBuf, env: process::Variables, sai
 
 pub type Outcomes = BTreeMap<String, (Outcome, String)>;
 
-/// Pauses only.
+/// Runs the checks of pauses only.
 pub fn pausing() -> ExitCode {
     let backends = backends(&sandbox(Wanted::Strongest).examine());
     let mut n_failed = 0;
@@ -238,7 +238,7 @@ impl std::fmt::Display for Verdict {
     }
 }
 
-/// Each attempt without a sandbox, in a world of its own because it may succeed.
+/// Each attempt without a sandbox, in a separate world because it may succeed.
 fn control() -> Outcomes {
     let mut outcomes = Outcomes::new();
     for attempt in attempts::all() {

@@ -15,18 +15,18 @@ use std::process::Command;
 use pellucid_exec::sandbox::Ground;
 use pellucid_exec::sandbox::Protection;
 
-/// Where the parts are.
+/// The paths and services of the test's world.
 #[derive(Debug, Clone)]
 pub struct World {
-    /// Everything.
+    /// The folder of the whole world.
     pub base: PathBuf,
-    /// Where commands may write. The working directory of attempts.
+    /// The folder that commands may write in. The working directory of attempts.
     pub root: PathBuf,
-    /// Where they may not.
+    /// A folder that commands may not write in.
     pub outside: PathBuf,
-    /// A file there.
+    /// A file in that folder.
     pub secret: PathBuf,
-    /// A service.
+    /// A service on this machine.
     pub tcp: SocketAddr,
     /// Another, by a name that is no file.
     pub abstract_name: String,
@@ -40,7 +40,7 @@ const ABSTRACT: &str = "ESCAPE_ABSTRACT";
 const AGENT: &str = "ESCAPE_AGENT";
 
 impl World {
-    /// Makes the files.
+    /// Makes the files and folders.
     fn make(base: &Path, services: &Services) -> Self {
         let world = Self::at(base, services.address, services.abstract_name.clone(), services.agent);
         for folder in [".git/hooks", ".codex", ".pellucid", ".agents/skills", "src"] {
@@ -64,13 +64,13 @@ impl World {
         std::os::unix::fs::symlink("../settings", world.root.join("mid/.codex")).unwrap();
         fs::create_dir_all(world.outside.join("empty")).unwrap();
         fs::write(&world.secret, "before\n").unwrap();
-        // One that nobody has open.
+        // A file that no process has open.
         fs::write(world.outside.join("quiet"), "before\n").unwrap();
         std::os::unix::fs::symlink(&world.outside, world.root.join("way-out")).unwrap();
         world
     }
 
-    /// Whom commands work for in it.
+    /// The ground of commands in it.
     pub fn ground(&self) -> Ground {
         Ground {
             protection: Protection::On,
@@ -86,7 +86,7 @@ impl World {
         Self { base: base.to_owned(), root, outside, secret, tcp, abstract_name, agent }
     }
 
-    /// Tells a process about it.
+    /// Passes the world to a process, in its environment.
     pub fn tell<'a>(&self, command: &'a mut Command) -> &'a mut Command {
         command
             .env(BASE, &self.base)
@@ -96,7 +96,7 @@ impl World {
             .current_dir(&self.root)
     }
 
-    /// What this process was told.
+    /// The world that this process was started with.
     pub fn told() -> Self {
         let value = |name: &str| std::env::var(name).unwrap_or_else(|_| panic!("{name} is not set"));
         let tcp = value(TCP).parse().unwrap();

@@ -321,7 +321,7 @@ fn looseness(decision: &Decision) -> u8 {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(1024))]
 
-    /// One more rule that does not allow never lets a script go further, whatever stands in it.
+    /// One more rule that does not allow never allows a script more, whatever its content.
     #[test]
     fn rules_tighten_whatever_the_script(
         before in any_text(),

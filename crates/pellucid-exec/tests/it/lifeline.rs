@@ -22,7 +22,7 @@ impl Lifeline {
         let path = folder.path().join("lifeline");
         let mode = rustix::fs::Mode::RUSR | rustix::fs::Mode::WUSR;
         rustix::fs::mknodat(rustix::fs::CWD, &path, rustix::fs::FileType::Fifo, mode, 0).unwrap();
-        // Without this flag, opening would wait for somebody who writes.
+        // Without this flag, opening would wait for a writer.
         let flags = OFlags::NONBLOCK.bits().cast_signed();
         let pipe = OpenOptions::new().read(true).custom_flags(flags).open(path).unwrap();
         Self { folder, pipe }
@@ -36,14 +36,14 @@ impl Lifeline {
         self.folder.path()
     }
 
-    /// A script that holds the line, itself and in the background, and says so before it goes on
-    /// with `rest`. Who lives on for long writes it down.
+    /// A script that holds the line, itself and in the background, and reports that before it continues with `rest`.
+    /// A process that lives on for long writes a line.
     pub fn script(&self, rest: &str) -> String {
         let path = self.path();
         format!("exec 9>{}; (sleep 30; echo survived >&9) & echo ready; {rest}", path.display())
     }
 
-    /// Waits until nobody holds the line. What they wrote to it.
+    /// Waits until no process holds the line. Returns what they wrote to it.
     pub fn ended(mut self) -> String {
         rustix::fs::fcntl_setfl(&self.pipe, OFlags::empty()).unwrap();
         let mut written = String::new();

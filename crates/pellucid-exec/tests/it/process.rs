@@ -146,7 +146,7 @@ async fn time_runs_out_for_the_whole_group() {
     let command = script("trap '' TERM; sleep 1000 & sleep 1000");
     let finished = process::run(&command, Some(Duration::from_millis(300)), None).await.unwrap();
     assert_eq!((finished.end, finished.exit_code()), (End::TimedOut, Some(124)));
-    // Nobody holds the pipes any more.
+    // No process holds the pipes any more.
     assert!(!finished.stdout.is_left_open && !finished.stderr.is_left_open);
     let (milliseconds, rest) = finished
         .shown()

@@ -122,7 +122,7 @@ async fn whatever_a_login_sets_is_found() {
     assert_eq!(user.output(wrapped, env).await.split_whitespace().collect::<Vec<_>>(), ["hello", "you", "a=b||1|1"]);
 }
 
-/// Where `env` cannot list variables, the script is read before each command instead.
+/// Without a list of variables from `env`, the script is read before each command instead.
 #[tokio::test]
 async fn a_system_without_lists_has_the_same_result() {
     let user = User::without_lists(RC);
@@ -178,7 +178,7 @@ async fn what_cannot_be_made_says_why_and_leaves_no_file() {
     let error = user.snapshot("/usr/bin/fish").await.unwrap_err();
     assert_eq!(error.to_string(), "no snapshot can be made of the shell /usr/bin/fish");
 
-    // A variable that nobody may set again is no reason to fail when the snapshot is made.
+    // A readonly variable must not make the snapshot fail.
     let user = User::new("readonly SHELLOPTS; f() { echo; }\nexport -f f\n");
     user.snapshot("/bin/bash").await.unwrap();
     assert_eq!(fs::read_dir(user.home().join("shell_snapshots")).unwrap().count(), 0);

@@ -21,7 +21,7 @@ use crate::sandbox::order::Stage;
 /// Runs a command through bubblewrap.
 pub fn run(mut order: Order) -> Result<ExitCode, HelperError> {
     let agent = watch::agent(&order)?;
-    // Inside it is looked again, at what was really mounted. Here it is told in plainer words.
+    // The roots are checked again inside, after mounting. Here the error message is clearer.
     for root in &order.writable {
         handles::open_root(root)?;
     }
@@ -31,7 +31,8 @@ pub fn run(mut order: Order) -> Result<ExitCode, HelperError> {
     let ourselves = std::fs::read_link(watch::OURSELVES).step("finding this program's file")?;
     let mut command = Command::new(&bubblewrap);
     if let Some(sweeper) = &sweeper {
-        // It tells which process is the first one inside: what is mounted is there until that ends.
+        // Bubblewrap writes the id of the first process inside to this pipe: the mounts exist until that process
+        // ends.
         let pipe = sweeper.pipe();
         rustix::io::fcntl_setfd(pipe, rustix::io::FdFlags::empty()).step("telling the sweeper")?;
         command.args(["--info-fd", &pipe.as_raw_fd().to_string()]);

@@ -51,7 +51,7 @@ use crate::sandbox::order::Order;
 
 /// The first process: when it ends, the kernel ends all others of the cell.
 pub fn init(common: &Common, socket: &OwnedFd) -> i32 {
-    // The kernel shows the processes of the namespace of whoever mounts, so it has to be here.
+    // The kernel shows the processes of the namespace of the process that mounts it, so it has to be mounted here.
     namespaces::mount_proc();
     // The agent's handle and the socket are all it keeps; not even the keeper's own socket.
     let taken = [
@@ -76,7 +76,7 @@ fn watch_over(common: &Common) -> Result<i32, HelperError> {
     ours.thread_block().step("holding signals back")?;
     let signals = SignalFd::with_flags(&ours, SfdFlags::SFD_NONBLOCK | SfdFlags::SFD_CLOEXEC).step("taking signals")?;
     let command = fork(|| wait_for_command(common)).step("copying the helper")?;
-    // It stands outside of the fences, so its memory must not be a way there.
+    // This process is outside of the fences, so commands must not reach its memory.
     let _ = rustix::process::set_dumpable_behavior(DumpableBehavior::NotDumpable);
     let agent = io::stdin();
     loop {
@@ -89,7 +89,7 @@ fn watch_over(common: &Common) -> Result<i32, HelperError> {
             return Ok(1);
         }
         while let Ok(Some(signal)) = signals.read_signal() {
-            // Whoever asks us to end means the command and its group.
+            // A request to end means the command and its group.
             if signal.ssi_signo == libc::SIGTERM.unsigned_abs() {
                 let _ = rustix::process::kill_process_group(command, Signal::TERM);
             }
@@ -100,7 +100,7 @@ fn watch_over(common: &Common) -> Result<i32, HelperError> {
     }
 }
 
-/// Takes note of who has ended, and says so of the command. Whether anybody is left.
+/// Waits for processes that have ended, and reports the end of the command. Returns whether any process is left.
 fn reap(command: Pid) -> bool {
     loop {
         match rustix::process::wait(WaitOptions::NOHANG) {
@@ -138,7 +138,7 @@ struct Ready {
 fn ready(common: &Common) -> Result<Ready, HelperError> {
     // The three places are for the command's files.
     let socket = rustix::io::fcntl_dupfd_cloexec(rustix::stdio::stdout(), 3).step("keeping the socket")?;
-    // What fails is told on the command's standard error, which is not here yet.
+    // Errors are printed on the command's standard error, which is not open yet.
     let fences = fences::prepare(&common.order);
     let filter = filter::install(&common.programs);
     Ok(Ready { socket, fences, filter })

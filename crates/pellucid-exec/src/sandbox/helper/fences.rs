@@ -1,9 +1,9 @@
 //! Which files, ports and processes a confined command reaches (Landlock).
 //!
-//! Landlock only ever grants: a right on a folder is a right on everything beneath, and nothing can
-//! be taken out again. So where `.git` must stay as it is and no mount protects it, the folder above
-//! it is not granted; its other entries are, one by one. What is there can then be changed, and
-//! nothing can be added to or removed from that one folder.
+//! Landlock only ever grants: a right on a folder is a right on everything beneath, and nothing can be taken out
+//! again. So where `.git` must not change and no mount protects it, the folder above it is not granted; its other
+//! entries are, one by one. Existing entries can then be changed, and nothing can be added to or removed from that
+//! one folder.
 //!
 //! Not here: what Landlock does not see, such as owners and times of files.
 

@@ -80,7 +80,7 @@ const KERNEL: &[i64] = &[
     libc::SYS_memfd_secret,
 ];
 
-/// What talks through a socket, once there is one.
+/// System calls that transfer data through a socket.
 const TRAFFIC: &[i64] = &[
     libc::SYS_connect,
     libc::SYS_accept,
@@ -250,7 +250,7 @@ fn programs(order: &Order) -> Result<Vec<BpfProgram>, seccompiler::BackendError>
     Ok(programs)
 }
 
-/// What fails as if the user lacked the right.
+/// The system calls that fail as if the user lacked the right.
 fn refused(order: &Order) -> Result<Rules, seccompiler::BackendError> {
     let mut rules = Rules::new();
     let mut whole = |calls: &[i64]| rules.extend(calls.iter().map(|call| (*call, Vec::new())));
@@ -272,7 +272,7 @@ fn refused(order: &Order) -> Result<Rules, seccompiler::BackendError> {
         SeccompRule::new(vec![condition(0, SeccompCmpOp::MaskedEq(flag), flag)?])
     });
     rules.insert(libc::SYS_clone, clone.collect::<Result<_, _>>()?);
-    // Limits of one's own are asked for and set under the number 0.
+    // A process reads and sets its own limits with the process id 0.
     let limits = SeccompRule::new(vec![condition(0, SeccompCmpOp::Ne, 0)?])?;
     rules.insert(libc::SYS_prlimit64, vec![limits]);
     rules.insert(libc::SYS_ioctl, requests()?);
@@ -327,8 +327,8 @@ fn reaching_sockets() -> Result<Vec<SeccompRule>, seccompiler::BackendError> {
     Ok(rules)
 }
 
-/// What fails as on a kernel that is too old for it, because programs then do it in an older way
-/// that can be looked at.
+/// The system calls that fail as on a kernel that is too old for them, because programs then use an older call that
+/// can be inspected.
 fn unknown() -> Result<Rules, seccompiler::BackendError> {
     let executable = condition(1, SeccompCmpOp::MaskedEq(MFD_NOEXEC_SEAL), 0)?;
     Ok(Rules::from([

@@ -1,6 +1,7 @@
-//! A copy of the helper, for what needs a process of its own and no other program.
+//! A copy of the helper, for work that needs a separate process and no other program.
 //!
-//! Starting this program anew would cost more than all that the helper does: it is large and is linked each time.
+//! Starting this program again would cost more than everything else that the helper does: the program is large and is
+//! linked each time.
 //!
 //! Not here: programs. Those are started by `Command`.
 
@@ -13,7 +14,7 @@ use std::panic::catch_unwind;
 use nix::sched::CloneFlags;
 use rustix::process::Pid;
 
-/// Makes a copy of this process that does `work` and ends with what it says. Tells which process it is.
+/// Makes a copy of this process that does `work` and exits with its result. Returns the id of the copy.
 pub fn fork(work: impl FnOnce() -> i32) -> io::Result<Pid> {
     has_one_thread()?;
     // SAFETY: There is one thread, this one. So no other holds a lock or is in the midst of a change, and the copy
@@ -25,8 +26,8 @@ pub fn fork(work: impl FnOnce() -> i32) -> io::Result<Pid> {
 pub fn fork_into(namespaces: CloneFlags, work: impl FnOnce() -> i32) -> io::Result<Pid> {
     has_one_thread()?;
     let flags = libc::c_long::from(namespaces.bits() | libc::SIGCHLD);
-    // SAFETY: As above. With no stack given and no memory shared, this is what `fork` does; the C library's own notes,
-    // which it then does not take, are about threads and about functions to call in the copy, and there are none.
+    // SAFETY: As above. With no stack given and no memory shared, this is what `fork` does; the C library's
+    // bookkeeping, which this skips, concerns threads and functions to call in the copy, and there are neither.
     parted(unsafe { libc::syscall(libc::SYS_clone, flags, 0_usize, 0_usize, 0_usize, 0_usize) }, work)
 }
 
@@ -37,7 +38,7 @@ fn has_one_thread() -> io::Result<()> {
     }
 }
 
-/// What each of the two does.
+/// The continuation in the parent and in the copy.
 fn parted(id: i64, work: impl FnOnce() -> i32) -> io::Result<Pid> {
     match id {
         -1 => Err(io::Error::last_os_error()),

@@ -1,6 +1,6 @@
 //! The guard's part: hear which sessions there are, and end them when the agent is gone.
 //!
-//! Not here: who starts it and what it is told (`crate::guard`).
+//! Not here: starting the guard, and the messages to it (`crate::guard`).
 
 use std::collections::BTreeSet;
 use std::io;
@@ -69,7 +69,7 @@ fn hear(mut told: impl Read) -> BTreeSet<i32> {
     sessions
 }
 
-/// Those of these sessions, and what descends from them. The dead that nobody took note of yet need no end.
+/// The processes of these sessions and their descendants. Zombies need no signal and are excluded.
 fn doomed(processes: &[Process], sessions: &BTreeSet<i32>) -> BTreeSet<i32> {
     let running: Vec<Process> = processes.iter().filter(|it| it.state != State::Dead).copied().collect();
     census::with_descendants(&running, |it| sessions.contains(&it.session))
@@ -83,7 +83,7 @@ mod tests {
     fn sessions_that_are_over_are_forgotten() {
         let told: Vec<u8> = [7, 9, -7, 11, -12].iter().flat_map(|it: &i32| it.to_ne_bytes()).collect();
         assert_eq!(hear(&told[..]), BTreeSet::from([9, 11]));
-        // A number that is cut off is none.
+        // A truncated number is ignored.
         assert_eq!(hear(&told[..6]), BTreeSet::from([7]));
     }
 

@@ -21,7 +21,7 @@ use super::Step;
 use crate::sandbox::roots::Root;
 use crate::sandbox::roots::RootChanged;
 
-/// What is at a path, if no part of that is a link.
+/// Opens a path of which no part is a link.
 pub fn open(path: &Path) -> Result<OwnedFd, Errno> {
     let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     match rustix::fs::openat2(CWD, path, flags, Mode::empty(), ResolveFlags::NO_SYMLINKS) {
@@ -42,13 +42,13 @@ pub(super) fn open_root(root: &Root) -> Result<OwnedFd, HelperError> {
     if identity(&opened)? == root.identity { Ok(opened) } else { Err(changed()) }
 }
 
-/// Which file a handle holds.
+/// The device and inode of an open file.
 pub(super) fn identity(handle: &OwnedFd) -> Result<Identity, HelperError> {
     let stat = rustix::fs::fstat(handle).step("looking at a folder")?;
     Ok(identity_of(&stat))
 }
 
-/// Which file was looked at.
+/// The device and inode in a file's metadata.
 #[allow(clippy::useless_conversion, clippy::unnecessary_cast, reason = "the types differ between machines")]
 pub fn identity_of(stat: &rustix::fs::Stat) -> Identity {
     Identity { device: stat.st_dev as u64, number: stat.st_ino as u64 }

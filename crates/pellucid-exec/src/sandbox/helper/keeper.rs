@@ -1,11 +1,11 @@
 //! The keeper: arranges the files for commands with the same limits once, and makes a cell whenever it is asked for
 //! one, so that a command which comes finds its place ready.
 //!
-//! It lives as long as somebody holds the other end of its socket, and until its last cell has ended. A process beside it
-//! holds the names that must not be taken there, and removes what kept them. Commands neither see it nor reach it: every cell has
-//! processes and mounts of its own.
+//! It lives as long as a process holds the other end of its socket, and until its last cell has ended. A process
+//! beside it holds the names that must not be taken there, and removes what kept them. Commands neither see it nor
+//! reach it: every cell has separate processes and mounts.
 //!
-//! Not here: what goes on in a cell (`cell`).
+//! Not here: what happens in a cell (`cell`).
 
 use std::io;
 use std::os::fd::AsFd;
@@ -43,18 +43,18 @@ use crate::sandbox::cell::receive;
 use crate::sandbox::cell::send;
 use crate::sandbox::order::Order;
 
-/// What all cells of a keeper have in common.
+/// The values that all cells of a keeper share.
 #[derive(Debug)]
 pub struct Common {
     /// The limits of their commands.
     pub order: Order,
     /// Their filter of system calls.
     pub programs: Vec<BpfProgram>,
-    /// Whose end is theirs.
+    /// A handle of the agent, whose end ends the cells.
     pub agent: OwnedFd,
 }
 
-/// Makes cells until nobody can ask for one any more.
+/// Makes cells until no process can ask for one any more.
 pub fn run(mut order: Order) -> Result<ExitCode, HelperError> {
     if order.backend != Backend::Namespaces {
         return Err(HelperError::Backend(order.backend));
@@ -66,7 +66,7 @@ pub fn run(mut order: Order) -> Result<ExitCode, HelperError> {
     if placeholders.are_none() {
         return keep(order, agent);
     }
-    // Whoever has mounted something over a name cannot remove it, so another process does that afterwards.
+    // A process that has mounted something over a name cannot remove it, so another process does that afterwards.
     let keeper = fork(move || match keep(order, agent) {
         Ok(_) => 0,
         Err(error) => {
@@ -75,7 +75,7 @@ pub fn run(mut order: Order) -> Result<ExitCode, HelperError> {
         }
     });
     let keeper = keeper.step("copying the helper")?;
-    // The socket is the keeper's alone: its end tells the agent that there is none any more.
+    // Only the keeper may hold the socket: its closing shows the agent that the keeper is gone.
     let null = std::fs::File::open("/dev/null").step("letting the socket go")?;
     rustix::stdio::dup2_stdin(null).step("letting the socket go")?;
     watch::wait_for(keeper);

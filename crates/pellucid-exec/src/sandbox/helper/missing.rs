@@ -1,9 +1,10 @@
 //! Names of folders that are not there and must not be taken.
 //!
-//! What is mounted needs a place, so an empty folder is made for the time in which commands run (a placeholder), and
-//! something empty and read-only is mounted over it. Whoever makes or finds a placeholder holds a lock on it for as long
-//! as a mount of theirs may be there, and the last one removes it: if nobody else holds it, if it is still what was made,
-//! and if it is empty. One that a killed process left behind is found by the next, and goes with that.
+//! A mount needs a place, so an empty folder is made for the time in which commands run (a placeholder), and
+//! something empty and read-only is mounted over it. A process that makes or finds a placeholder holds a lock on it
+//! for as long as its mount may be there, and the last process removes it: if no other process holds it, if it is
+//! still the same folder, and if it is empty. A placeholder that a killed process left behind is found and removed by
+//! the next process.
 //!
 //! Commands see what is mounted, not the placeholder, so they cannot hold the lock.
 //!
@@ -39,7 +40,8 @@ use super::watch;
 use crate::sandbox::order::Order;
 use crate::sandbox::protected::is_of_agents;
 
-/// How often a placeholder that somebody removes at the same moment is made again, and how long is waited for them.
+/// How often a placeholder is made again that another process removes at the same moment, and how long to wait for
+/// that process.
 const ATTEMPTS: usize = 16;
 const PATIENCE: Duration = Duration::from_millis(5);
 
@@ -59,13 +61,13 @@ pub struct Placeholders {
     held: Vec<Held>,
 }
 
-/// What became of a name.
+/// The result of making a placeholder.
 #[derive(Debug)]
 pub enum Made {
     Held(Held),
-    /// There is something, which is protected as it is.
+    /// A file or folder exists, which is protected instead.
     There,
-    /// Nobody here can make it, so no command can.
+    /// This process cannot make it, so no command can.
     Impossible,
 }
 
@@ -126,7 +128,7 @@ pub fn hold(path: &Path) -> Result<Made, HelperError> {
             Err(error) => return failed(error),
         };
         if rustix::fs::flock(&folder, FlockOperation::NonBlockingLockShared).is_err() {
-            // Somebody is about to remove it.
+            // Another process is about to remove it.
             thread::sleep(PATIENCE);
             continue;
         }
@@ -141,7 +143,7 @@ pub fn hold(path: &Path) -> Result<Made, HelperError> {
             return Ok(Made::Held(held));
         }
     }
-    // Whoever does not let it go has not made it for us: it is an ordinary folder.
+    // A folder whose lock is held for long was not made by us: it is an ordinary folder.
     if is_placeholder(path) {
         return Ok(Made::There);
     }
@@ -155,8 +157,8 @@ impl Held {
         now.is_ok_and(|now| handles::identity(&self.folder).is_ok_and(|it| it == handles::identity_of(&now)))
     }
 
-    /// Removes it, unless somebody else holds it or made use of it. Which folder it was stays known: its number is not
-    /// given to another as long as this is there.
+    /// Removes it, unless another process holds it or put something into it. The folder's inode stays reserved as
+    /// long as this value exists.
     pub fn let_go(&self) {
         let is_alone = || rustix::fs::flock(&self.folder, FlockOperation::NonBlockingLockExclusive).is_ok();
         let release = || rustix::fs::flock(&self.folder, FlockOperation::Unlock);
@@ -185,8 +187,8 @@ impl Placeholders {
         }
     }
 
-    /// Has them removed by a process of its own, once it has been told of a process and that has ended, or once nobody
-    /// can tell it of one any more. Nothing if there are none.
+    /// Has the placeholders removed by a separate process, once that process has received the id of another process
+    /// and that one has ended, or once no id can come any more. `None` if there are no placeholders.
     ///
     /// The one that makes mounts cannot do it: it confines itself, and may be ended by force.
     pub fn leave_to_sweeper(self) -> Result<Option<Sweeper>, HelperError> {
@@ -197,7 +199,7 @@ impl Placeholders {
         let (mut is_apart, apart) = io::pipe().step("making a pipe")?;
         let (mut tell, mut apart, mut placeholders) = (Some(tell), Some(apart), Some(self));
         let process = fork(|| {
-            // Held by nobody but the helper, so that its end can be noticed.
+            // Only the helper may hold the writing end, so that its end can be noticed.
             drop(tell.take());
             let Some(told) = stay_behind(&told) else { return 1 };
             drop(apart.take());
@@ -211,7 +213,8 @@ impl Placeholders {
         drop(placeholders);
         let process = process.step("copying the helper")?;
         drop(apart);
-        // Nothing of the command is started before: whoever pauses it must be able to tell the two apart.
+        // The command is started only after this: code that pauses the command must be able to distinguish the two
+        // processes.
         is_apart.read_to_end(&mut Vec::new()).step("waiting for the sweeper")?;
         Ok(tell.map(|tell| Sweeper { process, tell }))
     }
@@ -225,12 +228,12 @@ pub struct Sweeper {
 }
 
 impl Sweeper {
-    /// Where the process is told of, by its number as text.
+    /// The pipe for the id of the process, as text.
     pub fn pipe(&self) -> &PipeWriter {
         &self.tell
     }
 
-    /// Nothing more will be told.
+    /// Closes the pipe: no id follows.
     pub fn told(self) -> Pid {
         self.process
     }
@@ -247,7 +250,7 @@ fn stay_behind(told: &PipeReader) -> Option<OwnedFd> {
     rustix::io::fcntl_dupfd_cloexec(rustix::stdio::stdin(), 3).ok()
 }
 
-/// Waits for what it is told of.
+/// Waits for the process whose id comes through the pipe.
 fn sweep(told: OwnedFd) {
     let mut text = String::new();
     let _ = std::fs::File::from(told).read_to_string(&mut text);

@@ -1,5 +1,5 @@
-//! Namespaces of our own: a view of the files in which only some can be changed, and processes that
-//! see nobody else and end together.
+//! Namespaces: a view of the files in which only some can be changed, and processes that see no others and end
+//! together.
 //!
 //! The mounts take away what Landlock cannot take away: everything is read-only, writable roots are
 //! put back, and what is protected in them is made read-only again. A folder that is a mount can be
@@ -42,7 +42,7 @@ use super::watch::Left;
 use crate::sandbox::order::Order;
 use crate::sandbox::protected::is_of_agents;
 
-/// Runs a command in namespaces of its own.
+/// Runs a command in new namespaces.
 pub fn run(mut order: Order) -> Result<ExitCode, HelperError> {
     let agent = watch::agent(&order)?;
     let mounts = Mount::all()?;
@@ -67,11 +67,11 @@ pub fn run(mut order: Order) -> Result<ExitCode, HelperError> {
     Ok(watch::end_like(status))
 }
 
-/// What every command has for itself: its mounts, on which `/proc` shows its processes, and those.
+/// The namespaces that every command gets: its mounts, on which `/proc` shows its processes, and these processes.
 pub const OF_A_COMMAND: CloneFlags =
     CloneFlags::CLONE_NEWNS.union(CloneFlags::CLONE_NEWPID).union(CloneFlags::CLONE_NEWIPC);
 
-/// What commands with the same limits can share: a network in which there is nothing, or the one there is.
+/// The namespaces that commands with the same limits can share: an empty network, or none.
 pub fn of_limits(order: &Order) -> CloneFlags {
     if order.network { CloneFlags::empty() } else { CloneFlags::CLONE_NEWNET }
 }
@@ -180,7 +180,7 @@ impl Mount {
         std::fs::read("/proc/self/mountinfo").map(|text| Self::list(&text)).step("listing mounts")
     }
 
-    /// Reads `/proc/self/mountinfo`.
+    /// Parses `/proc/self/mountinfo` into mounts.
     fn list(text: &[u8]) -> Vec<Self> {
         text.split(|byte| *byte == b'\n').filter_map(Self::read).collect()
     }
@@ -205,8 +205,8 @@ impl Mount {
         Some(Self { path, flags: flags.fold(MountFlags::empty(), MountFlags::union) })
     }
 
-    /// What the mount that holds a path was mounted with. A change must repeat it: the kernel lets
-    /// nobody take such a limit away.
+    /// The flags of the mount that holds a path. A remount must repeat them: the kernel does not allow removing such
+    /// a limit.
     fn around(mounts: &[Self], path: &Path) -> MountFlags {
         let holding = mounts.iter().filter(|it| path.starts_with(&it.path));
         // Of several at the same place the last covers the others.

@@ -10,8 +10,8 @@ use rustix::thread::CapabilitySets;
 use super::HelperError;
 use super::Step;
 
-/// What the superuser keeps: to work with files of others as before, within the fences. Everything
-/// that reaches the kernel, devices, other processes or other users is gone.
+/// The capabilities that the superuser keeps: to work with files of other users as before, within the fences. Every
+/// capability that reaches the kernel, devices, other processes or other users is dropped.
 const KEPT: CapabilitySet =
     CapabilitySet::CHOWN.union(CapabilitySet::DAC_OVERRIDE).union(CapabilitySet::FOWNER).union(CapabilitySet::FSETID);
 

@@ -65,7 +65,7 @@ pub fn trial(bubblewrap: Option<&Path>, everything: bool) -> String {
     text
 }
 
-/// Whether namespaces work, and whether they get a `/proc` of their own.
+/// Whether namespaces work, and whether they get a new `/proc`.
 fn try_namespaces(order: &Order) -> Result<bool, String> {
     let tried = || {
         let mounts = namespaces::Mount::all()?;

@@ -93,7 +93,7 @@ pub fn wait(child: Pid, agent: Option<&OwnedFd>) -> Result<Option<ExitStatus>, H
             return Ok(None);
         }
         while let Ok(Some(signal)) = signals.read_signal() {
-            // Whoever asks us to end means the command.
+            // A request to end means the command.
             let is_request = signal.ssi_signo == libc::SIGTERM.unsigned_abs();
             if is_request {
                 let _ = rustix::process::kill_process(child, Signal::TERM);
@@ -165,16 +165,16 @@ fn children() -> Vec<Pid> {
     names.filter(|name| is_ours(name)).filter_map(|name| pid(&name)).collect()
 }
 
-/// What [`init`] is told when the command has ended by itself.
+/// The message to [`init`] when the command has ended by itself.
 const ENDED: &[u8] = b".";
 
-/// What [`init`] says when it has mounted a `/proc` of its own.
+/// The message of [`init`] when it has mounted a new `/proc`.
 const MOUNTED: &[u8] = b"+";
 
-/// What it says when it could not.
+/// The message of [`init`] when it could not mount one.
 const NOT_MOUNTED: &[u8] = b"-";
 
-/// What it says when something goes on after the command, and so does it.
+/// The message of [`init`] when processes continue after the command, and so does it.
 const STAYS: &[u8] = b"&";
 
 /// Our end of the first process of a namespace.
@@ -186,13 +186,13 @@ pub struct Init {
 }
 
 impl Init {
-    /// Starts the first process of the process namespace that was just made. It ends when this is
-    /// dropped, unless it is told otherwise.
+    /// Starts the first process of the process namespace that was just made. It ends when this value is dropped,
+    /// unless [`Self::ended`] was called.
     pub fn start(agent: Option<&OwnedFd>) -> Result<Self, HelperError> {
         let (told, tell) = io::pipe().step("making a pipe")?;
         let (hear, heard) = io::pipe().step("making a pipe")?;
         let process = fork(|| {
-            // The command's own files must not stay open here: whoever reads from it waits for their end.
+            // The command's files must not stay open here, because readers wait until every holder has closed them.
             let taken = [
                 rustix::stdio::dup2_stdin(agent.map_or(told.as_fd(), AsFd::as_fd)),
                 rustix::stdio::dup2_stdout(&told),
@@ -206,7 +206,7 @@ impl Init {
         Ok(Self { process: process.step("starting the first process")?, tell, hear })
     }
 
-    /// Waits until it is ready. Says whether the namespace has a `/proc` of its own.
+    /// Waits until it is ready. Returns whether the namespace has a new `/proc`.
     pub fn is_ready_with_proc(&mut self) -> Result<bool, HelperError> {
         let mut said = [0; MOUNTED.len()];
         self.hear.read_exact(&mut said).step("waiting for the first process")?;
@@ -219,10 +219,10 @@ impl Init {
         wait_for(self.process);
     }
 
-    /// Says that the command has ended by itself. What it left behind may go on until the agent ends.
+    /// Reports that the command has ended by itself. Processes that it left behind may continue until the agent ends.
     ///
-    /// If it left nothing, this waits for the end of the first process: in many containers nobody
-    /// else would take note of it, and it would lie about for ever.
+    /// If no process is left, this waits for the end of the first process: in many containers no other process would,
+    /// and it would stay a zombie.
     pub fn ended(mut self) -> Left {
         let mut said = [0; STAYS.len()];
         if self.tell.write_all(ENDED).is_ok() && self.hear.read_exact(&mut said).is_err() {
@@ -232,13 +232,13 @@ impl Init {
         Left::Something
     }
 
-    /// The first process.
+    /// The id of the first process.
     pub fn process(&self) -> Pid {
         self.process
     }
 }
 
-/// What a command left running.
+/// Whether a command left processes running.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Left {
     Nothing,
@@ -252,9 +252,9 @@ pub fn wait_for(process: Pid) {
 
 /// The first process of a process namespace: when it ends, the kernel ends all others there.
 fn init(has_agent: bool) -> i32 {
-    // The kernel shows the processes of the namespace of whoever mounts, so it has to be here.
+    // The kernel shows the processes of the namespace of the process that mounts it, so it has to be mounted here.
     let said = if namespaces::mount_proc() { MOUNTED } else { NOT_MOUNTED };
-    // It stands outside of the fences, so its memory must not be a way there.
+    // This process is outside of the fences, so commands must not reach its memory.
     let _ = rustix::process::set_dumpable_behavior(DumpableBehavior::NotDumpable);
     let _ = privileges::drop_capabilities();
     let _ = std::env::set_current_dir("/");
@@ -280,7 +280,7 @@ fn init(has_agent: bool) -> i32 {
             _ => return 1,
         }
     }
-    // Only the dead and those that nobody waits for any more are left.
+    // Only zombies are left, of which some have no parent that waits for them.
     loop {
         match rustix::process::wait(WaitOptions::NOHANG) {
             Ok(Some(_)) | Err(rustix::io::Errno::INTR) => {}

@@ -1,7 +1,7 @@
 //! The repositories under a writable root: the one at its top whole, others by the parts that run programs.
 //!
-//! What names another folder (`.git` files, `commondir`, `.gitmodules`) is a short regular file, and is believed only if
-//! it is the user's own: in a folder that everybody may write, anybody can leave one.
+//! A file that names another folder (`.git` files, `commondir`, `.gitmodules`) is a short regular file, and counts
+//! only if it belongs to the user: in a folder that every user may write, any user can leave one.
 //!
 //! Not here: what else is protected.
 
@@ -25,7 +25,7 @@ const MODULES_BYTES_MAX: u64 = 1 << 20;
 /// How many submodules, and how many work trees, are looked at.
 const KNOWN_MAX: usize = 256;
 
-/// What a repository has that makes git run programs.
+/// The files of a repository that can make git run programs.
 const PARTS: [&str; 2] = ["config", "config.worktree"];
 
 /// The same, where a missing one is as good a place.
@@ -79,7 +79,7 @@ pub(super) fn add_parts(git: &Path, found: &mut Protected) {
 }
 
 fn add_parts_of(folder: &Path, found: &mut Protected) {
-    // A folder that git would pass over is none of its.
+    // Git ignores a folder without `HEAD`, so its files need no protection.
     if !folder.join("HEAD").exists() {
         return;
     }
@@ -105,7 +105,7 @@ pub(super) fn add_known(folder: &Path, found: &mut Protected) {
     }
 }
 
-/// Where `.gitmodules` says that submodules are, as far as that is below the folder and leads through no link.
+/// The paths of submodules in `.gitmodules`, as far as they are below the folder and lead through no link.
 fn submodules(folder: &Path) -> Vec<PathBuf> {
     let text = own_text(&folder.join(".gitmodules"), MODULES_BYTES_MAX).unwrap_or_default();
     // Git takes nothing from a file that it cannot read.

@@ -1,10 +1,10 @@
 //! Writing a verified patch: all of it, or nothing.
 //!
-//! First everything is looked at that could stand in the way: who may write where, whether files are
-//! still what was read, and every new text is written beside its place. Then files are put aside,
-//! folders made and texts renamed into place; if one of these steps fails, the ones before it are
-//! taken back. Only a machine that stops in between leaves half a patch, and even then each single
-//! file is old or new. Every folder is held from the check until the end (`place`).
+//! First everything is checked that could prevent the patch: where writing is allowed, whether files are still what
+//! was read, and every new text is written beside its place. Then files are put aside, folders made and texts renamed
+//! into place; if one of these steps fails, the ones before it are taken back. Only a machine that stops in between
+//! leaves half a patch, and even then each single file is old or new. Every folder is held from the check until the
+//! end (`place`).
 //!
 //! Not here: whether the patch fits (`verify`).
 
@@ -52,9 +52,9 @@ pub enum ApplyError {
     /// The patch would write where it may not.
     #[error("{} is outside of what may be written{}", path.display(), leads_to(path, real))]
     Outside {
-        /// The path, absolute.
+        /// The absolute path.
         path: PathBuf,
-        /// Where it leads.
+        /// The path with links followed.
         real: PathBuf,
     },
     /// Two paths of the patch are one file.
@@ -62,13 +62,13 @@ pub enum ApplyError {
     SameFile {
         /// A name of it.
         one: PathBuf,
-        /// Another.
+        /// The other path.
         other: PathBuf,
     },
     /// A file is not what was read.
     #[error("{} was changed since the patch was verified; read it again", path.display())]
     Changed {
-        /// The file.
+        /// The path of the file.
         path: PathBuf,
     },
     /// A folder was exchanged for a link, or moved, while the patch was applied.
@@ -80,7 +80,7 @@ pub enum ApplyError {
     /// A file cannot be written.
     #[error("Failed to write file {}", path.display())]
     Write {
-        /// The file.
+        /// The path of the file.
         path: PathBuf,
         /// Why, if the system said it.
         source: Option<io::Error>,
@@ -88,7 +88,7 @@ pub enum ApplyError {
     /// A folder for a file cannot be made.
     #[error("Failed to create parent directories for {}", path.display())]
     Parents {
-        /// The file.
+        /// The path of the file.
         path: PathBuf,
         /// Why, if the system said it.
         source: Option<io::Error>,
@@ -96,7 +96,7 @@ pub enum ApplyError {
     /// A file cannot be deleted.
     #[error("Failed to delete file {}", path.display())]
     Delete {
-        /// The file.
+        /// The path of the file.
         path: PathBuf,
         /// Why, if the system said it.
         source: Option<io::Error>,
@@ -104,17 +104,17 @@ pub enum ApplyError {
     /// A moved file cannot be removed where it was.
     #[error("Failed to remove original {}", path.display())]
     RemoveOriginal {
-        /// The file.
+        /// The path of the file.
         path: PathBuf,
-        /// Why.
+        /// The error of the operating system.
         source: io::Error,
     },
     /// Something failed, and what was done before it could not be taken back.
     #[error("{cause}; could not restore {}", list(unrestored))]
     Torn {
-        /// What failed first.
+        /// The first failure.
         cause: Box<ApplyError>,
-        /// What is left changed.
+        /// The paths that could not be restored.
         unrestored: Vec<PathBuf>,
     },
 }
@@ -186,13 +186,13 @@ impl Verified {
         Ok(())
     }
 
-    /// Where all of it would be written now, with links followed, in the order of its paths.
+    /// The paths that would be written now, with links followed, in the order of the patch's paths.
     pub fn targets(&self) -> Vec<PathBuf> {
         let mut resolver = Resolver::default();
         self.entries.iter().map(|(path, entry)| target(&mut resolver, path, entry)).collect()
     }
 
-    /// What has to be done, at the places where links lead.
+    /// The steps to do, at the places that links lead to.
     fn steps<'a>(
         &'a self,
         limits: &Limits<'_>,
@@ -219,7 +219,7 @@ impl Verified {
     }
 }
 
-/// Where a path leads. What is removed is a link, not what it leads to.
+/// The place that a path leads to. A deletion removes a link, not its target.
 fn target(resolver: &mut Resolver, path: &Path, entry: &Entry) -> PathBuf {
     let real = match &entry.now {
         Now::Text { .. } => resolver.resolve(path),
@@ -235,11 +235,11 @@ fn check_allowed(limits: &Limits<'_>, path: &Path, real: PathBuf) -> Result<Path
 /// A path to be changed.
 struct Step<'a> {
     path: &'a Path,
-    /// Where it leads.
+    /// The path with links followed.
     real: PathBuf,
     /// The same, held, if there is a folder for it.
     place: Option<Place>,
-    /// What is there, if there is something.
+    /// The status of the existing entry, if there is one.
     status: Option<Status>,
     entry: &'a Entry,
 }
@@ -262,7 +262,7 @@ impl<'a> Step<'a> {
     }
 }
 
-/// The picture that was verified has a place for each path, so two paths must not be one place.
+/// The verified state has one entry for each path, so two paths must not be the same file.
 fn check_distinct(steps: &[Step<'_>]) -> Result<(), ApplyError> {
     let mut places = HashMap::with_capacity(steps.len());
     for step in steps {
@@ -273,7 +273,7 @@ fn check_distinct(steps: &[Step<'_>]) -> Result<(), ApplyError> {
     Ok(())
 }
 
-/// What was read when something was verified: a file, or what a link leads to.
+/// The entry that was read during verification: a file, or the target of a link.
 fn followed(step: &Step<'_>) -> Option<Status> {
     match step.status {
         Some(status) if status.kind == Kind::Link => fs::metadata(&step.real).ok().map(|found| Status::from(&found)),
@@ -292,7 +292,7 @@ fn check_unchanged(step: &Step<'_>, status: Option<&Status>) -> Result<(), Apply
 struct Write<'a> {
     step: &'a Step<'a>,
     text: Cow<'a, Text>,
-    /// Where the text is already, if it could be written beside its place.
+    /// The temporary file with the text, if one could be written beside its place.
     staged: Option<Staged>,
     /// The file that it replaces.
     old: Option<(Place, Status)>,
@@ -300,16 +300,16 @@ struct Write<'a> {
     moved: Option<Status>,
 }
 
-/// A file as it was, to be put back where nothing of it is left on the disk.
+/// A file before the patch, to be restored if nothing of it is left on the disk.
 struct Old {
     bytes: OldBytes,
     status: Status,
 }
 
 enum OldBytes {
-    /// They were read for the patch.
+    /// The bytes were read for the patch.
     Known(Arc<String>),
-    /// They were read to be put back.
+    /// The bytes were read for a restore.
     Read(Vec<u8>),
 }
 
@@ -375,7 +375,7 @@ fn is_full(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded | io::ErrorKind::FileTooLarge)
 }
 
-/// What was done, to be taken back from the end.
+/// The steps that were done, to be undone from the end.
 struct Journal<'a> {
     done: Vec<Done>,
     places: Places<'a>,
@@ -474,7 +474,7 @@ impl Journal<'_> {
         Ok(Place { folder, name: name.to_owned() })
     }
 
-    /// A folder that was there and is not is none that has to be made.
+    /// Checks that a folder which existed still does; only folders that were missing are made.
     fn check_there(&self, path: &Path) -> Result<(), ApplyError> {
         let known = path.ancestors().skip(1).find(|folder| self.folders.contains(*folder));
         match known {
@@ -489,7 +489,7 @@ impl Journal<'_> {
             Some(Ok(aside)) => {
                 let found = aside.status().ok().flatten();
                 self.done.push(Done::Exchanged { place, aside });
-                // Now nobody can change it any more who does not have it open.
+                // From now on only processes that have the file open can change it.
                 let is_same = found.is_some_and(|found| Stamp::from(&found) == Stamp::from(&status));
                 return if is_same { Ok(()) } else { Err(step.changed()) };
             }

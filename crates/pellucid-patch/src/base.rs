@@ -34,7 +34,7 @@ impl Base {
     ///
     /// # Errors
     ///
-    /// Where it is on the disk, and cannot be read or is not what it was.
+    /// If the text is on the disk, and cannot be read or was changed.
     pub fn held(&self) -> io::Result<Arc<String>> {
         match self {
             Self::Held(text) => Ok(Arc::clone(text)),

@@ -19,8 +19,8 @@ use crate::verify::Verified;
 const N_CONTEXT_LINES: usize = 1;
 
 impl Verified {
-    /// The changes by absolute path, spelt as the patch writes it; a moved file is under the path that it had. Texts are held
-    /// whenever somebody outside of this crate has verified the patch, so all of them can be shown.
+    /// The changes by absolute path, spelt as the patch writes it; a moved file is under the path that it had. Texts
+    /// are held whenever code outside of this crate has verified the patch, so all of them can be shown.
     pub fn changes(&self) -> BTreeMap<PathBuf, FileChange> {
         let as_written = |(path, change): (PathBuf, FileChange)| {
             let change = match change {

@@ -1,9 +1,9 @@
 //! Differences of texts, and what a whole turn changed.
 //!
-//! A [`TurnDiff`] remembers what files were before the turn touched them and compares that with what
-//! they are now, in the notation of git. Only what it is told of is compared.
+//! A [`TurnDiff`] remembers what files were before the turn touched them and compares that with what they are now, in
+//! the notation of git. Only files that it was given are compared.
 //!
-//! Not here: when to look. Whoever runs the turn remembers before each patch and asks afterwards.
+//! Not here: when to compare. The code that runs the turn calls it before each patch and asks afterwards.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -23,7 +23,7 @@ use crate::verify::Verified;
 
 /// Context around changes of a turn.
 const N_CONTEXT_LINES: usize = 3;
-/// What git calls a blob that is not there.
+/// Git's id for a missing blob.
 const NO_BLOB: &str = "0000000000000000000000000000000000000000";
 const DEV_NULL: &str = "/dev/null";
 /// Texts that have almost nothing in common are compared for this long, then what is left is shown
@@ -42,20 +42,20 @@ fn difference<'a>(old: &'a str, new: &'a str) -> TextDiff<'a, 'a, 'a, str> {
 /// A file at one moment.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Snapshot {
-    /// What is in it; of a link, where it leads.
+    /// The content; of a link, its target.
     pub bytes: Vec<u8>,
-    /// Its kind.
+    /// The kind of the file.
     pub mode: Mode,
 }
 
 /// A file's kind, as git knows it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Mode {
-    /// A file.
+    /// A regular file.
     Regular,
     /// A file that can be run.
     Executable,
-    /// A link.
+    /// A symbolic link.
     Link,
 }
 
@@ -70,7 +70,7 @@ impl fmt::Display for Mode {
 }
 
 impl Snapshot {
-    /// What is at this path now. Nothing if it is no file or cannot be read.
+    /// The file at this path now. `None` if it is not a file or cannot be read.
     pub fn read(path: &Path) -> Option<Self> {
         let metadata = fs::symlink_metadata(path).ok()?;
         if metadata.is_symlink() {
@@ -113,11 +113,11 @@ fn is_executable(_: &fs::Metadata) -> bool {
     false
 }
 
-/// What the files that a turn touches were before it.
+/// The state of the files that a turn touches, before the turn.
 #[derive(Debug, Clone, Default)]
 pub struct TurnDiff {
     files: Vec<Baseline>,
-    /// Which of them is at a path now, by its number.
+    /// The index of the baseline that is at a path now.
     by_path: BTreeMap<PathBuf, usize>,
     /// Paths as the first patch that had them wrote them, where that is another spelling.
     written: BTreeMap<PathBuf, PathBuf>,
@@ -125,10 +125,10 @@ pub struct TurnDiff {
 
 #[derive(Debug, Clone)]
 struct Baseline {
-    /// Where it was.
+    /// The path before the turn.
     path: PathBuf,
     before: Option<Snapshot>,
-    /// Where it is.
+    /// The path now.
     now: PathBuf,
 }
 
@@ -169,7 +169,7 @@ impl TurnDiff {
         }
     }
 
-    /// The difference between then and now, or `None` if there is none.
+    /// The difference between then and now, or `None` if nothing changed.
     ///
     /// `now` says what is at a path, `name` what a path is called that is spelt as a patch wrote it; files are sorted
     /// by that name.
@@ -186,7 +186,7 @@ impl TurnDiff {
         (!text.is_empty()).then_some(text)
     }
 
-    /// The same with the disk as it is and names as git gives them.
+    /// The same with the current disk and names as git gives them.
     pub fn unified_on_disk(&self) -> Option<String> {
         self.unified(Snapshot::read, name_in_repository)
     }

@@ -17,7 +17,7 @@ use crate::text::Parts;
 pub enum Misfit {
     /// The line behind its `@@` is not there.
     Context(String),
-    /// Its old lines are not there, joined by newlines.
+    /// The old lines were not found; here joined by newlines.
     Lines(String),
 }
 
@@ -30,8 +30,8 @@ pub(crate) struct Replacement<'c, 'a> {
 
 /// The text after the chunks.
 ///
-/// It ends with a newline, unless nothing is left. One empty line at its very end is lost, as it is
-/// in the reference: an empty line there is taken for the end of the line before.
+/// The result ends with a newline, unless it is empty. One empty line at its very end is lost, as in the reference:
+/// an empty line there counts as the end of the line before.
 ///
 /// # Errors
 ///
@@ -78,7 +78,7 @@ fn locate<'c, 'a>(haystack: &mut Haystack<'_>, chunks: &'c [Chunk<'a>]) -> Resul
     Ok(replacements)
 }
 
-/// Where the old lines are. A last empty one may be missing: it was the distance to the next chunk.
+/// The position of the old lines. A last empty line may be missing: it was the distance to the next chunk.
 fn locate_block<'c, 'a>(
     haystack: &mut Haystack<'_>,
     chunk: &'c Chunk<'a>,
@@ -99,7 +99,7 @@ fn locate_block<'c, 'a>(
     haystack.find(old, from).map(|old| Replacement { old, new })
 }
 
-/// One pass over text and replacements, which are sorted and do not overlap.
+/// Applies sorted replacements that do not overlap, in one pass over the text.
 pub(crate) fn replace(n_bytes: usize, end: usize, replacements: &[Replacement<'_, '_>]) -> Parts {
     let mut result = Parts::default();
     let mut at = 0;
@@ -123,8 +123,8 @@ fn copy(n_bytes: usize, range: Range<usize>, result: &mut Parts) {
     }
 }
 
-/// What overlaps is replaced as the reference does it: from the last place to the first, by numbers of
-/// lines. So two chunks may share context, which happens when the second is tied to the end.
+/// Overlapping chunks are replaced as the reference does it: from the last position to the first, by line numbers. So
+/// two chunks may share context, which happens when the second is tied to the end.
 fn replace_one_by_one(text: &str, replacements: &[Replacement<'_, '_>]) -> Parts {
     let line_number = |place: usize| lines(&text[..place.min(text.len())]).count();
     let mut result: Vec<&str> = lines(text).collect();

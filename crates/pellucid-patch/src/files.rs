@@ -16,7 +16,7 @@ use pellucid_files::Status;
 
 /// Files as they are.
 pub trait Files {
-    /// What is in a file. Links are followed.
+    /// The content of a file. Links are followed.
     ///
     /// # Errors
     ///
@@ -29,7 +29,7 @@ pub trait Files {
         None
     }
 
-    /// What is at this path. Links are followed.
+    /// The kind of the entry at this path. Links are followed.
     ///
     /// # Errors
     ///
@@ -40,12 +40,12 @@ pub trait Files {
     fn is_removable(&self, path: &Path) -> bool;
 }
 
-/// What is at a path.
+/// The kind of an entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
-    /// A file.
+    /// A regular file.
     File,
-    /// A folder.
+    /// A folder, which cannot be patched.
     Folder,
     /// A device, a pipe or a socket.
     Other,
@@ -54,17 +54,17 @@ pub enum Kind {
 /// A file that was read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Found {
-    /// All of it.
+    /// The whole content.
     pub bytes: Vec<u8>,
-    /// How to tell later whether it is still the same.
+    /// A stamp that changes when the file does.
     pub stamp: Stamp,
 }
 
-/// What changes with a file: its length, when it was written last, and which file it is.
+/// The values that change with a file: its length, its time of change, and its identity.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Stamp {
     n_bytes: u64,
-    /// Which file it is, if it is one on a disk.
+    /// The device and inode, for a file on a disk.
     identity: Option<Identity>,
     modified: Option<SystemTime>,
 }
@@ -81,14 +81,14 @@ impl From<&Status> for Stamp {
     }
 }
 
-/// The disk.
+/// The files on the disk.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Disk;
 
 impl Files for Disk {
     fn read(&self, path: &Path) -> io::Result<Found> {
         let (mut file, status) = pellucid_files::open_with_status(path).map_err(|error| match error.kind() {
-            // As the system says it to whoever reads a folder; the number is the same on every Unix.
+            // The system's error for reading a folder; the number is the same on every Unix.
             io::ErrorKind::IsADirectory => io::Error::from_raw_os_error(21),
             _ => error,
         })?;

@@ -1,20 +1,20 @@
 //! Patches in the format of the `apply_patch` tool.
 //!
 //! - `parse`: from text to hunks
-//! - `matching`: where the lines of a hunk stand in a file
+//! - `matching`: finds the lines of a hunk in a file
 //! - `edit`, `text`: one file's text before and after its chunks
 //! - `base`, `window`: the same for files that are not held in memory
 //! - `files`: what verification reads from
-//! - `verify`: all of a patch in memory, against the disk as it is
+//! - `verify`: checks a whole patch in memory against the current disk
 //! - `changes`: what a verified patch does, as events and approvals show it
 //! - `writable`: where a patch may write, and where a path really leads
-//! - `place`: the folders of a patch, held so that nobody can put a link in their place
+//! - `place`: the folders of a patch, held so that no process can put a link in their place
 //! - `apply`, `replace`: writing it, all or nothing
 //! - `run`: all of these for one text, with the words a program says
 //! - `diff`: unified differences, and what a whole turn changed
 //!
-//! Not here: who may change what. Whoever calls says it with a [`Writable`], and nothing is written
-//! before the whole patch is known to fit.
+//! Not here: which paths may be written. The caller passes a [`Writable`], and nothing is written before the whole
+//! patch is known to fit.
 
 #![warn(missing_docs)]
 

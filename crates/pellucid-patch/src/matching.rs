@@ -1,9 +1,9 @@
-//! Where a block of lines stands in a text.
+//! Finds a block of lines in a text.
 //!
-//! A block is sought four times, each time more loosely: as it is, without trailing white space, without
-//! white space at both ends, and with typographic characters as their plain cousins. The first place
-//! of the strictest search that finds one wins. Each search accepts whatever the one before it
-//! accepts, so the four are one search for loose places, of which the best is taken.
+//! A block is sought four times, each time more loosely: exactly, without trailing white space, without white space
+//! at both ends, and with typographic characters as their plain cousins. The first place of the strictest search that
+//! finds one wins. Each search accepts whatever the one before it accepts, so the four are one search for loose
+//! places, of which the best is taken.
 //!
 //! Blocks that are there exactly are found by a search for bytes, which costs about one pass over the
 //! text for all chunks of a file. The first block that is not builds an index of loose lines, and from
@@ -26,17 +26,17 @@ use memchr::memrchr;
 #[derive(Debug)]
 pub struct Haystack<'a> {
     text: &'a str,
-    /// Where the text ends if its last line has a newline, which it always has in what is made of it.
+    /// The end of the text including a final newline, which every result has.
     end: usize,
     index: Option<Index>,
 }
 
-/// Where a search begins.
+/// The place at which a search begins.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum From {
-    /// At this place.
+    /// At this line.
     Place(usize),
-    /// Where the block would be the last of the text.
+    /// At the line where the block would be the last of the text.
     End,
 }
 
@@ -125,7 +125,7 @@ impl<'a> Haystack<'a> {
         best.map(|(_, range)| range)
     }
 
-    /// How loosely the block stands at this place, and where it ends there.
+    /// How loosely the block matches at this place, and its end there.
     fn compare(&self, place: usize, block: &[&str]) -> Option<(Looseness, usize)> {
         let mut at = place;
         let mut looseness = Looseness::Exact;
@@ -140,7 +140,7 @@ impl<'a> Haystack<'a> {
         Some((looseness, at))
     }
 
-    /// Where the last `n_lines` lines begin.
+    /// The place of the last `n_lines` lines.
     fn place_from_end(&self, n_lines: usize) -> Option<usize> {
         let text = self.text.as_bytes();
         let mut place = self.end;
@@ -204,7 +204,7 @@ fn line_at(text: &str, place: usize) -> &str {
 /// The lines of a text by what they are at their loosest.
 #[derive(Debug)]
 struct Index {
-    /// Where each line begins.
+    /// The offset of each line.
     starts: Vec<usize>,
     /// Lines by hash, then by number. Two lines may share a hash by accident.
     by_hash: Vec<(u64, usize)>,

@@ -1,7 +1,7 @@
 //! From the text of a patch to hunks that borrow from it.
 //!
-//! The notation is lenient where models are careless: blank lines stand for empty context lines, the
-//! first chunk may come without `@@`, and a here-document around the patch is taken off.
+//! The notation is lenient where models are careless: blank lines count as empty context lines, the first chunk may
+//! come without `@@`, and a here-document around the patch is taken off.
 //!
 //! Not here: files. Whether a hunk fits is the business of `verify`.
 
@@ -12,7 +12,7 @@ const DELETE: &str = "*** Delete File: ";
 const UPDATE: &str = "*** Update File: ";
 const MOVE: &str = "*** Move to: ";
 const END_OF_FILE: &str = "*** End of File";
-/// What chunks end at: the head of whatever comes next.
+/// The prefix of the line that ends a chunk: the head of the next hunk.
 const STARS: &str = "***";
 const EMPTY_CONTEXT: &str = "@@";
 const CONTEXT: &str = "@@ ";
@@ -20,30 +20,30 @@ const CONTEXT: &str = "@@ ";
 /// A patch: what is to be done, in order.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Patch<'a> {
-    /// One for each file operation.
+    /// The hunks, one for each file operation.
     pub hunks: Vec<Hunk<'a>>,
 }
 
-/// One operation on a file. Paths are as they were written.
+/// One operation on a file. Paths are as written in the patch.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Hunk<'a> {
     /// Write a file, whether or not there is one.
     Add {
-        /// The file.
+        /// The path of the file.
         path: &'a str,
         /// All of its lines.
         lines: Vec<&'a str>,
     },
-    /// Remove a file.
+    /// Removes the file.
     Delete {
-        /// The file.
+        /// The path of the file.
         path: &'a str,
     },
     /// Change lines of a file, and maybe its name.
     Update {
-        /// The file.
+        /// The path of the file.
         path: &'a str,
-        /// Its new name.
+        /// The new path of the file.
         move_to: Option<&'a str>,
         /// The changes, from the top of the file to its end.
         chunks: Vec<Chunk<'a>>,
@@ -63,7 +63,7 @@ pub struct Chunk<'a> {
     pub is_at_end: bool,
 }
 
-/// Why a text is no patch. Its words are what the model is told.
+/// Why a text is not a patch. The message is sent to the model.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ParseError {
     /// The first or the last line is wrong.
@@ -72,9 +72,9 @@ pub enum ParseError {
     /// Something inside is wrong.
     #[error("invalid hunk at line {line}, {message}")]
     Hunk {
-        /// What.
+        /// The problem with the hunk.
         message: String,
-        /// Where, counted from 1.
+        /// The line, counted from 1.
         line: usize,
     },
 }
@@ -251,7 +251,7 @@ fn chunk<'a>(head: &'a str, is_first: bool, rest: &mut Rest<'_, 'a>) -> Result<C
     if n_lines > 0 {
         return Ok(chunk);
     }
-    // The reference counts as if a marker always stood before, so these may be one line too far.
+    // The reference counts as if there were always a marker, so these numbers may be one too high.
     let message = match rest.first() {
         None | Some(END_OF_FILE) => "Update hunk does not contain any lines".to_owned(),
         Some(line) => format!(

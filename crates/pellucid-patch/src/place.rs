@@ -31,7 +31,7 @@ const N_OPEN_MAX: usize = 128;
 /// A folder that stays the same one, whatever its path leads to later.
 #[derive(Debug)]
 pub struct Held {
-    /// Where it is, by its own name.
+    /// The real path of the folder.
     path: PathBuf,
     base: Rc<Folder>,
     below: PathBuf,
@@ -42,7 +42,8 @@ pub struct Held {
 }
 
 impl Held {
-    /// Its handle. Where it had to be closed, it is opened in the same way again and must be the same folder.
+    /// The handle of the folder. If it had to be closed, it is opened again in the same way and must be the same
+    /// folder.
     pub fn folder(self: &Rc<Self>) -> io::Result<Rc<Folder>> {
         if let Some(handle) = &*self.handle.borrow() {
             return Ok(Rc::clone(handle));
@@ -72,7 +73,7 @@ impl Held {
         }
     }
 
-    /// Where something in it is, for messages.
+    /// The path of an entry, for messages.
     pub fn path_of(&self, name: &OsStr) -> PathBuf {
         self.path.join(name)
     }
@@ -96,7 +97,7 @@ pub struct Place {
 }
 
 impl Place {
-    /// What is there, if there is something. Links are not followed.
+    /// The status of the entry, if there is one. Links are not followed.
     pub fn status(&self) -> io::Result<Option<Status>> {
         match self.folder.folder()?.status(&self.name) {
             Ok(status) => Ok(Some(status)),
@@ -114,7 +115,7 @@ impl Place {
 #[derive(Debug)]
 pub struct Places<'a> {
     limits: &'a Limits<'a>,
-    /// Where roots lead, opened.
+    /// The folders that roots lead to, opened.
     bases: HashMap<PathBuf, Rc<Folder>>,
     /// Folders by where they are; nothing for those that were missing.
     folders: HashMap<PathBuf, Option<Rc<Held>>>,
@@ -182,8 +183,8 @@ impl<'a> Places<'a> {
         Ok(held)
     }
 
-    /// The handle from which a folder is opened, and the way from there: its writable root or, where there is none or
-    /// it is yet to be made, the root of the file system.
+    /// The handle from which a folder is opened, and the path from there: its writable root or, if there is none or
+    /// the root does not exist yet, the root of the file system.
     fn base(&mut self, folder: &Path) -> Result<(Rc<Folder>, PathBuf), ApplyError> {
         let limits = self.limits;
         if let Some(root) = limits.root_of(folder)
@@ -205,7 +206,7 @@ impl<'a> Places<'a> {
         let below = root.real.strip_prefix(top).unwrap_or(&root.real);
         let base = match self.top(top)?.folder(below) {
             Ok(base) => Rc::new(base),
-            // Whoever noted which folder it is has seen one.
+            // A noted identity means that the root existed.
             Err(error) if is_missing(&error) && root.root.identity.is_none() => return Ok(None),
             Err(error) => return Err(unreachable(&root.real, error)),
         };
@@ -235,7 +236,7 @@ impl<'a> Places<'a> {
     }
 }
 
-/// A folder that could be followed to a moment ago. That it is a link now is told as what it is.
+/// The error for a folder that could be resolved a moment ago. If it is a link now, the error says so.
 fn unreachable(folder: &Path, source: io::Error) -> ApplyError {
     match source.kind() {
         io::ErrorKind::Other => ApplyError::Moved { path: folder.to_owned() },

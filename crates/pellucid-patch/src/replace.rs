@@ -1,9 +1,9 @@
 //! One file replaced at a time: written beside its place, then renamed into it.
 //!
-//! Whoever reads the file meanwhile sees the old text or the new, never half of one. Mode and owner are
-//! kept; a second name of the same file (a hard link) keeps the old text. Where the system can, the two
-//! change places at one stroke, and what was there stays beside until it is not needed any more. Where no
-//! file can be made beside it, or it cannot be renamed into place, a file is overwritten where it is.
+//! A concurrent reader sees the old text or the new, never half of one. Mode and owner are kept; a second name of the
+//! same file (a hard link) keeps the old text. Where the system can, the two are exchanged in one step, and the old
+//! file is kept beside until it is not needed any more. Where no file can be made beside it, or it cannot be renamed
+//! into place, the file is overwritten in place.
 //!
 //! Not here: several files (`apply`), and how folders are held (`place`).
 
@@ -20,7 +20,7 @@ use pellucid_files::Status;
 use crate::place::Place;
 use crate::text::Text;
 
-/// What is written.
+/// The content to write.
 #[derive(Debug, Clone, Copy)]
 pub enum Content<'a> {
     Text(&'a Text),
@@ -36,10 +36,10 @@ impl Content<'_> {
     }
 }
 
-/// What a new file resembles.
+/// The file whose mode and owner a new file gets.
 #[derive(Debug, Clone, Copy)]
 pub enum Like<'a> {
-    /// Any new file.
+    /// The defaults of a new file.
     New,
     /// The file that was moved: its mode.
     Moved(&'a Status),
@@ -51,7 +51,7 @@ pub enum Like<'a> {
 #[derive(Debug)]
 pub struct Staged {
     target: Place,
-    /// Where the text lies, if there is a file for it.
+    /// The name of the temporary file with the text, if there is one.
     temporary: Option<OsString>,
 }
 
@@ -106,7 +106,7 @@ impl Staged {
         Ok(())
     }
 
-    /// What lies beside its place.
+    /// The content of the temporary file.
     pub fn read(&self) -> io::Result<Vec<u8>> {
         let name = self.temporary.clone().ok_or(io::ErrorKind::NotFound)?;
         read(&Place { folder: self.target.folder.clone(), name })
@@ -122,7 +122,7 @@ impl Drop for Staged {
     }
 }
 
-/// What is in a file.
+/// The content of a file.
 pub fn read(place: &Place) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     place.folder.folder()?.open_file(&place.name)?.read_to_end(&mut bytes)?;
@@ -134,7 +134,7 @@ pub fn put_back(aside: &Place, place: &Place) -> io::Result<()> {
     let folder = place.folder.folder()?;
     match exchange(&folder, &aside.name, &place.name) {
         Ok(()) => folder.remove_file(&aside.name),
-        // Somebody removed what it changed places with.
+        // The file that it was exchanged with was removed.
         Err(_) => folder.rename(&aside.name, &folder, &place.name),
     }
 }
@@ -157,13 +157,13 @@ fn exchange(folder: &Folder, one: &OsString, other: &OsString) -> io::Result<()>
     folder.exchange(one, folder, other)
 }
 
-/// Renames a file to a name beside it that nobody has, and says which.
+/// Renames a file to an unused name beside it, and returns that name.
 pub fn put_aside(place: &Place) -> io::Result<Place> {
     let name = place.folder.folder()?.rename_to_temporary(&place.name)?;
     Ok(Place { folder: place.folder.clone(), name })
 }
 
-/// Which file is overwritten where it is.
+/// The file that is overwritten in place.
 #[derive(Debug, Clone, Copy)]
 pub struct Overwritten {
     /// The file that was seen there.
@@ -191,7 +191,7 @@ pub fn overwrite(mut file: File, content: &Content<'_>) -> io::Result<()> {
     content.write_to(&mut file)
 }
 
-/// Whoever may not read the file that it resembles may not read what is being written either.
+/// A user who may not read the original file may not read the temporary one either.
 #[cfg(unix)]
 fn first_mode(like: Like<'_>) -> u32 {
     /// Asked once: the system has to be asked each time.

@@ -16,16 +16,16 @@ use crate::writable::Writable;
 /// Why a patch was not applied, as the program says it.
 #[derive(Debug, thiserror::Error)]
 pub enum Failure {
-    /// It is no patch.
+    /// The text is not a patch.
     #[error("{}", .0.for_program())]
     Parse(ParseError),
-    /// It has no hunks.
+    /// The patch has no hunks.
     #[error("No files were modified.")]
     Empty,
-    /// It does not fit.
+    /// The patch does not fit the files.
     #[error(transparent)]
     Verify(#[from] VerifyError),
-    /// It could not be written.
+    /// The patch could not be written.
     #[error(transparent)]
     Apply(#[from] ApplyError),
 }

@@ -14,7 +14,7 @@ use crate::base::Base;
 /// As many as Linux takes at once.
 const N_SLICES_MAX: usize = 1024;
 
-/// Parts of a base, which is elsewhere, and what stands between them.
+/// Parts of a base text, which is stored elsewhere, and the new text between them.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Parts {
     fresh: String,
@@ -33,7 +33,7 @@ enum Part {
 pub enum Piece<'a> {
     /// These bytes of the base.
     Base(Range<usize>),
-    /// What was added.
+    /// New text of the patch.
     Fresh(&'a [u8]),
 }
 
@@ -65,8 +65,8 @@ impl Parts {
         self.push_fresh_line("");
     }
 
-    /// Takes the last newline away if the line before it is empty, or there is none. `base` says which
-    /// byte is where.
+    /// Removes the last newline if the line before it is empty, or there is none. `base` returns the byte at an
+    /// offset.
     pub fn drop_empty_last_line(&mut self, base: impl Fn(usize) -> Option<u8>) {
         if !self.has_empty_last_line(base) {
             return;
@@ -99,7 +99,7 @@ impl Parts {
         })
     }
 
-    /// Its pieces in order.
+    /// The pieces in order.
     pub fn slices<'a>(&'a self, base: &'a str) -> impl Iterator<Item = &'a str> {
         self.parts.iter().map(|part| match part {
             Part::Base(range) => &base[range.clone()],
@@ -140,7 +140,7 @@ impl Text {
         Self { base, parts }
     }
 
-    /// All of `base`.
+    /// A text that is all of `base`.
     pub fn whole(base: Arc<String>) -> Self {
         let parts = Parts::whole(base.len());
         Self { base: Base::Held(base), parts }
@@ -150,7 +150,7 @@ impl Text {
     ///
     /// # Errors
     ///
-    /// Where its base is on the disk, and cannot be read or is not what it was.
+    /// If the base is on the disk, and cannot be read or was changed.
     pub fn flat(&self) -> io::Result<Arc<String>> {
         let base = self.base.held()?;
         Ok(match self.parts.parts.as_slice() {

@@ -1,9 +1,9 @@
 //! A whole patch in memory, against the files as they are.
 //!
-//! Hunks are done one after the other on a picture of the files, so that later hunks see what earlier
-//! ones did; nothing is written. What comes out is the state of every touched path before and after.
-//! The reference's tool looks at each hunk on its own and its program stops halfway through; here both
-//! ask this one function, and a patch fits as a whole or not at all.
+//! Hunks are applied one after the other to an in-memory state of the files, so that later hunks see the changes of
+//! earlier ones; nothing is written. The result is the state of every touched path before and after. The reference's
+//! tool looks at each hunk on its own and its program stops halfway through; here both ask this one function, and a
+//! patch fits as a whole or not at all.
 //!
 //! Not here: who may write where (`writable`), and writing (`apply`).
 
@@ -32,13 +32,13 @@ use crate::text::Parts;
 use crate::text::Text;
 use crate::window;
 
-/// Who is told when something does not fit.
+/// The reader of the error when a patch does not fit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Reader {
-    /// A model, before anything is asked or run. It is told absolute paths, and what is deleted must
-    /// be text, so that it can be shown. What only writing can find out is told by [`Verified::apply`].
+    /// A model, before anything is asked or run. Its errors have absolute paths, and deleted files must be text, so
+    /// that they can be shown. Errors that only writing can find are reported by [`Verified::apply`].
     Model,
-    /// Whoever runs the program. They are told paths as they wrote them.
+    /// The user of the program. The errors have paths as written in the patch.
     Program,
 }
 
@@ -48,33 +48,33 @@ pub enum VerifyError {
     /// The line behind `@@` is not there.
     #[error("Failed to find context '{context}' in {}", path.display())]
     Context {
-        /// The line.
+        /// The context line.
         context: String,
-        /// The file.
+        /// The path of the file.
         path: PathBuf,
     },
     /// Old lines are not there.
     #[error("Failed to find expected lines in {}:\n{lines}", path.display())]
     Lines {
-        /// The lines.
+        /// The expected lines.
         lines: String,
-        /// The file.
+        /// The path of the file.
         path: PathBuf,
     },
     /// A file to be changed cannot be read.
     #[error("Failed to read file to update {}: {source}", path.display())]
     Update {
-        /// The file.
+        /// The path of the file.
         path: PathBuf,
-        /// Why.
+        /// The error of the operating system.
         source: io::Error,
     },
     /// A file to be deleted cannot be read.
     #[error("Failed to read {}: {source}", path.display())]
     Delete {
-        /// The file.
+        /// The path of the file.
         path: PathBuf,
-        /// Why.
+        /// The error of the operating system.
         source: io::Error,
     },
     /// Nothing is wrong with the text, but it could not be written.
@@ -87,26 +87,26 @@ pub enum VerifyError {
 /// Invariant: `entries` are absolute and lexically normal, and no two of them are the same path.
 #[derive(Debug)]
 pub struct Verified {
-    /// Where relative paths begin.
+    /// The folder that relative paths start at.
     pub(crate) cwd: PathBuf,
     pub(crate) entries: BTreeMap<PathBuf, Entry>,
     pub(crate) summary: Summary,
     /// Folders that were there.
     pub(crate) folders: HashSet<PathBuf>,
-    /// What stands in the way of writing it, if a model is told later.
+    /// The reason why it cannot be written, if the model gets that error later.
     pub(crate) blocked: Option<ApplyError>,
 }
 
 /// A path that a patch touches.
 #[derive(Debug)]
 pub(crate) struct Entry {
-    /// The path as it was written last.
+    /// The path as written last.
     pub written: PathBuf,
     pub before: Before,
     pub now: Now,
 }
 
-/// What was at a path.
+/// The entry at a path before the patch.
 #[derive(Debug)]
 pub(crate) enum Before {
     Nothing,
@@ -118,7 +118,7 @@ pub(crate) enum Before {
     },
 }
 
-/// What will be at a path.
+/// The entry at a path after the patch.
 #[derive(Debug)]
 pub(crate) enum Now {
     Nothing(Gone),
@@ -132,16 +132,16 @@ pub(crate) enum Gone {
     Moved,
 }
 
-/// Where a text began.
+/// The origin of a text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Origin {
-    /// In the patch.
+    /// The text is in the patch.
     Patch,
     /// At this path, which is elsewhere if it was moved.
     File(PathBuf),
 }
 
-/// What was done, for people and models. Paths are as they were written.
+/// The changes of a patch, for people and models. Paths are as written.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Summary {
     /// Files that were written whole.
@@ -175,7 +175,7 @@ impl Verified {
         self.entries.keys().map(PathBuf::as_path)
     }
 
-    /// A path of [`Self::paths`] as the patch writes it, made absolute and otherwise left as it is.
+    /// A path of [`Self::paths`] as the patch writes it, made absolute and otherwise unchanged.
     pub fn written(&self, path: &Path) -> PathBuf {
         self.cwd.join(self.in_patch(path))
     }
@@ -197,7 +197,7 @@ impl Verified {
         })
     }
 
-    /// What will have been done.
+    /// The summary of the changes.
     pub fn summary(&self) -> &Summary {
         &self.summary
     }
@@ -212,12 +212,12 @@ pub fn verify(patch: &Patch<'_>, cwd: &Path, files: &impl Files, reader: Reader)
     verify_with(patch, cwd, files, reader, Texts::Held)
 }
 
-/// What becomes of texts that were looked at.
+/// What happens to texts that were read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Texts {
-    /// They are held, so that changes can be shown.
+    /// The texts are held in memory, so that changes can be shown.
     Held,
-    /// They are read again when the patch is written. What a text cost is what it costs to look at.
+    /// The texts are read again when the patch is written, so that memory stays small.
     OnDisk,
 }
 
@@ -318,8 +318,8 @@ impl<F: Files> Picture<'_, F> {
         Ok((Text::new(Base::Held(text), parts), origin))
     }
 
-    /// The same for a file that is not held. Nothing if that is not asked for, or if something is
-    /// unusual about the file: whoever holds it finds out what.
+    /// The same for a file that is not held in memory. `None` if that is not asked for, or if the file is unusual:
+    /// the path that holds it in memory finds out what.
     fn update_on_disk(
         &mut self,
         written: &str,
@@ -420,7 +420,7 @@ impl<F: Files> Picture<'_, F> {
         Ok(())
     }
 
-    /// Reads a file into the picture, if it is not there yet.
+    /// Reads a file into the state, if it is not there yet.
     fn look(&mut self, written: &str) -> io::Result<()> {
         let path = self.absolute(written);
         if self.is_below_a_new_file(written) {
@@ -430,7 +430,7 @@ impl<F: Files> Picture<'_, F> {
             return Ok(());
         }
         let found = self.files.read(&path).map_err(|error| {
-            // The disk still has a file in the way that is gone in the picture.
+            // The disk still has a file on the path that the patch removes.
             let is_gone = error.kind() == io::ErrorKind::NotADirectory && self.is_below_a_gone_file(&path);
             if is_gone { not_found() } else { error }
         })?;
@@ -443,8 +443,8 @@ impl<F: Files> Picture<'_, F> {
         Ok(())
     }
 
-    /// Whether the path goes through something that is a file in the picture. What goes through a file
-    /// on the disk finds that out when it is read.
+    /// Whether the path goes through a file that the patch makes. A path through a file on the disk fails when it is
+    /// read.
     fn is_below_a_new_file(&self, written: &str) -> bool {
         let path = self.absolute(written);
         let is_in_folder = || path.parent().is_some_and(|folder| self.folders.contains(folder));
@@ -483,7 +483,7 @@ impl<F: Files> Picture<'_, F> {
         normal(&self.cwd.join(written))
     }
 
-    /// The path as the reader is told.
+    /// The path as the reader sees it.
     fn shown(&self, written: &str) -> PathBuf {
         match self.reader {
             Reader::Model => self.cwd.join(written),
@@ -499,7 +499,7 @@ fn misfit_error(misfit: Misfit, path: PathBuf) -> VerifyError {
     }
 }
 
-/// What the system would say if the picture were the disk; the numbers are the same on every Unix.
+/// The system's error if the state were the disk; the numbers are the same on every Unix.
 fn not_found() -> io::Error {
     io::Error::from_raw_os_error(2)
 }

@@ -68,21 +68,20 @@ pub fn edit(file: &File, buffer: &mut Vec<u8>, chunks: &[Chunk<'_>]) -> io::Resu
     Ok(Some(parts))
 }
 
-/// Where a text ends.
+/// The end of a text.
 struct End {
-    /// Its length.
+    /// The length in bytes.
     bytes: usize,
     /// The same if its last line had a newline.
     lines: usize,
     has_empty_line: bool,
 }
 
-/// A part of a text that has a newline before its first line and behind its last one, so that each
-/// line stands between two.
+/// A part of a text with a newline before its first line and after its last one, so that each line is between two.
 struct Window<'a> {
     file: &'a File,
     buffer: &'a mut Vec<u8>,
-    /// Where the buffer begins in that text.
+    /// The offset of the buffer in that text.
     begin: usize,
     n_filled: usize,
     /// How much of it is known to be text.
@@ -116,7 +115,7 @@ impl<'a> Window<'a> {
             needle.push(b'\n');
         }
         let finder = memmem::Finder::new(&needle);
-        // The newline before a line is where the line is, because one stands before the text.
+        // The newline before a line has the line's offset, because the window adds one before the text.
         let mut at = from - self.begin;
         loop {
             if let Some(found) = finder.find(&self.buffer[at..self.n_filled]) {

@@ -22,12 +22,12 @@ use crate::verify::normal;
 /// As many links as Linux follows before it calls a path a loop.
 const N_LINKS_MAX: usize = 40;
 
-/// Where writing is allowed.
+/// The places where writing is allowed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Writable {
     /// Wherever the system allows it.
     Everywhere,
-    /// In these folders; in none if there are none.
+    /// In these folders; nowhere if the list is empty.
     In(Vec<Root>),
     /// These files, by where links led when a person agreed to it ([`crate::Verified::targets`]). A link that leads
     /// elsewhere since leads out.
@@ -37,11 +37,11 @@ pub enum Writable {
 /// A folder that may be written in.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Root {
-    /// The folder, absolute.
+    /// The absolute path of the folder.
     pub path: PathBuf,
-    /// Which folder that is, if it was noted: another one at its path is refused.
+    /// The identity of the folder, if it was noted: another folder at its path is refused.
     pub identity: Option<Identity>,
-    /// What in it may not be written all the same, absolute, whether or not it is there.
+    /// Absolute paths below it that may not be written, whether or not they exist.
     pub protected: Vec<PathBuf>,
     /// Whether anything may be written that has a `.git` in its path below the folder.
     pub git: Git,
@@ -74,9 +74,9 @@ pub(crate) struct Limits<'a> {
 #[derive(Debug)]
 pub(crate) struct RealRoot<'a> {
     pub root: &'a Root,
-    /// Where it leads.
+    /// The path with links followed.
     pub real: PathBuf,
-    /// Where what is protected leads.
+    /// The protected paths with links followed.
     protected: Vec<PathBuf>,
 }
 
@@ -113,7 +113,7 @@ impl<'a> Limits<'a> {
         around.max_by_key(|root| root.real.components().count())
     }
 
-    /// Whether somebody limited what may be written.
+    /// Whether writing is limited at all.
     pub fn is_limited(&self) -> bool {
         !matches!(self.writable, Writable::Everywhere)
     }
@@ -138,7 +138,7 @@ pub(crate) struct Resolver {
 }
 
 impl Resolver {
-    /// Where an absolute path leads when every link in it is followed, whether or not anything is there.
+    /// The path with every link followed, whether or not the file exists.
     pub fn resolve(&mut self, path: &Path) -> io::Result<PathBuf> {
         let real = self.resolve_last(path)?;
         match fs::symlink_metadata(&real) {

@@ -112,7 +112,7 @@ fn a_change_between_staging_and_writing_is_not_lost() {
     assert_eq!(content(folder.path()), ["a=a", "b=somebody else", "c=c"]);
 }
 
-/// What another process does, and before which step.
+/// A change by another process, and the step before which it happens.
 type Deed = (&'static str, Box<dyn FnOnce()>);
 
 thread_local! {
@@ -133,7 +133,7 @@ pub fn meanwhile(stage: &str) {
     }
 }
 
-/// What the program does: no text is held.
+/// Verifies like the program does: no text is held.
 fn on_disk(folder: &Path, body: &str) -> Verified {
     let text = format!("*** Begin Patch\n{body}*** End Patch\n");
     verify_with(&parse(&text).unwrap(), folder, &Disk, Reader::Program, Texts::OnDisk).unwrap()

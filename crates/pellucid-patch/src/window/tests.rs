@@ -7,7 +7,7 @@ use proptest::prelude::*;
 use super::*;
 use crate::base::Base;
 
-/// What is found with a small window, beside what `edit` makes of the whole text.
+/// Compares the result with a small window with that of `edit` on the whole text.
 fn both(text: &[u8], chunks: &[Chunk<'_>], n_window: usize) -> (Option<String>, Option<String>) {
     let mut file = tempfile::tempfile().unwrap();
     file.write_all(text).unwrap();

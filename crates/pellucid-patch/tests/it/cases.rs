@@ -10,14 +10,14 @@ pub struct Case {
     pub name: &'static str,
     pub files: &'static [(&'static str, &'static str)],
     pub patch: Text,
-    /// Where this program does something else on purpose.
+    /// Whether this program differs from the reference on purpose.
     pub is_ours: bool,
 }
 
 /// How the patch is written here.
 #[derive(Debug)]
 pub enum Text {
-    /// As it is.
+    /// The text is given whole.
     Whole(&'static str),
     /// Between the first and the last line of every patch.
     Body(&'static str),

@@ -171,7 +171,7 @@ fn a_moved_file_is_whole_where_its_folder_had_to_be_made() {
     assert!(!root.join("a").exists());
 }
 
-/// Whoever has a file open keeps reading what it was, and another name of it keeps its text.
+/// A process that has a file open keeps reading the old text, and another name of the file keeps it too.
 #[test]
 fn readers_and_other_names_keep_the_old_text() {
     use std::io::Read;

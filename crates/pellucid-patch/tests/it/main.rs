@@ -23,7 +23,7 @@ use tempfile::TempDir;
 /// Files by path; a link is where it leads.
 pub type Tree = BTreeMap<String, Vec<u8>>;
 
-/// What a program said and left behind.
+/// The output of a program and the files it left.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Outcome {
     pub status: i32,
@@ -61,7 +61,7 @@ pub fn read_tree(folder: &Path) -> Tree {
     tree
 }
 
-/// What the program would say, and what becomes of the files.
+/// The expected output of our program and the resulting files.
 pub fn ours(files: &Tree, patch: &str) -> Outcome {
     let folder = folder_with(files);
     let result = run(patch, folder.path(), &Writable::Everywhere);

@@ -1,4 +1,4 @@
-//! Nothing is written outside while somebody swaps the folders of a patch for links.
+//! Nothing is written outside while another process swaps the folders of a patch for links.
 
 use std::fmt::Write;
 use std::path::Path;
@@ -22,7 +22,7 @@ const N_FOLDERS: usize = 4;
 const N_FIRST: usize = 100;
 const N_FILES: usize = 5;
 
-/// What every folder has, and the folder outside as well, so that a patch fits there too.
+/// The files of every folder, and of the folder outside as well, so that a patch fits there too.
 fn files_in(folder: &str) -> impl Iterator<Item = (String, Vec<u8>)> + '_ {
     let changed = (0..N_FILES).map(|n| format!("e{n}"));
     let names = changed.chain(["deleted".to_owned(), "moved".to_owned()]);

@@ -29,7 +29,7 @@ const BYTES_MAX: u64 = 64 << 20;
 pub enum May<'b> {
     /// All, wherever links lead.
     All,
-    /// Those that lie within.
+    /// The files within these bounds.
     Within(&'b Bounds),
     /// None, as the user does not trust the project.
     None,

@@ -1,7 +1,8 @@
 //! Where an instruction file of a project may lie in the end, all links followed.
 //!
-//! A repository that somebody else wrote must not choose which of the user's files are sent to a model: a link to a key
-//! or a login would do. So a file is opened first, and then asked where it lies; what is read is what was asked.
+//! A repository of another author must not choose which of the user's files are sent to a model: a link to a key or a
+//! login would do. So a file is opened first, and then its real path is checked; the open file is the one that is
+//! read.
 
 use std::fs;
 use std::io;
@@ -25,12 +26,12 @@ pub struct Bounds {
 /// Why a file is not read.
 #[derive(Debug)]
 pub(crate) enum Refused {
-    /// It lies elsewhere.
+    /// The file is outside of the bounds.
     Outside {
-        /// Where it lies, all links resolved.
+        /// The path with all links resolved.
         target: PathBuf,
     },
-    /// It cannot be opened.
+    /// The file cannot be opened.
     Io(io::Error),
 }
 
@@ -41,7 +42,8 @@ impl From<io::Error> for Refused {
 }
 
 impl Bounds {
-    /// Those of a project with this top folder, for a user with this home folder of the program and this own folder.
+    /// The bounds of a project with this top folder, for a user with this home folder of the program and this
+    /// personal folder.
     pub fn new(project: &Path, home: &Path, user_home: Option<&Path>) -> Self {
         let own = user_home.into_iter().flat_map(|user| OWN_FOLDERS.map(|name| user.join(name)));
         let own = own.chain([home.to_owned()]).filter_map(|folder| fs::canonicalize(folder).ok());

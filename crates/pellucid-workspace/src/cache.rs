@@ -46,14 +46,14 @@ struct Entry {
     target: Option<PathBuf>,
 }
 
-/// Where a file lies.
+/// The location of a file.
 #[derive(Debug)]
 pub(crate) struct Place {
-    /// Its name for everybody.
+    /// The path for reports.
     pub path: String,
     /// A name that leads there now, possibly a shorter one.
     pub reach: PathBuf,
-    /// What it is, links not followed.
+    /// The metadata, links not followed.
     pub own: Metadata,
 }
 
@@ -65,7 +65,7 @@ pub(crate) struct Beginning {
     pub size: u64,
     /// The hash of the whole file, unless it is too long for that.
     pub sha256: Option<Digest>,
-    /// Where it lies, if its name is a link.
+    /// The real path, if its name is a link.
     pub target: Option<PathBuf>,
 }
 
@@ -82,7 +82,7 @@ impl DocumentCache {
             return Err(Refused::Io(rustix::io::Errno::ISDIR.into()));
         }
         if !found.is_file() {
-            // Whoever wants no file says so with a link to nothing.
+            // A link to `/dev/null` means that no file is wanted.
             let is_nothing = fs::canonicalize(&place.reach)? == Path::new("/dev/null");
             let not_regular = || io::Error::new(io::ErrorKind::InvalidInput, "not a regular file");
             let sha256 = Some(Digest::of([]));
@@ -141,7 +141,7 @@ impl Entry {
     }
 }
 
-/// What the file system says about one version of a file.
+/// The metadata of one version of a file.
 #[derive(Debug, PartialEq, Eq)]
 struct Stamp {
     size: u64,

@@ -1,6 +1,6 @@
 //! Which instruction files changed between two states, by hash.
 //!
-//! Not here: telling the model about it, and reading the files (`documents`).
+//! Not here: the message to the model about it, and reading the files (`documents`).
 
 use std::collections::BTreeMap;
 
@@ -13,7 +13,7 @@ pub struct Snapshot {
 /// A document that is not what it was.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Change {
-    /// Where it lies.
+    /// The path of the file.
     pub path: String,
     /// The SHA-256 of what was read before; absent if there was nothing.
     pub old: Option<String>,
@@ -32,7 +32,7 @@ impl Snapshot {
         self.sha256.get(path).map(String::as_str)
     }
 
-    /// What changed from this state to a later one, by path.
+    /// The changes from this state to a later one, by path.
     pub fn changed(&self, later: &Snapshot) -> Vec<Change> {
         let paths: std::collections::BTreeSet<_> = self.sha256.keys().chain(later.sha256.keys()).collect();
         paths

@@ -41,15 +41,15 @@ pub struct DocumentOptions {
     pub fallback_names: Vec<String>,
     /// How many bytes of all files together are used; with 0 nothing is looked for.
     pub bytes_max: usize,
-    /// The nearest folder with a `.git` entry, if somebody has looked for it already.
+    /// The nearest folder with a `.git` entry, if the caller knows it.
     pub work_tree: Option<PathBuf>,
-    /// Where files may lie besides the folder that is searched from.
+    /// The folders in which files may be, besides the folder that is searched from.
     pub bounds: Bounds,
     /// Whether the user has said that the project is not to be trusted: then its files are looked for and not read.
     pub is_untrusted: bool,
 }
 
-/// What was found.
+/// The instruction files that were found.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ProjectDocuments {
     /// The folder that holds `.git`, if there is one.
@@ -59,7 +59,7 @@ pub struct ProjectDocuments {
     pub documents: Vec<Document>,
     /// Every path that was looked at.
     pub candidates: Vec<Candidate>,
-    /// Where those lie that are links, by path.
+    /// The real paths of files that are links, by path.
     pub links: BTreeMap<String, String>,
     /// Why there are no documents at all, although there may be files.
     pub error: Option<String>,
@@ -106,7 +106,7 @@ pub fn home_document(home: &Path) -> (Option<Document>, Vec<Candidate>) {
     (document, candidates)
 }
 
-/// Where the user's own instruction file lies, if it is a link.
+/// The real path of the user's instruction file, if it is a link.
 pub fn link_target(path: &str) -> Option<String> {
     let is_link = fs::symlink_metadata(path).is_ok_and(|own| own.is_symlink());
     is_link.then(|| fs::canonicalize(path).ok().map(shown)).flatten()
@@ -135,9 +135,9 @@ struct DocumentError {
     source: io::Error,
 }
 
-/// A file that stands for its folder.
+/// The file that is used for its folder.
 struct Claim {
-    /// Its place among the candidates.
+    /// The index of its name among the candidates.
     candidate: usize,
     place: Place,
 }
@@ -156,7 +156,7 @@ fn gather(
         Some(root) => folders_below(root, &canonical),
         None => project_folders(&canonical, &here)?,
     };
-    // Folders that links led to on the way are the project's: they were chosen by whoever started here.
+    // Folders that links led to on the way belong to the project: the user chose them by starting here.
     let mut bounds = options.bounds.clone();
     if let Some(root) = folders.first() {
         found.root = Some(root.to_path_buf());
@@ -244,8 +244,7 @@ pub(crate) fn names(fallback_names: &[String]) -> Vec<&str> {
     names
 }
 
-/// Looks for the file that stands for a folder: the first name that is a file or a link, wherever
-/// the link leads.
+/// Finds the file that is used for a folder: the first name that is a file or a link, wherever the link leads.
 fn claim(
     folder: &Path,
     names: &[&str],
@@ -287,7 +286,7 @@ fn is_eligible(own: &Metadata) -> bool {
     own.is_file() || own.is_symlink()
 }
 
-/// What becomes of a file in a folder that is already taken. Its troubles are nobody's concern.
+/// The fate of a file in a folder where another name comes first. Its errors are not reported.
 fn passed_over(reach: &Path, winner: &str) -> Fate {
     match fs::symlink_metadata(reach) {
         Ok(own) if is_eligible(&own) => Fate::Shadowed { by: winner.to_owned() },

@@ -10,7 +10,7 @@ pub(crate) fn is_pattern(text: &str) -> bool {
     text.contains(['*', '?', '{'])
 }
 
-/// Paths below `base` that a pattern stands for, relative to it and in the order of their names.
+/// Paths below `base` that match a pattern, relative to `base` and in the order of their names.
 pub(crate) fn expand(base: &Path, pattern: &str) -> Vec<String> {
     let mut found = Vec::new();
     for pattern in alternatives(pattern) {

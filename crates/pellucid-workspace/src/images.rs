@@ -1,9 +1,9 @@
-//! Pictures from disk, made small enough for a model.
+//! Images from disk, made small enough for a model.
 //!
-//! A PNG or JPEG that fits goes out byte for byte. Everything else that can be decoded is encoded
-//! anew, scaled down if it must be. What cannot be used is described instead.
+//! A PNG or JPEG that fits goes out byte for byte. Everything else that can be decoded is encoded again, scaled down
+//! if needed. An unusable file is described instead.
 //!
-//! Not here: the words for a picture that cannot be used, and its place in a message.
+//! Not here: the text for an image that cannot be used, and its place in a message.
 
 use std::fmt::Display;
 use std::fs;
@@ -33,12 +33,12 @@ use crate::mime;
 const WIDTH_MAX: u32 = 2048;
 const HEIGHT_MAX: u32 = 768;
 const JPEG_QUALITY: u8 = 85;
-/// Larger files are not opened: no picture of this size is meant for a model.
+/// Larger files are not opened: no image of this size is meant for a model.
 const FILE_BYTES_MAX: u64 = 100 * 1024 * 1024;
-/// How much a decoder may allocate, so that a small file cannot claim to be a huge picture.
+/// How much a decoder may allocate, so that a small file cannot claim to be a huge image.
 const DECODER_BYTES_MAX: u64 = 512 * 1024 * 1024;
 
-/// Loads a picture. Texts about it name the path as it is given.
+/// Loads an image. Errors name the path as given.
 pub fn load_image(path: &Path) -> LoadedImage {
     let bytes = match read(path) {
         Ok(bytes) => bytes,
@@ -93,7 +93,7 @@ fn too_large(size: u64) -> io::Error {
     io::Error::new(io::ErrorKind::FileTooLarge, text)
 }
 
-/// Media type and bytes of the picture to send.
+/// The media type and bytes of the image to send.
 fn fit(bytes: Vec<u8>) -> ImageResult<(&'static str, Vec<u8>)> {
     let format = image::guess_format(&bytes)?;
     let picture = decode(&bytes, format)?;

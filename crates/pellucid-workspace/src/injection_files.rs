@@ -1,9 +1,8 @@
 //! Reads what sources of injected items want: files, and the documents of a repository.
 //!
-//! Of a file that is longer than anybody can use, only the ends are read: the beginning, and after a
-//! jump the end, from where a character begins. If its length has to be known, the rest passes
-//! through one buffer. Memory is bounded by what can be used and that buffer, and the text that
-//! comes of it is the same as of the whole file.
+//! Of a file that is longer than its budget, only the ends are read: the beginning, and after a jump the end, from
+//! where a character begins. If its length has to be known, the rest passes through one buffer. Memory is bounded by
+//! what can be used and that buffer, and the text that comes of it is the same as of the whole file.
 
 use std::fs;
 use std::fs::File;
@@ -87,8 +86,8 @@ fn read_ends(path: &Path, bytes: usize, counts: Counts) -> io::Result<FileText> 
     Ok(FileText::Ends { path, head, tail, size, text_bytes, units })
 }
 
-/// Where in these bytes a character begins, whatever came before them: at the first byte that goes
-/// on with none, or after three that do, since no character has more.
+/// The offset at which a character begins in these bytes, whatever came before them: the first byte that is not a
+/// continuation byte, or after three of them, since no character has more.
 fn first_character(bytes: &[u8]) -> usize {
     let goes_on = |byte: &u8| (0x80..0xC0).contains(byte);
     bytes.iter().take(SEQUENCE_REST).position(|byte| !goes_on(byte)).unwrap_or(SEQUENCE_REST.min(bytes.len()))
@@ -117,7 +116,7 @@ fn count(file: &mut File) -> io::Result<(u64, u64)> {
             match error.error_len() {
                 Some(len) => rest = &after[len..],
                 None if n_read == 0 => rest = &[],
-                // The character may go on in the next buffer.
+                // The character may continue in the next buffer.
                 None => break after.len(),
             }
             text_bytes += REPLACEMENT;

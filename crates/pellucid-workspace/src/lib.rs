@@ -1,4 +1,4 @@
-//! Reads the world into facts: instruction files, standing texts, skills, shell, writable roots, pictures, host.
+//! Reads the world into facts: instruction files, standing texts, skills, shell, writable roots, images, host.
 //!
 //! Everything here looks at the disk or at an environment that the caller hands in, and returns
 //! plain values. Nothing starts a process.

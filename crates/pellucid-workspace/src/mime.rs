@@ -1,10 +1,10 @@
-//! Media types by file extension, for what people attach instead of a picture.
+//! Media types by file extension, for files that people attach instead of an image.
 //!
 //! Some entries look odd (`ts` is a video). They are what the common registries say first.
 
 use std::path::Path;
 
-/// The media type that a path's extension stands for, if it is a known one.
+/// The media type of a path's extension, if it is a known one.
 pub fn guess(path: &Path) -> Option<&'static str> {
     let extension = path.extension()?.to_str()?.to_ascii_lowercase();
     TYPES.iter().find(|(_, extensions)| extensions.split(' ').any(|known| known == extension)).map(|(mime, _)| *mime)

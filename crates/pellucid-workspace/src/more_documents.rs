@@ -1,7 +1,7 @@
 //! Instruction files beyond those of the chain: what they import, and those of folders that a tool goes to.
 //!
-//! What a project's files import must lie in the project, links followed: a repository that somebody else wrote does
-//! not choose which of the user's files are sent. What the user's own file imports may lie anywhere.
+//! Files that a project's files import must be in the project, links followed: a repository of another author does
+//! not choose which of the user's files are sent. Files that the user's file imports may be anywhere.
 //!
 //! Not here: which parts of a text are imports, and which files the model knows already (`pellucid-engine`).
 
@@ -24,13 +24,13 @@ use crate::bounds::Refused;
 use crate::documents;
 use crate::whole_hash::whole_hash;
 
-/// Folders whose instruction files nobody wrote for this project.
+/// Folders whose instruction files were not written for this project.
 const NOT_ENTERED: [&str; 2] = [".git", "node_modules"];
 
 /// A project, as far as its instruction files are concerned.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Surroundings {
-    /// Its top folder, links followed.
+    /// The top folder, links followed.
     pub root: PathBuf,
     /// The folder that is worked in, links followed.
     pub cwd: PathBuf,
@@ -38,21 +38,21 @@ pub struct Surroundings {
     pub fallback_names: Vec<String>,
     /// How many bytes of a file are read.
     pub bytes_max: usize,
-    /// Where its files may lie in the end.
+    /// The folders in which its files may be, links followed.
     pub bounds: Bounds,
 }
 
 /// Instruction files of folders that a tool goes to.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct OnTheWay {
-    /// Those that were read.
+    /// The files that were read.
     pub documents: Vec<Document>,
-    /// Those that lie outside of the project, each with where that is.
+    /// The files outside of the project, each with its real path.
     pub outside: Vec<(String, String)>,
 }
 
 impl Surroundings {
-    /// Those of a working directory: up to the nearest folder with a `.git` entry, or the directory alone.
+    /// The surroundings of a working directory: up to the nearest folder with a `.git` entry, or the directory alone.
     pub fn of(cwd: &Path, fallback_names: &[String], bytes_max: usize, bounds: &Bounds) -> Self {
         let cwd = fs::canonicalize(cwd).unwrap_or_else(|_| cwd.to_owned());
         let root = cwd.ancestors().find(|folder| folder.parent().is_some() && folder.join(".git").exists());
@@ -118,7 +118,7 @@ impl Surroundings {
         found
     }
 
-    /// A file that was read before, as it is now.
+    /// A file that was read before, with its current content.
     pub fn again(&self, path: &Path) -> Option<Document> {
         self.within(path).ok().flatten()
     }

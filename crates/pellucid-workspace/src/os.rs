@@ -6,14 +6,14 @@
 use std::fmt;
 use std::fs;
 
-/// What this process runs on.
+/// The operating system and machine of this process.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Host {
     /// The system: `Debian`, `Mac OS`.
     pub name: String,
-    /// Its version, with three numbers if it is made of numbers; `Unknown` if nobody says.
+    /// The version, with three numbers if it consists of numbers; `Unknown` if it is not known.
     pub version: String,
-    /// The machine: `x86_64`.
+    /// The architecture of the machine, such as `x86_64`.
     pub architecture: String,
 }
 
@@ -121,7 +121,7 @@ fn macos_version(plist: &str) -> Option<String> {
     Some(dotted(version.trim()))
 }
 
-/// A version of one to three numbers with all three; any other as it is.
+/// A version of one to three numbers, filled to three; any other text unchanged.
 fn dotted(version: &str) -> String {
     let numbers: Option<Vec<u64>> =
         version.strip_suffix('.').unwrap_or(version).split('.').map(|part| part.parse().ok()).collect();

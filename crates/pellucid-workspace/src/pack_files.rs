@@ -27,12 +27,12 @@ const FILE_BYTES_MAX: u64 = 4 * 1024 * 1024;
 const FILES_MAX: usize = 2_000;
 const DEPTH_MAX: usize = 8;
 
-/// Where a pack is.
+/// The place of a pack.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum PackPlace {
-    /// In the program.
+    /// Built into the program, under this name.
     BuiltIn(String),
-    /// In a folder.
+    /// A folder on disk.
     Folder(PathBuf),
 }
 
@@ -43,7 +43,7 @@ pub enum PackFilesError {
     /// There is no such pack.
     #[error("there is no pack `{name}`; known: {}", known.join(", "))]
     Unknown {
-        /// The name.
+        /// The name that was asked for.
         name: String,
         /// The names of all packs.
         known: Vec<String>,
@@ -51,29 +51,29 @@ pub enum PackFilesError {
     /// A folder or file cannot be read.
     #[error("could not read {}", path.display())]
     Read {
-        /// Which.
+        /// The path of the file or folder.
         path: PathBuf,
-        /// Why.
+        /// The error of the operating system.
         source: io::Error,
     },
     /// A file or folder cannot be written.
     #[error("could not write {}", path.display())]
     Write {
-        /// Which.
+        /// The path of the file or folder.
         path: PathBuf,
-        /// Why.
+        /// The error of the operating system.
         source: io::Error,
     },
     /// A file or its name is not UTF-8.
     #[error("{} is not UTF-8; the files of a pack are texts", path.display())]
     NotUtf8 {
-        /// Which.
+        /// The path of the file.
         path: PathBuf,
     },
     /// A file is too large.
     #[error("{} has {size} bytes; a file of a pack has at most {FILE_BYTES_MAX}", path.display())]
     TooLarge {
-        /// Which.
+        /// The path of the file.
         path: PathBuf,
         /// How many bytes it has.
         size: u64,
@@ -81,13 +81,13 @@ pub enum PackFilesError {
     /// There are too many files.
     #[error("{} has more than {FILES_MAX} files, or folders more than {DEPTH_MAX} deep; is this a pack?", path.display())]
     TooMany {
-        /// The folder.
+        /// The path of the folder.
         path: PathBuf,
     },
     /// Nothing in the folder belongs to a pack.
     #[error("{} is no pack: it has neither {LAYOUT} nor the file of a slot", path.display())]
     NoPack {
-        /// The folder.
+        /// The path of the folder.
         path: PathBuf,
     },
     /// Something in the pack is wrong.
@@ -98,7 +98,7 @@ pub enum PackFilesError {
 /// Finds a pack by its name or its folder.
 ///
 /// # Errors
-/// If there is none.
+/// If there is no such pack.
 pub fn find(name_or_folder: &str, home: &Path) -> Result<PackPlace, PackFilesError> {
     if is_path(name_or_folder) {
         return Ok(PackPlace::Folder(PathBuf::from(name_or_folder)));
@@ -135,7 +135,7 @@ pub fn users(home: &Path) -> Vec<(String, PathBuf)> {
 /// Finds and loads a pack.
 ///
 /// # Errors
-/// If there is none, or something in it is wrong.
+/// If there is no such pack, or it is invalid.
 pub fn load(name_or_folder: &str, home: &Path) -> Result<Pack, PackFilesError> {
     match find(name_or_folder, home)? {
         PackPlace::BuiltIn(name) => Pack::builtin(&name).ok_or_else(|| PackFilesError::Unknown {

@@ -1,7 +1,7 @@
-//! Makes a pack out of somebody's own checkout of the Codex CLI, with that project's texts.
+//! Makes a pack with the texts of the Codex CLI, from the user's checkout of that project.
 //!
-//! Where each text stands is told by the engine's table of slots. Everything is looked for, and
-//! what is not found is named with where it was looked for; a text is never guessed.
+//! The engine's table of slots has the place of each text. Every text is looked for, and a missing text is reported
+//! with the place where it was looked for; a text is never guessed.
 //!
 //! Not here: writing the pack, and deciding what to do when something is missing.
 
@@ -33,7 +33,7 @@ pub const BASE: &str = "codex";
 /// Larger files are not what they should be.
 const FILE_BYTES_MAX: u64 = 8 * 1024 * 1024;
 
-/// What was found in a checkout.
+/// The texts that were found in a checkout.
 #[derive(Debug, Default)]
 pub struct Import {
     /// The texts, as files of a pack.
@@ -42,7 +42,7 @@ pub struct Import {
     pub skills: bundled::Files,
     /// The slots that have a text, with where it came from.
     pub found: Vec<Found>,
-    /// What was not found.
+    /// The texts that were not found.
     pub missing: Vec<Missing>,
     /// The release that the checkout says it is.
     pub version: Option<String>,
@@ -59,11 +59,11 @@ impl Import {
 /// A slot with a text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Found {
-    /// The slot.
+    /// The name of the slot.
     pub slot: String,
-    /// Its file in the pack.
+    /// The file of the slot in the pack.
     pub file: String,
-    /// Where the text came from.
+    /// The place of the text in the checkout.
     pub from: String,
 }
 
@@ -71,11 +71,11 @@ pub struct Found {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{slot}: {from}: {why}")]
 pub struct Missing {
-    /// The slot.
+    /// The name of the slot.
     pub slot: String,
-    /// Where it was looked for.
+    /// The place where it was looked for.
     pub from: String,
-    /// What was looked for, or what was wrong.
+    /// The text that was looked for, or the error.
     pub why: String,
 }
 
@@ -86,7 +86,7 @@ pub enum ImportError {
     /// There is nothing that a checkout has.
     #[error("{} is no checkout of the Codex CLI: there is no folder {} in it", root.display(), SOURCES)]
     NoCheckout {
-        /// The folder.
+        /// The path of the folder.
         root: PathBuf,
     },
 }

@@ -1,4 +1,4 @@
-//! Where commands may write, in the order in which the model is told.
+//! The folders that commands may write in, in the order in which the model sees them.
 //!
 //! Not here: enforcing it. Two roots may name the same folder; nothing is merged, because the
 //! list shows what was configured.

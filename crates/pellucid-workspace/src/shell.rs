@@ -1,4 +1,4 @@
-//! The user's shell: its family, which the model is told, and its path, which runs commands.
+//! The user's shell: its family, which the model sees, and its path, which runs commands.
 //!
 //! The login shell of the user database counts, not `$SHELL`, which a parent process may have set
 //! for its own purposes. `$SHELL` is asked only for a user who is in no database we can read.
@@ -12,32 +12,32 @@ use std::path::PathBuf;
 
 use crate::Environment;
 
-/// A shell.
+/// The user's shell.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Shell {
-    /// Which language it speaks.
+    /// The language of the shell.
     pub family: ShellFamily,
-    /// Its executable.
+    /// The path of the executable.
     pub path: PathBuf,
 }
 
 /// The languages of shells.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum ShellFamily {
-    /// The Z shell.
+    /// The Z shell, `zsh`.
     Zsh,
-    /// The Bourne-again shell.
+    /// The Bourne-again shell, `bash`.
     Bash,
     /// Any plain POSIX shell.
     Sh,
-    /// PowerShell.
+    /// PowerShell, `pwsh` or `powershell`.
     PowerShell,
     /// The command prompt of Windows.
     Cmd,
 }
 
 impl ShellFamily {
-    /// The name that the model is told.
+    /// The name that the model sees.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Zsh => "zsh",
@@ -165,7 +165,7 @@ mod tests {
     use super::*;
     use crate::fixture::Fixture;
 
-    /// Chooses among fake executables; `$` stands for their folder.
+    /// Chooses among fake executables; `$` is replaced by their folder.
     fn check(executables: &str, login: Option<&str>, search_path: &str, expected: &str) {
         let fixture = Fixture::new(executables);
         for line in executables.lines() {

@@ -38,7 +38,7 @@ const SYSTEM_FOLDER: &str = ".system";
 pub struct SkillPlaces {
     /// The folders that configure the project, that nearest to the working directory first.
     pub project_configs: Vec<PathBuf>,
-    /// The home folder.
+    /// The home folder of Pellucid.
     pub home: PathBuf,
     /// The user's own folder.
     pub user_home: Option<PathBuf>,
@@ -46,7 +46,7 @@ pub struct SkillPlaces {
     pub system_config: Option<PathBuf>,
     /// The project's top folder.
     pub project_root: PathBuf,
-    /// The working directory.
+    /// The working directory of the session.
     pub cwd: PathBuf,
     /// Further folders of skills that a caller names.
     pub extra: Vec<PathBuf>,
@@ -55,16 +55,16 @@ pub struct SkillPlaces {
 /// A folder of skills.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SkillRoot {
-    /// Where.
+    /// The path of the folder.
     pub path: PathBuf,
-    /// Whose skills lie there.
+    /// The owner of the skills there.
     pub scope: SkillScope,
 }
 
 /// How skills are looked for.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct SkillSearch {
-    /// Where, in this order. Folders that are not there are passed over.
+    /// The folders, in this order. Missing folders are skipped.
     pub roots: Vec<SkillRoot>,
     /// `SKILL.md` files that the user switched on or off; the last word on a path counts.
     pub switches: Vec<(PathBuf, Switch)>,
@@ -133,7 +133,7 @@ impl SkillSearch {
     }
 }
 
-/// The text of a skill, as it is now.
+/// The current text of a skill.
 ///
 /// # Errors
 /// If the file cannot be read or is not UTF-8.

@@ -25,32 +25,32 @@ use pellucid_engine::skills::front_matter;
 
 pub use ads_state::state_folder;
 
-/// So many folders above the start are looked at for a repository.
+/// At most this many folders above the start are searched for a repository.
 const PARENTS_MAX: usize = 9;
 
 /// A file that was written this shortly before it was read is read again next time, because a
 /// second write within one tick of the file system's clock leaves no trace.
 const UNSETTLED: Duration = Duration::from_secs(2);
 
-/// Where texts come from.
+/// The sources of the texts.
 #[derive(Debug, Clone)]
 pub struct Sources {
-    /// Which files there are, and how closely they are watched.
+    /// Which files exist, and how closely they are watched.
     pub variant: Variant,
-    /// The product's instructions.
+    /// The source of the product's instructions.
     pub instructions: Instructions,
     /// The rules, from the workspace's root, in the variant `design`.
     pub rules: Option<String>,
-    /// Where the variant `current` keeps what belongs to workspaces; `.ads` of the workspace if absent.
+    /// The state folder of the variant `current`; `.ads` of the workspace if absent.
     pub ads_state: Option<PathBuf>,
-    /// The time, as it is written into a new workspace's file.
+    /// The time, in the form of a new workspace's file.
     pub now: fn() -> String,
 }
 
-/// The product's instructions.
+/// The source of the product's instructions.
 #[derive(Debug, Clone)]
 pub enum Instructions {
-    /// There are none.
+    /// The product has no instructions.
     None,
     /// A text that is always there.
     Text(Text),
@@ -76,7 +76,7 @@ struct Cached {
     text: Text,
 }
 
-/// What a file holds.
+/// The content of a file.
 enum Read {
     Text(Text),
     Missing,
@@ -91,7 +91,7 @@ impl StandingFiles {
         Self { sources, workspace, cached: Vec::new(), n_reads: 0 }
     }
 
-    /// The workspace.
+    /// The folder of the workspace.
     pub fn workspace(&self) -> &Path {
         &self.workspace
     }
@@ -101,7 +101,7 @@ impl StandingFiles {
         self.n_reads
     }
 
-    /// Goes to the workspace of another folder; tells whether it is another one.
+    /// Changes to the workspace of another folder; returns whether it is another one.
     pub fn set_workspace(&mut self, start: &Path) -> bool {
         let workspace = workspace(&self.sources, start);
         let is_other = workspace != self.workspace;
@@ -112,7 +112,7 @@ impl StandingFiles {
         is_other
     }
 
-    /// What is there now.
+    /// Reads the current texts.
     pub fn read(&mut self) -> Files {
         match self.sources.variant {
             Variant::Design => self.design(),

@@ -50,7 +50,7 @@ fn body_after<'t>(tokens: &'t [Token], kind: &str) -> Option<&'t [Token]> {
     }
 }
 
-/// Where a string stands.
+/// The position of a string.
 #[derive(Debug, Clone, Copy, Default)]
 struct Place {
     in_format: bool,
@@ -162,7 +162,7 @@ fn decoded(text: &str, place: Place, renames: &[(&str, &str)]) -> Result<String,
     }
 }
 
-/// What a placeholder is called in the slot; those without a name are taken in their order.
+/// The name of a placeholder in the slot; placeholders without a name are taken in their order.
 pub(super) fn renamed(renames: &[(&str, &str)], mark: &str, n_unnamed: usize) -> Option<String> {
     let mut same = renames.iter().filter(|(from, _)| *from == mark);
     let found = if mark == "{}" { same.nth(n_unnamed) } else { same.next() };

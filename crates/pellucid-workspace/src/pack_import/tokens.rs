@@ -1,18 +1,18 @@
 //! Rust source as a tree of words, strings and brackets.
 //!
-//! This is all that is needed to find a string in a file: comments are gone, strings are decoded,
-//! and what stands in brackets hangs together. It is no parser and knows no grammar beyond that.
+//! This is all that is needed to find a string in a file: comments are gone, strings are decoded, and the content of
+//! brackets is grouped. It is no parser and knows no grammar beyond that.
 
 /// A piece of source.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Token {
     /// A name, a keyword or a number.
     Word(String),
-    /// A string, decoded.
+    /// A string without its escapes.
     Text(String),
-    /// Any other character.
+    /// Any other single character.
     Mark(char),
-    /// What stands in brackets, by the one that opens them.
+    /// The content of brackets, with the opening one.
     Group(char, Vec<Self>),
 }
 
@@ -33,7 +33,7 @@ impl Token {
     }
 }
 
-/// Brackets deeper than this are not source that somebody wrote.
+/// Deeper brackets do not occur in source that a person wrote.
 const DEPTH_MAX: usize = 128;
 
 /// Why a file is not source that can be read.
@@ -44,7 +44,7 @@ pub(super) struct BadSource {
     what: &'static str,
 }
 
-/// Reads a file.
+/// Splits a source file into tokens.
 pub(super) fn read(source: &str) -> Result<Vec<Token>, BadSource> {
     let mut reader = Reader { source, at: 0 };
     reader.group(None, 0)
@@ -204,7 +204,7 @@ fn decode(text: &str) -> Option<(String, usize)> {
             't' => decoded.push('\t'),
             '0' => decoded.push('\0'),
             '\\' | '"' | '\'' => decoded.push(escape),
-            // The line goes on after the next one's indent.
+            // The string continues after the indent of the next line.
             '\n' => rest = rest.trim_start_matches([' ', '\t', '\n', '\r']),
             'x' => {
                 decoded.push(char::from(u8::from_str_radix(rest.get(..2)?, 16).ok()?));

@@ -12,13 +12,13 @@ use super::literals::item_body;
 use super::literals::renamed;
 use super::tokens::Token;
 
-/// What was found of one tool.
+/// The texts of one tool.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct FoundTool {
     /// Descriptions by path, the tool's own under an empty one; an error where one is made of
     /// something unknown.
     pub descriptions: BTreeMap<String, Result<String, String>>,
-    /// Its grammar.
+    /// The grammar, for a tool that takes free text.
     pub grammar: Option<Result<String, String>>,
 }
 
@@ -70,16 +70,16 @@ fn properties(schema: &[(String, Value)], path: &str, found: &mut BTreeMap<Strin
     }
 }
 
-/// What an expression comes to.
+/// The value of an expression.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Value {
     Text(String),
     /// A struct or a map.
     Fields(Vec<(String, Self)>),
     List(Vec<Self>),
-    /// `None`.
+    /// The value `None`.
     Nothing,
-    /// What it was made of.
+    /// A value that is not understood, with its source.
     Unknown(String),
 }
 
@@ -348,7 +348,7 @@ impl Reader<'_> {
         parts.map(|part| self.expression(part, scope, depth + 1)).collect()
     }
 
-    /// Methods after a value. Those that only change the type of a text leave it as it is.
+    /// Methods after a value. Methods that only change the type of a text do not change the value.
     fn postfix(&self, mut value: Value, tokens: &[Token], _scope: &mut Scope, _depth: usize) -> Value {
         let mut rest = tokens;
         loop {

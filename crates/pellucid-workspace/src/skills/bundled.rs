@@ -1,7 +1,7 @@
 //! Skills that a pack brings along: they are put where the program's own skills lie.
 //!
-//! The folder `HOME/skills/.system` is written as a whole and marked with a fingerprint of what was
-//! written. A folder without that mark is somebody else's and is left alone.
+//! The folder `HOME/skills/.system` is written as a whole and marked with a fingerprint of what was written. A folder
+//! without that mark was not written by Pellucid and is left alone.
 //!
 //! Not here: finding skills there, which goes as everywhere else.
 
@@ -60,7 +60,7 @@ pub fn install(pack: &str, home: &Path) -> io::Result<()> {
     pellucid_files::write_private(&fresh.join(MARKER), print.as_bytes())?;
     if let Err(error) = fs::rename(&fresh, &system) {
         fs::remove_dir_all(&fresh)?;
-        // Somebody was faster.
+        // Another process was faster.
         return if system.exists() { Ok(()) } else { Err(error) };
     }
     Ok(())

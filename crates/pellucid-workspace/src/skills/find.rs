@@ -37,7 +37,7 @@ const DEPTH_MAX: usize = 6;
 /// How many folders below one root are entered, the root among them.
 const FOLDERS_MAX: usize = 2000;
 
-/// How many folders are worth a thread of their own.
+/// The number of folders for which a separate thread pays off.
 const FOLDERS_PER_THREAD: usize = 64;
 
 /// How many threads there are at most.
@@ -73,7 +73,7 @@ impl Folders {
     }
 }
 
-/// What one folder has in it.
+/// The content of one folder.
 #[derive(Debug, Default)]
 struct Look {
     skill: Option<Skill>,
@@ -84,13 +84,13 @@ struct Look {
 /// A way to a further folder.
 #[derive(Debug)]
 struct Way {
-    /// Its real path.
+    /// The real path of the folder.
     path: PathBuf,
     is_link: bool,
 }
 
 impl Finder {
-    /// What was found.
+    /// The skills and problems that were found.
     pub(super) fn finish(self) -> (Vec<Skill>, Vec<SkillProblem>) {
         (self.skills, self.problems)
     }
@@ -195,7 +195,7 @@ fn look_at(path: &Path, folder: Folder, scope: SkillScope, reader: &mut Reader) 
     look
 }
 
-/// A name for a folder of skills: most lie two below a folder that the process stands in.
+/// A short name for a folder of skills: most are two levels below the working folder.
 fn near_name<'a>(path: &'a Path, here: &Here) -> Cow<'a, Path> {
     let near = || {
         let (outer, name) = (path.parent()?, path.file_name()?);
@@ -214,14 +214,14 @@ fn folder_problem(path: &Path, error: &io::Error) -> SkillProblem {
 /// Something in a folder.
 struct Entry {
     name: String,
-    /// Links not followed.
+    /// The kind of the entry, links not followed.
     kind: FileType,
 }
 
 /// A folder that is open, so that a file in it is found without looking up the whole path again.
 struct Folder {
     handle: Dir,
-    /// What may matter in it, by name. Hidden entries do not, nor those whose names are not text, nor other files
+    /// The entries that may matter, by name. Left out are hidden entries, names that are not text, and files other
     /// than a skill's.
     entries: Vec<Entry>,
 }
@@ -233,7 +233,7 @@ impl Folder {
         let mut entries = Vec::new();
         while let Some(Ok(entry)) = handle.next() {
             let Ok(name) = entry.file_name().to_str() else { continue };
-            // The listing tells the kind; most file systems need not be asked again.
+            // The listing has the kind on most file systems, which saves a call.
             let kind = match entry.file_type() {
                 FileType::Unknown => match rustix::fs::statat(handle.fd()?, name, AtFlags::SYMLINK_NOFOLLOW) {
                     Ok(stat) => FileType::from_raw_mode(stat.st_mode),

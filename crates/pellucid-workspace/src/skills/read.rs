@@ -58,7 +58,7 @@ impl Reader {
         }
     }
 
-    /// What the file beside the skill of this folder adds, if there is one.
+    /// The content of the metadata file beside the skill of this folder, if there is one.
     pub(super) fn metadata(&self, folder: &Path) -> Result<Option<Box<SkillMetadata>>, SkillProblem> {
         let path = folder.join(Self::METADATA_FOLDER).join(Self::METADATA_FILE);
         let metadata = match pellucid_files::read_text(&path, pellucid_files::TEXT_BYTES_MAX) {

@@ -57,7 +57,7 @@ pub fn state_folder(ads: &Path, workspace: &Path) -> PathBuf {
     ads.join("workspaces").join(format!("{slug}-{hex}"))
 }
 
-/// Makes the state ready. Tells whether the workspace's file is there.
+/// Prepares the state. Returns whether the workspace's file exists.
 pub(super) fn prepare(workspace: &Path, state: &Path, now: fn() -> String) -> bool {
     let old = workspace.join(".ads");
     if old.join(WORKSPACE).is_file() {
@@ -89,7 +89,7 @@ fn copy_missing(from: &Path, to: &Path) {
         return;
     };
     let folder = to.parent().map_or(Ok(()), fs::create_dir_all);
-    // A state that cannot be written is told of as not initialised.
+    // A state that cannot be written is reported as not initialised.
     let _ = folder.and_then(|()| fs::write(to, bytes));
 }
 

@@ -1,8 +1,8 @@
 //! What a diff makes of files, and writing that.
 //!
-//! Git works on copies of the files in a folder of its own. What comes out is written by us, by handles: a folder that is
-//! swapped for a link meanwhile is not followed, and no program of the repository runs. A merge also makes a new index;
-//! it takes the place of the repository's only if that is still the one that was copied.
+//! Git works on copies of the files in a private folder. The results are written by us, by handles: a folder that is
+//! swapped for a link meanwhile is not followed, and no program of the repository runs. A merge also makes a new
+//! index; it replaces the repository's index only if that is still the one that was copied.
 
 use std::collections::BTreeMap;
 use std::collections::BTreeSet;
@@ -47,7 +47,7 @@ pub enum Mode {
     Check,
     /// Only whether it could be taken back, so that it is applied already.
     CheckReversed,
-    /// All of it or nothing; the index stays as it is.
+    /// All of it or nothing; the index does not change.
     Plain,
     /// Merged where it does not fit, in files and index.
     ThreeWay,
@@ -62,13 +62,13 @@ pub enum ApplyError {
     /// A merge needs a repository.
     #[error("--3way needs a git repository, and {} is in none", .0.display())]
     NoRepository(PathBuf),
-    /// It does not fit.
+    /// The diff does not fit the files.
     #[error("git cannot apply the diff:\n{said}\nNothing was changed{}.", advice(said))]
     Misfit {
-        /// What git said.
+        /// The output of git.
         said: String,
     },
-    /// It was merged, with conflicts.
+    /// The diff was merged, with conflicts.
     #[error("the diff was applied with conflicts, which are marked in:\n{}\nThe rest is applied and staged.", paths.join("\n"))]
     Conflicts {
         /// The files in conflict.
@@ -85,12 +85,12 @@ pub enum ApplyError {
     Index {
         /// The index or its lock.
         path: PathBuf,
-        /// What is wrong.
+        /// The problem with the index.
         what: String,
     },
 }
 
-/// What to do about it, where git does not say.
+/// Advice for the user, where git gives none.
 fn advice(said: &str) -> &'static str {
     let is_changed = said.contains("does not match index") || said.contains("does not exist in index");
     if is_changed { "; --3way merges into what is staged, so stage, commit or stash these files first" } else { "" }
@@ -99,7 +99,7 @@ fn advice(said: &str) -> &'static str {
 /// A file of a commit.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Committed {
-    /// What is in it after the diff.
+    /// The content after the diff.
     pub bytes: Vec<u8>,
     /// Whether it can be run.
     pub is_program: bool,
@@ -163,8 +163,8 @@ impl<'g> Place<'g> {
         Some(found)
     }
 
-    /// Applies a diff whose paths begin at the root. `touched` are the files that it is about, `settings` what the
-    /// person wants git to be told, as `name=value`.
+    /// Applies a diff whose paths begin at the root. `touched` are the files of the diff, `settings` are the user's
+    /// settings for git, as `name=value`.
     ///
     /// # Errors
     /// When it does not fit or has conflicts, and when a file cannot be read or written.
@@ -230,7 +230,7 @@ fn conflicts(said: &Said) -> Vec<String> {
     lines.filter_map(|line| line.strip_prefix("U ")).map(str::to_owned).collect()
 }
 
-/// What a file was: its bytes and its mode, or nothing.
+/// The bytes and mode of a file before; `None` if it did not exist.
 type Was = Option<(Vec<u8>, FileMode)>;
 
 /// Copies of the files that a diff is about.
@@ -328,7 +328,7 @@ fn read_copy(path: &Path) -> io::Result<Was> {
     Ok(Some((pellucid_files::read(path, objects::BLOB_BYTES_MAX)?, mode)))
 }
 
-/// Which index a merge began with.
+/// The index that a merge began with.
 #[derive(Debug)]
 struct IndexStamp {
     bytes: Option<Vec<u8>>,

@@ -1,4 +1,4 @@
-//! Files of a work tree, read and written by handles: never through a link, whoever swaps folders meanwhile.
+//! Files of a work tree, read and written by handles: never through a link, even if folders are swapped meanwhile.
 
 use std::ffi::OsStr;
 use std::ffi::OsString;
@@ -16,7 +16,7 @@ use pellucid_files::Kind;
 use crate::objects::BLOB_BYTES_MAX;
 use crate::objects::Mode;
 
-/// What is at a path.
+/// The entry at a path.
 #[derive(Debug)]
 pub(crate) enum There {
     /// A file, open to be read.
@@ -25,7 +25,7 @@ pub(crate) enum There {
     Link(Vec<u8>),
     /// A folder, a pipe, a device.
     Other,
-    /// Nothing.
+    /// The path does not exist.
     Nothing,
 }
 

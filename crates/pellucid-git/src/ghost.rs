@@ -1,8 +1,7 @@
 //! Snapshots of a work tree that nothing points to, and going back to them.
 //!
-//! A snapshot is a commit made with an index of its own: branches, the index and the stash of the
-//! person are not touched. It holds what is tracked and what is not yet, but neither large files
-//! nor what programs leave behind; going back leaves those alone too.
+//! A snapshot is a commit made with a separate index: branches, the index and the stash of the user are not touched.
+//! It holds tracked and untracked files, but neither large files nor build output; restoring leaves those alone too.
 //!
 //! Files are read and written by us, by handles, and are held as they are: git converts nothing, and never writes in the
 //! work tree.
@@ -59,7 +58,7 @@ const GROUP: usize = 1000;
 /// The index that a snapshot is put together in.
 const INDEX: &str = "snapshot";
 
-/// Who made the commit, and what it says.
+/// The author and the message of the commit.
 const NAME: &str = "Pellucid Snapshot";
 const EMAIL: &str = "snapshot@pellucid.local";
 const MESSAGE: &str = "pellucid snapshot";
@@ -151,7 +150,7 @@ fn converted(private: &Private<'_>, tree: &Tree<'_>, root: &Folder, commit: &str
     Ok(files.filter(|(path, it)| is_other(path, it)).map(|(path, _)| path).collect())
 }
 
-/// Stores files as they are, and says what the index is to be told of them. Names of objects have so many digits.
+/// Stores files as objects, and returns the lines for the index. Object names have this many digits.
 fn store(
     private: &Private<'_>,
     root: &Folder,
@@ -191,7 +190,7 @@ fn store(
     Ok(records)
 }
 
-/// What the index is told of a file.
+/// Appends the line of a file for the index.
 fn record(records: &mut Vec<u8>, path: &Path, mode: &str, id: &str) {
     records.extend_from_slice(format!("{mode} {id}\t").as_bytes());
     records.extend_from_slice(path.as_os_str().as_bytes());
@@ -223,8 +222,8 @@ fn hash(
     Ok(())
 }
 
-/// Brings the files at or below `cwd` back to a snapshot. The index stays as it is. Files that are
-/// untracked and came after the snapshot are removed.
+/// Brings the files at or below `cwd` back to a snapshot. The index does not change. Files that are untracked and
+/// came after the snapshot are removed.
 ///
 /// # Errors
 /// When there is no repository, git may not be run there or fails, or a file cannot be written or removed.
@@ -300,7 +299,7 @@ impl Untracked {
         let is_ignored = |path: &Path| {
             path.components().any(|part| part.as_os_str().to_str().is_some_and(|part| IGNORED.contains(&part)))
         };
-        // A path that ends so is a repository of its own.
+        // A path that ends with a slash is a nested repository.
         let is_repository = |path: &Path| path.as_os_str().as_bytes().ends_with(b"/");
         let paths: Vec<PathBuf> = paths
             .into_iter()

@@ -20,8 +20,8 @@ const UNTRACKED_MAX: usize = 2_000;
 /// How git is asked for a difference: by itself alone.
 const DIFF: [&str; 5] = ["diff", "--no-color", "--no-textconv", "--no-ext-diff", "--ignore-submodules=dirty"];
 
-/// Where this branch parted from another: from what that one follows, if that is ahead of it. Absent if that is not
-/// known.
+/// The commit at which this branch diverges from another: from the other's upstream, if that is ahead of it. Absent
+/// if it is not known.
 ///
 /// Waits for processes.
 pub fn merge_base(git: &Git, cwd: &Path, branch: &str) -> Option<String> {
@@ -65,16 +65,16 @@ pub fn has_commit(git: &Git, cwd: &Path, name: &str) -> Option<bool> {
     }
 }
 
-/// What a work tree has that no remote branch has.
+/// The commits and changes of a work tree that no remote branch has.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Ahead {
     /// The nearest commit that a remote branch has.
     pub commit: String,
-    /// What came after it, committed or not.
+    /// The changes after that commit, committed or not.
     pub diff: String,
 }
 
-/// What the work tree of a folder has that no remote branch has.
+/// The changes of a work tree that no remote branch has.
 ///
 /// Waits for processes.
 ///

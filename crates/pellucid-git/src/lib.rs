@@ -1,9 +1,9 @@
 //! Git: what is known by reading its files, and the one place where the agent runs it.
 //!
-//! A repository can name programs that git starts by itself: filters, monitors, hooks, drivers, helpers. Nobody trusts
-//! them by opening a folder. So git never sees the repository's own configuration: it is run on a folder of its own
-//! that holds the repository's index and references and the few settings that name no program (`private`), behind the
-//! sandbox, without network (`run`).
+//! A repository can name programs that git starts by itself: filters, monitors, hooks, drivers, helpers. Opening a
+//! folder does not mean trusting them. So git never sees the repository's configuration: it is run on a private
+//! folder that holds the repository's index and references and the few settings that name no program (`private`),
+//! behind the sandbox, without network (`run`).
 //!
 //! - `repository`, `refs`, `remotes`: facts, without running anything
 //! - `program`: where git is

@@ -21,10 +21,10 @@ pub(crate) const BLOB_BYTES_MAX: u64 = 2 << 30;
 /// How long that may take.
 const LIMIT: Duration = Duration::from_secs(300);
 
-/// What something is in a commit.
+/// The kind of an entry in a commit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Mode {
-    /// A regular file.
+    /// The entry is a regular file.
     File,
     /// A file that can be run.
     Program,
@@ -66,8 +66,8 @@ pub(crate) struct Listed {
     pub n_bytes: u64,
 }
 
-/// The files of a commit at or below these paths, or all if there are none, by paths that begin at its top. Those that
-/// git itself would not write are left out.
+/// The files of a commit at or below these paths, or all if no path is given, by paths relative to its top. Entries
+/// that git itself would not write are left out.
 pub(crate) fn files(
     private: &Private<'_>,
     commit: &str,

@@ -59,7 +59,7 @@ const PLAIN_KEYS: [(&str, &str); 11] = [
     ("status", "showuntrackedfiles"),
 ];
 
-/// Settings of the person that are not for questions, and what must not happen whoever asks for it.
+/// Overrides the user's settings that do not apply to queries, and forbids what must never happen.
 const ALWAYS: [&str; 26] = [
     "core.fsmonitor=false",
     "core.hooksPath=/dev/null",
@@ -92,21 +92,21 @@ const ALWAYS: [&str; 26] = [
 /// Variables of the person that git gets.
 const VARIABLES: [&str; 6] = ["HOME", "XDG_CONFIG_HOME", "USER", "LOGNAME", "LANG", "TZ"];
 
-/// What of a repository is copied, beside what is checked out.
+/// The parts of a repository that are copied, beside its head.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Needs {
-    /// Nothing.
+    /// Only the objects are needed.
     Objects,
-    /// The index.
+    /// The index is copied too.
     Index,
     /// The index and all references, with what branches follow.
     References,
 }
 
-/// What git may write, beside its own folder.
+/// The folders that git may write, beside its private folder.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Access {
-    /// Nothing.
+    /// Git may write nothing else.
     Read,
     /// Objects of the repository.
     Objects,
@@ -117,7 +117,7 @@ pub(crate) enum Access {
 pub(crate) struct Private<'g> {
     git: &'g Git,
     program: Program,
-    /// The folder itself.
+    /// The private folder.
     folder: PathBuf,
     /// The work tree that git sees.
     work_tree: PathBuf,
@@ -191,13 +191,13 @@ impl<'g> Private<'g> {
         self.git.run(&self.program, &Ask { words, cwd, ..ask }, variables, &writable)
     }
 
-    /// What git says, as bytes.
+    /// The output of git, as bytes.
     pub fn bytes(&self, ask: Ask<'_>, access: Access, index: Option<&str>) -> Result<Vec<u8>, GitError> {
         let about = Ask { words: Vec::new(), ..ask };
         self.ask(Ask { words: ask.words, ..about }, access, index)?.bytes(&Ask::new(&[about.command]))
     }
 
-    /// What git says, as text without the last newline.
+    /// The output of git, as text without the last newline.
     pub fn text(&self, words: &[&str]) -> Result<String, GitError> {
         let bytes = self.bytes(Ask::new(words), Access::Read, None)?;
         Ok(String::from_utf8_lossy(&bytes).trim_end_matches('\n').to_owned())

@@ -15,7 +15,7 @@ const SYSTEM: [&str; 4] = ["/usr/bin", "/usr/local/bin", "/bin", "/opt/homebrew/
 /// Git, and the folders in which it may look for more.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Program {
-    /// Where the git program lies.
+    /// The path of the git program.
     pub path: PathBuf,
     /// The value of `PATH` for it.
     pub folders: OsString,
@@ -38,7 +38,8 @@ pub fn find(variables: &BTreeMap<OsString, OsString>, avoided: &[PathBuf]) -> Op
     let program = |folder: &PathBuf| {
         let path = folder.join("git");
         let is_program = path.metadata().is_ok_and(|it| it.is_file() && it.permissions().mode() & 0o111 != 0);
-        // The file behind a link counts; it goes by the name that it was found under, which may tell it what to be.
+        // The target of a link is checked; the program is started by the name of the link, which may decide its
+        // behaviour.
         (is_program && fs::canonicalize(&path).is_ok_and(|real| is_fine(&real))).then_some(path)
     };
     let path = folders.iter().find_map(program)?;

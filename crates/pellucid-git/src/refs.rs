@@ -15,7 +15,7 @@ const OWN_PREFIXES: [&str; 3] = ["refs/bisect/", "refs/worktree/", "refs/rewritt
 /// How far a chain of references that name references is followed.
 const CHAIN_MAX: usize = 5;
 
-/// What is checked out.
+/// The branch and commit that are checked out.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Head {
     /// The hash of the commit.
@@ -30,11 +30,11 @@ const PACKED_BYTES_MAX: u64 = 256 * 1024 * 1024;
 /// A line of that file, and a file with one reference, has no more bytes.
 const LINE_BYTES_MAX: u64 = 64 * 1024;
 
-/// So many references are looked at, and so many folders deep.
+/// At most this many references are read, and this many folders deep.
 const REFERENCES_MAX: usize = 500_000;
 const DEPTH_MAX: usize = 32;
 
-/// What a work tree is at.
+/// The branch or commit that a work tree is at.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Checkout {
     /// The commit that it leads to.
@@ -43,7 +43,7 @@ pub enum Checkout {
     Nothing,
 }
 
-/// What is checked out. Absent if that cannot be read.
+/// The branch or commit that is checked out. Absent if it cannot be read.
 pub fn checkout(git_dir: &Path, common_dir: &Path) -> Option<Checkout> {
     let mut value = parse(&read_text(&git_dir.join("HEAD"))?)?;
     let mut branch = None;
@@ -85,13 +85,12 @@ fn parse(text: &str) -> Option<Value> {
     }
 }
 
-/// Whether a reference's name stays in the folder of references. Names come from a file that
-/// anybody may have written.
+/// Whether a reference's name stays in the folder of references. Names come from files that are not trusted.
 fn is_safe(name: &str) -> bool {
     name.starts_with("refs/") && name.split('/').all(|part| !part.is_empty() && !part.starts_with('.'))
 }
 
-/// SHA-1 or SHA-256.
+/// Whether a text is a SHA-1 or SHA-256 hash.
 pub fn is_hash(text: &str) -> bool {
     matches!(text.len(), 40 | 64) && text.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
 }
@@ -102,7 +101,7 @@ fn short(name: &str) -> String {
     prefixes.iter().find_map(|prefix| name.strip_prefix(prefix)).unwrap_or(name).to_owned()
 }
 
-/// What the file of packed references says about a name.
+/// The entry of a name in the file of packed references.
 enum Packed {
     Commit(String),
     Broken,
@@ -123,7 +122,7 @@ fn find_packed(common_dir: &Path, name: &str) -> Packed {
     found
 }
 
-/// Tells of each packed reference until somebody has heard enough.
+/// Calls `tell` with each packed reference until it returns false.
 fn each_packed(common_dir: &Path, mut tell: impl FnMut(&[u8], &[u8]) -> bool) {
     let Ok(file) = pellucid_files::open(&common_dir.join("packed-refs")) else { return };
     let mut lines = BufReader::new(file.take(PACKED_BYTES_MAX));

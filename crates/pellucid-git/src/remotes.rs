@@ -56,7 +56,7 @@ pub fn without_secrets(url: &str) -> String {
         let user = if is_ssh && !user.is_empty() { format!("{user}@") } else { String::new() };
         return format!("{scheme}://{user}{host}{path}");
     }
-    // A password with a slash that nobody has escaped.
+    // A password with an unescaped slash.
     let is_port = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit()) || text.ends_with(']');
     match (authority.rsplit_once(':'), path.rsplit_once('@')) {
         (Some((_, port)), Some((_, after))) if !is_port(port) => format!("{scheme}://{after}"),

@@ -39,9 +39,9 @@ pub fn work_tree_root(cwd: &Path) -> Option<PathBuf> {
 pub struct Repository {
     /// The folder of the work tree, by its real name.
     pub(crate) root: PathBuf,
-    /// What belongs to this work tree alone, such as `HEAD`.
+    /// The folder of data that belongs to this work tree alone, such as `HEAD`.
     pub(crate) git_dir: PathBuf,
-    /// What all work trees share. The same folder, unless this is a further work tree.
+    /// The folder of data that all work trees share. The same folder, unless this is a further work tree.
     pub(crate) common_dir: PathBuf,
     /// Whether the other side agrees.
     pub(crate) tie: Tie,
@@ -74,7 +74,7 @@ impl Repository {
         }
     }
 
-    /// What is checked out, if that can be read.
+    /// The branch or commit that is checked out, if it can be read.
     pub(crate) fn checkout(&self) -> Option<Checkout> {
         refs::checkout(&self.git_dir, &self.common_dir)
     }
@@ -84,12 +84,12 @@ impl Repository {
         &self.root
     }
 
-    /// Where each remote is fetched from, by name, without anything secret.
+    /// The fetch address of each remote, by name, without secrets.
     pub fn remote_urls(&self) -> BTreeMap<String, String> {
         remotes::urls(&self.config().unwrap_or_default())
     }
 
-    /// What the repository's own configuration says; what that includes is left out.
+    /// The entries of the repository's configuration, without included files.
     pub(crate) fn config(&self) -> Option<Vec<Entry>> {
         git_config::parse(&read_text(&self.common_dir.join("config"))?)
     }

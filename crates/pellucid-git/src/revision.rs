@@ -31,11 +31,11 @@ pub struct Revision {
 /// A file of a revision.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RevisionFile {
-    /// Its path from the top folder.
+    /// The path relative to the top folder.
     pub path: PathBuf,
     /// Whether it is a symbolic link; its bytes say where that leads.
     pub is_link: bool,
-    /// Its bytes, as they were committed.
+    /// The bytes, as committed.
     pub bytes: Vec<u8>,
 }
 

@@ -61,7 +61,7 @@ pub enum GitError {
     /// A person does not trust it.
     #[error("{} is marked as untrusted, so git is not run there", .0.display())]
     Untrusted(PathBuf),
-    /// It was made or exchanged while the agent ran.
+    /// The repository was made or exchanged while the agent ran.
     #[error(
         "the repository {} was made or exchanged during this session, so git is not run there until the next session",
         .0.display()
@@ -78,7 +78,7 @@ pub enum GitError {
     Unreadable {
         /// The repository, or a file of it.
         path: PathBuf,
-        /// What is wrong with it.
+        /// The problem with the repository.
         what: String,
     },
     /// A file could not be read or written.
@@ -86,32 +86,32 @@ pub enum GitError {
     File {
         /// The file or folder that failed.
         path: PathBuf,
-        /// What the system said.
+        /// The error of the operating system.
         error: io::Error,
     },
-    /// It could not be started.
+    /// Git could not be started.
     #[error("git does not start: {0}")]
     NotStarted(io::Error),
-    /// Git said no.
+    /// Git ended with an error.
     #[error("git {command}: {said}")]
     Failed {
-        /// What it was asked for.
+        /// The command that git was asked for.
         command: String,
-        /// What it said.
+        /// The error output of git.
         said: String,
     },
-    /// It took too long.
+    /// Git took too long.
     #[error("git {command} took longer than {} s", limit.as_secs())]
     TimedOut {
-        /// What it was asked for.
+        /// The command that git was asked for.
         command: String,
         /// How long it may take.
         limit: Duration,
     },
-    /// It said too much.
+    /// The output of git was too long.
     #[error("git {command} says more than {} MiB", n_bytes_max >> 20)]
     TooLong {
-        /// What it was asked for.
+        /// The command that git was asked for.
         command: String,
         /// How much it may say.
         n_bytes_max: u64,
@@ -126,16 +126,16 @@ impl GitError {
     }
 }
 
-/// What running git depends on.
+/// The settings for running git.
 #[derive(Debug)]
 pub struct Settings {
-    /// What confines it.
+    /// The sandbox that confines git.
     pub sandbox: Sandbox,
     /// The folder of the agent's own files, in which git gets a folder for each run.
     pub home: PathBuf,
     /// The person's environment. Git gets a few variables of it.
     pub variables: BTreeMap<OsString, OsString>,
-    /// What the person decided about the project.
+    /// The user's decision about the project.
     pub trust: Option<TrustLevel>,
     /// Folders that commands may write in: programs there are not used.
     pub writable: Vec<PathBuf>,
@@ -155,7 +155,7 @@ struct Shared {
     has_complained: AtomicBool,
 }
 
-/// Which entry of a folder something is. Numbers are used again, times are not.
+/// Identifies an entry of a folder. Inode numbers are used again, times are not.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Made {
     identity: Identity,
@@ -189,7 +189,7 @@ impl Git {
         is_same
     }
 
-    /// Whether nobody was told yet why git is not run. Asking counts as telling.
+    /// Whether the reason why git is not run was not reported yet. The call marks it as reported.
     pub fn is_first_complaint(&self) -> bool {
         !self.shared.has_complained.swap(true, Ordering::Relaxed)
     }
@@ -197,7 +197,7 @@ impl Git {
     /// The work tree that a folder lies in, if git may be run there.
     ///
     /// # Errors
-    /// When there is none, when a person does not trust it, and when it was made during this session.
+    /// If there is no repository, the user does not trust it, or it was made during this session.
     pub(crate) fn tree(&self, cwd: &Path) -> Result<Tree<'_>, GitError> {
         let none = || GitError::NoRepository(cwd.to_owned());
         if self.shared.settings.trust == Some(TrustLevel::Untrusted) {
@@ -212,10 +212,10 @@ impl Git {
         Ok(Tree::new(self, repository, &cwd))
     }
 
-    /// What the person's git calls itself.
+    /// The version of the user's git.
     ///
     /// # Errors
-    /// When there is none, or nothing can confine it.
+    /// If git is not installed, or nothing can confine it.
     pub fn version(&self, cwd: &Path) -> Result<String, GitError> {
         let program = self.program(cwd)?;
         let ask = Ask { cwd: Path::new("/"), ..Ask::new(&["--version"]) };
@@ -227,7 +227,7 @@ impl Git {
         &self.shared.settings
     }
 
-    /// Where git is for a project.
+    /// The git program for a project.
     pub(crate) fn program(&self, project: &Path) -> Result<Program, GitError> {
         let settings = self.settings();
         let mut avoided = settings.writable.clone();
@@ -268,11 +268,11 @@ impl Git {
 pub(crate) struct Ask<'a> {
     /// The arguments that git is given.
     pub words: Vec<OsString>,
-    /// What it is asked for, for people.
+    /// The command in a few words, for people.
     pub command: &'a str,
-    /// Where it stands.
+    /// The working folder of git.
     pub cwd: &'a Path,
-    /// What it reads.
+    /// The standard input of git.
     pub input: &'a [u8],
     /// How long it may take.
     pub limit: Duration,
@@ -294,19 +294,19 @@ impl<'a> Ask<'a> {
     }
 }
 
-/// What git said.
+/// The output of git.
 #[derive(Debug)]
 pub(crate) struct Said {
-    /// Its code; absent if it was ended by a signal.
+    /// The exit code; absent if a signal ended it.
     pub code: Option<i32>,
-    /// What it said.
+    /// The standard output.
     pub stdout: Vec<u8>,
-    /// What it complained of.
+    /// The standard error, as far as it is kept.
     pub stderr: String,
 }
 
 impl Said {
-    /// What it said, if it did not fail.
+    /// The standard output, if git succeeded.
     pub fn bytes(self, ask: &Ask<'_>) -> Result<Vec<u8>, GitError> {
         match self.code {
             Some(0) => Ok(self.stdout),
@@ -342,7 +342,7 @@ fn finish(mut child: Child, ask: &Ask<'_>) -> Result<Said, GitError> {
         let complaints = scope.spawn(|| {
             let mut stderr = stderr?;
             let (kept, _) = read_up_to(&mut stderr, COMPLAINT_BYTES_MAX);
-            // It is not to end because nobody listens to all of its complaints.
+            // The rest is read and dropped, so that a full pipe does not block git.
             let _ = io::copy(&mut stderr, &mut io::sink());
             Some(kept)
         });
@@ -351,7 +351,7 @@ fn finish(mut child: Child, ask: &Ask<'_>) -> Result<Said, GitError> {
             end();
         }
         let complaints = complaints.join().ok().flatten();
-        // It stays until it is asked for its code below, so that its number is not somebody else's.
+        // The process is not reaped until its code is read below, so that its id cannot belong to another process.
         let _ = group.map(|group| waitid(WaitId::Pid(group), WaitIdOptions::EXITED | WaitIdOptions::NOWAIT));
         drop(over);
         (said, complaints, timer.join().unwrap_or(true))

@@ -1,8 +1,8 @@
 //! Whether a work tree differs from its last commit, and where.
 //!
 //! These questions are left to git itself: the answer needs its index and its ignore rules. It may take seconds in a
-//! large work tree, so it is for the background only. Inside of submodules nothing is looked at, for they have
-//! a configuration of their own.
+//! large work tree, so it is for the background only. Submodules are not inspected, because they have a separate
+//! configuration.
 
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
@@ -30,7 +30,7 @@ const LIST_BYTES_MAX: u64 = 512 << 20;
 /// Whether `git status` has anything to say about the work tree of a folder; absent if it may not be asked, fails or
 /// takes longer than five seconds.
 ///
-/// Waits for a process: not to be called where somebody else waits.
+/// Blocks until a process has ended: not for async code.
 pub fn has_changes(git: &Git, cwd: &Path) -> Option<bool> {
     match ask(git, cwd) {
         Ok(has_changes) => Some(has_changes),
@@ -51,7 +51,7 @@ fn ask(git: &Git, cwd: &Path) -> Result<bool, GitError> {
     }
 }
 
-/// What git says of a work tree; paths are relative to its root.
+/// The state of a work tree as git reports it; paths are relative to its root.
 #[derive(Debug)]
 pub(crate) struct Status {
     /// Files that git knows, and that are other than in the last commit.
@@ -70,7 +70,7 @@ impl Status {
             ask.words.extend(["--".into(), prefix.into()]);
         }
         let mut status = Self::parse(&private.bytes(ask, Access::Read, None)?);
-        // Our own folder may be in the work tree: somebody may have a repository of their whole home.
+        // Our folder may be in the work tree: a user may keep the whole home folder in a repository.
         status.untracked.retain(|path| !private.is_own(path));
         Ok(status)
     }

@@ -192,7 +192,7 @@ fn the_root_of_a_work_tree_keeps_the_spelling() {
     assert_eq!(work_tree_root(&fixture.path("n")), None);
 }
 
-/// Runs git in a folder, away from anybody's configuration. Says whether it could.
+/// Runs git in a folder, without the user's configuration. Returns whether it succeeded.
 fn git(folder: &Path, arguments: &[&str]) -> bool {
     Command::new("git")
         .args(["-c", "user.name=t", "-c", "user.email=t@example.test", "-c", "init.defaultBranch=main"])

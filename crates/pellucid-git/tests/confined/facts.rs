@@ -119,7 +119,7 @@ pub fn no_git_where_nobody_wants_it() {
     assert!(has_changes(&world.own(), &world.work()).is_some());
 }
 
-/// Replaces a file of the repository by a pipe that nobody writes to.
+/// Replaces a file of the repository by a pipe without a writer.
 fn make_pipe(path: &Path) {
     let _ = fs::remove_file(path);
     rustix::fs::mknodat(rustix::fs::CWD, path, rustix::fs::FileType::Fifo, rustix::fs::Mode::RUSR, 0).unwrap();

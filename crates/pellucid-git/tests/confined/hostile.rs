@@ -20,10 +20,10 @@ use pellucid_git::history;
 
 use crate::world::World;
 
-/// A trick.
+/// One trick of a hostile repository.
 struct Row {
     name: &'static str,
-    /// Prepares the repository.
+    /// Prepares the repository for the trick.
     plant: fn(&Scene),
     /// Has plain git run the program.
     prove: fn(&Scene),
@@ -32,9 +32,9 @@ struct Row {
 /// A repository with two branches that change the same line, in which a program waits to be run.
 struct Scene {
     world: World,
-    /// The program.
+    /// The path of the hostile program.
     evil: String,
-    /// What plain git said last.
+    /// The last output of plain git.
     said: RefCell<String>,
 }
 

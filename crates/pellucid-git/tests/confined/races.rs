@@ -1,4 +1,4 @@
-//! Writing into a work tree while somebody swaps its folders for links.
+//! Writing into a work tree while another process swaps its folders for links.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -13,7 +13,7 @@ use pellucid_testkit::n_race_rounds;
 
 use crate::world::World;
 
-/// So many files are written in each round.
+/// The number of files written in each round.
 const N_FILES: usize = 40;
 
 /// A repository with many files in two folders, and a folder outside that links lead to.

@@ -1,4 +1,4 @@
-//! A repository in a folder of its own, and git for it.
+//! A repository in a temporary folder, and git for it.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -14,7 +14,7 @@ use pellucid_git::Git;
 use pellucid_git::Settings;
 use pellucid_protocol::settings::TrustLevel;
 
-/// What confines git in these tests.
+/// The sandbox that confines git in these tests.
 pub fn sandbox() -> Sandbox {
     Sandbox::new(Wanted::Strongest)
 }
@@ -60,7 +60,7 @@ impl World {
         fs::write(path, text).unwrap();
     }
 
-    /// Writes a program.
+    /// Writes an executable script.
     pub fn write_program(&self, path: &Path, text: &str) {
         fs::create_dir_all(path.parent().unwrap()).unwrap();
         fs::write(path, text).unwrap();

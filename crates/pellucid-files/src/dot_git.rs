@@ -1,9 +1,8 @@
 //! `.git`: a folder, or a file that names one; and whether what it names agrees.
 //!
-//! Anybody who makes a folder can make a `.git` in it that names the repository of somebody else. What is decided
-//! about that repository holds for the folder only if the repository names the folder too, which its owner alone can
-//! have written: a further work tree is listed in `worktrees` of its main repository, a submodule in its own
-//! configuration.
+//! Any user who makes a folder can make a `.git` in it that names another user's repository. A decision about that
+//! repository holds for the folder only if the repository names the folder too, which only its owner can have
+//! written: a further work tree is listed in `worktrees` of its main repository, a submodule in its configuration.
 //!
 //! Not here: what is in a repository, and what follows from a tie.
 
@@ -36,19 +35,20 @@ pub enum Tie {
     Unconfirmed,
 }
 
-/// Where the data of a work tree's repository is.
+/// The data folders of a work tree's repository.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DotGit {
-    /// What belongs to this work tree alone, such as `HEAD`.
+    /// The folder of data that belongs to this work tree alone, such as `HEAD`.
     pub git_dir: PathBuf,
-    /// What all work trees share. The same folder, unless this is a further work tree.
+    /// The folder of data that all work trees share. The same folder, unless this is a further work tree.
     pub common_dir: PathBuf,
     /// Whether the other side agrees.
     pub tie: Tie,
 }
 
 impl DotGit {
-    /// What the `.git` entry of a folder leads to. Absent if there is none, or it leads nowhere.
+    /// The repository that the `.git` entry of a folder leads to. Absent without such an entry, or if it leads
+    /// nowhere.
     ///
     /// Whether there is a repository is not looked at, only where it would be.
     pub fn read(folder: &Path) -> Option<Self> {

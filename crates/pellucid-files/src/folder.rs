@@ -1,9 +1,9 @@
 //! Writing below a folder that another process may change at the same time.
 //!
-//! A path that was checked and is then used leads elsewhere if one of its folders is exchanged for a link in
-//! between. So a folder is opened once and held; everything in it is reached by the handle and a name, which is one
-//! part of a path, and a link of that name is never followed. Whoever moves the folder away moves what is written
-//! with it: nothing gets to a place that a link was put to lead to.
+//! A path that was checked and is then used leads elsewhere if one of its folders is exchanged for a link in between.
+//! So a folder is opened once and held; everything in it is reached by the handle and a name, which is one part of a
+//! path, and a link of that name is never followed. If the folder is moved away, written files move with it: nothing
+//! gets to a place that a swapped link leads to.
 //!
 //! Not here: which folders may be written in. On systems that are no Unix there are no such handles: there a folder
 //! is a path that is looked at before each use.
@@ -39,8 +39,7 @@ pub struct Folder {
 }
 
 impl Folder {
-    /// Opens a folder at a path that somebody chose. Links are followed; if an identity is given, the folder must
-    /// be that one.
+    /// Opens a folder at a given path. Links are followed; if an identity is given, the folder must be that one.
     ///
     /// # Errors
     /// When there is no such folder, and when it is another than the one that is expected.
@@ -85,7 +84,7 @@ impl Folder {
         Ok(folder)
     }
 
-    /// Which folder this is.
+    /// The device and inode of this folder.
     ///
     /// # Errors
     /// As the system says.
@@ -140,7 +139,7 @@ impl Folder {
         self.open_regular(name, Access::Write)
     }
 
-    /// It is looked at before it is opened, because opening a device can do something, and again afterwards,
+    /// The name is checked before it is opened, because opening a device can have effects, and again afterwards,
     /// because it may have been exchanged in between.
     fn open_regular(&self, name: &OsStr, access: Access) -> io::Result<File> {
         check_regular(self.status(name)?.kind)?;
@@ -149,7 +148,7 @@ impl Folder {
         Ok(file)
     }
 
-    /// What is at a name. Links are not followed.
+    /// The status of the entry at a name. Links are not followed.
     ///
     /// # Errors
     /// As the system says, above all that there is nothing.
@@ -224,7 +223,7 @@ impl Folder {
         self.handle.make_link(checked(name)?, target)
     }
 
-    /// Where a symbolic link leads, as it says.
+    /// The target of a symbolic link, as written.
     ///
     /// # Errors
     /// As the system says, above all when it is no link.
@@ -232,8 +231,8 @@ impl Folder {
         self.handle.read_link(checked(name)?)
     }
 
-    /// Writes a file somewhere below: whoever reads it meanwhile sees what was there or all of this. Folders that are
-    /// missing are made; a file or a link that is there is replaced. `mode` is narrowed by the user's `umask`.
+    /// Writes a file below this folder: a concurrent reader sees the old content or the whole new content. Missing
+    /// folders are made; an existing file or link is replaced. `mode` is narrowed by the user's `umask`.
     ///
     /// # Errors
     /// When the way there goes through a link, and as the system says. Nothing is left behind.
@@ -241,7 +240,7 @@ impl Folder {
         self.write_in(below, bytes, mode, 0o777)
     }
 
-    /// The same for what nobody else on the machine may read, nor see the names of.
+    /// Writes a file that no other user may read; new folders are private too.
     ///
     /// # Errors
     /// As [`Self::write`].
@@ -309,15 +308,15 @@ impl Folder {
     }
 }
 
-/// What a file is opened for.
+/// The access for which a file is opened.
 #[derive(Debug, Clone, Copy)]
 enum Access {
     Read,
     Write,
 }
 
-/// A name that this process has not used yet. Processes in namespaces of their own have the same numbers, so the
-/// name may be taken all the same.
+/// A name that this process has not used yet. Processes in separate namespaces have the same ids, so the name may
+/// still be taken.
 fn temporary_name() -> OsString {
     static N_NAMES: AtomicU64 = AtomicU64::new(0);
     /// Asked once: the system has to be asked each time.
@@ -326,7 +325,7 @@ fn temporary_name() -> OsString {
     format!(".pellucid-{}-{n}.tmp", *PROCESS).into()
 }
 
-/// One part of a path, and none that leads up.
+/// Checks that a name is one part of a path and does not lead up.
 fn checked(name: &OsStr) -> io::Result<&OsStr> {
     let mut parts = Path::new(name).components();
     match (parts.next(), parts.next()) {

@@ -9,11 +9,11 @@
 pub struct Entry {
     /// The section's name, in lower case.
     pub section: String,
-    /// What the section is about, as written.
+    /// The name in quotes after the section, as written.
     pub subsection: Option<String>,
     /// The key, in lower case.
     pub key: String,
-    /// Absent for a key that stands alone.
+    /// The value; absent for a key without `=`.
     pub value: Option<String>,
 }
 

@@ -7,14 +7,14 @@ use std::path::Path;
 /// The device and the number there. No two files that exist at the same time share it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Identity {
-    /// The file system.
+    /// The number of the file system.
     pub device: u64,
     /// The number in it.
     pub number: u64,
 }
 
 impl Identity {
-    /// Of what is at a path. Links are followed.
+    /// The identity of the file at a path. Links are followed.
     ///
     /// # Errors
     /// As the system says, above all that there is nothing.

@@ -13,7 +13,7 @@
 //! - `status`: what is known about something without opening it
 //! - `target`: a file that a person named before commands ran, written when they have
 //! - `dot_git`, `git_config`: where a repository is, and what its configuration says
-//! - `private`: folders and files that nobody else on the machine can read
+//! - `private`: folders and files that no other user of the machine can read
 //! - `placeholder`: empty folders that keep a name from being taken, for a while
 //!
 //! Not here: what files mean, but for those two: trust, the sandbox and git must read them alike.

@@ -1,14 +1,14 @@
-//! Shorter names for places near the folder that the process stands in.
+//! Shorter names for places near the working folder of the process.
 //!
-//! The system looks up every folder of a name, for each file anew. In a deep project most of the
-//! time goes there: the same file, named from where the process stands, is a step or two away.
+//! The system looks up every folder of a path again for each file. In a deep project that takes most of the time:
+//! relative to the working folder, the same file is a step or two away.
 
 use std::borrow::Cow;
 use std::env;
 use std::path::Path;
 use std::path::PathBuf;
 
-/// The folder that the process stands in, by its real name.
+/// The working folder of the process, by its real name.
 #[derive(Debug)]
 pub struct Here {
     path: Option<PathBuf>,
@@ -16,7 +16,7 @@ pub struct Here {
 }
 
 impl Here {
-    /// Asks the system.
+    /// Asks the system for the working folder.
     pub fn find() -> Self {
         Self::at(env::current_dir().ok())
     }
@@ -31,8 +31,8 @@ impl Here {
         self.path.as_ref().is_some_and(|here| here.as_os_str() == folder.as_os_str())
     }
 
-    /// A name for a folder. It leads there for as long as the process stays: upward if the process
-    /// stands below and that is shorter. An empty name is the folder that the process stands in.
+    /// A name for a folder, valid while the working folder stays the same: upward if the working folder is below and
+    /// that is shorter. An empty name is the working folder itself.
     pub fn reach<'a>(&self, folder: &'a Path) -> Cow<'a, Path> {
         match self.n_up(folder) {
             Some(n_up) if 2 * n_up < self.n_steps => Cow::Owned(PathBuf::from("../".repeat(n_up))),

@@ -1,16 +1,16 @@
 //! Empty folders that keep a name from being taken while commands run.
 //!
-//! A folder that is not there cannot be made read-only. So a sandbox makes an empty one, keeps it read-only, and removes
-//! it afterwards. Until then it means nothing to whoever looks for settings: it counts as missing. It is known by its
-//! mode, which nobody gives a folder by accident: the bit that keeps others from removing entries, in a folder in which
-//! no others can.
+//! A folder that does not exist cannot be made read-only. So a sandbox makes an empty one, keeps it read-only, and
+//! removes it afterwards. Until then code that looks for settings ignores it: it counts as missing. It is recognised
+//! by its mode, which no folder has by accident: the bit that keeps others from removing entries, in a folder in
+//! which no others can.
 //!
 //! Not here: making and removing them, which the sandbox does.
 
 use std::fs::Metadata;
 use std::path::Path;
 
-/// What a placeholder is made with.
+/// The mode of a placeholder.
 pub const PLACEHOLDER_MODE: u32 = 0o1755;
 
 /// Whether there is a placeholder, and nothing but that. Links are not followed.

@@ -1,4 +1,4 @@
-//! Folders and files that nobody else on the machine can read, whatever the user's `umask` is.
+//! Folders and files that no other user of the machine can read, whatever the user's `umask` is.
 
 use std::ffi::OsStr;
 use std::fs::File;
@@ -60,11 +60,11 @@ pub fn append_private(path: &Path) -> io::Result<File> {
     options.open(path)
 }
 
-/// Gives a file these bytes, in one step and for this user alone: whoever looks sees all of them or what was there
-/// before. The folder has to be there.
+/// Writes a file in one step and for this user alone: a concurrent reader sees all of the bytes or the old content.
+/// The folder has to exist.
 ///
 /// # Errors
-/// As the system says. Then the file is as it was.
+/// The error of the operating system. Then the file is unchanged.
 pub fn write_private(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let (folder, name) = parts(path)?;
     Folder::open(folder, None)?.write_private(Path::new(name), bytes)

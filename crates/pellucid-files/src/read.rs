@@ -100,7 +100,7 @@ pub(crate) fn check_regular(metadata: &std::fs::Metadata) -> io::Result<()> {
     Err(if metadata.is_dir() { directory() } else { io::Error::other("it is not a regular file") })
 }
 
-/// What the system says when a folder is read.
+/// The system's error for reading a folder.
 #[cfg(unix)]
 fn directory() -> io::Error {
     rustix::io::Errno::ISDIR.into()
@@ -111,7 +111,7 @@ fn directory() -> io::Error {
     io::ErrorKind::IsADirectory.into()
 }
 
-/// Opens a file again that was a regular file a moment ago. Whoever reads it reads no more than it had then, and looks
+/// Opens a file again that was a regular file a moment ago. The caller reads no more than its length then, and checks
 /// afterwards whether it is still the same ([`Status::of`]). Links are followed.
 ///
 /// # Errors

@@ -16,11 +16,11 @@ use crate::read::too_long;
 /// A regular file that is open, and where it lies without any link.
 #[derive(Debug)]
 pub struct Located {
-    /// The open file.
+    /// The file, opened for reading.
     pub file: File,
-    /// Its path, all links resolved.
+    /// The path with all links resolved.
     pub real: PathBuf,
-    /// What was known about it when it was opened.
+    /// The metadata of the open file.
     pub metadata: Metadata,
 }
 
@@ -69,7 +69,7 @@ impl Located {
     }
 }
 
-/// Where an open file lies. `path` is the name that it was opened by.
+/// The real path of an open file. `path` is the name that it was opened by.
 fn real_path(file: &File, metadata: &Metadata, path: &Path) -> io::Result<PathBuf> {
     let identity = Identity::from(metadata);
     // What the system says of a file that is gone is no name, so a name has to lead to the very file.

@@ -6,31 +6,31 @@ use std::time::SystemTime;
 
 use crate::Identity;
 
-/// What is at a name. Links are not followed.
+/// The kind of the entry at a name. Links are not followed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
-    /// A regular file.
+    /// The entry is a regular file.
     File,
     /// A folder, whatever is in it.
     Folder,
-    /// A symbolic link.
+    /// The entry is a symbolic link.
     Link,
     /// A device, a pipe or a socket.
     Other,
 }
 
-/// What the system says about a file, a folder or a link.
+/// The metadata of a file, a folder or a link.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Status {
-    /// What it is.
+    /// The kind of the entry.
     pub kind: Kind,
-    /// Which one it is.
+    /// The device and inode.
     pub identity: Identity,
     /// How many bytes it has.
     pub n_bytes: u64,
     /// When it was written last, where the system knows.
     pub modified: Option<SystemTime>,
-    /// Its permissions, the sticky and set-id bits included; on Windows only whether it may be written.
+    /// The permissions, the sticky and set-id bits included; on Windows only whether it may be written.
     pub mode: u32,
     /// The user that it belongs to.
     pub owner: u32,

@@ -18,14 +18,14 @@ use crate::Status;
 /// The mode of a new file, narrowed by the user's `umask`.
 const MODE: u32 = 0o666;
 
-/// Where a name leads.
+/// The file that a name leads to, noted before it is written.
 #[derive(Debug)]
 pub struct Target {
     /// The nearest folder that was there.
     folder: Folder,
     /// The way from it.
     below: PathBuf,
-    /// What was there if it was a link or no regular file: a person may well mean `/dev/stdout`.
+    /// The entry that was there if it was a link or no regular file: a user may well mean `/dev/stdout`.
     special: Option<(PathBuf, Identity)>,
 }
 
@@ -129,8 +129,8 @@ mod tests {
 
     use super::*;
 
-    /// What is in the files `w/out.txt`, `w/sub/out.txt` and `secret` when something happened between noting and
-    /// writing, and what was said.
+    /// Checks the files `w/out.txt`, `w/sub/out.txt` and `secret` after a change between noting and writing, and the
+    /// error.
     #[track_caller]
     fn check(named: &str, before: impl Fn(&Path), meanwhile: impl Fn(&Path), expected: [&str; 4]) {
         let top = tempfile::tempdir().unwrap();

@@ -1,5 +1,5 @@
-//! Folders by their paths, where the system has no handles for what is in them. They are looked at before each use,
-//! which is no help against whoever is quick enough.
+//! Folders by their paths, where the system has no handles for their entries. Paths are checked before each use,
+//! which does not help against a process that is fast enough.
 
 use std::ffi::OsStr;
 use std::fs;

@@ -173,7 +173,7 @@ fn the_rest_by_handle_and_name() {
     let status = a.status(name("f")).unwrap();
     assert_eq!((status.mode, status.n_bytes, status.n_names), (0o400, 6, 1));
     assert_eq!(status, Status::from(&fs::metadata(at("a/f")).unwrap()), "as by its path");
-    // Nobody may read it, but whoever owns it may change that.
+    // No user may read it, but its owner may change that.
     a.set_mode(name("f"), 0).unwrap();
     a.set_mode(name("f"), 0o640).unwrap();
     a.check_writable(name("f")).unwrap();

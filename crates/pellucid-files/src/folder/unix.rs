@@ -100,7 +100,7 @@ impl Handle {
         Ok(Status::from(&rustix::fs::statat(&self.fd, name, AtFlags::SYMLINK_NOFOLLOW)?))
     }
 
-    /// Follows a link, which tells nothing that matters: what is written is another file at this name.
+    /// Follows a link, which does no harm: another file is written at this name.
     pub fn check_writable(&self, name: &OsStr) -> io::Result<()> {
         Ok(rustix::fs::accessat(&self.fd, name, rustix::fs::Access::WRITE_OK, AtFlags::empty())?)
     }
@@ -160,7 +160,7 @@ impl Handle {
         }
     }
 
-    /// What may not be read can be held without being opened, but its mode can then only be set by a name of the
+    /// An unreadable file can be held without being opened, but its mode can then only be set through a name of the
     /// handle.
     #[cfg(any(target_os = "linux", target_os = "android"))]
     fn set_mode_of_unreadable(&self, name: &OsStr, mode: Mode) -> io::Result<()> {

@@ -43,7 +43,7 @@ fn tokens() -> Vec<Vec<u8>> {
     (0..).map(|rank| encoding.decode(&[rank])).take_while(|token| !token.is_empty()).collect()
 }
 
-/// Where each bucket begins with which tags are in it, and the buckets.
+/// The offset and tags of each bucket, and the buckets.
 fn table(tokens: &[Vec<u8>]) -> (Vec<u32>, Vec<u8>) {
     let mut buckets = vec![Vec::new(); N_BUCKETS];
     let mut tags = vec![0; N_BUCKETS + 1];

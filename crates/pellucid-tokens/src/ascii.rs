@@ -62,7 +62,7 @@ fn is_line_end(byte: u8) -> bool {
     matches!(byte, b'\r' | b'\n')
 }
 
-/// Where the letters end that begin at `start`: some in upper case, then some in lower case.
+/// The end of the letters that begin at `start`: some in upper case, then some in lower case.
 #[inline]
 fn word(text: &[u8], start: usize) -> usize {
     // Eight at a time: how long a word is cannot be foreseen, and a wrong guess costs more than all of them.
@@ -81,7 +81,7 @@ fn word(text: &[u8], start: usize) -> usize {
     lower_case(text, if after_upper == 0 { run(text, end, UPPER) } else { end })
 }
 
-/// Where the letters in lower case end that begin at `start`.
+/// The end of the lower-case letters that begin at `start`.
 #[inline]
 fn lower_case(text: &[u8], start: usize) -> usize {
     let mut end = start;
@@ -133,7 +133,7 @@ fn white_space(text: &[u8]) -> Option<usize> {
     }
 }
 
-/// Where the bytes of a kind end that begin at `start`.
+/// The end of the run of bytes of a kind that begins at `start`.
 #[inline]
 fn run(text: &[u8], start: usize, of: u8) -> usize {
     let mut end = start;

@@ -3,7 +3,7 @@
 //! The build script takes the kinds from the Unicode tables of the regular expression that defines
 //! the encoding.
 
-/// Kinds of characters.
+/// The kinds of characters that splitting distinguishes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Class {
     /// Neither of the others: punctuation, symbols, control characters.
@@ -18,14 +18,14 @@ pub enum Class {
     Mark,
     /// A digit or number.
     Number,
-    /// White space.
+    /// A white-space character.
     Space,
 }
 
 /// Characters of one block of the table.
 const BLOCK: usize = 128;
 
-/// Which block of [`KINDS`] stands for each run of so many characters.
+/// The index of the block of [`KINDS`] for each run of characters.
 static BLOCKS: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/blocks"));
 
 /// The kinds of the characters of each block that there is.
@@ -68,7 +68,7 @@ impl Class {
         matches!(self, Self::Upper | Self::Letter | Self::Mark)
     }
 
-    /// Whether a word may go on with it: not with upper case.
+    /// Whether a word may continue with it: not with upper case.
     pub fn is_inner(self) -> bool {
         matches!(self, Self::Lower | Self::Letter | Self::Mark)
     }

@@ -6,8 +6,7 @@
 /// How many buckets there are: three tokens to each, on average.
 pub const N_BUCKETS: usize = 1 << 16;
 
-/// What comes before the bytes of a token in its bucket: their number, a tag, and the rank in three
-/// bytes.
+/// The bytes before a token in its bucket: its length, a tag, and the rank in three bytes.
 pub const HEAD_BYTES: usize = 5;
 
 /// How many bits of a bucket's entry say where it begins. Those above say which tags are in it.
@@ -21,13 +20,13 @@ const FACTOR: u64 = 0x9E37_79B9_7F4A_7C15;
 /// Sixteen bytes, or fewer with zeros behind them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Word {
-    /// The first eight.
+    /// The first eight bytes.
     pub low: u64,
-    /// The others.
+    /// The other eight bytes.
     pub high: u64,
 }
 
-/// What is left of a word with so many bytes.
+/// Masks that keep the first `len` bytes of a word.
 static MASKS: [Word; WORD_BYTES + 1] = {
     let mut masks = [Word { low: u64::MAX, high: u64::MAX }; WORD_BYTES + 1];
     let mut len = 0;
@@ -43,7 +42,7 @@ static MASKS: [Word; WORD_BYTES + 1] = {
 };
 
 impl Word {
-    /// So many bytes of a text, sixteen at most, from a place on.
+    /// Loads `len` bytes of a text, sixteen at most, from an offset on.
     #[inline]
     pub fn load(text: &[u8], at: usize, len: usize) -> Self {
         let rest = &text[at..];
@@ -69,7 +68,7 @@ impl Word {
         Self { low, high }
     }
 
-    /// A number that tells most words apart.
+    /// A hash of the word.
     #[inline]
     pub fn hash(self, len: usize) -> u64 {
         mix(mix(self.low ^ len as u64) ^ self.high)
@@ -83,7 +82,7 @@ pub fn long_hash(token: &[u8]) -> u64 {
     mix(hash ^ Word::load(rest, 0, rest.len()).low)
 }
 
-/// The bucket of a token with this hash, and the tag that tells it from most others there.
+/// The bucket of a token with this hash, and the tag that distinguishes it from most others there.
 #[inline]
 pub fn place(hash: u64) -> (usize, u8) {
     let [tag, low, high, ..] = (hash >> 16).to_le_bytes();

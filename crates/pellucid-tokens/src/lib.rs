@@ -1,6 +1,6 @@
 //! Exact token counts, for models whose encoding is known.
 //!
-//! The table of the encoding lies in the binary as it is used: nothing is unpacked, and a program
+//! The table of the encoding is in the binary in the form in which it is used: nothing is unpacked, and a program
 //! that never counts reads none of it.
 //!
 //! - `pieces`: a text in pieces that no token spans; `ascii` is the short way for most of them
@@ -60,18 +60,18 @@ pub struct Exact {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum NoEncoding {
-    /// Nobody has said how the model cuts texts.
+    /// The encoding of the model is not known.
     #[error("the encoding of the model `{model}` is not known")]
     Unknown {
-        /// Which model.
+        /// The name of the model.
         model: String,
     },
-    /// It is known, but its table is not part of this build.
+    /// The encoding is known, but its table is not part of this build.
     #[error("the model `{model}` uses the encoding {encoding}, which this build does not carry (it has {TABLE})")]
     NotCarried {
-        /// Which model.
+        /// The name of the model.
         model: String,
-        /// Its encoding.
+        /// The name of the encoding.
         encoding: &'static str,
     },
 }

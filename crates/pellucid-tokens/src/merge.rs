@@ -21,7 +21,7 @@ const N_MEMOS: usize = 1 << 14;
 /// The longest piece that is remembered: with its length and its count it makes a word.
 const MEMO_BYTES_MAX: usize = WORD_BYTES - 1;
 
-/// Where in a word the length of what is remembered stands, and above it the count.
+/// The bits of a word that hold the length of the remembered piece; the count is above them.
 const LEN_SHIFT: u32 = 56;
 const COUNT_SHIFT: u32 = 60;
 

@@ -45,7 +45,7 @@ fn first(text: &str) -> usize {
     }
 }
 
-/// Where letters end, by what a word ends with.
+/// The ends of a run of letters, by the kind of the last letter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Letters {
     /// Letters that may follow others: tried first.
@@ -60,8 +60,7 @@ impl Letters {
     }
 }
 
-/// Where the letters end that begin at `start`: some that may begin a word, then some that may
-/// follow others.
+/// The end of the letters that begin at `start`: some that may begin a word, then some that may follow others.
 fn letters(text: &str, start: usize) -> Letters {
     let (mut end, mut last_inner) = (start, None);
     while let Some((class, len)) = Class::at(text, end)
@@ -106,8 +105,8 @@ fn number(text: &str) -> usize {
     end
 }
 
-/// Characters that are none of letter, number and white space, with at most one space before them
-/// and the line ends and slashes after them.
+/// Characters other than letters, numbers and white space, with at most one space before them and the line ends and
+/// slashes after them.
 fn punctuation(text: &str) -> Option<usize> {
     let start = usize::from(text.starts_with(' '));
     let len = run(&text[start..], |class| matches!(class, Class::Other | Class::Mark));

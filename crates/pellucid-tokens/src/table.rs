@@ -17,7 +17,7 @@ use crate::hash::tag_bit;
 /// Behind them is a word of zeros, so that the last token can be read like the others.
 static BUCKETS: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/buckets"));
 
-/// Where each bucket begins and which tags are in it, and where the last one ends; four bytes each.
+/// The offset and the tags of each bucket, and the end of the last one; four bytes each.
 static STARTS: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/starts"));
 
 /// The ranks of tokens of two bytes, three bytes each; ones where there is no token.

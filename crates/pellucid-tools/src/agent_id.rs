@@ -1,14 +1,14 @@
-//! The id of an agent as a model wrote it, and what is wrong with one that is none.
+//! Parses the id of an agent as a model wrote it, and describes an invalid one.
 //!
 //! What is wrong is said as other programs of this kind say it, whatever the library for ids would say.
 
 use pellucid_protocol::id::SessionId;
 use uuid::Uuid;
 
-/// Where the five groups of an id begin.
+/// The offsets of the five groups of an id.
 const GROUPS: [usize; 5] = [0, 9, 14, 19, 24];
 
-/// What is wrong with an id.
+/// The ways in which an id can be invalid.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 enum Wrong {
     /// A character that does not belong there, counted from 1.
@@ -17,7 +17,7 @@ enum Wrong {
     /// No hyphens, and not 32 characters.
     #[error("ParseSimpleLength {{ len: {len} }}")]
     Length { len: usize },
-    /// Not five groups.
+    /// The id has not five groups.
     #[error("ParseGroupCount {{ count: {count} }}")]
     GroupCount { count: usize },
     /// A group that is too short or too long.
@@ -25,7 +25,7 @@ enum Wrong {
     GroupLength { group: usize, len: usize, index: usize },
 }
 
-/// An id that is none.
+/// An invalid id with the reason.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("invalid agent id {text}: Error({wrong})")]
 pub(crate) struct WrongId {
@@ -36,7 +36,7 @@ pub(crate) struct WrongId {
 /// Reads an id in any form that a UUID has.
 ///
 /// # Errors
-/// When it is none.
+/// If the text is not an id.
 pub(crate) fn parse(text: &str) -> Result<SessionId, WrongId> {
     match Uuid::parse_str(text) {
         Ok(id) => Ok(SessionId::new(id.to_string())),

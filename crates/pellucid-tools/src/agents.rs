@@ -20,7 +20,7 @@ use crate::Failed;
 use crate::Job;
 use crate::agent_id;
 
-/// What is being done for a tool.
+/// A future that a tool waits for.
 pub type Doing<'a, T> = Pin<Box<dyn Future<Output = Result<T, AgentError>> + Send + 'a>>;
 
 /// The agents that a session started.
@@ -31,16 +31,16 @@ pub trait Agents: Debug + Send + Sync {
     /// Starts an agent in a role, with its task.
     fn spawn<'a>(&'a self, role: Option<&'a str>, task: Vec<UserInput>) -> Doing<'a, SessionId>;
 
-    /// Tells an agent something, and gives the id of what was told.
+    /// Sends a message to an agent, and returns the id of the turn.
     fn send<'a>(&'a self, id: &'a SessionId, message: Vec<UserInput>) -> Doing<'a, TurnId>;
 
-    /// Breaks off what an agent does.
+    /// Interrupts the current turn of an agent.
     fn interrupt<'a>(&'a self, id: &'a SessionId) -> Doing<'a, ()>;
 
-    /// Opens an agent again that was closed. One that is open stays as it is.
+    /// Opens a closed agent again. An open agent is not changed.
     fn resume<'a>(&'a self, id: &'a SessionId) -> Doing<'a, ()>;
 
-    /// Ends an agent.
+    /// Shuts an agent down.
     fn close<'a>(&'a self, id: &'a SessionId) -> Doing<'a, ()>;
 
     /// How far an agent is, from now on.
@@ -50,7 +50,7 @@ pub trait Agents: Debug + Send + Sync {
 /// Whether agents may be started.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Depth {
-    /// They may.
+    /// Agents may start further agents.
     Left,
     /// This is the last level.
     Reached,
@@ -62,13 +62,13 @@ pub enum AgentError {
     /// There is no such role.
     #[error("unknown agent_type '{0}'")]
     UnknownRole(String),
-    /// What a role says cannot be used.
+    /// The role's configuration cannot be used.
     #[error("agent type is currently not available")]
     RoleUnusable,
     /// There is no such agent.
     #[error("agent with id {0} not found")]
     NotFound(SessionId),
-    /// It has ended.
+    /// The agent has ended.
     #[error("agent with id {0} is closed")]
     Closed(SessionId),
     /// As many are open as may be.
@@ -77,13 +77,13 @@ pub enum AgentError {
     /// This session cannot have agents.
     #[error("collab manager unavailable")]
     Unavailable,
-    /// Anything else.
+    /// Any other error, as text.
     #[error("{0}")]
     Other(String),
 }
 
 impl AgentError {
-    /// As the model is told, where it is about an agent that there should be.
+    /// The answer to the model, for a call about an agent that should exist.
     pub(crate) fn told(self) -> Failed {
         match self {
             Self::NotFound(_) | Self::Closed(_) | Self::Unavailable => Failed::Told(self.to_string()),
@@ -92,7 +92,7 @@ impl AgentError {
     }
 }
 
-/// What an agent is told: a text or a list of items.
+/// The message to an agent: a text or a list of items.
 pub(crate) fn said(message: Option<String>, items: Option<Vec<UserInput>>) -> Result<Vec<UserInput>, Failed> {
     match (message, items) {
         (Some(_), Some(_)) => Err(Failed::told("Provide either message or items, but not both")),
@@ -106,7 +106,7 @@ pub(crate) fn said(message: Option<String>, items: Option<Vec<UserInput>>) -> Re
     }
 }
 
-/// What people see of what an agent is told.
+/// The text of a message to an agent, for people.
 pub(crate) fn shown(items: &[UserInput]) -> String {
     let line = |item: &UserInput| match item {
         UserInput::Text { text, .. } => text.clone(),
@@ -232,7 +232,7 @@ mod tests {
         expected.assert_eq(&(asked + &shown));
     }
 
-    /// A table of arguments, and what the model is told of each.
+    /// Checks the answers to the model for a table of arguments.
     #[track_caller]
     fn check_refused(table: &[(&str, &str)], expected: &Expect) {
         let mut bench = Bench::new();

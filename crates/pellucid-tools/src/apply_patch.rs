@@ -184,7 +184,7 @@ mod tests {
         .assert_eq(&format!("{:?}", shown.collect::<Vec<_>>()));
     }
 
-    /// What the model reads of a patch in a folder with a link that leads out of what may be written.
+    /// The answer to the model for a patch in a folder with a link that leads out of the writable folders.
     fn answer_beside_a_link(body: &str) -> String {
         let (mut bench, outside) = (Bench::new(), tempfile::tempdir().unwrap());
         bench.situation.sandbox_policy = workspace();

@@ -50,13 +50,13 @@ pub(crate) struct Bench {
     pub home: tempfile::TempDir,
     pub situation: Situation,
     pub servers: Option<Arc<dyn ToolServers>>,
-    /// Where Node may be.
+    /// Paths at which Node is looked for.
     pub node_paths: Vec<PathBuf>,
     /// The rules about commands.
     pub rules: Rules,
 }
 
-/// What a call said and answered.
+/// The events and the answer of a call.
 pub(crate) struct Ran {
     pub outcome: Result<ToolOutput, NoOutcome>,
     pub said: Vec<Said>,
@@ -71,7 +71,7 @@ pub(crate) enum Said {
 }
 
 impl Bench {
-    /// A folder of its own, with all tools offered and no sandbox.
+    /// A bench in a temporary folder, with all tools offered and no sandbox.
     pub(crate) fn new() -> Self {
         let folder = tempfile::tempdir().unwrap();
         let offered = TOOLS.iter().map(|tool| Offered {
@@ -142,7 +142,7 @@ impl Bench {
         calls.iter().map(|call| Self::run_in(&runtime, &toolbox, &self.situation, call, None)).collect()
     }
 
-    /// The same with calls that have situations of their own.
+    /// The same for calls with separate situations.
     pub(crate) fn show_each(&self, calls: &[(&Situation, &ToolCall)]) -> String {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         let toolbox = self.toolbox();

@@ -81,7 +81,7 @@ pub(crate) async fn run(job: &Job, wanted: &Wanted) -> Result<ToolOutput, Failed
     answer.map(ToolOutput::Text)
 }
 
-/// Why a command has no end of its own.
+/// Why a command did not run to its end.
 struct NotRun {
     text: String,
     status: ExecStatus,
@@ -97,13 +97,13 @@ impl From<Refused> for NotRun {
     }
 }
 
-/// What the command sees: the environment, and what skills need.
+/// The variables of the command: the environment, and those that skills need.
 fn environment(job: &Job) -> Variables {
     let own = job.situation.skill_variables.0.iter().map(|(name, value)| (name.into(), value.into()));
     job.situation.environment.clone().into_iter().chain(own).collect()
 }
 
-/// Runs a command, and once more outside of the sandbox if that stopped it and somebody allows it.
+/// Runs a command, and once more outside of the sandbox if the sandbox stopped it and the user allows it.
 async fn attempt(job: &Job, wanted: &Wanted) -> Result<Finished, NotRun> {
     if wanted.argv.is_empty() {
         return Err(Refused::ByPolicy("command args are empty".to_owned()).into());
@@ -133,7 +133,7 @@ async fn attempt(job: &Job, wanted: &Wanted) -> Result<Finished, NotRun> {
     }
 }
 
-/// What people and the model are told of a command that ended.
+/// The event and the answer for a command that ended.
 fn told(
     job: &Job,
     wanted: &Wanted,
@@ -190,7 +190,7 @@ pub(crate) async fn run_shown(
     tokio::join!(running, showing).0
 }
 
-/// The end of a command that never ran, or not to an end of its own.
+/// The end event of a command that did not run, or was stopped.
 fn refused_end(begin: ExecCommandBegin, text: &str, status: ExecStatus) -> ExecCommandEnd {
     ExecCommandEnd {
         begin,

@@ -1,4 +1,4 @@
-//! `exec_command`: a command in a terminal that may go on after the call.
+//! `exec_command`: a command in a terminal that may continue after the call.
 
 use std::path::Path;
 use std::path::PathBuf;
@@ -133,7 +133,7 @@ async fn run(call: &ToolCall, job: &Job) -> Result<ToolOutput, Failed> {
         let task = telling.insert(Telling(Task::spawn("reporting a terminal", tell(job.desk.clone(), shown, reports))));
         let chunk = terminal.collect(limit).await;
         if chunk.exit_code.is_some() {
-            // The end is told before the answer. A task that broke has nothing more to tell.
+            // The end event comes before the answer. A task that panicked has no further events.
             let _told = (&mut task.0).await;
         }
         chunk
@@ -182,8 +182,7 @@ struct Started {
     permit: Permit,
 }
 
-/// Starts the command, and once more outside of the sandbox if that stopped it at once and somebody
-/// allows it.
+/// Starts the command, and once more outside of the sandbox if the sandbox stopped it at once and the user allows it.
 async fn start(
     job: &Job,
     call: &ToolCall,
@@ -229,7 +228,7 @@ impl From<Refused> for TerminalFailure {
 /// A command that people see.
 struct Shown {
     begin: ExecCommandBegin,
-    /// So much of its output is shown.
+    /// The maximum tokens of its output in the answer.
     tokens: usize,
 }
 
@@ -268,7 +267,7 @@ impl Telling {
     }
 }
 
-/// Tells people what a terminal reports, until its process ends; that may be long after the call.
+/// Emits events for the reports of a terminal until its process ends, which may be long after the call.
 async fn tell(desk: Desk, shown: Shown, mut reports: mpsc::Receiver<Report>) {
     while let Some(report) = reports.recv().await {
         let event = match report {
@@ -298,7 +297,7 @@ mod tests {
     use crate::notes::CallNotes;
     use crate::queue::Receiver;
 
-    /// What differs from run to run.
+    /// Replaces values that differ from run to run.
     fn steady(shown: &str) -> String {
         let mut lines = Vec::new();
         for line in shown.lines().filter(|line| line.starts_with("=> ") || !line.starts_with('{')) {

@@ -4,10 +4,10 @@ use pellucid_protocol::call_record::HeldSandbox;
 use pellucid_protocol::settings::NetworkAccess;
 use pellucid_protocol::settings::SandboxPolicy;
 
-/// What stands for a mechanism where this very process checks what it writes.
+/// The name of the mechanism where this process itself checks what it writes.
 pub(crate) const OWN_CHECKS: &str = "own-checks";
 
-/// What a policy comes to with this mechanism and these folders.
+/// The sandbox that results from a policy with this mechanism and these folders.
 pub(crate) fn held(policy: &SandboxPolicy, backend: Option<&str>, roots: Vec<String>) -> HeldSandbox {
     let (mode, network, is_confined) = match policy {
         SandboxPolicy::DangerFullAccess => ("danger-full-access", true, false),
@@ -26,7 +26,7 @@ pub(crate) fn held(policy: &SandboxPolicy, backend: Option<&str>, roots: Vec<Str
     }
 }
 
-/// What settings without a sandbox come to.
+/// The record of a policy without a sandbox.
 pub(crate) fn unconfined(policy: &SandboxPolicy) -> HeldSandbox {
     held(policy, None, Vec::new())
 }

@@ -8,7 +8,7 @@ const LEVEL: usize = 4;
 /// How a line begins that only explains the next.
 const COMMENTS: [&str; 3] = ["#", "//", "--"];
 
-/// What belongs to the block.
+/// The lines that belong to the block.
 pub(crate) struct Rules {
     /// How many levels outwards; 0 for all.
     pub levels_max: usize,

@@ -7,8 +7,8 @@
 //! - `seat`: the one kernel of a session
 //! - `kernel.mjs`: the kernel's own program
 //!
-//! Nobody is asked before a piece runs, because it runs in the turn's sandbox. Tools that it calls ask
-//! as they always do.
+//! A piece runs without approval, because it runs in the turn's sandbox. Tools that it calls need their usual
+//! approvals.
 
 mod input;
 mod kernel;
@@ -109,7 +109,7 @@ async fn reset(job: &Job) -> Result<ToolOutput, Failed> {
     Ok("js_repl kernel reset".to_owned().into())
 }
 
-/// What people see of the end of a piece.
+/// The end event of a piece.
 fn end(job: &Job, begin: ExecCommandBegin, outcome: &Result<String, String>, duration: Duration) -> ExecCommandEnd {
     let (Ok(text) | Err(text)) = outcome;
     let (stdout, stderr) = match outcome {

@@ -1,9 +1,8 @@
 //! Tools that the model can call, one file each.
 //!
-//! A tool takes what it is called with and gives what the model sees. What people see of it, what
-//! it asks them and what it leaves for the next request goes over its [`desk::Desk`], in order.
-//! What the model is told about a tool (schema, description) is a file of the pack; this crate only
-//! does the work.
+//! A tool takes the arguments of a call and returns the answer to the model. Its events, questions to the user and
+//! notes for the next request go over its [`desk::Desk`], in order. The schema and description of a tool are files of
+//! the pack; this crate only does the work.
 //!
 //! To add one: write its file, list it in `TOOLS`, name it in a pack.
 
@@ -82,10 +81,10 @@ use crate::notes::CallNotes;
 use crate::situation::Situation;
 use crate::toolbox::Toolbox;
 
-/// A tool.
+/// A tool that this crate implements.
 struct Tool {
     name: &'static str,
-    /// What it can be called with.
+    /// The kinds of input that the tool accepts.
     takes: &'static [Takes],
     /// When it can be called.
     when: When,
@@ -102,7 +101,7 @@ type Run = for<'a> fn(&'a ToolCall, &'a Job) -> Running<'a>;
 /// A call that is being done.
 type Running<'a> = Pin<Box<dyn Future<Output = Result<ToolOutput, Failed>> + Send + 'a>>;
 
-/// What a tool can be called with.
+/// The kinds of input of a tool.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Takes {
     Function,
@@ -139,7 +138,7 @@ enum Asks {
     Nothing(Unasked),
 }
 
-/// Every tool.
+/// All tools of this crate.
 static TOOLS: &[Tool] = &[
     shell::SHELL,
     shell::CONTAINER_EXEC,
@@ -168,32 +167,32 @@ static TOOLS: &[Tool] = &[
     close_agent::TOOL,
 ];
 
-/// What a call needs besides its arguments.
+/// The surroundings of a call besides its arguments.
 #[derive(Debug, Clone)]
 pub struct Job {
-    /// What holds for all calls of the turn.
+    /// The settings that hold for all calls of the turn.
     pub situation: Arc<Situation>,
-    /// What stays between the calls of a session.
+    /// The state that is kept between the calls of a session.
     pub toolbox: Arc<Toolbox>,
     /// The line to the session.
     pub desk: Desk,
-    /// What is noted of the call.
+    /// The notes for the record of the call.
     pub notes: CallNotes,
 }
 
-/// What the model gets from a tool that panicked.
+/// The answer to the model for a tool that panicked.
 const BROKEN: &str = "the tool failed: an error inside Pellucid ended this call before it was done";
 
 /// Why a call has no proper answer.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 enum Failed {
-    /// The model is told this.
+    /// The answer to the model.
     #[error("{0}")]
     Told(String),
     /// The call is left without an answer.
     #[error("{0}")]
     Fatal(String),
-    /// The tool panicked.
+    /// The tool panicked before it answered.
     #[error("{BROKEN}")]
     Broken,
 }
@@ -251,7 +250,7 @@ pub fn failed(call: &ToolCall, why: &str) -> EventMessage {
     EventMessage::ToolCallFailed { call_id, name, why: why.to_owned() }
 }
 
-/// Who makes a call.
+/// The source of a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Caller {
     Model,
@@ -282,7 +281,7 @@ pub async fn broken(call: &ToolCall, desk: &Desk) -> ToolOutput {
     ToolOutput::Text(BROKEN.to_owned())
 }
 
-/// Runs a call, whoever made it.
+/// Runs a call of the model or of another tool.
 async fn dispatch(call: &ToolCall, job: &Job) -> Result<ToolOutput, NoOutcome> {
     let known = || TOOLS.iter().find(|tool| tool.name == call.name && job.situation.has(tool));
     let (takes, asks, run): (&[Takes], Asks, Run) = if job.situation.dynamic_tools.contains(&call.name) {
@@ -309,7 +308,8 @@ async fn dispatch(call: &ToolCall, job: &Job) -> Result<ToolOutput, NoOutcome> {
         Ok(output) => Ok(output),
         Err(Failed::Told(text)) => {
             job.notes.failed();
-            // What the model was told may hold anything that the call read: only who asks for it sees it in a log.
+            // The answer may contain anything that the call read, so it is logged only at a level that the user has
+            // to ask for.
             tracing::warn!("a call of `{}` failed; the model got the reason", call.name);
             job.desk.tell(failed(call, "the model got the reason")).await;
             tracing::debug!("the model was told: {text}");
@@ -326,7 +326,7 @@ fn arguments<'a, T: serde::Deserialize<'a>>(call: &'a ToolCall) -> Result<T, Fai
         .map_err(|error| Failed::Told(format!("failed to parse function arguments: {error}")))
 }
 
-/// What a call is called with, as the model wrote it.
+/// The arguments of a call, as the model wrote them.
 fn text_of(call: &ToolCall) -> &str {
     match &call.payload {
         Payload::Function { arguments } => arguments,

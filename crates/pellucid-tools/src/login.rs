@@ -1,8 +1,8 @@
 //! The login shell's setup, found out once while the model thinks, for the commands that come.
 //!
-//! Nobody waits for it: a command that comes before it is ready starts a login shell of its own, with
-//! the same result. It begins a moment after the first request has gone, so that it neither delays the
-//! request nor costs a turn that is over at once.
+//! No command waits for it: a command that comes before it is ready starts a separate login shell, with the same
+//! result. It begins a moment after the first request has gone, so that it neither delays the request nor costs a
+//! turn that is over at once.
 
 use std::ffi::OsStr;
 use std::ffi::OsString;
@@ -31,8 +31,8 @@ const MOMENT: Duration = Duration::from_millis(150);
 
 const PATH: &str = "PATH";
 
-/// One session of a process at a time has it made ahead. Many that begin together would start as many shells, and most
-/// of them run no command; theirs is made with the first.
+/// One session of a process at a time has it made ahead. Many sessions that begin together would start as many
+/// shells, though most of them run no command; their snapshots are made with the first command.
 static AHEAD: LazyLock<Arc<Semaphore>> = LazyLock::new(|| Arc::new(Semaphore::new(1)));
 
 /// The right to have it made ahead of any command, a moment from now.
@@ -45,7 +45,7 @@ pub(crate) struct Login {
     state: Arc<Mutex<State>>,
     /// A command has come: there is no moment left to wait.
     has_come: Arc<Notify>,
-    /// What makes it, which ends with the session.
+    /// The task that makes it, which ends with the session.
     maker: Mutex<Option<Task<()>>>,
 }
 
@@ -61,12 +61,12 @@ fn asks_for_login(argv: &[String]) -> bool {
 
 #[derive(Debug, Default)]
 enum State {
-    /// Nobody needs it yet.
+    /// No command has needed it yet.
     #[default]
     NotAsked,
-    /// It is being found out for this folder, or cannot be.
+    /// The snapshot for this folder is being made, or cannot be made.
     Without(PathBuf),
-    /// It is there for this folder.
+    /// The snapshot for this folder is ready.
     Ready(PathBuf, Snapshot),
 }
 
@@ -112,7 +112,8 @@ impl Login {
         }
     }
 
-    /// Where a command is looked for by name: as the login says, if it asks for one and that is known by now.
+    /// The search path for a command's program: that of the login shell, if the command asks for one and it is known
+    /// by now.
     pub(crate) fn search_path(&self, argv: &[String], situation: &Situation) -> Option<OsString> {
         let given = situation.environment.get(OsStr::new(PATH));
         let is_set = situation.set_variables.iter().any(|name| name == PATH);
@@ -174,7 +175,7 @@ mod tests {
     use crate::bench::Bench;
     use crate::login::Login;
 
-    /// One that no other test is in the way of.
+    /// A login that no other test uses.
     fn login() -> Login {
         Login::new(Arc::new(Semaphore::new(1)))
     }
@@ -217,7 +218,8 @@ mod tests {
         });
     }
 
-    /// What is found by name decides whether a rule counts, so it is looked for where the command will.
+    /// The program that is found decides whether a rule counts, so the search uses the path that the command will
+    /// use.
     #[test]
     fn programs_are_looked_for_where_a_login_looks() {
         let mut bench = Bench::new();

@@ -55,7 +55,7 @@ pub(crate) const READ: Tool = Tool {
     run: |call, job| Box::pin(read(call, job)),
 };
 
-/// The server that people are told of when a call names none.
+/// The server in events when a call names none.
 const NO_SERVER: &str = "codex";
 
 #[derive(Default, Deserialize)]
@@ -82,7 +82,7 @@ async fn list(call: &ToolCall, job: &Job, what: Listed) -> Result<ToolOutput, Fa
     telling(call, job, named, arguments, |servers| async move { listing(&*servers, what, server, cursor).await }).await
 }
 
-/// What one server lists, or all of them do.
+/// The entries of one server, or of all servers.
 async fn listing(
     servers: &dyn ToolServers,
     what: Listed,
@@ -133,7 +133,7 @@ async fn read(call: &ToolCall, job: &Job) -> Result<ToolOutput, Failed> {
     .await
 }
 
-/// Asks servers, and tells people of it like of a call.
+/// Asks servers, and emits the events of a tool call.
 async fn telling<F>(
     call: &ToolCall,
     job: &Job,
@@ -191,7 +191,7 @@ impl ToolServers for NoServers {
     }
 }
 
-/// What a server lists, with the server.
+/// An entry of a server, with the server's name added.
 fn of_server(server: &str, entry: Value) -> Value {
     let mut with_server = Map::from_iter([("server".to_owned(), server.into())]);
     if let Value::Object(entry) = entry {
@@ -236,7 +236,7 @@ mod tests {
     use crate::bench::function;
     use crate::mcp_tool::tests::Rote;
 
-    /// Checks what the model sees, and for which server people are told of it.
+    /// Checks the answer to the model, and the server in the events.
     #[track_caller]
     fn check_answer(tool: &str, arguments: &str, expected: &Expect) {
         let mut bench = Bench::new();

@@ -31,7 +31,7 @@ pub type ListingAll<'a> = Pin<Box<dyn Future<Output = Vec<(String, Vec<Value>)>>
 
 /// The servers of a session, as calls need them.
 pub trait ToolServers: Debug + Send + Sync {
-    /// Calls a tool.
+    /// Calls a tool of a server.
     fn call<'a>(
         &'a self,
         server: &'a str,
@@ -49,21 +49,21 @@ pub trait ToolServers: Debug + Send + Sync {
     fn read<'a>(&'a self, server: &'a str, uri: &'a str) -> Asking<'a, Map<String, Value>>;
 }
 
-/// What servers list.
+/// The kinds of entries that servers list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Listed {
-    /// Resources.
+    /// The resources of a server.
     Resources,
     /// Templates for the addresses of resources.
     Templates,
 }
 
-/// Which tool of which server a name means.
+/// The server and tool that a name refers to.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct McpRoute {
     /// The name that the model calls.
     pub name: String,
-    /// The server.
+    /// The name of the server.
     pub server: String,
     /// The tool's name there.
     pub tool: String,
@@ -120,7 +120,7 @@ fn object(arguments: Option<Value>) -> Result<Option<Map<String, Value>>, McpFai
     }
 }
 
-/// A call that people were told of, and that they are told the end of.
+/// A call whose begin event was emitted and whose end event will be.
 #[derive(Debug)]
 pub(crate) struct Told {
     begin: McpToolCallBegin,

@@ -31,7 +31,7 @@ pub struct CallNotes {
     state: Arc<Mutex<State>>,
 }
 
-/// What was noted of a call.
+/// The record of a call.
 #[derive(Debug, Clone)]
 pub struct Noted {
     /// The id of the call.
@@ -42,19 +42,19 @@ pub struct Noted {
     pub began_at: String,
     /// When it ended: when it was stopped, for one that did not end by itself.
     pub ended_at: String,
-    /// How it ended.
+    /// How the call ended.
     pub outcome: CallOutcome,
     /// Why it was done, or not.
     pub grounds: CallGrounds,
     /// The questions for approval that it led to.
     pub answers: Vec<CallAnswer>,
-    /// Where it ran something, one entry for each attempt.
+    /// The processes that it ran, one entry for each attempt.
     pub runs: Vec<Ran>,
     /// The calls that it made.
     pub inner: Vec<CallNotes>,
 }
 
-/// What is noted of a call so far.
+/// The record of a call so far.
 #[derive(Debug, Default)]
 struct State {
     call_id: String,
@@ -72,7 +72,7 @@ struct State {
 /// An attempt to run something.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Ran {
-    /// What confined it.
+    /// The sandbox that confined the process.
     pub sandbox: HeldSandbox,
     /// How its process ended, if that is known.
     pub exit_code: Option<i32>,
@@ -174,7 +174,7 @@ impl CallNotes {
         }
     }
 
-    /// What confined the last thing that ran.
+    /// The sandbox of the last process.
     pub(crate) fn sandbox(&self) -> Option<HeldSandbox> {
         self.lock().runs.last().map(|ran| ran.sandbox.clone())
     }

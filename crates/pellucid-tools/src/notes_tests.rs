@@ -206,7 +206,7 @@ fn who_answered_is_noted() {
     "#]].assert_eq(&shown(&bench, &ran));
 }
 
-/// What a sandbox stopped runs again without it, if that is allowed: two runs.
+/// A command that a sandbox stopped runs again without it, if that is allowed: two runs.
 #[tokio::test]
 async fn a_second_attempt_outside_of_the_sandbox_is_noted() {
     let mut bench = Bench::new();

@@ -49,7 +49,7 @@ pub struct Outputs {
 }
 
 impl Outputs {
-    /// Those of the session with this id.
+    /// The outputs of the session with this id.
     pub fn of(home: &Path, session: &str) -> Arc<Self> {
         Arc::new(Self { folder: home.join(FOLDER).join(name(session)), room: OnceLock::new() })
     }
@@ -90,7 +90,7 @@ impl Outputs {
     /// The output of a call, to be read.
     ///
     /// # Errors
-    /// When there is none.
+    /// If no output of this call is kept.
     pub fn open(&self, call_id: &str) -> io::Result<File> {
         pellucid_files::open(&self.path(&name(call_id), WHOLE))
     }
@@ -181,7 +181,7 @@ impl Listener for Output {
     }
 }
 
-/// An id as a file's name: as it is where that is one, else a digest of it.
+/// A file name for an id: the id itself if it is a valid name, else a digest of it.
 fn name(id: &str) -> String {
     let is_plain = |it: u8| it.is_ascii_alphanumeric() || matches!(it, b'_' | b'-');
     if !id.is_empty() && id.len() <= NAME_BYTES_MAX && id.bytes().all(is_plain) {

@@ -1,7 +1,8 @@
 //! What runs outside of the sandbox is what was looked at: nothing confined changes it from the question to the end.
 //!
-//! Confined commands that still run are paused, and continue when this is dropped. What nobody can pause, such as a
-//! person's editor, may still change the very file that is to be run; so that is compared before it is started.
+//! Confined commands that still run are paused, and continue when this is dropped. Programs that cannot be paused,
+//! such as the user's editor, may still change the file that is to be run; so the file is compared before it is
+//! started.
 //!
 //! Not here: how commands are paused (`pellucid_exec::pause`), and which files a command names (the engine's `reach`).
 
@@ -33,7 +34,7 @@ pub(crate) struct Outside {
     seen: Vec<Seen>,
 }
 
-/// A file that is to be run, as it was when a person was asked.
+/// A file that is to be run, in the state that the user was asked about.
 #[derive(Debug, Clone)]
 struct Seen {
     /// As the command names it.
@@ -42,7 +43,7 @@ struct Seen {
     print: Option<Print>,
 }
 
-/// What tells whether a file is the same.
+/// The fingerprint of a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Print {
     Content([u8; 32]),
@@ -92,7 +93,8 @@ async fn pause(job: &Job, places: Vec<PathBuf>) -> Result<Pause, String> {
     Ok(pause)
 }
 
-/// Where a session works. Temporary folders are left out, which all sessions share: what is run from there is named.
+/// The folders that a session works in. Temporary folders, which all sessions share, are left out: a program that is
+/// run from there is named.
 fn own_places(situation: &Situation) -> Vec<PathBuf> {
     let mut places = vec![situation.cwd.clone()];
     if let SandboxPolicy::WorkspaceWrite { writable_roots, .. } = &situation.sandbox_policy {
@@ -101,7 +103,7 @@ fn own_places(situation: &Situation) -> Vec<PathBuf> {
     places
 }
 
-/// Those of these files that commands could write.
+/// The files among these that commands could write.
 fn see(named: Vec<(PathBuf, String)>, roots: &[PathBuf]) -> Vec<Seen> {
     let roots: Vec<PathBuf> = roots.iter().filter_map(|root| std::fs::canonicalize(root).ok()).collect();
     let is_writable = |path: &Path| {

@@ -1,8 +1,8 @@
 //! Applying a patch: verified first, then asked about, then written, all of it or nothing.
 //!
-//! It is written by this very process, which checks every path, links followed, against what the
-//! sandbox would let a command write, and holds the folders that it checked. Whoever is asked agrees to the files that
-//! the paths led to then.
+//! It is written by this process, which checks every path, links followed, against what the sandbox would let a
+//! command write, and holds the folders that it checked. The user approves the files that the paths led to at that
+//! time.
 
 use std::path::Path;
 use std::path::PathBuf;
@@ -138,7 +138,7 @@ const DECLINED: &str = "patch rejected by user";
 
 /// Why a patch was not written.
 enum Unwritten {
-    /// What a command would print that could not do it, with its line end.
+    /// The output of a command that failed to do it, with its line end.
     Failed(String),
     Declined,
 }
@@ -165,7 +165,7 @@ fn named(root: &PatchRoot) -> WritableRoot {
 struct Patch<'a> {
     call_id: &'a str,
     changes: &'a Changes,
-    /// Where it would be written when it was looked at, with links followed.
+    /// The paths that it would have written when it was verified, with links followed.
     targets: Vec<PathBuf>,
 }
 
@@ -176,7 +176,7 @@ impl Patch<'_> {
         job.desk.tell(EventMessage::ExecCommandOutputDelta { call_id, stream, chunk }).await;
     }
 
-    /// What a command would print that the sandbox does not let do this.
+    /// The output of a command that the sandbox stopped from doing this.
     fn refused(&self, verified: &Verified, error: &ApplyError) -> String {
         let ApplyError::Outside { path, .. } = error else {
             return format!("{error}\n");
@@ -194,7 +194,7 @@ async fn write(
     requirement: PatchRequirement,
     roots: Vec<PatchRoot>,
 ) -> Result<String, Unwritten> {
-    // Whoever agrees means these files, and none that a link leads to later.
+    // The approval is for these files, and for none that a link leads to later.
     let keys: Vec<GrantKey> =
         patch.targets.iter().map(|path| GrantKey::File { path: path.to_string_lossy().into_owned() }).collect();
     let is_confined = match job.situation.sandbox_policy {
@@ -223,7 +223,8 @@ async fn write(
     }
     let mut writable = if is_confined { inside } else { Writable::Everywhere };
     if is_confined && let Err(error) = verified.check_writable(&writable) {
-        // What the sandbox would refuse is asked about, unless somebody agreed already or cannot be asked.
+        // The user is asked about what the sandbox would refuse, unless it is approved already or no one can be
+        // asked.
         if job.situation.approval_policy == ApprovalPolicy::Never {
             tracing::warn!(%error, "a patch is refused");
             job.notes.runs(sandbox);

@@ -1,7 +1,7 @@
 //! Queues whose places are small.
 //!
-//! A queue keeps room for a few dozen messages from its beginning. A server has thousands of queues that are empty most
-//! of the time, so what waits has a place of its own and the queue holds only where that is.
+//! A queue keeps room for a few dozen messages from its beginning. A server has thousands of queues that are empty
+//! most of the time, so each message is boxed and the queue holds only its address.
 
 use std::task::Context;
 use std::task::Poll;
@@ -17,7 +17,7 @@ pub struct Sender<T>(mpsc::Sender<Box<T>>);
 #[derive(Debug)]
 pub struct Receiver<T>(mpsc::Receiver<Box<T>>);
 
-/// Nobody takes messages any more.
+/// The receiver is gone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("no receiver is left")]
 pub struct Closed;
@@ -38,19 +38,19 @@ impl<T> Sender<T> {
     /// Puts a message in, when there is room.
     ///
     /// # Errors
-    /// If nobody takes messages any more.
+    /// If the receiver is gone.
     pub async fn send(&self, message: T) -> Result<(), Closed> {
         self.0.send(Box::new(message)).await.map_err(|_| Closed)
     }
 
-    /// Whether nobody takes messages any more.
+    /// Whether the receiver is gone.
     pub fn is_closed(&self) -> bool {
         self.0.is_closed()
     }
 
     /// Waits until every message was taken; at most so many may wait in this queue.
     pub async fn emptied(&self, waiting_max: usize) {
-        // When nobody takes messages any more, none waits to be taken.
+        // If the receiver is gone, no message waits.
         let _nobody_listens = self.0.reserve_many(waiting_max).await.is_err();
     }
 }

@@ -35,7 +35,7 @@ pub(crate) const TOOL: Tool = Tool {
 /// A line is cut after so many bytes.
 const LINE_MAX: usize = 500;
 
-/// So many bytes of a line are looked at; enough to see how far it is indented.
+/// At most this many bytes of a line are kept; enough to see how far it is indented.
 const LINE_KEPT: u64 = 16 * 1024;
 
 #[derive(Deserialize)]

@@ -1,4 +1,4 @@
-//! `resume_agent`: an agent that was closed is opened again, and told nothing.
+//! `resume_agent`: opens a closed agent again, without a message.
 
 use pellucid_engine::approval::grounds::Unasked;
 use pellucid_protocol::call::ToolCall;

@@ -1,4 +1,4 @@
-//! `send_input`: an agent is told something, at once or when its work allows.
+//! `send_input`: sends a message to an agent, at once or after its current turn.
 
 use pellucid_engine::approval::grounds::Unasked;
 use pellucid_protocol::agent::AgentStatus;

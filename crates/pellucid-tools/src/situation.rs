@@ -18,26 +18,26 @@ use crate::When;
 use crate::agents::Agents;
 use crate::mcp_tool::McpRoute;
 
-/// What holds for all calls of a turn.
+/// The settings that hold for all calls of a turn.
 #[derive(Debug, Clone)]
 pub struct Situation {
-    /// The session.
+    /// The id of the session.
     pub session_id: SessionId,
-    /// The turn.
+    /// The id of the turn.
     pub turn_id: TurnId,
-    /// Where relative paths begin.
+    /// The folder that relative paths start at.
     pub cwd: PathBuf,
     /// When a person is asked.
     pub approval_policy: ApprovalPolicy,
-    /// What commands may touch.
+    /// What commands may read and write.
     pub sandbox_policy: SandboxPolicy,
-    /// Where they may write.
+    /// The folders that commands may write in.
     pub writable_roots: Vec<PathBuf>,
     /// The project's top folder.
     pub project_root: PathBuf,
     /// The way of working together.
     pub mode: CollaborationModeKind,
-    /// Whether the model can look at pictures.
+    /// Whether the model accepts images.
     pub sees_pictures: bool,
     /// How outputs are cut.
     pub truncation: TruncationPolicy,
@@ -55,7 +55,7 @@ pub struct Situation {
     pub agents: Option<Arc<dyn Agents>>,
     /// Whether a tool that runs commands is offered.
     pub shell_is_on: bool,
-    /// The person's shell.
+    /// The path of the user's shell.
     pub shell: PathBuf,
     /// The home folder, if snapshots of the login shell may be kept there.
     pub snapshots: Option<PathBuf>,
@@ -63,13 +63,13 @@ pub struct Situation {
     pub set_variables: Vec<String>,
     /// Variables with keys of ours: no command has them, even if the person's login shell sets them.
     pub withheld: Vec<String>,
-    /// What children see of the environment.
+    /// The environment variables of child processes.
     pub environment: BTreeMap<OsString, OsString>,
-    /// What commands of the tools `shell` and `shell_command` see besides.
+    /// Further variables for commands of the tools `shell` and `shell_command`.
     pub skill_variables: SkillVariables,
 }
 
-/// Variables that skills need, with values that are nobody else's business.
+/// Variables that skills need, whose values are secret.
 #[derive(Clone, Default, PartialEq, Eq)]
 pub struct SkillVariables(pub BTreeMap<String, String>);
 
@@ -82,7 +82,7 @@ impl std::fmt::Debug for SkillVariables {
 /// A tool that the model was offered.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Offered {
-    /// Its name.
+    /// The name for the model.
     pub name: String,
     /// Whether calls of it may run beside others.
     pub is_parallel: bool,
@@ -93,25 +93,25 @@ pub struct Offered {
 /// A tool of a connected app.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct AppTool {
-    /// Its name among all tools.
+    /// The name among all tools.
     pub name: String,
-    /// Its name at its server.
+    /// The name at its server.
     #[serde(skip)]
     pub tool: String,
-    /// The server.
+    /// The name of the server.
     pub server: String,
-    /// What people call it.
+    /// The name for people.
     pub title: Option<String>,
-    /// What it is for.
+    /// The description of the tool.
     pub description: Option<String>,
-    /// The app.
+    /// The name of the app.
     pub connector_name: Option<String>,
     /// The names of what it takes.
     pub input_keys: Vec<String>,
 }
 
 impl AppTool {
-    /// What a search looks at.
+    /// The text that a search looks at.
     pub(crate) fn text(&self) -> String {
         let given = [&self.title, &self.description, &self.connector_name].into_iter().flatten();
         let words = [&self.name, &self.tool, &self.server].into_iter().chain(given).chain(&self.input_keys);

@@ -66,7 +66,7 @@ async fn run(call: &ToolCall, job: &Job) -> Result<ToolOutput, Failed> {
     }
     let new_thread_id = started.as_ref().ok().cloned();
     let status = new_thread_id.as_ref().map_or(AgentStatus::NotFound, |id| agents.status(id).borrow().clone());
-    // Whoever listens to both hears the agent begin first.
+    // The event of the new agent comes before the end of this call.
     tokio::task::yield_now().await;
     let end = EventMessage::CollabAgentSpawnEnd { call_id, sender_thread_id, new_thread_id, prompt, status };
     job.desk.tell(end).await;

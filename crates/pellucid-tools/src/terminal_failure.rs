@@ -1,4 +1,4 @@
-//! What the model is told of a terminal that did not start, in the form that it knows.
+//! The answer to the model for a terminal that did not start, in the form that the model knows.
 //!
 //! That form is what another program's debug output looks like, names and all, so it is made in
 //! the same way.
@@ -12,21 +12,21 @@ use pellucid_exec::process::SpawnError;
 /// Why there is no terminal.
 #[derive(Debug)]
 pub(crate) enum TerminalFailure {
-    /// Somebody or something did not want it.
+    /// The user or a rule refused it.
     Rejected(String),
-    /// It could not be started.
+    /// The process could not be started.
     NotStarted(SpawnError),
     /// The sandbox stopped it at once.
     Denied {
-        /// How it ended.
+        /// The exit code of the process.
         exit_code: i32,
-        /// What it wrote.
+        /// The output of the process.
         text: String,
     },
 }
 
 impl TerminalFailure {
-    /// What the model is told.
+    /// The text for the model.
     pub(crate) fn text(&self) -> String {
         let error = match self {
             Self::Rejected(text) => ToolError::Rejected(text.clone()),

@@ -45,14 +45,14 @@ use crate::mcp_tool::ToolServers;
 use crate::outputs::Outputs;
 use crate::situation::Situation;
 
-/// What stays between the calls of a session.
+/// The state that is kept between the calls of a session.
 #[derive(Debug)]
 pub struct Toolbox {
     /// The terminals that are open.
     pub terminals: Arc<Terminals>,
     /// The tasks that report on terminals whose process continues after the call.
     telling: Mutex<Vec<Telling>>,
-    /// What confines the commands in the terminals, by the number of the terminal.
+    /// The sandboxes of the commands in terminals, by the number of the terminal.
     terminal_sandboxes: Mutex<BTreeMap<u32, HeldSandbox>>,
     rules: Mutex<Arc<Rules>>,
     grants: Mutex<Grants>,
@@ -70,24 +70,24 @@ pub struct Toolbox {
     outputs: Option<Arc<Outputs>>,
 }
 
-/// What a session begins with.
+/// The state that a session begins with.
 #[derive(Debug)]
 pub struct Equipment {
     /// The rules about commands.
     pub rules: Rules,
-    /// What confines commands.
+    /// The sandbox that confines commands.
     pub sandbox: Sandbox,
     /// Whether some folders stay read-only where commands may write.
     pub protection: Protection,
-    /// Where a person's rules are saved.
+    /// The home folder, in which the user's rules are saved.
     pub home: PathBuf,
     /// The folders that decide what runs, the home among them. Commands cannot change them.
     pub homes: Vec<PathBuf>,
-    /// Where commands may write, as it was when that was decided.
+    /// The folders that commands may write in, in the state in which the user allowed them.
     pub roots: Arc<Roots>,
-    /// Where Node may be, before it is looked for in `PATH`.
+    /// Paths at which Node is looked for, before `PATH`.
     pub node_paths: Vec<PathBuf>,
-    /// Where whole outputs are kept, if they are.
+    /// The store of whole outputs, if they are kept.
     pub outputs: Option<Arc<Outputs>>,
 }
 
@@ -96,7 +96,7 @@ pub struct Equipment {
 pub(crate) struct Confined {
     /// The command with the sandbox in front of it.
     pub argv: Vec<String>,
-    /// What confines it.
+    /// The sandbox that confines the command.
     pub sandbox: HeldSandbox,
 }
 
@@ -107,7 +107,7 @@ pub(crate) struct PatchRoot {
     pub name: PathBuf,
     /// The folder that is meant.
     pub root: Root,
-    /// What stays as it is there, whether it is there or not.
+    /// The paths below it that must not change, whether they exist or not.
     pub protected: Vec<PathBuf>,
     /// Whether repositories in it may be written.
     pub git: Git,
@@ -142,7 +142,7 @@ impl Toolbox {
         *locked(&self.servers) = Some(servers);
     }
 
-    /// Where calls of servers' tools go.
+    /// The connections to MCP servers, for calls of their tools.
     pub(crate) fn servers(&self) -> Option<Arc<dyn ToolServers>> {
         locked(&self.servers).clone()
     }
@@ -157,7 +157,7 @@ impl Toolbox {
         *self.diff() = TurnDiff::default();
     }
 
-    /// What the patches of this turn changed so far, if they changed something. Reads the disk.
+    /// The diff of this turn's patches so far; `None` if they changed nothing. Reads the disk.
     pub fn turn_diff(&self) -> Option<String> {
         self.diff().unified_on_disk()
     }
@@ -177,14 +177,14 @@ impl Toolbox {
         locked(&self.grants).remember(keys);
     }
 
-    /// What the patches of this turn touched.
+    /// The files that the patches of this turn touched.
     pub(crate) fn diff(&self) -> MutexGuard<'_, TurnDiff> {
         locked(&self.diff)
     }
 
-    /// The folders in which a patch may write without asking, with what it may not touch there, whether or not it is there
-    /// yet. Folders that are missing or are not what they were when the session began are none. Commands may make
-    /// repositories; a patch has no reason to.
+    /// The folders in which a patch may write without asking, with the paths that it may not touch there, whether or
+    /// not they exist. Folders that are missing or were exchanged since the session began are left out. Commands may
+    /// make repositories; a patch has no reason to.
     pub(crate) fn patch_roots(&self, situation: &Situation) -> Vec<PatchRoot> {
         let ground = self.ground(situation);
         let git = match self.protection {
@@ -222,12 +222,12 @@ impl Toolbox {
         }
     }
 
-    /// Where commands may write.
+    /// The folders that commands may write in.
     pub(crate) fn roots(&self) -> &Roots {
         &self.roots
     }
 
-    /// Puts aside what commands made or replaced and nobody may read.
+    /// Moves files away that commands made or replaced and that must not be read.
     pub fn take_aside(&self) -> Vec<Aside> {
         self.watch.put_aside()
     }
@@ -242,12 +242,12 @@ impl Toolbox {
         self.login.is_ready()
     }
 
-    /// The home folder.
+    /// The home folder of Pellucid.
     pub(crate) fn home(&self) -> &Path {
         &self.home
     }
 
-    /// Where Node may be, before it is looked for in `PATH`.
+    /// Paths at which Node is looked for, before `PATH`.
     pub(crate) fn node_paths(&self) -> &[PathBuf] {
         &self.node_paths
     }
@@ -284,7 +284,7 @@ impl Toolbox {
         keeping
     }
 
-    /// What confines the command in a terminal. It is forgotten with a terminal that is gone.
+    /// The sandbox of the command in a terminal. The entry is removed with a terminal that is gone.
     pub(crate) fn terminal_sandbox(&self, number: u32, is_gone: bool) -> Option<HeldSandbox> {
         let mut sandboxes = locked(&self.terminal_sandboxes);
         if is_gone { sandboxes.remove(&number) } else { sandboxes.get(&number).cloned() }
@@ -306,7 +306,7 @@ impl Toolbox {
         self.watch.finish()
     }
 
-    /// Where a command is looked for by name.
+    /// The search path for a command's program.
     pub(crate) fn search_path(&self, argv: &[String], situation: &Situation) -> Option<OsString> {
         self.login.search_path(argv, situation)
     }
@@ -355,7 +355,7 @@ impl Toolbox {
     }
 }
 
-/// What is behind a lock. A panic while it was held left nothing half done: every change is one step.
+/// Locks a mutex. A panic while it was held left no half-made change, because every change is one step.
 pub(crate) fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

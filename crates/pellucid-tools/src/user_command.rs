@@ -1,4 +1,4 @@
-//! A command that a person runs: in their shell, in no sandbox, and nobody is asked.
+//! A command that the user runs: in the user's shell, without sandbox and without approval.
 //!
 //! No tool of the model. What comes of it is shown like a command of the model, and the model sees
 //! a record of it with the next request.
@@ -108,7 +108,7 @@ pub fn broken(call_id: String, script: &str) -> FromTool {
     FromTool::UserCommandEnded { call_id, record }
 }
 
-/// What came of a command.
+/// The result of a command.
 struct Outcome {
     exit_code: i32,
     /// The exit code of its process; absent if that gave none.

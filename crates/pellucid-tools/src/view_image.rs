@@ -1,4 +1,4 @@
-//! `view_image`: a picture on disk goes along with the next request.
+//! `view_image`: attaches an image on disk to the next request.
 
 use std::path::PathBuf;
 

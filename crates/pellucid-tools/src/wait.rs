@@ -86,7 +86,7 @@ fn patience(timeout_ms: Option<i64>) -> Result<Duration, Failed> {
     }
 }
 
-/// Those that have finished.
+/// The agents that have finished.
 fn finished(watched: &mut BTreeMap<SessionId, watch::Receiver<AgentStatus>>) -> BTreeMap<SessionId, AgentStatus> {
     let status = |(id, status): (&SessionId, &mut watch::Receiver<AgentStatus>)| {
         let status = status.borrow_and_update().clone();

@@ -18,7 +18,7 @@ pub(super) struct Piece {
     pub timeout: Option<Duration>,
 }
 
-/// Why an input is no piece. The text is what the model is told.
+/// Why an input is not a piece. The text is sent to the model.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub(super) enum InputError {
     #[error("js_repl expects raw JavaScript source and got none; the first line may be `{PRAGMA} ...`")]
@@ -40,7 +40,7 @@ pub(super) enum InputError {
 }
 
 impl Piece {
-    /// Reads raw input.
+    /// Parses the raw input of a call.
     pub(super) fn parse(input: &str) -> Result<Self, InputError> {
         if input.trim().is_empty() {
             return Err(InputError::Blank);

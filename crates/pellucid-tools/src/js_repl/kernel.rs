@@ -41,15 +41,15 @@ use crate::noted;
 use crate::situation::Situation;
 use crate::toolbox::Confined;
 
-/// The kernel's program.
+/// The source of the kernel.
 const PROGRAM: &str = include_str!("kernel.mjs");
 
-/// What Node is started with, besides the program. Packages are looked for from the working folder,
-/// which the second option is for.
+/// The options of Node, besides the program. Packages are looked for from the working folder, which the second option
+/// is for.
 const OPTIONS: [&str; 3] =
     ["--experimental-vm-modules", "--experimental-import-meta-resolve", "--disable-warning=ExperimentalWarning"];
 
-/// What a kernel may do. One that was started under other limits is not used.
+/// The limits of a kernel. A kernel that was started under other limits is not used.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Limits {
     sandbox_policy: SandboxPolicy,
@@ -68,20 +68,20 @@ impl Limits {
 pub(super) struct Kernel {
     dialogue: Dialogue,
     limits: Limits,
-    /// What confines it.
+    /// The sandbox that confines the kernel.
     pub(super) sandbox: HeldSandbox,
-    /// Its program, and what pieces put there. Gone with the kernel.
+    /// The folder with the kernel's program and files of pieces. Removed with the kernel.
     _folder: TempDir,
 }
 
-/// Why a piece has no end of its own.
+/// Why a piece did not run to its end.
 #[derive(Debug)]
 pub(super) enum Trouble {
     TimedOut,
     Silent(Silence),
 }
 
-/// What happened to a kernel, for whoever has to find out why.
+/// Details about the end of a kernel, for debugging.
 #[derive(Serialize)]
 struct Diagnostics<'a> {
     reason: &'a str,
@@ -101,7 +101,7 @@ fn write_program(folder: &Path, program: &Path) -> io::Result<()> {
 }
 
 impl Kernel {
-    /// Starts a kernel. The error is what the model is told.
+    /// Starts a kernel. The error text is sent to the model.
     pub(super) async fn start(job: &Job, limits: Limits) -> Result<Self, String> {
         let situation = &job.situation;
         let mut env = situation.environment.clone();
@@ -153,12 +153,12 @@ impl Kernel {
             Ok(line) => self.dialogue.say(&line),
             Err(error) => return Ok(Err(error)),
         }
-        // A time that no clock can tell is as good as none.
+        // A deadline that cannot be represented counts as none.
         let over = Instant::now().checked_add(timeout);
         let mut calls: JoinSet<(String, Result<Item, String>)> = JoinSet::new();
         let mut result: Option<Result<String, String>> = None;
         loop {
-            // Calls that nobody waited for belong to the piece all the same.
+            // Calls that the piece did not await still belong to the piece.
             if let Some(result) = result.take_if(|_| calls.is_empty()) {
                 return Ok(result);
             }
@@ -191,7 +191,7 @@ impl Kernel {
         }
     }
 
-    /// Tells the kernel what became of a tool.
+    /// Sends the result of a tool to the kernel.
     fn answer(&mut self, id: &str, outcome: &Result<Item, String>) {
         let (response, error) = match outcome {
             Ok(item) => (Some(item), None),
@@ -209,7 +209,7 @@ impl Kernel {
         self.dialogue.end().await;
     }
 
-    /// What the model is told of a kernel that fell silent. It is ended if it has not.
+    /// The text for the model about a kernel that fell silent. The kernel is ended if it still runs.
     pub(super) async fn post_mortem(self, silence: &Silence) -> String {
         let (text, reason, stream_error) = match silence {
             Silence::Ended => ("js_repl kernel exited unexpectedly".to_owned(), "stdout_eof", None),

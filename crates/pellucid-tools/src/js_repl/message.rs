@@ -4,17 +4,17 @@ use pellucid_protocol::item::Item;
 use serde::Deserialize;
 use serde::Serialize;
 
-/// What we say.
+/// The messages to the kernel.
 #[derive(Debug, Serialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub(super) enum ToKernel<'a> {
-    /// Run a piece.
+    /// Runs a piece of code.
     Exec { id: &'a str, code: &'a str, timeout_ms: u64 },
     /// A tool that a piece called has ended.
     RunToolResult { id: &'a str, ok: bool, response: Option<&'a Item>, error: Option<&'a str> },
 }
 
-/// What the kernel says.
+/// The messages of the kernel.
 #[derive(Debug, PartialEq, Eq, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub(super) enum FromKernel {

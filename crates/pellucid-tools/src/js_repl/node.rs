@@ -23,7 +23,7 @@ const VERSION_LIMIT: Duration = Duration::from_secs(20);
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Version(u64, u64, u64);
 
-/// Why there is no Node. The text is what the model is told.
+/// Why Node cannot be used. The text is sent to the model.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum NodeError {
     #[error("Node runtime not found; install Node or set CODEX_JS_REPL_NODE_PATH")]
@@ -46,7 +46,7 @@ pub(super) enum NodeError {
 #[derive(Debug)]
 pub(super) struct Found(Version);
 
-/// Where Node is: one of these files, or the first in `PATH`.
+/// The path of Node: one of these files, or the first in `PATH`.
 pub(super) fn find(named: &[PathBuf], path: Option<&OsStr>) -> Result<PathBuf, NodeError> {
     let in_path = path.into_iter().flat_map(env::split_paths).filter(|folder| folder.is_absolute());
     let candidates = named.iter().cloned().chain(in_path.map(|folder| folder.join("node")));

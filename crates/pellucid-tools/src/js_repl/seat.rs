@@ -11,22 +11,21 @@ use super::kernel::Limits;
 use super::kernel::Trouble;
 use crate::Job;
 
-/// How long a piece may take if nobody says otherwise.
+/// The default time limit of a piece.
 const DEFAULT_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// The place of a session's kernel. Whoever holds the lock runs the only piece.
+/// The place of a session's kernel. The holder of the lock runs the only piece.
 #[derive(Debug, Default)]
 pub(crate) struct KernelSeat {
     kernel: Mutex<Option<Kernel>>,
 }
 
 impl KernelSeat {
-    /// Runs a piece, in the kernel that is there or a new one. Gives what it printed, or what the
-    /// model is told instead.
+    /// Runs a piece, in the existing kernel or a new one. Returns its output, or the text for the model instead.
     pub(super) async fn execute(&self, job: &Job, piece: &Piece) -> Result<String, String> {
         let mut seat = self.kernel.lock().await;
-        // The kernel leaves its seat for the time being: if this call is broken off, nobody knows what
-        // the kernel is doing, and it ends with the call.
+        // The kernel leaves its seat for the time being: if this call is interrupted, the state of the kernel is
+        // unknown, and it ends with the call.
         let kept = seat.take();
         let limits = Limits::of(&job.situation);
         let mut kernel = match kept {

@@ -23,7 +23,7 @@ fn played() -> Bench {
     bench(&Path::new(env!("CARGO_MANIFEST_DIR")).join("src/js_repl/fake_node.sh"))
 }
 
-/// What calls answer, one after the other in one session.
+/// The answers of calls, one after the other in one session.
 fn answers(bench: &Bench, calls: &[ToolCall]) -> String {
     let shown = bench.show_all(calls);
     let is_kept = |line: &&str| !line.starts_with('{');

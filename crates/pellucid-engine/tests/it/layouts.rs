@@ -125,7 +125,7 @@ fn what_would_be_lost_is_refused_with_the_role_to_write() {
     check_refused(
         &format!("[updates]\norder = [\"permissions\"]\n{permissions}"),
         &expect![
-            "pack.toml:4:10: the update `permissions` has no slot to tell: write `role = \"permissions\"`, perhaps in slot `rules`"
+            "pack.toml:4:10: the update `permissions` has no slot to describe: write `role = \"permissions\"`, perhaps in slot `rules`"
         ],
     );
     check_refused(

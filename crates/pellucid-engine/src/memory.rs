@@ -121,7 +121,7 @@ impl fmt::Display for Failure {
                 )
             }
             "message_exceeds_chunk" => write!(f, "a message has {} tokens, more than chunk_size {}", n(0), n(1)),
-            "not_enough_tokens" => f.write_str("the window is too small for a summary and what was said last"),
+            "not_enough_tokens" => f.write_str("the window is too small for a summary and the last messages"),
             "unexpected_overflow" => write!(f, "with its memory the conversation has {} tokens of {}", n(0), n(1)),
             code => f.write_str(&code.replace('_', " ")),
         }?;

@@ -375,7 +375,7 @@ impl IndexStamp {
             Ok(true) => Ok(()),
             Ok(false) => Err(wrong(path, "was changed at the same time".to_owned())),
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
-                Err(wrong(repository.git_dir.join(lock), "is there, so another git is at work".to_owned()))
+                Err(wrong(repository.git_dir.join(lock), "exists, so another git is running".to_owned()))
             }
             Err(error) => Err(wrong(path, format!("cannot be written: {error}"))),
         }

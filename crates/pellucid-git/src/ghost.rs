@@ -229,7 +229,10 @@ fn hash(
 /// When there is no repository, git may not be run there or fails, or a file cannot be written or removed.
 pub fn restore(git: &Git, cwd: &Path, snapshot: &GhostCommit, limits: GhostLimits) -> Result<(), GitError> {
     if !refs::is_hash(&snapshot.id) {
-        return Err(GitError::Failed { command: "ls-tree".to_owned(), said: "it is the name of no commit".to_owned() });
+        return Err(GitError::Failed {
+            command: "ls-tree".to_owned(),
+            said: "it is not the name of a commit".to_owned(),
+        });
     }
     let tree = git.tree(cwd)?;
     let root = Folder::open(tree.root(), None).map_err(GitError::file(tree.root()))?;

@@ -251,7 +251,7 @@ impl<'g> Private<'g> {
         let config = match repository.config() {
             Some(config) => config,
             None if common_dir.join("config").symlink_metadata().is_err() => Vec::new(),
-            None => return Err(unreadable(&common_dir.join("config"), "it is no configuration of git")),
+            None => return Err(unreadable(&common_dir.join("config"), "it is not a git configuration")),
         };
         let references = config.iter().rev().find(|entry| entry.section == "extensions" && entry.key == "refstorage");
         if references.and_then(|entry| entry.value.as_deref()).is_some_and(|value| !value.eq_ignore_ascii_case("files"))

@@ -56,7 +56,7 @@ const COMPLAINT_BYTES_MAX: u64 = 64 * 1024;
 #[derive(Debug, thiserror::Error)]
 pub enum GitError {
     /// There is no repository.
-    #[error("{} is in no git repository", .0.display())]
+    #[error("{} is not in a git repository", .0.display())]
     NoRepository(PathBuf),
     /// A person does not trust it.
     #[error("{} is marked as untrusted, so git is not run there", .0.display())]
@@ -68,7 +68,7 @@ pub enum GitError {
     )]
     Appeared(PathBuf),
     /// There is no git.
-    #[error("git was found in no folder of PATH outside of the project")]
+    #[error("git was not found in a folder of PATH outside of the project")]
     NoProgram,
     /// Nothing can confine it.
     #[error("git is not run because nothing can confine it: {0}")]

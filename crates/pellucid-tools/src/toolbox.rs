@@ -337,7 +337,7 @@ impl Toolbox {
         let names = roots.iter().map(|root| root.path.to_string_lossy().into_owned()).collect();
         let sandbox = held::held(policy, confinement.backend().map(Backend::as_str), names);
         let texts = confined.into_iter().map(OsString::into_string).collect::<Result<Vec<_>, _>>();
-        let argv = texts.map_err(|word| format!("a path of the sandbox is no text: {}", word.to_string_lossy()))?;
+        let argv = texts.map_err(|word| format!("a path of the sandbox is not UTF-8: {}", word.to_string_lossy()))?;
         Ok(Confined { argv, sandbox })
     }
 

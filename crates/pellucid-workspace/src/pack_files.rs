@@ -85,7 +85,7 @@ pub enum PackFilesError {
         path: PathBuf,
     },
     /// Nothing in the folder belongs to a pack.
-    #[error("{} is no pack: it has neither {LAYOUT} nor the file of a slot", path.display())]
+    #[error("{} is not a pack: it has neither {LAYOUT} nor the file of a slot", path.display())]
     NoPack {
         /// The path of the folder.
         path: PathBuf,
@@ -331,7 +331,7 @@ mod tests {
         check_load(
             &[("words/notes.txt", b"x")],
             "$HOME/words",
-            &expect!["error: $HOME/words is no pack: it has neither pack.toml nor the file of a slot"],
+            &expect!["error: $HOME/words is not a pack: it has neither pack.toml nor the file of a slot"],
         );
         check_load(
             &[("words/turn/aborted.md", b"caf\xe9")],

@@ -84,7 +84,7 @@ pub struct Missing {
 #[non_exhaustive]
 pub enum ImportError {
     /// There is nothing that a checkout has.
-    #[error("{} is no checkout of the Codex CLI: there is no folder {} in it", root.display(), SOURCES)]
+    #[error("{} is not a checkout of the Codex CLI: it has no folder {}", root.display(), SOURCES)]
     NoCheckout {
         /// The path of the folder.
         root: PathBuf,

@@ -151,7 +151,7 @@ fn choose(
     match exact {
         // Git needs the files that the diff was made for, and knows what to do with others.
         Some(exact) if args.three_way || args.print || exact.apply(place, Mode::Check).is_ok() => Ok(Some(exact)),
-        _ if args.three_way => Err("--3way needs the commit at which the session began, which is not to be had here; \
+        _ if args.three_way => Err("--3way needs the commit at which the session began, which is not available here; \
              nothing was changed"
             .to_owned()),
         exact => diff(&mut Here::new(place.root()), last, places).map_err(|error| {

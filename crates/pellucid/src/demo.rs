@@ -58,7 +58,7 @@ pub fn run(args: &DemoArgs) -> Result<ExitCode, Failure> {
     show.finish(outcome.last_message.as_deref())?;
     style::line("\nAnd this is everything the model was given in the last request:\n");
     context::print(&session, args.json, paint)?;
-    style::line("\nTry it on a project of yours: `pellucid context \"hello\"` shows the same for your next request.");
+    style::line("\nTry it on your project: `pellucid context \"hello\"` shows the same for your next request.");
     Ok(ExitCode::SUCCESS)
 }
 

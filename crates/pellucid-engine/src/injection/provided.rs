@@ -35,7 +35,7 @@ impl Provided {
                 None => format!("{}[{n}]", self.context_key),
             };
             let Some(fields) = entry.as_object() else {
-                collecting.refused(&place, "it is no map");
+                collecting.refused(&place, "it is not a map");
                 continue;
             };
             let bytes_before = scalar::text(fields.get("content").unwrap_or(&Value::Null)).len();

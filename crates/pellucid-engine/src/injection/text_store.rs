@@ -32,7 +32,7 @@ impl TextStore {
         };
         for entry in &self.entries {
             let Some(fields) = entry.as_object() else {
-                collecting.refused("entry", "it is no map");
+                collecting.refused("entry", "it is not a map");
                 continue;
             };
             let (Some(key), Some(_)) = (scalar::given(fields.get("key")), scalar::given(fields.get("target"))) else {

@@ -92,7 +92,7 @@ fn check_roles(raw: &RawLayout, layout: &Layout, reader: &Reader<'_>) -> Result<
     let order = raw.updates.as_ref().map_or(&[][..], |updates| &updates.order);
     for (n, (name, update)) in order.iter().zip(&layout.updates).enumerate() {
         if order[..n].iter().any(|earlier| earlier.get_ref() == name.get_ref()) {
-            return Err(reader.refused(name, format!("the update `{}` is there twice", update.name)));
+            return Err(reader.refused(name, format!("the update `{}` is listed twice", update.name)));
         }
         if layout.slot_with(update.role).is_none() {
             let role = update.role.as_str();
@@ -140,7 +140,7 @@ fn slot_of_source<'a>(layout: &'a Layout, role: &str) -> Option<&'a str> {
 fn check_tools(raw: &RawLayout, layout: &Layout, reader: &Reader<'_>) -> Result<(), PackError> {
     for (n, tool) in raw.tool.iter().enumerate() {
         if raw.tool[..n].iter().any(|earlier| earlier.file.get_ref() == tool.file.get_ref()) {
-            return Err(reader.refused(&tool.file, format!("the tool `{}` is there twice", tool.file.get_ref())));
+            return Err(reader.refused(&tool.file, format!("the tool `{}` is listed twice", tool.file.get_ref())));
         }
     }
     for tool in raw.tools_only.iter().flat_map(|only| &only.tools) {

@@ -37,8 +37,8 @@ pub enum SandboxError {
     NoCommand,
     /// No backend works on this system.
     #[error(
-        "no sandbox works on this system, so the command was not run ({reasons}); `pellucid doctor` says more, \
-         and only where something else confines the agent is --sandbox danger-full-access an answer"
+        "no sandbox works on this system, so the command was not run ({reasons}); `pellucid doctor` shows more, \
+         and --sandbox danger-full-access is only for machines that are confined by other means"
     )]
     Unavailable {
         /// Each mechanism with what is wrong with it.

@@ -23,11 +23,11 @@ const fn gap(id: &'static str, text: &'static str) -> Gap {
 
 const NOT_YET_THERE: Gap = gap(
     "missing-protected-folder",
-    "an agent's folder that is not there yet can be made; it is put aside after the command, before anything reads it",
+    "an agent's folder that does not exist yet can be created; it is moved away after the command, before anything reads it",
 );
 const LINKED: Gap = gap(
     "linked-protected-folder",
-    "a protected name that is a symbolic link can be replaced; what it led to stays, and the replacement is put aside",
+    "a protected name that is a symbolic link can be replaced; its target stays, and the replacement is moved away",
 );
 const NESTED: Gap = gap(
     "nested-repositories",
@@ -53,7 +53,7 @@ const OPEN_FILES: Gap = gap(
     "open-files",
     "`/proc` lists the user's other processes and the numbers of their open files, though not what these are",
 );
-const ENDS: Gap = gap("background", "what a command leaves running in the background ends with it");
+const ENDS: Gap = gap("background", "processes that a command leaves in the background end with it");
 const SIGNALS: Gap = gap("signals", "signals reach the user's other processes (needs Linux 6.12)");
 const TRUNCATION: Gap = gap("truncation", "files can be emptied where they cannot be written (needs Linux 6.2)");
 const DEVICES: Gap = gap("devices", "devices that the user may write can be written (Landlock is missing)");

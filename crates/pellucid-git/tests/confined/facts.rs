@@ -161,7 +161,7 @@ pub fn what_no_remote_has() {
         }
         Err(reason) => reason.replace(world.top.to_str().unwrap(), "$"),
     };
-    expect!["$/work is in no git repository"].assert_eq(&answer());
+    expect!["$/work is not in a git repository"].assert_eq(&answer());
     world.git(&["init", "-q", "-b", "main"]);
     world.write("file", "one\n");
     world.commit("one");

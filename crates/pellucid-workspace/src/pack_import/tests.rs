@@ -185,5 +185,5 @@ fn bad_files_are_named() {
 fn a_folder_that_is_no_checkout_is_refused() {
     let root = TempDir::new().unwrap();
     let error = import(root.path()).unwrap_err().to_string();
-    assert!(error.ends_with("is no checkout of the Codex CLI: there is no folder codex-rs in it"), "{error}");
+    assert!(error.ends_with("is not a checkout of the Codex CLI: it has no folder codex-rs"), "{error}");
 }

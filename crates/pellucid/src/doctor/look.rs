@@ -272,7 +272,7 @@ fn git_section(config: &Config, env: &Env) -> Section {
     let version = git.version(cwd);
     let mut lines = vec![match &root {
         Some(root) => format!("repository {}", root.display()),
-        None => "this folder is in no repository".to_owned(),
+        None => "this folder is not in a repository".to_owned(),
     }];
     if let Err(error @ GitError::Unconfined(_)) = &version {
         lines.push(format!("{error}; requests do not say whether there are changes, and there is no undo"));
